@@ -88,11 +88,11 @@ async def post_execute(
     Messages that come while one is answered wait for their turn.
     """
 
-    async def answered() -> dict[str, Any]:
+    async def answer() -> dict[str, Any]:
         async with turns.of(body.session_id):
             return await threads.run(lambda: answer_message(site, index, body, cancel_token))
 
-    return json_response(await cancel_on_disconnect(request, cancel_token, answered()))
+    return json_response(await cancel_on_disconnect(request, cancel_token, answer()))
 
 
 @router.post("/chat/context", response_model=ContextRecord)

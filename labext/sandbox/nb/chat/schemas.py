@@ -17,7 +17,7 @@ from labext.sandbox.nb.schemas import (
 )
 
 MAX_MESSAGE_LENGTH = 100_000
-"""Characters."""
+"""Maximum characters of a message."""
 
 
 class NewSession(RequestBody):
@@ -58,7 +58,7 @@ class NewMessage(RequestBody):
 
 
 ContextPart = Literal["full content", "insights", "not in context"]
-"""How much of a source or note (real services, section nb: chat context)."""
+"""The part of a source or note in the context (real services, section nb: chat context)."""
 
 
 class ContextConfig(RequestBody):

@@ -1,4 +1,4 @@
-"""Process one source, in a process of its own."""
+"""Process one source in its own process."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _READING_SHARE = 0.9
-"""How much of its time a source may take until models have made what they make of it."""
+"""Share of the time limit after which no more insights are created."""
 
 _BATCH_SIZE = 256
-"""Passages that are embedded at once."""
+"""Passages per embedding batch."""
 
 
 @dataclass(frozen=True)
 class _SourceJob:
-    """What is to be processed, and within which limits."""
+    """The input of processing a source, and its limits."""
 
     kind: str
     file: SourceFile
@@ -46,32 +46,32 @@ class _SourceJob:
 
 
 def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Process a source: leaves its text, passages, vectors and insights in the folder `work`.
+    """Process a source: write its text, passages, vectors and insights to the folder `work`.
 
     Args:
-        work: the working folder; what is made of the source is put there.
+        work: the working folder, which receives the result.
         payload: `source`, its identifier.
 
     Raises:
-        TaskError: it has no text that can be read.
+        TaskError: if it has no readable text.
     """
-    began, tell = time.monotonic(), ProgressWriter(work).set_stage
+    started, on_stage = time.monotonic(), ProgressWriter(work).set_stage
     with open_site(work) as site:
-        until = began + _time_limit(site)
-        found = _read_source(_load_job(site, payload["source"]), work, tell)
-        tell("cutting into passages")
-        pieces = segmentation.split_passages(found.pages)
-        space, vectors = _embed_passages(site, pieces, tell)
-        insights, remark = service.create_insights(site, found.text, tell, until)
+        deadline = started + _time_limit(site)
+        document = _read_source(_load_job(site, payload["source"]), work, on_stage)
+        on_stage("cutting into passages")
+        pieces = segmentation.split_passages(document.pages)
+        space, vectors = _embed_passages(site, pieces, on_stage)
+        insights, remark = service.create_insights(site, document.text, on_stage, deadline)
     result = tasks.IngestionResult(
-        found.text, found.title, pieces, insights, remark, vectors, space
+        document.text, document.title, pieces, insights, remark, vectors, space
     )
     tasks.write_result(work, result)
     return {"passages": len(pieces)}
 
 
 def _time_limit(site: Site) -> float:
-    """How long the process may be at it, with a rest to hand over what it has made."""
+    """Return the seconds until insights must be done, leaving time to write the result."""
     with site.database.read() as session:
         return _READING_SHARE * get_limit(session, "source_seconds")
 
@@ -94,21 +94,21 @@ def _load_job(site: Site, identifier: str) -> _SourceJob:
         return _SourceJob(source.kind, file, source.full_text, source.url, terms)
 
 
-def _read_source(order: _SourceJob, work: Path, tell: OnStage) -> Document:
-    """The source's text.
+def _read_source(job: _SourceJob, work: Path, on_stage: OnStage) -> Document:
+    """Return the source's text.
 
     Raises:
-        UnreadableError: it has none.
+        UnreadableError: if it has none.
     """
     try:
-        if order.kind == "text":
-            text = clean_text(order.text or "")
+        if job.kind == "text":
+            text = clean_text(job.text or "")
             return reading.check_text_length(
-                Document([(None, text)], readers.find_heading(text)), order.file.most
+                Document([(None, text)], readers.find_heading(text)), job.file.most
             )
-        if order.kind == "link":
-            return _read_page(order, work, tell)
-        return reading.read_file(order.file, tell)
+        if job.kind == "link":
+            return _read_page(job, work, on_stage)
+        return reading.read_file(job.file, on_stage)
     except UnreadableError:
         raise
     except FileNotFoundError:
@@ -119,40 +119,42 @@ def _read_source(order: _SourceJob, work: Path, tell: OnStage) -> Document:
         ) from None
 
 
-def _read_page(order: _SourceJob, work: Path, tell: OnStage) -> Document:
-    tell("fetching the page")
-    page = fetch.fetch_page(order.url or "", work / "page", order.terms)
+def _read_page(job: _SourceJob, work: Path, on_stage: OnStage) -> Document:
+    on_stage("fetching the page")
+    page = fetch.fetch_page(job.url or "", work / "page", job.terms)
     file = replace(
-        order.file, path=page.file, name=page.name, media_type=page.media_type, charset=page.charset
+        job.file, path=page.file, name=page.name, media_type=page.media_type, charset=page.charset
     )
-    return reading.read_file(file, tell)
+    return reading.read_file(file, on_stage)
 
 
 def _embed_passages(
-    site: Site, pieces: Sequence[PassageText], tell: OnStage
+    site: Site, pieces: Sequence[PassageText], on_stage: OnStage
 ) -> tuple[str | None, NDArray[np.float32] | None]:
-    """The passages' vectors, and the space that they are in.
+    """Return the embedding space and the vectors of the passages.
 
-    None where none can be made now, because there is no model or its server fails: the source is
-    found by its words.
+    Both are None if there is no model or its server fails; the source can still be found by its
+    words.
     """
     from starlette.exceptions import HTTPException
 
     from labext.sandbox.nb.embedding.embedder import default_embedder
 
-    tell("embedding")
+    on_stage("embedding")
     with site.database.read() as session:
         embedder = default_embedder(session, site)
     if embedder is None or not pieces:
         return None, None
     import numpy as np
 
-    made = []
+    batches = []
     try:
         for start in range(0, len(pieces), _BATCH_SIZE):
-            tell(f"embedding, passage {start + 1} of {len(pieces)}")
-            made.append(embedder.embed([each.text for each in pieces[start : start + _BATCH_SIZE]]))
+            on_stage(f"embedding, passage {start + 1} of {len(pieces)}")
+            batches.append(
+                embedder.embed([piece.text for piece in pieces[start : start + _BATCH_SIZE]])
+            )
     except HTTPException as error:
         print(f"The passages have no vectors yet: {error.detail}")
         return None, None
-    return embedder.id, np.concatenate(made)
+    return embedder.id, np.concatenate(batches)

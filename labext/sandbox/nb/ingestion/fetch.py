@@ -24,10 +24,10 @@ _SAFE = "/%:@!$&'()*+,;=~-._"
 
 
 def split_url(url: str) -> SplitResult:
-    """A web address taken apart.
+    """Parse a web address.
 
     Raises:
-        ValueError: it is none, or has a user's name or password in it.
+        ValueError: if it is invalid or contains a user name or password.
     """
     if any(letter <= " " or letter == "\x7f" for letter in url):
         raise ValueError("A web address has no blanks and no control characters.")
@@ -44,12 +44,12 @@ def split_url(url: str) -> SplitResult:
 
 
 def request_page(parts: SplitResult, seconds: float, *, private: bool) -> Any:
-    """The answer of the first of a host's addresses that can be connected to; its body is not read.
+    """Return the response of the first reachable address of a host, with the body unread.
 
     Args:
         parts: the page's address.
-        seconds: to connect, and to wait for the next byte.
-        private: whether addresses that aren't public are allowed.
+        seconds: the timeout for connecting and for each read.
+        private: whether non-public addresses are allowed.
 
     Raises:
         UnreadableError: if the host does not exist, is refused, or is not a web server.
@@ -89,7 +89,7 @@ def request_page(parts: SplitResult, seconds: float, *, private: bool) -> Any:
 
 
 def _authority(parts: SplitResult) -> str:
-    """The Host header: ASCII, with the port where one was given."""
+    """Return the Host header in ASCII, with the port if one was given."""
     host = parts.hostname or ""
     if not host.isascii():
         try:
@@ -115,12 +115,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FetchLimits:
-    """What fetching may take.
+    """The limits of a fetch.
 
     Attributes:
-        seconds: for all of it, redirects included.
-        size: bytes of the page, unpacked.
-        private: whether it may come from this machine and its network.
+        seconds: the total time, including redirects.
+        size: the maximum bytes of the page after decompression.
+        private: whether addresses of this machine and its network are allowed.
     """
 
     seconds: float
@@ -130,12 +130,12 @@ class FetchLimits:
 
 @dataclass(frozen=True)
 class FetchedPage:
-    """What was fetched.
+    """A fetched page.
 
     Attributes:
-        file: its bytes.
-        name: the last part of its address, where it has one.
-        media_type, charset: as the server says.
+        file: the file with its content.
+        name: the last segment of its path; may be empty.
+        media_type, charset: as declared by the server.
     """
 
     file: Path
@@ -144,40 +144,42 @@ class FetchedPage:
     charset: str | None
 
 
-def fetch_page(url: str, target: Path, terms: FetchLimits) -> FetchedPage:
+def fetch_page(url: str, target: Path, limits: FetchLimits) -> FetchedPage:
     """Fetch a page into the file `target`.
 
     Raises:
-        UnreadableError: there is no page, or not within these terms.
+        UnreadableError: if the page can't be fetched within the limits.
     """
-    late = UnreadableError(
-        f"{_host(url)} did not send the page within {terms.seconds:g} seconds; try again later."
+    timeout_error = UnreadableError(
+        f"{_host(url)} did not send the page within {limits.seconds:g} seconds; try again later."
     )
-    return _run_with_timeout(terms.seconds, late, lambda: _follow_redirects(url, target, terms))
+    return _run_with_timeout(
+        limits.seconds, timeout_error, lambda: _follow_redirects(url, target, limits)
+    )
 
 
-def _run_with_timeout(seconds: float, late: Exception, function: Callable[[], T]) -> T:
-    """What a function returns or raises, if it does so in time; nothing else ends a look-up."""
+def _run_with_timeout(seconds: float, timeout_error: Exception, function: Callable[[], T]) -> T:
+    """Run a function with a time limit, as name resolution has no timeout of its own."""
     outcome: list[tuple[T | None, BaseException | None]] = []
 
     def run() -> None:
         try:
             outcome.append((function(), None))
-        except BaseException as error:  # noqa: BLE001 - raised by whoever waits
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
             outcome.append((None, error))
 
     thread = threading.Thread(target=run, name="labext-fetch", daemon=True)
     thread.start()
     thread.join(seconds)
     if not outcome:
-        raise late
+        raise timeout_error
     value, error = outcome[0]
     if error is not None:
         raise error
     return value  # type: ignore[return-value]
 
 
-def _follow_redirects(url: str, target: Path, terms: FetchLimits) -> FetchedPage:
+def _follow_redirects(url: str, target: Path, limits: FetchLimits) -> FetchedPage:
     for _ in range(MAX_REDIRECTS + 1):
         try:
             parts = split_url(url)
@@ -185,13 +187,13 @@ def _follow_redirects(url: str, target: Path, terms: FetchLimits) -> FetchedPage
             raise UnreadableError(
                 f"The page leads to an address that can't be fetched: {error}"
             ) from None
-        response = request_page(parts, terms.seconds, private=terms.private)
+        response = request_page(parts, limits.seconds, private=limits.private)
         try:
             location = response.headers.get("location")
             if response.status in _REDIRECT_STATUSES and location:
                 url = _join_url(url, location.strip())
                 continue
-            return _save_body(response, parts, target, terms)
+            return _save_body(response, parts, target, limits)
         finally:
             response.close()
     raise UnreadableError(
@@ -203,29 +205,29 @@ def _join_url(url: str, location: str) -> str:
     try:
         return urljoin(url, location)
     except ValueError:
-        return ""  # no web address
+        return ""  # rejected as an invalid address
 
 
 def _host(url: str) -> str:
     return urlsplit(url).hostname or "The server"
 
 
-def _save_body(response: Any, parts: SplitResult, target: Path, terms: FetchLimits) -> FetchedPage:
+def _save_body(response: Any, parts: SplitResult, target: Path, limits: FetchLimits) -> FetchedPage:
     if not 200 <= response.status < 300:
         raise UnreadableError(f"The page answers {response.status}{_phrase(response.status)}.")
     size = 0
     with target.open("wb") as file:
         for chunk in _decompressed_chunks(response):
             size += len(chunk)
-            if size > terms.size:
-                raise UnreadableError(f"The page is bigger than {terms.size:,} bytes.")
+            if size > limits.size:
+                raise UnreadableError(f"The page is bigger than {limits.size:,} bytes.")
             file.write(chunk)
-    kind = Message()
-    kind["Content-Type"] = response.headers.get("content-type", "")
-    named = response.headers.get("content-type")
-    charset = kind.get_content_charset()
+    content_type = Message()
+    content_type["Content-Type"] = response.headers.get("content-type", "")
+    declared = response.headers.get("content-type")
+    charset = content_type.get_content_charset()
     return FetchedPage(
-        target, _page_name(parts), kind.get_content_type() if named else None, charset
+        target, _page_name(parts), content_type.get_content_type() if declared else None, charset
     )
 
 
@@ -241,7 +243,7 @@ def _page_name(parts: SplitResult) -> str:
 
 
 def _decompressed_chunks(response: Any) -> Iterator[bytes]:
-    """The page's bytes in small pieces, however much comes out of how little."""
+    """Yield the decompressed body in small chunks, even for extreme compression ratios."""
     import urllib3
 
     encoding = response.headers.get("content-encoding", "identity").strip().lower()

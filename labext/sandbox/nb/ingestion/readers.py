@@ -26,22 +26,22 @@ _MARKDOWN_HEADING = re.compile(
 
 
 def read_plain_text(file: SourceFile, _tell: OnStage) -> Document:
-    """Read a text."""
+    """Read a text file."""
     text = reading.clean_text(reading.decode_text(file.content(), file.charset))
     return Document([(None, text)], find_heading(text))
 
 
 def find_heading(text: str) -> str | None:
-    """The title that a text gives itself in Markdown: in its front matter, or its first heading."""
+    """Return the title in a Markdown text: from its front matter, or its first heading."""
     beginning = text[:100_000]
-    matter = _FRONT_MATTER.match(beginning)
-    if matter is not None:
-        named = _FRONT_MATTER_TITLE.search(matter[1])
-        if named is not None:
-            return named[2]
-        beginning = beginning[matter.end() :]
-    found = _MARKDOWN_HEADING.search(_FENCE.sub("", beginning))
-    return None if found is None else found[1] or found[2]
+    front_matter = _FRONT_MATTER.match(beginning)
+    if front_matter is not None:
+        title = _FRONT_MATTER_TITLE.search(front_matter[1])
+        if title is not None:
+            return title[2]
+        beginning = beginning[front_matter.end() :]
+    heading = _MARKDOWN_HEADING.search(_FENCE.sub("", beginning))
+    return None if heading is None else heading[1] or heading[2]
 
 
 _CHARSET = re.compile(
@@ -52,7 +52,7 @@ _HIDDEN_TAGS = ("noscript", "template", "head", "svg", "select", "button")
 
 
 def read_html(file: SourceFile, _tell: OnStage) -> Document:
-    """Read a page of the web."""
+    """Read a web page."""
     content = file.content()
     tree = _parse_html(_decode_html(content, file.charset))
     if tree is None:
@@ -62,17 +62,17 @@ def read_html(file: SourceFile, _tell: OnStage) -> Document:
 
 
 def _decode_html(content: bytes, charset: str | None) -> str:
-    """The page's source: in the charset that the server told, or the page itself."""
+    """Decode a page with the charset declared by the server or by the page."""
     if charset is None and not content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE)):
         declared = _CHARSET.search(content[:4096])
         charset = None if declared is None else declared[1].decode()
         if charset is not None and charset.lower().startswith("utf-16"):
-            charset = None  # it could not be read as what it says that it is
+            charset = None  # impossible, as the declaration itself is ASCII
     return reading.decode_text(content, charset)
 
 
 def _parse_html(text: str) -> Any:
-    """The page as a tree; None where there is none."""
+    """Parse a page into a tree; None if there is none."""
     from lxml import etree, html  # type: ignore[import-untyped]
 
     parser = html.HTMLParser(remove_comments=True, remove_pis=True)
@@ -85,15 +85,15 @@ def _parse_html(text: str) -> Any:
 
 def _html_title(tree: Any) -> str | None:
     for path in ('//meta[@property="og:title"]/@content', "//title", "//h1"):
-        for found in tree.xpath(path):
-            text = found if isinstance(found, str) else found.text_content()
+        for element in tree.xpath(path):
+            text = element if isinstance(element, str) else element.text_content()
             if title := reading.clean_title(str(text)):
                 return title
     return None
 
 
 def _main_text(tree: Any) -> str:
-    """The page's own text: what trafilatura takes for it, or else all that is shown."""
+    """Return the main text found by trafilatura, or else all visible text."""
     import trafilatura
     from lxml import etree
 
@@ -109,7 +109,7 @@ def _main_text(tree: Any) -> str:
 
 
 def _visible_text(tree: Any) -> str:
-    """All text but that of scripts and forms."""
+    """Return all text except that of scripts and forms."""
     from lxml_html_clean import Cleaner
 
     Cleaner(style=True, kill_tags=_HIDDEN_TAGS, safe_attrs_only=False)(tree)
@@ -118,21 +118,21 @@ def _visible_text(tree: Any) -> str:
 
 
 _HYPHENATION = re.compile("(?<=\\w)[\x02\ufffe](?:\r\n|[\r\n])?")
-"""What PDFium puts where a hyphen ends a line."""
+"""The characters that PDFium returns for a hyphen at the end of a line."""
 
 _PLACEHOLDER_TITLE = re.compile(
     r"(?i)(untitled|microsoft word - .*|.*\.(docx?|tex|dvi|pdf|indd|qxd|ps|rtf|odt)|slide \d+|"
     r"document\d*|powerpoint.*|doi:.*)"
 )
-"""What programs write where a title should stand."""
+"""Meaningless titles written by programs."""
 
 _MAX_HEADING_WORDS = 12
-"""A heading has so many words at most."""
+"""Maximum words of a heading."""
 
 _SENTENCE_END = re.compile(r"[.!?:;,…]['\")\]»”’]*$")
 
 
-def read_pdf(file: SourceFile, tell: OnStage) -> Document:
+def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
     """Read a PDF."""
     import pypdfium2  # type: ignore[import-untyped]
 
@@ -141,7 +141,7 @@ def read_pdf(file: SourceFile, tell: OnStage) -> Document:
     except pypdfium2.PdfiumError as error:
         raise _pdf_error(str(error)) from None
     with closing(document):
-        pages = [*_pdf_pages(document, tell)]
+        pages = [*_pdf_pages(document, on_stage)]
         title = _pdf_title(document)
     if not pages:
         raise UnreadableError("The PDF has no pages: it is broken.")
@@ -153,37 +153,37 @@ def read_pdf(file: SourceFile, tell: OnStage) -> Document:
     return Document(pages, title)
 
 
-def _pdf_error(why: str) -> UnreadableError:
-    if "password" in why.lower():
+def _pdf_error(reason: str) -> UnreadableError:
+    if "password" in reason.lower():
         return UnreadableError("The PDF is encrypted: save it without a password and add it again.")
-    if "security" in why.lower():
+    if "security" in reason.lower():
         return UnreadableError(
             "The PDF is protected in a way that can't be read; save it without that."
         )
     return UnreadableError("The PDF is broken: see that it opens, save it anew and add it again.")
 
 
-def _pdf_pages(document: Any, tell: OnStage) -> Iterator[tuple[int, str]]:
+def _pdf_pages(document: Any, on_stage: OnStage) -> Iterator[tuple[int, str]]:
     count = len(document)
     for number in range(1, count + 1):
-        tell(f"page {number} of {count}")
+        on_stage(f"page {number} of {count}")
         yield number, separate_headings(_HYPHENATION.sub("", _pdf_page_text(document, number - 1)))
 
 
 def separate_headings(text: str) -> str:
-    """A page's text with blank lines around what looks like a heading.
+    """Return a page's text with blank lines around lines that look like headings.
 
-    A PDF has lines alone. One that is short, ends no sentence and stands between the end of a
-    sentence and a capital letter is no part of the sentence that follows it.
+    PDF text has no structure but lines. A short line between the end of a sentence and a capital
+    letter that does not end a sentence itself is taken as a heading.
     """
     lines = text.splitlines()
-    told: list[str] = []
+    output: list[str] = []
     for number, line in enumerate(lines):
         if _is_heading(lines, number):
-            told += ["", line, ""]
+            output += ["", line, ""]
         else:
-            told.append(line)
-    return "\n".join(told)
+            output.append(line)
+    return "\n".join(output)
 
 
 def _is_heading(lines: list[str], number: int) -> bool:
@@ -201,7 +201,7 @@ def _is_heading(lines: list[str], number: int) -> bool:
 
 
 def _pdf_page_text(document: Any, index: int) -> str:
-    """The text of a page; of one that is broken, none."""
+    """Return the text of a page; empty for a broken page."""
     import pypdfium2
 
     try:
@@ -217,10 +217,10 @@ def _pdf_title(document: Any) -> str | None:
 
 
 MAX_UNPACKED_BYTES = 1 << 30
-"""Bytes of all that is packed in a document."""
+"""Maximum total size of a document's entries after decompression."""
 
 _MAX_TABLE_DEPTH = 20
-"""Tables within tables."""
+"""Maximum nesting depth of tables."""
 
 _BROKEN_DOCUMENT = "The Word document is broken: see that it opens, save it anew and add it again."
 
@@ -237,7 +237,7 @@ def read_word(file: SourceFile, _tell: OnStage) -> Document:
         title = document.core_properties.title
     except UnreadableError:
         raise
-    except Exception as error:  # it has one of another kind for every fault
+    except Exception as error:  # python-docx raises many different exceptions
         raise UnreadableError(_BROKEN_DOCUMENT) from error
     headings = [text for level, text in blocks if level is not None and text]
     text = "\n\n".join(f"{'#' * level} {text}" if level else text for level, text in blocks if text)
@@ -245,7 +245,7 @@ def read_word(file: SourceFile, _tell: OnStage) -> Document:
 
 
 def _check_unpacked_size(file: SourceFile) -> None:
-    """A document unpacks to no more than it says; see that this is not too much."""
+    """Check the declared size of a document's entries, which extraction does not exceed."""
     try:
         with zip_archives.open_zip(file.path, reading.MAX_ARCHIVE_ENTRIES) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
@@ -258,7 +258,7 @@ def _check_unpacked_size(file: SourceFile) -> None:
 
 
 def _word_blocks(parent: Any, document: Any, depth: int = 0) -> Iterator[tuple[int | None, str]]:
-    """Each paragraph with its level, from 1, if it is a heading; each row of a table as a line."""
+    """Yield paragraphs with their heading level (or None), and tables with a line per row."""
     from docx.oxml.ns import qn
 
     for element in parent.iterchildren(qn("w:p"), qn("w:tbl"), qn("w:sdt")):
@@ -297,16 +297,16 @@ def _table_row(row: Any, document: Any, depth: int) -> str:
     return " | ".join(cells) if any(cells) else ""
 
 
-def read_audio(file: SourceFile, tell: OnStage) -> Document:
-    """Read sound.
+def read_audio(file: SourceFile, on_stage: OnStage) -> Document:
+    """Transcribe an audio or video file.
 
     Raises:
-        UnreadableError: what hears it is missing or failed, it is broken, or nobody speaks in it.
+        UnreadableError: if no model can transcribe it, it is broken, or nobody speaks in it.
     """
     try:
-        said = (file.hear or transcription.transcribe_built_in)(file.path, tell)
-    except HTTPException as error:  # what hears it runs elsewhere
+        transcript = (file.hear or transcription.transcribe_built_in)(file.path, on_stage)
+    except HTTPException as error:  # the model's server failed
         raise UnreadableError(error.detail) from None
-    if not said.strip():
+    if not transcript.strip():
         raise UnreadableError("Nobody is heard to speak in it, and nothing else can be read.")
-    return Document([(None, said)])
+    return Document([(None, transcript)])

@@ -1,4 +1,4 @@
-"""Detect the type of a file, and read it as clean text."""
+"""Detect the type of a file and extract clean text from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from labext import zip_archives
 from labext.sandbox.nb.errors import UnreadableError
 
 SAMPLE_BYTES = 256 * 1024
-"""Bytes by which an encoding is guessed."""
+"""Bytes used to guess an encoding."""
 
 MAX_TITLE_LENGTH = 200
 
@@ -44,7 +44,7 @@ _CONTROL_CHARACTERS = re.compile(
     "[\x00-\x08\x0b\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]"
 )
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
-"""Where a word may be broken, and other marks that keep it from being found."""
+"""Soft hyphens and other invisible characters that would break a search for a word."""
 
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
@@ -52,14 +52,14 @@ _LIGATURES = str.maketrans(
 
 
 def decode_text(content: bytes, charset: str | None = None) -> str:
-    """The text in bytes: by its mark, by the charset that was told, as UTF-8, or as is likely.
+    """Decode a text by its byte order mark, the given charset, UTF-8, or a guess.
 
     Raises:
-        UnreadableError: it is no text.
+        UnreadableError: if it is not text.
     """
     text = _decode(content, charset)
-    strange = len(_CONTROL_CHARACTERS.findall(text)) + text.count("\ufffd")
-    if strange > 2 + len(text) // 50:
+    invalid = len(_CONTROL_CHARACTERS.findall(text)) + text.count("\ufffd")
+    if invalid > 2 + len(text) // 50:
         raise UnreadableError("It is no text, and of no other kind that can be read.")
     return text
 
@@ -77,7 +77,7 @@ def _decode(content: bytes, charset: str | None) -> str:
 
 
 def _known_charset(charset: str | None) -> str | None:
-    """A charset that is one of texts; Python's own escapes and names of hosts are none."""
+    """Return the codec of a text charset; None for others, such as Python's own escapes."""
     try:
         name = codecs.lookup(charset or "").name
     except (LookupError, ValueError):
@@ -86,7 +86,7 @@ def _known_charset(charset: str | None) -> str | None:
 
 
 def _guess_utf16(content: bytes) -> str | None:
-    """UTF-16 without its mark: every other byte of English is zero."""
+    """Detect UTF-16 without a byte order mark: every other byte of English text is zero."""
     sample = content[:SAMPLE_BYTES]
     for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
         half = sample[start::2]
@@ -108,13 +108,13 @@ def _decode_by_guess(content: bytes) -> str:
 
 
 def clean_text(text: str) -> str:
-    """A text with plain ends of lines and without what nobody sees; blanks at its ends go."""
+    """Normalize line ends and ligatures, and remove invisible characters and outer whitespace."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
     return _INVISIBLE.sub("", _CONTROL_CHARACTERS.sub("", text)).translate(_LIGATURES).strip()
 
 
 def clean_title(text: str | None) -> str | None:
-    """A title as one line of a length that can be shown; None where there is nothing to show."""
+    """Return a title as one line of limited length; None if it has no letter or digit."""
     line = " ".join(clean_text(text or "").split())
     if not any(letter.isalnum() for letter in line):
         return None
@@ -126,7 +126,7 @@ FileType = Literal["pdf", "word", "html", "markdown", "text", "sound", "video"]
 HEAD_BYTES = 4096
 
 MAX_ARCHIVE_ENTRIES = 10_000
-"""Files and folders that a document may be packed of."""
+"""Maximum number of entries in a packed document."""
 
 READABLE_TYPES = "PDF, DOCX, HTML, Markdown, plain text, sound or video"
 
@@ -159,15 +159,15 @@ _UNSUPPORTED_MAGIC = (
 
 
 def detect_file_type(path: Path, name: str, media_type: str | None = None) -> FileType:
-    """The kind of a file.
+    """Return the type of a file.
 
     Args:
-        path: its bytes.
-        name: what it was called.
-        media_type: what a web server says of it; it is believed only where the bytes say nothing.
+        path: the file.
+        name: its original name.
+        media_type: the type declared by a web server, used only if the content is inconclusive.
 
     Raises:
-        UnreadableError: the file is empty, or of a kind that can't be read.
+        UnreadableError: if the file is empty or its type is not supported.
     """
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
@@ -186,9 +186,9 @@ def _type_by_magic(path: Path, head: bytes) -> FileType | None:
         return "pdf"
     if head.startswith(b"PK\x03\x04"):
         return _type_of_archive(path)
-    for beginning, what in _UNSUPPORTED_MAGIC:
+    for beginning, description in _UNSUPPORTED_MAGIC:
         if head.startswith(beginning):
-            raise _unsupported(what)
+            raise _unsupported(description)
     return _type_of_media(head)
 
 
@@ -212,7 +212,7 @@ def _type_of_archive(path: Path) -> FileType:
 
 
 def _type_of_media(head: bytes) -> FileType | None:
-    """Sound and video, by what their containers begin with."""
+    """Return the type of an audio or video container by its first bytes."""
     if head[4:8] == b"ftyp":
         return "sound" if head[8:12] in (b"M4A ", b"M4B ", b"F4A ") else "video"
     if head.startswith((b"\x1aE\xdf\xa3", b"FLV\x01", b"\0\0\x01\xba")) or head[8:12] == b"AVI ":
@@ -221,7 +221,7 @@ def _type_of_media(head: bytes) -> FileType | None:
         return "sound"
     if head[8:12] in (b"WAVE", b"AIFF", b"AIFC"):
         return "sound"
-    # An MPEG audio frame: eleven bits of one, then a layer and a bit rate that there are.
+    # An MPEG audio frame: eleven bits set, then a valid layer and bit rate.
     if head[0] == 0xFF and len(head) > 2 and head[1] & 0xE6 in (0xE2, 0xE4, 0xE6):
         return "sound" if head[2] & 0xF0 != 0xF0 and head[:2] != b"\xff\xfe" else None
     return None
@@ -232,17 +232,18 @@ def _type_of_text(head: bytes) -> FileType:
     return "html" if start.startswith((b"<!doctype html", b"<html")) else "text"
 
 
-def _unsupported(what: str, do: str | None = None) -> UnreadableError:
+def _unsupported(description: str, advice: str | None = None) -> UnreadableError:
     return UnreadableError(
-        f"It is {what}, which can't be read; {do or 'save it as another kind'}: {READABLE_TYPES}."
+        f"It is {description}, which can't be read; {advice or 'save it as another kind'}: "
+        f"{READABLE_TYPES}."
     )
 
 
 OnStage = Callable[[str], None]
-"""Takes a stage in a few words, such as `page 12 of 300`."""
+"""Called with a stage in a few words, such as `page 12 of 300`."""
 
 PageTexts = Sequence[tuple[int | None, str]]
-"""Texts with the numbers of their pages, from 1; a text without pages is one, numbered None."""
+"""Texts with their page numbers from 1; a text without pages is a single one with None."""
 
 _PAGE_SEPARATOR = "\n\n"
 
@@ -260,14 +261,14 @@ _READERS: Mapping[FileType, str] = {
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file to be read.
+    """A file to read.
 
     Attributes:
-        path: its bytes.
-        name: what it was called.
-        media_type, charset: what a web server said of it.
-        most: bytes that its text may have.
-        hear: writes down what is said in a file of sound; None is the built-in model.
+        path: the file.
+        name: its original name.
+        media_type, charset: as declared by a web server.
+        most: the maximum bytes of its text.
+        hear: transcribes an audio file; None for the built-in model.
     """
 
     path: Path
@@ -278,10 +279,10 @@ class SourceFile:
     hear: Callable[[Path, OnStage], str] | None = None
 
     def content(self) -> bytes:
-        """Its bytes, where they are text.
+        """Return the content of a text file.
 
         Raises:
-            UnreadableError: there are far more than its text may have.
+            UnreadableError: if it is far larger than the text limit.
         """
         if self.path.stat().st_size > 2 * self.most:
             raise text_too_long(self.most)
@@ -290,44 +291,44 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Document:
-    """What was read: pages in their order, and the title that the document gives itself."""
+    """The text of a file by page, and the title stated in it."""
 
     pages: PageTexts
     title: str | None = None
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """Return the complete text."""
         return _PAGE_SEPARATOR.join(text for _page, text in self.pages)
 
 
-def read_file(file: SourceFile, tell: OnStage) -> Document:
-    """Read a file.
+def read_file(file: SourceFile, on_stage: OnStage) -> Document:
+    """Read a file into a document.
 
     Raises:
-        UnreadableError: it can't be read, or has no text.
+        UnreadableError: if it can't be read or has no text.
     """
-    tell("reading")
+    on_stage("reading")
     kind = detect_file_type(file.path, file.name, file.media_type)
     readers = import_module("labext.sandbox.nb.ingestion.readers")
-    found: Document = getattr(readers, _READERS[kind])(file, tell)
-    pages = [(number, clean_text(text)) for number, text in found.pages]
-    return check_text_length(Document(pages, clean_title(found.title)), file.most)
+    document: Document = getattr(readers, _READERS[kind])(file, on_stage)
+    pages = [(number, clean_text(text)) for number, text in document.pages]
+    return check_text_length(Document(pages, clean_title(document.title)), file.most)
 
 
-def check_text_length(reading: Document, most: int) -> Document:
-    """See that there is text, and not too much.
+def check_text_length(document: Document, most: int) -> Document:
+    """Check that a document has text within the limit.
 
     Raises:
-        UnreadableError: there is none, or more than `most` bytes.
+        UnreadableError: if it has none, or more than `most` bytes.
     """
-    if not any(text for _page, text in reading.pages):
+    if not any(text for _page, text in document.pages):
         raise UnreadableError("There is no text in it.")
-    if sum(len(text.encode()) for _page, text in reading.pages) > most:
+    if sum(len(text.encode()) for _page, text in document.pages) > most:
         raise text_too_long(most)
-    return reading
+    return document
 
 
 def text_too_long(most: int) -> UnreadableError:
-    """The reason of a text that is too long."""
+    """Return the error for a text that is too long."""
     return UnreadableError(f"Its text is bigger than {most:,} bytes; add it in parts.")

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TITLE_SEARCH_LENGTH = 10_000
-"""Characters of a text among which a title is looked for."""
+"""Characters at the beginning of a text that are searched for a title."""
 
 
 def title_of_text(site: Site, text: str) -> str:
-    """The title of a text: its heading, or one made from what it says."""
+    """Return a title for a text: its heading, or a generated one."""
     beginning = text[:_TITLE_SEARCH_LENGTH]
     return reading.clean_title(readers.find_heading(beginning)) or chat.generate_title(
         site, beginning
@@ -43,7 +43,7 @@ def title_of_text(site: Site, text: str) -> str:
 
 
 def provisional_title(source: Source) -> str:
-    """The title of an upload or a link until its own is known, or for good."""
+    """Return the title of an upload or a link while the source's own title is unknown."""
     if source.kind == "upload":
         return source.file_name or "file"
     parts = urlsplit(source.url or "")
@@ -52,7 +52,7 @@ def provisional_title(source: Source) -> str:
 
 
 def has_provisional_title(source: Source) -> bool:
-    """Whether a source may still be given the title that it calls itself."""
+    """Return whether a source's title may still be replaced by its own."""
     return source.kind != "text" and source.title == provisional_title(source)
 
 
@@ -62,15 +62,15 @@ _VECTORS_FILE = "vectors.npy"
 
 @dataclass(frozen=True)
 class IngestionResult:
-    """What was made of a source.
+    """The result of processing a source.
 
     Attributes:
-        text: what was read.
-        title: what the source calls itself.
+        text: the extracted text.
+        title: the title stated in the source.
         pieces: its passages.
-        insights: what models have made of it, by the name of what made it.
-        remark: what could not be made of it, in words for whoever added it.
-        vectors, space: of the passages, and what they can be compared with; None for none.
+        insights: pairs of a transformation's title and its output.
+        remark: insights that could not be created, as a message to the user.
+        vectors, space: the passages' vectors and their embedding space, or None.
     """
 
     text: str
@@ -83,7 +83,7 @@ class IngestionResult:
 
 
 def write_result(work: Path, result: IngestionResult) -> None:
-    """Leave a result in the folder `work`."""
+    """Write a result to the folder `work`."""
     if result.vectors is not None:
         import numpy as np
 
@@ -100,10 +100,10 @@ def write_result(work: Path, result: IngestionResult) -> None:
 
 
 def read_result(work: Path) -> IngestionResult:
-    """Take over the result that was left in the folder `work`.
+    """Read the result in the folder `work`.
 
     Raises:
-        OSError, ValueError: there is none, or not all of it.
+        OSError, ValueError: if it is missing or incomplete.
     """
     content = orjson.loads((work / _RESULT_FILE).read_bytes())
     vectors = None
@@ -115,7 +115,7 @@ def read_result(work: Path) -> IngestionResult:
         content["text"],
         content["title"],
         [PassageText(text, page) for text, page in content["pieces"]],
-        [(kind, told) for kind, told in content["insights"]],
+        [(kind, output) for kind, output in content["insights"]],
         content["remark"],
         vectors,
         content["space"],
@@ -124,15 +124,15 @@ def read_result(work: Path) -> IngestionResult:
 
 PROCESS_TASK = "nb.process"
 _LONG_PRIORITY, _SHORT_PRIORITY, _AWAITED_PRIORITY = 1, 2, 3
-"""Priorities. A batch of jobs can wait for a source, a long source for short ones, and all for one
-whose upload is answered only once it is processed."""
+"""Priorities: higher ones run first. Jobs have lower ones; short sources precede long ones, and a
+source that a request waits for precedes all."""
 
 SHORT_BYTES = 100_000
-"""A text of at most so many bytes is processed at once and by a process that has done others."""
+"""Texts of at most this size are processed with priority, in a warm process."""
 
 
 def process_task_kind(site: Site) -> TaskKind:
-    """Processing a source."""
+    """Return the task kind that processes a source."""
     return TaskKind(
         name=PROCESS_TASK,
         entry="labext.sandbox.nb.ingestion.execution:run",
@@ -147,21 +147,21 @@ def process_task_kind(site: Site) -> TaskKind:
 
 
 def task_key(identifier: str) -> str:
-    """The name of a source's task in the queue."""
+    """Return the key of a source's task in the queue."""
     return f"{PROCESS_TASK} {identifier}"
 
 
 def queue_source(
     session: Session, site: Site, source: Source, *, titled: bool, awaited: bool = False
 ) -> None:
-    """Have a source processed, in the transaction that makes it new.
+    """Queue the processing of a source in the current transaction.
 
     Args:
-        session: a writing one.
-        site: the service's.
-        source: it.
-        titled: whether its title was given, and stays whatever the source calls itself.
-        awaited: whether a request waits until it is processed.
+        session: a session for writing.
+        site: the service's site.
+        source: the source.
+        titled: whether the user gave a title, which the source's own does not replace.
+        awaited: whether a request waits for the result.
     """
     short = source.kind == "text" and (source.size or 0) <= SHORT_BYTES
     site.queue.put(
@@ -198,7 +198,7 @@ def _on_requeue(session: Session, task: Task) -> None:
 
 
 def _on_tick(site: Site, session: Session, tasks: Sequence[Task]) -> None:
-    """Store how far each source is."""
+    """Store the current stage of each source."""
     for task in tasks:
         stage = task_process.read_stage(_task_work_folder(site, task))
         source = _load_task_source(session, task) if stage is not None else None
@@ -230,7 +230,7 @@ def _load_result(work: Path) -> IngestionResult | None:
 
 
 def _failure_reason(ending: TaskOutcome) -> str:
-    """Why a source failed, in words for whoever added it."""
+    """Return the reason why a source failed, for the user."""
     if ending.outcome == "done":
         return "What was made of it is lost; retry it."
     if ending.over == "memory":

@@ -42,7 +42,7 @@ def get_models(
     """List the models, the last added first."""
     with site.database.read() as session:
         return json_response(
-            [service.model_record(each) for each in service.list_models(session, model_type)]
+            [service.model_record(model) for model in service.list_models(session, model_type)]
         )
 
 
@@ -50,8 +50,8 @@ def get_models(
 def post_model(site: SiteDep, body: NewModel) -> Response:
     """Add a model of a provider."""
     with site.database.write() as session:
-        made = service.create_model(session, body.name, body.type, body.provider, body.credential)
-        return json_response(service.model_record(made))
+        model = service.create_model(session, body.name, body.type, body.provider, body.credential)
+        return json_response(service.model_record(model))
 
 
 @router.get("/models/defaults", response_model=DefaultsRecord)
@@ -110,16 +110,16 @@ def get_count(site: SiteDep, provider: Identifier) -> Response:
 def get_by_provider(site: SiteDep, provider: Identifier) -> Response:
     """List the models of a provider."""
     with site.database.read() as session:
-        found = service.list_models(session, provider=check_provider(provider))
-        return json_response([service.model_record(each) for each in found])
+        models = service.list_models(session, provider=check_provider(provider))
+        return json_response([service.model_record(model) for model in models])
 
 
 @router.delete("/models/{model_id}", response_model=MessageResponse)
 def delete_model(site: SiteDep, model_id: Identifier) -> Response:
     """Delete a model that no default slot has."""
     with site.database.write() as session:
-        gone = service.delete_model(session, model_id)
-    return json_response({"message": f"The model {gone.name} is deleted."})
+        model = service.delete_model(session, model_id)
+    return json_response({"message": f"The model {model.name} is deleted."})
 
 
 @router.post("/models/{model_id}/test", response_model=ModelTestResult)
@@ -132,9 +132,9 @@ async def post_test(
 ) -> Response:
     """Try a model by a real call of its type. A failure is an answer too."""
 
-    def tried() -> Response:
+    def run_trial() -> Response:
         with site.database.read() as session:
             model = registry.get_model(session, model_id)
         return json_response(trial.try_model(site, model, cancel_token))
 
-    return await cancel_on_disconnect(request, cancel_token, threads.run(tried))
+    return await cancel_on_disconnect(request, cancel_token, threads.run(run_trial))

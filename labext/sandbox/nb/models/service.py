@@ -34,13 +34,13 @@ from labext.sandbox.nb.tables import Credential, DefaultModel, Model
 def list_models(
     session: Session, kind: str | None = None, provider: str | None = None
 ) -> list[Model]:
-    """The models, perhaps of a type or a provider alone; the last added first."""
-    wanted = select(Model).order_by(Model.created.desc(), Model.name, Model.id)
+    """Return the models, optionally of one type or provider, the last added first."""
+    query = select(Model).order_by(Model.created.desc(), Model.name, Model.id)
     if kind is not None:
-        wanted = wanted.where(Model.kind == kind)
+        query = query.where(Model.kind == kind)
     if provider is not None:
-        wanted = wanted.where(Model.provider == provider)
-    return list(session.scalars(wanted))
+        query = query.where(Model.provider == provider)
+    return list(session.scalars(query))
 
 
 def create_model(
@@ -49,8 +49,8 @@ def create_model(
     """Add a model.
 
     Raises:
-        HTTPException: 400, there is no such provider, the credential is another one's, or there is
-            the same model already; 404, there is no such credential.
+        HTTPException: 400 if the provider does not exist, the credential is for another one, or the
+            model exists already; 404 if the credential does not exist.
     """
     get_provider(provider)
     if credential_id is not None:
@@ -68,41 +68,42 @@ def create_model(
             f"There is the model {name} of {provider} and type {kind} already.",
             "See `%nb models`.",
         )
-    made = _new_model(name, kind, provider, credential_id)
-    session.add(made)
+    model = _new_model(name, kind, provider, credential_id)
+    session.add(model)
     session.flush()
-    return made
+    return model
 
 
 def register_models(
-    session: Session, provider: str, credential_id: str | None, found: Sequence[tuple[str, str]]
+    session: Session, provider: str, credential_id: str | None, models: Sequence[tuple[str, str]]
 ) -> tuple[int, int]:
-    """Add the models that aren't there yet.
+    """Add models that do not exist yet.
 
     Args:
-        session: a writing one.
-        provider: whose they are.
-        credential_id: its credential's, if it has one.
-        found: names and types.
+        session: a session for writing.
+        provider: the provider of the models.
+        credential_id: the identifier of its credential, if it has one.
+        models: names and types of the models.
 
     Returns:
-        how many were made, and how many there were.
+        The numbers of new and of existing models.
     """
-    of = (Model.provider == provider, Model.credential_id == credential_id)
-    there = {
-        (name, kind) for name, kind in session.execute(select(Model.name, Model.kind).where(*of))
+    conditions = (Model.provider == provider, Model.credential_id == credential_id)
+    existing = {
+        (name, kind)
+        for name, kind in session.execute(select(Model.name, Model.kind).where(*conditions))
     }
-    new = [each for each in dict.fromkeys(found) if each not in there]
+    new = [item for item in dict.fromkeys(models) if item not in existing]
     session.add_all(_new_model(name, kind, provider, credential_id) for name, kind in new)
     session.flush()
-    return len(new), len(found) - len(new)
+    return len(new), len(models) - len(new)
 
 
 def delete_model(session: Session, identifier: str) -> Model:
     """Delete a model.
 
     Raises:
-        HTTPException: 404; 400, it comes with the service, or a default slot has it.
+        HTTPException: 404; 400 if it is built in or used by a default slot.
     """
     model = registry.get_model(session, identifier)
     if registry.is_built_in(model):
@@ -117,16 +118,16 @@ def delete_model(session: Session, identifier: str) -> Model:
 
 
 def check_not_default(session: Session, models: Sequence[Model]) -> None:
-    """See that no default slot has one of some models.
+    """Check that no default slot uses one of some models.
 
     Raises:
-        HTTPException: 400, one has; it names them all.
+        HTTPException: 400 if any does; the message names all of them.
     """
     names = {model.id: model.name for model in models}
     defaults = session.scalars(select(DefaultModel).order_by(DefaultModel.slot))
-    if held := [each for each in defaults if each.model_id in names]:
-        used = dict.fromkeys(names[each.model_id] for each in held)
-        slots = [each.slot for each in held]
+    if held := [default for default in defaults if default.model_id in names]:
+        used = dict.fromkeys(names[default.model_id] for default in held)
+        slots = [default.slot for default in held]
         raise errors.bad_request(
             f"{messages.join_words(used)} {'is' if len(used) == 1 else 'are'} the default for "
             f"{messages.join_words(slots, len(slots))}.",
@@ -136,35 +137,35 @@ def check_not_default(session: Session, models: Sequence[Model]) -> None:
 
 
 def get_defaults(session: Session) -> dict[str, str | None]:
-    """The identifier of every slot's model."""
-    there = {each.slot: each.model_id for each in session.scalars(select(DefaultModel))}
-    return {slot: there.get(slot) for slot in registry.SLOTS}
+    """Return the identifier of every slot's model."""
+    by_slot = {default.slot: default.model_id for default in session.scalars(select(DefaultModel))}
+    return {slot: by_slot.get(slot) for slot in registry.SLOTS}
 
 
-def set_defaults(session: Session, site: Site, wanted: Mapping[str, str | None]) -> None:
-    """Give slots models, or none; another embedding model makes its vectors in the background.
+def set_defaults(session: Session, site: Site, assignments: Mapping[str, str | None]) -> None:
+    """Set or clear the models of slots; a new embedding model embeds in the background.
 
     Args:
-        session: a writing one.
-        site: has the queue.
-        wanted: models' identifiers by slots; None takes the slot's model away.
+        session: a session for writing.
+        site: the service's site, which has the queue.
+        assignments: models' identifiers by slot; None clears the slot.
 
     Raises:
-        HTTPException: 404, there is no such model; 422, it is not of the slot's type.
+        HTTPException: 404 if a model does not exist; 422 if it is not of the slot's type.
     """
-    for slot, identifier in wanted.items():
+    for slot, identifier in assignments.items():
         if identifier is not None:
             model = registry.get_model(session, identifier, registry.SLOTS[slot])
             session.merge(DefaultModel(slot=slot, model_id=model.id))
-        elif (there := session.get(DefaultModel, slot)) is not None:
-            session.delete(there)
+        elif (default := session.get(DefaultModel, slot)) is not None:
+            session.delete(default)
     session.flush()
-    if "embedding" in wanted:
+    if "embedding" in assignments:
         passage_vectors.queue_if_due(session, site)
 
 
 def model_record(model: Model) -> dict[str, Any]:
-    """A model as it is answered."""
+    """Return a model's record."""
     return {
         "id": model.id,
         "name": model.name,
@@ -197,26 +198,26 @@ def _new_model(name: str, kind: str, provider: str, credential_id: str | None) -
 
 
 def assign_defaults(session: Session, site: Site) -> dict[str, Any]:
-    """Give every slot that has no model the first of the ranking.
+    """Assign the best available model to every empty slot.
 
     Args:
-        session: a writing one.
-        site: has the queue, for the vectors of an embedding model.
+        session: a session for writing.
+        site: the service's site, which has the queue for embedding passages.
 
     Returns:
-        `assigned`, models' identifiers by slots; `skipped`, the slots that had a model; `missing`,
-        those for which there is none.
+        `assigned`: models' identifiers by slot; `skipped`: the slots that had a model; `missing`:
+        the slots for which there is no model.
     """
-    there = get_defaults(session)
-    empty = [slot for slot, identifier in there.items() if identifier is None]
+    defaults = get_defaults(session)
+    empty = [slot for slot, identifier in defaults.items() if identifier is None]
     ranked = _rank_models(session, site) if empty else []
     best = {slot: _first_of_type(ranked, registry.SLOTS[slot]) for slot in empty}
-    found = {slot: model.id for slot, model in best.items() if model is not None}
-    set_defaults(session, site, found)
+    assigned = {slot: model.id for slot, model in best.items() if model is not None}
+    set_defaults(session, site, assigned)
     return {
-        "assigned": found,
-        "skipped": [slot for slot in there if slot not in empty],
-        "missing": [slot for slot in empty if slot not in found],
+        "assigned": assigned,
+        "skipped": [slot for slot in defaults if slot not in empty],
+        "missing": [slot for slot in empty if slot not in assigned],
     }
 
 
@@ -236,110 +237,112 @@ def _first_of_type(ranked: list[Model], kind: str) -> Model | None:
 
 
 def list_providers(site: Site) -> dict[str, Any]:
-    """The providers that can be asked and those that can't yet, and the types that each has."""
+    """Return the configured and unconfigured providers, and the model types of each."""
     with site.database.read() as session:
-        ready = servers.configured_providers(site, session) | {BUILT_IN}
-    here = {kind for _, kind in built_in_models().values()}
-    types = {name: list(known.kinds) for name, known in PROVIDERS.items()}
+        configured = servers.configured_providers(site, session) | {BUILT_IN}
+    built_in_kinds = {kind for _, kind in built_in_models().values()}
+    types = {name: list(provider.kinds) for name, provider in PROVIDERS.items()}
     return {
-        "available": [name for name in PROVIDER_NAMES if name in ready],
-        "unavailable": [name for name in PROVIDER_NAMES if name not in ready],
-        "supported_types": types | {BUILT_IN: [kind for kind in MODEL_TYPES if kind in here]},
+        "available": [name for name in PROVIDER_NAMES if name in configured],
+        "unavailable": [name for name in PROVIDER_NAMES if name not in configured],
+        "supported_types": types
+        | {BUILT_IN: [kind for kind in MODEL_TYPES if kind in built_in_kinds]},
     }
 
 
 def count_models(site: Site, provider: str) -> dict[str, Any]:
-    """How many models of a provider there are, by their types.
+    """Return the numbers of a provider's models by type.
 
     Raises:
-        HTTPException: 400, there is no such provider.
+        HTTPException: 400 if the provider does not exist.
     """
     with site.database.read() as session:
-        found = Counter(
-            each.kind for each in list_models(session, provider=check_provider(provider))
+        by_kind = Counter(
+            model.kind for model in list_models(session, provider=check_provider(provider))
         )
-    counts = {kind: found[kind] for kind in MODEL_TYPES}
-    return {"provider": provider, "counts": counts, "total": found.total()}
+    counts = {kind: by_kind[kind] for kind in MODEL_TYPES}
+    return {"provider": provider, "counts": counts, "total": by_kind.total()}
 
 
 ModelTypes = dict[str, str | None]
-"""The names of models, and the type of each; None is none that the service uses."""
+"""Types of models by name; None for a type that the service does not use."""
 
 
 def discover_models(site: Site, provider: str) -> list[dict[str, Any]]:
-    """The models that a provider says it has, by all of its credentials.
+    """Return the models listed by a provider, with all of its credentials.
 
     Raises:
-        HTTPException: 400, there is no such provider; 422, it can't be asked; 502, it failed.
+        HTTPException: 400 if the provider does not exist; 422 if it is not configured; 502 if it
+            failed.
     """
-    every: ModelTypes = {}
-    for _, found in _query_servers(site, check_provider(provider)):
-        every |= found
-    return _to_records(provider, every)
+    models: ModelTypes = {}
+    for _, server_models in _query_servers(site, check_provider(provider)):
+        models |= server_models
+    return _to_records(provider, models)
 
 
 def discover_by_credential(site: Site, credential: Credential) -> list[dict[str, Any]]:
-    """The models that a credential's server says it has.
+    """Return the models listed by a credential's server.
 
     Raises:
-        HTTPException: 422, it can't be asked; 502, it failed.
+        HTTPException: 422 if it can't be used; 502 if it failed.
     """
     from labext.sandbox.nb.providers import openai
 
-    found = openai.list_models(servers.listing_server(site, credential))
-    return _to_records(credential.provider, {name: guess_model_type(name) for name in found})
+    names = openai.list_models(servers.listing_server(site, credential))
+    return _to_records(credential.provider, {name: guess_model_type(name) for name in names})
 
 
 def sync_provider(site: Site, provider: str) -> dict[str, Any]:
-    """Add the models of a provider that aren't there yet, but for those of no type.
+    """Add the missing models of a provider, except those of unused types.
 
-    One that is there has the type that it was given, whatever its name looks like.
+    Existing models keep their type, even if the name suggests another.
 
     Raises:
-        HTTPException: as `discovered`.
+        HTTPException: as `discover_models`.
     """
-    asked = list(_query_servers(site, check_provider(provider)))
+    listings = list(_query_servers(site, check_provider(provider)))
     with site.database.write() as session:
         before = len(list_models(session, provider=provider))
         if provider == registry.BUILT_IN:
             registry.seed_models(session)
         else:
-            for credential_id, found in asked:
+            for credential_id, models in listings:
                 if credential_id is None or session.get(Credential, credential_id) is not None:
-                    there = set(session.scalars(_model_names(provider, credential_id)))
-                    new = [(n, kind) for n, kind in found.items() if kind and n not in there]
+                    existing = set(session.scalars(_model_names(provider, credential_id)))
+                    new = [(n, kind) for n, kind in models.items() if kind and n not in existing]
                     register_models(session, provider, credential_id, new)
-        made = len(list_models(session, provider=provider)) - before
-    usable = sum(kind is not None for _, found in asked for kind in found.values())
+        added = len(list_models(session, provider=provider)) - before
+    usable = sum(kind is not None for _, models in listings for kind in models.values())
     return {
         "provider": provider,
-        "discovered": sum(len(found) for _, found in asked),
-        "new": made,
-        "existing": usable - made,
+        "discovered": sum(len(models) for _, models in listings),
+        "new": added,
+        "existing": usable - added,
     }
 
 
 def sync_all_providers(site: Site) -> dict[str, Any]:
-    """Add the models of every provider that can be asked; one that fails keeps no other back."""
+    """Add the missing models of all configured providers; failures do not affect others."""
     with site.database.read() as session:
-        ready = servers.configured_providers(site, session)
-    known = [name for name in PROVIDERS if name in ready]
+        configured = servers.configured_providers(site, session)
+    names = [name for name in PROVIDERS if name in configured]
     results: dict[str, Any] = {}
-    for provider in (*known, registry.BUILT_IN):
+    for provider in (*names, registry.BUILT_IN):
         try:
             results[provider] = sync_provider(site, provider)
         except HTTPException as error:
             results[provider] = {"error": str(error.detail)}
-    well = [each for each in results.values() if "error" not in each]
+    succeeded = [result for result in results.values() if "error" not in result]
     return {
         "results": results,
-        "total_discovered": sum(each["discovered"] for each in well),
-        "total_new": sum(each["new"] for each in well),
+        "total_discovered": sum(result["discovered"] for result in succeeded),
+        "total_new": sum(result["new"] for result in succeeded),
     }
 
 
 def _query_servers(site: Site, provider: str) -> Iterator[tuple[str | None, ModelTypes]]:
-    """What each server of a provider says it has, and its credential's identifier."""
+    """Yield the models of each server of a provider, with its credential's identifier."""
     if provider == registry.BUILT_IN:
         yield None, dict(registry.built_in_models().values())
         return
@@ -350,12 +353,12 @@ def _query_servers(site: Site, provider: str) -> Iterator[tuple[str | None, Mode
 
 
 def _model_names(provider: str, credential_id: str | None) -> Any:
-    wanted = select(Model.name).where(Model.provider == provider)
-    return wanted.where(Model.credential_id == credential_id)
+    query = select(Model.name).where(Model.provider == provider)
+    return query.where(Model.credential_id == credential_id)
 
 
-def _to_records(provider: str, found: ModelTypes) -> list[dict[str, Any]]:
+def _to_records(provider: str, models: ModelTypes) -> list[dict[str, Any]]:
     return [
         {"name": name, "provider": provider, "model_type": kind, "description": None}
-        for name, kind in found.items()
+        for name, kind in models.items()
     ]

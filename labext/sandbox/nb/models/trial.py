@@ -1,4 +1,4 @@
-"""Test a model with a real call; built-in speech models in a process of their own."""
+"""Test a model with a real call; built-in speech models run in their own process."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ from labext.sandbox.nb.task_process import open_site
 
 TRIAL_TEXT = "Hello. Are you there?"
 TRIAL_VOICE = "alloy"
-"""What OpenAI, and most that follow it, call a voice."""
+"""A voice name of OpenAI and most compatible servers."""
 
 _PROCESS_TIMEOUT = 60
 _SAMPLE_RATE = 16_000
 
 Outcome = tuple[str, dict[str, Any]]
-"""A sentence, and what was measured."""
+"""A message, and the measured details."""
 
 
 def try_model(site: Site, model: Model, cancel_token: CancelToken | None = None) -> dict[str, Any]:
-    """What came of asking a model: `success`, `message` and `details`; a failure is told so too.
+    """Call a model and return `success`, `message` and `details`, also for a failure.
 
     Raises:
         CallCancelledError: if the call was cancelled.
     """
-    began = time.monotonic()
+    started = time.monotonic()
     try:
         message, details = _TRIALS[model.kind](site, model, cancel_token)
     except HTTPException as error:
         return {"success": False, "message": str(error.detail), "details": None}
-    seconds = round(time.monotonic() - began, 3)
+    seconds = round(time.monotonic() - started, 3)
     return {"success": True, "message": message, "details": {"seconds": seconds, **details}}
 
 
@@ -78,8 +78,8 @@ def _try_embedding(site: Site, model: Model, cancel_token: CancelToken | None) -
 
 def _try_speech(site: Site, model: Model, cancel_token: CancelToken | None) -> Outcome:
     if registry.is_built_in(model):
-        found = _run_in_process(site, model)
-        return f"It spoke for {found['spoken']:.1f} seconds.", found
+        result = _run_in_process(site, model)
+        return f"It spoke for {result['spoken']:.1f} seconds.", result
     from labext.sandbox.nb.providers import openai
 
     size = len(openai.synthesize(site, model, TRIAL_TEXT, TRIAL_VOICE, cancel_token))
@@ -94,10 +94,10 @@ def _try_transcription(site: Site, model: Model, cancel_token: CancelToken | Non
 
         with tempfile.TemporaryDirectory() as folder:
             text = openai.transcribe(site, model, write_tone(Path(folder)), cancel_token)
-    heard = (
+    message = (
         f"It heard: {shorten_title(text)}" if text else "It heard a tone, in which nobody speaks."
     )
-    return heard, {"characters": len(text)}
+    return message, {"characters": len(text)}
 
 
 _TRIALS: Mapping[str, Callable[[Site, Model, CancelToken | None], Outcome]] = {
@@ -109,7 +109,7 @@ _TRIALS: Mapping[str, Callable[[Site, Model, CancelToken | None], Outcome]] = {
 
 
 def write_tone(folder: Path) -> Path:
-    """A WAV file with a second of a tone."""
+    """Write a WAV file with one second of a tone."""
     steps = (
         int(8000 * math.sin(2 * math.pi * 440 * n / _SAMPLE_RATE)) for n in range(_SAMPLE_RATE)
     )
@@ -128,10 +128,10 @@ def write_tone(folder: Path) -> Path:
 
 
 def _run_in_process(site: Site, model: Model) -> dict[str, Any]:
-    """Let a built-in model of sound work in a process of its own: its library is not the host's."""
+    """Run a built-in speech model in its own process, keeping its library out of the service."""
     command = [sys.executable, "-P", "-m", "labext.sandbox.nb.models.trial"]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [*command, str(site.folder), model.id],
             env=clean_environment(),
             stdin=subprocess.DEVNULL,
@@ -139,16 +139,16 @@ def _run_in_process(site: Site, model: Model) -> dict[str, Any]:
             timeout=_PROCESS_TIMEOUT,
             check=False,
         )
-        found: dict[str, Any] = json.loads(done.stdout)
+        result: dict[str, Any] = json.loads(process.stdout)
     except subprocess.TimeoutExpired:
         raise errors.bad_gateway(
             f"{model.name} was not done within {_PROCESS_TIMEOUT} seconds."
         ) from None
     except ValueError:
         raise errors.bad_gateway(f"{model.name} failed.") from None
-    if "error" in found:
-        raise errors.bad_gateway(found["error"])
-    return found
+    if "error" in result:
+        raise errors.bad_gateway(result["error"])
+    return result
 
 
 def main(folder: Path, identifier: str) -> dict[str, Any]:

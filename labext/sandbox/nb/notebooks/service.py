@@ -19,47 +19,47 @@ from labext.sandbox.nb.sources import service as sources
 from labext.sandbox.nb.tables import ChatSession, Note, Notebook, NotebookSource
 
 
-def create_notebook(site: Site, wanted: NewNotebook) -> dict[str, Any]:
-    """Make a notebook; its record.
+def create_notebook(site: Site, new: NewNotebook) -> dict[str, Any]:
+    """Create a notebook and return its record.
 
     Raises:
-        HTTPException: 413, its description is too long.
+        HTTPException: 413 if its description is too long.
     """
     now = time.time()
     with site.database.write() as session:
-        settings.check_text_size(session, wanted.description or "")
-        made = Notebook(
+        settings.check_text_size(session, new.description or "")
+        notebook = Notebook(
             id=tables.new_identifier("notebook"),
-            name=wanted.name,
-            description=wanted.description or "",
+            name=new.name,
+            description=new.description or "",
             created=now,
             updated=now,
         )
-        session.add(made)
+        session.add(notebook)
         session.flush()
-        return queries.notebook_record(session, made.id)
+        return queries.notebook_record(session, notebook.id)
 
 
-def update_notebook(site: Site, identifier: str, wanted: NotebookUpdate) -> dict[str, Any]:
-    """Change what is given of a notebook; its record.
+def update_notebook(site: Site, identifier: str, update: NotebookUpdate) -> dict[str, Any]:
+    """Change the given fields of a notebook and return its record.
 
     Raises:
-        HTTPException: 404; 413, its description is too long.
+        HTTPException: 404; 413 if its description is too long.
     """
-    given = wanted.model_dump(exclude_none=True)
+    values = update.model_dump(exclude_none=True)
     with site.database.write() as session:
-        found = queries.get_notebook(session, identifier)
-        settings.check_text_size(session, wanted.description or "")
-        for name, value in given.items():
-            setattr(found, name, value)
-        if given:
-            found.updated = time.time()
+        notebook = queries.get_notebook(session, identifier)
+        settings.check_text_size(session, update.description or "")
+        for name, value in values.items():
+            setattr(notebook, name, value)
+        if values:
+            notebook.updated = time.time()
         session.flush()
         return queries.notebook_record(session, identifier)
 
 
 def link_source(site: Site, identifier: str, source_id: str) -> None:
-    """Put a source into a notebook, unless it is there.
+    """Add a source to a notebook if it is not in it.
 
     Raises:
         HTTPException: 404.
@@ -71,28 +71,28 @@ def link_source(site: Site, identifier: str, source_id: str) -> None:
 
 
 def unlink_source(site: Site, identifier: str, source_id: str) -> None:
-    """Take a source out of a notebook, if it is there; the source stays.
+    """Remove a source from a notebook if it is in it, without deleting the source.
 
     Raises:
-        HTTPException: 404, there is no such notebook or source.
+        HTTPException: 404 if the notebook or source does not exist.
     """
     with site.database.write() as session:
         queries.get_notebook(session, identifier)
         sources.load_source(session, source_id)
-        found = session.get(NotebookSource, (identifier, source_id))
-        if found is not None:
-            session.delete(found)
+        link = session.get(NotebookSource, (identifier, source_id))
+        if link is not None:
+            session.delete(link)
 
 
 @dataclass(frozen=True)
 class NotebookContents:
-    """What is in a notebook.
+    """The contents of a notebook.
 
     Attributes:
         notes: the identifiers of its notes.
-        exclusive: of the sources that no other notebook uses.
-        shared: of those that another one uses too.
-        sessions: how many conversations there are about it.
+        exclusive: the identifiers of sources used by no other notebook.
+        shared: the identifiers of sources also used by other notebooks.
+        sessions: the number of its chat sessions.
     """
 
     notes: Sequence[str]
@@ -102,17 +102,17 @@ class NotebookContents:
 
 
 def preview_delete(site: Site, identifier: str) -> dict[str, Any]:
-    """What would go with a notebook.
+    """Preview the effects of deleting a notebook.
 
     Raises:
         HTTPException: 404.
     """
     with site.database.read() as session:
-        found = queries.get_notebook(session, identifier)
+        notebook = queries.get_notebook(session, identifier)
         contents = _notebook_contents(session, identifier)
     return {
-        "notebook_id": found.id,
-        "notebook_name": found.name,
+        "notebook_id": notebook.id,
+        "notebook_name": notebook.name,
         "note_count": len(contents.notes),
         "exclusive_source_count": len(contents.exclusive),
         "shared_source_count": len(contents.shared),
@@ -121,22 +121,22 @@ def preview_delete(site: Site, identifier: str) -> dict[str, Any]:
 
 
 def delete_notebook(site: Site, identifier: str, *, delete_sources: bool) -> dict[str, Any]:
-    """Delete a notebook with its notes and sessions, and perhaps the sources it alone uses.
+    """Delete a notebook with its notes and sessions, and optionally its exclusive sources.
 
     Raises:
         HTTPException: 404.
     """
     with site.database.write() as session:
-        found = queries.get_notebook(session, identifier)
+        notebook = queries.get_notebook(session, identifier)
         contents = _notebook_contents(session, identifier)
         doomed = contents.exclusive if delete_sources else ()
         index.remove_passages(session, contents.notes)
-        session.delete(found)  # its links, notes and sessions go with it
+        session.delete(notebook)  # cascades to its links, notes and sessions
         session.flush()
         stopped = sources.remove_sources(site, session, doomed)
     site.queue.wait_all(site.database, stopped, sources.STOP_TIMEOUT)
     return {
-        "message": f"The notebook {found.name} is deleted.",
+        "message": f"The notebook {notebook.name} is deleted.",
         "deleted_notes": len(contents.notes),
         "deleted_sources": len(doomed),
         "unlinked_sources": len(contents.exclusive) + len(contents.shared) - len(doomed),

@@ -22,21 +22,21 @@ from labext.sandbox.nb.text.segmentation import PassageText, split_passages
 
 
 def list_notes(site: Site, notebook_id: str | None) -> list[dict[str, Any]]:
-    """The records of all notes, or of a notebook's; the last changed first.
+    """Return the records of all notes or of a notebook's, the last changed first.
 
     Raises:
-        HTTPException: 404, there is no such notebook.
+        HTTPException: 404 if the notebook does not exist.
     """
-    wanted = select(Note).order_by(Note.updated.desc(), Note.id)
+    query = select(Note).order_by(Note.updated.desc(), Note.id)
     with site.database.read() as session:
         if notebook_id is not None:
             notebooks.get_notebook(session, notebook_id)
-            wanted = wanted.where(Note.notebook_id == notebook_id)
-        return [_to_record(note) for note in session.scalars(wanted)]
+            query = query.where(Note.notebook_id == notebook_id)
+        return [_to_record(note) for note in session.scalars(query)]
 
 
 def get_note(site: Site, identifier: str) -> dict[str, Any]:
-    """A note's record.
+    """Return a note's record.
 
     Raises:
         HTTPException: 404.
@@ -45,59 +45,59 @@ def get_note(site: Site, identifier: str) -> dict[str, Any]:
         return _to_record(_load_note(session, identifier))
 
 
-def create_note(site: Site, wanted: NewNote) -> dict[str, Any]:
-    """Make a note; its record.
+def create_note(site: Site, new: NewNote) -> dict[str, Any]:
+    """Create a note and return its record.
 
     Raises:
-        HTTPException: 404, there is no such notebook; 413, its content is too long.
+        HTTPException: 404 if the notebook does not exist; 413 if its content is too long.
     """
     with site.database.read() as session:
-        _check_note(session, wanted.notebook_id, wanted.content)
-    title = wanted.title or None
-    if title is None and wanted.note_type == "ai":
-        title = generate_title(site, wanted.content)  # a model may take its time: no lock meanwhile
+        _check_note(session, new.notebook_id, new.content)
+    title = new.title or None
+    if title is None and new.note_type == "ai":
+        title = generate_title(site, new.content)  # may be slow: no transaction is open
     now = time.time()
-    made = Note(
+    note = Note(
         id=tables.new_identifier("note"),
-        notebook_id=wanted.notebook_id,
+        notebook_id=new.notebook_id,
         title=title,
-        content=wanted.content,
-        kind=wanted.note_type,
+        content=new.content,
+        kind=new.note_type,
         created=now,
         updated=now,
     )
-    parts = split_passages([(None, wanted.content)])
+    parts = split_passages([(None, new.content)])
     with site.database.write() as session:
-        _check_note(session, wanted.notebook_id)
-        session.add(made)
+        _check_note(session, new.notebook_id)
+        session.add(note)
         session.flush()
-        _index_note(session, site, made, parts)
-    return _to_record(made)
+        _index_note(session, site, note, parts)
+    return _to_record(note)
 
 
-def update_note(site: Site, identifier: str, wanted: NoteUpdate) -> dict[str, Any]:
-    """Change what is given of a note; its record.
+def update_note(site: Site, identifier: str, update: NoteUpdate) -> dict[str, Any]:
+    """Change the given fields of a note and return its record.
 
     Raises:
-        HTTPException: 404; 413, its content is too long.
+        HTTPException: 404; 413 if its content is too long.
     """
-    parts = None if wanted.content is None else split_passages([(None, wanted.content)])
+    parts = None if update.content is None else split_passages([(None, update.content)])
     with site.database.write() as session:
-        found = _load_note(session, identifier)
-        if wanted.content is not None:
-            settings.check_text_size(session, wanted.content)
-            found.content = wanted.content
-        if wanted.title is not None:
-            found.title = wanted.title or None
-        if wanted.note_type is not None:
-            found.kind = wanted.note_type
-        if wanted.model_dump(exclude_none=True):
-            found.updated = time.time()
+        note = _load_note(session, identifier)
+        if update.content is not None:
+            settings.check_text_size(session, update.content)
+            note.content = update.content
+        if update.title is not None:
+            note.title = update.title or None
+        if update.note_type is not None:
+            note.kind = update.note_type
+        if update.model_dump(exclude_none=True):
+            note.updated = time.time()
         if parts is not None:
-            _index_note(session, site, found, parts)
-        elif wanted.title is not None:
-            index.retitle_passages(session, identifier, found.title or "")
-    return _to_record(found)
+            _index_note(session, site, note, parts)
+        elif update.title is not None:
+            index.retitle_passages(session, identifier, note.title or "")
+    return _to_record(note)
 
 
 def delete_note(site: Site, identifier: str) -> None:
@@ -112,12 +112,10 @@ def delete_note(site: Site, identifier: str) -> None:
 
 
 def _index_note(session: Session, site: Site, note: Note, parts: Sequence[PassageText]) -> None:
-    """Let a note be found by these parts from now on."""
+    """Replace the passages by which a note is found."""
     index.index_passages(session, note.id, note.title or "", parts)
     if len(parts) > passage_vectors.MAX_FOREGROUND_PASSAGES:
-        passage_vectors.queue_if_due(
-            session, site
-        )  # no search should have to wait for so many vectors
+        passage_vectors.queue_if_due(session, site)  # too many vectors for a search to wait for
 
 
 def _check_note(session: Session, notebook_id: str | None, content: str = "") -> None:
@@ -127,10 +125,10 @@ def _check_note(session: Session, notebook_id: str | None, content: str = "") ->
 
 
 def _load_note(session: Session, identifier: str) -> Note:
-    found = session.get(Note, identifier)
-    if found is None:
+    note = session.get(Note, identifier)
+    if note is None:
         raise errors.not_found("note", identifier)
-    return found
+    return note
 
 
 def _to_record(note: Note) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from labext.sandbox.nb.schemas import (
 )
 
 MAX_SPEAKERS = 4
-"""Of an episode."""
+"""Maximum number of speakers of an episode."""
 
 MAX_SEGMENTS = 20
 _MAX_PROFILES = 100
@@ -27,7 +27,7 @@ _MAX_TOKENS = 1_000_000
 
 def _validate_path_segment(name: str) -> str:
     if "/" in name or name in (".", ".."):
-        # The sentence is a template's: it has no braces.
+        # The message is a format template: it must not have braces.
         raise PydanticCustomError("labext", "must have no /: a profile's name is in its address")
     return name
 
@@ -35,7 +35,7 @@ def _validate_path_segment(name: str) -> str:
 ProfileName = Annotated[
     Name, AfterValidator(_validate_path_segment), Field(min_length=1, max_length=MAX_LINE_LENGTH)
 ]
-"""One line that an address can hold."""
+"""A single line that is valid as a path segment."""
 
 ProfileNames = Annotated[list[Name], Field(max_length=_MAX_PROFILES)]
 """Profiles, by their names or identifiers."""
@@ -53,7 +53,7 @@ class NewSpeaker(RequestBody):
 
 
 SpeakerList = Annotated[list[NewSpeaker], Field(min_length=1, max_length=MAX_SPEAKERS)]
-"""Those of one profile; no two have one name."""
+"""The speakers of a profile; names are unique."""
 
 
 class NewSpeakerProfile(RequestBody):

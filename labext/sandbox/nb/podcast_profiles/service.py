@@ -37,7 +37,7 @@ _IDENTIFIER_PREFIXES: Mapping[type[SpeakerProfile | EpisodeProfile], str] = {
 
 
 def load_profile(session: Session, table: type[Profile], named: str) -> Profile:
-    """The profile of an identifier, or else of a name.
+    """Return a profile by its identifier, or else by its name.
 
     Raises:
         HTTPException: 404.
@@ -49,12 +49,12 @@ def load_profile(session: Session, table: type[Profile], named: str) -> Profile:
 
 
 def load_profiles(session: Session, table: type[Profile]) -> list[Profile]:
-    """All of a kind, by their names."""
+    """Return all profiles of a kind, ordered by name."""
     return list(session.scalars(select(table).order_by(func.lower(table.name), table.name)))
 
 
 def check_name_free(session: Session, table: type[Profile], name: str) -> None:
-    """See that no profile of the kind has a name.
+    """Check that no profile of the kind has a name.
 
     Raises:
         HTTPException: 400.
@@ -66,38 +66,38 @@ def check_name_free(session: Session, table: type[Profile], name: str) -> None:
 
 
 def new_profile_identifier(table: type[Profile]) -> str:
-    """A new identifier of a kind: `speaker:…`, `episode_profile:…`."""
+    """Return a new identifier: `speaker:…` or `episode_profile:…`."""
     return tables.new_identifier(_IDENTIFIER_PREFIXES[table])
 
 
 def copy_profile(session: Session, table: type[Profile], named: str) -> Profile:
-    """A copy of a profile, under a name of its own.
+    """Return a copy of a profile under a new name.
 
     Raises:
         HTTPException: 404.
     """
     profile = load_profile(session, table, named)
     now = time.time()
-    own = {
+    changes = {
         "id": new_profile_identifier(table),
         "name": _name_of_copy(session, table, profile.name),
         "created": now,
         "updated": now,
     }
-    same = {column.key: getattr(profile, column.key) for column in inspect(table).columns}
-    made = table(**same | own)
-    session.add(made)
-    return made
+    values = {column.key: getattr(profile, column.key) for column in inspect(table).columns}
+    copy = table(**values | changes)
+    session.add(copy)
+    return copy
 
 
 def _name_of_copy(session: Session, table: type[Profile], name: str) -> str:
-    """A free name for a copy: `interview - Copy`, then `interview - Copy 2` and so on."""
+    """Return a free name for a copy: `interview - Copy`, then `interview - Copy 2` and so on."""
     number = 1
     while True:
         ending = " - Copy" if number == 1 else f" - Copy {number}"
-        wanted = name[: MAX_LINE_LENGTH - len(ending)] + ending
-        if not _is_taken(session, table, wanted):
-            return wanted
+        candidate = name[: MAX_LINE_LENGTH - len(ending)] + ending
+        if not _is_taken(session, table, candidate):
+            return candidate
         number += 1
 
 
@@ -106,13 +106,15 @@ def _is_taken(session: Session, table: type[Profile], name: str) -> bool:
 
 
 def list_speaker_profiles(site: Site) -> list[dict[str, Any]]:
-    """The records of all, by their names."""
+    """Return the records of all speaker profiles, ordered by name."""
     with site.database.read() as session:
-        return [speaker_profile_record(each) for each in load_profiles(session, SpeakerProfile)]
+        return [
+            speaker_profile_record(profile) for profile in load_profiles(session, SpeakerProfile)
+        ]
 
 
 def get_speaker_profile(site: Site, named: str) -> dict[str, Any]:
-    """The record of a profile, by its name or identifier.
+    """Return the record of a speaker profile, by its name or identifier.
 
     Raises:
         HTTPException: 404.
@@ -121,83 +123,85 @@ def get_speaker_profile(site: Site, named: str) -> dict[str, Any]:
         return speaker_profile_record(load_profile(session, SpeakerProfile, named))
 
 
-def create_speaker_profile(site: Site, wanted: NewSpeakerProfile) -> dict[str, Any]:
-    """Make a profile; its record.
+def create_speaker_profile(site: Site, new: NewSpeakerProfile) -> dict[str, Any]:
+    """Create a speaker profile and return its record.
 
     Raises:
-        HTTPException: 400, the name is taken, or two speakers have one name; 404, there is no such
-            model; 422, it does not speak; 413, a text is too long.
+        HTTPException: 400 if the name is taken or two speakers have the same name; 404 if the model
+            does not exist; 422 if it is not of type `tts`; 413 if a text is too long.
     """
     with site.database.write() as session:
-        check_name_free(session, SpeakerProfile, wanted.name)
-        _check_speaker_profile(session, wanted.voice_model, wanted.speakers, wanted.description)
-        made = new_speaker_profile(wanted)
-        session.add(made)
-    return speaker_profile_record(made)
+        check_name_free(session, SpeakerProfile, new.name)
+        _check_speaker_profile(session, new.voice_model, new.speakers, new.description)
+        profile = new_speaker_profile(new)
+        session.add(profile)
+    return speaker_profile_record(profile)
 
 
-def new_speaker_profile(wanted: NewSpeakerProfile) -> SpeakerProfile:
-    """The row of a new profile."""
+def new_speaker_profile(new: NewSpeakerProfile) -> SpeakerProfile:
+    """Return the row of a new speaker profile."""
     now = time.time()
     return SpeakerProfile(
         id=new_profile_identifier(SpeakerProfile),
-        name=wanted.name,
-        description=wanted.description,
-        voice_model=wanted.voice_model,
-        speakers=_dump_speakers(wanted.speakers),
+        name=new.name,
+        description=new.description,
+        voice_model=new.voice_model,
+        speakers=_dump_speakers(new.speakers),
         created=now,
         updated=now,
     )
 
 
-def update_speaker_profile(site: Site, named: str, wanted: SpeakerProfileUpdate) -> dict[str, Any]:
-    """Change what is given of a profile; its record.
+def update_speaker_profile(site: Site, named: str, update: SpeakerProfileUpdate) -> dict[str, Any]:
+    """Change the given fields of a speaker profile and return its record.
 
     Raises:
         HTTPException: 404; else as `make`.
     """
     with site.database.write() as session:
         profile = load_profile(session, SpeakerProfile, named)
-        if wanted.name is not None and wanted.name != profile.name:
-            check_name_free(session, SpeakerProfile, wanted.name)
-            profile.name = wanted.name
+        if update.name is not None and update.name != profile.name:
+            check_name_free(session, SpeakerProfile, update.name)
+            profile.name = update.name
         _check_speaker_profile(
-            session, wanted.voice_model, wanted.speakers or (), wanted.description
+            session, update.voice_model, update.speakers or (), update.description
         )
-        if wanted.description is not None:
-            profile.description = wanted.description
-        if "voice_model" in wanted.model_fields_set:
-            profile.voice_model = wanted.voice_model
-        if wanted.speakers is not None:
-            profile.speakers = _dump_speakers(wanted.speakers)
+        if update.description is not None:
+            profile.description = update.description
+        if "voice_model" in update.model_fields_set:
+            profile.voice_model = update.voice_model
+        if update.speakers is not None:
+            profile.speakers = _dump_speakers(update.speakers)
         if session.is_modified(profile):
             profile.updated = time.time()
     return speaker_profile_record(profile)
 
 
 def duplicate_speaker_profile(site: Site, named: str) -> dict[str, Any]:
-    """Make a profile that is as another one, under a name of its own; its record.
+    """Copy a speaker profile under a new name and return its record.
 
     Raises:
         HTTPException: 404.
     """
     with site.database.write() as session:
-        made = copy_profile(session, SpeakerProfile, named)
-    return speaker_profile_record(made)
+        copy = copy_profile(session, SpeakerProfile, named)
+    return speaker_profile_record(copy)
 
 
 def delete_speaker_profile(site: Site, named: str) -> dict[str, str]:
-    """Delete a profile; says so.
+    """Delete a speaker profile and return a message.
 
     Raises:
-        HTTPException: 404; 400, an episode profile names it.
+        HTTPException: 404; 400 if an episode profile uses it.
     """
     with site.database.write() as session:
         profile = load_profile(session, SpeakerProfile, named)
         users = [
-            each.name
-            for each in session.scalars(select(EpisodeProfile).order_by(EpisodeProfile.name))
-            if profile.id in each.speaker_profile_ids
+            episode_profile.name
+            for episode_profile in session.scalars(
+                select(EpisodeProfile).order_by(EpisodeProfile.name)
+            )
+            if profile.id in episode_profile.speaker_profile_ids
         ]
         if users:
             raise errors.bad_request(
@@ -210,7 +214,7 @@ def delete_speaker_profile(site: Site, named: str) -> dict[str, str]:
 
 
 def speaker_profile_record(profile: SpeakerProfile) -> dict[str, Any]:
-    """A profile as it is answered, and as an episode keeps it."""
+    """Return a profile's record, as used in responses and stored with episodes."""
     return {
         "id": profile.id,
         "name": profile.name,
@@ -223,18 +227,18 @@ def speaker_profile_record(profile: SpeakerProfile) -> dict[str, Any]:
 
 
 def check_speaker_names(names: Sequence[str]) -> None:
-    """See that no two who speak have one name: who said what could not be told.
+    """Check that speaker names are unique.
 
     Raises:
         HTTPException: 400.
     """
-    seen: set[str] = set()
+    names_so_far: set[str] = set()
     for name in names:
-        if name.casefold() in seen:
+        if name.casefold() in names_so_far:
             raise errors.bad_request(
                 f"Two speakers are called {name}. Give one of them another name."
             )
-        seen.add(name.casefold())
+        names_so_far.add(name.casefold())
 
 
 def _check_speaker_profile(
@@ -242,30 +246,32 @@ def _check_speaker_profile(
 ) -> None:
     if model is not None:
         registry.get_model(session, model, registry.TTS)
-    check_speaker_names([each.name for each in speakers])
-    told = [text for each in speakers for text in (each.backstory, each.personality)]
-    settings.check_text_size(session, description, *told)
+    check_speaker_names([speaker.name for speaker in speakers])
+    texts = [text for speaker in speakers for text in (speaker.backstory, speaker.personality)]
+    settings.check_text_size(session, description, *texts)
 
 
 def _dump_speakers(speakers: Sequence[NewSpeaker]) -> list[dict[str, Any]]:
-    return [each.model_dump() for each in speakers]
+    return [speaker.model_dump() for speaker in speakers]
 
 
 _COLUMNS = {"default_briefing": "briefing", "num_segments": "segments"}
-"""The columns that are called otherwise than their fields."""
+"""Columns whose names differ from those of their fields."""
 
 _NULLABLE = {"outline_llm", "transcript_llm", "language", "max_tokens"}
-"""The fields of which null takes the value away."""
+"""Fields whose value is removed by null."""
 
 
 def list_episode_profiles(site: Site) -> list[dict[str, Any]]:
-    """The records of all, by their names."""
+    """Return the records of all episode profiles, ordered by name."""
     with site.database.read() as session:
-        return [episode_profile_record(each) for each in load_profiles(session, EpisodeProfile)]
+        return [
+            episode_profile_record(profile) for profile in load_profiles(session, EpisodeProfile)
+        ]
 
 
 def get_episode_profile(site: Site, named: str) -> dict[str, Any]:
-    """The record of a profile, by its name or identifier.
+    """Return the record of an episode profile, by its name or identifier.
 
     Raises:
         HTTPException: 404.
@@ -274,59 +280,60 @@ def get_episode_profile(site: Site, named: str) -> dict[str, Any]:
         return episode_profile_record(load_profile(session, EpisodeProfile, named))
 
 
-def create_episode_profile(site: Site, wanted: NewEpisodeProfile) -> dict[str, Any]:
-    """Make a profile; its record.
+def create_episode_profile(site: Site, new: NewEpisodeProfile) -> dict[str, Any]:
+    """Create an episode profile and return its record.
 
     Raises:
-        HTTPException: 400, the name is taken, or a speaker is named twice; 404, there is no such
-            model or speaker profile; 422, the model does not write; 413, a text is too long.
+        HTTPException: 400 if the name is taken or a speaker profile is named twice; 404 if a model
+            or speaker profile does not exist; 422 if a model is not of type `llm`; 413 if a text
+            is too long.
     """
     with site.database.write() as session:
-        made = new_episode_profile(session, wanted)
-    return episode_profile_record(made)
+        profile = new_episode_profile(session, new)
+    return episode_profile_record(profile)
 
 
-def new_episode_profile(session: Session, wanted: NewEpisodeProfile) -> EpisodeProfile:
-    """A new profile, in this transaction; see `make`."""
-    check_name_free(session, EpisodeProfile, wanted.name)
+def new_episode_profile(session: Session, new: NewEpisodeProfile) -> EpisodeProfile:
+    """Create an episode profile in this transaction; see `create_episode_profile`."""
+    check_name_free(session, EpisodeProfile, new.name)
     now = time.time()
-    made = EpisodeProfile(
-        id=new_profile_identifier(EpisodeProfile), name=wanted.name, created=now, updated=now
+    profile = EpisodeProfile(
+        id=new_profile_identifier(EpisodeProfile), name=new.name, created=now, updated=now
     )
-    _apply_episode_profile(session, made, wanted)
-    session.add(made)
-    return made
+    _apply_episode_profile(session, profile, new)
+    session.add(profile)
+    return profile
 
 
-def update_episode_profile(site: Site, named: str, wanted: EpisodeProfileUpdate) -> dict[str, Any]:
-    """Change what is given of a profile; its record.
+def update_episode_profile(site: Site, named: str, update: EpisodeProfileUpdate) -> dict[str, Any]:
+    """Change the given fields of an episode profile and return its record.
 
     Raises:
         HTTPException: 404; else as `make`.
     """
     with site.database.write() as session:
         profile = load_profile(session, EpisodeProfile, named)
-        if wanted.name is not None and wanted.name != profile.name:
-            check_name_free(session, EpisodeProfile, wanted.name)
-        _apply_episode_profile(session, profile, wanted)
+        if update.name is not None and update.name != profile.name:
+            check_name_free(session, EpisodeProfile, update.name)
+        _apply_episode_profile(session, profile, update)
         if session.is_modified(profile):
             profile.updated = time.time()
     return episode_profile_record(profile)
 
 
 def duplicate_episode_profile(site: Site, named: str) -> dict[str, Any]:
-    """Make a profile that is as another one, under a name of its own; its record.
+    """Copy an episode profile under a new name and return its record.
 
     Raises:
         HTTPException: 404.
     """
     with site.database.write() as session:
-        made = copy_profile(session, EpisodeProfile, named)
-    return episode_profile_record(made)
+        copy = copy_profile(session, EpisodeProfile, named)
+    return episode_profile_record(copy)
 
 
 def delete_episode_profile(site: Site, named: str) -> dict[str, str]:
-    """Delete a profile; says so. Its episodes stay as they are.
+    """Delete an episode profile, keeping its episodes, and return a message.
 
     Raises:
         HTTPException: 404.
@@ -338,7 +345,7 @@ def delete_episode_profile(site: Site, named: str) -> dict[str, str]:
 
 
 def episode_profile_record(profile: EpisodeProfile) -> dict[str, Any]:
-    """A profile as it is answered, and as an episode keeps it."""
+    """Return a profile's record, as used in responses and stored with episodes."""
     return {
         "id": profile.id,
         "name": profile.name,
@@ -356,31 +363,33 @@ def episode_profile_record(profile: EpisodeProfile) -> dict[str, Any]:
 
 
 def _apply_episode_profile(
-    session: Session, profile: EpisodeProfile, wanted: NewEpisodeProfile | EpisodeProfileUpdate
+    session: Session, profile: EpisodeProfile, fields: NewEpisodeProfile | EpisodeProfileUpdate
 ) -> None:
-    """Give a profile what is given, after a look at it."""
-    for model in (wanted.outline_llm, wanted.transcript_llm):
+    """Validate the given fields and set them on a profile."""
+    for model in (fields.outline_llm, fields.transcript_llm):
         if model is not None:
             registry.get_model(session, model, registry.LLM)
-    settings.check_text_size(session, wanted.description, wanted.default_briefing)
-    given = wanted.model_dump()
-    if isinstance(wanted, EpisodeProfileUpdate):
-        taken = wanted.model_fields_set & _NULLABLE
-        given = {name: value for name, value in given.items() if value is not None or name in taken}
-    if (speakers := given.get("speaker_profile_ids")) is not None:
-        given["speaker_profile_ids"] = _speaker_profile_identifiers(session, speakers)
-    if "language" in given:
-        given["language"] = given["language"] or None
-    for name, value in given.items():
+    settings.check_text_size(session, fields.description, fields.default_briefing)
+    values = fields.model_dump()
+    if isinstance(fields, EpisodeProfileUpdate):
+        cleared = fields.model_fields_set & _NULLABLE
+        values = {
+            name: value for name, value in values.items() if value is not None or name in cleared
+        }
+    if (speakers := values.get("speaker_profile_ids")) is not None:
+        values["speaker_profile_ids"] = _speaker_profile_identifiers(session, speakers)
+    if "language" in values:
+        values["language"] = values["language"] or None
+    for name, value in values.items():
         setattr(profile, _COLUMNS.get(name, name), value)
 
 
 def _speaker_profile_identifiers(session: Session, named: Sequence[str]) -> list[str]:
-    """The identifiers of speaker profiles."""
-    found = [load_profile(session, SpeakerProfile, each) for each in named]
-    for profile in found:
-        if found.count(profile) > 1:
+    """Return the identifiers of speaker profiles given by name or identifier."""
+    profiles = [load_profile(session, SpeakerProfile, name) for name in named]
+    for profile in profiles:
+        if profiles.count(profile) > 1:
             raise errors.bad_request(
                 f"The speaker profile {profile.name} is named twice. Name it once."
             )
-    return [profile.id for profile in found]
+    return [profile.id for profile in profiles]

@@ -26,35 +26,37 @@ from labext.sandbox.nb.tables import Base, Passage
 from labext.sandbox.nb.text.segmentation import stem_words
 
 MAX_TERMS = 64
-"""Words that are looked for; a longer question's others are left out."""
+"""Maximum number of search terms; further ones are ignored."""
 
 _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”')
 
 _SEPARATOR = re.compile(r"[\s/:;|()\[\]{}]+")
-"""Between two words. Parts with a hyphen or a point have to stand together: `0.2`, `T7-driven`."""
+"""Separates words. Parts joined by a hyphen or a point must be adjacent: `0.2`, `T7-driven`."""
 
 
 def match_expression(query: str) -> str | None:
-    """The passages that have any of the words, and all of the phrases that stand in quotes.
+    """Return an FTS5 expression for any of the words and all of the quoted phrases.
 
-    None where there is nothing to look for: no letter and no digit.
+    None if the query has no letter or digit.
     """
-    query = query.replace("\0", " ").encode(errors="replace").decode()  # what SQLite can't take
-    phrases = _unique_terms(found for pair in _QUOTED.findall(query) for found in pair)
+    query = query.replace("\0", " ").encode(errors="replace").decode()  # not accepted by SQLite
+    phrases = _unique_terms(phrase for pair in _QUOTED.findall(query) for phrase in pair)
     words = _unique_terms(_SEPARATOR.split(_QUOTED.sub(" ", query)))
-    telling = [word for word in words if stem_words(word)] or words  # not `the` and `how`
+    content_words = [
+        word for word in words if stem_words(word)
+    ] or words  # without stop words such as `the`
     if not phrases:
-        return " OR ".join(map(_quote, telling)) or None
+        return " OR ".join(map(_quote, content_words)) or None
     together = " AND ".join(map(_quote, phrases))
-    if not telling:
+    if not content_words:
         return together
-    # The words are no condition then, but what has them too comes first.
-    return f"({together}) OR ({together} AND ({' OR '.join(map(_quote, telling))}))"
+    # The words are optional then, but passages that contain them rank first.
+    return f"({together}) OR ({together} AND ({' OR '.join(map(_quote, content_words))}))"
 
 
-def _unique_terms(given: Iterable[str]) -> list[str]:
-    found = dict.fromkeys(term for term in given if any(map(str.isalnum, term)))
-    return list(found)[:MAX_TERMS]
+def _unique_terms(terms: Iterable[str]) -> list[str]:
+    unique = dict.fromkeys(term for term in terms if any(map(str.isalnum, term)))
+    return list(unique)[:MAX_TERMS]
 
 
 def _quote(term: str) -> str:
@@ -71,11 +73,11 @@ _CREATE = DDL(  # type: ignore[no-untyped-call]
 event.listen(Base.metadata, "after_create", _CREATE.execute_if(dialect="sqlite"))
 
 TITLE_WEIGHT = 2.0
-"""What a word of the title counts for, where one of the text counts for 1."""
+"""Weight of a word in the title relative to one in the text."""
 
 
 def add_words(session: Session, title: str, passages: Iterable[Passage]) -> None:
-    """Add the words of passages that were just stored, the first of their parent's first."""
+    """Index newly stored passages; the title is indexed with the first one of their parent."""
     rows = [
         {"rowid": passage.id, "title": "" if passage.position else title, "text": passage.text}
         for passage in passages
@@ -85,7 +87,7 @@ def add_words(session: Session, title: str, passages: Iterable[Passage]) -> None
 
 
 def update_title(session: Session, parent_id: str, title: str) -> None:
-    """Find a source or a note by another title from now on."""
+    """Change the title by which a source or note is found."""
     first = select(Passage.id).where(Passage.parent_id == parent_id, Passage.position == 0)
     session.execute(
         update(_WORDS).where(_WORDS.c.rowid == first.scalar_subquery()).values(title=title)
@@ -93,7 +95,7 @@ def update_title(session: Session, parent_id: str, title: str) -> None:
 
 
 def remove_words(session: Session, passage_ids: Collection[int]) -> None:
-    """Forget the words of passages."""
+    """Remove passages from the index."""
     if passage_ids:
         session.execute(
             delete(_WORDS).where(_WORDS.c.rowid == bindparam("passage")),
@@ -104,21 +106,21 @@ def remove_words(session: Session, passage_ids: Collection[int]) -> None:
 def find_by_words(
     session: Session, query: str, scope: Scope, limit: int
 ) -> list[tuple[int, float]]:
-    """The passages that have words of the query, the best first.
+    """Return the passages that match a query, the best first.
 
     Returns:
-        Each with its rank, higher is better: BM25, which is about the words' rarity.
+        Pairs of passage identifier and BM25 score; higher is better.
     """
-    asked = match_expression(query)
-    if asked is None:
+    expression = match_expression(query)
+    if expression is None:
         return []
-    every: ColumnClause[str] = literal_column("nb_words")
-    rank = (-func.bm25(every, TITLE_WEIGHT, 1.0)).label("rank")
-    found = select(_WORDS.c.rowid, rank).where(every.op("MATCH")(asked))
+    whole_row: ColumnClause[str] = literal_column("nb_words")
+    rank = (-func.bm25(whole_row, TITLE_WEIGHT, 1.0)).label("rank")
+    query_rows = select(_WORDS.c.rowid, rank).where(whole_row.op("MATCH")(expression))
     among = scope.conditions(Passage.parent_id)
     if among:
-        # The plus keeps SQLite from looking the words up again for each of these passages.
+        # The plus keeps SQLite from repeating the full-text search for each of these passages.
         number: ColumnClause[int] = literal_column("+nb_words.rowid")
-        found = found.where(number.in_(select(Passage.id).where(*among)))
-    best = found.order_by(rank.desc(), _WORDS.c.rowid).limit(limit)
+        query_rows = query_rows.where(number.in_(select(Passage.id).where(*among)))
+    best = query_rows.order_by(rank.desc(), _WORDS.c.rowid).limit(limit)
     return [(passage, score) for passage, score in session.execute(best)]

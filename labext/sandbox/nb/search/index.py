@@ -31,31 +31,31 @@ if TYPE_CHECKING:
     from labext.sandbox.nb.search.vector_matrix import VectorMatrix
 
 SMOOTHING = 60
-"""How much the first ranks stand out; Cormack, Clarke and Büttcher's own value."""
+"""Rank constant; larger values flatten the ranking. 60 is the value of the original paper."""
 
 
 def fuse_rankings(rankings: Iterable[Sequence[int]]) -> list[tuple[int, float]]:
-    """Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009).
+    """Merge rankings by reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009).
 
     Args:
-        rankings: of the same things, each the best first.
+        rankings: rankings of the same items, the best first.
 
     Returns:
-        What any of them has, the best first, with its score; equals in the order they came in.
+        All items with their scores, the best first; equal ones in input order.
     """
     scores: defaultdict[int, float] = defaultdict(float)
     for ranking in rankings:
-        for rank, thing in enumerate(ranking, start=1):
-            scores[thing] += 1 / (SMOOTHING + rank)
-    return sorted(scores.items(), key=lambda scored: -scored[1])
+        for rank, item in enumerate(ranking, start=1):
+            scores[item] += 1 / (SMOOTHING + rank)
+    return sorted(scores.items(), key=lambda pair: -pair[1])
 
 
 log = logging.getLogger(__name__)
 
 MIN_SIMILARITY = 0.1
-"""What is less alike has nothing to do with what is looked for.
+"""Minimum similarity of relevant passages.
 
-The real service's 0.2 is for larger models: two words are seldom so near to a passage here.
+The real service's 0.2 suits larger models; short queries rarely reach it with this one.
 """
 
 NO_EMBEDDING_MODEL = (
@@ -65,18 +65,18 @@ NO_EMBEDDING_MODEL = (
 )
 
 _MIN_DEPTH = 50
-"""How far down the rankings that are fused go at least."""
+"""Minimum length of the rankings that are merged."""
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A passage that was found.
+    """A matching passage.
 
     Attributes:
-        parent_id, title: of the source or note it is of.
-        passage_id, text, page: the passage's.
-        similarity: cosine of its vector and the query's, -1 to 1; None where only words counted.
-        relevance: higher is better, comparable within one search alone.
+        parent_id, title: identify its source or note.
+        passage_id, text, page: the passage's identifier, text and page.
+        similarity: cosine similarity to the query, -1 to 1; None in a search by words.
+        relevance: the score; higher is better, comparable only within one search.
     """
 
     parent_id: str
@@ -96,15 +96,15 @@ def index_passages(
     vectors: NDArray[np.float32] | None = None,
     model: str | None = None,
 ) -> None:
-    """Store the passages of a source or a note in place of those it had, in this transaction.
+    """Replace the stored passages of a source or a note in this transaction.
 
     Args:
-        session: a writing one.
-        parent_id: the source's or the note's.
-        title: of it; it is found by that too.
-        pieces: in their order.
-        vectors: of shape (pieces, dimensions), rows of length 1; None: they are made later.
-        model: `Embedder.id` of what made them.
+        session: a session for writing.
+        parent_id: the identifier of the source or note.
+        title: its title, which is searched too.
+        pieces: its passages, in order.
+        vectors: unit vectors of shape (pieces, dimensions); None to embed later.
+        model: the `Embedder.id` of the vectors.
     """
     remove_passages(session, [parent_id])
     passages = [
@@ -119,13 +119,13 @@ def index_passages(
 
 
 def retitle_passages(session: Session, parent_id: str, title: str) -> None:
-    """Find a source or a note by another title from now on; its passages stay as they are."""
+    """Change the title by which a source or a note is found, keeping its passages."""
     full_text.update_title(session, parent_id, title)
 
 
 def remove_passages(session: Session, parent_ids: Collection[str]) -> None:
-    """Remove the passages of sources and notes, and with them their vectors."""
-    # As one value: there may be more identifiers than a statement may have values.
+    """Remove the passages of sources and notes with their vectors."""
+    # Passed as one value: there may be more identifiers than a statement may have parameters.
     among = func.json_each(orjson.dumps(list(parent_ids)).decode()).table_valued("value")
     here = Passage.parent_id.in_(select(among.c.value))
     full_text.remove_words(session, session.scalars(select(Passage.id).where(here)).all())
@@ -133,7 +133,7 @@ def remove_passages(session: Session, parent_ids: Collection[str]) -> None:
 
 
 class SearchIndex:
-    """Finds passages; one for the service, used from several threads."""
+    """Find passages; one thread-safe instance per service."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -154,14 +154,14 @@ class SearchIndex:
     ) -> list[Hit]:
         """Return the best passages, the best first.
 
-        `source_ids` and `note_ids`: among these alone; where only one of the two is given, nothing
-        of the other kind is found. Without a `min_similarity` it is `LEAST_SIMILARITY` for what
-        is found by its vector alone, and words alone are reason enough; a given one holds for all
-        but a search by `text`. Without an embedding model `both` is by `text`.
+        `source_ids` and `note_ids` limit the search; if only one of them is given, nothing of the
+        other kind is found. By default `MIN_SIMILARITY` applies to passages found by vector only,
+        not to those that match words; a given `min_similarity` applies to all searches but
+        `text`. Without an embedding model, `both` searches by `text`.
 
         Raises:
-            HTTPException: 422 without an embedding model where `by` is `vector`; 502 or 422 where
-                its server fails or can't be asked.
+            HTTPException: 422 for `vector` without an embedding model; 502 or 422 if its server
+                fails or can't be used.
         """
         scope = Scope(source_ids, note_ids, include_sources, include_notes)
         meaning = None if by == "text" else self._meaning(query)
@@ -174,34 +174,34 @@ class SearchIndex:
             least = MIN_SIMILARITY if min_similarity is None else min_similarity
             matrix, vector = meaning
             if by == "vector":
-                alike = matrix.similar(vector, scope, least, limit)
-                return _load_hits(session, [(number, value, value) for number, value in alike])
+                similar = matrix.similar(vector, scope, least, limit)
+                return _load_hits(session, [(number, value, value) for number, value in similar])
             depth = max(limit, _MIN_DEPTH)
             rankings = [
                 [number for number, _ in full_text.find_by_words(session, query, scope, depth)],
                 [number for number, _ in matrix.similar(vector, scope, least, depth)],
             ]
-            known = matrix.similarities(vector, [*rankings[0], *rankings[1]])
-            found = [
-                (number, known.get(number), score)
+            similarities = matrix.similarities(vector, [*rankings[0], *rankings[1]])
+            ranked_hits = [
+                (number, similarities.get(number), score)
                 for number, score in fuse_rankings(rankings)
-                if min_similarity is None or known.get(number, -1.0) >= min_similarity
+                if min_similarity is None or similarities.get(number, -1.0) >= min_similarity
             ]
-            return _load_hits(session, found[:limit])
+            return _load_hits(session, ranked_hits[:limit])
 
     def _meaning(self, query: str) -> tuple[VectorMatrix, Floats] | None:
-        """What passages are compared with, and their vectors; None without an embedding model."""
+        """Return the vectors of the passages and of the query; None without an embedding model."""
         database = self._site.database
         with database.read() as session:
             embedder = passage_vectors.serving_embedder(session, self._site)
             if embedder is None:
                 return None
-            lacking = passage_vectors.count_missing(session, embedder.id)
+            missing = passage_vectors.count_missing(session, embedder.id)
             due = passage_vectors.is_embedding_due(
                 session, self._site
             ) and not passage_vectors.is_embedding_queued(session, self._site)
         try:
-            if lacking:
+            if missing:
                 passage_vectors.embed_missing(
                     database,
                     embedder,
@@ -213,35 +213,35 @@ class SearchIndex:
         except OperationalError as error:
             if not is_disk_full(error):
                 raise
-            log.warning("The disk is full: %d passages are found by their words alone.", lacking)
+            log.warning("The disk is full: %d passages are found by their words alone.", missing)
         vector = embedder.embed([query])[0]
         return self._current(embedder.id), vector
 
     def _current(self, space: str) -> VectorMatrix:
-        """The vectors of a space as they are now, whoever has changed them."""
+        """Return the up-to-date vectors of an embedding space."""
         from labext.sandbox.nb.search.vector_matrix import VectorMatrix
 
         with self._reading, self._site.database.read() as session:
-            known = self._matrix
-            if known is None or known.space != space:
-                known = VectorMatrix.empty(space)
-            self._matrix = known.current(session)
+            matrix = self._matrix
+            if matrix is None or matrix.space != space:
+                matrix = VectorMatrix.empty(space)
+            self._matrix = matrix.current(session)
             return self._matrix
 
 
-def _load_hits(session: Session, found: Sequence[tuple[int, float | None, float]]) -> list[Hit]:
-    """What is told of passages: each with its similarity and its relevance."""
+def _load_hits(session: Session, ranked: Sequence[tuple[int, float | None, float]]) -> list[Hit]:
+    """Return the hits for passages with their similarity and relevance."""
     title = func.coalesce(Source.title, Note.title, "")
     statement = (
         select(Passage, title)
         .outerjoin(Source, Source.id == Passage.parent_id)
         .outerjoin(Note, Note.id == Passage.parent_id)
-        .where(Passage.id.in_([number for number, _, _ in found]))
+        .where(Passage.id.in_([number for number, _, _ in ranked]))
     )
-    there = {passage.id: (passage, title) for passage, title in session.execute(statement)}
+    rows = {passage.id: (passage, title) for passage, title in session.execute(statement)}
     return [
         Hit(passage.parent_id, title, passage.id, passage.text, passage.page, similarity, relevance)
-        for number, similarity, relevance in found
-        if number in there  # else it went meanwhile
-        for passage, title in [there[number]]
+        for number, similarity, relevance in ranked
+        if number in rows  # else deleted meanwhile
+        for passage, title in [rows[number]]
     ]

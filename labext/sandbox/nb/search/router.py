@@ -14,7 +14,7 @@ from labext.sandbox.nb.search.index import Hit
 from labext.sandbox.nb.search.scope import check_identifiers_exist
 
 MAX_QUERY_LENGTH = 20_000
-"""Characters."""
+"""Maximum characters of a query."""
 
 SearchType = Literal["text", "vector"]
 

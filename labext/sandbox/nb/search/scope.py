@@ -15,12 +15,12 @@ from labext.sandbox.nb import errors
 from labext.sandbox.nb.tables import NEW, RUNNING, Note, Source
 
 SOURCE_PREFIX, NOTE_PREFIX = "source:", "note:"
-"""What the identifiers of either begin with (contract, Resources and their fields)."""
+"""Prefixes of the identifiers (contract, Resources and their fields)."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What a search is limited to; see `labext.sandbox.nb.search.index.SearchIndex.find`."""
+    """The sources and notes that a search is limited to; see `search.index.SearchIndex.find`."""
 
     source_ids: Collection[str] | None = None
     note_ids: Collection[str] | None = None
@@ -29,30 +29,33 @@ class Scope:
 
     @cached_property
     def only(self) -> frozenset[str] | None:
-        """The identifiers that are searched; None for all of the `kinds`."""
+        """Return the identifiers that are searched; None for all of the `kinds`."""
         if self.source_ids is None and self.note_ids is None:
             return None
         return frozenset(
             identifier
-            for kind, given in ((SOURCE_PREFIX, self.source_ids), (NOTE_PREFIX, self.note_ids))
-            for identifier in given or ()
+            for kind, identifiers in (
+                (SOURCE_PREFIX, self.source_ids),
+                (NOTE_PREFIX, self.note_ids),
+            )
+            for identifier in identifiers or ()
             if kind in self.kinds and identifier.startswith(kind)
         )
 
     @cached_property
     def kinds(self) -> frozenset[str]:
-        """Of which kinds."""
+        """Return the identifier prefixes of the kinds that are searched."""
         included = ((SOURCE_PREFIX, self.include_sources), (NOTE_PREFIX, self.include_notes))
-        return frozenset(kind for kind, wanted in included if wanted)
+        return frozenset(kind for kind, is_included in included if is_included)
 
     def has(self, parent_id: str) -> bool:
-        """Whether a source or a note is searched."""
+        """Return whether a source or a note is searched."""
         if self.only is not None:
             return parent_id in self.only
         return parent_id.startswith(tuple(self.kinds))
 
     def conditions(self, parent_id: InstrumentedAttribute[str]) -> list[ColumnElement[bool]]:
-        """The same as a WHERE about the column of the parent's identifier."""
+        """Return the scope as WHERE conditions on the column of the parent's identifier."""
         if self.only is not None:
             return [parent_id.in_(select(_identifier_table(self.only).c.value))]
         if len(self.kinds) == 2:
@@ -68,22 +71,22 @@ def check_identifiers_exist(
     """Check that the sources and notes that a request names exist.
 
     Raises:
-        HTTPException: 404, one does not.
+        HTTPException: 404 if one does not.
     """
-    for noun, identifiers, known in (
+    for noun, identifiers, existing in (
         ("source", source_ids, select(Source.id)),
         ("note", note_ids, select(Note.id)),
     ):
         named = _identifier_table(identifiers or ()).c.value
-        unknown = session.scalars(select(named).where(named.not_in(known)).limit(1)).first()
+        unknown = session.scalars(select(named).where(named.not_in(existing)).limit(1)).first()
         if unknown is not None:
             raise errors.not_found(noun, unknown)
 
 
 def count_unprocessed(session: Session, scope: Scope) -> int:
     """Return the number of sources in a scope that are still to be processed."""
-    going = Source.status.in_((NEW, RUNNING))
-    return count_rows(session, Source, going, *scope.conditions(Source.id))
+    unprocessed = Source.status.in_((NEW, RUNNING))
+    return count_rows(session, Source, unprocessed, *scope.conditions(Source.id))
 
 
 def _identifier_table(identifiers: Collection[str]) -> TableValuedAlias:

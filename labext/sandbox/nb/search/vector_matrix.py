@@ -19,13 +19,13 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class VectorMatrix:
-    """The vectors of a space, row by row.
+    """The vectors of an embedding space, one per row.
 
     Attributes:
-        numbers: of the rows in the table, rising.
-        passages: the passages'.
-        parents: of what there are passages, and `places` in it, one a row.
-        vectors: of shape (rows, dimensions), of length 1.
+        numbers: the identifiers of the vectors, ascending.
+        passages: the identifiers of the passages.
+        parents: the distinct parents; `places` has the index of each row's parent.
+        vectors: unit vectors of shape (rows, dimensions).
     """
 
     space: str
@@ -37,43 +37,43 @@ class VectorMatrix:
 
     @classmethod
     def empty(cls, space: str) -> VectorMatrix:
-        """Before anything was read."""
+        """Return an empty matrix."""
         none = np.zeros(0, np.int64)
         return cls(space, none, none, (), none, np.zeros((0, 0), np.float32))
 
     def current(self, session: Session) -> VectorMatrix:
-        """The matrix as the table is now: this one, where nothing has changed."""
+        """Return the matrix with the current rows of the table; self if nothing has changed."""
         last = int(self.numbers[-1]) if len(self.numbers) else 0
         here = Vector.space == self.space
         count, top = session.execute(select(func.count(), func.max(Vector.id)).where(here)).one()
         if (count, top or 0) == (len(self.numbers), last):
             return self
-        return self._with_later(session, last)._without_gone(session, count)
+        return self._with_later(session, last)._without_deleted(session, count)
 
     def similar(
         self, vector: Floats, scope: Scope, least: float, limit: int
     ) -> list[tuple[int, float]]:
-        """The passages most like a vector, with the cosine of the two; the best first.
+        """Return the passages most similar to a vector with their cosine, the best first.
 
         Raises:
-            HTTPException: 422, the model's vectors have another length than before.
+            HTTPException: 422 if the dimensions of the model's vectors have changed.
         """
-        likeness = self._likeness(vector)
-        among = np.fromiter(map(scope.has, self.parents), bool, len(self.parents))
-        found = np.flatnonzero(among[self.places] & (likeness >= least))
-        if len(found) > limit:
-            found = found[np.argpartition(-likeness[found], limit - 1)[:limit]]
-        # Passages with equal texts are equally like it: then the earlier one.
-        found = found[np.lexsort((self.passages[found], -likeness[found]))]
-        return [(int(self.passages[row]), float(likeness[row])) for row in found]
+        cosines = self._cosines(vector)
+        in_scope = np.fromiter(map(scope.has, self.parents), bool, len(self.parents))
+        rows = np.flatnonzero(in_scope[self.places] & (cosines >= least))
+        if len(rows) > limit:
+            rows = rows[np.argpartition(-cosines[rows], limit - 1)[:limit]]
+        # Passages with equal texts have equal similarity: the earlier one comes first.
+        rows = rows[np.lexsort((self.passages[rows], -cosines[rows]))]
+        return [(int(self.passages[row]), float(cosines[row])) for row in rows]
 
     def similarities(self, vector: Floats, passages: list[int]) -> dict[int, float]:
-        """How like a vector these passages are; without those that have no vector."""
+        """Return the similarities of passages to a vector, omitting those without a vector."""
         rows = np.flatnonzero(np.isin(self.passages, passages))
-        likeness = self._likeness(vector)
-        return {int(self.passages[row]): float(likeness[row]) for row in rows}
+        cosines = self._cosines(vector)
+        return {int(self.passages[row]): float(cosines[row]) for row in rows}
 
-    def _likeness(self, vector: Floats) -> Floats:
+    def _cosines(self, vector: Floats) -> Floats:
         if not len(self.vectors):
             return np.zeros(0, np.float32)
         if self.vectors.shape[1:] != vector.shape:
@@ -82,8 +82,8 @@ class VectorMatrix:
                 "Give the slot embedding another one, delete this one and add it again: "
                 "`%nb models delete NAME --yes`.",
             )
-        likeness: Floats = np.clip(self.vectors @ vector, -1, 1)
-        return likeness
+        cosines: Floats = np.clip(self.vectors @ vector, -1, 1)
+        return cosines
 
     def _with_later(self, session: Session, last: int) -> VectorMatrix:
         statement = (
@@ -108,16 +108,16 @@ class VectorMatrix:
             np.concatenate([self.vectors, vectors]) if len(self.vectors) else vectors,
         )
 
-    def _without_gone(self, session: Session, count: int) -> VectorMatrix:
+    def _without_deleted(self, session: Session, count: int) -> VectorMatrix:
         if count == len(self.numbers):
             return self
-        there = session.scalars(select(Vector.id).where(Vector.space == self.space)).all()
-        kept = np.isin(self.numbers, there)
+        existing = session.scalars(select(Vector.id).where(Vector.space == self.space)).all()
+        mask = np.isin(self.numbers, existing)
         return VectorMatrix(
             self.space,
-            self.numbers[kept],
-            self.passages[kept],
+            self.numbers[mask],
+            self.passages[mask],
             self.parents,
-            self.places[kept],
-            self.vectors[kept],
+            self.places[mask],
+            self.vectors[mask],
         )

@@ -17,7 +17,7 @@ from labext.sandbox.nb.schemas import (
 )
 
 MAX_PROMPT_LENGTH = 100_000
-"""Characters."""
+"""Maximum characters of a prompt."""
 
 Prompt = Annotated[NonEmptyText, Field(max_length=MAX_PROMPT_LENGTH)]
 

@@ -34,25 +34,25 @@ _SETTING_NAME = "transformation_instructions"
 
 
 def get_instructions(session: Session) -> str:
-    """The default prompt; empty where it was taken away."""
-    found = settings.get_setting(session, _SETTING_NAME)
-    return DEFAULT_INSTRUCTIONS if found is None else found
+    """Return the default prompt; empty if it was removed."""
+    instructions = settings.get_setting(session, _SETTING_NAME)
+    return DEFAULT_INSTRUCTIONS if instructions is None else instructions
 
 
 def set_instructions(session: Session, text: str) -> None:
-    """Set the default prompt; an empty one takes it away."""
+    """Set the default prompt; an empty one removes it."""
     session.merge(Setting(name=_SETTING_NAME, value=text))
 
 
 def list_transformations(site: Site) -> list[dict[str, Any]]:
-    """The records of all transformations, by their names."""
+    """Return the records of all transformations, ordered by name."""
     ordered = select(Transformation).order_by(func.lower(Transformation.name), Transformation.id)
     with site.database.read() as session:
-        return [_to_record(each) for each in session.scalars(ordered)]
+        return [_to_record(transformation) for transformation in session.scalars(ordered)]
 
 
 def get_transformation(site: Site, identifier: str) -> dict[str, Any]:
-    """A transformation's record.
+    """Return a transformation's record.
 
     Raises:
         HTTPException: 404.
@@ -61,96 +61,97 @@ def get_transformation(site: Site, identifier: str) -> dict[str, Any]:
         return _to_record(load_transformation(session, identifier))
 
 
-def create_transformation(site: Site, wanted: NewTransformation) -> dict[str, Any]:
-    """Make a transformation; its record.
+def create_transformation(site: Site, new: NewTransformation) -> dict[str, Any]:
+    """Create a transformation and return its record.
 
     Raises:
-        HTTPException: 404, there is no such model; 422, it is not of type `llm`; 413, a text is too
-            long.
+        HTTPException: 404 if the model does not exist; 422 if it is not of type `llm`; 413 if a
+            text is too long.
     """
     now = time.time()
-    made = Transformation(
+    transformation = Transformation(
         id=tables.new_identifier("transformation"),
-        name=wanted.name,
-        title=wanted.title or wanted.name,
-        description=wanted.description or "",
-        prompt=wanted.prompt,
-        by_default=wanted.apply_default,
-        model_id=wanted.model_id,
+        name=new.name,
+        title=new.title or new.name,
+        description=new.description or "",
+        prompt=new.prompt,
+        by_default=new.apply_default,
+        model_id=new.model_id,
         created=now,
         updated=now,
     )
     with site.database.write() as session:
-        _check_transformation(session, made)
-        session.add(made)
-    return _to_record(made)
+        _check_transformation(session, transformation)
+        session.add(transformation)
+    return _to_record(transformation)
 
 
 def update_transformation(
-    site: Site, identifier: str, wanted: TransformationUpdate
+    site: Site, identifier: str, update: TransformationUpdate
 ) -> dict[str, Any]:
-    """Change what is given of a transformation; its record.
+    """Change the given fields of a transformation and return its record.
 
     Raises:
-        HTTPException: 404, there is no such transformation or model; 422 and 413 as `make`.
+        HTTPException: 404 if the transformation or model does not exist; 422 and 413 as
+            `create_transformation`.
     """
-    given = wanted.model_dump(exclude_none=True)
-    if "model_id" in wanted.model_fields_set:
-        given["model_id"] = wanted.model_id  # null means something: the slot's
-    if "apply_default" in given:
-        given["by_default"] = given.pop("apply_default")
+    values = update.model_dump(exclude_none=True)
+    if "model_id" in update.model_fields_set:
+        values["model_id"] = update.model_id  # null selects the slot's model
+    if "apply_default" in values:
+        values["by_default"] = values.pop("apply_default")
     with site.database.write() as session:
-        there = load_transformation(session, identifier)
-        for name, value in given.items():
-            setattr(there, name, value)
-        if given:
-            there.updated = time.time()
+        transformation = load_transformation(session, identifier)
+        for name, value in values.items():
+            setattr(transformation, name, value)
+        if values:
+            transformation.updated = time.time()
         with session.no_autoflush:
-            _check_transformation(session, there)
-    return _to_record(there)
+            _check_transformation(session, transformation)
+    return _to_record(transformation)
 
 
 def delete_transformation(site: Site, identifier: str) -> str:
-    """Delete a transformation, whose insights stay; its name.
+    """Delete a transformation, keeping its insights, and return its name.
 
     Raises:
         HTTPException: 404.
     """
     with site.database.write() as session:
-        there = load_transformation(session, identifier)
-        session.delete(there)
-    return there.name
+        transformation = load_transformation(session, identifier)
+        session.delete(transformation)
+    return transformation.name
 
 
 def load_transformation(session: Session, identifier: str) -> Transformation:
-    """A transformation.
+    """Return a transformation.
 
     Raises:
         HTTPException: 404.
     """
-    there = session.get(Transformation, identifier)
-    if there is None:
+    transformation = session.get(Transformation, identifier)
+    if transformation is None:
         raise errors.not_found("transformation", identifier)
-    return there
+    return transformation
 
 
-def _check_transformation(session: Session, wanted: Transformation) -> None:
-    settings.check_text_size(session, wanted.description, wanted.prompt)
-    if wanted.model_id is not None:
-        registry.get_model(session, wanted.model_id, registry.LLM)
+def _check_transformation(session: Session, transformation: Transformation) -> None:
+    settings.check_text_size(session, transformation.description, transformation.prompt)
+    if transformation.model_id is not None:
+        registry.get_model(session, transformation.model_id, registry.LLM)
 
 
-def _to_record(there: Transformation) -> dict[str, Any]:
+def _to_record(transformation: Transformation) -> dict[str, Any]:
     return {
-        "id": there.id,
-        "name": there.name,
-        "title": there.title,
-        "description": there.description,
-        "prompt": there.prompt,
-        "apply_default": there.by_default,
-        "model_id": there.model_id,
-        "created_at": format_time(there.created),
-        "updated_at": format_time(there.updated),
+        "id": transformation.id,
+        "name": transformation.name,
+        "title": transformation.title,
+        "description": transformation.description,
+        "prompt": transformation.prompt,
+        "apply_default": transformation.by_default,
+        "model_id": transformation.model_id,
+        "created_at": format_time(transformation.created),
+        "updated_at": format_time(transformation.updated),
     }
 
 
@@ -158,106 +159,118 @@ SLOT = "transformation"
 
 
 def execute_transformation(
-    site: Site, wanted: ExecuteRequest, cancel_token: CancelToken
+    site: Site, request: ExecuteRequest, cancel_token: CancelToken
 ) -> dict[str, Any]:
-    """Run a transformation on a text: the answer of the operation.
+    """Run a transformation on a text and return the response.
 
     Raises:
-        HTTPException: 404, there is no such transformation or model; 422, there is no model for it,
-            or it can't do what is asked; 413, the text is too long; 502, the model's server failed.
+        HTTPException: 404 if the transformation or model does not exist; 422 if no suitable model
+            is set; 413 if the text is too long; 502 if the model's server failed.
         CallCancelledError: if the call was cancelled.
     """
     with site.database.read() as session:
-        settings.check_text_size(session, wanted.input_text)
-        there = load_transformation(session, wanted.transformation_id)
-        model = registry.select_model(session, SLOT, wanted.model_id or there.model_id)
-    output = run_transformation(site, model, there.prompt, wanted.input_text, cancel_token)
-    return {"output": output, "transformation_id": there.id, "model_id": model.id}
+        settings.check_text_size(session, request.input_text)
+        transformation = load_transformation(session, request.transformation_id)
+        model = registry.select_model(session, SLOT, request.model_id or transformation.model_id)
+    output = run_transformation(
+        site, model, transformation.prompt, request.input_text, cancel_token
+    )
+    return {"output": output, "transformation_id": transformation.id, "model_id": model.id}
 
 
 def run_transformation(
     site: Site, model: Model, prompt: str, text: str, cancel_token: CancelToken | None = None
 ) -> str:
-    """What a model makes of a text: by the default prompt, then by this one.
+    """Return a model's output for a text, given the default prompt and this one.
 
     Args:
         site: the service's site.
-        model: of type `llm`.
-        prompt: the transformation's.
-        text: what it is run on.
+        model: a model of type `llm`.
+        prompt: the transformation's prompt.
+        text: the input text.
         cancel_token: cancels the call.
 
     Raises:
-        HTTPException: 502, 422 and 413 as `executed`.
+        HTTPException: 502, 422 and 413 as `execute_transformation`.
         CallCancelledError: if the call was cancelled.
     """
     with site.database.read() as session:
-        before, terms = get_instructions(session).strip(), chat.part_limits(session)
+        instructions, limits = get_instructions(session).strip(), chat.part_limits(session)
     if registry.is_built_in(model):
         return extractive.quote_key_sentences(text, prompt)
 
     def ask(prompt: str, text: str) -> str:
-        system = [{"role": "system", "content": before}] if before else []
-        asked = {"role": "user", "content": f"{prompt}\n\n# The text\n\n{text}"}
-        return chat.generate_reply(site, model, [*system, asked], cancel_token)
+        system = [{"role": "system", "content": instructions}] if instructions else []
+        message = {"role": "user", "content": f"{prompt}\n\n# The text\n\n{text}"}
+        return chat.generate_reply(site, model, [*system, message], cancel_token)
 
-    return chat.ask_in_parts(ask, prompt, text, terms)
+    return chat.ask_in_parts(ask, prompt, text, limits)
 
 
 _RETRY_HINT = "Retry the source to have it made."
 
 
 def create_insights(
-    site: Site, text: str, tell: Callable[[str], None], until: float
+    site: Site, text: str, on_stage: Callable[[str], None], deadline: float
 ) -> tuple[list[tuple[str, str]], str | None]:
-    """What the transformations of every source make of a text, by their titles.
+    """Return the outputs of the default transformations for a text, by title.
 
     Args:
-        site: the service's.
-        text: the source's.
-        tell: takes what is being done.
-        until: when it must be over, by `time.monotonic`.
+        site: the service's site.
+        text: the source's text.
+        on_stage: called with the current stage.
+        deadline: the deadline, as a `time.monotonic` value.
 
     Returns:
-        The insights, and what could not be made and why; None where all could.
+        The insights, and a remark on those that failed, or None.
     """
-    found: list[tuple[str, str]] = []
+    insights: list[tuple[str, str]] = []
     remarks: list[str] = []
-    with _cancel_at(until) as line:
-        for each in _default_transformations(site):
-            tell(f"insight: {each.title}")
+    with _cancel_at(deadline) as cancel_token:
+        for transformation in _default_transformations(site):
+            on_stage(f"insight: {transformation.title}")
             try:
-                found.append((each.title, _create_insight(site, each, text, line)))
+                insights.append(
+                    (
+                        transformation.title,
+                        _create_insight(site, transformation, text, cancel_token),
+                    )
+                )
             except HTTPException as error:
-                remarks.append(f"The insight {each.title} could not be made: {error.detail}")
+                remarks.append(
+                    f"The insight {transformation.title} could not be made: {error.detail}"
+                )
             except CallCancelledError:
                 remarks.append(
-                    f"The insight {each.title} could not be made: its model took too long."
+                    f"The insight {transformation.title} could not be made: its model took too "
+                    "long."
                 )
-    return found, " ".join([*remarks, _RETRY_HINT]) if remarks else None
+    return insights, " ".join([*remarks, _RETRY_HINT]) if remarks else None
 
 
 def _default_transformations(site: Site) -> list[Transformation]:
-    wanted = select(Transformation).where(Transformation.by_default)
-    ordered = wanted.order_by(Transformation.created, Transformation.id)
+    defaults = select(Transformation).where(Transformation.by_default)
+    ordered = defaults.order_by(Transformation.created, Transformation.id)
     with site.database.read() as session:
         return list(session.scalars(ordered))
 
 
-def _create_insight(site: Site, each: Transformation, text: str, cancel_token: CancelToken) -> str:
+def _create_insight(
+    site: Site, transformation: Transformation, text: str, cancel_token: CancelToken
+) -> str:
     with site.database.read() as session:
-        model = registry.select_model(session, SLOT, each.model_id)
-    return run_transformation(site, model, each.prompt, text, cancel_token)
+        model = registry.select_model(session, SLOT, transformation.model_id)
+    return run_transformation(site, model, transformation.prompt, text, cancel_token)
 
 
 @contextmanager
-def _cancel_at(until: float) -> Iterator[CancelToken]:
-    """A line that is hung up at a time."""
-    line = CancelToken()
-    timer = Timer(max(0.0, until - time.monotonic()), line.cancel)
+def _cancel_at(deadline: float) -> Iterator[CancelToken]:
+    """Yield a token that is cancelled at a time."""
+    cancel_token = CancelToken()
+    timer = Timer(max(0.0, deadline - time.monotonic()), cancel_token.cancel)
     timer.daemon = True
     timer.start()
     try:
-        yield line
+        yield cancel_token
     finally:
         timer.cancel()
