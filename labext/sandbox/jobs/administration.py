@@ -240,8 +240,8 @@ class JobsAdministration(Administration):
         with self.database.read() as session:
             accounts = session.scalars(select(Account).order_by(Account.email))
             return [
-                _budget_record(session, each)
-                for each in (*_select_organizations(session), *accounts)
+                _budget_record(session, owner)
+                for owner in (*_select_organizations(session), *accounts)
             ]
 
     def set_budget(self, hours: float | None, kind: str, name: str) -> Record:
@@ -269,7 +269,7 @@ class JobsAdministration(Administration):
     def set_quota(self, email: str, size: int | None) -> Record:
         """Set the bytes that an account may store; None for the quota of a new account.
 
-        A quota below what is stored deletes nothing, but refuses further files.
+        A quota below the current use deletes nothing, but refuses further files.
         """
         with self.database.write() as session:
             account = find_account(session, email)
@@ -279,24 +279,24 @@ class JobsAdministration(Administration):
 
     def gates(self) -> list[Record]:
         """List the permissions of gated parameters: which parameters, and who has them."""
-        known = list_gates()
-        holders: dict[str, list[str]] = {gate: [] for gate in known}
+        parameters_by_gate = list_gates()
+        holders: dict[str, list[str]] = {gate: [] for gate in parameters_by_gate}
         with self.database.read() as session:
             for account in session.scalars(select(Account).order_by(Account.email)):
                 for gate in account.gates:
                     holders.setdefault(gate, []).append(account.email)
         return [
-            {"gate": gate, "parameters": known.get(gate, []), "accounts": accounts}
+            {"gate": gate, "parameters": parameters_by_gate.get(gate, []), "accounts": accounts}
             for gate, accounts in sorted(holders.items())
         ]
 
     def set_gate(self, email: str, gate: str, permitted: bool) -> Record:
         """Permit an account to set the parameters of a gate, or withdraw the permission."""
-        known = list_gates()
+        existing = list_gates()
         with self.database.write() as session:
             account = find_account(session, email)
-            if permitted and gate not in known:
-                raise not_found_error("gate", gate, known)
+            if permitted and gate not in existing:
+                raise not_found_error("gate", gate, existing)
             if not permitted and gate not in account.gates:
                 raise not_found_error(f"gate of {email}", gate, account.gates)
             others = [other for other in account.gates if other != gate]
@@ -369,28 +369,32 @@ open_administration = partial(
 
 def find_organization(session: Session, name: str) -> Organization:
     """Return the organization of a name."""
-    found = session.scalars(select(Organization).where(Organization.name == name)).one_or_none()
-    if found is None:
+    organization = session.scalars(
+        select(Organization).where(Organization.name == name)
+    ).one_or_none()
+    if organization is None:
         raise not_found_error("organization", name, session.scalars(select(Organization.name)))
-    return found
+    return organization
 
 
 def find_account(session: Session, email: str) -> Account:
     """Return the account of an address."""
-    found = session.scalars(select(Account).where(Account.email == email)).one_or_none()
-    if found is None:
+    account = session.scalars(select(Account).where(Account.email == email)).one_or_none()
+    if account is None:
         raise not_found_error("account", email, session.scalars(select(Account.email)))
-    return found
+    return account
 
 
 def list_gates() -> dict[str, list[str]]:
     """Return the gates of the catalogue, each with its parameters as `tool.parameter`."""
-    found: dict[str, list[str]] = {}
+    parameters_by_gate: dict[str, list[str]] = {}
     for tool in all_tools():
         for parameter in tool.parameters:
             if parameter.gate is not None:
-                found.setdefault(parameter.gate, []).append(f"{tool.name}.{parameter.name}")
-    return found
+                parameters_by_gate.setdefault(parameter.gate, []).append(
+                    f"{tool.name}.{parameter.name}"
+                )
+    return parameters_by_gate
 
 
 def _count_contents(

@@ -48,7 +48,7 @@ class JobService:
 
     @property
     def preload(self) -> Sequence[str]:
-        """The tools and what they import, and the entries of the tasks."""
+        """The tools with their imports, and the entry points of the tasks."""
         entries = ("labext.sandbox.jobs.execution", "labext.sandbox.jobs.files.result_archives")
         return [*entries, *catalogue.preload_modules()]
 

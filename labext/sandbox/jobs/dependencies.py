@@ -21,45 +21,45 @@ from labext.sandbox.jobs.tables import Account, Key
 
 
 def authenticate(session: Session, key: str | None) -> Account:
-    """The account of a key (job service contract, Authentication); else 401."""
+    """Return the account of a key (job service contract, Authentication); else 401."""
     if not key:
         raise unauthorized("The header x-api-key is missing.")
-    found = session.scalars(
+    account = session.scalars(
         select(Account).join(Key).where(Key.hash == hash_key(key))
     ).one_or_none()
-    if found is None:
+    if account is None:
         raise unauthorized("The x-api-key is not valid.")
-    return found
+    return account
 
 
 def reload_account(session: Session, caller: Account) -> Account:
-    """The caller's account as it is in this transaction; 401 where it was removed meanwhile."""
-    found = session.get(Account, caller.id)
-    if found is None:
+    """Reload the caller's account in this transaction; 401 if it was removed meanwhile."""
+    account = session.get(Account, caller.id)
+    if account is None:
         raise unauthorized("The account of this x-api-key was removed.")
-    return found
+    return account
 
 
 def find_teammate(session: Session, caller: Account, email: str | None) -> Account:
-    """The account whose jobs are asked for by `jobEmail`: the caller's own without it.
+    """Return the account of `jobEmail`; without it, the caller's own.
 
-    An owner sees the accounts of its organization; anybody else is refused, so that nobody learns
-    who has an account (403).
+    An owner may see the accounts of its organization. Others get 403, so the existence of accounts
+    is not revealed.
     """
     if email is None or email == caller.email:
         return caller
     if not caller.owner:
         raise forbidden("jobEmail: only an owner of the organization sees a teammate's jobs.")
-    found = session.scalars(
+    teammate = session.scalars(
         select(Account).where(
             Account.email == email, Account.organization_id == caller.organization_id
         )
     ).one_or_none()
-    if found is None:
+    if teammate is None:
         raise not_found(
             f"jobEmail: nobody in your organization has the address {quote_value(email)}."
         )
-    return found
+    return teammate
 
 
 def check_organization_access(caller: Account) -> None:
@@ -100,11 +100,11 @@ async def _content(request: Request, _caller: Caller) -> bytes:
     """The body of a request that holds JSON; 400 for one that is too big."""
     parts, size = [], 0
     try:
-        async for part in request.stream():
-            size += len(part)
+        async for chunk in request.stream():
+            size += len(chunk)
             if size > MAX_BODY_BYTES:
                 raise bad_request(f"The body is bigger than {MAX_BODY_BYTES:,} bytes.")
-            parts.append(part)
+            parts.append(chunk)
     except ClientDisconnect:
         raise bad_request("The body broke off.") from None  # nobody hears it
     return b"".join(parts)
@@ -119,5 +119,5 @@ def json_response(value: Any) -> Response:
 
 
 def message_response(text: str) -> Response:
-    """What was done, in one sentence."""
+    """Return a response with a sentence that confirms the action."""
     return json_response({"message": text})

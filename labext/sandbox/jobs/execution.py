@@ -28,18 +28,18 @@ _DISTRIBUTIONS = {"Bio": "biopython", "RNA": "ViennaRNA", "primer3": "primer3-py
 
 
 def version_line(tool: Tool) -> str:
-    """The tool, the packages that do its work, labext and Python: one line for people."""
+    """Return the versions of the tool's packages, labext and Python as one readable line."""
     packages = [_PACKAGE_VERSIONS[module] for module in tool.requires if _PACKAGE_VERSIONS[module]]
     return f"{tool.name} with {', '.join([*packages, *_RUNTIME_VERSIONS])}"
 
 
 def _package_version(module: str) -> str:
-    """The distribution that brings a module, and its version; empty where it tells neither."""
+    """Return the distribution of a module with its version; empty if it is not installed."""
     try:
-        found = distribution(_DISTRIBUTIONS.get(module, module))
+        package = distribution(_DISTRIBUTIONS.get(module, module))
     except PackageNotFoundError:
         return ""
-    return f"{found.name} {found.version}"
+    return f"{package.name} {package.version}"
 
 
 _PACKAGE_VERSIONS = {
@@ -52,17 +52,17 @@ _JSON = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY
 
 
 def run_job(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Run the tool and pack what it made; returns the Score.
+    """Run the tool and pack its output; return the Score.
 
     The archive holds the tool's files, `settings.json` (as submitted), `score.json` and `log.txt`
-    (what it was made by, then what the process printed).
+    (the versions of the packages, then the output of the process).
 
     Args:
         work: the working folder; `../inputs/<setting>/` holds the files that settings refer to.
-        payload: `tool` and `settings`.
+        payload: the keys `tool` and `settings`.
 
     Raises:
-        TaskError: the tool was there when the job was submitted, and is not now.
+        TaskError: the tool has become unavailable since the job was submitted.
     """
     tool = catalogue.find_tool(payload["tool"])
     if tool is None:
@@ -82,16 +82,16 @@ def run_job(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _input_files(work: Path, tool: Tool, settings: Mapping[str, Any]) -> dict[str, Path]:
-    """The file of each file setting that was sent; contents that were sent become a file."""
-    found = {}
+    """Return the file of each file setting that was sent; sent contents are written to a file."""
+    files = {}
     for parameter in tool.parameters:
         if not parameter.file or parameter.name not in settings:
             continue
-        kept = work.parent / "inputs" / parameter.name
-        if kept.is_dir():
-            found[parameter.name] = next(kept.iterdir())
+        folder = work.parent / "inputs" / parameter.name
+        if folder.is_dir():
+            files[parameter.name] = next(folder.iterdir())
         else:
             ending = "pdb" if parameter.type == "pdb" else "txt"
-            found[parameter.name] = work / f"{parameter.name}.{ending}"
-            found[parameter.name].write_text(settings[parameter.name], encoding="utf-8")
-    return found
+            files[parameter.name] = work / f"{parameter.name}.{ending}"
+            files[parameter.name].write_text(settings[parameter.name], encoding="utf-8")
+    return files

@@ -87,20 +87,20 @@ class FileResolver:
             )
         return None
 
-    def _input_at(self, parameter: Parameter, head: str, rest: str) -> InputFile:
+    def _input_at(self, parameter: Parameter, head: str, tail: str) -> InputFile:
         """Return the output or the uploaded file at a path."""
-        job, file = self._job(head), self._file_in(head, rest)
+        job, file = self._job(head), self._file_in(head, tail)
         if job is None:
             if file is None:  # `not_uploaded` has reported it
-                raise bad_request(not_uploaded_message([f"{head}/{rest}"]))
+                raise bad_request(not_uploaded_message([f"{head}/{tail}"]))
             return self._uploaded(file)
         output = None
         if job.state == COMPLETE:
-            output = find_output(self._session, self._site, job, rest)
+            output = find_output(self._session, self._site, job, tail)
         if file is not None:
             if output is not None:
                 raise bad_request(
-                    f"Setting {parameter.name}: {quote_value(f'{head}/{rest}')} is an output of "
+                    f"Setting {parameter.name}: {quote_value(f'{head}/{tail}')} is an output of "
                     "job "
                     f"{head} and also an uploaded file in the folder {head}; rename one of them."
                 )
@@ -112,7 +112,7 @@ class FileResolver:
             )
         if output is None:
             raise bad_request(
-                f"Setting {parameter.name} refers to {quote_value(rest)}, which is no output of "
+                f"Setting {parameter.name} refers to {quote_value(tail)}, which is no output of "
                 f"job {head}."
             )
         return InputFile(output, output.name)
@@ -142,21 +142,21 @@ class FileResolver:
         )
 
     def _all_named(self, name: str) -> list[UploadedFile]:
-        """Return the account's files of a name, whatever their folders."""
+        """Return the account's files with a name, in all folders."""
         if file_name_error("", name) is not None:  # content: many lines, or longer than any name
             return []
         if name not in self._files:
-            mine = UploadedFile.account_id == self._account.id
-            named = select(UploadedFile).where(mine, UploadedFile.name == name)
-            files = self._session.scalars(named.order_by(UploadedFile.folder))
+            is_owned = UploadedFile.account_id == self._account.id
+            statement = select(UploadedFile).where(is_owned, UploadedFile.name == name)
+            files = self._session.scalars(statement.order_by(UploadedFile.folder))
             self._files[name] = [*files]
         return self._files[name]
 
 
 def not_uploaded_message(values: list[str]) -> str:
     """Return the sentence of the 400 for files that have not been uploaded."""
-    listed = ", ".join(dict.fromkeys(values))
-    return f"The following files have not been uploaded: {listed}."
+    names = ", ".join(dict.fromkeys(values))
+    return f"The following files have not been uploaded: {names}."
 
 
 def _file_settings(tool: Tool, settings: Settings) -> list[tuple[Parameter, str]]:
@@ -193,7 +193,7 @@ class JobOrder:
 
 
 def check_names_free(session: Session, account: Account, names: Sequence[str]) -> None:
-    """Refuse a name that one of the account's jobs has (400)."""
+    """Refuse names that are taken by a job of the account (400)."""
     taken = session.scalars(
         select(Job.name).where(Job.account_id == account.id, Job.name.in_(names)).limit(1)
     ).first()
@@ -204,10 +204,10 @@ def check_names_free(session: Session, account: Account, names: Sequence[str]) -
 def resolve_orders(
     references: FileResolver, tool: Tool, jobs: Sequence[tuple[str, Any]]
 ) -> list[JobOrder]:
-    """Find the files of all jobs, given by their names and settings; 400 where one is not there."""
-    wrong = [v for _name, settings in jobs for v in references.not_uploaded(tool, settings)]
-    if wrong:
-        raise bad_request(not_uploaded_message(wrong))
+    """Resolve the files of all jobs, given by name and settings; 400 if one is missing."""
+    not_uploaded = [v for _name, settings in jobs for v in references.not_uploaded(tool, settings)]
+    if not_uploaded:
+        raise bad_request(not_uploaded_message(not_uploaded))
     return [JobOrder(name, settings, references.inputs(tool, settings)) for name, settings in jobs]
 
 
@@ -223,18 +223,18 @@ def store_jobs(
     stage: int | None = None,
     max_seconds: float | None = None,
 ) -> None:
-    """Write the jobs' rows and tasks, keep their input files, and count them as submitted.
+    """Store the jobs' rows, tasks and input files, and count them as submitted.
 
     Args:
-        session: the transaction; a parent's row has its number by now.
-        site: where the files and the queue are.
-        account: whose jobs they are.
-        tool: of all of them.
-        orders: in the order in which they are listed and started.
+        session: the transaction; a parent's row is already flushed.
+        site: the site with the files and the queue.
+        account: the owner of the jobs.
+        tool: the tool of all jobs.
+        orders: the jobs in the order in which they are listed and started.
         project: the `projectTag`.
-        parent: the batch or pipeline that they belong to.
-        stage: of a pipeline, which they are the jobs of.
-        max_seconds: how long each may run, where that is less than any job may.
+        parent: the batch or pipeline of the jobs.
+        stage: the pipeline stage of the jobs.
+        max_seconds: the time limit of each job if it is below the general limit.
     """
     created = current_timestamp()
     jobs = [
@@ -255,7 +255,7 @@ def store_jobs(
     session.add_all(jobs)
     session.flush()
     limits = (limit_value(session, "job_seconds"), tool.seconds, max_seconds)
-    seconds = min(float(each) for each in limits if each is not None)
+    seconds = min(float(limit) for limit in limits if limit is not None)
     try:
         for job, order in zip(jobs, orders, strict=True):
             _store_inputs(site, job, order.inputs)
@@ -314,10 +314,10 @@ def _queue_run(
 
 
 def _store_inputs(site: Site, job: Job, inputs: dict[str, InputFile]) -> None:
-    """Keep each input as it is now: the upload or the earlier job may be deleted meanwhile."""
-    # A submission that could not be committed had the same number, and may have left its own.
+    """Keep a copy of each input, since the upload or the earlier job may be deleted."""
+    # A submission that failed to commit had the same id and may have left files.
     job_files.remove_jobs(site, [job.id])
-    for setting, found in inputs.items():
+    for setting, file in inputs.items():
         job_files.link_or_copy(
-            found.source, job_files.inputs_folder(site, job.id) / setting / found.name
+            file.source, job_files.inputs_folder(site, job.id) / setting / file.name
         )

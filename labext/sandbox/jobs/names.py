@@ -26,7 +26,7 @@ def is_name(value: str) -> bool:
 
 
 def name_error(field: str, value: str) -> str | None:
-    """What is wrong with a job's or a batch's name (job service contract, Limits)."""
+    """Return the fault of a job's or batch's name (job service contract, Limits)."""
     if not value:
         return f"{field} is empty."
     if len(value) > MAX_NAME_LENGTH:
@@ -40,14 +40,14 @@ def name_error(field: str, value: str) -> str | None:
 
 
 def project_error(value: str) -> str | None:
-    """What is wrong with a project identifier (job service contract, Other records)."""
+    """Return the fault of a project identifier (job service contract, Other records)."""
     if _PROJECT.fullmatch(value) is None:
         return f"projectTag has the form proj_<id>: {quote_value(value)}."
     return None
 
 
 def file_name_error(field: str, value: str) -> str | None:
-    """What is wrong with the name of an uploaded file or of a folder: it is one plain name."""
+    """Return the fault of the name of an uploaded file or a folder, which is one plain name."""
     if not value:
         return f"{field} is empty."
     if len(value.encode()) > MAX_FILE_NAME_BYTES:

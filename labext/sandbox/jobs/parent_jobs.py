@@ -65,9 +65,9 @@ def cancel_tasks(session: Session, site: Site, numbers: Iterable[int], reason: s
 
 
 def finish_parent(session: Session, site: Site, parent: Job) -> None:
-    """End a parent whose jobs have all ended: have its archive built, if there is what to put in.
+    """End a parent whose jobs have all ended; build its archive if any job is complete.
 
-    An earlier archive is out of reach from now on, and removed when the new one is begun.
+    An earlier archive is no longer served, and is removed when the new one is started.
     """
     session.flush()
     if not count_by_state(session, Job.parent_id == parent.id)[COMPLETE]:
@@ -98,7 +98,7 @@ def on_aggregation_end(site: Site, session: Session, task: Task, ending: TaskOut
     if parent.state not in (
         *ACTIVE_STATES,
         AGGREGATING,
-    ):  # stopped meanwhile: nobody gets what was made
+    ):  # stopped meanwhile: the archive is discarded
         job_files.remove_after_commit(session, job_files.work_folder(site, number))
         return
     if [part["job"] for part in task.payload["parts"]] != _part_ids(session, parent):
@@ -119,7 +119,7 @@ def on_aggregation_end(site: Site, session: Session, task: Task, ending: TaskOut
 
 
 def _aggregation_payload(session: Session, parent: Job) -> dict[str, Any]:
-    """What `aggregation.run` gets: the jobs in order, and how big the archive may become."""
+    """Return the aggregation payload: the jobs in order and the archive's size limit."""
     parts = session.execute(
         select(Job.id, Job.name, Job.status, Job.score)
         .where(Job.parent_id == parent.id)
@@ -172,7 +172,7 @@ def settle_batch(session: Session, site: Site, parent: Job, job: Job) -> None:
     if parent.batch_status == STOPPED and summed and not job.weighted_hours:
         return  # it never ran, as hundreds beside it
     session.flush()
-    if parent.batch_status == STOPPED:  # by hand: what its jobs have used is known once they end
+    if parent.batch_status == STOPPED:  # by hand: the use of a job is known once it ends
         parent.weighted_hours = max(parent.weighted_hours or 0.0, used_hours(session, parent))
     if parent.batch_status != RUNNING:
         return
@@ -196,11 +196,11 @@ def check_budgets(site: Site, session: Session, running: Sequence[Task]) -> None
         Job.reason.is_(None),
     )
     for parent in session.scalars(over).all():
-        mine = set(session.scalars(select(Job.id).where(Job.parent_id == parent.id)))
+        own_ids = set(session.scalars(select(Job.id).where(Job.parent_id == parent.id)))
         seconds = sum(
             time.time() - task.started
             for task in running
-            if task.payload["job"] in mine and task.started is not None
+            if task.payload["job"] in own_ids and task.started is not None
         )
         hours = used_hours(session, parent) + seconds / 3600
         if parent.budget is not None and hours >= parent.budget:
@@ -208,7 +208,7 @@ def check_budgets(site: Site, session: Session, running: Sequence[Task]) -> None
 
 
 def stop_over_budget(session: Session, site: Site, parent: Job) -> None:
-    """Stop all jobs of a batch that are not ended; what is complete is aggregated."""
+    """Stop the unfinished jobs of a batch; the complete ones are aggregated."""
     if parent.reason is not None:  # they are being stopped
         return
     parent.reason = f"The batch's budget of {parent.budget:g} weighted hours is used up."

@@ -32,7 +32,7 @@ HELIX_TO_MODES = "helix-to-modes"
 
 
 def seed(site: Site) -> None:
-    """Make what was never made; keys are made at the first start and kept in owner-only files."""
+    """Create data that was never seeded; keys are created once and stored in owner-only files."""
     with site.database.write() as session:
         if mark_seeded(session, Seeded, f"organization {ORGANIZATION}"):
             _seed_organization(session)
@@ -56,14 +56,14 @@ def teacher_key(site: Site) -> str:
 
 def _seed_organization(session: Session) -> Organization:
     """Return the organization, created on the first start."""
-    found = session.scalars(
+    organization = session.scalars(
         select(Organization).where(Organization.name == ORGANIZATION)
     ).one_or_none()
-    if found is None:
-        found = Organization(name=ORGANIZATION)
-        session.add(found)
+    if organization is None:
+        organization = Organization(name=ORGANIZATION)
+        session.add(organization)
         session.flush()
-    return found
+    return organization
 
 
 def _seed_pipeline(session: Session) -> None:

@@ -37,13 +37,13 @@ Query = Mapping[str, str]
 
 @dataclass(frozen=True)
 class JobSelection:
-    """Which jobs a list is about.
+    """Selection of the jobs of a list.
 
     Attributes:
         where: the conditions.
-        oldest_first: the order of a batch's jobs.
-        scope: what a `startKey` is bound to; it reads no other list.
-        with_email: whether the rows say whose they are.
+        oldest_first: whether the oldest job is first, as for the jobs of a batch.
+        scope: the list to which a `startKey` is bound.
+        with_email: whether rows include the e-mail address of the owner.
     """
 
     where: tuple[ColumnElement[bool], ...]
@@ -72,15 +72,15 @@ def _job_by_name(
     session: Session, site: Site, account: Account, name: str, organization: bool
 ) -> dict[str, Any]:
     job = _find_visible_job(session, account, name, organization)
-    found = job_record(job)
+    record = job_record(job)
     if job.is_batch and job.batch_status == COMPLETE:
-        found["resultUrl"] = create_archive_url(session, site, job)
-    mine = Job.parent_id == job.id if job.is_parent else Job.id == job.id
-    return found | {"statuses": count_by_state(session, mine)}
+        record["resultUrl"] = create_archive_url(session, site, job)
+    condition = Job.parent_id == job.id if job.is_parent else Job.id == job.id
+    return record | {"statuses": count_by_state(session, condition)}
 
 
 def _find_visible_job(session: Session, account: Account, name: str, organization: bool) -> Job:
-    """The account's job of that name; with `organization` else the latest of a teammate."""
+    """Return the account's job; with `organization`, else the latest one of a teammate."""
     job = find_job(session, account.id, name)
     if job is None and organization and is_name(name):
         job = session.scalars(
@@ -137,11 +137,11 @@ def _job_page(
     statement = select(Job.id, Job.record).where(*where).order_by(order).limit(limit + 1)
     if selection.with_email:
         statement = statement.add_columns(Account.email).join(Account, Account.id == Job.account_id)
-    # Plain columns, of a thousand rows: the session would look at each, and names are slow.
-    found: Sequence[Any] = session.connection().execute(statement).all()
-    rows, more = found[:limit], len(found) > limit
+    # Select plain columns, which is much faster than objects for a thousand rows.
+    page: Sequence[Any] = session.connection().execute(statement).all()
+    rows, has_more = page[:limit], len(page) > limit
     start_key = ""
-    if more:
+    if has_more:
         start_key = site.signer.seal([rows[-1][0], selection.scope], "jobs.startKey")
     if selection.with_email:
         records: list[Any] = [{**orjson.loads(row[1]), "Email": row[2]} for row in rows]
@@ -157,12 +157,12 @@ KILL_SECONDS = 5.0
 
 
 def stop_job(site: Site, account: Account, body: bytes) -> str:
-    """Stop a job, or a parent with all its jobs; what is finished stays as it is. A message."""
+    """Stop a job, or a parent with its unfinished jobs; return a message."""
     return _stop_named(site, account, schemas.require_text(schemas.parse_body(body), "jobName"))
 
 
 def cancel_job(site: Site, account: Account, body: bytes) -> str:
-    """As `stop_job`, for whatever is no batch; a batch is 404 (real services, jobs)."""
+    """Stop a job that is not a batch; a batch is 404 (real services, jobs)."""
     name = schemas.require_text(schemas.parse_body(body), "jobName")
     return _stop_named(site, account, name, batch=False)
 
@@ -198,7 +198,7 @@ def _stop_named(site: Site, account: Account, name: str, *, batch: bool | None =
 
 
 def delete_job(site: Site, account: Account, body: bytes, name: str | None) -> str:
-    """Delete a job, or a parent with all its jobs: what runs is stopped, rows and bytes go."""
+    """Delete a job, or a parent with all its jobs; running ones are stopped first."""
     if body or name is None:
         name = schemas.require_text(schemas.parse_body(body or b"{}"), "jobName")
     with site.database.write() as session:

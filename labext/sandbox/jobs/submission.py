@@ -159,16 +159,16 @@ def submit_job(site: Site, account: Account, body: bytes) -> str:
     with site.database.write() as session:
         usage.check_budgets_left(session, account)
         check_names_free(session, account, [name])
-        found = _resolve_files(session, site, account, tool, [(name, settings)])
-        store_jobs(session, site, account, tool, found, project=project)
+        orders = _resolve_files(session, site, account, tool, [(name, settings)])
+        store_jobs(session, site, account, tool, orders, project=project)
     return f"{name} submitted to queue."
 
 
 def validate_submission(site: Site, account: Account, body: bytes) -> dict[str, Any]:
     """Check a submission without submitting it: one job, or the rows of a batch.
 
-    The answer has `valid`, and `error` where that is false; what is wrong with a request as a
-    whole, such as an unknown tool or a used-up budget, is told in the same way.
+    The response has `valid`, and `error` if that is false, also for faults of the whole request
+    such as an unknown tool or a used-up budget.
     """
     content = schemas.parse_body(body)
     try:
@@ -199,12 +199,12 @@ def _validate_job(site: Site, account: Account, content: Body) -> dict[str, Any]
 def _validate_rows(site: Site, account: Account, content: Body) -> dict[str, Any]:
     """Return `{valid, count, valid_count, results: [{index, valid, error?}]}`.
 
-    Each row is checked on its own, so that all faulty rows are named at once. `jobNames` are
+    Rows are checked one by one, so that all faulty rows are reported at once. `jobNames` are
     optional; a batch stores its jobs as `<batch>-<job>`, so whether a name is free is not checked.
     """
     tool = _read_tool(content, "type")
     rows = read_rows(content, MAX_VALIDATED_ROWS)
-    seen: set[str] = set()
+    names: set[str] = set()
     results: list[dict[str, Any]] = []
     with site.database.read() as session:
         usage.check_budgets_left(session, account)
@@ -216,9 +216,9 @@ def _validate_rows(site: Site, account: Account, content: Body) -> dict[str, Any
                 resolve_orders(references, tool, [("", checked)])
                 if name is not None:
                     job = require_job_name(name, f"jobNames[{index}]")
-                    if job in seen:
+                    if job in names:
                         raise bad_request(f"jobNames[{index}] occurs more than once: {job}.")
-                    seen.add(job)
+                    names.add(job)
             except HTTPException as fault:
                 results.append({"index": index, "valid": False, "error": fault.detail})
             else:
@@ -243,7 +243,7 @@ def submit_batch(site: Site, account: Account, body: bytes) -> str:
     with site.database.write() as session:
         usage.check_budgets_left(session, account)
         check_names_free(session, account, [batch.name, *(name for name, _settings in full)])
-        found = _resolve_files(session, site, account, tool, full)
+        orders = _resolve_files(session, site, account, tool, full)
         parent = _batch_parent(account, tool, batch)
         session.add(parent)
         session.flush()
@@ -252,12 +252,12 @@ def submit_batch(site: Site, account: Account, body: bytes) -> str:
             site,
             account,
             tool,
-            found,
+            orders,
             project=batch.project,
             parent=parent,
             max_seconds=batch.max_seconds,
         )
-    return f"{batch.name} submitted to queue with {len(found)} jobs."
+    return f"{batch.name} submitted to queue with {len(orders)} jobs."
 
 
 def _read_tool(content: Body, field: str) -> Tool:

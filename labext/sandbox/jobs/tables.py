@@ -65,7 +65,7 @@ class Account(Base):
     """
 
     __tablename__ = "jobs_accounts"
-    # A number is never used again, so what was signed for an account is never good for another.
+    # Ids are never reused, so a signature for an account is never valid for another.
     __table_args__ = ({"sqlite_autoincrement": True},)
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -98,11 +98,11 @@ class Key(Base):
 
 
 class Usage(Base):
-    """What an account has used of a tool, also by jobs that were deleted.
+    """Use of a tool by an account, including deleted jobs.
 
     Attributes:
-        jobs: how many it has submitted.
-        weighted_hours: what those that have ended have used.
+        jobs: the number of submitted jobs.
+        weighted_hours: the use of the jobs that have ended.
     """
 
     __tablename__ = "jobs_usage"
@@ -200,7 +200,7 @@ class Job(Base):
 
     @property
     def state(self) -> str:
-        """What tells whether it is finished: a batch's `batchStatus`, else the `JobStatus`."""
+        """The state of the job: `batchStatus` for a batch, else `JobStatus`."""
         return self.batch_status or self.status
 
     @property

@@ -27,7 +27,7 @@ from labext.sandbox.jobs.tables import (
 
 
 def task_kinds(site: Site) -> list[TaskKind]:
-    """What the service puts into the queue."""
+    """Kinds of tasks that the service queues."""
     work = partial(_work_folder, site)
     return [
         TaskKind(
@@ -53,9 +53,10 @@ def task_kinds(site: Site) -> list[TaskKind]:
 def settle_parent(
     session: Session, site: Site, parent: Job, job: Job, *, deleted: bool = False
 ) -> None:
-    """See to a parent after one of its jobs has ended, or was deleted.
+    """Update a parent after one of its jobs has ended or was deleted.
 
-    In the transaction that ends or deletes the job: whatever is killed when, the parent goes on.
+    Runs in the transaction that ends or deletes the job, so a crash cannot leave the parent
+    waiting.
     """
     if deleted and parent_jobs.is_aggregating(session, site, parent):
         return  # once the archive is built it shows that it has to be built again
@@ -118,7 +119,7 @@ def _failure_reason(ending: TaskOutcome) -> str:
 
 
 def _charge_usage(session: Session, task: Task, job: Job | None, hours: float) -> None:
-    """Count what a job has used, also where it was deleted while it ran."""
+    """Record the use of a job, even if it was deleted while it ran."""
     account = task.payload.get("account") if job is None else job.account_id
     if hours and account is not None:
         usage.charge_hours(session, account, task.payload["tool"], hours)

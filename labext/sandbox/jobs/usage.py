@@ -42,7 +42,7 @@ def usage_statistics(site: Site, caller: Account, query: Mapping[str, str]) -> d
     scope = _query_choice(query, "scope", SCOPE_NAMES)
     if scope == "organization" and not caller.owner:
         raise forbidden("scope: only an owner of the organization sees what all have used.")
-    mine = (
+    condition = (
         Account.organization_id == caller.organization_id
         if scope == "organization"
         else Account.id == caller.id
@@ -54,7 +54,7 @@ def usage_statistics(site: Site, caller: Account, query: Mapping[str, str]) -> d
         rows = session.execute(
             select(Account.email, Usage.tool, value)
             .outerjoin(Usage, Usage.account_id == Account.id)
-            .where(mine)
+            .where(condition)
             .order_by(Account.id, Usage.tool)
         )
         for email, tool, used in rows:
@@ -71,7 +71,7 @@ def usage_statistics(site: Site, caller: Account, query: Mapping[str, str]) -> d
 
 
 def total_hours(session: Session, whose: ColumnElement[bool]) -> float:
-    """The weighted hours that the accounts of a condition on `Account` have used together."""
+    """Return the total weighted hours of the accounts that match a condition."""
     total = session.scalar(
         select(func.coalesce(func.sum(Usage.weighted_hours), 0.0))
         .join(Account, Account.id == Usage.account_id)
@@ -104,18 +104,18 @@ _INCREASE_USAGE = (
         weighted_hours=_TABLE.c.weighted_hours + bindparam("longer"),
     )
 )
-"""Made once: every end of a job adds with it."""
+"""Built once, since it is executed at the end of every job."""
 
 
 def _increase_usage(session: Session, account_id: int, tool: str, jobs: int, hours: float) -> bool:
-    """Add to the row; False where there is none."""
+    """Add to the row; return False if there is none."""
     values = {"of": account_id, "by": tool, "more": jobs, "longer": hours}
-    done = session.connection().execute(_INCREASE_USAGE, values)
-    return done.rowcount > 0
+    result = session.connection().execute(_INCREASE_USAGE, values)
+    return result.rowcount > 0
 
 
 def _query_choice(query: Mapping[str, str], field: str, values: tuple[str, ...]) -> str:
-    """A word of the query; the first of `values` where it is absent."""
+    """Return a query parameter that is one of `values`; the first one if it is absent."""
     value = query.get(field, values[0])
     if value not in values:
         raise bad_request(f"{field} is none of {', '.join(values)}: {quote_value(value)}.")
@@ -129,8 +129,8 @@ def _round_hours(value: float) -> float:
 def check_budgets_left(session: Session, account: Account) -> None:
     """Refuse a submission once the account or its organization has used its budget (403).
 
-    What counts are the jobs that have ended: those that run are let through to their end. Both
-    budgets are read anew, so that a change holds from the next submission on.
+    Only ended jobs count; running ones may finish. Both budgets are reloaded, so a change takes
+    effect with the next submission.
     """
     account = reload_account(session, account)
     if account.budget is not None:

@@ -78,24 +78,26 @@ def prepare_folders(site: Site) -> None:
 def find_orphans(site: Site) -> list[Path]:
     """Return the uploaded files and the job folders that have no row."""
     with site.database.read() as session:
-        kept = {upload_path(site, number) for number in session.scalars(select(UploadedFile.id))}
-        kept |= {job_folder(site, number) for number in session.scalars(select(Job.id))}
-    return [path for name in DATA_FOLDERS for path in list_entries(site.folder / name) - kept]
+        referenced = {
+            upload_path(site, number) for number in session.scalars(select(UploadedFile.id))
+        }
+        referenced |= {job_folder(site, number) for number in session.scalars(select(Job.id))}
+    return [path for name in DATA_FOLDERS for path in list_entries(site.folder / name) - referenced]
 
 
 def remove_jobs(site: Site, job_ids: Iterable[int]) -> None:
-    """Remove all that is kept of these jobs; what isn't there is no error."""
+    """Remove all files of these jobs; missing files are not an error."""
     for job_id in job_ids:
         shutil.rmtree(job_folder(site, job_id), ignore_errors=True)
 
 
 def remove_after_commit(session: Session, folder: Path) -> None:
-    """Remove a folder once the transaction stands: until then its job may start again."""
+    """Remove a folder after the commit, since until then its job may start again."""
     after_commit(session, partial(shutil.rmtree, folder, ignore_errors=True))
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Keep `source` as `target` too, whatever becomes of it: a hard link, or a copy."""
+    """Create `target` as a hard link to `source`, or as a copy."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.unlink(missing_ok=True)  # left by a submission that could not be committed
     try:
@@ -261,21 +263,21 @@ def _pack_pdbs(session: Session, site: Site, job: Job, target: Path) -> None:
 
 
 def _publish_archive(site: Site, job: Job, packed: Path, target: Path) -> None:
-    """Give the archive its name, unless the job, or one of a parent's, was deleted meanwhile.
+    """Rename the archive to its final name, unless a job was deleted meanwhile.
 
-    In a transaction that writes, so that none is deleted between the look and the name.
+    Uses a writing transaction, so that no job is deleted between check and rename.
     """
     with site.database.write(durable=False) as session:
-        found = session.get(Job, job.id)
-        if found is not None and (found.state, found.completed) == (COMPLETE, job.completed):
+        current = session.get(Job, job.id)
+        if current is not None and (current.state, current.completed) == (COMPLETE, job.completed):
             if packed.is_file():
                 packed.replace(target)
             return
     packed.unlink(missing_ok=True)
-    if found is None:
+    if current is None:
         remove_jobs(site, [job.id])
         raise not_found(f"There is no job {quote_value(job.name)}.")
-    raise bad_request(f"Job {job.name} is not complete. Status: {found.state}")
+    raise bad_request(f"Job {job.name} is not complete. Status: {current.state}")
 
 
 def _presigned_url(session: Session, site: Site, path: str) -> str:

@@ -46,9 +46,9 @@ def write_archive(
         TooBig: it would have more than `most`.
         FileNotFoundError: an entry is not there.
     """
-    part = target.with_name(target.name + _PARTIAL_SUFFIX)
+    partial = target.with_name(target.name + _PARTIAL_SUFFIX)
     try:
-        with part.open("wb") as file:
+        with partial.open("wb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
                 for name, source in entries:
                     tiny = source.stat().st_size <= TINY_FILE_BYTES
@@ -60,16 +60,16 @@ def write_archive(
                 raise ArchiveTooLargeError(most)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(target)
+        partial.replace(target)
     finally:
-        part.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
     return size
 
 
 def walk_files(folder: Path) -> list[tuple[str, Path]]:
-    """The plain files below a folder by their name relative to it, in the order of the names."""
-    found = (file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
-    return sorted((file.relative_to(folder).as_posix(), file) for file in found)
+    """Return the regular files below a folder with their relative names, sorted by name."""
+    files = (file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
+    return sorted((file.relative_to(folder).as_posix(), file) for file in files)
 
 
 Part = Mapping[str, Any]

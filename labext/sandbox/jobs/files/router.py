@@ -29,7 +29,7 @@ keyless_router = APIRouter()
 
 
 class _AnyPathConvertor(Convertor[str]):
-    """Whatever stands behind the last fixed part of a path; `path` of Starlette stops at a line."""
+    """Match the rest of a path, including line breaks, which Starlette's `path` does not match."""
 
     regex = r"[\s\S]*"
 
@@ -107,28 +107,28 @@ def delete_file(site: SiteOf, caller: Caller, request: Request) -> Response:
 
 
 class _DownloadResponse(FileResponse):
-    """A file with Range, If-Range and ETag, in pieces that a big one needs to be fast.
+    """Send a file with support of Range, If-Range and ETag, in chunks suited to large files.
 
-    Nothing is sent before the file is open: it may be deleted until then, and that is a 404.
+    Nothing is sent before the file is open, since it may be deleted until then (404).
     """
 
     chunk_size = 1 << 20
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        held: list[Message] = []
+        start_messages: list[Message] = []
 
         async def once_open(message: Message) -> None:
             if message["type"] == "http.response.start":
-                held.append(message)
+                start_messages.append(message)
                 return
-            while held:
-                await send(held.pop())
+            while start_messages:
+                await send(start_messages.pop())
             await send(message)
 
         try:
             await super().__call__(scope, receive, once_open)
         except FileNotFoundError:
-            if not held:
+            if not start_messages:
                 raise
             raise job_files.deleted_file_error() from None
 
@@ -139,12 +139,14 @@ class _DownloadResponse(FileResponse):
 def get_download(site: SiteOf, request: Request, rest: str) -> Response:
     """A result, for whoever has its presigned address."""
     query = request.query_params
-    found = job_files.find_download(
+    download = job_files.find_download(
         site, f"{job_files.DOWNLOAD_PREFIX}/{rest}", query.get("expires"), query.get("signature")
     )
     try:
-        stat = found.file.stat()
+        stat = download.file.stat()
     except FileNotFoundError:
         raise job_files.deleted_file_error() from None
     headers = {"X-Content-Type-Options": "nosniff"}
-    return _DownloadResponse(found.file, filename=found.name, headers=headers, stat_result=stat)
+    return _DownloadResponse(
+        download.file, filename=download.name, headers=headers, stat_result=stat
+    )

@@ -92,12 +92,12 @@ def check_upload_size(
 
 async def receive_upload(site: Site, upload: Upload, chunks: AsyncIterator[bytes]) -> str:
     """Write the content to disk as it comes, then file it in place of an older one. A message."""
-    part = job_files.incoming_folder(site) / uuid.uuid4().hex
+    partial = job_files.incoming_folder(site) / uuid.uuid4().hex
     try:
-        size, sha256 = await _write_chunks(upload, part, chunks)
-        await run_in_threadpool(_save_upload, site, upload, part, size, sha256)
+        size, sha256 = await _write_chunks(upload, partial, chunks)
+        await run_in_threadpool(_save_upload, site, upload, partial, size, sha256)
     finally:
-        part.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
     return f"{file_path(upload.folder, upload.name)} uploaded ({size:,} bytes)."
 
 
@@ -139,14 +139,14 @@ def file_headers(site: Site, account_id: int, folder: str, name: str) -> dict[st
         if file is None:
             return None
         uploaded = datetime.fromisoformat(file.created)
-        found = {
+        headers = {
             "Content-Length": str(file.bytes),
             "Last-Modified": format_datetime(uploaded, usegmt=True),
         }
         if file.sha256 is not None:
             encoded = base64.b64encode(bytes.fromhex(file.sha256)).decode()
-            found |= {"ETag": f'"{file.sha256}"', "Repr-Digest": f"sha-256=:{encoded}:"}
-        return found
+            headers |= {"ETag": f'"{file.sha256}"', "Repr-Digest": f"sha-256=:{encoded}:"}
+        return headers
 
 
 def delete_file(site: Site, account: Account, query: Mapping[str, str]) -> str:
@@ -163,38 +163,38 @@ def delete_file(site: Site, account: Account, query: Mapping[str, str]) -> str:
                 raise not_found(f"There is no file {quote_value(path)}.")
         else:
             where.append(UploadedFile.folder == folder)
-        gone = session.scalars(select(UploadedFile).where(*where)).all() if folder != "" else []
-        if not gone:
+        files = session.scalars(select(UploadedFile).where(*where)).all() if folder != "" else []
+        if not files:
             kind = "file" if path is not None else "folder"
             raise not_found(
                 f"There is no {kind} {quote_value(path if path is not None else folder)}."
             )
-        for file in gone:
+        for file in files:
             session.delete(file)
-    for file in gone:
+    for file in files:
         job_files.upload_path(site, file.id).unlink(missing_ok=True)
     if path is not None:
         return f"{path} is deleted."
-    return f"{folder} is deleted with {len(gone)} file{'' if len(gone) == 1 else 's'}."
+    return f"{folder} is deleted with {len(files)} file{'' if len(files) == 1 else 's'}."
 
 
 async def _write_chunks(
-    upload: Upload, part: Path, chunks: AsyncIterator[bytes]
+    upload: Upload, partial: Path, chunks: AsyncIterator[bytes]
 ) -> tuple[int, str]:
-    """Write what comes, a mebibyte at a time; return the number of bytes and their SHA-256."""
-    size = held = 0
+    """Write the upload in blocks of a mebibyte; return its size and SHA-256."""
+    size = buffered_bytes = 0
     digest = hashlib.sha256()
-    waiting: list[bytes] = []
-    with part.open("wb") as file:
+    buffer: list[bytes] = []
+    with partial.open("wb") as file:
         async for chunk in chunks:
             size += len(chunk)
             _check_total_size(upload, size)
-            waiting.append(chunk)
-            held += len(chunk)
-            if held >= CHUNK_BYTES:
-                await run_in_threadpool(_append_chunk, file, digest, b"".join(waiting))
-                waiting, held = [], 0
-        await run_in_threadpool(_finish_file, file, digest, b"".join(waiting))
+            buffer.append(chunk)
+            buffered_bytes += len(chunk)
+            if buffered_bytes >= CHUNK_BYTES:
+                await run_in_threadpool(_append_chunk, file, digest, b"".join(buffer))
+                buffer, buffered_bytes = [], 0
+        await run_in_threadpool(_finish_file, file, digest, b"".join(buffer))
     return size, digest.hexdigest()
 
 
@@ -203,14 +203,14 @@ def _append_chunk(file: BinaryIO, digest: hashlib._Hash, content: bytes) -> None
     file.write(content)
 
 
-def _finish_file(file: BinaryIO, digest: hashlib._Hash, rest: bytes) -> None:
-    _append_chunk(file, digest, rest)
+def _finish_file(file: BinaryIO, digest: hashlib._Hash, last_chunk: bytes) -> None:
+    _append_chunk(file, digest, last_chunk)
     file.flush()
     os.fsync(file.fileno())
 
 
-def _save_upload(site: Site, upload: Upload, part: Path, size: int, sha256: str) -> None:
-    """File the content under its name; jobs that were submitted with the older one keep theirs."""
+def _save_upload(site: Site, upload: Upload, partial: Path, size: int, sha256: str) -> None:
+    """Store the upload under its name; jobs submitted with an earlier version keep that one."""
     with site.database.write() as session:
         account = session.get(Account, upload.account_id)
         if account is None:
@@ -230,7 +230,7 @@ def _save_upload(site: Site, upload: Upload, part: Path, size: int, sha256: str)
         )
         session.add(file)
         session.flush()
-        part.replace(job_files.upload_path(site, file.id))
+        partial.replace(job_files.upload_path(site, file.id))
     if older is not None:
         job_files.upload_path(site, older.id).unlink(missing_ok=True)
 
@@ -268,9 +268,9 @@ UPLOAD_BUCKET = "uploads"
 
 
 def create_upload_urls(site: Site, account: Account, body: bytes) -> dict[str, str]:
-    """Where to PUT the file `filename` of the optional `folder`, and where to ask with HEAD.
+    """Return presigned addresses for PUT and HEAD of `filename` in the optional `folder`.
 
-    `{uploadUrl, headUrl, key, bucket}`; `key` is what `/delete-file` calls `filePath`.
+    `{uploadUrl, headUrl, key, bucket}`; `key` is the `filePath` of `/delete-file`.
     """
     content = schemas.parse_body(body)
     name = schemas.require_text(content, "filename")
@@ -280,55 +280,55 @@ def create_upload_urls(site: Site, account: Account, body: bytes) -> dict[str, s
     path = f"{UPLOAD_PREFIX}/{account.id}/{key}"
     with site.database.read() as session:
         seconds = limit_value(session, "url_seconds")
-    put, head = (
+    put_query, head_query = (
         site.signer.presign(_signed_path(method, path), seconds) for method in ("PUT", "HEAD")
     )
     address = site.origin + quote(path)
     return {
-        "uploadUrl": f"{address}?{put}",
-        "headUrl": f"{address}?{head}",
+        "uploadUrl": f"{address}?{put_query}",
+        "headUrl": f"{address}?{head_query}",
         "key": key,
         "bucket": UPLOAD_BUCKET,
     }
 
 
 def begin_presigned_upload(
-    site: Site, rest: str, query: Mapping[str, str], length: str | None
+    site: Site, path: str, query: Mapping[str, str], length: str | None
 ) -> Upload:
-    """Check a PUT before its content comes: 403 if the address is none of ours or has expired.
+    """Check a PUT before its body is read: 403 if the address is invalid or has expired.
 
     Args:
         site: where it goes.
-        rest: the decoded path behind the prefix.
-        query: of the address.
+        path: the decoded path after the prefix.
+        query: the query of the address.
         length: the Content-Length header.
     """
-    return check_upload_size(site, *_signed_file(site, "PUT", rest, query), length)
+    return check_upload_size(site, *_signed_file(site, "PUT", path, query), length)
 
 
-def presigned_headers(site: Site, rest: str, query: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers for a HEAD of a file; 404 if it isn't there, 403 as for `begin`."""
-    account_id, folder, name = _signed_file(site, "HEAD", rest, query)
-    found = file_headers(site, account_id, folder, name)
-    if found is None:
+def presigned_headers(site: Site, path: str, query: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers for a HEAD of a file; 404 if it does not exist, 403 as for a PUT."""
+    account_id, folder, name = _signed_file(site, "HEAD", path, query)
+    headers = file_headers(site, account_id, folder, name)
+    if headers is None:
         raise not_found(f"There is no file {quote_value(name)}.")
-    return found
+    return headers
 
 
 def _signed_file(
-    site: Site, method: str, rest: str, query: Mapping[str, str]
+    site: Site, method: str, path: str, query: Mapping[str, str]
 ) -> tuple[int, str, str]:
-    """The account, folder and name that an address was made for."""
-    signed = _signed_path(method, f"{UPLOAD_PREFIX}/{rest}")
+    """Return the account, folder and name of a presigned address."""
+    signed = _signed_path(method, f"{UPLOAD_PREFIX}/{path}")
     try:
         site.signer.check_presigned(signed, query.get("expires"), query.get("signature"))
     except InvalidSignatureError as error:
         raise forbidden(str(error)) from None
-    number, _slash, key = rest.partition("/")
+    number, _slash, key = path.partition("/")
     folder, _slash, name = key.rpartition("/")
     return int(number), folder, name
 
 
 def _signed_path(method: str, path: str) -> str:
-    """What is signed; the path alone is a result's address (see `results`)."""
+    """Return the text to sign. Result addresses sign the path alone (see `job_files`)."""
     return f"{method} {path}"

@@ -54,7 +54,7 @@ PipeValue = TextInput | OutputFile
 
 
 def piped_settings(settings: Mapping[str, Any]) -> list[str]:
-    """The settings that take what the stage before hands on."""
+    """Return the settings that take the output of the previous stage."""
     return [name for name, value in settings.items() if value == PIPE]
 
 
@@ -133,9 +133,9 @@ def accepts_file(
 def accepted_values(
     tool: Tool, settings: Mapping[str, Any], pieces: Sequence[PipeValue]
 ) -> list[PipeValue]:
-    """Return the pieces that every setting which is `"pipe"` takes.
+    """Return the values that all `"pipe"` settings accept.
 
-    Where several tools hand on side by side, each tool of the next stage gets what is meant for it.
+    If a stage has several tools, each tool of the next stage gets the matching outputs.
     """
     parameters = {parameter.name: parameter for parameter in tool.parameters}
     piping = [
@@ -147,7 +147,10 @@ def accepted_values(
         piece
         for piece in pieces
         if isinstance(piece, TextInput)
-        or all(accepts_file(one, piece.file.name, piece.content, kinds) for one, kinds in piping)
+        or all(
+            accepts_file(parameter, piece.file.name, piece.content, kinds)
+            for parameter, kinds in piping
+        )
     ]
 
 
@@ -159,14 +162,15 @@ def _pipe_value(parameter: Parameter, piece: PipeValue) -> Any:
     text = _read_text(parameter, piece.file)
     if piece.file.suffix.lower() not in _FASTA_SUFFIXES:
         return _value_from_text(parameter, text)
-    found = fasta_sequences(text)
+    sequences = fasta_sequences(text)
     if parameter.type == "array":
-        return found
-    if len(found) != 1:
+        return sequences
+    if len(sequences) != 1:
         raise bad_request(
-            f"Setting {parameter.name} takes one sequence, and {piece.file.name} has {len(found)}."
+            f"Setting {parameter.name} takes one sequence, and {piece.file.name} has "
+            f"{len(sequences)}."
         )
-    return found[0]
+    return sequences[0]
 
 
 def _value_from_text(parameter: Parameter, text: str) -> Any:

@@ -50,11 +50,11 @@ def pipeline_error(stages: object, gates: Collection[str]) -> str | None:
 
 
 def read_stages(value: object, gates: Collection[str]) -> list[Stage]:
-    """The stages in `value`, a JSON array; 400 for the first fault.
+    """Parse the stages in `value`, a JSON array; 400 for the first fault.
 
-    What a stage hands on is not known before it runs, so a setting that takes it is checked by its
-    type and by the kind of content that the stage before makes, and its value when the stage
-    starts.
+    The output of a stage is not known before it runs. A setting that takes it is therefore checked
+    by its type and by the content that the previous stage makes; its value is checked when the
+    stage starts.
     """
     if not isinstance(value, list):
         raise bad_request(f"stages is not an array: {quote_value(value)}.")
@@ -71,25 +71,25 @@ def read_stages(value: object, gates: Collection[str]) -> list[Stage]:
                     f"{stage_title(place, stage)}: there is no tool {quote_value(name)}; GET "
                     "/tools lists them."
                 )
-            found = settings_error(tools[name], settings, gates, unknown=piped_settings(settings))
-            if found is not None:
-                raise bad_request(f"{stage_title(place, stage)}, {name}: {found}")
+            fault = settings_error(tools[name], settings, gates, unknown=piped_settings(settings))
+            if fault is not None:
+                raise bad_request(f"{stage_title(place, stage)}, {name}: {fault}")
     for place, (before, stage) in enumerate(pairwise(stages), 2):
         _check_pipes(place, stage, before, tools)
     return stages
 
 
 def load_stages(value: Sequence[Mapping[str, Any]]) -> list[Stage]:
-    """The stages in what was checked before: of a pipeline's row, or a saved one."""
+    """Load stages that were validated before: those of a pipeline's row or a saved pipeline."""
     return [Stage(stage["task"], stage["toolSettings"]) for stage in value]
 
 
 def read_inputs(body: Body, *names: str) -> list[str]:
-    """The initial inputs, in the one of the fields `names` that is there; 400 for a fault."""
-    there = [name for name in names if body.get(name) is not None]
-    if len(there) > 1:
-        raise bad_request(f"{' and '.join(there)} are two forms of the same: send one of them.")
-    field = there[0] if there else names[0]
+    """Read the initial inputs from one of the fields `names`; 400 for a fault."""
+    present = [name for name in names if body.get(name) is not None]
+    if len(present) > 1:
+        raise bad_request(f"{' and '.join(present)} are two forms of the same: send one of them.")
+    field = present[0] if present else names[0]
     inputs = schemas.require_array(body, field)
     if not 1 <= len(inputs) <= MAX_JOBS:
         raise bad_request(f"{field} has {len(inputs)} items; a pipeline has 1 to {MAX_JOBS}.")
@@ -155,14 +155,14 @@ def _read_stage(place: int, item: object) -> Stage:
 
 
 def _check_pipes(place: int, stage: Stage, before: Stage, tools: Catalogue) -> None:
-    """Refuse a pipe where the stage before hands on nothing, or nothing that fits."""
-    passed = [
+    """Refuse a pipe if the previous stage has no matching output."""
+    outputs = [
         (pattern, output_content(tools[name], settings))
         for name, settings in before.tools.items()
         for pattern in tools[name].passes
     ]
-    listed = ", ".join(
-        pattern if content is None else f"{pattern} ({content})" for pattern, content in passed
+    output_list = ", ".join(
+        pattern if content is None else f"{pattern} ({content})" for pattern, content in outputs
     )
     for name, settings in stage.tools.items():
         parameters = {parameter.name: parameter for parameter in tools[name].parameters}
@@ -170,11 +170,11 @@ def _check_pipes(place: int, stage: Stage, before: Stage, tools: Catalogue) -> N
             kinds = accepted_content(tools[name], settings, parameters[setting])
             if not any(
                 accepts_file(parameters[setting], pattern, content, kinds)
-                for pattern, content in passed
+                for pattern, content in outputs
             ):
                 takes_only = f"takes {' or '.join(kinds)}, and " if kinds else "takes "
                 raise bad_request(
                     f'{stage_title(place, stage)}, {name}: setting {setting} is "{PIPE}" and '
                     f"{takes_only}nothing of what the stage before hands on: "
-                    f"{listed or 'no file'}."
+                    f"{output_list or 'no file'}."
                 )

@@ -63,12 +63,12 @@ from labext.sandbox.jobs.tools.tool import Tool, settings_error
 
 @dataclass(frozen=True)
 class RejectedJob:
-    """A job that can't run with what it was handed; it is stored as Stopped, with its reason.
+    """A job that can't run with its piped input; it is stored as Stopped, with its reason.
 
     Attributes:
         name: the job's full name.
         settings: the stage's settings, with a piped input or the path of a piped output filled in.
-        reason: why it can't run, one sentence.
+        reason: the reason in one sentence.
     """
 
     name: str
@@ -98,19 +98,20 @@ def plan_stage(
     stage: Stage,
     pieces: Sequence[PipeValue],
 ) -> StagePlan:
-    """Plan the jobs of a stage for these pieces; nothing is stored.
+    """Plan the jobs of a stage for these values; nothing is stored.
 
-    A piece that does not fit into the settings is refused on its own, and so is a tool for which
-    there is none. What concerns the stage as a whole, such as too many jobs, is a 400.
+    A value that the settings don't accept gives a rejected job, and so does a tool without any
+    value. A fault of the whole stage, such as too many jobs, is a 400.
     """
     tools = available_tools()
     missing = [tool_name for tool_name in stage.tools if tool_name not in tools]
-    if missing:  # it was there when the pipeline was submitted
+    if missing:  # it was available when the pipeline was submitted
         raise bad_request(f"there is no tool {quote_value(missing[0])} any more.")
-    taken = {
-        name: _accepted_inputs(tools[name], asked, pieces) for name, asked in stage.tools.items()
+    inputs = {
+        name: _accepted_inputs(tools[name], template, pieces)
+        for name, template in stage.tools.items()
     }
-    jobs = sum(map(len, taken.values()))
+    jobs = sum(map(len, inputs.values()))
     if jobs > MAX_JOBS:
         raise bad_request(
             f"it would have {jobs} jobs, for {len(pieces)} inputs and {len(stage.tools)} tools; "
@@ -118,19 +119,19 @@ def plan_stage(
         )
     references = FileResolver(session, site, account)
     planned: StagePlan = []
-    for tool_name, asked in stage.tools.items():
+    for tool_name, template in stage.tools.items():
         tool_plan = ToolJobs(tools[tool_name], [], [])
-        if not taken[tool_name]:
+        if not inputs[tool_name]:
             reason = f"{tool_name}: the stage before handed on nothing that it takes."
             job = stage_job_name(name, place, tool_name, 1, 1)
-            tool_plan.refused.append(RejectedJob(job, dict(asked), reason))
-        for number, piece in enumerate(taken[tool_name], 1):
-            job = stage_job_name(name, place, tool_name, number, len(taken[tool_name]))
+            tool_plan.refused.append(RejectedJob(job, dict(template), reason))
+        for number, piece in enumerate(inputs[tool_name], 1):
+            job = stage_job_name(name, place, tool_name, number, len(inputs[tool_name]))
             try:
-                settings = _check_settings(tool_plan.tool, asked, piece, account)
+                settings = _check_settings(tool_plan.tool, template, piece, account)
                 tool_plan.ready.append(_build_order(references, tool_plan.tool, job, settings))
             except HTTPException as error:
-                refused = RejectedJob(job, _recorded_settings(asked, piece), error.detail)
+                refused = RejectedJob(job, _recorded_settings(template, piece), error.detail)
                 tool_plan.refused.append(refused)
         planned.append(tool_plan)
     check_names_free(session, account, _planned_names(planned))
@@ -138,8 +139,8 @@ def plan_stage(
 
 
 def first_rejection(plan: StagePlan) -> str | None:
-    """Return why the first job that can't run can't, or None if all can."""
-    return next((refused.reason for each in plan for refused in each.refused), None)
+    """Return the reason of the first rejected job, or None if all can run."""
+    return next((refused.reason for tool_jobs in plan for refused in tool_jobs.refused), None)
 
 
 def start_stage(
@@ -147,31 +148,31 @@ def start_stage(
 ) -> bool:
     """Store the jobs of the pipeline's stage; return whether any of them will run.
 
-    The pipeline's row has its number by now.
+    The pipeline's row is already flushed.
     """
-    for each in plan:
+    for tool_jobs in plan:
         store_stopped_jobs(
             session,
             account,
-            each.tool,
-            [(refused.name, refused.settings, refused.reason) for refused in each.refused],
+            tool_jobs.tool,
+            [(refused.name, refused.settings, refused.reason) for refused in tool_jobs.refused],
             parent=parent,
         )
         store_jobs(
             session,
             site,
             account,
-            each.tool,
-            each.ready,
+            tool_jobs.tool,
+            tool_jobs.ready,
             project=parent.project_tag,
             parent=parent,
             stage=parent.stage,
         )
-    return any(each.ready for each in plan)
+    return any(tool_jobs.ready for tool_jobs in plan)
 
 
 def stage_outputs(session: Session, site: Site, parent: Job) -> list[PipeValue]:
-    """Return what the complete jobs of the stage that has ended hand on, in their order."""
+    """Return the outputs of the complete jobs of the ended stage, in their order."""
     tools = available_tools()
     jobs = select(Job.id, Job.name, Job.tool, Job.settings).where(
         Job.parent_id == parent.id, Job.stage == parent.stage, Job.status == COMPLETE
@@ -190,22 +191,22 @@ def stage_outputs(session: Session, site: Site, parent: Job) -> list[PipeValue]:
 
 
 def _accepted_inputs(
-    tool: Tool, asked: Mapping[str, Any], pieces: Sequence[PipeValue]
+    tool: Tool, settings: Mapping[str, Any], pieces: Sequence[PipeValue]
 ) -> Sequence[PipeValue | None]:
-    """Return what the tool runs once for each of.
+    """Return the values for each of which the tool runs once.
 
-    A tool none of whose settings is `"pipe"` runs once, beside the others.
+    A tool without a `"pipe"` setting runs once.
     """
-    return accepted_values(tool, asked, pieces) if piped_settings(asked) else [None]
+    return accepted_values(tool, settings, pieces) if piped_settings(settings) else [None]
 
 
 def _check_settings(
-    tool: Tool, asked: Mapping[str, Any], piece: PipeValue | None, account: Account
+    tool: Tool, template: Mapping[str, Any], piece: PipeValue | None, account: Account
 ) -> dict[str, Any]:
-    """Return the settings for one piece; 400 where they are not valid."""
+    """Return the settings for one value; 400 if they are not valid."""
     where = tool.name if piece is None else f"{tool.name}, {piece}"
     try:
-        settings = dict(asked) if piece is None else fill_pipes(tool, asked, piece)
+        settings = dict(template) if piece is None else fill_pipes(tool, template, piece)
     except HTTPException as error:
         raise bad_request(f"{where}: {error.detail}") from None
     fault = settings_error(tool, settings, account.gates)
@@ -225,15 +226,15 @@ def _build_order(
     return order
 
 
-def _recorded_settings(asked: Mapping[str, Any], piece: PipeValue | None) -> dict[str, Any]:
-    """Return the settings with the piece's own text or path in place of `"pipe"`."""
+def _recorded_settings(template: Mapping[str, Any], piece: PipeValue | None) -> dict[str, Any]:
+    """Return the settings with the value's text or path in place of `"pipe"`."""
     text = piece.text if isinstance(piece, TextInput) else piece.reference if piece else PIPE
-    return {name: text if value == PIPE else value for name, value in asked.items()}
+    return {name: text if value == PIPE else value for name, value in template.items()}
 
 
 def _planned_names(plan: StagePlan) -> list[str]:
-    ready = [order.name for each in plan for order in each.ready]
-    return [*ready, *(refused.name for each in plan for refused in each.refused)]
+    ready = [order.name for tool_jobs in plan for order in tool_jobs.ready]
+    return [*ready, *(refused.name for tool_jobs in plan for refused in tool_jobs.refused)]
 
 
 DELETED_REASON = "It was deleted."
@@ -244,7 +245,7 @@ def settle_pipeline(
 ) -> None:
     """Continue the pipeline once the stage of a job that ended, or was deleted, is over.
 
-    The hours are added up as the jobs end, so that what a deleted job has used stays used.
+    The hours are added when a job ends, so the use of a deleted job still counts.
     """
     if job.weighted_hours and not deleted:
         parent.weighted_hours = round((parent.weighted_hours or 0.0) + job.weighted_hours, 9)
@@ -277,7 +278,7 @@ def _end_stage(session: Session, site: Site, parent: Job, last: Job) -> None:
 
 
 def _start_next_stage(session: Session, site: Site, parent: Job, place: int, stage: Stage) -> None:
-    """Start a stage with what the one before hands on; end the pipeline if none of it can run."""
+    """Start a stage with the previous outputs; end the pipeline if no job can run."""
     pieces = stage_outputs(session, site, parent)
     parent.stage = place
     account = session.get_one(Account, parent.account_id)
@@ -303,13 +304,13 @@ def _first_in_stage(session: Session, parent: Job, *states: str) -> Job | None:
 
 def _failures(session: Session, parent: Job) -> str | None:
     """Return how many jobs did not complete, and why the first did not; None if all did."""
-    mine = Job.parent_id == parent.id
+    of_parent = Job.parent_id == parent.id
     stopped = session.execute(
-        select(Job.name, Job.reason).where(mine, Job.status == STOPPED).order_by(Job.id)
+        select(Job.name, Job.reason).where(of_parent, Job.status == STOPPED).order_by(Job.id)
     ).all()
     if not stopped:
         return None
-    jobs = messages.pluralize(session.scalar(select(func.count()).where(mine)) or 0, "job")
+    jobs = messages.pluralize(session.scalar(select(func.count()).where(of_parent)) or 0, "job")
     name, reason = stopped[0]
     first = "" if len(stopped) == 1 else "the first, "
     return f"{len(stopped):,} of {jobs} did not complete: {first}{name}: {reason}"
@@ -342,28 +343,30 @@ def run_pipeline(site: Site, account: Account, body: bytes) -> str:
     saved = schemas.require_text(content, "pipelineName")
     inputs = read_inputs(content, "initialInputs", "inputs")
     with site.database.read() as session:
-        mine = SavedPipeline.organization_id == account.organization_id
+        of_organization = SavedPipeline.organization_id == account.organization_id
         stages = session.scalars(
-            select(SavedPipeline.stages).where(mine, SavedPipeline.name == saved)
+            select(SavedPipeline.stages).where(of_organization, SavedPipeline.name == saved)
         ).one_or_none()
-        there = session.scalars(select(SavedPipeline.name).where(mine).order_by("name")).all()
+        names = session.scalars(
+            select(SavedPipeline.name).where(of_organization).order_by("name")
+        ).all()
     if stages is None:
-        offered = _suggest_saved(saved, there)
+        suggestion = _suggest_saved(saved, names)
         raise not_found(
-            f"There is no saved pipeline {quote_value(saved)} in your organization{offered}"
+            f"There is no saved pipeline {quote_value(saved)} in your organization{suggestion}"
         )
     settings = {"pipelineName": saved, "initialInputs": inputs, "stages": stages}
     return _store_pipeline(site, account, name, settings, schemas.optional_project(content))
 
 
-def _suggest_saved(saved: str, there: Sequence[str]) -> str:
-    """How a sentence about an unknown name ends: with the near one, or with some of them all."""
-    if near := messages.closest_match(saved, there):
+def _suggest_saved(saved: str, existing: Sequence[str]) -> str:
+    """Return the end of the message about an unknown name: the closest match or a list."""
+    if near := messages.closest_match(saved, existing):
         return f"; did you mean {quote_value(near)}?"
-    if not there:
+    if not existing:
         return "; it has none."
-    more = ", …" if len(there) > _MAX_SUGGESTIONS else ""
-    return f"; there are: {', '.join(there[:_MAX_SUGGESTIONS])}{more}."
+    ellipsis = ", …" if len(existing) > _MAX_SUGGESTIONS else ""
+    return f"; there are: {', '.join(existing[:_MAX_SUGGESTIONS])}{ellipsis}."
 
 
 def _store_pipeline(
@@ -409,7 +412,7 @@ def _store_pipeline(
 def _check_later_names_free(
     session: Session, account: Account, name: str, stages: Sequence[Stage]
 ) -> None:
-    """Refuse a pipeline one of whose jobs would have a name that is taken (400)."""
+    """Refuse a pipeline if a name of its future jobs is taken (400)."""
     begin = f"{name}-stage"
     tools = [(place, tool) for place, stage in enumerate(stages, 1) for tool in stage.tools]
     later = re.compile("|".join(f"{begin}{place}-{tool}(-[0-9]+)?" for place, tool in tools))

@@ -59,17 +59,17 @@ def read_flag(settings: Settings, name: str) -> bool:
 
 
 def read_number(settings: Settings, name: str, low: float, high: float) -> float:
-    """A finite number from `low` to `high`."""
+    """Return a finite number from `low` to `high`."""
     return _check_bounds(name, _to_number(name, _require_value(settings, name)), low, high)
 
 
 def read_integer(settings: Settings, name: str, low: int, high: int) -> int:
-    """A whole number from `low` to `high`."""
+    """Return a whole number from `low` to `high`."""
     value = _require_value(settings, name)
-    found = _to_number(name, value)
-    if not found.is_integer():
+    number = _to_number(name, value)
+    if not number.is_integer():
         raise ToolError(f"{name}: a whole number is expected, not {quote_value(value)}.")
-    return int(_check_bounds(name, found, low, high))
+    return int(_check_bounds(name, number, low, high))
 
 
 def read_words(settings: Settings, name: str) -> list[str]:
@@ -107,12 +107,12 @@ def _to_number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ToolError(f"{name}: a number is expected, not {quote_value(value)}.")
     try:
-        found = float(value)
+        number = float(value)
     except (ValueError, OverflowError):
         raise ToolError(f"{name}: a number is expected, not {quote_value(value)}.") from None
-    if not math.isfinite(found):
+    if not math.isfinite(number):
         raise ToolError(f"{name}: a finite number is expected, not {quote_value(value)}.")
-    return found
+    return number
 
 
 def _check_bounds(name: str, value: float, low: float, high: float) -> float:
@@ -129,15 +129,15 @@ PROTEIN_LETTERS = "ACDEFGHIKLMNPQRSTVWY"
 def read_sequence(
     settings: Settings, name: str, alphabet: str, kind: str, *, shortest: int, longest: int
 ) -> str:
-    """The sequence in capitals, without the blanks and line ends it may have been pasted with.
+    """Return the sequence in upper case, without white space.
 
     Args:
-        settings: where it is.
+        settings: the settings of the job.
         name: the parameter.
-        alphabet: the letters that may occur.
-        kind: what one of them is called, such as `DNA base`.
-        shortest: letters.
-        longest: letters.
+        alphabet: the accepted letters.
+        kind: the noun for one letter, such as `DNA base`.
+        shortest: the minimum number of letters.
+        longest: the maximum number of letters.
 
     Raises:
         ToolError: a wrong letter, with its place (from 1, blanks not counted), or a wrong length.
@@ -148,18 +148,18 @@ def read_sequence(
 
 
 def clean_sequence(name: str, text: str, alphabet: str, kind: str) -> str:
-    """`text` in capitals and without blanks, if each of its letters is in `alphabet`."""
+    """Return `text` in upper case without blanks; every letter must be in `alphabet`."""
     letters = "".join(text.split()).upper()
-    wrong = [
+    invalid = [
         f"{letter!r} at {place}"
         for place, letter in enumerate(letters, 1)
         if letter not in alphabet
     ]
-    if wrong:
-        more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-        verb = f"is no {kind}" if len(wrong) == 1 else f"are no {kind}s"
+    if invalid:
+        more = f" and {len(invalid) - 3} more" if len(invalid) > 3 else ""
+        verb = f"is no {kind}" if len(invalid) == 1 else f"are no {kind}s"
         raise ToolError(
-            f"{name}: {', '.join(wrong[:3])}{more} {verb} (the letters are {alphabet})."
+            f"{name}: {', '.join(invalid[:3])}{more} {verb} (the letters are {alphabet})."
         )
     return letters
 
@@ -189,22 +189,22 @@ def parse_fasta(
     head, *entries = text.replace("\r", "\n").lstrip("\ufeff \n\t").split(">")
     if head.strip() or not entries:
         raise ToolError(f"{parameter}: it is not FASTA: a record starts with > and a name.")
-    found: dict[str, str] = {}
+    sequences: dict[str, str] = {}
     for place, entry in enumerate(entries, 1):
         header, _, body = entry.partition("\n")
         name = next(iter(header.split()), "")
         if not name:
             raise ToolError(f"{parameter}: record {place} has no name.")
-        if name in found:
+        if name in sequences:
             raise ToolError(f"{parameter}: the name {name} stands twice.")
         plain = body.translate(str.maketrans(gaps)).rstrip().removesuffix("*")
         letters = alphabet + "-" if aligned else alphabet
-        found[name] = clean_sequence(f"{parameter}, {name}", plain, letters, kind)
-        if not found[name].strip("-"):
+        sequences[name] = clean_sequence(f"{parameter}, {name}", plain, letters, kind)
+        if not sequences[name].strip("-"):
             raise ToolError(f"{parameter}: {name} has no letters.")
     if aligned:
-        _check_aligned_rows(found, parameter)
-    return found
+        _check_aligned_rows(sequences, parameter)
+    return sequences
 
 
 def _check_aligned_rows(rows: dict[str, str], parameter: str) -> None:
@@ -221,16 +221,16 @@ _ROMAN = str.maketrans({"1": "i", "2": "ii", "3": "iii"})
 
 
 def read_enzymes(settings: Settings, name: str, most: int) -> list[Any]:
-    """The enzymes of a setting as Biopython's classes, each once, in the order of the setting.
+    """Return the enzymes of a setting as Biopython classes, without duplicates, in order.
 
     Raises:
-        ToolError: a name that REBASE does not have, or more than `most` of them.
+        ToolError: a name is not in REBASE, or there are more than `most`.
     """
     names = read_words(settings, name)
     if len(names) > most:
         raise ToolError(f"{name}: {len(names)} were given, and {most} are the most.")
     return list(
-        {str(found): found for found in (_find_enzyme(word, name) for word in names)}.values()
+        {str(enzyme): enzyme for enzyme in (_find_enzyme(word, name) for word in names)}.values()
     )
 
 

@@ -72,17 +72,17 @@ def find_modified_residues(lines: Collection[str]) -> set[str]:
 
 
 def no_protein_error(lines: Sequence[str], parameter: str) -> ToolError:
-    """What is said of a file without alpha carbons."""
+    """Return the error for a file without alpha carbons."""
     kind = "an mmCIF file" if lines and lines[0].startswith("data_") else "not a PDB file"
     return ToolError(f"{parameter}: it has no alpha carbons; it may be {kind}, or no protein.")
 
 
-def check_chains(parameter: str, chains: Collection[str], there: Sequence[str]) -> None:
-    """Refuse a chain that the file has not."""
+def check_chains(parameter: str, chains: Collection[str], existing: Sequence[str]) -> None:
+    """Refuse a chain that is not in the file."""
     for chain in chains:
-        if chain not in there:
+        if chain not in existing:
             raise ToolError(
-                f"{parameter}: there is no chain {chain}; the file has {', '.join(there)}."
+                f"{parameter}: there is no chain {chain}; the file has {', '.join(existing)}."
             )
 
 
@@ -179,14 +179,14 @@ def read_residues(
     grouped: dict[tuple[str, str], list[_AtomRecord]] = {}
     for record in _read_records(lines, parameter, model):
         grouped.setdefault(record.residue, []).append(record)
-    found = [
+    residues = [
         residue for group in grouped.values() if (residue := _build_residue(group)) is not None
     ]
-    if not found:
+    if not residues:
         raise no_protein_error(lines, parameter)
-    there = list(dict.fromkeys(residue.chain for residue in found))
-    check_chains("chains", chains, there)
-    return [residue for residue in found if not chains or residue.chain in chains]
+    existing_chains = list(dict.fromkeys(residue.chain for residue in residues))
+    check_chains("chains", chains, existing_chains)
+    return [residue for residue in residues if not chains or residue.chain in chains]
 
 
 def _read_records(lines: list[str], parameter: str, model: int) -> Iterator[_AtomRecord]:
@@ -195,11 +195,11 @@ def _read_records(lines: list[str], parameter: str, model: int) -> Iterator[_Ato
     models = max(models, 1)
     if model > models:
         raise ToolError(f"model: there is no model {model}; the file has {models}.")
-    now = 1
+    current_model = 1
     for place, line in enumerate(lines, 1):
         if line.startswith("ENDMDL"):
-            now += 1
-        elif now == model and (
+            current_model += 1
+        elif current_model == model and (
             line.startswith("ATOM  ")
             or (line.startswith("HETATM") and line[17:20].strip() in modified)
         ):
@@ -229,11 +229,11 @@ def _parse_record(line: str) -> _AtomRecord:
 
 
 def _parse_element(line: str) -> str:
-    """The element of columns 77 and 78, or, where they have none, of the atom's name."""
-    written = line[76:78].strip().upper()
-    if re.fullmatch("[A-Z]{1,2}", written):
-        return written
-    # Columns 13 and 14 hold it, right-justified; the name of a hydrogen may fill all four.
+    """Return the element from columns 77 and 78; if they are blank, from the atom name."""
+    element = line[76:78].strip().upper()
+    if re.fullmatch("[A-Z]{1,2}", element):
+        return element
+    # Columns 13 and 14 hold the element, right-justified; hydrogen names may use all four.
     if line[12:14] == "SE":
         return "SE"
     letters = line[12:16].strip().lstrip("0123456789")
@@ -241,16 +241,16 @@ def _parse_element(line: str) -> str:
 
 
 def _build_residue(records: list[_AtomRecord]) -> Residue | None:
-    """The residue in its most occupied alternative; None without an alpha carbon."""
+    """Return the residue with its most occupied alternative; None without an alpha carbon."""
     weights: dict[str, float] = {}
     for record in records:
         if record.alternative:
             weights[record.alternative] = weights.get(record.alternative, 0.0) + record.occupancy
     best = max(weights, key=lambda label: weights[label]) if weights else ""
-    taken = [record for record in records if record.alternative in ("", best)]
-    (chain, number), name = taken[0].residue, taken[0].name
+    selected = [record for record in records if record.alternative in ("", best)]
+    (chain, number), name = selected[0].residue, selected[0].name
     residue = Residue(chain, number, name)
-    for record in taken:
+    for record in selected:
         if record.name == name:
             residue.atoms.setdefault(record.atom.name, record.atom)
     alpha = residue.atoms.get("CA")

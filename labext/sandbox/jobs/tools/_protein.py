@@ -38,16 +38,16 @@ def radius_of_gyration(places: FloatArray, masses: FloatArray) -> float:
     return float(np.sqrt(np.average(((places - middle) ** 2).sum(axis=1), weights=masses)))
 
 
-def superposed_rmsd(one: FloatArray, other: FloatArray) -> float:
-    """The root mean square distance of two (n, 3) once the one lies best on the other (Kabsch)."""
+def superposed_rmsd(coords: FloatArray, reference: FloatArray) -> float:
+    """Return the RMSD of two (n, 3) arrays after optimal superposition (Kabsch)."""
     import numpy as np
 
-    first, second = one - one.mean(axis=0), other - other.mean(axis=0)
+    first, second = coords - coords.mean(axis=0), reference - reference.mean(axis=0)
     left, sizes, right = np.linalg.svd(first.T @ second)
-    # A mirror image is no turn: then the smallest part counts against it.
+    # Exclude reflections: flip the sign of the smallest singular value.
     sizes[-1] *= np.sign(np.linalg.det(left) * np.linalg.det(right))
     apart = (first**2).sum() + (second**2).sum() - 2 * sizes.sum()
-    return float(np.sqrt(max(apart, 0.0) / len(one)))
+    return float(np.sqrt(max(apart, 0.0) / len(coords)))
 
 
 if TYPE_CHECKING:
@@ -85,24 +85,24 @@ _UNKNOWN_RADIUS = 1.8
 """Å: the radius of a heavy atom that the chemical component dictionary does not have."""
 _STRUCTURE_NAMES = {"a": "helix", "b": "strand", "c": "coil", "": ""}
 _STRUCTURE_CODES = {0: "c", 1: "a", 2: "b", -1: ""}
-"""What biotite 2 calls them (`PSeaElement`)."""
+"""Names of the codes of biotite 2 (`PSeaElement`)."""
 
 
 def follows_previous(residues: Sequence[Residue]) -> list[bool]:
-    """For each residue, whether the one before it is its neighbour in the chain."""
+    """Return for each residue whether it is linked to the previous one."""
     import numpy as np
 
     alphas = np.array([residue.atoms["CA"].xyz for residue in residues])
     near = np.linalg.norm(np.diff(alphas, axis=0), axis=1) < _MAX_LINK_DISTANCE
     pairs = zip(residues, residues[1:], near, strict=False)
-    return [False, *(bool(close) and one.chain == two.chain for one, two, close in pairs)]
+    return [False, *(bool(close) and first.chain == second.chain for first, second, close in pairs)]
 
 
 def secondary_structure(residues: Sequence[Residue]) -> list[str]:
-    """What each residue is part of: helix, strand or coil.
+    """Return the secondary structure of each residue: helix, strand or coil.
 
-    biotite finds the gaps by the residues' numbers: they are numbered anew, with a number left out
-    wherever two residues are not linked. It judges by alpha carbons, whatever the residue.
+    biotite detects gaps by residue numbers, so residues are renumbered, with a number skipped
+    wherever two are not linked. It uses the alpha carbons only.
     """
     import biotite.structure as bio
     import numpy as np
@@ -112,16 +112,16 @@ def secondary_structure(residues: Sequence[Residue]) -> list[str]:
     trace.chain_id[:], trace.res_name[:] = "A", "ALA"
     trace.atom_name[:], trace.element[:] = "CA", "C"
     trace.res_id = np.cumsum([1 if link else 2 for link in follows_previous(residues)])
-    # Where alpha carbons lie on one line or place an angle is not defined: that is coil.
+    # Angles are undefined for collinear or coinciding alpha carbons, which counts as coil.
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = bio.annotate_sse(trace)
-    if found.dtype.kind in "iu":
-        return [_STRUCTURE_NAMES[_STRUCTURE_CODES[int(code)]] for code in found]
-    return [_STRUCTURE_NAMES[str(code)] for code in found]
+        elements = bio.annotate_sse(trace)
+    if elements.dtype.kind in "iu":
+        return [_STRUCTURE_NAMES[_STRUCTURE_CODES[int(code)]] for code in elements]
+    return [_STRUCTURE_NAMES[str(code)] for code in elements]
 
 
 def accessible_areas(residues: Sequence[Residue], places: Array, probe: float) -> Array | None:
-    """(n,): the area of each residue in Å²; None where there are alpha carbons alone.
+    """Return the area of each residue in Å²; None if there are alpha carbons only.
 
     The radii are those of ProtOr, in which a heavy atom has its hydrogens in it (J. Tsai et al.,
     1999, doi 10.1006/jmbi.1999.2829); 1,000 points an atom.
@@ -138,8 +138,10 @@ def accessible_areas(residues: Sequence[Residue], places: Array, probe: float) -
     radii = np.array(
         [_protor_radius(residue.name, atom.name) for residue in residues for atom in residue.heavy]
     )
-    each = bio.sasa(body, probe_radius=probe, ignore_ions=False, point_number=1000, vdw_radii=radii)
-    summed: Array = np.bincount(owners, weights=each, minlength=len(residues))
+    atom_areas = bio.sasa(
+        body, probe_radius=probe, ignore_ions=False, point_number=1000, vdw_radii=radii
+    )
+    summed: Array = np.bincount(owners, weights=atom_areas, minlength=len(residues))
     return summed
 
 
@@ -163,9 +165,9 @@ def _protor_radius(residue: str, atom: str) -> float:
 
 
 def backbone_angles(residues: Sequence[Residue]) -> list[tuple[float | None, float | None]]:
-    """The angles phi and psi of each residue, in degrees.
+    """Return the angles phi and psi of each residue, in degrees.
 
-    None at an end, at a gap, and where an atom is absent.
+    They are None at an end, at a gap and if an atom is missing.
     """
 
     def angle(*atoms: tuple[Residue, str]) -> float | None:
@@ -176,29 +178,29 @@ def backbone_angles(residues: Sequence[Residue]) -> list[tuple[float | None, flo
 
     links = [*follows_previous(residues), False]
     angles = []
-    for place, this in enumerate(residues):
+    for place, residue in enumerate(residues):
         phi = psi = None
         if links[place]:
-            phi = angle((residues[place - 1], "C"), (this, "N"), (this, "CA"), (this, "C"))
+            phi = angle((residues[place - 1], "C"), (residue, "N"), (residue, "CA"), (residue, "C"))
         if links[place + 1]:
-            psi = angle((this, "N"), (this, "CA"), (this, "C"), (residues[place + 1], "N"))
+            psi = angle((residue, "N"), (residue, "CA"), (residue, "C"), (residues[place + 1], "N"))
         angles.append((phi, psi))
     return angles
 
 
 def atom_masses(atoms: Sequence[Atom], parameter: str) -> Array:
-    """(n,): in daltons.
+    """Return the masses in daltons.
 
     Raises:
-        ToolError: an element that there isn't.
+        ToolError: an element does not exist.
     """
     import numpy as np
     from biotite.structure.info import mass
 
-    known: dict[str, float] = {}
+    mass_by_element: dict[str, float] = {}
     for element in {atom.element for atom in atoms}:
         try:
-            known[element] = float(mass(element, is_residue=False))
+            mass_by_element[element] = float(mass(element, is_residue=False))
         except KeyError:
             raise ToolError(f"{parameter}: {element!r} is no chemical element.") from None
-    return np.array([known[atom.element] for atom in atoms])
+    return np.array([mass_by_element[atom.element] for atom in atoms])

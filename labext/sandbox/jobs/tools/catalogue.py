@@ -42,28 +42,28 @@ _TOOL_MODULES = (
 
 
 def all_tools() -> list[Tool]:
-    """All tools there are, those that can't run here too."""
+    """Return all tools, including those that can't run here."""
     return [module.TOOL for module in _TOOL_MODULES]
 
 
 def available_tools() -> dict[str, Tool]:
-    """The tools whose packages are installed, by name, in the order in which they are listed."""
+    """Return the tools whose packages are installed, by name, in the order of the catalogue."""
     return {tool.name: tool for tool in all_tools() if not tool.missing_modules()}
 
 
 def find_tool(name: str) -> Tool | None:
-    """The tool of that name, where there is one and its packages are installed.
+    """Return the tool of a name if it exists and its packages are installed.
 
-    Looks for the packages of that one alone, so that a submission and a job wait for no other's.
+    Checks the packages of this tool only, which is faster than `available_tools`.
     """
-    found = next((tool for tool in all_tools() if tool.name == name), None)
-    return None if found is None or found.missing_modules() else found
+    tool = next((tool for tool in all_tools() if tool.name == name), None)
+    return None if tool is None or tool.missing_modules() else tool
 
 
 def preload_modules() -> list[str]:
-    """What a fork server imports beforehand, so that a job does not wait for it.
+    """Return the modules that a fork server imports in advance.
 
-    That is what the tools name for it, and not all that they require: a package may be unfit for a
+    These are the tools' `preload` modules, not all required ones: a package may be unsafe in a
     process that forks.
     """
     tools = available_tools().values()
@@ -72,16 +72,16 @@ def preload_modules() -> list[str]:
 
 
 def run_tool(name: str, settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
-    """Run one tool here and now, in this process.
+    """Run a tool in this process.
 
     Args:
-        name: the tool's.
-        settings: what was sent, with or without the defaults.
-        inputs: for each file parameter that was sent, the file.
-        out: an existing folder, which takes the results.
+        name: the name of the tool.
+        settings: the settings as sent, with or without the defaults.
+        inputs: the file of each file parameter that was sent.
+        out: an existing folder for the results.
 
     Raises:
-        ToolError: the settings or files won't do; the reason is one sentence.
+        ToolError: the settings or files are invalid; the reason is one sentence.
     """
     module = import_module(f"labext.sandbox.jobs.tools.{name}")
     return cast(Score, module.run(settings, inputs, out))

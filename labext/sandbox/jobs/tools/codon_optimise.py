@@ -79,7 +79,7 @@ _SHARES = {
     ),
 }
 HOSTS = {name: described for name, (described, _shares) in _SHARES.items()}
-"""The organisms by the name that a setting has: what each is in the database."""
+"""The organisms by the name used in settings, with their description in the database."""
 
 
 @dataclass(frozen=True)
@@ -162,37 +162,37 @@ class PatternMatcher:
                     self._fits[base] |= 1 << place
                 place += 1
             self._last |= 1 << (place - 1)
-        self._known: dict[tuple[int, str], int] = {}
+        self._cache: dict[tuple[int, str], int] = {}
 
-    def after(self, begun: int, codon: str) -> int:
-        """What is begun after one more codon; -1 where a pattern is complete within it."""
-        found = self._known.get((begun, codon))
-        if found is None:
-            found = begun
+    def after(self, state: int, codon: str) -> int:
+        """Return the state after one more codon; -1 if a pattern is completed."""
+        next_state = self._cache.get((state, codon))
+        if next_state is None:
+            next_state = state
             for base in codon:
-                found = ((found << 1) | self._first) & self._fits[base]
-                if found & self._last:
-                    found = -1
+                next_state = ((next_state << 1) | self._first) & self._fits[base]
+                if next_state & self._last:
+                    next_state = -1
                     break
-            self._known[begun, codon] = found
-        return found
+            self._cache[state, codon] = next_state
+        return next_state
 
 
 def both_strands(site: str) -> tuple[str, ...]:
-    """A site as it reads on the one strand and on the other; once where that is the same."""
+    """Return a site as read on both strands; once if they are equal."""
     return tuple(dict.fromkeys((site, reverse_complement(site))))
 
 
 def best_codons(
     choices: Sequence[Sequence[tuple[str, float]]], patterns: PatternMatcher
 ) -> list[str]:
-    """The codons with the largest sum of values that keep clear of the patterns.
+    """Return the codons with the largest sum of values that avoid the patterns.
 
-    Where two ways are worth the same, the one whose codons come first in `choices` is taken.
+    Among equal solutions, the one whose codons come first in `choices` is taken.
 
     Args:
-        choices: for each place its codons, each with its value.
-        patterns: what their bases must not have.
+        choices: for each position the codons with their values.
+        patterns: the patterns to avoid.
 
     Raises:
         DeadEnd: there is no such choice.
@@ -203,15 +203,15 @@ def best_codons(
     for place, codons in enumerate(choices):
         step: dict[int, tuple[int, str]] = {}
         further: dict[int, float] = {}
-        for begun, worth in ways.items():
+        for state_before, worth in ways.items():
             for codon, value in codons:
-                state = patterns.after(begun, codon)
+                state = patterns.after(state_before, codon)
                 if state < 0:
                     continue
                 total = worth + value
                 if state not in further or total > further[state] + _TIE_TOLERANCE:
                     further[state] = total
-                    step[state] = (begun, codon)
+                    step[state] = (state_before, codon)
         if not further:
             raise NoCodonChoiceError(place)
         if len(further) > MAX_STATES:
@@ -219,11 +219,11 @@ def best_codons(
         steps.append(step)
         ways = further
     state = max(ways, key=lambda state: round(ways[state], 9))
-    found = []
+    codons_reversed = []
     for step in reversed(steps):
         state, codon = step[state]
-        found.append(codon)
-    return found[::-1]
+        codons_reversed.append(codon)
+    return codons_reversed[::-1]
 
 
 MAX_LENGTH = 2000
@@ -272,8 +272,8 @@ def _read_request(settings: Settings) -> _Request:
         raise ToolError("sequence: it is a stop alone.")
     avoid: dict[str, str] = {}
     if values.get("avoid") not in (None, "", []):
-        found = _inputs.read_enzymes(values, "avoid", MAX_ENZYMES)
-        avoid = {str(enzyme): str(enzyme.site) for enzyme in found}
+        enzymes = _inputs.read_enzymes(values, "avoid", MAX_ENZYMES)
+        avoid = {str(enzyme): str(enzyme.site) for enzyme in enzymes}
     run = values.get("longestRun")
     request = _Request(
         before,
@@ -370,8 +370,8 @@ TOOL = Tool(
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """Write `optimised.fasta` and `codons.csv`.
 
-    The score: `cai`, the codon adaptation index (0 to 1), and `gc`, percent of the bases, of what
-    was written; where DNA was sent also `cai_before`, `gc_before` and how many codons `changed`.
+    The score: `cai`, the codon adaptation index (0 to 1), and `gc`, percent of the bases, of the
+    output; for DNA input also `cai_before`, `gc_before` and the number of `changed` codons.
     """
     del inputs
     request = _read_request(settings)
@@ -385,9 +385,9 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["place", "amino_acid", "codon", "share", "codon_before", "share_before"])
         for place, codon in enumerate(codons):
-            old = request.before[place] if request.before else ""
-            share = usage.share[old] if old else ""
-            row = [place + 1, GENETIC_CODE[codon], codon, usage.share[codon], old, share]
+            codon_before = request.before[place] if request.before else ""
+            share = usage.share[codon_before] if codon_before else ""
+            row = [place + 1, GENETIC_CODE[codon], codon, usage.share[codon], codon_before, share]
             table.writerow(row)
     score: Score = {
         "codons": len(codons),
@@ -467,26 +467,26 @@ def _gc_content(codons: list[str]) -> float:
 
 
 def _best_within_gc(bounds: tuple[float, float], best: Callable[..., list[str]]) -> list[str]:
-    """The best codons whose GC content is within `bounds`, percent.
+    """Return the best codons whose GC content in percent is within `bounds`.
 
-    The content grows with what a G or C is worth. The least change of that worth which meets the
-    bounds costs the index least (Lagrange's multiplier, found by halving); where that changes many
-    codons at once, only so many of the first take part as are needed.
+    The content grows with the weight of G and C. The smallest weight that meets the bounds lowers
+    the index least (a Lagrange multiplier, found by bisection); if it changes many codons at once,
+    it is applied only to as many leading codons as needed.
     """
-    found = best(0.0)
-    if bounds[0] <= _gc_content(found) <= bounds[1]:
-        return found
-    more = _gc_content(found) < bounds[0]
+    result = best(0.0)
+    if bounds[0] <= _gc_content(result) <= bounds[1]:
+        return result
+    too_low = _gc_content(result) < bounds[0]
 
     def meets(codons: list[str]) -> bool:
-        return _gc_content(codons) >= bounds[0] if more else _gc_content(codons) <= bounds[1]
+        return _gc_content(codons) >= bounds[0] if too_low else _gc_content(codons) <= bounds[1]
 
-    low, high = 0.0, _MAX_SLOPE if more else -_MAX_SLOPE
-    found = best(high)
-    if not meets(found):
-        name, word = ("gcMin", "largest") if more else ("gcMax", "least")
+    low, high = 0.0, _MAX_SLOPE if too_low else -_MAX_SLOPE
+    result = best(high)
+    if not meets(result):
+        name, word = ("gcMin", "largest") if too_low else ("gcMax", "least")
         raise ToolError(
-            f"{name}: the {word} GC content of DNA for this is {_gc_content(found):.2f} %."
+            f"{name}: the {word} GC content of DNA for this is {_gc_content(result):.2f} %."
         )
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -494,18 +494,18 @@ def _best_within_gc(bounds: tuple[float, float], best: Callable[..., list[str]])
             high = middle
         else:
             low = middle
-    few, enough = 0, len(found)
-    found = best(high)
+    few, enough = 0, len(result)
+    result = best(high)
     while enough - few > 1:
         places = (few + enough) // 2
         codons = best(high, low, places)
         if meets(codons):
-            enough, found = places, codons
+            enough, result = places, codons
         else:
             few = places
-    if not bounds[0] <= _gc_content(found) <= bounds[1]:
+    if not bounds[0] <= _gc_content(result) <= bounds[1]:
         raise ToolError(
             f"gcMin, gcMax: nothing was found between {bounds[0]:g} and {bounds[1]:g} %, where "
-            f"{_gc_content(found):.2f} % comes nearest; widen the bounds."
+            f"{_gc_content(result):.2f} % comes nearest; widen the bounds."
         )
-    return found
+    return result

@@ -40,43 +40,43 @@ def parse_smiles(name: str, smiles: str, most: int) -> Any:
     reading.sanitize = False
     reading.removeHs = False
     with rdBase.BlockLogs():
-        found = Chem.MolFromSmiles(text, reading)
-        if found is None or found.GetNumAtoms() == 0:
+        molecule = Chem.MolFromSmiles(text, reading)
+        if molecule is None or molecule.GetNumAtoms() == 0:
             raise ToolError(f"{name}: {_inputs.quote_value(text)} can't be read as SMILES.")
-        _check_molecule(name, text, found)
-        found = Chem.MolFromSmiles(text)
-    if found is None:
+        _check_molecule(name, text, molecule)
+        molecule = Chem.MolFromSmiles(text)
+    if molecule is None:
         raise ToolError(f"{name}: {_inputs.quote_value(text)} can't be read as a molecule.")
-    heavy = found.GetNumHeavyAtoms()
+    heavy = molecule.GetNumHeavyAtoms()
     if not 1 <= heavy <= most:
         raise ToolError(f"{name}: it has {heavy} heavy atoms, where 1 to {most} are taken.")
-    return found
+    return molecule
 
 
-def _check_molecule(name: str, text: str, found: Any) -> None:
-    """What can be said of a text that is SMILES, but of no molecule to compute with."""
+def _check_molecule(name: str, text: str, molecule: Any) -> None:
+    """Refuse valid SMILES that is not a single, complete molecule."""
     from rdkit import Chem
 
-    problems = Chem.DetectChemistryProblems(found)
+    problems = Chem.DetectChemistryProblems(molecule)
     if problems:
         words = " ".join(problems[0].Message().split()).rstrip(".")
         raise ToolError(f"{name}: it is no sound molecule: {words}.")
-    if any(atom.GetAtomicNum() == 0 for atom in found.GetAtoms()):
+    if any(atom.GetAtomicNum() == 0 for atom in molecule.GetAtoms()):
         raise ToolError(f"{name}: it has an atom without an element (*).")
     parts = text.split(".")
-    if len(Chem.GetMolFrags(found)) > 1:
+    if len(Chem.GetMolFrags(molecule)) > 1:
         largest = max(parts, key=len)
         raise ToolError(
-            f"{name}: it is a salt or mixture of {len(Chem.GetMolFrags(found))} parts; send one of "
-            f"them, such as {_inputs.quote_value(largest)}."
+            f"{name}: it is a salt or mixture of {len(Chem.GetMolFrags(molecule))} parts; send one "
+            f"of them, such as {_inputs.quote_value(largest)}."
         )
 
 
-def count_stereocentres(found: Any) -> int:
-    """How many stereocentres, atoms and double bonds, have a configuration."""
+def count_stereocentres(molecule: Any) -> int:
+    """Return the number of stereocentres, atoms and double bonds, with a configuration."""
     from rdkit import Chem
 
-    clean = Chem.MolFromSmiles(Chem.MolToSmiles(found))
+    clean = Chem.MolFromSmiles(Chem.MolToSmiles(molecule))
     atoms = sum(a.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED for a in clean.GetAtoms())
     free = (Chem.BondStereo.STEREONONE, Chem.BondStereo.STEREOANY)
     bonds = sum(bond.GetStereo() not in free for bond in clean.GetBonds())
@@ -128,9 +128,9 @@ def embed_conformers(flat: Any, count: int, seed: int) -> Any:
 
 
 def relax_conformers(full: Any, field: str) -> tuple[str, list[Conformer]]:
-    """Relax all conformers in place; the force field that was taken, and what was found.
+    """Relax all conformers in place; return the force field and the conformers by energy.
 
-    Where MMFF94 has no parameters for the molecule it is UFF.
+    UFF is used if MMFF94 has no parameters for the molecule.
 
     Raises:
         ToolError: neither has parameters.
@@ -144,22 +144,22 @@ def relax_conformers(full: Any, field: str) -> tuple[str, list[Conformer]]:
         if field == "uff" and not fields.UFFHasAllMoleculeParams(full):
             raise ToolError("smiles: no force field has parameters for all of its atoms.")
         if field == "uff":
-            found = fields.UFFOptimizeMoleculeConfs(full, numThreads=1, maxIters=_MAX_STEPS)
+            results = fields.UFFOptimizeMoleculeConfs(full, numThreads=1, maxIters=_MAX_STEPS)
         else:
-            found = fields.MMFFOptimizeMoleculeConfs(
+            results = fields.MMFFOptimizeMoleculeConfs(
                 full, numThreads=1, maxIters=_MAX_STEPS, mmffVariant=FORCE_FIELDS[field]
             )
     ids = [conformer.GetId() for conformer in full.GetConformers()]
     conformers = [
-        Conformer(place, round(float(energy), 4), left == 0)
-        for place, (left, energy) in zip(ids, found, strict=True)
-        if left >= 0
+        Conformer(place, round(float(energy), 4), status == 0)
+        for place, (status, energy) in zip(ids, results, strict=True)
+        if status >= 0
     ]
     return FORCE_FIELDS[field], sorted(conformers, key=lambda c: (c.energy, c.id))
 
 
 class ConformerDistances:
-    """How far conformers of a molecule lie apart, hydrogens left out and symmetry taken in."""
+    """Distances between conformers of a molecule, without hydrogens and up to symmetry."""
 
     def __init__(self, full: Any) -> None:
         from rdkit import Chem
@@ -172,36 +172,38 @@ class ConformerDistances:
         )
         self._ways = [list(enumerate(way)) for way in ways]
 
-    def distance(self, one: Conformer, other: Conformer) -> float:
-        """The root mean square distance in ångström, `one` laid on `other` as well as can be."""
+    def distance(self, first: Conformer, second: Conformer) -> float:
+        """Return the RMSD in ångström after optimal superposition."""
         from rdkit.Chem import rdMolAlign
 
         return float(
-            rdMolAlign.GetBestRMS(self._bare, self._bare, one.id, other.id, map=self._ways)
+            rdMolAlign.GetBestRMS(self._bare, self._bare, first.id, second.id, map=self._ways)
         )
 
     def select_distinct(self, ranked: list[Conformer], apart: float) -> list[Conformer]:
-        """Of conformers in their order those that are further than `apart` from each before."""
-        kept: list[Conformer] = []
+        """Return the conformers that differ by more than `apart` from all selected before."""
+        distinct: list[Conformer] = []
         for conformer in ranked:
-            if all(self.distance(conformer, other) > apart for other in kept):
-                kept.append(conformer)
-        return kept
+            if all(self.distance(conformer, other) > apart for other in distinct):
+                distinct.append(conformer)
+        return distinct
 
-    def align_to_best(self, kept: list[Conformer]) -> list[float]:
-        """Superpose each on the first, hydrogens along with it; their distances to it."""
+    def align_to_best(self, conformers: list[Conformer]) -> list[float]:
+        """Superpose all on the first, including hydrogens; return the distances to it."""
         from rdkit.Chem import rdMolAlign
 
         ways = [[(self._heavy[a], self._heavy[b]) for a, b in way] for way in self._ways]
         distances = [
-            float(rdMolAlign.GetBestRMS(self._full, self._full, other.id, kept[0].id, map=ways))
-            for other in kept[1:]
+            float(
+                rdMolAlign.GetBestRMS(self._full, self._full, other.id, conformers[0].id, map=ways)
+            )
+            for other in conformers[1:]
         ]
         return [0.0, *distances]
 
 
 MAX_ATOMS, MAX_CONFORMERS, MAX_TOTAL_ATOMS = 60, 100, 1200
-"""Heavy atoms, conformers, and the product of the two: what takes a quarter of a minute."""
+"""Limits of heavy atoms, conformers and their product, which takes about 15 seconds."""
 _THERMAL_ENERGY = 0.0019872043 * 298.15
 """kcal/mol at 25 °C."""
 
@@ -308,9 +310,9 @@ TOOL = Tool(
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """Write `rank_1.pdb` …, `conformers.sdf`, `conformers.csv` and `molecule.svg`.
 
-    The score: `energy` of the best and `spread` to the worst that was kept, kcal/mol; `smiles`,
-    what the conformers are of, in RDKit's canonical form; `open_stereocentres`, how many of its
-    centres the SMILES that was sent left open; `force_field`, the one that was taken.
+    The score: `energy` of the best and `spread` to the worst selected conformer, kcal/mol;
+    `smiles`, the canonical SMILES of RDKit; `open_stereocentres`, the number of centres without a
+    configuration in the input; `force_field`, the force field used.
     """
     del inputs
     request = _read_request(settings)
@@ -321,20 +323,22 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     full = embed_conformers(request.molecule, request.count, request.seed)
     field, ranked = relax_conformers(full, request.field)
     likeness = ConformerDistances(full)
-    kept = likeness.select_distinct(ranked, request.apart)
+    distinct = likeness.select_distinct(ranked, request.apart)
     bare = Chem.RemoveHs(full)
     smiles = Chem.MolToSmiles(bare)
     opened = count_stereocentres(bare) - count_stereocentres(request.molecule)
-    distances = likeness.align_to_best(kept)
-    shares = [exp((kept[0].energy - conformer.energy) / _THERMAL_ENERGY) for conformer in kept]
-    _write_structures(full, kept, smiles, out)
-    _write_table(kept, distances, shares, out / "conformers.csv")
+    distances = likeness.align_to_best(distinct)
+    shares = [
+        exp((distinct[0].energy - conformer.energy) / _THERMAL_ENERGY) for conformer in distinct
+    ]
+    _write_structures(full, distinct, smiles, out)
+    _write_table(distinct, distances, shares, out / "conformers.csv")
     _draw_formula(smiles, out / "molecule.svg")
     return {
-        "conformers": len(kept),
+        "conformers": len(distinct),
         "embedded": len(ranked),
-        "energy": kept[0].energy,
-        "spread": round(kept[-1].energy - kept[0].energy, 4),
+        "energy": distinct[0].energy,
+        "spread": round(distinct[-1].energy - distinct[0].energy, 4),
         "force_field": field,
         "smiles": smiles,
         "open_stereocentres": max(opened, 0),
@@ -343,11 +347,11 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     }
 
 
-def _write_structures(full: Any, kept: Sequence[Conformer], smiles: str, out: Path) -> None:
+def _write_structures(full: Any, conformers: Sequence[Conformer], smiles: str, out: Path) -> None:
     from rdkit import Chem
 
     with Chem.SDWriter(str(out / "conformers.sdf")) as writer:
-        for rank, conformer in enumerate(kept, 1):
+        for rank, conformer in enumerate(conformers, 1):
             text = Chem.MolToPDBBlock(full, confId=conformer.id)
             (out / f"rank_{rank}.pdb").write_text(text, encoding="utf-8")
             full.SetProp("_Name", f"rank_{rank}")
@@ -357,19 +361,19 @@ def _write_structures(full: Any, kept: Sequence[Conformer], smiles: str, out: Pa
 
 
 def _write_table(
-    kept: Sequence[Conformer], distances: Sequence[float], shares: Sequence[float], path: Path
+    conformers: Sequence[Conformer], distances: Sequence[float], shares: Sequence[float], path: Path
 ) -> None:
-    """Energies in kcal/mol, the distance to the best in ångström, shares after Boltzmann."""
+    """Write energies in kcal/mol, distances to the best in ångström and Boltzmann shares."""
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["rank", "energy", "relative_energy", "rmsd_to_best", "share", "converged"])
-        rows = zip(kept, distances, shares, strict=True)
+        rows = zip(conformers, distances, shares, strict=True)
         for rank, (conformer, distance, share) in enumerate(rows, 1):
             table.writerow(
                 [
                     rank,
                     f"{conformer.energy:.4f}",
-                    f"{conformer.energy - kept[0].energy:.4f}",
+                    f"{conformer.energy - conformers[0].energy:.4f}",
                     f"{distance:.3f}",
                     f"{share / sum(shares):.4f}",
                     "yes" if conformer.converged else "no",
@@ -378,7 +382,7 @@ def _write_table(
 
 
 def _draw_formula(smiles: str, path: Path) -> None:
-    """The structural formula, with its configuration."""
+    """Draw the structural formula with its configuration."""
     from rdkit import Chem
 
     try:

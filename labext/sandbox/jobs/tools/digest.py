@@ -72,12 +72,14 @@ def draw_circular_map(length: int, cuts: list[tuple[int, str]]) -> str:
     return _svg(600, 600, body)
 
 
-def _spread_labels(wanted: list[float], gap: float, low: float, high: float) -> list[float] | None:
+def _spread_labels(
+    positions: list[float], gap: float, low: float, high: float
+) -> list[float] | None:
     """Move ordered places apart so that each has `gap` to the next; None where there's no room."""
-    if len(wanted) * gap > high - low + gap:
+    if len(positions) * gap > high - low + gap:
         return None
     places: list[float] = []
-    for place in wanted:
+    for place in positions:
         places.append(max(place, places[-1] + gap if places else low))
     for index in range(len(places) - 1, -1, -1):
         after = places[index + 1] - gap if index + 1 < len(places) else high
@@ -217,7 +219,7 @@ def _find_cuts(request: _Request) -> list[_Cut]:
     from Bio.Seq import Seq
 
     size, dna = len(request.sequence), Seq(request.sequence)
-    found: dict[int, _Cut] = {}
+    cuts: dict[int, _Cut] = {}
     for enzyme in sorted(request.enzymes, key=str):
         for place in enzyme.search(dna, linear=not request.circular):
             # Biopython counts the base after the cut from 1; `ovhg` is negative for a 5' overhang.
@@ -225,22 +227,22 @@ def _find_cuts(request: _Request) -> list[_Cut]:
             if not request.circular and not 1 < low <= high <= size:
                 continue
             place = (place - 1) % size + 1
-            if place in found:
-                other = found[place]
-                name = f"{other.enzyme}+{enzyme}"
-                found[place] = _Cut(place, name, other.kind, other.overhang)
+            if place in cuts:
+                previous = cuts[place]
+                name = f"{previous.enzyme}+{enzyme}"
+                cuts[place] = _Cut(place, name, previous.kind, previous.overhang)
                 continue
             kind = "blunt" if enzyme.ovhg == 0 else "5'" if enzyme.ovhg < 0 else "3'"
             overhang = "".join(request.sequence[(i - 1) % size] for i in range(low, high))
-            found[place] = _Cut(place, str(enzyme), kind, overhang)
-    return [found[place] for place in sorted(found)]
+            cuts[place] = _Cut(place, str(enzyme), kind, overhang)
+    return [cuts[place] for place in sorted(cuts)]
 
 
 _Fragment = tuple[int, int, int, _Cut | None, _Cut | None]
 
 
 def _split_fragments(cuts: list[_Cut], size: int, circular: bool) -> list[_Fragment]:
-    """Start, end (both from 1, inclusive), length, and the cuts at the left and right end."""
+    """Return start, end (both from 1, inclusive), length, and the cuts at both ends."""
     if circular:
         after = [*cuts[1:], *cuts[:1]]
         return [
@@ -257,7 +259,7 @@ def _split_fragments(cuts: list[_Cut], size: int, circular: bool) -> list[_Fragm
 
 def _write_table(fragments: list[_Fragment], path: Path) -> None:
     sides = [
-        f"{side}_{what}" for side in ("left", "right") for what in ("enzyme", "end", "overhang")
+        f"{side}_{column}" for side in ("left", "right") for column in ("enzyme", "end", "overhang")
     ]
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")

@@ -15,7 +15,7 @@ from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, Too
 
 MAX_SEQUENCES = 2000
 MAX_BASES = {"single": 10_000_000, "meta": 2_000_000}
-"""What takes half a minute: to find the model that fits takes longer than to learn one."""
+"""Limits that take about 30 seconds: selecting a model takes longer than training one."""
 MIN_TRAINING_BASES, GOOD_TRAINING_BASES = 20_000, 100_000
 """Bases from which a model can be learnt, and from which it is a good one, after Prodigal."""
 TABLES = (4, 11, 25)
@@ -37,8 +37,8 @@ def _read_request(settings: Settings) -> _Request:
         raise ToolError("translationTable: it applies only where mode is single.")
     table = _inputs.read_integer(values, "translationTable", 1, 33) if mode == "single" else 11
     if table not in TABLES:
-        listed = ", ".join(map(str, TABLES))
-        raise ToolError(f"translationTable: {table} is none of {listed}.")
+        tables = ", ".join(map(str, TABLES))
+        raise ToolError(f"translationTable: {table} is none of {tables}.")
     request = _Request(mode, table, _inputs.read_flag(values, "closedEnds"))
     if text.lstrip().startswith(">"):
         _read_records(text, request)
@@ -165,12 +165,12 @@ def _find_genes(records: dict[str, str], mode: str, request: _Request) -> _Genes
     if mode == "single":
         try:
             with warnings.catch_warnings():
-                # That fewer than GOOD bases make a worse model is said in `mode`.
+                # The description of `mode` warns that few bases give a worse model.
                 warnings.simplefilter("ignore", UserWarning)
                 finder.train(*records.values(), translation_table=request.table)
         except (ValueError, RuntimeError) as error:
-            said = " ".join(str(error).split()).rstrip(".")
-            raise ToolError(f"sequences: nothing can be learnt from them: {said}.") from None
+            message = " ".join(str(error).split()).rstrip(".")
+            raise ToolError(f"sequences: nothing can be learnt from them: {message}.") from None
     return [
         (name, gene) for name, letters in records.items() for gene in finder.find_genes(letters)
     ]
@@ -241,9 +241,9 @@ def _protein(gene: Any) -> str:
 
 
 def _covered_bases(genes: _Genes) -> int:
-    """How many bases lie in a gene, those in two counted once."""
+    """Return the number of bases covered by genes, counting overlaps once."""
     covered, at = 0, ("", 0)
-    for name, gene in sorted(genes, key=lambda found: (found[0], found[1].begin)):
+    for name, gene in sorted(genes, key=lambda item: (item[0], item[1].begin)):
         start = max(gene.begin, at[1] + 1) if name == at[0] else gene.begin
         covered += max(0, gene.end - start + 1)
         at = (name, max(gene.end, at[1]) if name == at[0] else gene.end)

@@ -51,27 +51,27 @@ def build_profile(text: str, molecule: str) -> Any:
     content = text.lstrip("\ufeff \r\n\t")
     try:
         if content.startswith(">"):
-            found = _profile_from_fasta(content, molecule)
+            profile = _profile_from_fasta(content, molecule)
         elif content.startswith("# STOCKHOLM"):
-            found = _profile_from_stockholm(content, molecule)
+            profile = _profile_from_stockholm(content, molecule)
         elif content.startswith("HMMER3"):
-            found = _profile_from_file(content)
+            profile = _profile_from_file(content)
         else:
             raise ToolError(
                 "query: it is no FASTA, no Stockholm alignment and no profile of HMMER 3."
             )
     except AlphabetMismatch:
-        found = None
+        profile = None
     except (ValueError, UnexpectedError, EOFError) as error:
-        said = " ".join(str(error).split()).rstrip(".")
-        raise ToolError(f"query: HMMER makes no profile of it: {said}.") from None
-    if found is None or found.alphabet != _alphabet(molecule):
+        message = " ".join(str(error).split()).rstrip(".")
+        raise ToolError(f"query: HMMER makes no profile of it: {message}.") from None
+    if profile is None or profile.alphabet != _alphabet(molecule):
         raise ToolError(f"query: the profile is not of the {molecule} that molecule asks for.")
-    if found.M > MAX_QUERY_LENGTH:
+    if profile.M > MAX_QUERY_LENGTH:
         raise ToolError(
-            f"query: the profile has {found.M:,} places, and {MAX_QUERY_LENGTH:,} are the most."
+            f"query: the profile has {profile.M:,} places, and {MAX_QUERY_LENGTH:,} are the most."
         )
-    return found
+    return profile
 
 
 @cache
@@ -294,8 +294,8 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     with (out / "profile.hmm").open("wb") as file:
         hmm.write(file)
     hits = search_profile(hmm, targets, request.molecule, request.evalue, request.inclusion)
-    found = [hit for hit in hits.reported if any(domain.reported for domain in hit.domains)]
-    rows = [row for hit in found for row in _domain_rows(hit)]
+    reported = [hit for hit in hits.reported if any(domain.reported for domain in hit.domains)]
+    rows = [row for hit in reported for row in _domain_rows(hit)]
     with (out / "hits.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
         table.writeheader()
@@ -305,14 +305,14 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
             hits.to_msa(hmm.alphabet).write(file, "afa")
     score: Score = {
         "targets": len(targets),
-        "hits": len({hit.name for hit in found}),
+        "hits": len({hit.name for hit in reported}),
         "members": len({row["target"] for row in rows if row["member"] == "yes"}),
         "domains": len(rows),
         "profile_length": hmm.M,
     }
-    if found:
-        score["best_evalue"] = float(f"{found[0].evalue:.3g}")
-        score["best_score"] = round(float(found[0].score), 2)
+    if reported:
+        score["best_evalue"] = float(f"{reported[0].evalue:.3g}")
+        score["best_score"] = round(float(reported[0].score), 2)
     return score
 
 

@@ -66,7 +66,7 @@ def join_neighbours(distances: NDArray[Any], names: list[str]) -> TreeNode:
 
 
 def without_negative_lengths(tree: TreeNode) -> tuple[TreeNode, list[float]]:
-    """Return the tree with its negative branch lengths set to 0, and what these lengths were.
+    """Return the tree with negative branch lengths set to 0, and these lengths.
 
     Distances that are not additive give negative lengths; no evolutionary distance is below 0. One
     that rounds to 0 in the Newick text is set to 0 and not counted.
@@ -105,7 +105,7 @@ def _quote_name(name: str) -> str:
 MIN_SEQUENCES, MAX_SEQUENCES = 3, 60
 MAX_LENGTH = 3000
 MAX_CELLS = 400_000_000
-"""The most products of two lengths, summed over all pairs: what takes some ten seconds."""
+"""Limit of the alignment cells summed over all pairs, which takes about 10 seconds."""
 
 _LETTERS = {"DNA": _inputs.DNA_LETTERS + "RYSWKMBDHVN", "protein": _inputs.PROTEIN_LETTERS + "BZX"}
 
@@ -290,34 +290,34 @@ def _align(sequences: list[str], request: _Request) -> list[str]:
 
 
 def _identity_matrix(rows: list[str]) -> NDArray[Any]:
-    """(n, n): the share of equal letters in the columns where both rows have one; 0 if none has."""
+    """Return an (n, n) array of the share of equal letters among columns without gaps, or 0."""
     import numpy as np
 
     letters = np.array([list(row) for row in rows])
-    there = letters != "-"
+    is_letter = letters != "-"
     same = np.ones((len(rows), len(rows)))
     for i, j in combinations(range(len(rows)), 2):
-        both = there[i] & there[j]
+        both = is_letter[i] & is_letter[j]
         equal = (letters[i] == letters[j]) & both
         same[i, j] = same[j, i] = equal.sum() / both.sum() if both.any() else 0.0
     return same
 
 
 def _correct_distances(distances: NDArray[Any], names: list[str], molecule: str) -> NDArray[Any]:
-    """Changes a site, from the share of sites that differ.
+    """Return the changes per site from the share of differing sites.
 
-    DNA by Jukes and Cantor, d = -3/4 ln(1 - 4/3 p); protein by Kimura's formula of 1983,
-    d = -ln(1 - p - p²/5).
+    DNA after Jukes and Cantor, d = -3/4 ln(1 - 4/3 p); protein after Kimura (1983), d = -ln(1 - p -
+    p²/5).
     """
     corrected = distances.copy()
     for i, j in combinations(range(len(names)), 2):
         p = float(distances[i, j])
-        rest = 1 - 4 * p / 3 if molecule == "DNA" else 1 - p - p * p / 5
-        if rest <= 0:
+        argument = 1 - 4 * p / 3 if molecule == "DNA" else 1 - p - p * p / 5
+        if argument <= 0:
             raise ToolError(
                 f"distance: {names[i]} and {names[j]} differ in {p:.0%} of the sites, which can't "
                 "be corrected; take identity."
             )
-        found = -0.75 * log(rest) if molecule == "DNA" else -log(rest)
-        corrected[i, j] = corrected[j, i] = abs(found)
+        distance = -0.75 * log(argument) if molecule == "DNA" else -log(argument)
+        corrected[i, j] = corrected[j, i] = abs(distance)
     return corrected

@@ -209,20 +209,20 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
 
     places = np.array([residue.xyz for residue in residues])
     constants = spring_constants(places, request.cutoff, request.by_distance)
-    found = compute_modes(build_hessian(places, constants))
-    written = min(request.modes, len(found.eigenvalues))
-    for place in range(written):
-        swing = found.vectors[place] * np.sqrt(len(residues)) * request.amplitude
+    modes = compute_modes(build_hessian(places, constants))
+    mode_count = min(request.modes, len(modes.eigenvalues))
+    for place in range(mode_count):
+        swing = modes.vectors[place] * np.sqrt(len(residues)) * request.amplitude
         path = out / f"mode{place + 1}.pdb"
         path.write_text(_format_trajectory(residues, places, swing), encoding="utf-8")
-    _write_eigenvalues(found, out / "eigenvalues.csv")
-    correlation = _write_fluctuations(residues, found.fluctuations(), out / "fluctuations.csv")
+    _write_eigenvalues(modes, out / "eigenvalues.csv")
+    correlation = _write_fluctuations(residues, modes.fluctuations(), out / "fluctuations.csv")
     near = spring_constants(places, request.cutoff, by_distance=False)
     score: Score = {
         "residues": len(residues),
         "contacts": int(near.sum()) // 2,
-        "modes": written,
-        "lowest_frequency": float(f"{np.sqrt(found.eigenvalues[0]):.5g}"),
+        "modes": mode_count,
+        "lowest_frequency": float(f"{np.sqrt(modes.eigenvalues[0]):.5g}"),
     }
     return score if correlation is None else {**score, "correlation": round(correlation, 4)}
 
@@ -248,14 +248,14 @@ def _format_trajectory(residues: Sequence[AlphaCarbon], places: Array, swing: Ar
     return "\n".join([*lines, "END\n"])
 
 
-def _write_eigenvalues(found: NormalModes, path: Path) -> None:
-    """One row a mode: its eigenvalue, frequency, share of all motion, and collectivity."""
-    inverse = 1 / found.eigenvalues
+def _write_eigenvalues(modes: NormalModes, path: Path) -> None:
+    """Write one row per mode: eigenvalue, frequency, share of all motion and collectivity."""
+    inverse = 1 / modes.eigenvalues
     rows = zip(
-        found.eigenvalues,
-        found.eigenvalues**0.5,
+        modes.eigenvalues,
+        modes.eigenvalues**0.5,
         inverse / inverse.sum(),
-        found.collectivity(),
+        modes.collectivity(),
         strict=True,
     )
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -269,14 +269,14 @@ def _write_eigenvalues(found: NormalModes, path: Path) -> None:
 def _write_fluctuations(
     residues: Sequence[AlphaCarbon], fluctuations: Array, path: Path
 ) -> float | None:
-    """One row a residue; returns the correlation with the B-factors, None where they are all one.
+    """Write one row per residue; return the correlation with the B-factors, None if constant.
 
     `fitted_b_factor` is the fluctuation scaled to the B-factors' mean.
     """
     import numpy as np
 
     measured = np.array([residue.b_factor for residue in residues])
-    known = float(np.ptp(measured)) > 0
+    has_b_factors = float(np.ptp(measured)) > 0
     scale = measured.mean() / fluctuations.mean()
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
@@ -288,10 +288,10 @@ def _write_fluctuations(
                     residue.number + residue.insertion,
                     residue.name,
                     f"{fluctuation:.6g}",
-                    f"{residue.b_factor:.2f}" if known else "",
-                    f"{fluctuation * scale:.2f}" if known else "",
+                    f"{residue.b_factor:.2f}" if has_b_factors else "",
+                    f"{fluctuation * scale:.2f}" if has_b_factors else "",
                 ]
             )
-    if not known:
+    if not has_b_factors:
         return None
     return float(np.corrcoef(fluctuations, measured)[0, 1])

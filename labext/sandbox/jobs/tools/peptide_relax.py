@@ -75,16 +75,16 @@ def _expected_atoms(
     if residue.name not in _SIDE_CHAIN_ATOMS:
         raise ToolError(f"{parameter}: {name} is none of the 20 amino acids.")
     expected = [*_BACKBONE_ATOMS, *_SIDE_CHAIN_ATOMS[residue.name].split()]
-    there = {atom.name: atom for atom in residue.heavy}
-    missing = [atom for atom in expected if atom not in there]
+    atom_by_name = {atom.name: atom for atom in residue.heavy}
+    missing = [atom for atom in expected if atom not in atom_by_name]
     if missing:
         raise ToolError(f"{parameter}: {name} has no {', '.join(missing)}.")
-    surplus = [atom for atom in there if atom not in (*expected, "OXT")]
+    surplus = [atom for atom in atom_by_name if atom not in (*expected, "OXT")]
     if surplus:
         raise ToolError(f"{parameter}: {name} has an atom {surplus[0]}, which is not known.")
-    atoms = [(atom, there[atom].element, there[atom].xyz) for atom in expected]
+    atoms = [(atom, atom_by_name[atom].element, atom_by_name[atom].xyz) for atom in expected]
     if ends:
-        last = there["OXT"].xyz if "OXT" in there else _terminal_oxygen(residue)
+        last = atom_by_name["OXT"].xyz if "OXT" in atom_by_name else _terminal_oxygen(residue)
         atoms.append(("OXT", "O", last))
     return atoms
 
@@ -147,7 +147,7 @@ class PreparedPeptide:
 
 @dataclass(frozen=True)
 class MinimizationResult:
-    """What a minimisation found.
+    """Result of a minimisation.
 
     Attributes:
         places: (n, 3), ångström.
@@ -173,9 +173,9 @@ def prepare_peptide(path: Path, ph: float, solvent: bool) -> PreparedPeptide:
     import openmm
     from openmm import app, unit
 
-    read = app.PDBFile(str(path))
+    pdb = app.PDBFile(str(path))
     field = app.ForceField(_FORCE_FIELD)
-    modeller = app.Modeller(read.topology, read.positions)
+    modeller = app.Modeller(pdb.topology, pdb.positions)
     with _fixed_random_seed():
         modeller.addHydrogens(field, pH=ph, platform=_platform())
     topology = modeller.topology
@@ -195,15 +195,15 @@ def prepare_peptide(path: Path, ph: float, solvent: bool) -> PreparedPeptide:
 
 
 def _add_solvent(topology: Any, system: Any) -> Any:
-    """The implicit solvent OBC2, as OpenMM's own force: its XML file has a tenfold slower one."""
+    """Return the implicit solvent OBC2 as a built-in force, ten times faster than its XML file."""
     import openmm
 
     nonbonded = next(f for f in system.getForces() if isinstance(f, openmm.NonbondedForce))
     on_nitrogen = set()
     for bond in topology.bonds():
-        for one, other in (bond, reversed(bond)):
-            if other.element.symbol == "N":
-                on_nitrogen.add(one.index)
+        for atom1, atom2 in (bond, reversed(bond)):
+            if atom2.element.symbol == "N":
+                on_nitrogen.add(atom1.index)
     force = openmm.GBSAOBCForce()
     force.setSolventDielectric(_WATER_DIELECTRIC)
     force.setSoluteDielectric(1.0)
@@ -389,7 +389,7 @@ TOOL = Tool(
         ),
     ),
     requires=("openmm", "numpy", "PeptideBuilder", "Bio"),
-    # Not openmm: on import it loads what drives graphics cards, whose threads no fork survives.
+    # Not openmm: on import it loads GPU drivers, whose threads do not survive a fork.
     preload=("numpy",),
     extra="tools",
     passes=("rank_1.pdb",),
@@ -408,28 +408,28 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     with TemporaryDirectory() as folder:
         start = _write_start(request, inputs, Path(folder))
         peptide = prepare_peptide(start, request.ph, request.solvent)
-    found = minimize_energy(peptide, request.iterations, request.tolerance)
+    result = minimize_energy(peptide, request.iterations, request.tolerance)
     peptide.write(peptide.places, out / "start.pdb")
-    peptide.write(found.places, out / "rank_1.pdb")
-    _write_tables(found, out)
+    peptide.write(result.places, out / "rank_1.pdb")
+    _write_tables(result, out)
     heavy = peptide.heavy()
     return {
         "residues": peptide.topology.getNumResidues(),
         "atoms": len(heavy),
-        "energy_before": round(sum(found.before.values()), 3),
-        "energy_after": round(sum(found.after.values()), 3),
-        "rmsd": round(_protein.superposed_rmsd(peptide.places[heavy], found.places[heavy]), 3),
-        "force": round(found.force, 3),
-        "iterations": len(found.energies),
-        "converged": "yes" if found.force <= request.tolerance else "no",
+        "energy_before": round(sum(result.before.values()), 3),
+        "energy_after": round(sum(result.after.values()), 3),
+        "rmsd": round(_protein.superposed_rmsd(peptide.places[heavy], result.places[heavy]), 3),
+        "force": round(result.force, 3),
+        "iterations": len(result.energies),
+        "converged": "yes" if result.force <= request.tolerance else "no",
     }
 
 
 def _write_start(request: _Request, inputs: Mapping[str, Path], folder: Path) -> Path:
-    """A PDB file of the heavy atoms: the peptide that is built, or the one that was sent."""
+    """Write a PDB file of the heavy atoms of the built or uploaded peptide."""
     if request.sequence is not None:
-        sent = {"sequence": request.sequence, "conformation": request.conformation}
-        peptide_build.run(sent, {}, folder)
+        build_settings = {"sequence": request.sequence, "conformation": request.conformation}
+        peptide_build.run(build_settings, {}, folder)
         return folder / "peptide.pdb"
     residues = _pdb.read_residues(inputs["pdbFile"], "pdbFile")
     if not MIN_RESIDUES <= len(residues) <= MAX_RESIDUES:
@@ -441,16 +441,16 @@ def _write_start(request: _Request, inputs: Mapping[str, Path], folder: Path) ->
     return folder / "whole.pdb"
 
 
-def _write_tables(found: MinimizationResult, out: Path) -> None:
-    """The energies by their terms, and by the iterations."""
+def _write_tables(result: MinimizationResult, out: Path) -> None:
+    """Write the energies by term and by iteration."""
     with (out / "energies.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["term", "before", "after"])
         for term in ENERGY_TERMS:
-            table.writerow([term, f"{found.before[term]:.3f}", f"{found.after[term]:.3f}"])
-        totals = (sum(terms.values()) for terms in (found.before, found.after))
+            table.writerow([term, f"{result.before[term]:.3f}", f"{result.after[term]:.3f}"])
+        totals = (sum(terms.values()) for terms in (result.before, result.after))
         table.writerow(["total", *(f"{total:.3f}" for total in totals)])
     with (out / "minimisation.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["iteration", "energy"])
-        table.writerows([n, f"{energy:.3f}"] for n, energy in enumerate(found.energies, 1))
+        table.writerows([n, f"{energy:.3f}"] for n, energy in enumerate(result.energies, 1))

@@ -81,9 +81,9 @@ def _read_request(settings: Settings) -> _Request:
 
 
 def _check_repeats(sequence: str) -> None:
-    """Refuse what is a repeat throughout: a primer has no place there that is its own.
+    """Refuse a sequence that is one repeat, in which no primer site is unique.
 
-    Primer3 would weigh all pairs of all copies, for minutes.
+    Primer3 would compare all pairs of all copies for minutes.
     """
     size = _PRIMER_SIZES[0]
     words = [sequence[i : i + size] for i in range(len(sequence) - size + 1)]
@@ -101,12 +101,12 @@ def _check_order(low: str, least: float, high: str, most: float) -> None:
 
 
 def _read_target(settings: Settings, bases: int, longest: int) -> tuple[int, int] | None:
-    sent = [name for name in ("targetStart", "targetEnd") if settings.get(name) is not None]
-    if not sent:
+    names = [name for name in ("targetStart", "targetEnd") if settings.get(name) is not None]
+    if not names:
         return None
-    if len(sent) == 1:
-        raise ToolError(f"{sent[0]}: it needs the other end of the target too.")
-    start, end = (_inputs.read_integer(settings, name, 1, bases) for name in sent)
+    if len(names) == 1:
+        raise ToolError(f"{names[0]}: it needs the other end of the target too.")
+    start, end = (_inputs.read_integer(settings, name, 1, bases) for name in names)
     _check_order("targetStart", start, "targetEnd", end)
     if end - start + 1 > longest:
         raise ToolError(
@@ -203,13 +203,13 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """
     del inputs
     request = _read_request(settings)
-    found = _design(request)
-    pairs = [_pair_row(found, place) for place in range(_count_pairs(found))]
+    result = _design(request)
+    pairs = [_pair_row(result, place) for place in range(_count_pairs(result))]
     with (out / "primers.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
         table.writeheader()
         table.writerows(pairs)
-    _write_considered(found, out / "considered.csv")
+    _write_considered(result, out / "considered.csv")
     if not pairs:
         return {"pairs": 0}
     with (out / "primers.fasta").open("w", encoding="utf-8") as file:
@@ -232,12 +232,13 @@ def _design(request: _Request) -> dict[str, Any]:
     template: dict[str, Any] = {"SEQUENCE_TEMPLATE": request.sequence}
     if request.target is not None:
         template["SEQUENCE_TARGET"] = list(request.target)
-    wanted: dict[str, Any] = {
+    primer3_options: dict[str, Any] = {
         "PRIMER_PRODUCT_SIZE_RANGE": [list(request.product)],
         "PRIMER_NUM_RETURN": request.pairs,
         "PRIMER_MIN_GC": request.gc[0],
         "PRIMER_MAX_GC": request.gc[1],
-        # Named, so that no version's default decides: SantaLucia's temperatures and salt formula.
+        # Set explicitly, independent of version defaults: SantaLucia's temperatures and salt
+        # formula.
         "PRIMER_TM_FORMULA": 1,
         "PRIMER_SALT_CORRECTIONS": 1,
         "PRIMER_SALT_MONOVALENT": 50.0,
@@ -247,17 +248,17 @@ def _design(request: _Request) -> dict[str, Any]:
         "PRIMER_EXPLAIN_FLAG": 1,
     }
     for end, size, tm in zip(("MIN", "OPT", "MAX"), request.sizes, request.tms, strict=True):
-        wanted[f"PRIMER_{end}_SIZE"] = size
-        wanted[f"PRIMER_{end}_TM"] = tm
+        primer3_options[f"PRIMER_{end}_SIZE"] = size
+        primer3_options[f"PRIMER_{end}_TM"] = tm
     try:
-        found: dict[str, Any] = design_primers(template, wanted)
+        result: dict[str, Any] = design_primers(template, primer3_options)
     except OSError as error:
         raise ToolError(f"sequence: Primer3 refuses it: {' '.join(str(error).split())}") from None
-    return found
+    return result
 
 
-def _count_pairs(found: dict[str, Any]) -> int:
-    return int(found["PRIMER_PAIR_NUM_RETURNED"])
+def _count_pairs(result: dict[str, Any]) -> int:
+    return int(result["PRIMER_PAIR_NUM_RETURNED"])
 
 
 _COLUMNS = (
@@ -279,32 +280,32 @@ _COLUMNS = (
 )
 
 
-def _pair_row(found: dict[str, Any], place: int) -> dict[str, Any]:
-    """A row of the table: places from 1 on the strand that was sent, temperatures in °C.
+def _pair_row(result: dict[str, Any], place: int) -> dict[str, Any]:
+    """Return a table row: positions from 1 on the input strand, temperatures in °C.
 
-    The reverse primer is written as it is ordered: the other strand, from 5' to 3'. A hairpin or
-    dimer whose temperature is 0 does not form.
+    The reverse primer is given as ordered: the other strand, 5' to 3'. A hairpin or dimer with a
+    temperature of 0 does not form.
     """
-    first, size = found[f"PRIMER_LEFT_{place}"]
-    last, back = found[f"PRIMER_RIGHT_{place}"]
+    first, size = result[f"PRIMER_LEFT_{place}"]
+    last, back = result[f"PRIMER_RIGHT_{place}"]
     pair = f"PRIMER_PAIR_{place}"
     row: dict[str, Any] = {
         "pair": place + 1,
-        "penalty": round(float(found[f"{pair}_PENALTY"]), 3),
+        "penalty": round(float(result[f"{pair}_PENALTY"]), 3),
         "product_start": first + 1,
         "product_end": last + 1,
         "product_size": last - first + 1,
-        "dimer_tm": _round_celsius(found[f"{pair}_COMPL_ANY_TH"]),
+        "dimer_tm": _round_celsius(result[f"{pair}_COMPL_ANY_TH"]),
     }
     ends = {"forward": (first + 1, first + size), "reverse": (last - back + 2, last + 1)}
     for side, primer in (("forward", f"PRIMER_LEFT_{place}"), ("reverse", f"PRIMER_RIGHT_{place}")):
-        row[side] = str(found[f"{primer}_SEQUENCE"]).upper()
+        row[side] = str(result[f"{primer}_SEQUENCE"]).upper()
         row[f"{side}_start"], row[f"{side}_end"] = ends[side]
-        row[f"{side}_tm"] = _round_celsius(found[f"{primer}_TM"])
-        row[f"{side}_gc"] = round(float(found[f"{primer}_GC_PERCENT"]), 1)
-        row[f"{side}_hairpin_tm"] = _round_celsius(found[f"{primer}_HAIRPIN_TH"])
-        row[f"{side}_self_dimer_tm"] = _round_celsius(found[f"{primer}_SELF_ANY_TH"])
-        row[f"{side}_penalty"] = round(float(found[f"{primer}_PENALTY"]), 3)
+        row[f"{side}_tm"] = _round_celsius(result[f"{primer}_TM"])
+        row[f"{side}_gc"] = round(float(result[f"{primer}_GC_PERCENT"]), 1)
+        row[f"{side}_hairpin_tm"] = _round_celsius(result[f"{primer}_HAIRPIN_TH"])
+        row[f"{side}_self_dimer_tm"] = _round_celsius(result[f"{primer}_SELF_ANY_TH"])
+        row[f"{side}_penalty"] = round(float(result[f"{primer}_PENALTY"]), 3)
     return row
 
 
@@ -312,14 +313,14 @@ def _round_celsius(value: float) -> float:
     return round(max(0.0, float(value)), 2)
 
 
-def _write_considered(found: dict[str, Any], path: Path) -> None:
-    """How many candidates there were and what became of them, as Primer3 counts them."""
+def _write_considered(result: dict[str, Any], path: Path) -> None:
+    """Write the number of candidates by outcome, as counted by Primer3."""
     sides = (("forward", "LEFT"), ("reverse", "RIGHT"), ("pair", "PAIR"))
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["of", "what", "count"])
         for side, name in sides:
-            for part in str(found.get(f"PRIMER_{name}_EXPLAIN", "")).split(","):
-                counted = re.fullmatch(r"\s*(.+?)\s+(\d+)\s*", part)
-                if counted is not None:
-                    table.writerow([side, counted[1], counted[2]])
+            for part in str(result.get(f"PRIMER_{name}_EXPLAIN", "")).split(","):
+                match = re.fullmatch(r"\s*(.+?)\s+(\d+)\s*", part)
+                if match is not None:
+                    table.writerow([side, match[1], match[2]])

@@ -34,8 +34,8 @@ class Parameter:
     Attributes:
         name: as it stands in a job's `settings`.
         required: must always be sent.
-        type: what the service checks; None where the tool itself takes several forms.
-        default: what is taken when it is not sent; None for nothing.
+        type: the type checked by the service; None if the tool accepts several forms.
+        default: the value used if it is not sent; None for no value.
         description: one or two sentences, with the unit and the condition.
         options: the values it may have, if they are few.
         when: `(other parameter, values)`: it applies, and may be sent, only where the other one has
@@ -90,16 +90,16 @@ class Tool:
         requires: the top-level modules that `run` imports from outside.
         preload: the modules that a fork server imports beforehand.
         extra: the extra of labext-jupyter that brings them.
-        seconds: after which a job is stopped, where no limit of its settings bounds its time; None
-            for the service's own limit.
+        seconds: the time limit of a job if its settings don't bound its time; None for the limit of
+            the service.
         passes: which of its output files a pipeline hands on where the next stage says `"pipe"`:
             glob patterns relative to the output folder, the files of each in the order of their
             names. A setting that is no file gets the sequence in a FASTA file, else its text.
         passes_content: the kind of content of these files, as in `Parameter.content`; empty where
             it is not known.
         check: takes settings, with or without their defaults, and returns one sentence about the
-            first limit that they break, or None. File values are the names or contents that were
-            sent; what is in an uploaded file is seen by `run` alone.
+            first limit that they break, or None. File values are the sent names or contents; only
+            `run` reads uploaded files.
     """
 
     name: str
@@ -145,12 +145,12 @@ class Tool:
         }
 
     def missing_modules(self) -> list[str]:
-        """The modules it requires that are not installed; nothing is imported to find out."""
+        """Return the required modules that are not installed, without importing any."""
         return [module for module in self.requires if find_spec(module) is None]
 
 
 INTERNAL_PARAMETERS = ("submit_method", "monomer_msa", "msa")
-"""What the platform sets and nobody may send (rule 2)."""
+"""Parameters set by the platform, which must not be sent (rule 2)."""
 
 _TYPES: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "string": ("a string", str),
@@ -166,30 +166,29 @@ _TYPES: dict[str, tuple[str, type | tuple[type, ...]]] = {
 def settings_error(
     tool: Tool, settings: Settings, gates: Collection[str], unknown: Collection[str] = ()
 ) -> str | None:
-    """The first fault of `settings` for an organization with the permissions `gates`, or None.
+    """Return the first fault of `settings` for an account with the permissions `gates`, or None.
 
     Args:
-        tool: whose settings they are.
-        settings: as they were sent.
-        gates: the permissions that decide which parameters there are.
-        unknown: the settings whose values are not known yet, and not looked at: those that a
-            pipeline fills in once it is there. The tool's own check waits for them, but for files,
-            which it does not look into.
+        tool: the tool of the settings.
+        settings: the settings as sent.
+        gates: the permissions, which determine the available parameters.
+        unknown: settings whose values are filled in later by a pipeline and not checked now. The
+            tool's own check is skipped unless all of them are files, which it does not read.
     """
     visible = {parameter.name: parameter for parameter in tool.visible(gates)}
     waits = any(name in visible and not visible[name].file for name in unknown)
-    known = {name: value for name, value in settings.items() if name not in unknown}
+    checked = {name: value for name, value in settings.items() if name not in unknown}
     return (
         _unknown_setting_error(tool, settings, visible)
         or _missing_setting_error(tool, settings, visible)
-        or _visible_values(known, visible)
+        or _visible_values(checked, visible)
         or _condition_error(tool, settings, visible, unknown)
         or (tool.check(settings) if tool.check is not None and not waits else None)
     )
 
 
 def normalize_settings(tool: Tool, settings: Settings, gates: Collection[str]) -> dict[str, Any]:
-    """The echo of `/validate-job`: with defaults and the platform's own field; not to be sent."""
+    """Return the settings echoed by `/validate-job`, with defaults and the platform's field."""
     visible = {parameter.name for parameter in tool.visible(gates)}
     filled = {k: v for k, v in tool.with_defaults(settings).items() if k in visible}
     return {**filled, "submit_method": "api"}
@@ -202,8 +201,8 @@ def _unknown_setting_error(
         if name in INTERNAL_PARAMETERS:
             return f"Setting {name} is set by the platform and must not be sent."
         if name not in visible:
-            known = ", ".join(visible)
-            return f"Setting {quote_value(name)} is unknown to {tool.name}, which takes {known}."
+            accepted = ", ".join(visible)
+            return f"Setting {quote_value(name)} is unknown to {tool.name}, which takes {accepted}."
     return None
 
 
@@ -227,8 +226,8 @@ def _condition_error(
         if parameter.when is None or parameter.when[0] in unknown:
             continue
         if not parameter.applies(filled):
-            other, values = parameter.when
-            return f"Setting {name} applies only where {other} is {' or '.join(values)}."
+            controlling, values = parameter.when
+            return f"Setting {name} applies only where {controlling} is {' or '.join(values)}."
     return None
 
 
@@ -245,8 +244,8 @@ def _value_error(parameter: Parameter, value: object) -> str | None:
     if parameter.type is not None:
         expected, types = _TYPES[parameter.type]
         boolean = isinstance(value, bool) and parameter.type != "boolean"
-        whole = parameter.type == "integer" and isinstance(value, float) and value.is_integer()
-        if boolean or not (whole or isinstance(value, types)):
+        is_whole = parameter.type == "integer" and isinstance(value, float) and value.is_integer()
+        if boolean or not (is_whole or isinstance(value, types)):
             return f"is not {expected}: {quote_value(value)}"
         if isinstance(value, float) and not math.isfinite(value):
             return "is not a finite number"
