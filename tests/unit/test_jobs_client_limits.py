@@ -1,4 +1,4 @@
-"""A batch's limits in the forms in which numbers come (job service contract, /submit-batch)."""
+"""Number formats that the client accepts for the limits of a batch."""
 
 from __future__ import annotations
 

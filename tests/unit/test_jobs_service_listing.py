@@ -1,4 +1,4 @@
-"""Pages of a list as long as the service's own limit (job service contract, Limits)."""
+"""Pages of the maximum size (JOBS-81, JOBS-82)."""
 
 from __future__ import annotations
 

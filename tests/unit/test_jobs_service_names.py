@@ -1,4 +1,4 @@
-"""Names, fields of bodies and queries: what is taken, and what is said about the rest."""
+"""Validation of names, body fields and query fields (JOBS-16, JOBS-21 to JOBS-26)."""
 
 from __future__ import annotations
 

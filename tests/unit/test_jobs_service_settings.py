@@ -1,4 +1,4 @@
-"""The service's rules for settings, on a tool made up for them (Settings rules 1 to 5)."""
+"""Validation of settings, with a tool made for these tests (JOBS-31 to JOBS-38)."""
 
 from __future__ import annotations
 

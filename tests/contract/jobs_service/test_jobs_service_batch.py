@@ -1,4 +1,4 @@
-"""POST /submit-batch and a batch's states, archive, limits (job service contract)."""
+"""Batches: form, states, archive, limits, validation (JOBS-57, JOBS-58, JOBS-87 to JOBS-99)."""
 
 from __future__ import annotations
 

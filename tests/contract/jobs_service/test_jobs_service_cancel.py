@@ -1,4 +1,4 @@
-"""POST /cancelJob, POST /cancelBatch and GET /getFolders (real services, jobs)."""
+"""`POST /cancelJob`, `POST /cancelBatch` and `GET /getFolders` (JOBS-104, JOBS-105, JOBS-137)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""POST /stop-job and DELETE /delete-job: what ends, what goes (job service contract)."""
+"""`POST /stop-job` and `DELETE /delete-job` (JOBS-100 to JOBS-109)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PUT /upload/{filename}, GET /files, DELETE /delete-file (job service contract)."""
+"""`PUT /upload/{filename}`, `GET /files`, `DELETE /delete-file` (JOBS-127 to JOBS-138)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is sent, the service answers with a status of the contract, and never with a 500."""
+"""Generated bodies, queries and names get a documented status, never 500 (JOBS-13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GET /jobs: by name, plain, a batch, an organization; page by page (job service contract)."""
+"""`GET /jobs`: by name, plain, a batch, an organization; paging (JOBS-75 to JOBS-86)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""POST /getPresignedUploadUrl, and the addresses it gives out (real services, jobs)."""
+"""`POST /getPresignedUploadUrl` and presigned uploads (JOBS-139 to JOBS-142)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A job of a complete batch or pipeline is deleted: its bytes leave the parent's archive too.
-
-Source: job service contract, DELETE /delete-job ("deletes a job and its data") and States.
-"""
+"""Archives of parents are rebuilt without deleted jobs (JOBS-110 to JOBS-113)."""
 
 from __future__ import annotations
 

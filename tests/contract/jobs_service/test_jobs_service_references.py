@@ -1,4 +1,4 @@
-"""What the value of a file setting stands for (job service contract, Settings rules 6 to 8)."""
+"""Values of file settings (JOBS-39 to JOBS-50)."""
 
 from __future__ import annotations
 

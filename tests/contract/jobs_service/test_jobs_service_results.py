@@ -1,4 +1,4 @@
-"""POST /result and the presigned addresses it gives out (job service contract)."""
+"""`POST /result` and its presigned addresses (JOBS-114 to JOBS-123)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""POST /submit-job and /validate-job: the rules for names and settings (job service contract)."""
+"""Submission and validation of a job (JOBS-22 to JOBS-38, JOBS-52 to JOBS-56)."""
 
 from __future__ import annotations
 

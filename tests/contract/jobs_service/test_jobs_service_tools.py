@@ -1,4 +1,4 @@
-"""GET /tools, and who may ask (job service contract, Tool and Authentication)."""
+"""`GET /tools`, authentication and errors (JOBS-1 to JOBS-14, JOBS-27 to JOBS-29)."""
 
 from __future__ import annotations
 

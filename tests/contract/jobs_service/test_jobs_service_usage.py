@@ -1,4 +1,4 @@
-"""GET /usage-statistics: counted once, kept when jobs go (job service contract; real services)."""
+"""`GET /usage-statistics` (JOBS-173 to JOBS-175)."""
 
 from __future__ import annotations
 

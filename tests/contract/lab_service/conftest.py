@@ -173,7 +173,7 @@ def basic(name: str, password: str = "") -> str:
 
 
 def message(answer: requests.Response, status: int) -> str:
-    """The sentence of a refusal, whose body is as real-services.md says."""
+    """Return the message of an error response (LAB-26)."""
     assert answer.status_code == status, answer.text
     assert answer.headers["Content-Type"] == "application/json"
     error = answer.json()["error"]

@@ -1,4 +1,4 @@
-"""The list of sequences: pages, orders, filters, selected fields (real-services.md, lab, List)."""
+"""The list of sequences: pages, order, filters and returned fields (LAB-97 to LAB-128)."""
 
 from __future__ import annotations
 
