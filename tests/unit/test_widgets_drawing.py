@@ -187,8 +187,8 @@ def test_tells_for_how_long_nothing_has_changed() -> None:
 
 def test_when_it_was_seen_is_told_only_while_it_goes_on() -> None:
     done = Progress("helix1", "job", "Complete", outcome=Outcome.COMPLETE)
-    assert "As seen 14:03." in static_view.render_html(HELIX, seen="14:03")
-    assert "As seen" not in static_view.render_html(done, seen="14:03")
+    assert "As seen 14:03." in static_view.render_html(HELIX, seen_at="14:03")
+    assert "As seen" not in static_view.render_html(done, seen_at="14:03")
 
 
 def test_bytes_that_move() -> None:

@@ -33,7 +33,7 @@ _LATER = ("Selection", "SequenceViewer", "sequence_viewer")
 
 
 def __getattr__(name: str) -> Any:
-    """Import the sequence viewer when it is asked for."""
+    """Import the sequence viewer on first use."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from labext_widgets import sequence
@@ -42,7 +42,7 @@ def __getattr__(name: str) -> Any:
 
 
 def unload() -> None:
-    """End the threads, close the widgets, and leave the pictures as they are."""
+    """Stop the threads and close the widgets; the saved pictures stay unchanged."""
     import sys
 
     if background := sys.modules.get("labext_widgets.progress.background"):

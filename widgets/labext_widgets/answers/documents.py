@@ -17,10 +17,10 @@ from labext_widgets.core.front_end import FrontEnd, front_end
 from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain, span, tidy
 
 _OPEN = 20_000
-"""Characters of all documents together up to which they are displayed unfolded."""
+"""Maximum total length of the documents, in characters, that are displayed unfolded."""
 
 _DISPLAYED = 200_000
-"""Characters of a source's text that are displayed in a notebook."""
+"""Maximum number of characters of a source's text that are displayed in a notebook."""
 
 _MARKDOWN_FILES = {".md", ".markdown", ".qmd", ".rmd"}
 _OTHER_TEXT_FILES = {".txt", ".csv", ".tsv", ".json", ".fasta", ".fa", ".gb", ".pdb", ".py", ".r"}
@@ -36,9 +36,9 @@ class DocumentView(RowView):
     """Frames with a document in each row.
 
     Attributes:
-        heading: the column with what the document is.
-        content: the column with its text.
-        plain: the headings of documents that no model has written, which are not Markdown.
+        heading: the column with the document's heading.
+        content: the column with the document's text.
+        plain: the headings of documents not written by a model, which are not Markdown.
     """
 
     heading: str
@@ -50,7 +50,7 @@ class DocumentView(RowView):
         return {self.heading, self.content} <= set(frame.columns) and super().applies_to(frame)
 
     def text(self, frame: pd.DataFrame) -> str:
-        """Return the documents with their line breaks; a table where they are very long."""
+        """Return the documents with their line breaks, or a table if they are very long."""
         if not len(frame) or not self._are_short(frame):
             return super().text(frame)
         documents = [
@@ -59,7 +59,7 @@ class DocumentView(RowView):
         return "\n\n".join(documents)
 
     def html(self, frame: pd.DataFrame) -> str | None:
-        """Return the documents, each to be folded under its heading."""
+        """Return the documents as HTML, each foldable under its heading."""
         if not len(frame):
             return super().html(frame)
         opened = " open" if self._are_short(frame) else ""
@@ -115,10 +115,10 @@ NOTES = DocumentView(
 
 
 class SourceText:
-    """The text that was read out of a source. A cell that ends with it displays it.
+    """The text extracted from a source, displayed when it is the value of a cell.
 
     Attributes:
-        text: the whole text, as it came.
+        text: the full text, unchanged.
         title: the source's title.
         is_markdown: True if it is displayed as Markdown.
     """
@@ -132,7 +132,7 @@ class SourceText:
         return f"<SourceText {plain(self.title)}, {len(self.text):,} characters>"
 
     def __str__(self) -> str:
-        """Return the text with its line breaks, without what steers a terminal."""
+        """Return the text with its line breaks, without terminal control characters."""
         return tidy(self.text, max(len(self.text), 1)) or "The text is empty."
 
     def _ipython_display_(self, **_: Any) -> None:
@@ -140,18 +140,20 @@ class SourceText:
         if front_end() is FrontEnd.TERMINAL:
             print(text)
             return
-        shown = text[:_DISPLAYED]
-        rows = [div(_document_html(shown, is_markdown=self.is_markdown), _SCROLLED)]
-        if len(shown) < len(text):
-            cut = f"{len(shown):,} of {len(text):,} characters; `.text` of the value has them all."
+        excerpt = text[:_DISPLAYED]
+        rows = [div(_document_html(excerpt, is_markdown=self.is_markdown), _SCROLLED)]
+        if len(excerpt) < len(text):
+            cut = (
+                f"{len(excerpt):,} of {len(text):,} characters; `.text` of the value has them all."
+            )
             rows.append(div(escape(cut), MUTED))
-            shown = f"{shown}\n\n{cut}"
+            excerpt = f"{excerpt}\n\n{cut}"
         body = div("".join(rows), static_view.STYLE)
-        display_html(f'<div class="labext {UNTYPESET}">{body}</div>', shown)
+        display_html(f'<div class="labext {UNTYPESET}">{body}</div>', excerpt)
 
 
 def is_markdown(text: str, file_name: str | None) -> bool:
-    """Return True if a source's text is Markdown: by its file's name, else by its marks."""
+    """Return True if a source's text is Markdown, judging by its file name, else by its syntax."""
     suffix = PurePath(file_name or "").suffix.lower()
     if suffix in _MARKDOWN_FILES:
         return True
@@ -159,6 +161,6 @@ def is_markdown(text: str, file_name: str | None) -> bool:
 
 
 def _document_html(text: str, *, is_markdown: bool) -> str:
-    """Return a text as HTML in which nothing of it becomes markup."""
+    """Return a text as HTML in which nothing is interpreted as markup."""
     tidied = tidy(text, _DISPLAYED)
     return markdown.to_html(tidied) if is_markdown else div(html.escape(tidied), _PLAIN)

@@ -31,19 +31,19 @@ _NOT_BLOCKS = ("code", "html_block", "lheading", "reference")
 
 
 def to_html(text: str) -> str:
-    """Return tidied text (`markup.tidy`) as HTML that shows it and does nothing else."""
+    """Return tidied text (`markup.tidy`) as HTML without active content."""
     rendered: str = _renderer().render(text)
     return rendered.strip()
 
 
 @cache
 def _renderer() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # only where there is Markdown to show
+    from markdown_it import MarkdownIt  # imported only if there is Markdown to render
 
     renderer = MarkdownIt("commonmark", {"html": False, "breaks": True, "xhtmlOut": False})
     renderer.enable("table").disable([*_AS_TEXT, *_NOT_BLOCKS])
     renderer.core.ruler.push("styles", lambda state: _add_styles(state.tokens))
-    # The headings of a text are none of the notebook's.
+    # Headings of the text must not become headings of the notebook.
     renderer.add_render_rule("heading_open", _constant(f'<p style="{_SPACED}"><strong>'))
     renderer.add_render_rule("heading_close", _constant("</strong></p>\n"))
     renderer.add_render_rule("code_inline", _code)

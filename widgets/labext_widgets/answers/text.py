@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AnswerState:
-    """What has come of an answer so far.
+    """The parts of an answer received so far.
 
     Attributes:
-        question: what was asked.
-        reasoning: why the service searches for what it searches.
-        searches: the terms it searches for.
-        partials: what its searches say, each with its citations.
-        answer: the final answer, once it is there.
-        broken: why nothing more comes, where the stream ended before the answer did.
+        question: the question.
+        reasoning: the service's reasoning behind its searches.
+        searches: the search terms.
+        partials: the partial answers, each with its citations.
+        answer: the final answer, once received.
+        broken: the reason why the stream ended before the answer was complete.
     """
 
     question: str
@@ -34,9 +34,9 @@ class AnswerState:
     broken: str = ""
 
     def and_then(self, event: Any) -> AnswerState:
-        """Return what has come once an event of `labext.nb.records` has."""
+        """Return the state after an event of `labext.nb.records`."""
         if hasattr(event, "searches"):
-            terms = tuple(each.term for each in event.searches)
+            terms = tuple(search.term for search in event.searches)
             return replace(self, reasoning=event.reasoning, searches=(*self.searches, *terms))
         if hasattr(event, "answer"):
             return replace(self, answer=event.answer)
@@ -51,9 +51,9 @@ _NUMBER = re.compile(f"{_BEGIN}([0-9]+){_END}")
 
 @dataclass(frozen=True)
 class NumberedText:
-    """A text with numbers in the place of its marks, and the citations in their order.
+    """A text with numbers in place of its citation marks, and the citations in that order.
 
-    The first citation has the number 1. Citations that no mark names come last.
+    The first citation has the number 1. Citations without a mark come last.
     """
 
     text: str
@@ -61,41 +61,47 @@ class NumberedText:
 
 
 def number_citations(text: str, citations: Sequence[Citation]) -> NumberedText:
-    """Return a text with a number for every citation that its marks name."""
+    """Return a text with its citation marks replaced by numbers."""
     text = tidy(text).translate({ord(_BEGIN): None, ord(_END): None})
     numbers = _CitationNumbers(
-        citations, [i for found in _MARK.finditer(text) for i in _citation_ids(found)]
+        citations, [i for mark in _MARK.finditer(text) for i in _citation_ids(mark)]
     )
     parts, at, sentence = [], 0, ""
-    for found in _MARK.finditer(text):
-        sentence = text[at : found.start()] if text[at : found.start()].strip() else sentence
-        parts.append(text[at : found.start()])
-        told = {each: numbers.of(each, sentence) for each in _citation_ids(found)}
-        parts += [_number_marker(number) for each in told.values() for number in each]
-        if unknown := [each for each, cited in told.items() if not cited]:
+    for mark in _MARK.finditer(text):
+        sentence = text[at : mark.start()] if text[at : mark.start()].strip() else sentence
+        parts.append(text[at : mark.start()])
+        numbers_by_id = {
+            identifier: numbers.of(identifier, sentence) for identifier in _citation_ids(mark)
+        }
+        parts += [
+            _number_marker(number)
+            for number_list in numbers_by_id.values()
+            for number in number_list
+        ]
+        if unknown := [identifier for identifier, cited in numbers_by_id.items() if not cited]:
             parts.append(f" [{', '.join(unknown)}]")
-        at = found.end()
+        at = mark.end()
     return NumberedText("".join([*parts, text[at:]]), numbers.in_order())
 
 
 def replace_numbers(text: str, mark: Callable[[int], str]) -> str:
-    """Return a numbered text with what `mark` makes of each number in its place."""
-    return _NUMBER.sub(lambda found: mark(int(found[1])), text)
+    """Return a numbered text with each number replaced by the result of `mark`."""
+    return _NUMBER.sub(lambda match: mark(int(match[1])), text)
 
 
 class _CitationNumbers:
-    """Gives numbers to citations in the order in which they are named."""
+    """Numbers citations in the order in which they are mentioned."""
 
     def __init__(self, citations: Sequence[Citation], named: Sequence[str]) -> None:
         self._citations = citations
         self._given: dict[int, int] = {}
         self._passages: dict[str, list[int]] = {}
-        for i, each in enumerate(citations):
-            self._passages.setdefault(str(each.id), []).append(i)
+        for i, citation in enumerate(citations):
+            self._passages.setdefault(str(citation.id), []).append(i)
         self._in_place = {
-            each: iter(places)
-            for each, places in self._passages.items()
-            if named.count(each) == len(places)
+            identifier: iter(places)
+            for identifier, places in self._passages.items()
+            if named.count(identifier) == len(places)
         }
 
     def of(self, identifier: str, sentence: str) -> list[int]:
@@ -105,8 +111,8 @@ class _CitationNumbers:
         if not meant and place is not None:
             meant = [place]
         elif not meant and passages:
-            said = _words(sentence)
-            meant = [max(passages, key=lambda i: len(said & _words(self._citations[i].quote)))]
+            words = _words(sentence)
+            meant = [max(passages, key=lambda i: len(words & _words(self._citations[i].quote)))]
         return [self._given.setdefault(i, len(self._given) + 1) for i in meant]
 
     def in_order(self) -> tuple[Citation, ...]:
@@ -115,8 +121,8 @@ class _CitationNumbers:
         return tuple(self._citations[i] for i in self._given)
 
 
-def _citation_ids(found: re.Match[str]) -> list[str]:
-    return re.split("[,;] ?", found[1])
+def _citation_ids(mark: re.Match[str]) -> list[str]:
+    return re.split("[,;] ?", mark[1])
 
 
 def _number_marker(number: int) -> str:
@@ -124,9 +130,9 @@ def _number_marker(number: int) -> str:
 
 
 def _overlaps(sentence: str, quote: str) -> bool:
-    """Whether the quote stands in the sentence, or the sentence is a part of the quote."""
-    said, quoted = " ".join(sentence.split()), " ".join(str(quote).split())
-    return bool(quoted and said) and (quoted in said or said in quoted)
+    """Tell whether the quote is part of the sentence, or the sentence part of the quote."""
+    spoken, quoted = " ".join(sentence.split()), " ".join(str(quote).split())
+    return bool(quoted and spoken) and (quoted in spoken or spoken in quoted)
 
 
 def _words(text: str) -> set[str]:
@@ -134,35 +140,41 @@ def _words(text: str) -> set[str]:
 
 
 LONG = 300
-"""Characters at most of a quote in a list."""
+"""Maximum length of a quote in a list, in characters."""
 
 
-def render_text(told: AnswerState) -> str:
-    """Return everything that has come: the question, and the answer or what there is of it."""
-    rows = [plain(told.question)]
-    if told.answer is not None:
-        rows += ["", render_answer(told.answer)]
+def render_text(state: AnswerState) -> str:
+    """Return everything received: the question, and the answer or its parts so far."""
+    rows = [plain(state.question)]
+    if state.answer is not None:
+        rows += ["", render_answer(state.answer)]
     else:
         rows += [
-            search_text(told),
-            *(partial_text(*each) for each in told.partials),
-            interruption_text(told),
+            search_text(state),
+            *(partial_text(*partial) for partial in state.partials),
+            interruption_text(state),
         ]
-    return "\n".join(rows if told.answer else filter(None, rows))
+    return "\n".join(rows if state.answer else filter(None, rows))
 
 
 def render_answer(answer: Answer) -> str:
-    """Return an answer with its marks as numbers, and its citations below it."""
-    found = number_citations(answer.text, answer.citations)
-    rows = [with_numbers(found)]
-    if found.citations:
-        rows += ["", *(f"[{n}] {citation_text(each)}" for n, each in enumerate(found.citations, 1))]
+    """Return an answer with numbered marks, followed by its citations."""
+    numbered = number_citations(answer.text, answer.citations)
+    rows = [with_numbers(numbered)]
+    if numbered.citations:
+        rows += [
+            "",
+            *(
+                f"[{n}] {citation_text(citation)}"
+                for n, citation in enumerate(numbered.citations, 1)
+            ),
+        ]
     return "\n".join(rows)
 
 
-def with_numbers(found: NumberedText) -> str:
-    """Return the text with `[1]` where a citation is marked."""
-    return replace_numbers(found.text, lambda number: f" [{number}]")
+def with_numbers(numbered: NumberedText) -> str:
+    """Return the text with marks such as `[1]` for its citations."""
+    return replace_numbers(numbered.text, lambda number: f" [{number}]")
 
 
 def citation_text(citation: Citation) -> str:
@@ -172,26 +184,26 @@ def citation_text(citation: Citation) -> str:
 
 
 def citation_place(citation: Citation) -> str:
-    """Return where a citation is from: its title, else its identifier, and its page."""
+    """Return the source of a citation: its title, else its identifier, and its page."""
     where = plain(citation.title) or plain(citation.id)
     return where if citation.page is None else f"{where}, page {plain(citation.page)}"
 
 
-def search_text(told: AnswerState) -> str:
-    """Return what is searched for, on one line; nothing where nothing is."""
-    return f"Searching: {'; '.join(map(plain, told.searches))}" if told.searches else ""
+def search_text(state: AnswerState) -> str:
+    """Return the search terms on one line, or an empty string if there are none."""
+    return f"Searching: {'; '.join(map(plain, state.searches))}" if state.searches else ""
 
 
 def partial_text(text: str, citations: Sequence[Citation]) -> str:
-    """Return a partial answer without its marks."""
+    """Return a partial answer without its citation marks."""
     return f"· {without_marks(text, citations)}"
 
 
 def without_marks(text: str, citations: Sequence[Citation]) -> str:
-    """Return a text without its marks, but for those of which nothing is cited."""
+    """Return a text without its citation marks, except those without a known citation."""
     return replace_numbers(number_citations(text, citations).text, lambda _: "")
 
 
-def interruption_text(told: AnswerState) -> str:
-    """Return that the answer was broken off, and why; nothing where it was not."""
-    return f"Broken off: {plain(told.broken)}" if told.broken else ""
+def interruption_text(state: AnswerState) -> str:
+    """Return the reason why the answer was interrupted, or an empty string."""
+    return f"Broken off: {plain(state.broken)}" if state.broken else ""

@@ -20,40 +20,40 @@ if TYPE_CHECKING:
     from labext.nb.records import Answer, AskEvent, Citation
 
 SAVED = 2.0
-"""Seconds at least between two saved pictures while an answer comes.
+"""Minimum interval in seconds between two saved pictures while an answer is streamed.
 
-In the first seconds there is no such limit: the live view may not be on the page yet.
+It does not apply in the first seconds, since the live view may not be on the page yet.
 """
 
 
 class Surface(Protocol):
-    """What an answer is drawn on."""
+    """An output on which an answer is rendered."""
 
-    def show(self, told: AnswerState) -> None:
-        """Draw what has come so far."""
+    def show(self, state: AnswerState) -> None:
+        """Render the parts received so far."""
 
-    def finish(self, told: AnswerState) -> None:
-        """Draw all there is; nothing more comes."""
+    def finish(self, state: AnswerState) -> None:
+        """Render the final state."""
 
 
 def answer_surface(front: FrontEnd) -> Surface:
-    """Return what an answer is drawn on in a front end."""
+    """Return the output for an answer in a front end."""
     if front is FrontEnd.TERMINAL:
         return TerminalOutput()
     return LiveOutput() if front is FrontEnd.INTERACTIVE else FinalOutput()
 
 
 class FinalOutput:
-    """One plain display at the end; for notebooks that a program executes."""
+    """A single display at the end, for notebooks that are executed by a program."""
 
-    def show(self, told: AnswerState) -> None:
-        """Wait for the end."""
+    def show(self, state: AnswerState) -> None:
+        """Do nothing until the end."""
 
-    def finish(self, told: AnswerState) -> None:
-        """Display everything that came."""
+    def finish(self, state: AnswerState) -> None:
+        """Display everything received."""
         display_html(
-            f'<div class="labext {UNTYPESET}">{static_view.render_html(told)}</div>',
-            text.render_text(told),
+            f'<div class="labext {UNTYPESET}">{static_view.render_html(state)}</div>',
+            text.render_text(state),
         )
 
 
@@ -64,16 +64,21 @@ class TerminalOutput:
         self._stream = stream or sys.stdout
         self._printed = 0
 
-    def show(self, told: AnswerState) -> None:
-        """Print what is new of the way to the answer."""
-        rows = [text.search_text(told), *(text.partial_text(*each) for each in told.partials)]
-        self._print([each for each in rows if each])
+    def show(self, state: AnswerState) -> None:
+        """Print the new search terms and partial answers."""
+        rows = [
+            text.search_text(state),
+            *(text.partial_text(*partial) for partial in state.partials),
+        ]
+        self._print([row for row in rows if row])
 
-    def finish(self, told: AnswerState) -> None:
-        """Print the answer and its citations, or why there is none."""
-        self._stream.write("\n" if self._printed and told.answer is not None else "")
+    def finish(self, state: AnswerState) -> None:
+        """Print the answer and its citations, or the reason for its absence."""
+        self._stream.write("\n" if self._printed and state.answer is not None else "")
         end = (
-            text.interruption_text(told) if told.answer is None else text.render_answer(told.answer)
+            text.interruption_text(state)
+            if state.answer is None
+            else text.render_answer(state.answer)
         )
         self._stream.write(f"{end}\n")
         self._stream.flush()
@@ -86,7 +91,7 @@ class TerminalOutput:
 
 
 class LiveOutput:
-    """A placeholder with a live view, which has every event at once; the saved picture follows."""
+    """A placeholder with a live view; the saved picture is updated less often."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -94,72 +99,72 @@ class LiveOutput:
         self._live = False
         self._opened = self._saved = float("-inf")
 
-    def show(self, told: AnswerState) -> None:
-        """Draw what has come so far."""
-        self._draw(told, over=False)
+    def show(self, state: AnswerState) -> None:
+        """Render the parts received so far."""
+        self._draw(state, over=False)
 
-    def finish(self, told: AnswerState) -> None:
-        """Draw all there is, in the saved picture too."""
-        self._draw(told, over=True)
+    def finish(self, state: AnswerState) -> None:
+        """Render the final state, in the saved picture too."""
+        self._draw(state, over=True)
 
-    def _draw(self, told: AnswerState, *, over: bool) -> None:
+    def _draw(self, state: AnswerState, *, over: bool) -> None:
         if self._placeholder is None:
-            self._open(told)
+            self._open(state)
             return
-        self._placeholder.set_state(static_view.live_state(told))
+        self._placeholder.set_state(static_view.live_state(state))
         now = self._clock()
         if over or not self._live or now - self._opened < SAVED or now - self._saved >= SAVED:
             self._saved = now
-            self._placeholder.update(static_view.render_html(told), text.render_text(told))
+            self._placeholder.update(static_view.render_html(state), text.render_text(state))
 
-    def _open(self, told: AnswerState) -> None:
+    def _open(self, state: AnswerState) -> None:
         from labext_widgets.core.placeholder import Placeholder
 
-        self._placeholder = Placeholder(static_view.render_html(told), text.render_text(told))
-        self._live = self._placeholder.live("answer", static_view.live_state(told))
+        self._placeholder = Placeholder(static_view.render_html(state), text.render_text(state))
+        self._live = self._placeholder.live("answer", static_view.live_state(state))
         self._opened = self._saved = self._clock()
 
 
 def answer_view(answer: Answer) -> AnswerView:
-    """Return the view of a finished answer (`labext.nb.records.Answer`); a cell shows it."""
+    """Return the view of a finished answer (`labext.nb.records.Answer`), for display in a cell."""
     return AnswerView(AnswerState(answer.question, answer=answer))
 
 
 class AnswerView:
-    """An answer with its citations. A cell that ends with it shows it, once.
+    """An answer with its citations, displayed once when it is the value of a cell.
 
     Attributes:
-        answer: the answer as the client gave it.
+        answer: the answer as returned by the client.
     """
 
-    def __init__(self, told: AnswerState, drawn_in: object = None) -> None:
-        assert told.answer is not None
-        self.answer: Answer = told.answer
-        self._told = told
-        self._drawn_in = drawn_in  # the run of a cell that shows it already
+    def __init__(self, state: AnswerState, drawn_in: object = None) -> None:
+        assert state.answer is not None
+        self.answer: Answer = state.answer
+        self._told = state
+        self._drawn_in = drawn_in  # the cell execution that displays it already
 
     @property
     def text(self) -> str:
-        """The answer; it marks what it cites as `[source:…]` or `[note:…]`."""
+        """The answer's text, with citation marks such as `[source:…]` or `[note:…]`."""
         return self.answer.text
 
     @property
     def citations(self) -> tuple[Citation, ...]:
-        """Where the answer has something from."""
+        """The citations of the answer."""
         return tuple(self.answer.citations)
 
     @property
     def question(self) -> str:
-        """What was asked."""
+        """The question."""
         return self._told.question
 
     def __repr__(self) -> str:
-        """One line: the question, and how much is cited."""
+        """Return one line with the question and the number of citations."""
         of = f"{quote_value(plain(self.question))}, " if self.question else ""
         return f"<AnswerView {of}{pluralize(len(self.citations), 'citation')}>"
 
     def __str__(self) -> str:
-        """The answer with numbers for its marks, and its citations below it."""
+        """Return the answer with numbered marks, followed by its citations."""
         return render_answer(self.answer)
 
     def _ipython_display_(self, **_: Any) -> None:
@@ -168,42 +173,43 @@ class AnswerView:
 
 
 def stream_answer(events: Iterator[AskEvent], *, question: str) -> AnswerView:
-    """Draw an answer as it comes, and return it once it is whole.
+    """Render an answer while it is streamed, and return it once it is complete.
 
     Args:
-        events: of `labext.nb.records`, the last with the answer.
-        question: what was asked.
+        events: events of `labext.nb.records`, the last with the answer.
+        question: the question.
 
     Raises:
-        LabextError: what ended the events. What had come stays, marked as broken off.
-        ServiceError: they ended without an answer.
+        LabextError: the error that ended the events; the parts received stay, marked as
+            interrupted.
+        ServiceError: the events ended without an answer.
         WatchInterrupted: the kernel was interrupted.
     """
     surface = answer_surface(front_end())
-    told = AnswerState(question)
+    state = AnswerState(question)
     try:
-        surface.show(told)
+        surface.show(state)
         for event in events:
-            told = told.and_then(event)
-            if told.answer is not None:
+            state = state.and_then(event)
+            if state.answer is not None:
                 break
-            surface.show(told)
+            surface.show(state)
         else:
             raise ServiceError("The answer ended before it was complete.", "Ask again.")
     except KeyboardInterrupt:
-        _finish_interrupted(surface, told, "it was interrupted.")
+        _finish_interrupted(surface, state, "it was interrupted.")
         raise WatchInterrupted("The answer was interrupted.", "Ask again for all of it.") from None
     except BaseException as error:
         _finish_interrupted(
-            surface, told, error.what if isinstance(error, LabextError) else str(error)
+            surface, state, error.what if isinstance(error, LabextError) else str(error)
         )
         raise
     finally:
         if isinstance(events, Generator):
             events.close()
-    surface.finish(told)
-    return AnswerView(told, drawn_in=current_execution())
+    surface.finish(state)
+    return AnswerView(state, drawn_in=current_execution())
 
 
-def _finish_interrupted(surface: Surface, told: AnswerState, why: str) -> None:
-    surface.finish(replace(told, broken=why or "the stream ended."))
+def _finish_interrupted(surface: Surface, state: AnswerState, why: str) -> None:
+    surface.finish(replace(state, broken=why or "the stream ended."))

@@ -10,7 +10,7 @@ from labext_widgets.core.markup import UNTYPESET, escape, plain
 
 
 def display_html(html: str, text: str, name: str | None = None) -> None:
-    """Display HTML and text in the cell that runs; with a name it can be changed later."""
+    """Display HTML and text in the running cell; with a name it can be updated later."""
     import IPython.display
 
     display: Any = IPython.display.display
@@ -18,7 +18,7 @@ def display_html(html: str, text: str, name: str | None = None) -> None:
 
 
 def update_html(html: str, text: str, name: str) -> None:
-    """Change what was shown under `name`, from any thread."""
+    """Update the display called `name`, from any thread."""
     import IPython.display
 
     update_display: Any = IPython.display.update_display
@@ -26,16 +26,16 @@ def update_html(html: str, text: str, name: str) -> None:
 
 
 def _mime_bundle(html: str, text: str) -> dict[str, str]:
-    """Return both without what steers a terminal or turns the direction of reading."""
+    """Return both without terminal control characters and direction overrides."""
     return {"text/html": strip_control(html), "text/plain": strip_control(text)}
 
 
 MAX_MESSAGE = 2000
-"""Characters; what is longer is cut."""
+"""Maximum length in characters; longer messages are cut."""
 
 
 def display_message(text: str) -> None:
-    """Show one line: printed in a terminal, else as plain HTML and text."""
+    """Display one line: printed in a terminal, else as HTML and plain text."""
     if front_end() is FrontEnd.TERMINAL:
         print(plain(text, MAX_MESSAGE))
         return

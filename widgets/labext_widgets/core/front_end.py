@@ -10,7 +10,7 @@ from typing import Any
 
 
 class FrontEnd(Enum):
-    """What can be done with an output after it was shown."""
+    """The ways in which a displayed output can be updated."""
 
     TERMINAL = "terminal"
     INTERACTIVE = "interactive"
@@ -18,7 +18,7 @@ class FrontEnd(Enum):
 
 
 def front_end() -> FrontEnd:
-    """Return the front end that the running cell belongs to."""
+    """Return the front end of the running cell."""
     shell = get_shell()
     if shell is None or not hasattr(shell, "kernel"):
         return FrontEnd.TERMINAL
@@ -28,38 +28,39 @@ def front_end() -> FrontEnd:
 
 
 def get_shell() -> Any:
-    """Return the running IPython shell, or None; IPython is not imported for it."""
+    """Return the running IPython shell, or None, without importing IPython."""
     module = sys.modules.get("IPython.core.getipython")
     return None if module is None else module.get_ipython()
 
 
 def under_ci() -> bool:
-    """Whether the environment says that a build machine runs this."""
+    """Tell whether the environment indicates a CI system."""
     return os.environ.get("CI", "").strip().lower() not in ("", "0", "false", "no")
 
 
 def cell_id() -> str | None:
-    """Return the id of the cell that runs, where the front end tells it (JupyterLab does)."""
-    found = _request().get("metadata", {}).get("cellId")
-    return found if isinstance(found, str) else None
+    """Return the id of the running cell, if the front end reports it (JupyterLab does)."""
+    identifier = _request().get("metadata", {}).get("cellId")
+    return identifier if isinstance(identifier, str) else None
 
 
 def current_execution() -> object:
-    """Return what tells this run of a cell from every other; None where nothing runs."""
-    asked = _request().get("header", {}).get("msg_id")
-    return asked or getattr(get_shell(), "execution_count", None)
+    """Return a value that identifies this execution of a cell, or None if nothing runs."""
+    message_id = _request().get("header", {}).get("msg_id")
+    return message_id or getattr(get_shell(), "execution_count", None)
 
 
 def deleted_cells() -> list[str]:
-    """Return the ids of the cells that were deleted since the last one ran."""
-    found = _request().get("metadata", {}).get("deletedCells") or []
-    return [each for each in found if isinstance(each, str)]
+    """Return the ids of the cells deleted since the last execution."""
+    identifiers = _request().get("metadata", {}).get("deletedCells") or []
+    return [identifier for identifier in identifiers if isinstance(identifier, str)]
 
 
 def _asks_for_input(shell: Any) -> bool:
-    """Whether somebody could answer `input()`: nbclient and nbval say no, people's front ends yes.
+    """Tell whether `input()` can be answered: not in nbclient and nbval, but in user front ends.
 
-    The running request tells it. Where another message runs (a click), the last cell's counts.
+    The running request says so; while another message is handled (a click), the last cell's request
+    counts.
     """
     allowed = _request().get("content", {}).get("allow_stdin")
     return bool(getattr(shell.kernel, "_allow_stdin", False) if allowed is None else allowed)

@@ -16,7 +16,7 @@ from labext.redaction import get_logger
 
 _STATIC = Path(__file__).parents[1] / "static"
 _BUNDLES = {"player": "player.js", "sequence": "sequence.js"}
-"""The views that have a bundle of their own; all others are in the hub's."""
+"""The views with their own bundle; all others are in the hub's."""
 
 _log = get_logger("labext.widgets")
 _lock = threading.RLock()
@@ -26,9 +26,9 @@ _opened: weakref.WeakSet[_Remembered] = weakref.WeakSet()
 
 
 class _Remembered(ipywidgets.Widget):  # type: ignore[misc]
-    """A widget that is known here from before its comm opens.
+    """A widget that is registered before its comm opens.
 
-    An interrupt may come in the middle of its making, so that nobody has it to close it.
+    If an interrupt occurs during its creation, no caller could close it otherwise.
     """
 
     def __init__(self, **state: Any) -> None:
@@ -37,7 +37,7 @@ class _Remembered(ipywidgets.Widget):  # type: ignore[misc]
 
 
 class View(_Remembered):
-    """What one live view knows."""
+    """The state of one live view."""
 
     view = traitlets.Unicode().tag(sync=True)
     target = traitlets.Unicode().tag(sync=True)
@@ -45,33 +45,33 @@ class View(_Remembered):
     state = traitlets.Dict().tag(sync=True)
 
     def tell(self, change: dict[str, Any]) -> None:
-        """Change a part of the state, and send no more than that part."""
-        self.state.update(change)  # in its place: this is what a page that opens later asks for
+        """Update a part of the state, sending only that part."""
+        self.state.update(change)  # in place, since pages opened later request the full state
         self.send({"change": change})
 
     def __repr__(self) -> str:
-        """Without the address, so that a saved notebook does not change for nothing."""
+        """Return a text without the address, so that saved notebooks do not change needlessly."""
         return f"View({self.view!r})"
 
 
 class Bundle(_Remembered):
-    """The JavaScript of views that the hub does not carry."""
+    """The JavaScript of views that are not in the hub's bundle."""
 
     code = traitlets.Unicode().tag(sync=True)
 
     def __repr__(self) -> str:
-        """Without the address and the code."""
+        """Return a text without the address and the code."""
         return "Bundle()"
 
 
 class Hub(_Remembered, anywidget.AnyWidget):
-    """The ids of the views that are open, and the front end that mounts them."""
+    """The ids of the open views, and the front end code that mounts them."""
 
     _esm = _STATIC / "hub.js"
     views = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
     def __repr__(self) -> str:
-        """Without the address."""
+        """Return a text without the address."""
         return "Hub()"
 
 
@@ -91,23 +91,25 @@ def mount(
                 _hub = Hub(views=[opened.model_id])
             else:
                 _hub.views = [*_hub.views, opened.model_id]
-    except BaseException:  # interrupted: without a placeholder that has it, it would stay
-        for half in [each for each in _opened if isinstance(each, View) and each.target == target]:
+    except BaseException:  # interrupted: no placeholder would close it
+        for half in [
+            widget for widget in _opened if isinstance(widget, View) and widget.target == target
+        ]:
             unmount(half)
         raise
     return opened
 
 
 def unmount(view: View) -> None:
-    """Close a view; the front end shows the picture again."""
+    """Close a view; the front end displays the static view again."""
     with _lock:
         if _hub is not None:
-            _hub.views = [each for each in _hub.views if each != view.model_id]
+            _hub.views = [identifier for identifier in _hub.views if identifier != view.model_id]
         view.close()
 
 
 def close() -> None:
-    """Close the hub, and what an interrupt has left; views are closed by whoever opened them."""
+    """Close the hub and the widgets left by an interrupt; placeholders close their own views."""
     global _hub
     with _lock:
         for left in list(_opened):
@@ -119,7 +121,7 @@ def close() -> None:
 
 
 def _bundle(view: str) -> str:
-    """The id of the bundle that has the view, which is sent where it was not yet; or nothing."""
+    """Return the id of the view's bundle, sending it on first use, or an empty string."""
     name = _BUNDLES.get(view)
     if name is None:
         return ""

@@ -23,14 +23,14 @@ STATES = {
     "Pending": WAITING,
     "In Queue": WAITING,
 }
-"""The states of the job service in the order of the bar; unknown ones stand before those that wait.
+"""The states of the job service in the order of the bar; unknown ones precede those that wait.
 
 Source: job service contract, States and transitions.
 """
 
 
 UNTYPESET = "tex2jax_ignore mathjax_ignore"
-"""Classes that keep MathJax away: a `$` in a name or a reason is a dollar, not a formula."""
+"""Classes that disable MathJax: a `$` in a name or a reason is a dollar, not a formula."""
 
 MUTED = "opacity:0.7"
 FAINT = "background-color:rgba(128,128,128,0.25)"
@@ -42,24 +42,24 @@ _TURNS = re.compile(f"[{DIRECTION_CONTROLS}]")
 def plain(text: object, limit: int = 600) -> str:
     """Return `text` on one line of at most `limit` characters.
 
-    Secrets are masked, and nothing stays that steers a terminal or turns the direction of reading.
+    Secrets are masked; terminal control characters and direction overrides are removed.
     """
-    shown = _TURNS.sub("", str(text)).encode("utf-8", "replace").decode()
-    shown = "".join(" " if unicodedata.category(c) in _BREAKS else c for c in shown)
-    line = mask(" ".join(shown.split()))
+    cleaned = _TURNS.sub("", str(text)).encode("utf-8", "replace").decode()
+    cleaned = "".join(" " if unicodedata.category(c) in _BREAKS else c for c in cleaned)
+    line = mask(" ".join(cleaned.split()))
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def tidy(text: object, limit: int = 100_000) -> str:
-    """Return `text` as `plain` does, but with its lines as they are."""
-    shown = _TURNS.sub("", str(text)).encode("utf-8", "replace").decode()
-    shown = "".join(_kept(c) for c in shown.replace("\r\n", "\n"))
-    masked = mask_all("\n".join(line.rstrip() for line in shown.split("\n")).strip("\n"))
+    """Return `text` cleaned as by `plain`, but with its line breaks."""
+    cleaned = _TURNS.sub("", str(text)).encode("utf-8", "replace").decode()
+    cleaned = "".join(_kept(c) for c in cleaned.replace("\r\n", "\n"))
+    masked = mask_all("\n".join(line.rstrip() for line in cleaned.split("\n")).strip("\n"))
     return masked if len(masked) <= limit else masked[: limit - 1].rstrip() + "…"
 
 
 def escape(text: object, limit: int = 600) -> str:
-    """Return `text` as HTML that shows it and does nothing else."""
+    """Return `text` escaped for HTML."""
     return html.escape(plain(text, limit))
 
 
@@ -71,22 +71,22 @@ def clock(seconds: float) -> str:
 
 
 def colour(what: str, variable: str, otherwise: str) -> str:
-    """Return the declarations that give `what` the theme's colour, or `otherwise` without one."""
+    """Return declarations that set the property to a theme colour, with `otherwise` as fallback."""
     return f"{what}:{otherwise};{what}:var(--jp-{variable},{otherwise})"
 
 
 def edge(variable: str, otherwise: str) -> str:
-    """Return the declarations of a line on the left in the theme's colour."""
+    """Return declarations for a line on the left in a theme colour."""
     return f"border-left:3px solid {otherwise};{colour('border-left-color', variable, otherwise)}"
 
 
 def span(inner: str, style: str = "") -> str:
-    """Return `inner`, which is HTML already, in a styled span."""
+    """Wrap HTML in a styled span."""
     return f'<span style="{style}">{inner}</span>' if style else f"<span>{inner}</span>"
 
 
 def div(inner: str, style: str = "", attributes: str = "") -> str:
-    """Return `inner`, which is HTML already, in a styled div."""
+    """Wrap HTML in a styled div."""
     styled = f' style="{style}"' if style else ""
     return f"<div{styled}{attributes and ' ' + attributes}>{inner}</div>"
 

@@ -25,7 +25,8 @@ class Placeholder:
     """An output that can be updated, and that can have a live view.
 
     Args:
-        html: the picture. Inline styles only: what the sanitizer of untrusted notebooks keeps.
+        html: the static view, with inline styles only, which survive the sanitizer of untrusted
+            notebooks.
         text: the same as plain text.
         on_close: called once when the cell runs again, is deleted, or the extension is unloaded.
     """
@@ -42,7 +43,7 @@ class Placeholder:
         display_html(self._wrapped(html), text, self.name)
 
     def update(self, html: str, text: str) -> None:
-        """Change the picture, and with it what is saved in the notebook."""
+        """Change the static view, which is also saved in the notebook."""
         with self._lock:
             if not self._closed:
                 update_html(self._wrapped(html), text, self.name)
@@ -53,14 +54,14 @@ class Placeholder:
         state: Mapping[str, Any],
         on_message: Callable[[Any, list[Any]], None] | None = None,
     ) -> bool:
-        """Mount the live view that the front end knows as `view`; say whether it can be.
+        """Mount the live view registered as `view`; return whether that is possible.
 
-        It takes the place of the one before it, if there is one.
+        It replaces the previous live view, if any.
 
         Args:
-            view: a name that `js/views.js` registers, or a bundle of the hub's list.
-            state: what the view draws; JSON, and bytes at any depth.
-            on_message: called with content and buffers when the view sends something.
+            view: a name registered in `js/views.js`, or a bundle in the hub's list.
+            state: the view's state: JSON, with bytes at any depth.
+            on_message: called with content and buffers when the view sends a message.
         """
         try:
             from labext_widgets.core import hub
@@ -76,25 +77,25 @@ class Placeholder:
         return self._view is not None
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Give the live view a new state; without a live view this does nothing."""
+        """Replace the live view's state, if there is a live view."""
         with self._lock:
             if self._view is not None and not self._closed:
                 self._view.state = dict(state)
 
     def tell(self, change: Mapping[str, Any]) -> None:
-        """Change a part of the live view's state, and send no more than that part."""
+        """Update a part of the live view's state, sending only that part."""
         with self._lock:
             if self._view is not None and not self._closed:
                 self._view.tell(dict(change))
 
     def send(self, content: Any, buffers: list[bytes] | None = None) -> None:
-        """Send the live view a message."""
+        """Send a message to the live view."""
         with self._lock:
             if self._view is not None and not self._closed:
                 self._view.send(content, buffers)
 
     def close(self) -> None:
-        """End the live view; the picture stays as it is."""
+        """Close the live view; the static view stays."""
         with self._lock:
             if self._closed:
                 return
@@ -114,7 +115,7 @@ class Placeholder:
 
 
 def close_all() -> None:
-    """Close every placeholder and forget the cells."""
+    """Close every placeholder and stop watching cells."""
     for placeholder in list(_open.values()):
         placeholder.close()
     while _watching_cells:
@@ -124,7 +125,7 @@ def close_all() -> None:
 
 
 def _watch_cells() -> None:
-    """From now on close what a cell has shown when that cell runs again, or is gone."""
+    """Close the outputs of a cell from now on when it runs again or is deleted."""
     events = getattr(get_shell(), "events", None)
     if events is not None and events not in _watching_cells:
         events.register("pre_run_cell", _before_cell)
@@ -132,7 +133,7 @@ def _watch_cells() -> None:
 
 
 def _before_cell(info: Any) -> None:
-    # Code that a cell runs within itself has no cell of its own, and ends nothing.
+    # Code run from within a cell has no cell id of its own, and closes nothing.
     gone = {getattr(info, "cell_id", None), *deleted_cells()} - {None}
     for placeholder in list(_open.values()):
         if placeholder.cell in gone:

@@ -25,14 +25,14 @@ _log = get_logger("labext.widgets")
 
 
 class Generation(Background):
-    """One watch after another: when one has failed a button starts the next.
+    """A watch that offers a Retry button after a failure, which starts the next run.
 
     Args:
         snapshots: the first run.
-        again: the line that takes the watch up again.
-        retry: starts the next run and returns its looks.
-        made: returns the record of the episode that is made, and who fetches its sound: then the
-            player takes the place of the last look.
+        again: the line that resumes the watch.
+        retry: starts the next run and returns its snapshots.
+        made: returns the record of the finished episode and a function that downloads its audio;
+            the player then replaces the progress.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class Generation(Background):
         super().__init__(snapshots, None, again)
         self._retry = retry
         self._made = made
-        self._waits = threading.Event()  # for a click; so that two of them start one run
+        self._waits = threading.Event()  # for a click, so that two clicks start only one run
 
     def in_foreground(self) -> Progress | None:
-        """Follow the first run in the cell; those after it go on from a thread."""
+        """Follow the first run in the cell; later runs continue in a thread."""
         self._surface = LiveView(on_message=self._asked, on_close=self._over.set)
         last = watch_in_foreground(self._snapshots, self._surface, self._again)
         if last is not None:
@@ -69,9 +69,9 @@ class Generation(Background):
         elif last.outcome is Outcome.COMPLETE and self._made is not None:
             self._play(self._made)
 
-    def _play(self, made: GenerationResult) -> None:
+    def _play(self, result: GenerationResult) -> None:
         try:
-            record, sound = made()
+            record, sound = result()
             self._picture.give_over(Player(parse_episode(record), sound).take_over)
         except Exception as error:  # noqa: BLE001 - it is made, and that it can't be shown is no failure
             _log.warning("The player can't be shown", exc_info=True)
@@ -125,27 +125,28 @@ def follow_podcast(
     made: GenerationResult | None = None,
     background: bool = False,
 ) -> Progress | None:
-    """Draw looks at a podcast's job until it has ended, and return the last one.
+    """Display the progress of a podcast until it ends, and return the last snapshot.
 
     Args:
-        snapshots: of kind `podcast`, with a stage as `3 of 4: speech, turn 12 of 40`, or none where
-            the service reports nothing; the first is taken before anything is drawn.
-        again: the line that takes the watch up again.
-        retry: starts a failed podcast anew, and returns the looks at the new run; called in a
+        snapshots: snapshots of kind `podcast`, with a stage such as `3 of 4: speech, turn 12 of
+            40`, or none if the service reports nothing; the first is taken before anything is
+            displayed.
+        again: the line that resumes the watch.
+        retry: restarts a failed podcast, and returns the snapshots of the new run; called in a
             thread when the Retry button is clicked, and again when that run fails too. The new run
-            is drawn in the same output.
-        made: returns the record of the episode and a function that returns its sound, as `player`
-            takes them; called when it is complete, in the cell or in the watch's thread. Then the
-            player takes the place of the stages, where it can be used.
-        background: return None at once and go on from a thread, as `labext_widgets.watch` does.
+            is displayed in the same output.
+        made: returns the record of the episode and a function that returns its audio, as `player`
+            takes them; called when it is complete, in the cell or in the watch's thread. The player
+            then replaces the stages, if it can be used.
+        background: return None at once and continue in a thread, as `labext_widgets.watch` does.
 
     Raises:
-        WatchInterrupted: the kernel was interrupted; the service goes on.
+        WatchInterrupted: the kernel was interrupted; the service continues.
     """
-    seen, front = _with_stages(snapshots), front_end()
+    progress, front = _with_stages(snapshots), front_end()
     if front is not FrontEnd.INTERACTIVE:
-        return watch(seen, again=again, background=background)
-    attempts = Generation(seen, again, retry and (lambda: _with_stages(retry())), made)
+        return watch(progress, again=again, background=background)
+    attempts = Generation(progress, again, retry and (lambda: _with_stages(retry())), made)
     if not background:
         return attempts.in_foreground()
     attempts.start(front)
@@ -153,8 +154,8 @@ def follow_podcast(
 
 
 def _with_stages(snapshots: Run) -> Run:
-    """The looks; what has failed with the stage it was in, which it rarely tells by itself."""
+    """Yield the snapshots, adding to a failure the stage in which it happened."""
     stage = ""
-    for seen in snapshots:
-        stage = seen.stage or stage
-        yield replace(seen, stage=stage) if seen.outcome is Outcome.FAILED else seen
+    for snapshot in snapshots:
+        stage = snapshot.stage or stage
+        yield replace(snapshot, stage=stage) if snapshot.outcome is Outcome.FAILED else snapshot

@@ -19,40 +19,40 @@ if TYPE_CHECKING:
     from labext_widgets.core.placeholder import Placeholder
 
 CHUNK_SIZE = 64_000_000
-"""Bytes of sound at most that are sent to a page or kept in a notebook: hours of speech."""
+"""Maximum size of the audio in bytes that is sent to a page or embedded: hours of speech."""
 
 Sound = Callable[[], bytes]
 _log = get_logger("labext.widgets")
 
 
 def show_player(record: Mapping[str, Any], sound: Sound, *, embed: bool = False) -> None:
-    """Show the player of an episode, and in a saved notebook its transcript.
+    """Show the player of an episode; in a saved notebook its transcript stays.
 
     Args:
-        record: of an episode: `name`, `duration`, `transcript`.
-        sound: returns the episode's MP3. It is called in a thread when somebody plays, once a page;
-            with `embed` at once.
-        embed: keep the sound in the notebook, which grows by four thirds of its size; it can be
-            played without a kernel then, and on an exported page.
+        record: the record of an episode: `name`, `duration`, `transcript`.
+        sound: returns the episode's MP3; called in a thread when it is first played on a page, and
+            at once with `embed`.
+        embed: embed the audio in the notebook, which grows by four thirds of its size; it can then
+            be played without a kernel, and on an exported page.
 
     Raises:
-        InputError: with `embed`, the sound is too large.
-        LabextError: with `embed`, whatever `sound` raises.
+        InputError: with `embed`, the audio is too large.
+        LabextError: with `embed`, the error raised by `sound`.
     """
     of = parse_episode(record)
     front = front_end()
     if front is FrontEnd.TERMINAL:
         print(static_view.render_text(of))
         return
-    kept = sound() if embed else None
-    if kept is not None and len(kept) > CHUNK_SIZE:
+    embedded = sound() if embed else None
+    if embedded is not None and len(embedded) > CHUNK_SIZE:
         raise InputError(
-            f"The sound of {of.title} has {format_bytes(len(kept), None)}, too much for a "
+            f"The sound of {of.title} has {format_bytes(len(embedded), None)}, too much for a "
             "notebook.",
             "Play it without --embed, or download it.",
         )
     html, text = (
-        static_view.render_html(of, kept, "" if embed else static_view.SILENT),
+        static_view.render_html(of, embedded, "" if embed else static_view.SILENT),
         static_view.render_text(of),
     )
     if front is FrontEnd.EXECUTED:
@@ -64,7 +64,7 @@ def show_player(record: Mapping[str, Any], sound: Sound, *, embed: bool = False)
 
 
 class Player:
-    """The live view of an episode, and who sends it its sound."""
+    """The live view of an episode, which sends the audio on request."""
 
     def __init__(self, of: Episode, sound: Sound) -> None:
         self._of = of
@@ -72,12 +72,12 @@ class Player:
         self._placeholder: Placeholder
 
     def into(self, placeholder: Placeholder) -> None:
-        """Mount the view into a placeholder that has the picture of the episode."""
+        """Mount the view into a placeholder that has the static view of the episode."""
         self._placeholder = placeholder
         placeholder.live("player", self.state(), self._receive)
 
     def take_over(self, placeholder: Placeholder) -> None:
-        """Show the episode in a placeholder that has shown something else; from any thread."""
+        """Show the episode in a placeholder that had another content; callable from any thread."""
         placeholder.update(
             static_view.render_html(self._of, None, static_view.SILENT),
             static_view.render_text(self._of),
@@ -85,7 +85,7 @@ class Player:
         self.into(placeholder)
 
     def state(self) -> dict[str, Any]:
-        """Return what the view draws: `js/player/view.js` says what that is."""
+        """Return the state of the view, as described in `js/player/view.js`."""
         of = self._of
         voices = static_view.voice_colours(of)
         return {
@@ -94,14 +94,14 @@ class Player:
             "duration": of.duration,
             "speakers": of.speakers[: static_view.MAX_OPEN_TURNS],
             "turns": [
-                [each.speaker, voices.get(each.speaker, 0), each.dialogue, each.start, each.end]
-                for each in of.turns
+                [turn.speaker, voices.get(turn.speaker, 0), turn.dialogue, turn.start, turn.end]
+                for turn in of.turns
             ],
             "left_out": of.left_out,
         }
 
     def _receive(self, content: Any, _buffers: list[Any]) -> None:
-        """A view wants the sound. The kernel's own thread runs this, so it only sets it going."""
+        """Handle a request for the audio in a thread, to keep the kernel's main thread free."""
         if isinstance(content, dict) and content.get("do") == "sound":
             by = str(content.get("by"))
             self._placeholder.send({"fetching": by})

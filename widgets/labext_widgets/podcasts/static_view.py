@@ -12,19 +12,19 @@ from labext.messages import pluralize
 from labext_widgets.core.markup import MUTED, clock, colour, div, escape, plain, span, tidy
 
 MAX_TURNS = 10_000
-"""Turns at most; a conversation of a day has fewer."""
+"""Maximum number of turns; even a conversation of a whole day has fewer."""
 
 MAX_TEXT = 20_000
-"""Characters at most of what is said in one turn."""
+"""Maximum length of the text of one turn, in characters."""
 
 
 MAX_SECONDS = 1e7
-"""Seconds, four months of sound: what lies beyond is no time."""
+"""Maximum plausible time in seconds, four months; larger values are ignored."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What one speaker says at once; `start` and `end` in seconds, None where not told."""
+    """The words of one speaker; `start` and `end` in seconds, or None if unknown."""
 
     speaker: str
     dialogue: str
@@ -34,13 +34,13 @@ class Turn:
 
 @dataclass(frozen=True)
 class Episode:
-    """What is known of an episode.
+    """An episode with its transcript.
 
     Attributes:
         title: its name.
-        duration: seconds, None where not told.
-        turns: what is said, in its order.
-        left_out: how many turns were too many.
+        duration: in seconds, or None if unknown.
+        turns: the transcript.
+        left_out: the number of turns beyond the maximum.
     """
 
     title: str
@@ -50,26 +50,26 @@ class Episode:
 
     @property
     def speakers(self) -> list[str]:
-        """Who speaks, in the order of their first words."""
-        return list(dict.fromkeys(each.speaker for each in self.turns if each.speaker))
+        """The speakers, in the order of their first turns."""
+        return list(dict.fromkeys(turn.speaker for turn in self.turns if turn.speaker))
 
 
 def parse_episode(record: Mapping[str, Any]) -> Episode:
-    """Return what a record says of its episode.
+    """Parse the record of an episode.
 
     Args:
-        record: with `name`, `duration` in seconds, and `transcript`: a list of `{speaker, dialogue,
-            start, end}`, or a mapping that has the list under the same name.
+        record: a record with `name`, `duration` in seconds, and `transcript`: a list of `{speaker,
+            dialogue, start, end}`, or a mapping that contains this list under the same name.
 
     Source: notebook service contract, Podcasts.
     """
-    told = record.get("transcript")
-    if isinstance(told, Mapping):
-        told = told.get("transcript")
-    listed = told if isinstance(told, (list, tuple)) else ()
-    rows = [each for each in listed if isinstance(each, Mapping) and each.get("dialogue")]
+    transcript = record.get("transcript")
+    if isinstance(transcript, Mapping):
+        transcript = transcript.get("transcript")
+    entries = transcript if isinstance(transcript, (list, tuple)) else ()
+    rows = [entry for entry in entries if isinstance(entry, Mapping) and entry.get("dialogue")]
     turns = tuple(map(_parse_turn, rows[:MAX_TURNS]))
-    ends = [each.end for each in turns if each.end is not None]
+    ends = [turn.end for turn in turns if turn.end is not None]
     duration = _seconds(record.get("duration"))
     title = plain(record.get("name") or "") or "Untitled episode"
     return Episode(title, duration or max(ends, default=None), turns, len(rows[MAX_TURNS:]))
@@ -90,13 +90,13 @@ def _seconds(value: Any) -> float | None:
 
 
 OPEN = 12
-"""Turns up to which the transcript is shown unfolded."""
+"""Number of turns up to which the transcript is unfolded."""
 
 SAVED = 2000
-"""Turns at most in the saved picture, and in its plain text."""
+"""Maximum number of turns in the saved picture, and in its plain text."""
 
 MAX_OPEN_TURNS = 8
-"""Speakers at most that are named together."""
+"""Maximum number of speakers named together."""
 
 VOICES = (
     ("brand-color1", "#1976d2"),
@@ -104,7 +104,7 @@ VOICES = (
     ("success-color1", "#388e3c"),
     ("info-color1", "#00838f"),
 )
-"""A colour a speaker, for the line beside what is said; the name stands there too."""
+"""Colours of the speakers, for the line beside a turn, which also has the speaker's name."""
 
 SILENT = (
     "The sound needs the kernel: run this cell again, or play with --embed, "
@@ -114,12 +114,12 @@ _BOX = "max-width:700px;padding:4px 0;font-size:13px;line-height:1.6;overflow-wr
 
 
 def render_html(of: Episode, sound: bytes | None = None, note: str = "") -> str:
-    """Return the picture.
+    """Return the static view.
 
     Args:
-        of: what is drawn.
-        sound: the MP3 to keep in it, which needs neither a kernel nor a network then.
-        note: one more sentence.
+        of: the episode.
+        sound: the MP3 to embed, which then needs neither a kernel nor a network.
+        note: an additional sentence.
     """
     rows = [
         div(escape(of.title), "font-weight:600;font-size:15px"),
@@ -134,7 +134,7 @@ def render_html(of: Episode, sound: bytes | None = None, note: str = "") -> str:
 
 
 def render_text(of: Episode) -> str:
-    """Return title and facts on the first line, and below it the transcript."""
+    """Return title and facts on the first line, followed by the transcript."""
     rows = [f"{of.title}: {facts_text(of)}", *map(_line, of.turns[:SAVED])]
     if rest := _omitted_html(of):
         rows.append(rest)
@@ -142,18 +142,18 @@ def render_text(of: Episode) -> str:
 
 
 def facts_text(of: Episode, *, speakers: bool = True) -> str:
-    """Return `2:05 · Host · Guest · 14 turns`, or the same without who speaks."""
-    known = [] if of.duration is None else [clock(of.duration)]
+    """Return `2:05 · Host · Guest · 14 turns`, or the same without the speakers."""
+    facts = [] if of.duration is None else [clock(of.duration)]
     if speakers:
-        known += of.speakers[:MAX_OPEN_TURNS]
-        known += ["…"] if len(of.speakers) > MAX_OPEN_TURNS else []
-    known.append(pluralize(len(of.turns) + of.left_out, "turn") if of.turns else "no transcript")
-    return " · ".join(known)
+        facts += of.speakers[:MAX_OPEN_TURNS]
+        facts += ["…"] if len(of.speakers) > MAX_OPEN_TURNS else []
+    facts.append(pluralize(len(of.turns) + of.left_out, "turn") if of.turns else "no transcript")
+    return " · ".join(facts)
 
 
 def voice_colours(of: Episode) -> dict[str, int]:
-    """Return which of `VOICES` each speaker has."""
-    return {each: i % len(VOICES) for i, each in enumerate(of.speakers)}
+    """Return the index in `VOICES` of each speaker."""
+    return {speaker: i % len(VOICES) for i, speaker in enumerate(of.speakers)}
 
 
 def _audio(sound: bytes) -> str:
@@ -168,7 +168,7 @@ def _transcript(of: Episode) -> str:
     if not of.turns:
         return ""
     tints = voice_colours(of)
-    rows = "".join(_row(each, tints.get(each.speaker, 0)) for each in of.turns[:SAVED])
+    rows = "".join(_row(turn, tints.get(turn.speaker, 0)) for turn in of.turns[:SAVED])
     rows += div(_omitted_html(of), MUTED) if _omitted_html(of) else ""
     if len(of.turns) <= OPEN:
         return div(rows, "margin-top:6px")
@@ -183,8 +183,8 @@ def _row(turn: Turn, tint: int) -> str:
     head = span(escape(turn.speaker), "font-weight:600") if turn.speaker else ""
     if turn.start is not None:
         head += f" {span(clock(turn.start), MUTED + ';font-variant-numeric:tabular-nums')}"
-    said = div(escaping.escape(turn.dialogue), "white-space:pre-line", 'dir="auto"')
-    return div(div(head) + said, f"margin:6px 0;padding:0 0 0 10px;{edge}")
+    dialogue = div(escaping.escape(turn.dialogue), "white-space:pre-line", 'dir="auto"')
+    return div(div(head) + dialogue, f"margin:6px 0;padding:0 0 0 10px;{edge}")
 
 
 def _line(turn: Turn) -> str:

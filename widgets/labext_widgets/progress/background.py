@@ -21,7 +21,7 @@ STOP_WATCHING, STOP = "stop watching", "stop"
 
 
 class Background:
-    """One watch in a thread of its own; a thread may update a display, but never make one."""
+    """A watch in its own thread, which may update displays but never create them."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Background:
         self._surface: LiveView | Line = Line(still=True)
 
     def start(self, front: FrontEnd) -> None:
-        """Draw the first snapshot in the foreground, then go on in the thread."""
+        """Render the first snapshot in the foreground, then continue in the thread."""
         first = next(self._snapshots, None)
         if first is None:
             return
@@ -45,15 +45,15 @@ class Background:
             controls = buttons(first, self._stop is not None)
             self._surface = LiveView(controls, on_message=self._asked, on_close=self._over.set)
         self._surface.show(first)
-        _running.add(self)  # here too: it may be asked to end before its thread has begun
+        _running.add(self)  # before the thread starts, since it may be ended at once
         self._begin(f"labext-watch-{first.subject}", lambda: self._run(first))
 
     def end(self) -> None:
-        """Stop watching; what is watched goes on."""
+        """Stop watching; the job continues."""
         self._over.set()
 
     def join(self, seconds: float) -> None:
-        """Wait until the threads have ended, each for so long at most: it may be asking."""
+        """Wait until the threads have ended, each for at most `seconds`, as requests may block."""
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(seconds)
@@ -68,14 +68,14 @@ class Background:
         try:
             self._follow(first)
         finally:
-            _running.discard(self)  # only now: until its last picture is drawn it is waited for
+            _running.discard(self)  # only after the last picture has been drawn
 
     def _follow(self, first: Progress) -> None:
         last = first
         note = ""
         try:
-            while not self._over.is_set() and (seen := next(self._snapshots, None)) is not None:
-                last = seen
+            while not self._over.is_set() and (snapshot := next(self._snapshots, None)) is not None:
+                last = snapshot
                 self._surface.show(last)
         except LabextError as error:
             note = f"No longer watched: {error}"
@@ -91,10 +91,10 @@ class Background:
         self._ended(last)
 
     def _ended(self, last: Progress) -> None:
-        """Take note that nothing is watched any more."""
+        """Handle the end of the watch."""
 
     def _asked(self, what: Any) -> None:
-        """A click. The kernel's own thread runs this, so it only sets things going."""
+        """Handle a click; it runs in the kernel's main thread, so it only starts threads."""
         if what == STOP_WATCHING:
             self._over.set()
         elif what == STOP and self._stop is not None:
@@ -116,18 +116,18 @@ class Background:
 
 
 def end_all(seconds: float = 2.0) -> None:
-    """End every watch, and wait a little for the threads."""
+    """End all watches, and wait briefly for their threads."""
     ending = list(_running)
-    for each in ending:
-        each.end()
-    for each in ending:
-        each.join(seconds)
+    for watch in ending:
+        watch.end()
+    for watch in ending:
+        watch.join(seconds)
 
 
 def buttons(first: Progress, can_stop: bool) -> list[Control]:
-    """Return the buttons below what is watched in the background."""
+    """Return the buttons below a watch in the background."""
     subject, kind = first.subject, first.kind
-    made = [
+    controls = [
         Control(
             do=STOP_WATCHING,
             label="Stop watching",
@@ -142,7 +142,7 @@ def buttons(first: Progress, can_stop: bool) -> list[Control]:
             else "It ends at once."
         )
         question = f"Stop the {kind} {subject}? {ends}"
-        made.append(
+        controls.append(
             Control(
                 do=STOP,
                 label=f"Stop {kind}",
@@ -150,4 +150,4 @@ def buttons(first: Progress, can_stop: bool) -> list[Control]:
                 question=question,
             )
         )
-    return made
+    return controls

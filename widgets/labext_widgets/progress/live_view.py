@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from labext_widgets.core.placeholder import Placeholder
 
 LIVE, SAVED = 0.1, 2.0
-"""Seconds at least between two states of the live view, and between two saved pictures."""
+"""Minimum intervals in seconds between two updates of the live view, and of the saved picture."""
 
 
 class Control(TypedDict):
-    """A button: what it sends, what it says, and what it asks before it does anything."""
+    """A button: the message it sends, its label, description and confirmation question."""
 
     do: str
     label: str
@@ -29,19 +29,19 @@ class Control(TypedDict):
 
 
 class Surface(Protocol):
-    """What a watch is drawn on."""
+    """An output on which progress is rendered."""
 
     def show(self, progress: Progress) -> None:
-        """Draw one more snapshot."""
+        """Render a snapshot."""
 
     def finish(self, progress: Progress, note: str = "") -> None:
-        """Draw the last one, with a sentence about the watching."""
+        """Render the last snapshot, with a note about the watch."""
 
 
 class FinalState:
-    """One display, at the end; for notebooks that a program executes.
+    """A single display at the end, for notebooks that are executed by a program.
 
-    Displays could not be updated there by every program, and each one more would be another bar in
+    Not every such program can update displays, and each further display would add another bar to
     the saved notebook.
     """
 
@@ -55,10 +55,11 @@ class FinalState:
 
 
 class LiveView:
-    """A placeholder with a live view, made at the first snapshot.
+    """A placeholder with a live view, created at the first snapshot.
 
-    The live view follows at 10 Hz at most. The saved picture follows when a phase or a count has
-    changed, every two seconds at most, and at the end; without a live view it follows as fast.
+    The live view is updated at 10 Hz at most. The saved picture is updated when a phase or a count
+    has changed, every two seconds at most, and at the end; without a live view it is updated as
+    often as one.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class LiveView:
         self._pause = SAVED
 
     def show(self, progress: Progress) -> None:
-        """Draw one more snapshot, if it is time to."""
+        """Render a snapshot, unless the last update was too recent."""
         with self._lock:
             self._progress = progress
             if self._placeholder is None:
@@ -93,7 +94,7 @@ class LiveView:
                 self._draw()
 
     def say(self, note: str, *, asked: str = "", controls: bool = True) -> None:
-        """Say a sentence below the picture; `asked` stands in the place of the buttons."""
+        """Display a note below the picture; `asked` replaces the buttons."""
         with self._lock:
             self._note, self._asked = note, asked
             if not controls:
@@ -101,14 +102,14 @@ class LiveView:
             self._draw(now=True)
 
     def offer(self, controls: Sequence[Control], progress: Progress) -> None:
-        """Draw a snapshot at once, with these buttons below it and no sentence."""
+        """Render a snapshot at once, with these buttons and without a note."""
         with self._lock:
             self._progress, self._note = progress, ""
             self._controls, self._asked = list(controls), ""
             self._draw(now=True)
 
     def finish(self, progress: Progress, note: str = "") -> None:
-        """Draw the last snapshot, take the buttons away and leave the picture there."""
+        """Render the last snapshot, and remove the buttons."""
         with self._lock:
             self._progress, self._note = progress, note
             self._controls, self._asked = [], ""
@@ -117,13 +118,13 @@ class LiveView:
             self._draw(now=True)
 
     def give_over(self, draw: Callable[[Placeholder], None]) -> None:
-        """Let something else be drawn in the picture's place; after the last snapshot."""
+        """Call `draw` with the placeholder, to replace the picture after the last snapshot."""
         with self._lock:
             if self._placeholder is not None:
                 draw(self._placeholder)
 
     def give_way(self, text: str) -> None:
-        """Show one line in the picture's place, as a message is shown."""
+        """Replace the picture by one line of text."""
         with self._lock:
             if self._placeholder is not None:
                 self._placeholder.update(*render_message(text))
@@ -154,19 +155,28 @@ class LiveView:
         self._kept, self._saved = self._key(), self._clock()
 
     def _key(self) -> object:
-        seen = self._progress
-        assert seen is not None
-        counts = tuple(sorted(seen.states.items()))
-        bytes_ = (seen.moved, seen.size)
-        phase = (seen.phase, seen.stage)
-        parts = [(each.name, each.state, each.stage, each.reason) for each in seen.parts]
-        return (phase, counts, seen.total, seen.outcome, seen.reason, self._note, bytes_, parts)
+        progress = self._progress
+        assert progress is not None
+        counts = tuple(sorted(progress.states.items()))
+        bytes_ = (progress.moved, progress.size)
+        phase = (progress.phase, progress.stage)
+        parts = [(part.name, part.state, part.stage, part.reason) for part in progress.parts]
+        return (
+            phase,
+            counts,
+            progress.total,
+            progress.outcome,
+            progress.reason,
+            self._note,
+            bytes_,
+            parts,
+        )
 
     def _drawn(self) -> tuple[str, str]:
         assert self._progress is not None
-        seen = time.strftime("%Y-%m-%d %H:%M")
+        timestamp = time.strftime("%Y-%m-%d %H:%M")
         return (
-            static_view.render_html(self._progress, self._note, seen),
+            static_view.render_html(self._progress, self._note, timestamp),
             static_view.render_lines(self._progress, self._note),
         )
 

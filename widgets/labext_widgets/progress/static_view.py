@@ -27,17 +27,17 @@ from labext_widgets.core.markup import (
 )
 
 COLLECTING = "Collecting results"
-"""What a pipeline does once the jobs of its last stage are complete, and it is not yet."""
+"""Stage of a pipeline whose jobs are complete while the pipeline is not."""
 
 PODCAST = ("Outline", "Dialogue", "Speech", "Encoding")
-"""The stages of a podcast, as the service's worker goes through them."""
+"""The stages of a podcast, in the order of the service's worker."""
 
 _COUNT = re.compile(r"\b(\d{1,6}) of (\d{1,6})\b")
 _STAGE_POSITION = re.compile(r"([1-9]\d{0,3}) of ([1-9]\d{0,3})\b")
 
 
 def current_stage(progress: Progress) -> str:
-    """Return where it is: the stage of a pipeline that runs, else the phase."""
+    """Return the stage of a running pipeline, else the phase."""
     if progress.outcome is not None or progress.phase != "Running" or not progress.stage:
         return progress.phase
     place = _stage_position(progress)
@@ -50,30 +50,30 @@ def current_stage(progress: Progress) -> str:
 
 
 def fraction_reached(progress: Progress) -> float:
-    """Return how much of the way a pipeline's jobs so far are: 0.5 in stage 2 of 4, else 1."""
+    """Return the fraction of a pipeline's stages reached: 0.5 in stage 2 of 4, else 1."""
     whole = progress.outcome is not None or podcast_fraction(progress) is not None
     place = None if whole else _stage_position(progress)
     return 1.0 if place is None else place[0] / place[1]
 
 
 def podcast_steps(progress: Progress) -> tuple[Sequence[str], int] | None:
-    """Return a podcast's stages and the index of the one it is in, with what is said of that one.
+    """Return a podcast's stages, the current one with its detail, and the index of that one.
 
-    `Outline`, `Dialogue`, `Speech, turn 12 of 40`, `Encoding`. None where its stage is not told, or
-    is not what the contract's stages are: then the service's words stand for themselves.
+    For example `Outline`, `Dialogue`, `Speech, turn 12 of 40`, `Encoding`. None if the stage is
+    unknown or not one of the contract's; the service's own text is displayed then.
     """
     place = _stage_position(progress)
     if progress.kind != "podcast" or place is None or place[1] != len(PODCAST):
         return None
     at = place[0] - 1
-    said = _stage_detail(progress)
-    if not said.casefold().startswith(PODCAST[at].casefold()):
+    detail = _stage_detail(progress)
+    if not detail.casefold().startswith(PODCAST[at].casefold()):
         return None
-    return [*PODCAST[:at], said[:1].upper() + said[1:], *PODCAST[at + 1 :]], at
+    return [*PODCAST[:at], detail[:1].upper() + detail[1:], *PODCAST[at + 1 :]], at
 
 
 def podcast_fraction(progress: Progress) -> float | None:
-    """Return how much of its way a podcast has come: 0.575 at turn 12 of 40 in stage 3 of 4."""
+    """Return the fraction of a podcast completed: 0.575 at turn 12 of 40 in stage 3 of 4."""
     place = _stage_position(progress)
     if progress.kind != "podcast" or progress.outcome is not None or place is None:
         return None
@@ -83,23 +83,23 @@ def podcast_fraction(progress: Progress) -> float | None:
 
 
 def _stage_detail(progress: Progress) -> str:
-    """What is said of the stage after its place."""
+    """Return the description of the stage after its position."""
     return _STAGE_POSITION.sub("", progress.stage, count=1).lstrip(": ")
 
 
 def _stage_position(progress: Progress) -> tuple[int, int] | None:
-    """Return stage k of n out of the service's words, which begin with `k of n`."""
-    found = _STAGE_POSITION.match(progress.stage)
-    if found is None or int(found[1]) > int(found[2]):
+    """Return k and n of a stage that the service describes as `k of n`."""
+    match = _STAGE_POSITION.match(progress.stage)
+    if match is None or int(match[1]) > int(match[2]):
         return None
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 MAX_PARTS = 50
-"""Rows at most; of more those are drawn that failed, then those that go on."""
+"""Maximum number of rows; failed parts come first, then unfinished ones."""
 
 WAITING_STATES = 5.0
-"""Seconds without a change after which a row says for how long."""
+"""Seconds without a change after which a row displays the time."""
 
 _MARKS = {"Complete": "✓", "Failed": "✕", "Stopped": "■", "Deleted": "■", "In Queue": "○"}
 _FIRST = ("Failed", "Stopped", "Deleted", "Running")
@@ -108,40 +108,40 @@ _OVER = ("Complete", "Failed", "Stopped", "Deleted")
 
 
 def parts_html(parts: Sequence[Part]) -> str:
-    """Return the rows; nothing where nothing is told part by part."""
+    """Return the rows of the parts, or an empty string if there are none."""
     if not parts:
         return ""
-    shown = list(parts) if len(parts) <= MAX_PARTS else sorted(parts, key=_rank)[:MAX_PARTS]
-    rows = [_row(each) for each in shown]
-    if rest := len(parts) - len(shown):
+    visible = list(parts) if len(parts) <= MAX_PARTS else sorted(parts, key=_rank)[:MAX_PARTS]
+    rows = [_row(part) for part in visible]
+    if rest := len(parts) - len(visible):
         rows.append(div(f"… and {rest:,} more", MUTED))
     return div("".join(rows), "margin-top:6px")
 
 
 def failure_lines(parts: Sequence[Part]) -> list[str]:
-    """Return a line for every part that ended, but not well."""
-    bad = [each for each in parts if each.state in _OVER and each.state != "Complete"]
-    return [f"  {plain(each.name)}: {plain(each.reason or each.state)}" for each in bad]
+    """Return a line for each part that failed or was stopped."""
+    bad = [part for part in parts if part.state in _OVER and part.state != "Complete"]
+    return [f"  {plain(part.name)}: {plain(part.reason or part.state)}" for part in bad]
 
 
 def _row(part: Part) -> str:
     tint = STATES.get(part.state, NEUTRAL)
     mark = span(_MARKS.get(part.state, "●"), f"flex:0 0 14px;{colour('color', *tint)}")
     name = span(escape(part.name), "overflow-wrap:break-word;min-width:0")
-    told = span(escape(_part_text(part)), f"margin-left:auto;{MUTED}")
+    status = span(escape(_part_text(part)), f"margin-left:auto;{MUTED}")
     wide = "flex:1 1 0;min-width:0;display:flex;flex-wrap:wrap;gap:0 8px"
-    row = div(f"{mark} {div(f'{name} {told}', wide)}", "display:flex;gap:0 6px")
+    row = div(f"{mark} {div(f'{name} {status}', wide)}", "display:flex;gap:0 6px")
     return row + _part_reason(part) if part.reason else row
 
 
 def _part_text(part: Part) -> str:
     if part.state in _OVER:
         return part.state
-    told = part.stage or part.state
+    status = part.stage or part.state
     return (
-        f"{told}, unchanged for {clock(part.unchanged)}"
+        f"{status}, unchanged for {clock(part.unchanged)}"
         if part.unchanged >= WAITING_STATES
-        else told
+        else status
     )
 
 
@@ -154,14 +154,14 @@ def _part_reason(part: Part) -> str:
 
 
 def _rank(part: Part) -> int:
-    """The order of rows that are too many: what went wrong, what goes on, what did well."""
+    """Sort key for truncated rows: failed, then unfinished, then complete."""
     if part.state in _FIRST:
         return _FIRST.index(part.state)
     return len(_FIRST) + 1 + _LAST.index(part.state) if part.state in _LAST else len(_FIRST)
 
 
 LONG = 30.0
-"""Seconds without a change after which the picture says so."""
+"""Seconds without a change after which the view displays the time."""
 
 _PHASES = {
     "batch": ("Running", "Aggregating", "Complete"),
@@ -174,7 +174,7 @@ _STRIPES = (
     "opacity:0.6;background-image:repeating-linear-gradient("
     "-45deg,rgba(255,255,255,0.5) 0 6px,transparent 6px 12px)"
 )
-"""Of a bar without a length. They stand still here, and the live view's style sheet moves them."""
+"""Stripes of an indeterminate bar, which the live view's style sheet animates."""
 
 _FAILED_AFTER = {"AggregationFailed": ("Running",)}
 _MAX_SEGMENTS = 8
@@ -186,13 +186,13 @@ class _Segment(NamedTuple):
     tint: tuple[str, str]
 
 
-def render_html(progress: Progress, note: str = "", seen: str = "") -> str:
-    """Return the picture: name, phases, a bar by state, a reason and a note where there is one.
+def render_html(progress: Progress, note: str = "", seen_at: str = "") -> str:
+    """Return the view as HTML: name, phases, a bar by state, and the reason and note if any.
 
     Args:
-        progress: what to draw.
-        note: one more sentence, about the watching and not about what is watched.
-        seen: when this was seen; for a picture that may be looked at much later.
+        progress: the progress to render.
+        note: an additional sentence about the watch.
+        seen_at: the time of the snapshot, for a picture that may be viewed much later.
     """
     rows = [_title(progress), _phases(progress), _bar(progress), _legend(progress)]
     if _is_stalled(progress):
@@ -202,20 +202,21 @@ def render_html(progress: Progress, note: str = "", seen: str = "") -> str:
     rows.append(parts_html(progress.parts))
     if note:
         rows.append(div(escape(note), "margin-top:4px"))
-    if seen and progress.outcome is None:
-        rows.append(div(f"As seen {escape(seen)}.", MUTED))
+    if seen_at and progress.outcome is None:
+        rows.append(div(f"As seen {escape(seen_at)}.", MUTED))
     style = "max-width:700px;padding:4px 0;font-size:13px;line-height:1.6"
     return div("".join(rows), f"{style};font-variant-numeric:tabular-nums")
 
 
 def render_text(progress: Progress, note: str = "") -> str:
-    """Return one line.
+    """Return a one-line summary.
 
-    `folds: Running, 180 of 250 complete, 8 Running (batch, watched 0:42)`, or, where bytes move,
-    `folds: Fetching, 120 of 340 MB (0:12)`. A pipeline that runs says its stage for its phase.
+    For example `folds: Running, 180 of 250 complete, 8 Running (batch, watched 0:42)`, or for a
+    transfer `folds: Fetching, 120 of 340 MB (0:12)`. A running pipeline shows its stage instead of
+    its phase.
     """
-    said = [plain(current_stage(progress)), *format_counts(progress), *format_rate(progress)]
-    line = f"{plain(progress.subject)}: {', '.join(said)}"
+    facts = [plain(current_stage(progress)), *format_counts(progress), *format_rate(progress)]
+    line = f"{plain(progress.subject)}: {', '.join(facts)}"
     if progress.reason:
         line += f": {plain(progress.reason)}"
     kind = "" if progress.moved is not None else f"{plain(progress.kind)}, "
@@ -226,64 +227,64 @@ def render_text(progress: Progress, note: str = "") -> str:
 
 
 def render_lines(progress: Progress, note: str = "") -> str:
-    """Return the line, and below it one for every part that failed, with its reason."""
+    """Return the summary, followed by a line with the reason of each failed part."""
     return "\n".join([render_text(progress, note), *failure_lines(progress.parts)])
 
 
 def announcement(progress: Progress) -> str:
-    """Return what a screen reader is told, which changes with the phase or the stage alone."""
-    said = f"{plain(progress.subject)}: {plain(current_stage(progress))}"
-    return f"{said}, {plain(progress.reason)}" if progress.reason else said
+    """Return the text for screen readers, which changes only with the phase, stage or reason."""
+    summary = f"{plain(progress.subject)}: {plain(current_stage(progress))}"
+    return f"{summary}, {plain(progress.reason)}" if progress.reason else summary
 
 
-def resume_hint(seen: Progress | None, again: str) -> tuple[str, str]:
-    """Return what a watch that was stopped says: what goes on, and the line that takes it up."""
-    subject = f"the {plain(seen.kind)}" if seen else "what was watched"
+def resume_hint(progress: Progress | None, again: str) -> tuple[str, str]:
+    """Return the message and the next step for a watch that was stopped."""
+    subject = f"the {plain(progress.kind)}" if progress else "what was watched"
     return f"Watching stopped; {subject} goes on.", f"`{plain(again)}` takes it up again."
 
 
 def format_bytes(moved: int, size: int | None) -> str:
-    """Return bytes as `120 of 340 MB`, or as `120 MB` where the whole is not known."""
+    """Return bytes as `120 of 340 MB`, or as `120 MB` if the total is unknown."""
     most = max(moved, size or 0)
     power = next((n for n in (3, 2, 1) if most >= 1000**n), 0)
     whole = most // 1000**power
     digits = 0 if power == 0 or whole >= 100 else 1 if whole >= 10 else 2
-    shown = [f"{n / 1000**power:,.{digits}f}" for n in (moved, size) if n is not None]
-    return f"{' of '.join(shown)} {('bytes', 'kB', 'MB', 'GB')[power]}"
+    amounts = [f"{n / 1000**power:,.{digits}f}" for n in (moved, size) if n is not None]
+    return f"{' of '.join(amounts)} {('bytes', 'kB', 'MB', 'GB')[power]}"
 
 
 def format_counts(progress: Progress) -> list[str]:
-    """Return how far it is: parts in their states, or bytes; nothing where that isn't known."""
+    """Return the progress as parts by state, or as bytes; empty if it is unknown."""
     if progress.moved is not None:
-        known = progress.moved > 0 or progress.size
-        return [format_bytes(progress.moved, progress.size)] if known else []
+        is_known = progress.moved > 0 or progress.size
+        return [format_bytes(progress.moved, progress.size)] if is_known else []
     if not _has_parts(progress) or not _total(progress):
         return []
     done = max(progress.done, 0)
-    rest = [f"{each.number:,} {plain(each.state)}" for each in _segments(progress)]
+    rest = [f"{segment.number:,} {plain(segment.state)}" for segment in _segments(progress)]
     return [
         " ".join(
             filter(
                 None, (f"{done:,} of {_total(progress):,}", _growing_count(progress), "complete")
             )
         ),
-        *(each for each in rest if not each.endswith(" Complete")),
+        *(text for text in rest if not text.endswith(" Complete")),
     ]
 
 
 def format_rate(progress: Progress) -> list[str]:
-    """Return how fast a batch's jobs end, and how long the others will take: `12 jobs/min`."""
+    """Return the rate of a batch and the estimated remaining time: `12 jobs/min`."""
     if progress.rate is None or progress.remaining is None:
         return []
     for unit, seconds in (("s", 1), ("min", 60), ("h", 3600)):
         if (number := progress.rate * seconds) >= 1 or unit == "h":
             break
-    shown = f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
-    return [f"{shown} jobs/{unit}", f"about {_approximate_time(progress.remaining)} left"]
+    rate = f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+    return [f"{rate} jobs/{unit}", f"about {_approximate_time(progress.remaining)} left"]
 
 
 def _approximate_time(seconds: float) -> str:
-    """Return seconds as a time that does not claim to be exact: `20 s`, `4 min`, `2 h 10 min`."""
+    """Return a rounded duration: `20 s`, `4 min`, `2 h 10 min`."""
     if seconds < 55:
         return f"{max(ceil(seconds / 5) * 5, 5)} s"
     minutes = ceil(seconds / 60)
@@ -316,15 +317,15 @@ def _title(progress: Progress) -> str:
 
 
 def _phases(progress: Progress) -> str:
-    """The phases apart: those behind, the one it is in, those to come."""
+    """Return the phases in a row: completed, current and future ones."""
     return div(
-        " ".join(_phase(*each) for each in _marks(progress)),
+        " ".join(_phase(*mark) for mark in _marks(progress)),
         "display:flex;flex-wrap:wrap;gap:0 16px",
     )
 
 
 def _marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
-    """(mark, phase, colour, whether it is in this one), in order."""
+    """Return mark, name, colour and whether it is the current one, for each phase."""
     phase, outcome = progress.phase, progress.outcome
     if staged := _stage_marks(progress):
         return staged
@@ -332,36 +333,36 @@ def _marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
     if outcome in (Outcome.FAILED, Outcome.STOPPED):
         behind = _FAILED_AFTER.get(phase, ())
         now = ("✕", phase, BAD) if outcome is Outcome.FAILED else ("■", phase, WARN)
-        return [*(("✓", each, GOOD, False) for each in behind), (*now, True)]
+        return [*(("✓", name, GOOD, False) for name in behind), (*now, True)]
     if phase not in steps:
         if outcome is Outcome.COMPLETE:
             return [("✓", phase, GOOD, True)]
         return [("●", phase, NEUTRAL if progress.moved is None else BUSY, True)]
     at, now_in = steps.index(phase), current_stage(progress)
     if outcome is Outcome.COMPLETE:
-        return [("✓", each, GOOD, i == at) for i, each in enumerate(steps)]
+        return [("✓", step, GOOD, i == at) for i, step in enumerate(steps)]
     return [
-        ("✓", each, GOOD, False)
+        ("✓", step, GOOD, False)
         if i < at
         else ("●", now_in, BUSY, True)
         if i == at
-        else ("○", each, NEUTRAL, False)
-        for i, each in enumerate(steps)
+        else ("○", step, NEUTRAL, False)
+        for i, step in enumerate(steps)
     ]
 
 
 def _stage_marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
-    """The stages instead of the phases, where they are known: also of what failed in one."""
-    known = podcast_steps(progress)
+    """Return the marks of the stages instead of the phases, if known, also after a failure."""
+    stages = podcast_steps(progress)
     outcome = progress.outcome
-    if known is None or outcome not in (None, Outcome.FAILED) or progress.phase == "In Queue":
+    if stages is None or outcome not in (None, Outcome.FAILED) or progress.phase == "In Queue":
         return []
-    names, at = known
+    names, at = stages
     here = names[at]
     failed = ("✕", f"Failed in {here[:1].lower()}{here[1:]}", BAD)
     now = ("●", here, BUSY) if outcome is None else failed
-    behind = [("✓", each, GOOD, False) for each in names[:at]]
-    return [*behind, (*now, True), *(("○", each, NEUTRAL, False) for each in names[at + 1 :])]
+    behind = [("✓", name, GOOD, False) for name in names[:at]]
+    return [*behind, (*now, True), *(("○", name, NEUTRAL, False) for name in names[at + 1 :])]
 
 
 def _phase(mark: str, phase: str, tint: tuple[str, str], here: bool) -> str:
@@ -371,7 +372,7 @@ def _phase(mark: str, phase: str, tint: tuple[str, str], here: bool) -> str:
 
 
 def _bar(progress: Progress) -> str:
-    """A bar stacked by state, or of bytes; else one piece, pale until it has ended."""
+    """Return a bar divided by state or bytes, else a single piece, pale until it has ended."""
     shares, total, done = _measured(progress) or (
         [_Segment("", 1, _is_complete(progress))],
         1,
@@ -386,10 +387,10 @@ def _bar(progress: Progress) -> str:
     pieces = "".join(
         div(
             "",
-            f"flex:0 1 {whole * each.number / total:.2f}%;min-width:2px;"
-            f"{colour('background-color', *each.tint)}{strength}",
+            f"flex:0 1 {whole * segment.number / total:.2f}%;min-width:2px;"
+            f"{colour('background-color', *segment.tint)}{strength}",
         )
-        for each in shares
+        for segment in shares
     )
     shape = "display:flex;gap:1px;height:8px;border-radius:4px;overflow:hidden"
     now = int(progress.outcome is Outcome.COMPLETE) if done is None else done
@@ -399,7 +400,7 @@ def _bar(progress: Progress) -> str:
         f"{shape};margin:6px 0;{FAINT}",
         f'class="labext-bar{" labext-indeterminate" if is_indeterminate else ""}" '
         f'role="progressbar" aria-label="{escape(progress.subject)}" '
-        # Without a value, which is how a screen reader knows that it is indeterminate.
+        # Screen readers recognize an indeterminate bar by the missing value.
         + ("" if is_indeterminate else f'aria-valuemin="0" aria-valuemax="{total}" ')
         + ("" if is_indeterminate else f'aria-valuenow="{now}" ')
         + f'aria-valuetext="{escape(announced)}"',
@@ -407,7 +408,7 @@ def _bar(progress: Progress) -> str:
 
 
 def _measured(progress: Progress) -> tuple[list[_Segment], int, int] | None:
-    """The pieces of the bar, the whole, and how much of it is done; None if that isn't known."""
+    """Return the segments of the bar, its total and the part done; None if unknown."""
     if progress.moved is not None:
         if not progress.size:
             return None
@@ -427,10 +428,10 @@ def _legend(progress: Progress) -> str:
         return ""
     entries = [
         span(
-            f"{span('■', colour('color', *each.tint))} {each.number:,} {escape(each.state)}",
+            f"{span('■', colour('color', *item.tint))} {item.number:,} {escape(item.state)}",
             "overflow-wrap:break-word;min-width:0",
         )
-        for each in _segments(progress)
+        for item in _segments(progress)
     ]
     return div(" ".join(entries), "display:flex;flex-wrap:wrap;gap:0 16px")
 
@@ -444,15 +445,15 @@ def _reason(progress: Progress) -> str:
 
 
 def _segments(progress: Progress) -> list[_Segment]:
-    """The counts that are above none, in the bar's order; more than eight are drawn together."""
+    """Return the non-zero counts in the bar's order; those beyond eight are combined."""
     order = {state: rank for rank, state in enumerate(STATES)}
     unknown = order["Pending"] - 0.5
     counted = [(s, n) for s, n in progress.states.items() if n > 0]
-    counted.sort(key=lambda each: order.get(each[0], unknown))
+    counted.sort(key=lambda count: order.get(count[0], unknown))
     shares = [_Segment(s, n, STATES.get(s, NEUTRAL)) for s, n in counted]
     if len(shares) <= _MAX_SEGMENTS:
         return shares
-    rest = sum(each.number for each in shares[_MAX_SEGMENTS - 1 :])
+    rest = sum(segment.number for segment in shares[_MAX_SEGMENTS - 1 :])
     return [*shares[: _MAX_SEGMENTS - 1], _Segment("in other states", rest, NEUTRAL)]
 
 
@@ -472,12 +473,12 @@ def _has_parts(progress: Progress) -> bool:
 
 
 def _growing_count(progress: Progress) -> str:
-    """Return words for a count that grows: a pipeline's jobs come stage by stage."""
+    """Return the label of a count that grows, since a pipeline's jobs appear stage by stage."""
     return "jobs so far" if progress.kind == "pipeline" and progress.outcome is None else ""
 
 
 def _total(progress: Progress) -> int:
-    """How many parts there are, never less than are counted."""
+    """Return the number of parts, at least the sum of the counts."""
     return max(progress.total or 0, sum(n for n in progress.states.values() if n > 0))
 
 

@@ -15,22 +15,22 @@ from labext_widgets.core.markup import plain
 from labext_widgets.progress import static_view
 
 REFRESH_INTERVAL = 0.1
-"""Seconds at least between two drawings of the line."""
+"""Minimum interval in seconds between two updates of the line."""
 
 _CLEAR = "\x1b[K"
 
 
 class Line:
-    """Draws on one line of a terminal; elsewhere prints the first line, the last, and what is new.
+    """Progress on one line of a terminal; in other streams only important lines are printed.
 
-    New is a line with a reason that none before has had.
+    Those are the first line, the last one, and each with a new reason.
 
     Args:
-        stream: where to; standard output when not given.
-        still: print only those in a terminal too: while somebody types there.
+        stream: the output stream; standard output by default.
+        still: print only those lines in a terminal too, while the user may be typing.
 
     Attributes:
-        redraws: whether the line can be drawn again.
+        redraws: whether the line can be redrawn.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Line:
         self._due = float("-inf")
 
     def show(self, progress: Progress) -> None:
-        """Draw the line if it says something new."""
+        """Redraw the line if it has changed."""
         line = static_view.render_text(progress)
         if self.redraws:
             width = shutil.get_terminal_size().columns - 1
@@ -57,15 +57,15 @@ class Line:
             self._print(line)
 
     def finish(self, progress: Progress, note: str = "") -> None:
-        """Draw the last line whole and leave it there, with a line for every part that failed."""
+        """Print the final line, and a line for each failed part."""
         self._leave(static_view.render_lines(progress, note))
 
     def give_way(self, text: str) -> None:
-        """Print one line in the place of what was drawn."""
+        """Replace the progress line by a line of text."""
         self._leave(plain(text, MAX_MESSAGE))
 
     def _is_news(self, reason: str) -> bool:
-        """Whether nothing was printed yet, or nothing of this."""
+        """Tell whether nothing was printed yet, or the reason is new."""
         if self._drawn is not None and (not reason or reason in self._said):
             return False
         self._said.add(reason)

@@ -17,21 +17,21 @@ from labext_widgets.progress.live_view import LiveView
 from labext_widgets.progress.terminal import Line
 
 DISPLAY_AFTER = 1.0
-"""Seconds after the first bytes before anything is drawn."""
+"""Seconds after the first bytes before anything is displayed."""
 
 _NEVER = float("inf")
 _log = get_logger("labext.widgets")
 
 
 class Transfer:
-    """A context in which bytes move. Whoever moves them calls `bytes` and `phase`.
+    """A context for an upload or a download, which calls `bytes` and `phase`.
 
-    A drawing that fails ends the drawing, and nothing else.
+    Errors of the display only end the display.
 
     Args:
-        subject: the name of what moves, as the user knows it.
-        kind: what it is, in one word: `results`.
-        again: the line that goes on after an interrupt.
+        subject: the name of the object transferred, as the user knows it.
+        kind: its kind in one word, such as `results`.
+        again: the line that resumes the transfer.
 
     Raises:
         TransferInterrupted: the kernel was interrupted within the context.
@@ -51,7 +51,7 @@ class Transfer:
         self._due = _NEVER
 
     def bytes(self, moved: int, size: int | None) -> None:
-        """Note how many bytes have moved, and of how many; cheap, may be called at any rate."""
+        """Record the number of bytes transferred, and their total; may be called at any rate."""
         self._moved, self._size = moved, size
         now = self._clock()
         if self._began is None:
@@ -64,11 +64,11 @@ class Transfer:
             self._shown = True
 
     def phase(self, word: str) -> None:
-        """Note what is being done now; its bytes are counted from none."""
+        """Record the current phase; its bytes are counted from zero."""
         self._phase, self._moved, self._size = word, 0, None
 
     def end(self, text: str) -> None:
-        """Say what has been done, in the place of what was drawn."""
+        """Report the result, in place of the progress."""
         if not (self._shown and self._draw(lambda surface: surface.give_way(text))):
             display_message(text)
 
@@ -101,7 +101,7 @@ class Transfer:
         )
 
     def _draw(self, draw: Callable[[Any], None]) -> bool:
-        """Draw; say whether it could be."""
+        """Call `draw` with the output; return whether that succeeded."""
         if self._surface is None:
             return False
         try:
@@ -114,7 +114,7 @@ class Transfer:
 
 
 def _surface() -> LiveView | Line | None:
-    """Return what can be drawn on again and again, if there is such a thing."""
+    """Return an output that can be redrawn, if there is one."""
     front = front_end()
     if front is FrontEnd.INTERACTIVE:
         return LiveView()

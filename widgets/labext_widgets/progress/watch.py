@@ -26,18 +26,18 @@ def watch(
     background: bool = False,
     stop: Callable[[], None] | None = None,
 ) -> Progress | None:
-    """Draw snapshots until they end, and return the last one.
+    """Display snapshots until they end, and return the last one.
 
     Args:
-        snapshots: what a watcher reports; the first is taken in the foreground always, so that a
-            wrong name is an error of the cell.
-        again: the line that takes the watch up again.
-        background: return None at once and go on from a thread. A notebook that a program executes
-            can't show that: there it is watched in the foreground.
-        stop: stops what is watched; asked for by a button, which asks back.
+        snapshots: the watcher's reports; the first is always taken in the foreground, so that a
+            wrong name raises an error in the cell.
+        again: the line that resumes the watch.
+        background: return None at once and continue in a thread. In a notebook executed by a
+            program, which cannot update displays, the watch stays in the foreground.
+        stop: stops the job; called by a button, after a confirmation.
 
     Raises:
-        WatchInterrupted: the kernel was interrupted; what was watched goes on.
+        WatchInterrupted: the kernel was interrupted; the job continues.
     """
     front = front_end()
     if background and front is not FrontEnd.EXECUTED:
@@ -49,7 +49,7 @@ def watch(
 
 
 def progress_surface(front: FrontEnd) -> Surface:
-    """Return what a watch in the foreground is drawn on."""
+    """Return the output for a watch in the foreground."""
     if front is FrontEnd.TERMINAL:
         return Line()
     return LiveView() if front is FrontEnd.INTERACTIVE else FinalState()
@@ -58,7 +58,7 @@ def progress_surface(front: FrontEnd) -> Surface:
 def watch_in_foreground(
     snapshots: Iterator[Progress], surface: Surface, again: str
 ) -> Progress | None:
-    """Draw snapshots until they end, or the kernel is interrupted; return the last one."""
+    """Display snapshots until they end, or the kernel is interrupted; return the last one."""
     last: Progress | None = None
     try:
         for snapshot in snapshots:
@@ -87,63 +87,64 @@ _STATES = {
     "new": "In Queue",
     "queued": "In Queue",
 }
-"""The service's words for a status in those of the house; any other is shown as it is.
+"""Labels for the service's status values; other values are displayed unchanged.
 
-Source: notebook service contract, States and transitions (its list of values is not shown).
+Source: notebook service contract, States and transitions, which does not list the values.
 """
 
 
 def watch_ingestion(snapshots: Iterator[Ingestion], *, again: str) -> Ingestion | None:
-    """Draw looks at sources until every one has ended, and return the last look.
+    """Display the processing of sources until all have ended, and return the last snapshot.
 
     Args:
-        snapshots: of `labext.nb.polling`; the first is taken before anything is drawn.
-        again: the line that takes the watch up again.
+        snapshots: snapshots of `labext.nb.polling`; the first is taken before anything is
+            displayed.
+        again: the line that resumes the watch.
 
     Raises:
-        WatchInterrupted: the kernel was interrupted; the service goes on.
+        WatchInterrupted: the kernel was interrupted; the service continues.
     """
     last: Ingestion | None = None
 
-    def seen() -> Iterator[Progress]:
+    def progress() -> Iterator[Progress]:
         nonlocal last
         for last in snapshots:
             yield ingestion_progress(last)
 
-    watch(seen(), again=again)
+    watch(progress(), again=again)
     return last
 
 
-def ingestion_progress(seen: Ingestion) -> Progress:
-    """Return a look at sources as it is drawn: one source by itself, several with a row each."""
-    parts = tuple(map(_part, seen.rows))
-    counted = Counter(each.state for each in parts)
-    going = [row.unchanged for row in seen.rows if row.outcome is None]
+def ingestion_progress(ingestion: Ingestion) -> Progress:
+    """Convert a snapshot to progress: a single source as such, several with a row each."""
+    parts = tuple(map(_part, ingestion.rows))
+    counted = Counter(part.state for part in parts)
+    going = [row.unchanged for row in ingestion.rows if row.outcome is None]
     common = partial(
         Progress,
         kind="ingestion",
-        outcome=seen.outcome,
-        elapsed=seen.elapsed,
+        outcome=ingestion.outcome,
+        elapsed=ingestion.elapsed,
         unchanged=min(going, default=0.0),
     )
     if len(parts) == 1:
         (one,) = parts
         return common(one.name, phase=one.state, reason=one.reason, stage=one.stage)
-    remarks = {row.reason for row in seen.rows if row.outcome is None}
-    remark = remarks.pop() if len(remarks) == 1 else ""  # of all that go on: said once
+    remarks = {row.reason for row in ingestion.rows if row.outcome is None}
+    remark = remarks.pop() if len(remarks) == 1 else ""  # common to all: displayed once
     return common(
         "Sources",
-        phase=_phase(seen, counted),
+        phase=_phase(ingestion, counted),
         states=counted,
         total=len(parts),
         reason=remark,
-        parts=tuple(replace(each, reason="") if each.reason == remark else each for each in parts),
+        parts=tuple(replace(part, reason="") if part.reason == remark else part for part in parts),
     )
 
 
-def _phase(seen: Ingestion, counted: Counter[str]) -> str:
-    if seen.outcome is not None:
-        return seen.outcome.value.capitalize()
+def _phase(ingestion: Ingestion, counted: Counter[str]) -> str:
+    if ingestion.outcome is not None:
+        return ingestion.outcome.value.capitalize()
     return "In Queue" if set(counted) <= {"In Queue"} else "Running"
 
 

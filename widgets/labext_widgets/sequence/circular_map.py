@@ -15,40 +15,43 @@ _LETTERS, _GAP, _REACH = 23, 14.0, 36.0
 
 
 class _Label(NamedTuple):
-    turn: float  # of the whole circle, clockwise from the top
+    turn: float  # fraction of the circle, clockwise from the top
     text: str
     color: str
     cuts: bool
 
 
 def draw(
-    on: Molecule, shown: Sequence[Annotation], labelled: set[int], cuts: Sequence[Site]
+    on: Molecule, annotations: Sequence[Annotation], labelled: set[int], cuts: Sequence[Site]
 ) -> str:
-    """Return the picture; `labelled` are the indices of those of `shown` that have a label."""
+    """Return the map; `labelled` contains the indices of the annotations with a label."""
     labels = [
         _Label(
-            (each.start + on.span(each.start, each.end) / 2) / len(on) % 1,
-            svg.truncate(each.name, _LETTERS),
-            each.color,
+            (annotation.start + on.span(annotation.start, annotation.end) / 2) / len(on) % 1,
+            svg.truncate(annotation.name, _LETTERS),
+            annotation.color,
             False,
         )
-        for i, each in enumerate(shown)
+        for i, annotation in enumerate(annotations)
         if i in labelled
     ]
-    labels += [_Label(each.cut / len(on), each.enzyme, svg.INK, True) for each in cuts]
-    left = sorted((each for each in labels if each.turn >= 0.5), key=lambda each: -each.turn)
-    right = sorted((each for each in labels if each.turn < 0.5), key=lambda each: each.turn)
+    labels += [_Label(site.cut / len(on), site.enzyme, svg.INK, True) for site in cuts]
+    left = sorted((label for label in labels if label.turn >= 0.5), key=lambda label: -label.turn)
+    right = sorted((label for label in labels if label.turn < 0.5), key=lambda label: label.turn)
     columns = [_heights(left), _heights(right)]
-    top = min([-RADIUS - 20, *(each - 10 for column in columns for each in column)])
-    bottom = max([RADIUS + 20, *(each + 10 for column in columns for each in column)])
+    top = min([-RADIUS - 20, *(height - 10 for column in columns for height in column)])
+    bottom = max([RADIUS + 20, *(height + 10 for column in columns for height in column)])
     center = (svg.WIDTH / 2, -top)
-    lanes = _lanes(on, shown)
+    lanes = _lanes(on, annotations)
     free = RADIUS - LANE * max(lanes, default=0) - THICK / 2 - 3
     pieces = [
         f'<circle cx="{center[0]:.0f}" cy="{center[1]:.0f}" r="{RADIUS:.0f}" fill="none" '
         f'stroke="{svg.FAINT}" stroke-width="1.5"/>',
         *_ticks(on, center, free),
-        *(_arc(on, each, center, lane) for each, lane in zip(shown, lanes, strict=True)),
+        *(
+            _arc(on, annotation, center, lane)
+            for annotation, lane in zip(annotations, lanes, strict=True)
+        ),
         *_side(left, columns[0], center, -1),
         *_side(right, columns[1], center, 1),
         *_name(on, center, free),
@@ -62,15 +65,15 @@ def _at(center: tuple[float, float], turn: float, radius: float) -> tuple[float,
     return center[0] + radius * sin(angle), center[1] - radius * cos(angle)
 
 
-def _lanes(on: Molecule, shown: Sequence[Annotation]) -> list[int]:
-    """For each annotation the lane, from the outside in, that has room; the last has it always."""
+def _lanes(on: Molecule, annotations: Sequence[Annotation]) -> list[int]:
+    """Return the outermost free lane of each annotation; the innermost lane may overlap."""
     taken: list[list[tuple[int, int]]] = [[] for _ in range(LANES)]
     lanes = []
-    for each in shown:
+    for annotation in annotations:
         pieces = (
-            [(each.start, each.end)]
-            if each.end > each.start
-            else [(each.start, len(on)), (0, each.end)]
+            [(annotation.start, annotation.end)]
+            if annotation.end > annotation.start
+            else [(annotation.start, len(on)), (0, annotation.end)]
         )
         for lane, others in enumerate(taken):
             free = all(a >= d or c >= b for a, b in pieces for c, d in others)
@@ -81,18 +84,18 @@ def _lanes(on: Molecule, shown: Sequence[Annotation]) -> list[int]:
     return lanes
 
 
-def _arc(on: Molecule, each: Annotation, center: tuple[float, float], lane: int) -> str:
-    """A band, with a point at the end that its strand leads to."""
+def _arc(on: Molecule, annotation: Annotation, center: tuple[float, float], lane: int) -> str:
+    """Return a band, with an arrow head in the direction of its strand."""
     middle = RADIUS - LANE * lane
     inner, outer = middle - THICK / 2, middle + THICK / 2
-    begin = each.start / len(on)
-    turn = min(on.span(each.start, each.end) / len(on), 0.9999)
-    least = 2 / (2 * pi * middle)  # what is smaller could not be seen
+    begin = annotation.start / len(on)
+    turn = min(on.span(annotation.start, annotation.end) / len(on), 0.9999)
+    least = 2 / (2 * pi * middle)  # the minimum visible length
     if turn < least:
         begin, turn = begin - (least - turn) / 2, least
     end = begin + turn
-    head = min(6 / (2 * pi * middle), turn / 2) if each.strand else 0.0
-    a, b = (begin + head, end) if each.strand < 0 else (begin, end - head)
+    head = min(6 / (2 * pi * middle), turn / 2) if annotation.strand else 0.0
+    a, b = (begin + head, end) if annotation.strand < 0 else (begin, end - head)
     large = int(b - a > 0.5)
     points = [
         _at(center, a, outer),
@@ -102,16 +105,16 @@ def _arc(on: Molecule, each: Annotation, center: tuple[float, float], lane: int)
     ]
     (ax, ay), (bx, by), (cx, cy), (dx, dy) = points
     path = f"M{ax:.1f} {ay:.1f}A{outer:.1f} {outer:.1f} 0 {large} 1 {bx:.1f} {by:.1f}"
-    if each.strand > 0:
+    if annotation.strand > 0:
         path += "L{:.1f} {:.1f}".format(*_at(center, end, middle))
     path += f"L{cx:.1f} {cy:.1f}A{inner:.1f} {inner:.1f} 0 {large} 0 {dx:.1f} {dy:.1f}"
-    if each.strand < 0:
+    if annotation.strand < 0:
         path += "L{:.1f} {:.1f}".format(*_at(center, begin, middle))
-    return svg.path_element(f"{path}Z", each.color, each.name)
+    return svg.path_element(f"{path}Z", annotation.color, annotation.name)
 
 
 def _name(on: Molecule, center: tuple[float, float], free: float) -> list[str]:
-    """The name in the middle, as large as there is room for between the numbers."""
+    """Return the name in the middle, in the largest size that fits between the numbers."""
     room = 2 * (free - 26)
     size = 14 if len(on.name) * 8.4 <= room else 11
     text = svg.truncate(on.name, max(int(room / (0.6 * size)), 4))
@@ -120,7 +123,7 @@ def _name(on: Molecule, center: tuple[float, float], free: float) -> list[str]:
 
 
 def _ticks(on: Molecule, center: tuple[float, float], radius: float) -> list[str]:
-    """Numbers inside the bands: the first base, and round ones."""
+    """Return the scale inside the bands: the first base, and round numbers."""
     apart = svg.tick_step(len(on), 8)
     pieces: list[str] = []
     for base in sorted({1, *range(apart, len(on) - apart // 3 + 1, apart)}):
@@ -132,28 +135,32 @@ def _ticks(on: Molecule, center: tuple[float, float], radius: float) -> list[str
 
 
 def _heights(labels: list[_Label]) -> list[float]:
-    """Where the labels of one side stand, counted from the circle's middle."""
-    wanted = [_at((0, 0), each.turn, RADIUS + 18)[1] for each in labels]
+    """Return the vertical positions of one side's labels, relative to the centre."""
+    desired = [_at((0, 0), label.turn, RADIUS + 18)[1] for label in labels]
     most = max(RADIUS + 45, len(labels) * _GAP / 2)
-    return svg.spread_positions(wanted, _GAP, -most, most)
+    return svg.spread_positions(desired, _GAP, -most, most)
 
 
 def _side(
     labels: list[_Label], heights: list[float], center: tuple[float, float], side: int
 ) -> list[str]:
-    """The labels of one side in a column, each with a line to its place on the circle."""
+    """Return the labels of one side in a column, each with a line to its place on the circle."""
     column = center[0] + side * (RADIUS + _REACH)
     pieces = []
-    for each, height in zip(labels, heights, strict=True):
+    for label, height in zip(labels, heights, strict=True):
         y = center[1] + height
-        elbow = _at(center, each.turn, RADIUS + 14)
-        # Level until beside the circle, so that no line goes over it.
-        points = [_at(center, each.turn, RADIUS + THICK / 2), elbow, (column - side * 18, elbow[1])]
-        color = svg.FAINT if each.cuts else svg.readable_colour(each.color)
+        elbow = _at(center, label.turn, RADIUS + 14)
+        # Horizontal until beside the circle, so that no line crosses it.
+        points = [
+            _at(center, label.turn, RADIUS + THICK / 2),
+            elbow,
+            (column - side * 18, elbow[1]),
+        ]
+        color = svg.FAINT if label.cuts else svg.readable_colour(label.color)
         pieces.append(svg.polyline([*points, (column - side * 3, y)], color, 0.8))
         anchor, more = (
             ("start" if side > 0 else "end"),
-            (' font-style="italic"' if each.cuts else ""),
+            (' font-style="italic"' if label.cuts else ""),
         )
-        pieces.append(svg.text_element(each.text, column, y, anchor, more))
+        pieces.append(svg.text_element(label.text, column, y, anchor, more))
     return pieces

@@ -16,7 +16,7 @@ COMMON = (
     "EcoRI", "BamHI", "HindIII", "XhoI", "NdeI", "XbaI", "SalI", "PstI",
     "KpnI", "SacI", "SpeI", "NcoI", "NotI", "EcoRV", "SmaI", "BglII",
 )  # fmt: skip
-"""Those that are looked for where nobody says which."""
+"""The enzymes used if none are named."""
 
 _TABLE = """
 AatII GACGTC 5/1; Acc65I GGTACC 1/5; AccI GTMKAC 2/4; AciI CCGC 1/3; AclI AACGTT 2/4;
@@ -67,16 +67,16 @@ TseI GCWGC 1/4; Tsp45I GTSAC 0/5; TspMI CCCGGG 1/5; TspRI CASTG 7/-2; Tth111I GA
 XbaI TCTAGA 1/5; XcmI CCANNNNNNNNNTGG 8/7; XhoI CTCGAG 1/5; XmaI CCCGGG 1/5; XmnI GAANNNNTTC 5/5;
 ZraI GACGTC 3/3
 """
-"""Name, recognition site, and after how many bases from the site's start each strand is cut.
+"""Name, recognition site, and the cut positions of both strands relative to the site's start.
 
-Both counts are the upper strand's, so `GAATTC 1/5` is G^AATTC with an overhang of four at the 5'
-end. Source: REBASE; a test compares the table with Biopython's copy.
+Both positions are in upper-strand coordinates, so `GAATTC 1/5` is G^AATTC with a 5' overhang of
+four bases. Source: REBASE; a test compares the table with Biopython's copy.
 """
 
 
 @dataclass(frozen=True)
 class Enzyme:
-    """A name, a recognition site, and where the strands are cut, counted from the site's start."""
+    """A restriction enzyme: its name, recognition site, and cut positions from the site's start."""
 
     name: str
     site: str
@@ -86,9 +86,9 @@ class Enzyme:
 
 @dataclass(frozen=True)
 class Site:
-    """A recognition site on a molecule, and where its strands are cut (0-based, before that base).
+    """A recognition site on a molecule, with its cuts (0-based, before that base).
 
-    Over the origin of a circular molecule `end` is not above `start`.
+    If it spans the origin of a circular molecule, `end` is not greater than `start`.
     """
 
     enzyme: str
@@ -101,49 +101,49 @@ class Site:
 
 @cache
 def all_enzymes() -> dict[str, Enzyme]:
-    """Every enzyme that is known, by its name."""
+    """Return all known enzymes by name."""
     rows = (row.split() for row in _TABLE.replace("\n", " ").split(";"))
     read = ((name, site, cuts.split("/")) for name, site, cuts in rows)
     return {name: Enzyme(name, site, int(at[0]), int(at[1])) for name, site, at in read}
 
 
 def find_enzymes(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Return names of enzymes as the table spells them, each once; case doesn't count.
+    """Return enzyme names as spelled in the table, ignoring case and without duplicates.
 
     Raises:
-        InputError: an enzyme that isn't known, with a name that is near.
+        InputError: an enzyme is unknown; the error suggests a similar name.
     """
-    given = names.replace(",", " ").split() if isinstance(names, str) else list(names)
-    folded = {each.casefold(): each for each in all_enzymes()}
-    found = (
-        folded.get(str(each).strip().casefold()) or _unknown_enzyme(str(each)) for each in given
+    requested = names.replace(",", " ").split() if isinstance(names, str) else list(names)
+    folded = {name.casefold(): name for name in all_enzymes()}
+    matches = (
+        folded.get(str(name).strip().casefold()) or _unknown_enzyme(str(name)) for name in requested
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(matches))
 
 
 def cut_sites(on: Molecule, name: str) -> list[Site]:
-    """Where an enzyme cuts, in the order of the sites.
+    """Return the cut sites of an enzyme, sorted by position.
 
-    A cut outside a linear molecule is none. A site that reads the same on both strands is one.
+    Cuts outside a linear molecule are dropped. A palindromic site is reported once.
     """
     enzyme = all_enzymes()[name]
     other = reverse_complement(enzyme.site)
     size = len(enzyme.site)
-    found = [
+    sites = [
         _site(on, enzyme, start, end, 1, enzyme.cut, enzyme.lower_cut)
         for start, end in find_matches(on, enzyme.site)
     ]
     if other != enzyme.site:
-        found += [
+        sites += [
             _site(on, enzyme, start, end, -1, size - enzyme.lower_cut, size - enzyme.cut)
             for start, end in find_matches(on, other)
         ]
-    return sorted((each for each in found if each is not None), key=lambda each: each.start)
+    return sorted((site for site in sites if site is not None), key=lambda site: site.start)
 
 
 def unique_cutters(on: Molecule, among: Iterable[str] | None = None) -> tuple[str, ...]:
-    """The enzymes, of all that are known or `among` some, that cut the molecule once."""
-    return tuple(each for each in (among or all_enzymes()) if len(cut_sites(on, each)) == 1)
+    """Return the enzymes that cut the molecule once, of those in `among` or of all."""
+    return tuple(name for name in (among or all_enzymes()) if len(cut_sites(on, name)) == 1)
 
 
 def _site(

@@ -12,13 +12,13 @@ _MARGIN, _ROW, _TALL, _LETTERS = 14.0, 16.0, 11.0, 32
 
 
 def draw(
-    on: Molecule, shown: Sequence[Annotation], labelled: set[int], cuts: Sequence[Site]
+    on: Molecule, annotations: Sequence[Annotation], labelled: set[int], cuts: Sequence[Site]
 ) -> str:
-    """Return the picture; `labelled` are the indices of those of `shown` that have a label."""
+    """Return the map; `labelled` contains the indices of the annotations with a label."""
     scale = (svg.WIDTH - 2 * _MARGIN) / (len(on) or 1)
     above, up = _cuts(cuts, scale)
     axis = 12 + up * _ROW + (8 if up else 0)
-    below, down = _marks(shown, labelled, scale)
+    below, down = _marks(annotations, labelled, scale)
     pieces = [
         svg.polyline([(_MARGIN, axis), (svg.WIDTH - _MARGIN, axis)], svg.FAINT, 1.5),
         *_ticks(on, scale, axis),
@@ -30,48 +30,48 @@ def draw(
             svg.text_element(text, left, axis - 14 - row * _ROW, "start", ' font-style="italic"')
             for _, left, row, text in above
         ),
-        *(_mark(each, text, x, row, scale, axis + 32) for each, text, x, row in below),
+        *(_mark(annotation, text, x, row, scale, axis + 32) for annotation, text, x, row in below),
     ]
     return svg.svg_document(axis + 32 + down * _ROW + 4, pieces)
 
 
 def _cuts(cuts: Sequence[Site], scale: float) -> tuple[list[tuple[float, float, int, str]], int]:
-    """(place, left edge of the name, row above the axis, name), and how many rows there are.
+    """Return position, label position, row and label of each cut, and the number of rows.
 
-    A name stands on the right of its line, and above every name whose line it would cover.
+    A label is placed to the right of its line, above any label that would cross that line.
     """
     placed: list[tuple[float, float, int, str]] = []
-    for each in sorted(cuts, key=lambda site: -site.cut):
-        x, width = _MARGIN + each.cut * scale, svg.text_width(each.enzyme)
+    for cut in sorted(cuts, key=lambda site: -site.cut):
+        x, width = _MARGIN + cut.cut * scale, svg.text_width(cut.enzyme)
         left = min(x + 3, svg.WIDTH - width - 2)
         covered = [row for other, begin, row, _ in placed if min(other, begin) < left + width + 4]
-        placed.append((x, left, max(covered, default=-1) + 1, each.enzyme))
+        placed.append((x, left, max(covered, default=-1) + 1, cut.enzyme))
     return placed, max((row for _, _, row, _ in placed), default=-1) + 1
 
 
 def _marks(
-    shown: Sequence[Annotation], labelled: set[int], scale: float
+    annotations: Sequence[Annotation], labelled: set[int], scale: float
 ) -> tuple[list[tuple[Annotation, str, float, int]], int]:
-    """(annotation, name, where the name begins, row), and how many rows there are."""
+    """Return annotation, label, label position and row of each mark, and the number of rows."""
     rows: list[float] = []
     placed = []
-    for i, each in enumerate(shown):
-        text = svg.truncate(each.name, _LETTERS) if i in labelled else ""
-        begin, end = _MARGIN + each.start * scale, _MARGIN + each.end * scale
+    for i, annotation in enumerate(annotations):
+        text = svg.truncate(annotation.name, _LETTERS) if i in labelled else ""
+        begin, end = _MARGIN + annotation.start * scale, _MARGIN + annotation.end * scale
         left = max(end, begin + 3) + 4
-        if left + svg.text_width(text) > svg.WIDTH - 2:  # no room after it: before it
+        if left + svg.text_width(text) > svg.WIDTH - 2:  # no room after it: place it before
             left = begin - 4 - svg.text_width(text)
-        if left < 2:  # nor before it: at the picture's edge, on the band itself
+        if left < 2:  # nor before: at the edge, on the band itself
             left = max(svg.WIDTH - 4 - svg.text_width(text), begin + 6)
         reach = max(end, left + svg.text_width(text)) if text else end
         placed.append(
-            (each, text, left, _row(rows, min(begin, left) if text else begin, reach + 6))
+            (annotation, text, left, _row(rows, min(begin, left) if text else begin, reach + 6))
         )
     return placed, len(rows)
 
 
 def _row(rows: list[float], begin: float, end: float) -> int:
-    """Return the first row that is free from `begin` on, and take it up to `end`."""
+    """Return the first row that is free from `begin` on, and occupy it up to `end`."""
     for i, taken in enumerate(rows):
         if taken <= begin:
             rows[i] = end
@@ -80,19 +80,19 @@ def _row(rows: list[float], begin: float, end: float) -> int:
     return len(rows) - 1
 
 
-def _mark(each: Annotation, text: str, x: float, row: int, scale: float, top: float) -> str:
-    begin, end = _MARGIN + each.start * scale, _MARGIN + each.end * scale
+def _mark(annotation: Annotation, text: str, x: float, row: int, scale: float, top: float) -> str:
+    begin, end = _MARGIN + annotation.start * scale, _MARGIN + annotation.end * scale
     if end - begin < 2:
         begin, end = (begin + end) / 2 - 1, (begin + end) / 2 + 1
-    head = min(6.0, (end - begin) / 2) if each.strand else 0.0
+    head = min(6.0, (end - begin) / 2) if annotation.strand else 0.0
     y, low, mid = top + row * _ROW, top + row * _ROW + _TALL, top + row * _ROW + _TALL / 2
-    a, b = (begin + head, end) if each.strand < 0 else (begin, end - head)
-    tip = f"L{end:.1f} {mid:.1f}" if each.strand > 0 else ""
-    tail = f"L{begin:.1f} {mid:.1f}" if each.strand < 0 else ""
+    a, b = (begin + head, end) if annotation.strand < 0 else (begin, end - head)
+    tip = f"L{end:.1f} {mid:.1f}" if annotation.strand > 0 else ""
+    tail = f"L{begin:.1f} {mid:.1f}" if annotation.strand < 0 else ""
     path = f"M{a:.1f} {y:.1f}L{b:.1f} {y:.1f}{tip}L{b:.1f} {low:.1f}L{a:.1f} {low:.1f}{tail}Z"
     on_band = text and begin < x < end
     name = svg.text_element(text, x, mid, more=' fill="#000000"' if on_band else "") if text else ""
-    return svg.path_element(path, each.color, each.name) + name
+    return svg.path_element(path, annotation.color, annotation.name) + name
 
 
 def _ticks(on: Molecule, scale: float, axis: float) -> list[str]:

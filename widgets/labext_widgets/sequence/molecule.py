@@ -20,9 +20,9 @@ _LETTERS = re.compile(r"[A-Za-z*.-]*")
 
 @dataclass(frozen=True)
 class Annotation:
-    """A named part: 0-based `start`, exclusive `end`, strand 1, -1 or 0 for both.
+    """A named feature: 0-based `start`, exclusive `end`, strand 1, -1 or 0 for both.
 
-    On a circular molecule it may go over the origin: then `end` is not above `start`.
+    If it spans the origin of a circular molecule, `end` is not greater than `start`.
     """
 
     name: str
@@ -35,12 +35,12 @@ class Annotation:
 
 @dataclass(frozen=True)
 class Molecule:
-    """What the viewer needs of a record.
+    """A sequence with its annotations, as displayed by the viewer.
 
     Attributes:
-        annotations: in the order of their starts.
-        translations: parts that are shown as amino acids too.
-        left_out: how many marks of the record lie outside the sequence.
+        annotations: sorted by start.
+        translations: features that are also displayed as amino acids.
+        left_out: the number of annotations that lie outside the sequence.
     """
 
     name: str
@@ -51,48 +51,48 @@ class Molecule:
     left_out: int = 0
 
     def __len__(self) -> int:
-        """Bases."""
+        """Return the number of bases."""
         return len(self.bases)
 
     @cached_property
     def reading(self) -> str:
-        """The bases as they are searched: capitals of DNA."""
+        """The bases normalized for searching: upper-case DNA letters."""
         return self.bases.upper().replace("U", "T")
 
     def span(self, start: int, end: int) -> int:
-        """How many bases a range has; one that ends where it starts goes once around."""
+        """Return the number of bases in a range; a range with equal ends is the full circle."""
         return end - start if end > start else end - start + len(self)
 
     def part(self, start: int, end: int, strand: int = 1) -> str:
-        """The bases of a range as its strand reads them, over the origin where it goes there."""
+        """Return the bases of a range as read on its strand, across the origin if necessary."""
         read = (
             self.bases[start:end] if end > start else self.bases[start:] + self.bases[: max(end, 0)]
         )
         return reverse_complement(read) if strand < 0 else read
 
     def has(self, start: int, end: int) -> bool:
-        """Whether a range lies on the molecule."""
+        """Tell whether a range lies on the molecule."""
         inside = 0 <= start < len(self) and 0 <= end <= len(self)
         return inside and (end > start or self.circular)
 
 
 def parse_molecule(record: Mapping[str, Any]) -> Molecule:
-    """Read a record: `name`, `bases`, `isCircular`, `annotations`, `translations`.
+    """Parse a record: `name`, `bases`, `isCircular`, `annotations`, `translations`.
 
     Raises:
-        InputError: there are no bases, or they are not the letters of a sequence.
+        InputError: there are no bases, or they contain invalid letters.
     """
     if not hasattr(record, "keys"):
         raise InputError(
             f"A sequence's record is a mapping, and this is {type(record).__name__}.",
             'Take it from the platform: lab.sequence("pBAD30").',
         )
-    found = {key: record[key] for key in record.keys()}  # noqa: SIM118  a row of pandas too
-    name = plain(_text(found.get("name")) or _text(found.get("id")) or "sequence", 200)
-    bases = _bases(found.get("bases"), name)
-    shell = Molecule(name, bases, _is_true(found.get("isCircular")))
-    annotations, wrong = _parse_annotations(found.get("annotations"), shell)
-    translations, worse = _parse_annotations(found.get("translations"), shell)
+    fields = {key: record[key] for key in record.keys()}  # noqa: SIM118  also for rows of pandas
+    name = plain(_text(fields.get("name")) or _text(fields.get("id")) or "sequence", 200)
+    bases = _bases(fields.get("bases"), name)
+    shell = Molecule(name, bases, _is_true(fields.get("isCircular")))
+    annotations, wrong = _parse_annotations(fields.get("annotations"), shell)
+    translations, worse = _parse_annotations(fields.get("translations"), shell)
     return Molecule(name, bases, shell.circular, annotations, translations, wrong + worse)
 
 
@@ -104,7 +104,7 @@ def _bases(value: Any, name: str) -> str:
         )
     bases = "".join(value.split())
     if not _LETTERS.fullmatch(bases):
-        odd = next(each for each in bases if not _LETTERS.fullmatch(each))
+        odd = next(letter for letter in bases if not _LETTERS.fullmatch(letter))
         raise InputError(
             f"{name}: {quote_value(odd)} is no letter of a sequence.",
             "Give the bases as plain text, without numbers or a heading.",
@@ -113,15 +113,17 @@ def _bases(value: Any, name: str) -> str:
 
 
 def _parse_annotations(value: Any, on: Molecule) -> tuple[tuple[Annotation, ...], int]:
-    """The marks that lie on the molecule, and how many don't."""
-    given = list(value) if isinstance(value, (list, tuple)) else []
-    read = [each for each in _parse_annotation(given, on) if each is not None]
-    return tuple(sorted(read, key=lambda each: (each.start, each.end))), len(given) - len(read)
+    """Return the annotations that lie on the molecule, and the number of the others."""
+    rows = list(value) if isinstance(value, (list, tuple)) else []
+    read = [annotation for annotation in _parse_annotation(rows, on) if annotation is not None]
+    return tuple(sorted(read, key=lambda annotation: (annotation.start, annotation.end))), len(
+        rows
+    ) - len(read)
 
 
-def _parse_annotation(given: list[Any], on: Molecule) -> Iterator[Annotation | None]:
-    for number, each in enumerate(given):
-        mark = each if isinstance(each, Mapping) else {}
+def _parse_annotation(rows: list[Any], on: Molecule) -> Iterator[Annotation | None]:
+    for number, row in enumerate(rows):
+        mark = row if isinstance(row, Mapping) else {}
         start, end = _integer(mark.get("start")), _integer(mark.get("end"))
         if start is None or end is None:
             yield None
@@ -129,7 +131,7 @@ def _parse_annotation(given: list[Any], on: Molecule) -> Iterator[Annotation | N
         if on.circular and start == len(on):
             start = 0
         if not on.circular and end == 0:
-            end = len(on)  # so real services write the end of a sequence
+            end = len(on)  # services write the end of a linear sequence this way
         if not on.has(start, end):
             yield None
             continue
@@ -151,7 +153,7 @@ def _text(value: Any) -> str:
 
 
 def _integer(value: Any) -> int | None:
-    """A whole number, also numpy's; nothing else is a position."""
+    """Return an integer, also from numpy types; None for any other value."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         return None
     return int(value)
@@ -163,5 +165,5 @@ def _sign(value: Any) -> int:
 
 
 def _is_true(value: Any) -> bool:
-    """Whether a flag is set; pandas' and numpy's count, and what isn't known is not."""
+    """Tell whether a boolean is true, including those of pandas and numpy."""
     return type(value).__name__ in ("bool", "bool_") and bool(value)

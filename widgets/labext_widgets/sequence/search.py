@@ -18,9 +18,9 @@ IUPAC = {
 
 @dataclass(frozen=True)
 class Hit:
-    """Where a pattern was found: 0-based `start`, exclusive `end`, strand 1 or -1.
+    """A match of a pattern: 0-based `start`, exclusive `end`, strand 1 or -1.
 
-    Over the origin of a circular molecule `end` is not above `start`.
+    If it spans the origin of a circular molecule, `end` is not greater than `start`.
     """
 
     start: int
@@ -29,54 +29,54 @@ class Hit:
 
 
 def search(on: Molecule, pattern: str) -> list[Hit]:
-    """Return every hit in the order of its start, the upper strand's first.
+    """Return all hits sorted by start, those on the upper strand first.
 
-    A letter of the pattern is met by a letter of the sequence that stands for nothing else: `N`
-    in the pattern by any, `N` in the sequence by `N` alone. A pattern that reads the same on both
-    strands is one hit, on the upper one. U is taken for T.
+    A pattern letter matches the sequence letters that represent a subset of its bases: `N` in the
+    pattern matches any letter, `N` in the sequence is matched by `N` only. A palindromic pattern is
+    reported once, on the upper strand. U is treated as T.
 
     Raises:
-        InputError: the pattern is empty, or has a letter that IUPAC doesn't have.
+        InputError: the pattern is empty, or contains a letter that is not an IUPAC code.
     """
-    wanted = normalize_pattern(pattern)
-    other = reverse_complement(wanted)
-    found = [Hit(*each, 1) for each in find_matches(on, wanted)]
-    if other != wanted:
-        found += [Hit(*each, -1) for each in find_matches(on, other)]
-    return sorted(found, key=lambda each: (each.start, -each.strand))
+    normalized = normalize_pattern(pattern)
+    other = reverse_complement(normalized)
+    hits = [Hit(*match, 1) for match in find_matches(on, normalized)]
+    if other != normalized:
+        hits += [Hit(*match, -1) for match in find_matches(on, other)]
+    return sorted(hits, key=lambda match: (match.start, -match.strand))
 
 
 def normalize_pattern(pattern: str) -> str:
-    """Return a pattern as capitals of DNA; blanks go."""
-    wanted = "".join(pattern.split()).upper().replace("U", "T")
-    odd = next((each for each in wanted if each not in IUPAC), None)
+    """Return a pattern in upper-case DNA letters, without blanks."""
+    normalized = "".join(pattern.split()).upper().replace("U", "T")
+    odd = next((letter for letter in normalized if letter not in IUPAC), None)
     if odd is not None:
         raise InputError(
             f"{quote_value(odd)} is no base of a pattern.",
             f"The letters are {' '.join(IUPAC)} and U.",
         )
-    if not wanted:
+    if not normalized:
         raise InputError("The pattern is empty.", 'Give some bases: search("GAATTC").')
-    return wanted
+    return normalized
 
 
-def find_matches(on: Molecule, wanted: str) -> list[tuple[int, int]]:
-    """Where the upper strand reads `wanted`, as pairs of start and end."""
-    length, size = len(on), len(wanted)
+def find_matches(on: Molecule, pattern: str) -> list[tuple[int, int]]:
+    """Return start and end of every match on the upper strand."""
+    length, size = len(on), len(pattern)
     if size > length:
         return []
     read = on.reading + on.reading[: size - 1] if on.circular else on.reading
-    find = re.compile("".join(map(_character_class, wanted))).search
-    found, at = [], find(read)
-    while at is not None:  # from the next base on, so that hits that overlap are all found
+    find = re.compile("".join(map(_character_class, pattern))).search
+    matches, at = [], find(read)
+    while at is not None:  # from the next base, to include overlapping hits
         start, end = at.start(), at.end()
-        found.append((start, end if end <= length else end - length))
+        matches.append((start, end if end <= length else end - length))
         at = find(read, start + 1)
-    return found
+    return matches
 
 
 def _character_class(letter: str) -> str:
-    """Every letter of the sequence that stands for nothing that `letter` excludes."""
+    """Return a regular expression for the letters whose bases are a subset of those of `letter`."""
     meant = set(IUPAC[letter])
-    met = "".join(each for each, bases in IUPAC.items() if set(bases) <= meant)
+    met = "".join(base for base, bases in IUPAC.items() if set(bases) <= meant)
     return met if len(met) == 1 else f"[{met}]"

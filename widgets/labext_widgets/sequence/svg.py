@@ -13,7 +13,7 @@ _LETTER = 0.6 * SIZE
 
 
 def svg_document(height: float, pieces: Sequence[str]) -> str:
-    """Return a whole picture of the standard width."""
+    """Return an SVG document of the standard width."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
         f'width="{WIDTH}" height="{height:.0f}" font-family="sans-serif" font-size="{SIZE}" '
@@ -22,13 +22,13 @@ def svg_document(height: float, pieces: Sequence[str]) -> str:
 
 
 def text_element(text: str, x: float, y: float, anchor: str = "start", more: str = "") -> str:
-    """Return words with their middle line at `y`."""
+    """Return a text element, vertically centred at `y`."""
     anchored = "" if anchor == "start" else f' text-anchor="{anchor}"'
     return f'<text x="{x:.1f}" y="{y + SIZE * 0.35:.1f}"{anchored}{more}>{escape(text)}</text>'
 
 
 def polyline(points: Sequence[tuple[float, float]], color: str = FAINT, width: float = 1) -> str:
-    """Return a line through points."""
+    """Return a line through the points."""
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="{width}"/>'
 
@@ -40,32 +40,34 @@ def path_element(path: str, color: str, title: str = "") -> str:
 
 
 def truncate(text: str, letters: int) -> str:
-    """Return at most so many letters of a name."""
+    """Return a name shortened to at most `letters` characters."""
     return text if len(text) <= letters else text[: letters - 1].rstrip() + "…"
 
 
 def text_width(text: str) -> float:
-    """How wide words are, or a little less."""
+    """Return the approximate width of a text."""
     return len(text) * _LETTER
 
 
 def readable_colour(color: str) -> str:
-    """Return a colour of the same hue, not too light for white nor too dark for black."""
-    digits = color[1:] if len(color) == 7 else "".join(each * 2 for each in color[1:])
+    """Return a colour of the same hue that is readable on white and on black."""
+    digits = color[1:] if len(color) == 7 else "".join(digit * 2 for digit in color[1:])
     red, green, blue = (int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4))
     hue, light, strong = colorsys.rgb_to_hls(red, green, blue)
     toned = colorsys.hls_to_rgb(hue, min(max(light, 0.42), 0.66), strong)
-    return "#" + "".join(f"{round(each * 255):02x}" for each in toned)
+    return "#" + "".join(f"{round(channel * 255):02x}" for channel in toned)
 
 
-def spread_positions(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Move places, given in order, as little as keeps them `gap` apart, from `low` to `high`.
+def spread_positions(
+    positions: Sequence[float], gap: float, low: float, high: float
+) -> list[float]:
+    """Move sorted positions minimally so that they are `gap` apart and within `low` and `high`.
 
-    Neighbours that would touch are pooled, and a pool stands around the middle of what it wants.
+    Neighbours that would overlap are pooled, and a pool is centred on its desired positions.
     """
-    pools: list[tuple[float, int]] = []  # the first place of a pool, and how many are in it
+    pools: list[tuple[float, int]] = []  # the first position and the size of each pool
     sums: list[float] = []
-    for place in wanted:
+    for place in positions:
         pools.append((place, 1))
         sums.append(place)
         while len(pools) > 1 and pools[-2][0] + pools[-2][1] * gap > pools[-1][0]:
@@ -88,10 +90,10 @@ def spread_positions(wanted: Sequence[float], gap: float, low: float, high: floa
 
 
 def tick_step(length: int, ticks: int) -> int:
-    """Return a round distance between about so many ticks."""
+    """Return a round tick distance for about `ticks` ticks."""
     power = 1
     while True:
-        for each in (1, 2, 5):
-            if each * power * ticks >= length:
-                return each * power
+        for factor in (1, 2, 5):
+            if factor * power * ticks >= length:
+                return factor * power
         power *= 10

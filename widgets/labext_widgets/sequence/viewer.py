@@ -15,15 +15,15 @@ from labext_widgets.sequence.molecule import parse_molecule
 from labext_widgets.sequence.search import Hit, search
 
 LIVE = 100_000
-"""Bases at most that the live view draws; of what is longer there is the picture, and `search`."""
+"""Maximum number of bases in the live view; longer sequences have the static map and `search`."""
 
 
 @dataclass(frozen=True)
 class Selection:
     """A selected range: 0-based `start`, exclusive `end`, strand 1 or -1, and its bases.
 
-    The bases are as the strand reads them. Over the origin of a circular molecule `end` is not
-    above `start`.
+    The bases are as read on the strand. If the range spans the origin of a circular molecule, `end`
+    is not greater than `start`.
     """
 
     start: int
@@ -35,15 +35,15 @@ class Selection:
 def sequence_viewer(
     record: Mapping[str, Any], *, enzymes: str | Iterable[str] | None = None
 ) -> SequenceViewer:
-    """Return a viewer of a record of the platform; a cell that ends with it shows it.
+    """Return a viewer for a record of the platform, for display in a cell.
 
     Args:
-        record: with `name`, `bases`, `isCircular`, and `annotations` and `translations` as lists
-            of `{name, type, start, end, strand, color}`. A row of a frame will do.
-        enzymes: whose sites are shown; otherwise the common ones that cut once.
+        record: a mapping with `name`, `bases`, `isCircular`, and `annotations` and `translations`
+            as lists of `{name, type, start, end, strand, color}`; also a row of a frame.
+        enzymes: the enzymes whose sites are displayed; by default the common ones that cut once.
 
     Raises:
-        InputError: the record has no bases, or an enzyme isn't known.
+        InputError: the record has no bases, or an enzyme is unknown.
     """
     return SequenceViewer(record, enzymes)
 
@@ -52,7 +52,7 @@ class SequenceViewer:
     """A sequence with its map, its selection, and its restriction sites.
 
     Attributes:
-        record: what it was made of.
+        record: the record it was created from.
     """
 
     def __init__(
@@ -64,39 +64,39 @@ class SequenceViewer:
         self._enzymes = (
             unique_cutters(self._on, COMMON) if enzymes is None else find_enzymes(enzymes)
         )
-        self._shown: list[Any] = []  # the placeholders of the cells that show it
+        self._shown: list[Any] = []  # placeholders of the cells that display it
 
     @property
     def selection(self) -> Selection | None:
-        """What is selected, in the map or by `select`; None where nothing is."""
+        """The selected range, in the map or by `select`; None if nothing is selected."""
         return self._selection
 
     @property
     def enzymes(self) -> tuple[str, ...]:
-        """The enzymes whose sites are shown; set it to names, or to one string of them."""
+        """The displayed enzymes; can be set to a list of names, or to one string of names."""
         return self._enzymes
 
     @enzymes.setter
     def enzymes(self, names: str | Iterable[str]) -> None:
         self._enzymes = find_enzymes(names)
         self._tell({"chosen": self._sites(self._enzymes)})
-        for each in self._shown:
-            each.update(*self._drawn())
+        for output in self._shown:
+            output.update(*self._drawn())
 
     @property
     def sites(self) -> list[Site]:
-        """Where the enzymes cut, in the order of the molecule."""
-        found = [site for name in self._enzymes for site in cut_sites(self._on, name)]
-        return sorted(found, key=lambda each: (each.start, each.enzyme))
+        """The cut sites of the displayed enzymes, in the order of the sequence."""
+        sites = [site for name in self._enzymes for site in cut_sites(self._on, name)]
+        return sorted(sites, key=lambda site: (site.start, site.enzyme))
 
     def unique_cutters(self) -> tuple[str, ...]:
-        """Return every known enzyme that cuts the molecule once."""
+        """Return all known enzymes that cut the molecule once."""
         return unique_cutters(self._on)
 
     def select(self, start: int, end: int, strand: int = 1) -> Selection:
         """Select a range, in the live map too, and return it.
 
-        On a circular molecule `end` may be before `start`: the range goes over the origin.
+        On a circular molecule `end` may be less than `start` if the range spans the origin.
 
         Raises:
             InputError: the range does not lie on the molecule.
@@ -106,31 +106,31 @@ class SequenceViewer:
         return self._selection
 
     def deselect(self) -> None:
-        """Select nothing."""
+        """Clear the selection."""
         self._select(None, "")
 
     def search(self, pattern: str) -> list[Hit]:
-        """Return where a pattern is, on both strands; letters of IUPAC stand for several bases.
+        """Return the matches of a pattern of IUPAC codes on both strands.
 
-        Hits may overlap, and on a circular molecule go over the origin. A pattern that reads the
-        same on both strands is found once a place.
+        Hits may overlap, and on a circular molecule span the origin. Each match of a palindromic
+        pattern is reported once.
 
         Raises:
-            InputError: the pattern is empty, or has a letter that IUPAC doesn't have.
+            InputError: the pattern is empty, or contains a letter that is not an IUPAC code.
         """
         return search(self._on, pattern)
 
     def close(self) -> None:
-        """End the live views; the pictures stay."""
-        for each in list(self._shown):
-            each.close()
+        """Close the live views; the static maps stay."""
+        for output in list(self._shown):
+            output.close()
 
     def __repr__(self) -> str:
-        """One line, without the bases."""
+        """Return one line, without the bases."""
         return f"<SequenceViewer {static_view.render_text(self._on, ())}>"
 
     def __str__(self) -> str:
-        """The molecule and its annotations, a line for each."""
+        """Return the molecule and its annotations, one per line."""
         return static_view.render_table(self._on, self._enzymes)
 
     def _ipython_display_(self) -> None:
@@ -164,8 +164,8 @@ class SequenceViewer:
             "name": self._on.name,
             "bases": self._on.bases,
             "circular": self._on.circular,
-            "annotations": [asdict(each) for each in self._on.annotations],
-            "translations": [asdict(each) for each in self._on.translations],
+            "annotations": [asdict(annotation) for annotation in self._on.annotations],
+            "translations": [asdict(translation) for translation in self._on.translations],
             "chosen": self._sites(self._enzymes),
             "unique": self._sites(self.unique_cutters()),
             "selection": self._told(""),
@@ -191,21 +191,21 @@ class SequenceViewer:
         self._tell({"selection": self._told(by)})
 
     def _told(self, by: str) -> dict[str, Any]:
-        """The selection for the live views, and which of them it comes from."""
+        """Return the selection for the live views, with the view that made it."""
         if self._selection is None:
             return {"start": None, "end": None, "strand": 1, "by": by}
         chosen = self._selection
         return {"start": chosen.start, "end": chosen.end, "strand": chosen.strand, "by": by}
 
     def _tell(self, change: Mapping[str, Any]) -> None:
-        for each in self._shown:
-            each.tell(change)
+        for output in self._shown:
+            output.tell(change)
 
     def _receive(self, content: Any, _buffers: list[Any]) -> None:
-        """Take over what was selected in a live view; the other views of it follow."""
+        """Apply a selection made in a live view, and forward it to the other views."""
         if not isinstance(content, dict) or content.get("do") != "select":
             return
-        start, end, strand = (content.get(each) for each in ("start", "end", "strand"))
+        start, end, strand = (content.get(key) for key in ("start", "end", "strand"))
         selection = None
         if start is not None:
             try:
