@@ -37,7 +37,7 @@ def connect(
     """Return a client for a service, from a profile, the environment or the sandbox.
 
     Raises:
-        SetupError: nothing says where the service is.
+        SetupError: no address of the service is configured.
         SignInError: nothing says how to sign in to the lab platform.
     """
     from labext.config import connection

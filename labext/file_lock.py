@@ -23,7 +23,7 @@ _LOCKED_ERRNOS = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
 
 
 def lock_file(fileno: int) -> bool:
-    """Lock an open file until it is closed; False where something else holds its lock.
+    """Lock an open file until it is closed; return False if it is locked already.
 
     On a file system without locks it is True: two at once are rare, and who needs more than
     that has to make sure of it by other means.
@@ -36,7 +36,7 @@ def lock_file(fileno: int) -> bool:
 
 
 def is_same_file(fileno: int, path: os.PathLike[str]) -> bool:
-    """Return whether an open file is the one at `path`, and not one that was put in its place."""
+    """Return whether an open file is still the one at `path`, and has not been replaced."""
     try:
         return os.path.samestat(os.fstat(fileno), os.stat(path))
     except FileNotFoundError:

@@ -27,13 +27,13 @@ def closest_match(word: str, among: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, among: Iterable[str]) -> str:
-    """Return ` (did you mean "…"?)`, or nothing where no name is near."""
+    """Return ` (did you mean "…"?)`, or an empty text without a close match."""
     match = closest_match(word, among)
     return "" if match is None else f' (did you mean "{match}"?)'
 
 
 def quote_value(value: object) -> str:
-    """Return a value in quotes, masked, and cut where it is long."""
+    """Return a value in quotes, masked, and truncated."""
     text = mask(value if isinstance(value, str) else repr(value))
     return f'"{text[:57]}…"' if len(text) > 60 else f'"{text}"'
 
@@ -103,7 +103,7 @@ def parse_size(text: str) -> int:
 
 
 def format_size(size: int) -> str:
-    """Return bytes as they are read: `10 GiB`, and `10 GB` where that is the rounder number."""
+    """Return a readable size: `10 GiB`, or `10 GB` if that is the rounder number."""
     number, unit = min(
         _scale(size, 1024, "KMGTP", "iB"), _scale(size, 1000, "kMGTP", "B"), key=_digit_count
     )

@@ -43,7 +43,7 @@ class Connection:
 
     Attributes:
         service: `lab`, `jobs` or `nb`.
-        profile: where this comes from; None for the environment.
+        profile: the profile of this connection; None for the environment.
         base_url: the service's address.
         secrets: by name, as in `secret_store.SECRET_NAMES`; unknown ones are missing.
         options: by name, as in `OPTIONS`.
@@ -57,10 +57,10 @@ class Connection:
 
 
 def service_url(service: Service, base_url: str) -> str:
-    """Return the address of a service as it is kept.
+    """Return the normalized address of a service.
 
     Raises:
-        InputError: it can't be one, or is not encrypted where the service asks for that.
+        InputError: it is invalid, or not encrypted although the service requires that.
     """
     return clean_url(base_url, secure=service in HTTPS_ONLY)
 
@@ -300,7 +300,7 @@ def check_profile_name(name: str) -> None:
 def save_profile(
     name: str, service: Service, base_url: str, options: Mapping[str, str] | None = None
 ) -> None:
-    """Write where a service is under a profile's name; the profile's other services stay.
+    """Write a service's address to a profile; the profile's other services stay.
 
     Raises:
         InputError: a name, address or option that can't be one.

@@ -24,7 +24,7 @@ def sandbox_dir() -> Path:
 
 
 def is_default_sandbox(data_dir: Path) -> bool:
-    """Return whether every shell finds this data folder without being told where it is."""
+    """Return whether every shell finds this data folder without configuration."""
     return "LABEXT_SANDBOX_DIR" not in os.environ and data_dir == _platform_sandbox()
 
 

@@ -22,10 +22,10 @@ def profiles_path() -> Path:
 
 
 def read_profiles() -> dict[str, Profile]:
-    """Return every profile by its name; none if there is no file.
+    """Return all profiles by name; empty if there is no file.
 
     Raises:
-        SetupError: the file can't be read, or is no TOML.
+        SetupError: the file can't be read, or is not TOML.
     """
     try:
         profiles = tomllib.loads(profiles_path().read_text("utf-8"))
@@ -57,7 +57,7 @@ def get_profile(name: str, *others: str) -> Profile:
 
 
 def write_profiles(known: Mapping[str, Profile]) -> None:
-    """Replace the file, whole or not at all.
+    """Replace the file atomically.
 
     Raises:
         StorageError: the folder can't be written.
@@ -85,7 +85,7 @@ def _server(base_url: str) -> tuple[str, str | None, int | None]:
 
 
 def clean_url(base_url: str, *, secure: bool = False) -> str:
-    """Return an address as it is kept.
+    """Return a normalized address.
 
     Args:
         base_url: as it was given.

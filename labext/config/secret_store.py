@@ -54,7 +54,7 @@ def is_in_keyring(service: str, profile: str | None) -> bool:
 
 
 def save_secret(service: str, profile: str | None, name: str, value: str) -> bool:
-    """Keep a secret in the keyring; where there is none, for this session only.
+    """Save a secret in the keyring; without one, for this session only.
 
     Args:
         service: `lab`, `jobs` or `nb`.

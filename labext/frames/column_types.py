@@ -100,7 +100,7 @@ def _number_array(cells: list[Any]) -> Any:
         numbers = np.array(cells, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         numbers = None
-    if numbers is None or numbers.ndim != 1:  # some cell is no number, or a list
+    if numbers is None or numbers.ndim != 1:  # some cell is not a number, or is a list
         numbers = np.array([_to_float(cell) for cell in cells], dtype=np.float64)
     return numbers
 
@@ -142,7 +142,7 @@ def _joined_chunks(cells: list[Any]) -> Iterator[str]:
 def _json_array(cells: list[Any]) -> Any:
     try:
         values = list(map(orjson.loads, cells))
-    except ValueError:  # some cell is missing, came parsed, or is no JSON
+    except ValueError:  # some cell is missing, already parsed, or not JSON
         return _object_array(
             [
                 _load_json(cell) if isinstance(cell, str) else strip_control_json(cell)

@@ -184,7 +184,7 @@ def truncate(text: str, most: int) -> str:
 
 
 def _nested_text(value: Any) -> str:
-    """Return a value within another: a text or a number as it is, the rest as JSON."""
+    """Return a nested value as text: a text or a number unchanged, others as JSON."""
     if isinstance(value, dict | list) or value is None or isinstance(value, bool):
         return cell_text(json.dumps(value, ensure_ascii=False, default=str))
     return cell_text(value)

@@ -154,7 +154,7 @@ class FilesApi:
         """Return the address to PUT a file to, and the one to ask with HEAD whether it is there.
 
         Raises:
-            NotFoundError: the service gives no such addresses.
+            NotFoundError: the service has no presigned addresses.
         """
         body = {"filename": name} if folder is None else {"filename": name, "folder": folder}
         try:
@@ -281,7 +281,7 @@ class JobsApi(FilesApi):
         """Ask which rows of a batch would be refused: the service's words by position.
 
         None if no rows are judged: by a service that checks one job at a time, or one that
-        refuses the request as a whole, which the submission will tell.
+        refuses the request as a whole, which the submission will report.
 
         Args:
             body: `type`, `settings` (an array) and `jobNames`.
@@ -368,7 +368,7 @@ class JobsApi(FilesApi):
         return confirmation_text(self.transport.send(DELETE, json={"jobName": name}))
 
     def usage(self, statistic: str, scope: str) -> Any:
-        """Return the service's usage statistics as it gives them."""
+        """Return the service's usage statistics unchanged."""
         params = {"statistic": statistic, "scope": scope}
         return self.transport.send(USAGE, params=params).json()
 

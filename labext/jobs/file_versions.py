@@ -150,7 +150,7 @@ def changed_since(
 
 
 def parse_time(value: Any) -> datetime | None:
-    """Return a time out of ISO 8601 text, in UTC where it names no zone; None for anything else."""
+    """Parse an ISO 8601 time, in UTC if it has no zone; None for any other text."""
     try:
         time = datetime.fromisoformat(value)
     except (TypeError, ValueError):
@@ -159,7 +159,7 @@ def parse_time(value: Any) -> datetime | None:
 
 
 def _base64_to_hex(encoded: str) -> str | None:
-    """Return a SHA-256 in Base64 as hexadecimal digits; None if it is none."""
+    """Convert a Base64 SHA-256 to hexadecimal digits; None if it is invalid."""
     try:
         digest = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):

@@ -26,14 +26,14 @@ def account_digest(address: str, api_key: str | None) -> str:
 
 
 def canonical_json(settings: Any) -> str:
-    """Return settings as JSON that is equal where the settings are."""
+    """Return settings as canonical JSON."""
     return json.dumps(
         _normalize_number(settings), sort_keys=True, separators=(",", ":"), ensure_ascii=False
     )
 
 
 def submission_digest(type: str, settings: Any) -> str:
-    """Return 64 hexadecimal digits that are equal where type and settings are."""
+    """Return a digest of type and settings: 64 hexadecimal digits."""
     return hashlib.sha256(
         f"{type}\n{canonical_json(settings)}".encode("utf-8", "replace")
     ).hexdigest()
@@ -95,7 +95,7 @@ def settings_difference(settings: Mapping[str, Any], stored: Mapping[str, Any]) 
 
 
 def shorten_json(value: Any) -> str:
-    """Return a value as JSON, masked, and cut where it is long."""
+    """Return a value as JSON, masked, and truncated."""
     text = mask(canonical_json(value))
     return text if len(text) <= 40 else f"{text[:39]}…"
 

@@ -60,7 +60,7 @@ class FileReferences:
 
     @property
     def next_step(self) -> str | None:
-        """The next step where all that is wrong is that files are not there."""
+        """The next step if the only faults are missing files."""
         if len(self.faults) > len(self.absent):
             return None
         return f"Correct the name, or upload it: `%jobs upload {' '.join(self.absent)}`."
@@ -117,7 +117,7 @@ class _UploadedNames:
         return self._folders[""]
 
     def in_folder(self, folder: str) -> set[str]:
-        """Return the names of the files in a folder; none where there is no such folder."""
+        """Return the names of the files in a folder; empty if it does not exist."""
         if folder not in self._folders:
             try:
                 names = self._service.files(folder)
@@ -268,7 +268,7 @@ class ContentRecords:
         write_atomic(self._file(name), json.dumps(record).encode(), private=True)
 
     def read(self, name: str) -> dict[str, InputFile]:
-        """Return the recorded files of a submission, by value; empty where nothing is recorded."""
+        """Return the recorded files of a submission, by value; empty without a record."""
         try:
             record = json.loads(self._file(name).read_bytes())
         except (OSError, ValueError):

@@ -42,7 +42,7 @@ _DURATION = re.compile(rf"(?:{_DURATION_PART.pattern})+", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class JobFilter:
-    """Which rows a list is about; a field that is None matches every row.
+    """A filter of job rows; a field that is None matches every row.
 
     Attributes:
         state: a state, in any case and with or without blanks; `failed` also stands for `Stopped`
@@ -86,7 +86,7 @@ class JobFilter:
         """Check a state that no row is in.
 
         Raises:
-            InputError: neither is it known, nor does the service's tally have it.
+            InputError: it is unknown, and not in the service's tally.
         """
         if self.state is None or _normalize_state(self.state) in _STATE_GROUPS:
             return

@@ -1,4 +1,4 @@
-"""List jobs page by page as records, or whole as a typed DataFrame."""
+"""List jobs page by page as records, or at once as a typed DataFrame."""
 
 from __future__ import annotations
 

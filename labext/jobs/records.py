@@ -91,7 +91,7 @@ def parse_record(answer: Any, name: str) -> JobRecord:
 
     Raises:
         NotFoundError: the answer holds no row.
-        ServiceError: the answer is none that a job service gives.
+        ServiceError: the response is not that of a job service.
     """
     bare = isinstance(answer, Mapping) and "JobName" in answer
     rows = [answer] if bare else _find_rows(answer) if answer else []
@@ -111,7 +111,7 @@ def parse_page(answer: Any) -> Page:
     """Return the page out of an answer to a question for a list.
 
     Raises:
-        ServiceError: the answer is none that a job service gives.
+        ServiceError: the response is not that of a job service.
     """
     rows = (
         [dict(answer)]
@@ -165,7 +165,7 @@ def is_batch(row: Mapping[str, Any]) -> bool:
 def is_pipeline(row: Mapping[str, Any]) -> bool:
     """Return whether a row is a pipeline's: by its type, and since it has no `batchStatus`.
 
-    The contract shows no row of a pipeline; the sandbox gives its type as `pipeline`.
+    The contract shows no row of a pipeline; in the sandbox its type is `pipeline`.
     """
     return str(row.get("Type")).casefold() == "pipeline" and not is_batch(row)
 
@@ -181,7 +181,7 @@ def kind(row: Mapping[str, Any]) -> str:
 
 
 def phase(row: Mapping[str, Any]) -> str:
-    """Return the service's own word for where a job, a batch or a pipeline is.
+    """Return the state of a job, a batch or a pipeline in the service's own words.
 
     A batch's is `batchStatus` alone: its jobs are all `Complete` before its results are there.
     But one that was deleted is gone, whatever it was before.
@@ -200,7 +200,7 @@ def outcome(row: Mapping[str, Any]) -> Outcome | None:
 def stage(row: Mapping[str, Any]) -> str:
     """Return the current stage of a pipeline, if the service reports it.
 
-    The sandbox gives `Stage`: "2 of 3: Scoring PDB".
+    The sandbox returns `Stage`: "2 of 3: Scoring PDB".
     """
     words = row.get("Stage")
     return words.strip() if is_pipeline(row) and isinstance(words, str) else ""

@@ -64,7 +64,7 @@ class Parameter:
         name, required: always given by the service.
         type, description: the service's words, or None.
         default: the default, or `MISSING`.
-        options: the values it may have; empty where any will do.
+        options: its allowed values; empty if any value is allowed.
     """
 
     name: str

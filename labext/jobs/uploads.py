@@ -114,7 +114,7 @@ def _service_path(source: Path, folder: str | None) -> str:
 
 
 def _file_exists(service: JobsApi, name: str, folder: str | None) -> bool | None:
-    """Return whether the service lists a file; None if it gives no list."""
+    """Return whether the service lists a file; None if it has no list."""
     try:
         return name in {entry.rpartition("/")[2] for entry in service.files(folder)}
     except NotFoundError:
@@ -152,7 +152,7 @@ def _upload_to_store(
     Raises:
         InputError: there is none, and the file is too large for another way.
         NotFoundError: there is none.
-        ServiceError: the store does not have the file afterwards, or not the whole of it.
+        ServiceError: afterwards the store does not have the complete file.
     """
     try:
         address, head = service.presigned_upload(source.name, folder)

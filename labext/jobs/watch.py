@@ -216,7 +216,7 @@ class JobWatcher:
         states = records.parse_tally(self.row.get("statuses"))
         if states or self._split() or not self._lists:
             return states
-        # A service that gives no tally with the row: the jobs are counted.
+        # A service that sends no tally with the row: count the jobs.
         self._owed += 1
         try:
             page = next(

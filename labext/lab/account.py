@@ -25,7 +25,7 @@ class Identity:
         name: of the user; None if unknown.
         email: of the user; None if unknown.
         method: how they signed in: `key`, `oauth` or `oidc`.
-        client_id: of the app, where one signed in.
+        client_id: of the app, if one signed in.
     """
 
     name: str | None
@@ -54,7 +54,7 @@ def fetch_identity(transport: HttpClient, method: str | None, client_id: str | N
     """Ask the platform who is calling.
 
     A 404 means that it doesn't say: on some tenants it is so for good keys (real services, lab),
-    and an app is no user. It never means a bad key.
+    and an app is not a user. It never means a bad key.
 
     Raises:
         SignInError: the platform doesn't know the caller.

@@ -105,7 +105,7 @@ class LabClient:
         self._transport.close()
 
     def whoami(self) -> Identity:
-        """Return who the platform takes the caller for; its `known` is False where it doesn't say.
+        """Return the platform's view of the caller; its `known` is False if it has none.
 
         Raises:
             SignInError: it does not know the caller.
@@ -182,13 +182,13 @@ class LabClient:
         columns: Iterable[str] | str | None = None,
         **filters: Any,
     ) -> Iterator[Record]:
-        """Yield records as the platform gives them, page by page; arguments as for `sequences`."""
+        """Yield the platform's records unchanged, page by page; arguments as for `sequences`."""
         sifted = self._filters(filters)
         pages = self._lister.pages(limit, ColumnSelection(columns, sifted.reads), sifted)
         return (record for page in pages for record in page)
 
     def sequence(self, name: str) -> Record:
-        """Return one sequence's record as the platform gives it.
+        """Return the platform's record of one sequence unchanged.
 
         Args:
             name: its name or its ID; else an alias, or its registry ID.

@@ -152,7 +152,7 @@ def _preserved_fields(made: SeqRecord) -> Fields:
 
 
 def _restore_case(bases: str, runs: Any) -> str:
-    """Return the bases with lower case where it was: runs of upper and lower ones, in turn."""
+    """Restore lower case in bases from the lengths of alternating runs of upper and lower case."""
     lengths = runs if isinstance(runs, list) and all(type(length) is int for length in runs) else []
     if sum(lengths) != len(bases) + 1:
         return bases
@@ -197,7 +197,7 @@ def parse_genbank(text: str) -> list[Fields]:
     """Return the records of a text.
 
     Raises:
-        ValueError: it is no GenBank.
+        ValueError: it is not GenBank.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BiopythonWarning)  # of lines that are not as they should be

@@ -1,1 +1,1 @@
-"""Batches: many jobs of one tool, split into parts where the service takes no more."""
+"""Batches: many jobs of one tool, split into parts of the service's maximum size."""

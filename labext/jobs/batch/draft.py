@@ -155,7 +155,7 @@ def _empty_cells(
 ) -> dict[str, list[int]]:
     """Return the positions of the rows without a value, by column.
 
-    In the columns of `filled` a text without a letter is no value either.
+    In the columns of `filled` a text without a letter counts as missing too.
     """
     empty: dict[str, list[int]] = {}
     for column in needed:
@@ -309,7 +309,7 @@ class BatchDraft:
     def refused(self) -> pd.DataFrame:
         """Return the rows with a fault: Name, Error, and the input's columns or Settings.
 
-        The column of the names is among them only where some were adapted.
+        The column of the names is included only if some were adapted.
         """
         import pandas as pd
 

@@ -216,7 +216,7 @@ class JournalEntry:
 
     @property
     def unconfirmed_parts(self) -> tuple[BatchPart, ...]:
-        """The parts of which it is not known that the service has, or had, them."""
+        """The parts that the service is not known to have, or to have had."""
         return tuple(
             part
             for part in self.plan.parts

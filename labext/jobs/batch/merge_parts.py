@@ -36,7 +36,7 @@ class PartFinder:
         return self._journal.read(name) if identity.name_fault(name) is None else None
 
     def parts_of(self, name: str, email: str | None = None) -> tuple[str, ...]:
-        """Return the parts of a split batch, in order; empty where `name` is no split batch.
+        """Return the parts of a split batch, in order; empty if `name` is not a split batch.
 
         All parts are named, also those that the service does not have.
         """
@@ -76,7 +76,7 @@ class PartFinder:
         return ListedParts(parts, others)
 
     def forget(self, name: str) -> None:
-        """Forget where the parts of a batch are."""
+        """Forget the cached parts of a batch."""
         for key in [key for key in self._known if key[0] == name]:
             del self._known[key]
 
@@ -97,7 +97,7 @@ def merge_part_rows(
     Args:
         name: the batch's name.
         found: the row of each part, in order; None for a part that the service does not have.
-        sizes: how many jobs each part has, where that is known.
+        sizes: the known numbers of jobs of the parts.
 
     Returns:
         A row as of a single batch: `batchStatus` is `Complete` only if every part's is; the

@@ -182,7 +182,7 @@ class BatchSubmitter:
                 self._send_all(entry, absent, outcomes, content)
             except InputError:
                 if not entry.log.attempted and not outcomes.sent:
-                    self._journal.forget(plan.name)  # as it is it can never be sent
+                    self._journal.forget(plan.name)  # in this form it can never be sent
                 raise
             self._note_whole(entry, outcomes)
         caveats = [content.caveat(plan.name, row) for row in [*existing.values()][:1]]

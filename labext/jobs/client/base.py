@@ -109,7 +109,7 @@ class ToolMethods(BaseClient):
         return frames.tools_frame(self._catalogue.read().values())
 
     def iter_tools(self) -> Iterator[dict[str, Any]]:
-        """Yield each tool's record as the service gives it, parameters in `settings`."""
+        """Yield each tool's record from the service, its parameters in `settings`."""
         for tool in self._catalogue.read().values():
             yield tool.record
 
@@ -153,7 +153,7 @@ class UploadMethods(BaseClient):
 
         Raises:
             InputError: there is no such file, or it can't be read.
-            NotFoundError: the service gives no presigned address.
+            NotFoundError: the service has no presigned addresses.
         """
         done = uploads.upload_file(self._service, path, folder, presigned=presigned)
         with contextlib.suppress(OSError):  # it is uploaded; only its checksum is not known then
@@ -168,7 +168,7 @@ class UploadMethods(BaseClient):
     def folders(self) -> list[str]:
         """Return the names of the folders that hold uploaded files."""
         paths = self._service.folders()
-        if paths is None:  # a service that lists them among the files alone
+        if paths is None:  # a service that lists them only among the files
             flat = set(self._service.files())
             entries = self._service.files(include_folders=True)
             paths = [name for name in entries if name not in flat]

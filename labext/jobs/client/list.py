@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ListMethods(BaseClient):
-    """Where jobs and batches are."""
+    """Lists of jobs and batches, and their progress."""
 
     def jobs(
         self,
@@ -116,14 +116,14 @@ class ListMethods(BaseClient):
         tool: str | None = None,
         since: str | datetime | timedelta | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """Yield job rows as the service gives them, page by page; arguments as for `jobs`."""
+        """Yield the service's job rows unchanged, page by page; arguments as for `jobs`."""
         job_filter = JobFilter(state, tool, None if since is None else parse_since(since))
         query = ListQuery(batch, limit, organization, subjobs, email, start_key, job_filter)
         for _, page in self._lister.pages(query):
             yield from page.rows
 
     def job(self, name: str, email: str | None = None) -> dict[str, Any]:
-        """Return one job's or batch's row as the service gives it.
+        """Return the service's row of one job or batch unchanged.
 
         A batch's row counts its jobs by state in `statuses`. Of a split batch it is merged out of
         the parts': `batchStatus` is `Complete` only if every part's is, `parts` names them.

@@ -84,7 +84,7 @@ def open_archive(archive: Path, bounds: ArchiveBounds | None = None) -> Iterator
     """Open an archive; raise ArchiveError if it is damaged.
 
     Raises:
-        ArchiveError: it is no zip archive, damaged, encrypted, or holds too many files.
+        ArchiveError: it is not a zip archive, damaged, encrypted, or holds too many files.
     """
     bounds = bounds or ArchiveBounds()
     try:
@@ -312,7 +312,7 @@ class MetricsMerger:
         """Add a part's table; a job's name in it loses the part's.
 
         Raises:
-            ArchiveError: it is no table.
+            ArchiveError: it is not a table.
         """
         try:
             lines = [*csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))]
@@ -331,7 +331,7 @@ class MetricsMerger:
             self._rows.append((row[job_column], row))
 
     def text(self, order: Sequence[str]) -> str:
-        """Return the whole table, its rows in the given order of the jobs; empty without any."""
+        """Return the merged table, its rows in the given order of the jobs; empty without rows."""
         if not self._columns:
             return ""
         place = {job: n for n, job in enumerate(order)}
@@ -345,7 +345,7 @@ class MetricsMerger:
 
 @dataclass(frozen=True)
 class JobArchive:
-    """The archive of a single job: the name it is stored under, its own name, and where it is."""
+    """The archive of a single job: its stored name, its own name, and its path."""
 
     name: str
     own: str
@@ -361,7 +361,7 @@ def merge_archives(
     jobs: Sequence[JobArchive] = (),
     tables: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Write one archive out of several; it is there when it is whole.
+    """Merge several archives into one, which appears only when complete.
 
     Args:
         parts: the archives of a split batch's parts, in order.
@@ -426,7 +426,7 @@ def merge_metrics(parts: Mapping[str, bytes], order: Sequence[str]) -> str:
 
 
 def _strip_folder(path: str, part: str, every: Mapping[str, object]) -> str:
-    """Return a path without a folder that holds the whole archive, if that is the part's name."""
+    """Return a path without the folder that contains the whole archive, if named like the part."""
     if all(name.startswith(f"{part}/") for name in every):
         return path.removeprefix(f"{part}/")
     return path
@@ -456,7 +456,7 @@ def _merged_path(path: str, part: str, taken: set[str]) -> str:
 
 
 def _unique_path(path: str, otherwise: str, taken: set[str]) -> str:
-    """Return a path, or another one where it is taken; note it as taken."""
+    """Return a path, or a variant if it is taken; register it as taken."""
     chosen = otherwise if path in taken else path
     taken.add(chosen)
     return chosen

@@ -98,7 +98,7 @@ def results_frame(
         lister: lists the jobs of a batch or a pipeline.
         row: of the job, the batch (also a split one) or the pipeline.
         email: whose it is, if a teammate's.
-        folder: where the results are.
+        folder: the results folder.
         paths: the files in it.
         input_rows: the input's rows; else the journal's, or the jobs' settings.
         name_column: the column of `input_rows` with the jobs' names.

@@ -44,7 +44,7 @@ def files_by_job(paths: Iterable[str], jobs: Iterable[str], of: str) -> dict[str
 
 
 def job_folder(path: str, job: str, of: str) -> str:
-    """Return the path of the job's folder that one of its files lies in; empty for the whole's."""
+    """Return the folder of the job that a file belongs to; empty for files of the batch."""
     above = path.split("/")[:-1]
     for depth, folder in enumerate(above[:2]):
         if folder in (job, own_job_name(job, of)):
@@ -154,7 +154,7 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Manifest | None:
-        """Read one; None if there is none, or none that can be read."""
+        """Read a manifest; None if it is missing or unreadable."""
         try:
             record = json.loads(path.read_bytes())
             if record["version"] != _VERSION:
@@ -229,6 +229,6 @@ def recorded_fields(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def separate_manifest_path(state: Path, target: Path) -> Path:
-    """Return where the manifest of a single file or archive is kept: not beside it."""
+    """Return the path of the manifest of a single file or archive, which is not beside it."""
     key = hashlib.sha256(str(target.absolute()).encode("utf-8", "replace")).hexdigest()[:32]
     return make_folder(state / "results", 0o700) / f"{key}.json"

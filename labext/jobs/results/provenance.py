@@ -46,7 +46,7 @@ def write_crate(folder: Path) -> Path | None:
     """Write the record of a results folder, if there is none or the manifests have changed.
 
     Returns:
-        Where it is; None if nothing is known, or both names are taken.
+        Its path; None if no manifest is known, or both names are taken.
 
     Raises:
         StorageError: the disk is full, or the folder can't be written.

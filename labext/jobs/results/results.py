@@ -112,7 +112,7 @@ class ResultsFetcher:
         service: the service.
         parts: knows split batches.
         lister: lists a batch's jobs.
-        source: where results come from.
+        source: the source of results.
         state: the folder for records of single files.
     """
 

@@ -42,7 +42,7 @@ class AccessToken(NamedTuple):
 
 
 class TokenEndpoint:
-    """Where one app gets its tokens.
+    """The token endpoint of one app.
 
     The contract has ID and secret in the form; real services want them as HTTP Basic and refuse
     the form. Both are tried, and the one that worked is kept to.
@@ -82,7 +82,7 @@ class TokenEndpoint:
 
         Raises:
             SignInError: the platform doesn't accept the ID and secret.
-            AccessError: it does, and gives no tokens to the app or to this address.
+            AccessError: it does, but refuses tokens to the app or to this address.
             ServiceError: its answer makes no sense.
         """
         try:

@@ -153,7 +153,7 @@ _NEXT_STEP = "Get a new one from your identity provider: `%lab login --method oi
 
 
 class IdToken(RenewableBearerAuth):
-    """An ID token, or where to get one.
+    """An ID token, or a function that returns one.
 
     Its claims are read and not verified: that is for the platform to do. But one that has expired,
     or that names nobody, is told before it is sent.

@@ -253,7 +253,7 @@ SUFFIXES: Mapping[str, Format] = {
 """File formats by file suffix."""
 
 _URL_FIELDS = ("apiURL", "url", "webURL")
-"""Where a record is shown; a sandbox that was reset is somewhere else."""
+"""Fields with a record's address, which changes when a sandbox is reset."""
 
 
 def write(
@@ -304,7 +304,7 @@ def write(
 def _has_content(target: Path, content: bytes) -> bool:
     try:
         return target.stat().st_size == len(content) and target.read_bytes() == content
-    except OSError:  # it isn't there, or is no file
+    except OSError:  # it does not exist, or is not a file
         return False
 
 

@@ -65,7 +65,7 @@ class ColumnSelection:
         needed: the fields that filters look at.
 
     Raises:
-        InputError: there are none, or one that is no text.
+        InputError: there are none, or one is not a text.
     """
 
     def __init__(self, chosen: Iterable[str] | str | None, needed: Sequence[str] = ()) -> None:
@@ -82,7 +82,7 @@ class ColumnSelection:
 
     @property
     def fields(self) -> list[str] | None:
-        """The fields to ask for; None for all, also where the platform may not know one of them."""
+        """The fields to request; None for all, also if the platform may not know one of them."""
         if self.names is None or self._unsure:
             return None
         # The ID distinguishes a record from earlier ones.

@@ -23,7 +23,7 @@ _EXAMPLE = 'Write it like "> 2024-01-01", or like "> 2024-01-01 AND < 2024-07-01
 
 
 class TimeBound(NamedTuple):
-    """One end of a range: its sign, and the time as it is written and as it is."""
+    """One end of a range: its sign, and the time as written and as parsed."""
 
     sign: str
     text: str

@@ -31,7 +31,7 @@ class SequenceLister:
         """Yield the records that pass the filters, page by page, `limit` of them at most.
 
         Raises:
-            InputError: the limit is no number, or a column is not there.
+            InputError: the limit is not a number, or a column does not exist.
         """
         if limit is not None and not (type(limit) is int and limit >= 0):
             raise InputError(f"{quote_value(limit)} is no limit.", "Give a number of sequences.")
@@ -40,7 +40,7 @@ class SequenceLister:
     def _pages(
         self, limit: int | None, columns: ColumnSelection, filters: Filters
     ) -> Iterator[list[Record]]:
-        queries, seen, left, checked = list(filters.queries()), set[str](), limit, False
+        queries, seen_ids, left, checked = list(filters.queries()), set[str](), limit, False
         size = PAGE_SIZE
         if limit is not None and not filters.local and len(queries) == 1:
             size = _page_size(limit)  # every record is wanted
@@ -48,7 +48,7 @@ class SequenceLister:
             if left == 0:
                 return
             request = _PageRequest(self._transport, query, columns, size)
-            for records in self._passing(request, filters, seen):
+            for records in self._passing(request, filters, seen_ids):
                 if records and not checked:
                     columns.check(records)
                     checked = True
@@ -179,7 +179,7 @@ def sequence_names(lister: SequenceLister, limit: int | None) -> list[str]:
 def _by_name(lister: SequenceLister, name: str) -> list[Record]:
     matches = _list_all(lister, name=name)
     same = [record for record in matches if record.get("name") == name]
-    # Found by an alias, or in other letters: only where none has the very name.
+    # Matches by an alias, or in other case, count only if none has the exact name.
     return same or matches
 
 
