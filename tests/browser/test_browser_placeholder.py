@@ -14,7 +14,7 @@ Watched = Callable[..., NotebookPage]
 LIVE = ".labext-live"
 
 COUNT = """import threading, ipywidgets
-from labext_widgets import hub
+from labext_widgets.core import hub
 watching = [t for t in threading.enumerate() if t.name.startswith("labext-watch")]
 print(len(watching), "threads,", "no hub" if hub._hub is None else f"{len(hub._hub.views)} views")
 """

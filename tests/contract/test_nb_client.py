@@ -27,7 +27,7 @@ from labext.nb.backends.contract.notebooks import ADD_SOURCE_JSON
 from labext.progress import Outcome
 from labext.sandbox import Sandbox
 from labext.sandbox.core.database import Database
-from labext.sandbox.nb.settings import LIMITS
+from labext.sandbox.nb.limits import LIMITS
 
 PAPER = """Glucose is added to the uninduced culture because it represses the araBAD promoter.
 

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.web import BodyLimitedApp, BodyLimitMiddleware, SlidingWindowLimiter
 from labext.sandbox.nb import errors, settings
-from labext.sandbox.nb.settings import get_limit
+from labext.sandbox.nb.limits import get_limit
 
 _SALT_BYTES = 16
 _COST = 1 << 14

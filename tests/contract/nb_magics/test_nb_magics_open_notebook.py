@@ -121,7 +121,7 @@ def test_a_source_that_hangs_is_said_to_and_the_watch_can_be_left(
     state: str,
 ) -> None:
     server.state.works, server.state.moves = works, False
-    for name in ("_UNTAKEN", "_SOURCE"):
+    for name in ("_QUEUED_HINT", "_SOURCE_HINT"):
         monkeypatch.setattr(polling, name, getattr(polling, name)._replace(seconds=0.2))
     left = iter(range(20))
 

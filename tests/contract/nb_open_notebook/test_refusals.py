@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,8 +23,7 @@ from labext.errors import (
     SignInError,
 )
 from labext.http import Operation
-from labext.nb import backends
-from labext.nb.backends import Request, RequestExecutor
+from labext.nb.backends import Request, RequestExecutor, contract
 from labext.nb.backends.contract import podcasts
 from labext.nb.backends.open_notebook import OpenNotebookBackend
 from labext.nb.records import Question, Scope
@@ -34,9 +34,9 @@ NOWHERE = derived("meta.config", answer={"version": "1.14.0", "dbStatus": "offli
 
 
 def _operations() -> Iterator[Operation]:
-    for name, module in vars(backends).items():
-        if name.startswith("contract_"):
-            yield from (each for each in vars(module).values() if isinstance(each, Operation))
+    modules = [m for name, m in sys.modules.items() if name.startswith(contract.__name__)]
+    for module in modules:
+        yield from (value for value in vars(module).values() if isinstance(value, Operation))
     for kind in (podcasts.EPISODE_PROFILES, podcasts.SPEAKER_PROFILES):
         yield from (each for each in vars(kind).values() if isinstance(each, Operation))
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.queue import Task, TaskOutcome
-from labext.sandbox.nb import files, settings
+from labext.sandbox.nb import files, limits
 from labext.sandbox.nb.podcasts import inputs, service, tasks
 from labext.sandbox.nb.podcasts.recording import SILENCE_AFTER
 from labext.sandbox.nb.podcasts.script import Segment, SpokenTurn
@@ -146,7 +146,7 @@ def test_an_episode_without_a_notebook_is_not_retried(site, add):
 def test_the_time_of_a_task_is_limited(site, add):
     waiting = add(NEW)
     with site.database.write() as session:
-        settings.LIMITS.change(session, "podcast_seconds", 77)
+        limits.LIMITS.change(session, "podcast_seconds", 77)
         tasks.queue_episode(session, site, session.get_one(Episode, waiting))
         session.flush()
         assert site.queue.find(session, tasks.task_key(waiting)).max_seconds == 77

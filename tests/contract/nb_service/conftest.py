@@ -20,7 +20,7 @@ from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import Queue, QueueBase
 from labext.sandbox.core.service_protocol import Options, Site
 from labext.sandbox.core.signing import Signer
-from labext.sandbox.nb import settings
+from labext.sandbox.nb import limits
 from labext.sandbox.nb.app import service
 from labext.sandbox.nb.seed import password_file
 from labext.sandbox.nb.tables import Limit
@@ -146,7 +146,7 @@ class Back:
             with database.write() as session:
                 changed = session.get(Limit, name)
                 before = None if changed is None else changed.value
-                settings.LIMITS.change(session, name, value)
+                limits.LIMITS.change(session, name, value)
             return before
         finally:
             database.close()

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from labext.sandbox import Sandbox
 from labext.sandbox.core.database import Database
 from labext.sandbox.nb import settings
-from labext.sandbox.nb.settings import LIMITS
+from labext.sandbox.nb.limits import LIMITS
 from labext.sandbox.nb.tables import DefaultModel
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "sandbox_parts"))

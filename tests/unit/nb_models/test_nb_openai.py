@@ -15,9 +15,9 @@ from starlette.exceptions import HTTPException
 from labext.redaction import mask
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken
+from labext.sandbox.nb.limits import LIMITS
 from labext.sandbox.nb.providers import openai, provider_keys, servers
 from labext.sandbox.nb.providers import servers as providers
-from labext.sandbox.nb.settings import LIMITS
 from labext.sandbox.nb.tables import Credential, Model
 
 KEY = "correct-horse-battery-staple"

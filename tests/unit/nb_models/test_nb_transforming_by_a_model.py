@@ -13,8 +13,8 @@ from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.cancellation import CancelToken
+from labext.sandbox.nb.limits import LIMITS
 from labext.sandbox.nb.providers import chat
-from labext.sandbox.nb.settings import LIMITS
 from labext.sandbox.nb.tables import Model, Transformation
 from labext.sandbox.nb.transformations import service
 from labext.sandbox.nb.transformations.schemas import ExecuteRequest

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb.limits import LIMITS
 from labext.sandbox.nb.podcasts import llm_writer, writer
 from labext.sandbox.nb.podcasts.script import Material, Segment, Speaker, Text, Turn
-from labext.sandbox.nb.settings import LIMITS
 from labext.sandbox.nb.tables import DefaultModel, Model
 
 ALEX = Speaker("Alex", "Led a programme for years.", "Asks one thing at a time.")

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from labext.sandbox.core.database import Database, after_commit, count_rows
 from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import files, settings
+from labext.sandbox.nb import files, limits
 from labext.sandbox.nb.embedding.embedder import Embedder, default_embedder, embedder_of_space
 from labext.sandbox.nb.tables import Passage, Vector
 from labext.sandbox.nb.task_process import open_site
@@ -107,7 +107,7 @@ def embed_task_kind(site: Site) -> TaskKind:
         entry="labext.sandbox.nb.embedding.passage_vectors:run",
         on_end=partial(_on_end, site),
         work=lambda _task: _embed_work_folder(site),
-        memory=partial(settings.get_limit, name="embedding_memory"),
+        memory=partial(limits.get_limit, name="embedding_memory"),
         limit=1,
     )
 

@@ -15,7 +15,7 @@ from labext.sandbox.nb import files, settings
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import fetch, readers, reading, tasks
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile, clean_text
-from labext.sandbox.nb.settings import get_limit
+from labext.sandbox.nb.limits import get_limit
 from labext.sandbox.nb.speech import transcription
 from labext.sandbox.nb.tables import Source
 from labext.sandbox.nb.task_process import ProgressWriter, open_site

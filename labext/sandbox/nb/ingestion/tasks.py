@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from labext.sandbox.core.database import after_commit
 from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import files, settings, tables, task_process
+from labext.sandbox.nb import files, limits, tables, task_process
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.ingestion import readers, reading
 from labext.sandbox.nb.providers import chat
@@ -142,7 +142,7 @@ def process_task_kind(site: Site) -> TaskKind:
         on_tick=partial(_on_tick, site),
         work=partial(_task_work_folder, site),
         warm=lambda task: bool(task.payload.get("short")),
-        memory=partial(settings.get_limit, name="source_memory"),
+        memory=partial(limits.get_limit, name="source_memory"),
     )
 
 
@@ -169,7 +169,7 @@ def queue_source(
         PROCESS_TASK,
         task_key(source.id),
         {"source": source.id, "titled": titled, "short": short},
-        max_seconds=settings.get_limit(session, "source_seconds"),
+        max_seconds=limits.get_limit(session, "source_seconds"),
         priority=_AWAITED_PRIORITY if awaited else _SHORT_PRIORITY if short else _LONG_PRIORITY,
     )
 

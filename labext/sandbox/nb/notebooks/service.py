@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, aliased
 
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import queries, settings, tables
+from labext.sandbox.nb import limits, queries, tables
 from labext.sandbox.nb.notebooks.schemas import NewNotebook, NotebookUpdate
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.sources import service as sources
@@ -27,7 +27,7 @@ def create_notebook(site: Site, new: NewNotebook) -> dict[str, Any]:
     """
     now = time.time()
     with site.database.write() as session:
-        settings.check_text_size(session, new.description or "")
+        limits.check_text_size(session, new.description or "")
         notebook = Notebook(
             id=tables.new_identifier("notebook"),
             name=new.name,
@@ -49,7 +49,7 @@ def update_notebook(site: Site, identifier: str, update: NotebookUpdate) -> dict
     values = update.model_dump(exclude_none=True)
     with site.database.write() as session:
         notebook = queries.get_notebook(session, identifier)
-        settings.check_text_size(session, update.description or "")
+        limits.check_text_size(session, update.description or "")
         for name, value in values.items():
             setattr(notebook, name, value)
         if values:

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import errors, settings, tables
+from labext.sandbox.nb import errors, limits, tables
 from labext.sandbox.nb import queries as notebooks
 from labext.sandbox.nb.dependencies import format_time
 from labext.sandbox.nb.embedding import passage_vectors
@@ -85,7 +85,7 @@ def update_note(site: Site, identifier: str, update: NoteUpdate) -> dict[str, An
     with site.database.write() as session:
         note = _load_note(session, identifier)
         if update.content is not None:
-            settings.check_text_size(session, update.content)
+            limits.check_text_size(session, update.content)
             note.content = update.content
         if update.title is not None:
             note.title = update.title or None
@@ -121,7 +121,7 @@ def _index_note(session: Session, site: Site, note: Note, parts: Sequence[Passag
 def _check_note(session: Session, notebook_id: str | None, content: str = "") -> None:
     if notebook_id is not None:
         notebooks.get_notebook(session, notebook_id)
-    settings.check_text_size(session, content)
+    limits.check_text_size(session, content)
 
 
 def _load_note(session: Session, identifier: str) -> Note:

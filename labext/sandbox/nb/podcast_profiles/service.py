@@ -10,7 +10,7 @@ from sqlalchemy import func, inspect, select
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import errors, settings, tables
+from labext.sandbox.nb import errors, limits, tables
 from labext.sandbox.nb.dependencies import format_time
 from labext.sandbox.nb.podcast_profiles.schemas import (
     EpisodeProfileUpdate,
@@ -248,7 +248,7 @@ def _check_speaker_profile(
         registry.get_model(session, model, registry.TTS)
     check_speaker_names([speaker.name for speaker in speakers])
     texts = [text for speaker in speakers for text in (speaker.backstory, speaker.personality)]
-    settings.check_text_size(session, description, *texts)
+    limits.check_text_size(session, description, *texts)
 
 
 def _dump_speakers(speakers: Sequence[NewSpeaker]) -> list[dict[str, Any]]:
@@ -369,7 +369,7 @@ def _apply_episode_profile(
     for model in (fields.outline_llm, fields.transcript_llm):
         if model is not None:
             registry.get_model(session, model, registry.LLM)
-    settings.check_text_size(session, fields.description, fields.default_briefing)
+    limits.check_text_size(session, fields.description, fields.default_briefing)
     values = fields.model_dump()
     if isinstance(fields, EpisodeProfileUpdate):
         cleared = fields.model_fields_set & _NULLABLE

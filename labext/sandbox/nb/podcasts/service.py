@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import errors, files, settings, tables
+from labext.sandbox.nb import errors, files, limits, tables
 from labext.sandbox.nb.dependencies import format_time
 from labext.sandbox.nb.files import StoredFileResponse
 from labext.sandbox.nb.podcast_profiles import service
@@ -205,7 +205,7 @@ def order_episode(site: Site, order: EpisodeOrder) -> Record:
     with site.database.read() as session:
         profile, speakers = _ordered_profiles(session, order)
         briefing = "\n\n".join(filter(None, (profile["default_briefing"], order.briefing_suffix)))
-        settings.check_text_size(session, briefing)
+        limits.check_text_size(session, briefing)
     _check_order(site, order.notebook_id, profile, speakers)
     now = time.time()
     with site.database.write() as session:

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from labext.sandbox.core.database import after_commit
 from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import files, settings, task_process
+from labext.sandbox.nb import files, limits, task_process
 from labext.sandbox.nb.podcasts.script import OUTLINE, Segment, SpokenTurn
 from labext.sandbox.nb.tables import COMPLETED, FAILED, NEW, RUNNING, Episode
 
@@ -86,7 +86,7 @@ def podcast_task_kind(site: Site) -> TaskKind:
         on_requeue=_on_requeue,
         on_tick=partial(_on_tick, site),
         work=partial(_task_work_folder, site),
-        memory=partial(settings.get_limit, name="podcast_memory"),
+        memory=partial(limits.get_limit, name="podcast_memory"),
     )
 
 
@@ -105,7 +105,7 @@ def queue_episode(session: Session, site: Site, episode: Episode) -> None:
         PODCAST_TASK,
         task_key(episode.id),
         {"episode": episode.id},
-        max_seconds=settings.get_limit(session, "podcast_seconds"),
+        max_seconds=limits.get_limit(session, "podcast_seconds"),
     )
 
 

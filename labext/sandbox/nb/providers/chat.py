@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import errors, settings
+from labext.sandbox.nb import errors, limits
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.tables import Model
@@ -110,7 +110,7 @@ class PartLimits:
 def part_limits(session: Session) -> PartLimits:
     """Return the configured limits."""
     return PartLimits(
-        settings.get_limit(session, "model_characters"), settings.get_limit(session, "model_parts")
+        limits.get_limit(session, "model_characters"), limits.get_limit(session, "model_parts")
     )
 
 

@@ -20,7 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import errors, files, settings
+from labext.sandbox.nb import errors, files, limits
 from labext.sandbox.nb.ingestion import fetch
 from labext.sandbox.nb.sources.schemas import NewSource
 
@@ -283,8 +283,8 @@ async def _read_form(site: Site, request: Request, most: FormLimits, *, json: bo
 
 def _form_limits(site: Site) -> FormLimits:
     with site.database.read() as session:
-        text = settings.get_limit(session, "text_bytes")
-        return FormLimits(settings.get_limit(session, "upload_bytes"), text + FORM_OVERHEAD)
+        text = limits.get_limit(session, "text_bytes")
+        return FormLimits(limits.get_limit(session, "upload_bytes"), text + FORM_OVERHEAD)
 
 
 def _parse_json(body: bytes) -> dict[str, Any]:
@@ -344,7 +344,7 @@ def _check_request(site: Site, told: NewSource, form: ParsedForm) -> None:
         if not told.text.strip():
             raise errors.bad_request("text: can't be empty.")
         with site.database.read() as session:
-            settings.check_text_size(session, told.text)
+            limits.check_text_size(session, told.text)
 
 
 def clean_file_name(sent: str) -> str:

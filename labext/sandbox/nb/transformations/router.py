@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from labext.sandbox.nb import settings
+from labext.sandbox.nb import limits
 from labext.sandbox.nb.cancellation import cancel_on_disconnect
 from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep, json_response
 from labext.sandbox.nb.schemas import Identifier, MessageResponse
@@ -62,7 +62,7 @@ def get_default_prompt(site: SiteDep) -> Response:
 def put_default_prompt(site: SiteDep, body: InstructionsUpdate) -> Response:
     """Set what every model is told before a transformation's own prompt."""
     with site.database.write() as session:
-        settings.check_text_size(session, body.transformation_instructions)
+        limits.check_text_size(session, body.transformation_instructions)
         service.set_instructions(session, body.transformation_instructions)
     return json_response(body.model_dump())
 

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import errors, settings, tables
+from labext.sandbox.nb import errors, limits, settings, tables
 from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken
 from labext.sandbox.nb.dependencies import format_time
 from labext.sandbox.nb.providers import chat, registry
@@ -136,7 +136,7 @@ def load_transformation(session: Session, identifier: str) -> Transformation:
 
 
 def _check_transformation(session: Session, transformation: Transformation) -> None:
-    settings.check_text_size(session, transformation.description, transformation.prompt)
+    limits.check_text_size(session, transformation.description, transformation.prompt)
     if transformation.model_id is not None:
         registry.get_model(session, transformation.model_id, registry.LLM)
 
@@ -169,7 +169,7 @@ def execute_transformation(
         CallCancelledError: if the call was cancelled.
     """
     with site.database.read() as session:
-        settings.check_text_size(session, request.input_text)
+        limits.check_text_size(session, request.input_text)
         transformation = load_transformation(session, request.transformation_id)
         model = registry.select_model(session, SLOT, request.model_id or transformation.model_id)
     output = run_transformation(

@@ -1,0 +1,81 @@
+"""Limits of the notebook service that an administrator may change."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from labext.sandbox.core.validation import LimitDefinition, Limits
+from labext.sandbox.nb import errors
+from labext.sandbox.nb.tables import Limit
+
+LIMITS = Limits(
+    Limit,
+    {
+        "requests": LimitDefinition(
+            "requests in 10 seconds, after which 429, with the sandbox's `--rate named`",
+            1000,
+            1,
+            10**9,
+        ),
+        "upload_bytes": LimitDefinition(
+            "bytes of one uploaded file", 2 << 30, 1, 1 << 50, size=True
+        ),
+        "text_bytes": LimitDefinition("bytes of one text or note", 64 << 20, 1, 1 << 40, size=True),
+        "page_bytes": LimitDefinition("bytes of one fetched page", 32 << 20, 1, 1 << 40, size=True),
+        "page_seconds": LimitDefinition("seconds that fetching a page may take", 30, 1, 3600),
+        "model_seconds": LimitDefinition(
+            "seconds that a model's server may take to answer", 300, 1, 86400
+        ),
+        "model_characters": LimitDefinition(
+            "characters of a text that a model's server is given at once; longer ones in parts",
+            24_000,
+            1000,
+            10**9,
+        ),
+        "model_parts": LimitDefinition(
+            "parts of a text that a model's server is given", 20, 1, 10_000
+        ),
+        "source_seconds": LimitDefinition(
+            "seconds that processing a source may take", 900, 1, 86400
+        ),
+        "source_memory": LimitDefinition(
+            "bytes of memory that processing a source may take",
+            3 << 29,
+            128 << 20,
+            1 << 50,
+            size=True,
+        ),
+        "podcast_seconds": LimitDefinition(
+            "seconds that making an episode may take", 3600, 1, 86400
+        ),
+        "podcast_memory": LimitDefinition(
+            "bytes of memory that making an episode may take",
+            2 << 30,
+            128 << 20,
+            1 << 50,
+            size=True,
+        ),
+        "embedding_memory": LimitDefinition(
+            "bytes of memory that embedding all passages anew may take",
+            4 << 30,
+            128 << 20,
+            1 << 50,
+            size=True,
+        ),
+    },
+)
+
+get_limit = LIMITS.value
+
+
+def check_text_size(session: Session, *texts: str | None) -> None:
+    """Check that texts are within the limit `text_bytes`; None counts as empty.
+
+    Raises:
+        HTTPException: 413 if one is too long.
+    """
+    most = get_limit(session, "text_bytes")
+    for text in texts:
+        size = len((text or "").encode())
+        if size > most:
+            raise errors.too_large(f"The text has {size:,} bytes; at most {most:,} are taken.")
