@@ -1,1 +1,1 @@
-"""The local job service: runs computational-biology tools as queued jobs."""
+"""Run computational-biology tools as queued jobs; the rules of the service are in RULES.md."""

@@ -21,7 +21,7 @@ from labext.sandbox.jobs.tables import Account, Key
 
 
 def authenticate(session: Session, key: str | None) -> Account:
-    """Return the account of a key (job service contract, Authentication); else 401."""
+    """Return the account of a key; 401 if there is none (JOBS-1)."""
     if not key:
         raise unauthorized("The header x-api-key is missing.")
     account = session.scalars(

@@ -26,7 +26,7 @@ def is_name(value: str) -> bool:
 
 
 def name_error(field: str, value: str) -> str | None:
-    """Return the fault of a job's or batch's name (job service contract, Limits)."""
+    """Return the fault of a job's or batch's name (JOBS-22)."""
     if not value:
         return f"{field} is empty."
     if len(value) > MAX_NAME_LENGTH:
@@ -40,7 +40,7 @@ def name_error(field: str, value: str) -> str | None:
 
 
 def project_error(value: str) -> str | None:
-    """Return the fault of a project identifier (job service contract, Other records)."""
+    """Return the fault of a project identifier (JOBS-25)."""
     if _PROJECT.fullmatch(value) is None:
         return f"projectTag has the form proj_<id>: {quote_value(value)}."
     return None

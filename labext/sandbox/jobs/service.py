@@ -162,7 +162,7 @@ def stop_job(site: Site, account: Account, body: bytes) -> str:
 
 
 def cancel_job(site: Site, account: Account, body: bytes) -> str:
-    """Stop a job that is not a batch; a batch is 404 (real services, jobs)."""
+    """Stop a job that is not a batch; a batch is 404 (JOBS-104)."""
     name = schemas.require_text(schemas.parse_body(body), "jobName")
     return _stop_named(site, account, name, batch=False)
 

@@ -149,7 +149,7 @@ def _check_names(batch: str, names: list[str]) -> None:
 
 
 def submit_job(site: Site, account: Account, body: bytes) -> str:
-    """Submit one job; return the contract's confirmation."""
+    """Submit one job; return the confirmation (JOBS-52)."""
     content = schemas.parse_body(body)
     name = schemas.require_name(content, "jobName")
     tool = _read_tool(content, "type")

@@ -24,8 +24,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, rela
 from labext.sandbox.jobs.names import is_name
 
 IN_QUEUE, RUNNING, COMPLETE, STOPPED = "In Queue", "Running", "Complete", "Stopped"
-"""The values of `JobStatus` (real services, jobs). `Stopped` covers failure, time limit, a stop by
-hand and the budget; `Reason` says which."""
+"""The values of `JobStatus` (JOBS-59). `Stopped` covers failure, time limit, a stop by the
+user and the budget; `Reason` says which."""
 
 AGGREGATING, AGGREGATION_FAILED = "Aggregating", "AggregationFailed"
 """`batchStatus` is Running, Aggregating, Complete, AggregationFailed or Stopped."""
@@ -149,7 +149,7 @@ class Job(Base):
         reason: why it was stopped.
         budget: the weighted hours that a batch's jobs may use together.
         bytes: of a parent's archive.
-        record: the job row of the contract, JSON; kept with every flush.
+        record: the job row, JSON (JOBS-72); kept with every flush.
     """
 
     __tablename__ = "jobs_jobs"
@@ -228,12 +228,12 @@ RECORD_FIELDS = {
     "Reason": "reason",
     "ProjectTag": "project_tag",
 }
-"""The job row's fields, and where they are kept. Beyond the contract: `Stage` (of a pipeline),
-`Reason` (why a job is Stopped) and `ProjectTag`."""
+"""The fields of a job row and their attributes (JOBS-72). `Stage` is of a pipeline; `Reason`
+tells why a job is Stopped."""
 
 
 def job_record(job: Job) -> dict[str, Any]:
-    """The job row of the contract: fields that do not apply are absent, never null."""
+    """Return the job row; fields that do not apply are absent, never null (JOBS-72)."""
     fields = ((name, getattr(job, attribute)) for name, attribute in RECORD_FIELDS.items())
     return {name: value for name, value in fields if value is not None}
 

@@ -19,8 +19,8 @@ Score = dict[str, float | int | str]
 
 ParameterType = Literal["string", "number", "integer", "boolean", "array", "pdb", "file"]
 """The types that a parameter may declare. `pdb` and `file` take a file: the name of an uploaded
-file, a path in an earlier job's output, or the content itself (job service contract, Settings
-rules 6 to 8)."""
+file, a path in an earlier job's output, or the content itself
+(JOBS-39 to JOBS-50)."""
 
 
 class ToolError(TaskError):
@@ -39,8 +39,9 @@ class Parameter:
         description: one or two sentences, with the unit and the condition.
         options: the values it may have, if they are few.
         when: `(other parameter, values)`: it applies, and may be sent, only where the other one has
-            one of these values (job service contract, Settings rules 3).
-        gate: the organization's permission that it needs; others neither see nor send it (rule 5).
+            one of these values (JOBS-34).
+        gate: the organization's permission that it needs; others neither see nor send it
+            (JOBS-29, JOBS-35).
         content: the kinds of content that a pipeline may hand to it, such as `DNA` or `protein
             structure`; `{molecule}` stands for the value of the setting `molecule`. Empty where
             any will do. It is not part of the service's record.
@@ -66,7 +67,7 @@ class Parameter:
         return self.when is None or settings.get(self.when[0]) in self.when[1]
 
     def record(self) -> dict[str, Any]:
-        """The parameter object of the contract: absent fields are absent, not null."""
+        """Return the parameter as `GET /tools` lists it, without null values (JOBS-28)."""
         record: dict[str, Any] = {"name": self.name, "required": self.required}
         if self.type is not None:
             record["type"] = self.type
@@ -85,7 +86,7 @@ class Tool:
 
     Attributes:
         name: the `type` of its jobs, and its module's name.
-        display_name, description, github, paper: see the contract's Tool.
+        display_name, description, github, paper: as `GET /tools` lists them (JOBS-27).
         parameters: in the order in which they are shown.
         requires: the top-level modules that `run` imports from outside.
         preload: the modules that a fork server imports beforehand.
@@ -150,7 +151,7 @@ class Tool:
 
 
 INTERNAL_PARAMETERS = ("submit_method", "monomer_msa", "msa")
-"""Parameters set by the platform, which must not be sent (rule 2)."""
+"""Parameters set by the platform, which must not be sent (JOBS-32)."""
 
 _TYPES: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "string": ("a string", str),
