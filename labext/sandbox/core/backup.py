@@ -69,12 +69,12 @@ _ARCHIVE_ERRORS = (
 
 @dataclass(frozen=True)
 class BackupResult:
-    """A backup that was made.
+    """Result of a backup.
 
     Attributes:
         file: the archive.
-        files: how many files it holds.
-        bytes: their size, before compression.
+        files: the number of files.
+        bytes: their size before compression.
         skipped: files that could not be read.
     """
 
@@ -86,12 +86,12 @@ class BackupResult:
 
 @dataclass(frozen=True)
 class RestoreResult:
-    """A backup that was restored.
+    """Result of a restore.
 
     Attributes:
-        created: when the backup was made, ISO 8601.
-        files: how many files were restored.
-        previous: where the data are that were there before; None if there were none.
+        created: the time of the backup, ISO 8601.
+        files: the number of restored files.
+        previous: the folder of the replaced data; None if there were none.
     """
 
     created: str
@@ -142,7 +142,7 @@ def back_up(folder: DataFolder, target: Path) -> BackupResult:
 
 
 def check_started(folder: DataFolder) -> None:
-    """Check that there is a sandbox, and that no restore was interrupted while it replaced it.
+    """Check that the sandbox exists and that no restore of it was interrupted.
 
     Raises:
         SetupError: there is none, or one was.
@@ -280,7 +280,7 @@ def _is_text(name: str) -> bool:
 
 
 def _copy_file(source: IO[bytes], target: IO[bytes], most: int | None = None) -> tuple[int, str]:
-    """Copy a file, and return its size and SHA-256; stop once it is larger than `most`."""
+    """Copy at most `most` bytes of a file; return the size and SHA-256."""
     size, digest = 0, hashlib.sha256()
     while (most is None or size <= most) and (chunk := source.read(_CHUNK_BYTES)):
         size += len(chunk)
@@ -297,12 +297,12 @@ def _open_private(path: str, flags: int) -> int:
 
 
 def restore(folder: DataFolder, source: Path, *, replace: bool = False) -> RestoreResult:
-    """Restore a backup into `folder`, whose sandbox does not run.
+    """Restore a backup into `folder`, whose sandbox must not be running.
 
     Args:
-        folder: a sandbox's, an empty one, or one to be made.
+        folder: the folder of a sandbox, or an empty or new folder.
         source: the archive.
-        replace: replace the data that are there; they are moved to the quarantine folder.
+        replace: replace existing data, which is moved to the quarantine folder.
 
     Raises:
         NotFoundError: there is no such archive.

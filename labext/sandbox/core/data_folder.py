@@ -84,7 +84,7 @@ class DataFolder:
             ) from error
 
     def service(self, name: str) -> Path:
-        """A service's own folder; made if it isn't there."""
+        """Return the folder of a service; it is created if missing."""
         folder = self.path / name
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
@@ -95,9 +95,9 @@ class DataFolder:
         return shlex.join(["labext", "sandbox", verb, *options, *where])
 
     def delete(self) -> None:
-        """Delete the folder with all that is in it, the marker last.
+        """Delete the folder with its contents, the marker last.
 
-        An erasure that was cut off can so be taken up again. The caller holds the lock.
+        This way an interrupted deletion can be resumed. The caller must hold the lock.
 
         Raises:
             SetupError: it is not a sandbox's folder.
@@ -115,10 +115,10 @@ class DataFolder:
 
 
 class FileLock:
-    """A file that is locked as long as the process that took it lives, however it ends.
+    """A file lock that is released when its process ends, also after a crash.
 
-    The file says which process that is; that it says so means nothing unless it is locked. A folder
-    in which nothing can be locked is a StorageError.
+    The file names the process, which is only valid while it is locked. Raises StorageError if the
+    folder does not support locks.
     """
 
     def __init__(self, path: Path) -> None:
@@ -136,7 +136,7 @@ class FileLock:
             time.sleep(0.02)
 
     def release(self) -> None:
-        """Let another process have it; in a forked child this leaves the parent's lock as it is."""
+        """Release the lock; in a forked child, the parent keeps it."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -154,7 +154,7 @@ class FileLock:
     def is_current(self) -> bool:
         """Return whether the file at this path is still the one that this process has locked.
 
-        It is not once the folder was deleted or moved, or another process has made a new one.
+        False if the folder was deleted or moved, or another process created a new file.
         """
         try:
             return self._descriptor is not None and self._is_at_path(self._descriptor)
@@ -221,7 +221,7 @@ def has_content(path: Path) -> bool:
 
 
 def remove_path(path: Path) -> None:
-    """Delete a file or a folder with all that is in it, also folders that a tool has closed.
+    """Delete a file or a folder with its contents, even if permissions were removed.
 
     Raises:
         OSError: something could not be deleted.
@@ -242,7 +242,7 @@ def remove_path(path: Path) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty where there is none."""
+    """Return the JSON object in a file; empty if there is none."""
     try:
         value = json.loads(path.read_bytes())
     except (OSError, ValueError):

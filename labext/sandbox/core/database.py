@@ -45,7 +45,7 @@ class Database:
 
     @classmethod
     def at(cls, path: Path) -> Database:
-        """The SQLite database in the file `path`; the file is made if it isn't there."""
+        """The SQLite database in the file `path`, which is created if missing."""
         return cls(f"sqlite:///{path}")
 
     def create(self, *metadata: MetaData) -> None:
@@ -80,7 +80,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """A session whose reads all see one state; nothing is written."""
+        """Open a read-only session with a consistent snapshot."""
         with Session(self.engine, expire_on_commit=False, autoflush=False) as session:
             yield session
 
@@ -113,7 +113,7 @@ class Database:
 
 
 def count_rows(session: Session, table: type[DeclarativeBase], *where: ColumnElement[bool]) -> int:
-    """How many rows of a table are so."""
+    """Return the number of rows that match the conditions."""
     return session.scalar(select(func.count()).select_from(table).where(*where)) or 0
 
 
@@ -121,10 +121,10 @@ _AFTER_COMMIT = "labext_after_commit"
 
 
 def after_commit(session: Session, call: Callable[[], None]) -> None:
-    """Call something once the writing transaction of `session` stands and its lock is free again.
+    """Call a function after `session` has committed and released its write lock.
 
-    Never, where it is rolled back. SQLAlchemy's own event comes while the lock is held, and also at
-    the end of a savepoint, when nothing stands yet.
+    Not called after a rollback. SQLAlchemy's own event fires while the lock is held, and also at
+    the end of a savepoint.
     """
     session.info.setdefault(_AFTER_COMMIT, []).append(call)
 

@@ -22,7 +22,7 @@ _children: set[int] = set()
 
 
 def spawn_host(folder: DataFolder, options: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start the host of `folder`: in a session of its own, with no file open but its log."""
+    """Start the host of `folder` in its own session, with only its log open."""
     with contextlib.suppress(FileNotFoundError):
         if folder.log.stat().st_size > MAX_LOG_BYTES:
             folder.log.replace(folder.log.with_name(f"{folder.log.name}.1"))

@@ -90,15 +90,15 @@ class SandboxStatus:
 
 @dataclass(frozen=True)
 class LabConnection:
-    """Where the local laboratory platform is, and three ways to sign in.
+    """Addresses and credentials of the local laboratory platform.
 
     Attributes:
-        base_url: of the tenant `campus`.
-        ca_bundle: a PEM file: who has signed the platform's certificate.
-        api_key: a student's.
-        client_id, client_secret: an app's.
-        oidc_configuration_url: of the identity provider, whose ID tokens `campus` takes.
-        oidc_client_id, oidc_user, oidc_secret: with which the student signs in there.
+        base_url: the address of the tenant `campus`.
+        ca_bundle: the PEM file of the platform's certificate authority.
+        api_key: the key of a student.
+        client_id, client_secret: the credentials of an app.
+        oidc_configuration_url: the configuration of the identity provider of `campus`.
+        oidc_client_id, oidc_user, oidc_secret: the student's credentials there.
         tenants: the address of every tenant by its name.
     """
 
@@ -131,7 +131,7 @@ class NotebookConnection:
 
 
 class Sandbox:
-    """The local services with their data in one folder.
+    """The local services and their data folder.
 
     Args:
         data_dir: the folder; by default the one that this session or the platform has for it.
@@ -166,7 +166,7 @@ class Sandbox:
 
     @property
     def data_dir(self) -> Path:
-        """Where its data is."""
+        """The data folder."""
         return self._folder.path
 
     def command(self, verb: str) -> str:
@@ -203,13 +203,13 @@ class Sandbox:
         return NotebookConnection(entry["base_url"], entry.get("password"))
 
     def start(self) -> SandboxStatus:
-        """Start it, unless it runs, and return once its services answer.
+        """Start the sandbox unless it is running; return once its services respond.
 
-        Two who start it at once get the same one.
+        Concurrent starts give the same sandbox.
 
         Raises:
             SetupError: a package is missing, the system can't run it, the folder isn't ours.
-            ConflictError: it runs with other options than those that were asked for.
+            ConflictError: it is running with other options than the requested ones.
             ServiceError: it did not start; the message says why.
             StorageError: the disk is full, or the folder can't be written.
         """
@@ -231,9 +231,9 @@ class Sandbox:
         return self.status()
 
     def stop(self) -> bool:
-        """Stop it and return once it is gone; False where it did not run.
+        """Stop the sandbox and wait for its end; return False if it was not running.
 
-        Jobs that run are ended, and start again with the sandbox.
+        Running jobs are stopped and restart with the sandbox.
 
         Raises:
             ServiceError: it can't be stopped.
@@ -277,7 +277,7 @@ class Sandbox:
         )
 
     def reset(self) -> bool:
-        """Stop it and delete all its data, jobs and results; False where there was none.
+        """Stop the sandbox and delete all its data; return False if there was none.
 
         Raises:
             SetupError: the folder is not a sandbox's.
@@ -368,7 +368,7 @@ class Sandbox:
         return connection if connection.get("pid") == self._lock.holder().get("pid") else {}
 
     def _holder(self) -> dict[str, Any]:
-        """Which process the host is; it says so a moment after it has taken the lock."""
+        """Return the process id of the host, which is written shortly after it took the lock."""
         _wait_until(lambda: bool(self._lock.holder()), 1.0)
         return self._lock.holder()
 

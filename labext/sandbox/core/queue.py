@@ -29,13 +29,13 @@ class Task(QueueBase):
     """A unit of background work.
 
     Attributes:
-        key: the service's own name for it, unique among the tasks that are not yet ended.
+        key: the service's name for the task, unique among unfinished tasks.
         payload: the JSON argument of the entry.
         max_seconds: wall-clock limit, counted from the start of its process; None is no limit.
-        priority: higher goes first; equal ones in the order they were put.
+        priority: higher first; equal ones in the order of submission.
         created, started: seconds since the epoch; `started` once its process exists.
-        kills: attempts that ended because the service was killed while the task's process ran.
-        cancelled: the reason, once a task that no longer waits was told to stop.
+        kills: the number of attempts during which the service was killed.
+        cancelled: the reason, once a started task was cancelled.
     """
 
     __tablename__ = "tasks"
@@ -220,7 +220,7 @@ class Queue:
                 self._ended.wait(min(remaining, 1.0))
 
     def finish(self, session: Session, task: Task, ending: TaskOutcome) -> None:
-        """End a task in this transaction: its row goes, its `on_end` runs. For the supervisor."""
+        """End a task in this transaction: delete its row and call `on_end`. For the supervisor."""
         session.delete(task)
         session.flush()
         self._tell_end(session, task, ending)
@@ -230,7 +230,7 @@ class Queue:
         self._listeners.append(changed)
 
     def ended(self) -> None:
-        """Wake whoever is in `wait`. For the supervisor, after its commit."""
+        """Wake threads in `wait`. For the supervisor, after its commit."""
         with self._ended:
             self._ended.notify_all()
 
@@ -371,7 +371,7 @@ class TaskTransitions:
         )
 
     def claim(self, task_id: int) -> ClaimedTask | None:
-        """Take a waiting task; None where it ended at once, or no longer waits."""
+        """Claim a waiting task; return None if it ended at once or is no longer waiting."""
         # Should even its end fail, it must not keep the others from starting.
         self._set_aside.add(task_id)
         try:
@@ -439,11 +439,11 @@ class TaskTransitions:
         self._queue.ended()
 
     def requeue(self, tasks: Collection[int], killed: Collection[int] = ()) -> None:
-        """Put taken tasks whose process is gone into the queue again, unless they were to stop.
+        """Requeue claimed tasks whose process is gone, unless they were cancelled.
 
         Args:
-            tasks: all of them.
-            killed: those whose process ran when the service was killed, which it may have caused.
+            tasks: all these tasks.
+            killed: those running when the service was killed, which they may have caused.
         """
         for task_id in tasks:
             with self._database.write() as session:

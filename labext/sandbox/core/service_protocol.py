@@ -22,11 +22,11 @@ RateLimits = Literal["named", "off"]
 
 @dataclass(frozen=True)
 class Options:
-    """How a sandbox was started, as far as its services are to know.
+    """Start options of a sandbox that its services use.
 
     Attributes:
-        rate: `named` keeps the limits that the contract or the service names, `off` keeps none.
-        sequences: how many sequences the laboratory platform has at least; None for its own.
+        rate: `named` applies the limits of the contract or the service, `off` applies none.
+        sequences: the minimum number of sequences of the laboratory platform; None for its own.
     """
 
     rate: RateLimits = "named"

@@ -50,7 +50,7 @@ class Signer:
         self.clock = clock
 
     def presign(self, path: str, seconds: float) -> str:
-        """The query string that lets whoever has it read `path` for so many seconds."""
+        """Return the query string of a presigned address of `path`, valid for `seconds`."""
         expires = int(self.clock() + seconds)
         return f"expires={expires}&signature={self._path_signature(path, expires)}"
 

@@ -39,7 +39,7 @@ class Quarantine:
         """Move a file or folder here, under its path in the data folder.
 
         Raises:
-            OSError: it cannot be moved, and is still where it was.
+            OSError: it cannot be moved and is unchanged.
         """
         target = self.path / path.relative_to(self._root)
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def check_database(
     *,
     adopt_into: Quarantine | None = None,
 ) -> None:
-    """Check that the database has rows of every service whose files are there.
+    """Check that the database has rows for every service that has files.
 
     Args:
         database: the sandbox's; no table need exist.

@@ -61,7 +61,7 @@ _IP_RANGES = select(IpRange.network).where(IpRange.tenant_id == bindparam("tenan
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks.
+    """An authenticated caller.
 
     Attributes:
         user: the user that acts: a key's or an ID token's, or the one for whom an app acts.
@@ -144,7 +144,7 @@ def find_user_by_email(session: Session, tenant_id: int, email: str) -> User | N
 
 
 def check_permission(caller: Caller) -> None:
-    """An app reads sequences only if its permissions say so; a user always may."""
+    """Check the permission to read sequences, which users always have."""
     if caller.app is not None and READ_SEQUENCES not in caller.app.permissions:
         raise forbidden(f"The app lacks the permission {READ_SEQUENCES}.")
 
@@ -245,12 +245,12 @@ EmailVerifier = Callable[[Session, str], str]
 def authenticate(
     session: Session, tenant_id: int, authorizations: Sequence[str], email_of: EmailVerifier
 ) -> Caller:
-    """The owner of the credentials; `ended` where they are good no more, so that the log can tell.
+    """Return the owner of the credentials; `ended` is set if they are no longer valid, for the log.
 
     `authorizations` are the values of the Authorization header; `email_of` verifies ID tokens.
 
     Raises:
-        HTTPException: 401, they are nobody's.
+        HTTPException: 401 if the credentials are unknown.
     """
     if not authorizations:
         raise unauthorized("The Authorization header is missing.")

@@ -44,10 +44,10 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class PendingEntry:
-    """A call, as far as it is known by now.
+    """The log entry of a call in progress.
 
     Attributes:
-        caller: whose the credentials are, or were.
+        caller: the owner of the credentials, even if these are no longer valid.
     """
 
     tenant_id: int

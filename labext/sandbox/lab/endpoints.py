@@ -50,7 +50,7 @@ def ca_bundle_path(folder: Path) -> Path:
 
 
 def ensure_certificate(folder: Path, secrets: Path) -> Certificate:
-    """The certificate for this machine's names; a new one where there is no good one.
+    """Return the certificate for this machine's names; a new one if there is no valid one.
 
     A damaged authority is replaced by a new one, which clients read from `ca.pem`.
     """

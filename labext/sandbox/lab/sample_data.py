@@ -334,7 +334,7 @@ class SequenceGenerator:
 
 
 def fill_campus(database: Database, target: int | None) -> None:
-    """Add sequences until `campus` has as many as wanted; do nothing where it has."""
+    """Add sequences until `campus` has at least `target`."""
     filling: SequenceGenerator | None = None
     while target is not None:
         with database.write() as session:

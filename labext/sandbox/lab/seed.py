@@ -47,10 +47,10 @@ NOTEBOOK_APP = "notebook"
 
 @dataclass(frozen=True)
 class SeedUser:
-    """Somebody with an account; the e-mail address is `HANDLE@sandbox.local`.
+    """A user to create; the e-mail address is `HANDLE@sandbox.local`.
 
     Attributes:
-        belongs: the team, project, folder or organization that she may see, each by its name.
+        belongs: the names of the teams, projects, folders or organizations she may see.
     """
 
     handle: str
@@ -299,9 +299,9 @@ def _sample_sequences(folder: str, tenant: str) -> Iterator[sample_data.SampleSe
 
 
 def _configure_provider(session: Session, site: Site) -> None:
-    """`campus` trusts the sandbox's provider, whose address may have changed since the last start.
+    """Update the provider's address for `campus`, which may have changed since the last start.
 
-    Not where an administrator has given it another provider, or none.
+    Does nothing if an administrator has set another provider or none.
     """
     campus = session.scalars(select(Tenant).where(Tenant.name == CAMPUS)).one_or_none()
     if campus is not None and is_own_configuration(campus.configuration_url or ""):

@@ -334,7 +334,7 @@ class SearchValue(Base):
 class AuditEntry(Base):
     """A request in the audit log (LAB-165 to LAB-174).
 
-    Names and addresses are written out: the log outlives whom it speaks of.
+    Names and addresses are copied, since entries outlive users and apps.
 
     Attributes:
         user: the acting user's e-mail address, where it is known.
@@ -368,7 +368,7 @@ class Seeded(Base):
 
 
 class Limit(Base):
-    """A limit that whoever runs the platform has changed."""
+    """A limit changed by an administrator."""
 
     __tablename__ = "lab_limits"
 

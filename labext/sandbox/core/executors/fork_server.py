@@ -380,7 +380,7 @@ class ForkServer:
         )
 
     def _restart(self, task: _Task) -> None:
-        """Give a task whose warm process died before it began to a new process."""
+        """Restart a task in a new process if its warm process died before the task began."""
         del self._tasks[task.pid]
         if task.channel is not None:
             self._close(task.channel)

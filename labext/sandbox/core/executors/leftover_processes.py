@@ -31,9 +31,9 @@ def adopt_orphans() -> None:
 
 
 def kill_adopted(seconds: float = 5.0) -> int:
-    """Kill and bury the children of this process that another one has left to it.
+    """Kill and reap the orphans that this process has adopted.
 
-    They are in sessions of their own, as is every task. Returns how many were alive.
+    Like every task, they have their own sessions. Returns the number of live ones.
     """
     killed: set[int] = set()
     until = time.monotonic() + seconds
@@ -58,7 +58,7 @@ def _adopted_children() -> list[psutil.Process]:
 
 
 def belongs_to_task(pid: int, scratch: Path) -> bool:
-    """Whether an orphan comes from the task: by its mark, or by where it works."""
+    """Return whether an orphan belongs to the task, by its mark or its working directory."""
     try:
         process = psutil.Process(pid)
         if process.environ().get(TASK_VARIABLE) == str(scratch):
@@ -125,7 +125,7 @@ def _is_leftover(
 
 
 def _has_recorded_leader(group: int, start: float) -> bool:
-    """Whether the process with the group's number is the one that was recorded."""
+    """Return whether the group leader is the recorded process."""
     try:
         return abs(float(psutil.Process(group).create_time()) - start) < START_TOLERANCE_SECONDS
     except psutil.NoSuchProcess:

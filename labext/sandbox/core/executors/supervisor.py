@@ -252,7 +252,7 @@ class Supervisor:
         return max(0, self.workers - len(self._alive()))
 
     def _started(self) -> list[_Run]:
-        """The runs whose start is still to be recorded, except those to be tried again later."""
+        """Return the runs whose start must be recorded now, without those to be retried later."""
         now = time.monotonic()
         return [
             run
@@ -264,7 +264,7 @@ class Supervisor:
         ]
 
     def _ended(self) -> list[_Run]:
-        """The runs whose end is still to be recorded, except those to be tried again later."""
+        """Return the runs whose end must be recorded now, without those to be retried later."""
         now = time.monotonic()
         return [r for r in self._runs.values() if r.ending is not None and now >= r.next_try]
 

@@ -48,10 +48,10 @@ is_warm = False
 
 
 def run_task(scratch: Path, parent: int, channel: socket.socket | None = None) -> int:
-    """Do the task in this process, which `parent` has just made; return the exit code.
+    """Run the task in this process, a new child of `parent`; return the exit code.
 
-    A warm process has a channel to its parent: it says so when a task is done, and is told the
-    scratch folder of the next one. It ends when the channel is closed, or where a task ended it.
+    A warm process has a channel to its parent: it reports the end of a task and receives the
+    scratch folder of the next one. It exits when the channel is closed or a task fails.
     """
     _isolate(parent)
     if channel is None:
@@ -151,7 +151,7 @@ def _apply_limits() -> None:
 
 
 def _call_entry(entry: str, work: Path, payload: dict[str, Any]) -> bytes | None:
-    """Call the entry; None where it ended the interpreter, so that the exit code speaks."""
+    """Call the entry; return None if it exited the interpreter, so that the exit code is used."""
     import orjson
 
     try:
@@ -176,7 +176,7 @@ def _call_entry(entry: str, work: Path, payload: dict[str, Any]) -> bytes | None
 
 
 def _write_whole(path: Path, content: bytes) -> None:
-    """Write a file that is there whole or not at all."""
+    """Write a file atomically."""
     partial = path.with_name(f".{path.name}")
     partial.write_bytes(content)
     partial.replace(path)

@@ -47,12 +47,12 @@ class ProjectAdministration(TenantAdministration):
     """Calls on places, sequences and grants.
 
     The kind of a place is `organization`, `team`, `project` or `folder`; its name may also be its
-    identifier. A grant opens a place with all that is in it; that a user belongs to an
-    organization or a team is a grant.
+    identifier. A grant gives access to a place with its contents; membership in an organization or
+    a team is a grant.
     """
 
     def places(self, kind: str) -> list[Record]:
-        """List the places of a kind: where they are, and how much they contain."""
+        """List the places of a kind with their parents and the number of their contents."""
         with self.read() as (session, tenant):
             places = list_places(session, tenant, kind)
             return [
@@ -175,7 +175,7 @@ class ProjectAdministration(TenantAdministration):
 
 
 def _add_place(session: Session, place: Place, kind: str, siblings: Any) -> Record:
-    """Add a place whose name none of its siblings has."""
+    """Add a place; its name must be unique among its siblings."""
     validate_name(f"a {kind}", place.name)
     table = type(place)
     if session.scalars(select(table.id).where(siblings, table.name == place.name)).first():

@@ -124,7 +124,7 @@ def find_user(session: Session, tenant: Tenant, email: str) -> User:
 
 
 def find_app(session: Session, tenant: Tenant, name: str) -> App:
-    """Return the app of a name, an identifier or a client id; the name goes first."""
+    """Return the app with a name, an identifier or a client id; the name takes precedence."""
     apps = App.tenant_id == tenant.id
     for match in (App.name == name, (App.id == name) | (App.client_id == name)):
         app = session.scalars(select(App).where(apps, match)).first()
@@ -139,7 +139,7 @@ OWNERS: dict[str, Callable[[Session, Tenant, str], Owner]] = {"user": find_user,
 
 
 def owner_name(owner: Owner) -> str:
-    """Return the name that an owner goes by."""
+    """Return the display name of an owner."""
     return owner.email if isinstance(owner, User) else owner.name
 
 

@@ -147,15 +147,15 @@ def sequence_row(
     modified: str | None = None,
     archived: str | None = None,
 ) -> Record:
-    """The row of `store.Sequence` for a sequence.
+    """Return the row of `tables.Sequence` for a sequence.
 
     Args:
         entry: the sequence.
-        home: where it is filed.
+        home: the context in which it is filed.
         identifier: `seq_…`.
-        created: when, as `store.now` writes it.
-        modified: when last; None for never since.
-        archived: why it is out of use; None where it is in use.
+        created: the creation time, as formatted by `tables.format_timestamp`.
+        modified: the time of the last change; None if never changed.
+        archived: the reason of archiving; None if it is not archived.
     """
     record = _build_record(entry, home, identifier, created, modified or created, archived)
     return {
