@@ -146,7 +146,7 @@ class JobsAdministration(Administration):
         """Remove an account with its keys, jobs, results and files; running jobs are stopped.
 
         Returns:
-            How many `accounts`, `keys`, `jobs`, `files` and `pipelines` were removed.
+            The number of removed `accounts`, `keys`, `jobs`, `files` and `pipelines`.
         """
         return {"removed": email} | self._remove(lambda s: ([find_account(s, email)], None), yes)
 
@@ -327,8 +327,8 @@ class JobsAdministration(Administration):
         """Save a pipeline, checked as `/submit-pipeline` checks it.
 
         Args:
-            name: which `/run-pipeline` runs it by.
-            organization: whose accounts may run it.
+            name: the name for `/run-pipeline`.
+            organization: the organization whose accounts may run it.
             content: its stages, or the body of a submission; other fields are not saved.
         """
         validate_name("a pipeline", name, PIPELINE_NAME_LENGTH)

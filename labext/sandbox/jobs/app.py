@@ -66,7 +66,7 @@ class JobService:
         return job_files.find_orphans(site)
 
     def connection(self, site: Site) -> Mapping[str, str]:
-        """The student's: where it is, and its key."""
+        """The base address and the student's key."""
         return {"base_url": f"{site.origin}/api/", "api_key": seed.student_key(site)}
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate | None:  # noqa: ARG002

@@ -63,7 +63,7 @@ def find_teammate(session: Session, caller: Account, email: str | None) -> Accou
 
 
 def check_organization_access(caller: Account) -> None:
-    """Refuse whoever may not see its organization's jobs (403)."""
+    """Refuse accounts that may not see their organization's jobs (403)."""
     if not caller.owner:
         raise forbidden("organization: only an owner of the organization sees all its jobs.")
 

@@ -15,7 +15,7 @@ _PROJECT = re.compile(r"proj_[a-zA-Z0-9_-]{1,100}")
 
 
 def quote_value(value: object, longest: int = 60) -> str:
-    """Return the value as it is quoted in a sentence: masked, and cut where it is long."""
+    """Return the value quoted for a message: masked and truncated."""
     text = mask(repr(value))
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 

@@ -59,7 +59,7 @@ def mark_stopped(job: Job, reason: str) -> None:
 
 
 def cancel_tasks(session: Session, site: Site, numbers: Iterable[int], reason: str) -> list[str]:
-    """Cancel the tasks of these jobs and parents; returns the keys of those that waited or ran."""
+    """Cancel the tasks of these jobs and parents; return the keys of those waiting or running."""
     keys = [key(number) for number in numbers for key in (run_key, aggregate_key)]
     return site.queue.cancel_all(session, keys, reason)
 
@@ -89,7 +89,7 @@ def is_aggregating(session: Session, site: Site, parent: Job) -> bool:
 
 
 def on_aggregation_end(site: Site, session: Session, task: Task, ending: TaskOutcome) -> None:
-    """The archive is there, or it failed."""
+    """Record the end of the aggregation: the archive was written or it failed."""
     number = task.payload["job"]
     parent = session.get(Job, number)
     if parent is None:  # deleted meanwhile
@@ -163,10 +163,10 @@ def _no_results_reason(session: Session, parent: Job) -> str:
 
 
 def settle_batch(session: Session, site: Site, parent: Job, job: Job) -> None:
-    """After one of its jobs has ended: see to the budget, and end or aggregate the batch.
+    """Check the budget after a job has ended, and end or aggregate the batch.
 
-    The batch becomes Aggregating in the transaction that ends its last job, so that nobody sees all
-    jobs ended and the batch still Running.
+    The batch becomes Aggregating in the transaction that ends its last job, so it is never Running
+    with all jobs ended.
     """
     summed = parent.weighted_hours is not None
     if parent.batch_status == STOPPED and summed and not job.weighted_hours:
@@ -188,7 +188,7 @@ def settle_batch(session: Session, site: Site, parent: Job, job: Job) -> None:
 
 
 def check_budgets(site: Site, session: Session, running: Sequence[Task]) -> None:
-    """Once a second: stop the batches whose jobs, with those that run now, are over the budget."""
+    """Stop the batches that exceed their budget, including running jobs. Called once a second."""
     numbers = [task.payload["job"] for task in running]
     over = select(Job).where(
         Job.id.in_(select(Job.parent_id).where(Job.id.in_(numbers))),

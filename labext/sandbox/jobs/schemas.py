@@ -101,7 +101,7 @@ def require_array(body: Body, field: str) -> list[Any]:
 
 
 def flag_field(body: Body, field: str) -> bool:
-    """A boolean of the body; False where it is absent or null."""
+    """Return a boolean of the body; False if it is absent or null."""
     value = body.get(field)
     if value is None:
         return False
@@ -111,7 +111,7 @@ def flag_field(body: Body, field: str) -> bool:
 
 
 def positive_field(body: Body, field: str, most: float, *, whole: bool) -> float | None:
-    """A number above 0 and at most `most`, or None where it is absent or null."""
+    """Return a number above 0 and at most `most`, or None if it is absent or null."""
     value = body.get(field)
     if value is None:
         return None
@@ -125,7 +125,7 @@ def positive_field(body: Body, field: str, most: float, *, whole: bool) -> float
 
 
 def query_flag(query: Mapping[str, str], field: str) -> bool:
-    """A boolean of the query: `true` or `false`, in any case; False where it is absent."""
+    """Return a boolean of the query, case-insensitive; False if it is absent."""
     value = query.get(field)
     if value is None:
         return False

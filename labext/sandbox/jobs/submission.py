@@ -36,14 +36,14 @@ MAX_WEIGHTED_HOURS = 1_000_000
 
 @dataclass(frozen=True)
 class BatchRequest:
-    """A batch as it was asked for.
+    """A parsed batch submission.
 
     Attributes:
-        name: the parent's.
+        name: the name of the parent.
         type: the tool of all jobs; `type_field` is the field that named it.
         jobs: each job's short name and settings, in order.
         max_seconds: the time limit of each job.
-        budget: the weighted hours that all jobs may use together.
+        budget: the weighted hours for all jobs together.
         project: the `projectTag`.
     """
 

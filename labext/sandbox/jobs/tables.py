@@ -55,13 +55,13 @@ class Organization(Base):
 
 
 class Account(Base):
-    """Whoever has a key.
+    """An account with API keys.
 
     Attributes:
         owner: whether it may see its organization's jobs.
-        budget: the weighted hours that it may use; None for no end but its organization's.
-        gates: the gated parameters' permissions that its organization has given it.
-        storage_quota: bytes that its uploaded files and its batches' archives may have together.
+        budget: its limit of weighted hours; None for no limit besides the organization's.
+        gates: its permissions for gated parameters.
+        storage_quota: the limit in bytes of its uploaded files and batch archives together.
     """
 
     __tablename__ = "jobs_accounts"
@@ -275,7 +275,7 @@ class Seeded(Base):
 
 
 class Limit(Base):
-    """A limit that whoever runs the service has changed; `limits` has all of them."""
+    """A limit changed by an administrator; `limits` defines all of them."""
 
     __tablename__ = "jobs_limits"
 
@@ -298,7 +298,7 @@ def find_job(session: Session, account_id: int, name: str) -> Job | None:
 
 
 def count_by_state(session: Session, *selection: ColumnElement[bool]) -> dict[str, int]:
-    """How many of the selected jobs are in each state."""
+    """Count the selected jobs by state."""
     rows = session.execute(
         select(Job.status, func.count()).where(*selection).group_by(Job.status)
     ).all()

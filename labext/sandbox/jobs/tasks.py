@@ -74,7 +74,7 @@ def _work_folder(site: Site, task: Task) -> Path:
 
 
 def _load_job(session: Session, task: Task) -> Job | None:
-    """The task's job, and with it its parent, where it has one: in one statement."""
+    """Load the task's job and its parent, if any, in one statement."""
     return session.get(Job, task.payload["job"], options=[joinedload(Job.parent)])
 
 

@@ -28,15 +28,15 @@ def count_submitted(session: Session, account_id: int, tool: str, jobs: int) -> 
 
 
 def charge_hours(session: Session, account_id: int, tool: str, hours: float) -> None:
-    """Count the weighted hours of a job that has ended; nothing for an account that is gone."""
+    """Add the weighted hours of an ended job, unless its account was removed."""
     _add_usage(session, account_id, tool, hours=hours)
 
 
 def usage_statistics(site: Site, caller: Account, query: Mapping[str, str]) -> dict[str, Any]:
-    """The answer to GET /usage-statistics.
+    """Return the response of GET /usage-statistics.
 
-    With the scope `organization`, which an owner alone may ask for (403), `byUser` has everybody
-    in it; tools that nobody has used are not in `byTool`.
+    With the scope `organization`, for owners only (else 403), `byUser` has all accounts of it.
+    Unused tools are not in `byTool`.
     """
     statistic = _query_choice(query, "statistic", STATISTIC_NAMES)
     scope = _query_choice(query, "scope", SCOPE_NAMES)

@@ -39,12 +39,12 @@ DATA_FOLDERS = ("files", "jobs")
 
 
 def job_folder(site: Site, job_id: int) -> Path:
-    """All that is kept of one job."""
+    """Return the folder with all files of a job."""
     return site.folder / "jobs" / str(job_id)
 
 
 def work_folder(site: Site, job_id: int) -> Path:
-    """Where the job's process works, and where its results stay."""
+    """Return the working folder of the job's process, which also holds its results."""
     return job_folder(site, job_id) / result_archives.WORK_FOLDER
 
 
@@ -109,13 +109,14 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 
 def find_output(session: Session, site: Site, job: Job, path: str) -> Path | None:
-    """The file of one output of a complete job, or None where there is no such output.
+    """Return the file of an output of a complete job, or None if there is no such output.
 
     Args:
-        session: reads a parent's jobs.
+        session: the session that reads a parent's jobs.
         site: where the files are.
-        job: a job, or the parent of a batch's or a pipeline's.
-        path: as in the archive: `folder/file`; for a parent `metrics.csv` and `<job>/folder/file`.
+        job: a job, or the parent of a batch or pipeline.
+        path: the path in the archive: `folder/file`; for a parent `metrics.csv` or
+            `<job>/folder/file`.
     """
     if "\0" in path or "\\" in path:
         return None
@@ -198,13 +199,13 @@ def create_archive_url(session: Session, site: Site, job: Job) -> str:
 def find_download(
     site: Site, path: str, expires: str | None, signature: str | None
 ) -> DownloadFile:
-    """The file behind a presigned address: 403 if it expired or was changed, 404 if it is gone.
+    """Return the file of a presigned address: 403 if the address is invalid, 404 without a file.
 
     Args:
         site: where the files are.
         path: the decoded path of the address.
-        expires: of its query.
-        signature: of its query.
+        expires: the value from its query.
+        signature: the value from its query.
     """
     try:
         site.signer.check_presigned(path, expires, signature)

@@ -25,7 +25,7 @@ _PARTIAL_SUFFIX = ".part"
 
 
 class ArchiveTooLargeError(Exception):
-    """An archive would become bigger than it may; `bytes` is how far it had got."""
+    """An archive would exceed its size limit; `bytes` is the size reached."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"The archive has more than {size} bytes.")
@@ -35,16 +35,16 @@ class ArchiveTooLargeError(Exception):
 def write_archive(
     target: Path, entries: Iterable[tuple[str, Path]], most: int | None = None
 ) -> int:
-    """Write a zip file that is there whole or not at all; returns its size in bytes.
+    """Write a ZIP file atomically; return its size in bytes.
 
     Args:
-        target: its path.
-        entries: each file's name in the archive, and the file.
-        most: bytes that it may have.
+        target: the path of the archive.
+        entries: the name in the archive and the path of each file.
+        most: the size limit in bytes.
 
     Raises:
-        TooBig: it would have more than `most`.
-        FileNotFoundError: an entry is not there.
+        ArchiveTooLargeError: it would be larger than `most`.
+        FileNotFoundError: an entry is missing.
     """
     partial = target.with_name(target.name + _PARTIAL_SUFFIX)
     try:
@@ -83,7 +83,7 @@ def aggregate(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     name, its state and its Score.
 
     Raises:
-        TaskError: a job's outputs are gone, or the archive is too big for the account's storage.
+        TaskError: a job's outputs are missing, or the archive exceeds the account's storage.
     """
     parts: Sequence[Part] = payload["parts"]
     metrics = work / METRICS_FILE

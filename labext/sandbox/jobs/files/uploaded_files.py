@@ -32,13 +32,13 @@ CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Upload:
-    """An upload that may begin.
+    """An accepted upload.
 
     Attributes:
-        account_id: whose it is.
-        folder, name: where it is filed; `folder` may be empty.
-        most: bytes that any file may have.
-        left: bytes that are left of the account's storage.
+        account_id: the id of the owner.
+        folder, name: the folder, which may be empty, and the name of the file.
+        most: the size limit of a file in bytes.
+        left: the free storage of the account in bytes.
     """
 
     account_id: int
@@ -51,7 +51,7 @@ class Upload:
 def begin_upload(
     site: Site, account: Account, name: str, query: Mapping[str, str], length: str | None
 ) -> Upload:
-    """Check all that is known before the content comes.
+    """Check an upload before its body is read.
 
     Args:
         site: where it goes.
@@ -91,7 +91,7 @@ def check_upload_size(
 
 
 async def receive_upload(site: Site, upload: Upload, chunks: AsyncIterator[bytes]) -> str:
-    """Write the content to disk as it comes, then file it in place of an older one. A message."""
+    """Write the body to disk, then store it in place of an earlier file; return a message."""
     partial = job_files.incoming_folder(site) / uuid.uuid4().hex
     try:
         size, sha256 = await _write_chunks(upload, partial, chunks)
@@ -119,7 +119,7 @@ def list_files(site: Site, account: Account, query: Mapping[str, str]) -> list[s
 
 
 def list_folders(site: Site, account: Account) -> list[str]:
-    """The names of the account's folders, in order; a folder is there while it holds a file."""
+    """Return the sorted names of the account's folders, which exist while they have a file."""
     with site.database.read() as session:
         names = session.scalars(
             select(UploadedFile.folder)
@@ -130,9 +130,9 @@ def list_folders(site: Site, account: Account) -> list[str]:
 
 
 def file_headers(site: Site, account_id: int, folder: str, name: str) -> dict[str, str] | None:
-    """Return the headers that describe a file, or None where there is none of that name.
+    """Return the headers that describe a file, or None if it does not exist.
 
-    Its length, when it was uploaded, and its SHA-256 as `ETag` and as `Repr-Digest` (RFC 9530).
+    These are its length, upload time, and SHA-256 as `ETag` and `Repr-Digest` (RFC 9530).
     """
     with site.database.read() as session:
         file = _find_file(session, Upload(account_id, folder, name, 0))

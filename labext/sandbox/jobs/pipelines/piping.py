@@ -34,12 +34,12 @@ class TextInput:
 
 @dataclass(frozen=True)
 class OutputFile:
-    """An output of a job of the stage before.
+    """An output of a job of the previous stage.
 
     Attributes:
-        reference: `<job>/<path>`, as a setting may refer to it.
-        file: where it is on disk.
-        content: the kind of its content, where that is known (see `Tool.passes_content`).
+        reference: `<job>/<path>`, the form used in settings.
+        file: the path on disk.
+        content: the kind of its content if known (see `Tool.passes_content`).
     """
 
     reference: str
@@ -59,7 +59,7 @@ def piped_settings(settings: Mapping[str, Any]) -> list[str]:
 
 
 def fill_pipes(tool: Tool, settings: Mapping[str, Any], piece: PipeValue) -> dict[str, Any]:
-    """The settings with the piece in place of `"pipe"`; 400 where it does not fit in there."""
+    """Return the settings with the value in place of `"pipe"`; 400 if they don't accept it."""
     parameters = {parameter.name: parameter for parameter in tool.parameters}
     return {
         name: _pipe_value(parameters[name], piece)

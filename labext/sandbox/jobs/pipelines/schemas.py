@@ -41,7 +41,7 @@ class Stage:
 
 
 def pipeline_error(stages: object, gates: Collection[str]) -> str | None:
-    """The first fault of a pipeline's stages for whoever has the permissions `gates`, or None."""
+    """Return the first fault of a pipeline's stages given the permissions `gates`, or None."""
     try:
         read_stages(stages, gates)
     except HTTPException as error:
@@ -115,12 +115,12 @@ def check_job_names(pipeline: str, stages: Sequence[Stage], inputs: int) -> None
 
 
 def stage_job_name(pipeline: str, stage: int, tool: str, place: int, of: int) -> str:
-    """The name of a stage's job: the one for input `place`, from 1, of so many."""
+    """Return the name of a stage's job for input number `place`, from 1."""
     return f"{pipeline}-stage{stage}-{tool}" + (f"-{place}" if of > 1 else "")
 
 
 def stage_title(place: int, stage: Stage) -> str:
-    """A stage as it is named in a sentence."""
+    """Return the name of a stage for messages."""
     return f"Stage {place} ({stage.task})"
 
 

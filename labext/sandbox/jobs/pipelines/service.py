@@ -78,7 +78,7 @@ class RejectedJob:
 
 @dataclass(frozen=True)
 class ToolJobs:
-    """The jobs of one tool in a stage: those that can run, and those that can't."""
+    """The accepted and rejected jobs of one tool in a stage."""
 
     tool: Tool
     ready: list[JobOrder]
@@ -257,7 +257,7 @@ def settle_pipeline(
 
 
 def _end_stage(session: Session, site: Site, parent: Job, last: Job) -> None:
-    """Start the next stage or the archive, or end the pipeline if nothing of the stage is complete.
+    """Start the next stage or the aggregation; end the pipeline if no job of the stage is complete.
 
     `last` is the job whose end or deletion ended the stage.
     """
@@ -303,7 +303,7 @@ def _first_in_stage(session: Session, parent: Job, *states: str) -> Job | None:
 
 
 def _failures(session: Session, parent: Job) -> str | None:
-    """Return how many jobs did not complete, and why the first did not; None if all did."""
+    """Return the number of failed jobs and the first reason; None if all are complete."""
     of_parent = Job.parent_id == parent.id
     stopped = session.execute(
         select(Job.name, Job.reason).where(of_parent, Job.status == STOPPED).order_by(Job.id)

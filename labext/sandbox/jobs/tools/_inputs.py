@@ -26,7 +26,7 @@ def settings_check(read: Callable[[Settings], object]) -> Callable[[Settings], s
 
 
 def quote_value(value: object) -> str:
-    """The value as it is quoted in a sentence: at most 40 characters."""
+    """Return the value quoted for a message, at most 40 characters."""
     return names.quote_value(value, 40)
 
 

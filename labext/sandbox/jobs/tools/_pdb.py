@@ -27,7 +27,7 @@ class AlphaCarbon:
 def read_alpha_carbons(
     path: Path, parameter: str, chains: Collection[str] = ()
 ) -> list[AlphaCarbon]:
-    """The alpha carbons in the order of the file.
+    """Read the alpha carbons in the order of the file.
 
     Args:
         path: the PDB file.
@@ -96,7 +96,7 @@ def _is_alpha_carbon(line: str, modified: Collection[str]) -> bool:
 
 
 def parse_position(line: str) -> tuple[float, tuple[float, float, float]]:
-    """The occupancy (1 where it is blank) and the place of an ATOM record.
+    """Return the occupancy (1 if blank) and the coordinates of an ATOM record.
 
     Raises:
         ValueError: a number can't be read, or is none.
@@ -164,12 +164,12 @@ class _AtomRecord:
 def read_residues(
     path: Path, parameter: str, model: int = 1, chains: Collection[str] = ()
 ) -> list[Residue]:
-    """The protein residues of one model, in the order of the file.
+    """Read the protein residues of one model in the order of the file.
 
     Args:
         path: the PDB file.
         parameter: whose file it is, for the errors.
-        model: which one, from 1; a file without MODEL records is one model.
+        model: its number from 1; a file without MODEL records is one model.
         chains: those to be read; all if there are none.
 
     Raises:

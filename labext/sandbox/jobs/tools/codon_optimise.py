@@ -195,8 +195,8 @@ def best_codons(
         patterns: the patterns to avoid.
 
     Raises:
-        DeadEnd: there is no such choice.
-        TooManyWays: there are too many to follow.
+        NoCodonChoiceError: there is no such choice.
+        TooManyStatesError: there are too many states to follow.
     """
     steps: list[dict[int, tuple[int, str]]] = []
     ways = {0: 0.0}

@@ -75,7 +75,7 @@ def draw_circular_map(length: int, cuts: list[tuple[int, str]]) -> str:
 def _spread_labels(
     positions: list[float], gap: float, low: float, high: float
 ) -> list[float] | None:
-    """Move ordered places apart so that each has `gap` to the next; None where there's no room."""
+    """Spread ordered positions to a distance of at least `gap`; None if there is no room."""
     if len(positions) * gap > high - low + gap:
         return None
     places: list[float] = []

@@ -25,10 +25,10 @@ SEED = 42
 
 
 def read_query(text: str, molecule: str) -> dict[str, str]:
-    """The one sequence or the rows of an alignment, with - for a gap.
+    """Read a single sequence or the rows of an alignment, with - for gaps.
 
     Raises:
-        ToolError: neither of the two, or it is too large.
+        ToolError: the text is neither of them, or too large.
     """
     rows = _inputs.parse_fasta(
         text, "query", HMMER_LETTERS[molecule], LETTER_KINDS[molecule], aligned=True
@@ -41,10 +41,10 @@ def read_query(text: str, molecule: str) -> dict[str, str]:
 
 
 def build_profile(text: str, molecule: str) -> Any:
-    """The profile (`pyhmmer.plan7.HMM`) of an alignment or sequence, or the one in the text.
+    """Build the profile (`pyhmmer.plan7.HMM`) of an alignment or sequence, or parse a profile.
 
     Raises:
-        ToolError: it is none of these, of another molecule, or too long.
+        ToolError: the text is none of these, of another molecule, or too long.
     """
     from pyhmmer.errors import AlphabetMismatch, UnexpectedError
 
