@@ -91,13 +91,13 @@ class CommandWatch:
         stop: threading.Event | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> Iterator[Progress]:
-        """Look until it is over, or `stop` is set."""
+        """Poll until the command ends or `stop` is set."""
         return progress.watch(self.poll, stop=stop, clock=self._clock, sleep=sleep)
 
     def wait(
         self, timeout: float | None = None, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        """Look until it is completed.
+        """Wait until the command is completed.
 
         Raises:
             JobFailedError: it failed, or was canceled.

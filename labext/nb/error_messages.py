@@ -24,7 +24,7 @@ _NEXT_STEP_START = re.compile(
     r"(?<=[.!?…] )(?=(?:Add|Ask|Change|Check|Choose|Copy|Delete|Give|Install|Look|Mend|Name|Order"
     r"|Please|Put|Remove|Run|Save|See|Set|Shorten|Start|Take|Try|Use|Wait)\b)"
 )
-"""Where a service that tells the next step itself begins to."""
+"""Start of the next step in a service's message."""
 
 _LIST_NOUNS = (
     ("chats? about a source|chat message about a source", "source-chats"),
@@ -42,16 +42,16 @@ _LIST_NOUNS = (
     ("episode", "episodes"),
     ("podcast", "episodes"),
 )
-"""What an operation's name may be about (a pattern), and the list of it."""
+"""Patterns of nouns in an operation's name, with the noun of `%nb` that lists the records."""
 
 
 class _Cause(NamedTuple):
-    """A cause that is known.
+    """A known cause of an error.
 
     Attributes:
-        doing: a pattern of the operation's name.
-        words: a pattern of the service's words, so narrow that no name among them fits it.
-        step: what mends it; `{slot}` is the default slot that the words name.
+        doing: a pattern for the operation's name.
+        words: a pattern for the service's message, narrow enough not to match a user's names.
+        step: the next step; `{slot}` is the default slot that the message names.
     """
 
     doing: str
@@ -99,22 +99,22 @@ _CAUSES = (
     ),
 )
 _OPERATION_SLOTS = {_GENERATE: "podcast", _RUN: "transformation"}
-"""The default slot that an operation needs, where the service's words name none."""
+"""The default slot that an operation needs, used if the message names none."""
 
 
 def split_message(words: str, step: str) -> tuple[str, str]:
-    """Return a service's words as what happened and the next step: its own, else `step`."""
+    """Split a message into the error and the next step; `step` is the fallback for the latter."""
     what, *own = _NEXT_STEP_START.split(words.strip(), maxsplit=1)
     return what.strip(), own[0] if own else step
 
 
 def explain_message(words: str, doing: str, step: str) -> tuple[str, str]:
-    """Return a service's words as what happened and the next step.
+    """Return the error and the next step for a service's message.
 
     Args:
-        words: what the service says.
-        doing: the name of the operation that it refused: `delete a model`.
-        step: the next step where nothing better is known.
+        words: the message.
+        doing: the name of the operation that failed: `delete a model`.
+        step: the fallback for the next step.
     """
     what, own = split_message(words, "")
     if "`%nb " in own or "pip install" in own:
@@ -123,7 +123,7 @@ def explain_message(words: str, doing: str, step: str) -> tuple[str, str]:
 
 
 def list_hint(doing: str) -> str | None:
-    """Return the line that lists what an operation is about."""
+    """Return the line that lists the records an operation works on."""
     for noun, plural in _LIST_NOUNS:
         if re.search(rf"\b(?:{noun})\b", doing):
             return f"See `%nb {plural}`."
@@ -138,14 +138,14 @@ def _known_fix(what: str, doing: str) -> str | None:
 
 
 def _named_slot(what: str, doing: str) -> str:
-    """Return the default slot that is meant, as far as that is known."""
+    """Return the default slot that a message or an operation refers to."""
     words = re.sub(r"[-\s]", "_", what.casefold())
     named = (slot for slot in SLOTS if re.search(rf"(?<![a-z]){slot}(?![a-z])", words))
     return next(named, _OPERATION_SLOTS.get(doing, "SLOT"))
 
 
 class _MessagePattern(NamedTuple):
-    """What it says, what that means, and what mends it; all with the groups of `words`."""
+    """A pattern for a message, with the text and the next step that replace it."""
 
     words: str
     plain: str
@@ -227,14 +227,14 @@ _MESSAGE_PATTERNS = (
 
 
 def rewrite_reason(words: object) -> str | None:
-    """Return why something failed, plainly and with what mends it; None without a reason."""
+    """Return a rewritten failure reason with the next step; None without a reason."""
     if not isinstance(words, str) or not words.strip():
         return None
     return " ".join(filter(None, rewrite_message(words)))
 
 
 def rewrite_message(words: str) -> tuple[str, str | None]:
-    """Return a server's words said plainly, and what mends it; as they are where they are plain."""
+    """Return a server's message in plain words with a next step; unknown ones unchanged."""
     for pattern in _MESSAGE_PATTERNS:
         match = re.fullmatch(pattern.words, words.strip(), re.DOTALL)
         if match:
@@ -245,31 +245,31 @@ def rewrite_message(words: str) -> tuple[str, str | None]:
 
 
 FINAL_STATUSES = frozenset({502})
-"""What the service says of another one that failed it, such as a model's provider: its last word.
+"""Statuses that report the failure of an upstream service, such as a model provider.
 
-Nothing is gained by asking again at once, and nothing is left unknown.
+The outcome is known, and an immediate retry is pointless.
 """
 
 _PROVIDER_KEY = re.compile(r"(?i)\b(?:api key|credential|provider)")
-"""What a 401 is about that a model's provider has given."""
+"""Matches the message of a 401 that comes from a model provider."""
 
 _CONFIGURATION_WORDS = re.compile(
     r"(?i)\b(?:model|provider|credential|configur|embedding|api key|install|encrypt)"
 )
 
 _MISSING_MODEL = re.compile(r"(?i)^(?:there is )?no model\b|\bmodel\b.*\bnot found\b")
-"""What a 404 is about that a model is named by, among much else."""
+"""Matches the message of a 404 about a missing model."""
 
 
 _FORM_FIELD = re.compile(r"(?:body|query|path)\.")
-"""What a refusal of the form of a request begins with: it is no word on the setup."""
+"""Matches a validation error of a request field, which is no configuration error."""
 
 _MISSING_OBJECT = re.compile(r"(?:There is no |Object with id )?([A-Za-z_ ]+)(?=.*not found\b|:)")
-"""What was not found, in the service's words."""
+"""Matches the missing record in a message."""
 
 
 def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], LabextError | None]:
-    """Return the reading of refusals, for a client with a password or without."""
+    """Return the function that maps error responses to exceptions."""
 
     def explain(failure: ErrorResponse) -> LabextError | None:
         refusal = f"The notebook service refused to {failure.op.name}"
@@ -365,20 +365,20 @@ def _validation_error(failure: ErrorResponse, refusal: str) -> LabextError:
 
 
 def _change_hint(failure: ErrorResponse) -> str:
-    """Return the step after a refusal of what was given: where that is listed, or the help."""
+    """Return the next step after rejected input: the list of the records, or the help."""
     hint = list_hint(failure.op.name)
     return f"Change what it objects to. {hint or 'See `%nb --help`.'}"
 
 
 def _lookup_hint(failure: ErrorResponse) -> str:
-    """Return the list of what was not found: what the words name, else what was asked about."""
+    """Return the line that lists the kind of the missing record."""
     match = _MISSING_OBJECT.match(failure.server_message)
     named = list_hint(match[1].casefold()) if match else None
     return named or list_hint(failure.op.name) or "Check the names, and the address: `%nb status`."
 
 
 def _message_and_step(failure: ErrorResponse, otherwise: str, step: str) -> tuple[str, str]:
-    """Return what a refusal means, and the next step."""
+    """Return the error message and the next step for an error response."""
     words, next_step = rewrite_message(failure.server_message)
     if next_step is None:
         words, next_step = explain_message(words, failure.op.name, step)
@@ -386,7 +386,7 @@ def _message_and_step(failure: ErrorResponse, otherwise: str, step: str) -> tupl
 
 
 def _compose_message(failure: ErrorResponse, otherwise: str) -> str:
-    """Return what a refusal means, and the service's own words."""
+    """Return the error message with the service's own text, if any."""
     words = failure.server_message.strip()
     if not words:
         return f"{otherwise} (status {failure.status}, without a word)."

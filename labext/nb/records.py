@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Record: TypeAlias = dict[str, Any]
 
 Fields: TypeAlias = "Mapping[str, Kind]"
-"""The keys of a kind of record, and what their values are in a frame."""
+"""Keys of a kind of record, with the column type of each."""
 
 _TIMES: Fields = {"created_at": "time", "updated_at": "time"}
 
@@ -223,7 +223,7 @@ JOB: Fields = {
     **_TIMES,
 }
 PROGRESS: Fields = {"stage": "text", "done": "integer", "total": "integer", "stages": "json"}
-"""Of a job: which of its `stages` it is at, and how much of that is done; None is not told."""
+"""Progress of a job: the current one of its `stages` and its counts; None if not reported."""
 
 EPISODE: Fields = {
     "id": "text",
@@ -246,18 +246,18 @@ EPISODE: Fields = {
 """`duration` is in seconds; the profiles are as they were when it was generated."""
 
 EPISODE_DETAIL: Fields = {**EPISODE, "outline": "json", "transcript": "json"}
-"""`outline` is `{"segments": […]}`, `transcript` `{"transcript": […]}`; None until it is made."""
+"""`outline` is `{"segments": […]}`, `transcript` `{"transcript": […]}`; None until generated."""
 
 SEGMENT: Fields = {"name": "text", "description": "text", "size": "text"}
 LINE: Fields = {"speaker": "text", "dialogue": "text", "start": "number", "end": "number"}
-"""What one speaker says at once, and from when to when: seconds; None where it is not told."""
+"""One turn of a speaker, with start and end in seconds; None if not reported."""
 
 _SERVICE_TEXTS = frozenset({"error", "message", "stage", "error_message", "decryption_error"})
-"""What a server says of itself, in which it may have put a key of a model's provider."""
+"""Fields with text from the server, which may contain an API key of a model provider."""
 
 
 def build_record(fields: Fields, values: Mapping[str, Any]) -> Record:
-    """Return a record of a kind out of what a server told; a key in its own words is masked."""
+    """Build a record from response data; API keys in the server's texts are masked."""
     record = {name: values.get(name) for name in fields}
     for name in _SERVICE_TEXTS & record.keys():
         text = record[name]
@@ -267,10 +267,10 @@ def build_record(fields: Fields, values: Mapping[str, Any]) -> Record:
 
 
 def require_mapping(answer: Any, what: str) -> Mapping[str, Any]:
-    """Return an answer that has to be one thing.
+    """Return response data that must be a JSON object.
 
     Raises:
-        ServiceError: it is none.
+        ServiceError: it is not a JSON object.
     """
     if isinstance(answer, Mapping):
         return answer
@@ -278,10 +278,10 @@ def require_mapping(answer: Any, what: str) -> Mapping[str, Any]:
 
 
 def require_list(answer: Any, what: str) -> list[Mapping[str, Any]]:
-    """Return an answer that has to be a list of things.
+    """Return response data that must be a list of JSON objects.
 
     Raises:
-        ServiceError: it is none.
+        ServiceError: it is not a list of JSON objects.
     """
     if isinstance(answer, list) and all(isinstance(item, Mapping) for item in answer):
         return answer
@@ -289,15 +289,15 @@ def require_list(answer: Any, what: str) -> list[Mapping[str, Any]]:
 
 
 def string_items(answer: Any) -> list[str]:
-    """Return the words of a list in an answer; whatever else there is in it is left out."""
+    """Return the strings in a list of response data; other items are dropped."""
     return [item for item in answer if isinstance(item, str)] if isinstance(answer, list) else []
 
 
 def parse_record(fields: Fields, answer: Any, what: str) -> Record:
-    """Return the record of one thing that has an identifier.
+    """Parse a record that must have an identifier.
 
     Raises:
-        ServiceError: the answer is none, or names none.
+        ServiceError: the data is not a JSON object, or has no identifier.
     """
     record = build_record(fields, require_mapping(answer, what))
     if isinstance(record["id"], str) and record["id"]:
@@ -306,10 +306,10 @@ def parse_record(fields: Fields, answer: Any, what: str) -> Record:
 
 
 def parse_records(fields: Fields, answer: Any, what: str) -> list[Record]:
-    """Return the records of a list of things that have identifiers.
+    """Parse a list of records that must have identifiers.
 
     Raises:
-        ServiceError: the answer is none.
+        ServiceError: the data is not a list of JSON objects with identifiers.
     """
     return [parse_record(fields, item, what) for item in require_list(answer, what)]
 
@@ -326,7 +326,7 @@ SETTING_CHOICES: Mapping[str, tuple[str, ...]] = {
     "default_embedding_option": ("ask", "always", "never"),
     "auto_delete_files": ("yes", "no"),
 }
-"""The settings that take one of a few words, and these."""
+"""Allowed values of the settings that have a fixed set of values."""
 
 COMMAND: Fields = {
     "job_id": "text",
@@ -338,10 +338,10 @@ COMMAND: Fields = {
     "progress": "json",
     **_TIMES,
 }
-"""Something that the service does in the background; `subject` is what it is done with."""
+"""A background command; `subject` is the record that it works on."""
 
 COMMAND_KIND: Fields = {"command": "text", "app": "category"}
-"""A command that the service knows."""
+"""A command that the service offers."""
 
 REBUILD_SUBMISSION: Fields = {"job_id": "text", "total_items": "integer", "message": "text"}
 REBUILD: Fields = {
@@ -357,7 +357,7 @@ REBUILD: Fields = {
     "started_at": "time",
     "completed_at": "time",
 }
-"""How far vectors are computed again: how many things are through, and of which kinds."""
+"""Progress of a rebuild of vectors, with the counts of processed records by kind."""
 
 EMBEDDING_SUBMISSION: Fields = {
     "job_id": "text",
@@ -365,7 +365,7 @@ EMBEDDING_SUBMISSION: Fields = {
     "item_type": "category",
     "message": "text",
 }
-"""That vectors of one source or note are being computed."""
+"""The submission of a source or note for the computation of its vectors."""
 
 SOURCE_CHAT: Fields = {
     "id": "text",
@@ -380,9 +380,9 @@ SOURCE_CHAT: Fields = {
 
 @dataclass(frozen=True)
 class Scope:
-    """Sources and notes by identifier, None for every one; and whether either kind counts at all.
+    """The sources and notes to consider, by identifier; None means all of a kind.
 
-    Where only sources or only notes are named, nothing of the other kind counts.
+    If only sources or only notes are named, the other kind is excluded.
     """
 
     sources: tuple[str, ...] | None = None
@@ -392,18 +392,18 @@ class Scope:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to look at."""
+        """True if neither sources nor notes are included."""
         return not (self.includes("source") or self.includes("note"))
 
     def holds(self, kind: str, identifier: str) -> bool:
-        """Say whether something of a kind is in it; of another kind nobody knows."""
+        """Return True if a source or note is in the scope, and for every other kind."""
         if kind not in ("source", "note"):
             return True
         named = self.sources if kind == "source" else self.notes
         return self.includes(kind) and (named is None or identifier in named)
 
     def includes(self, kind: str) -> bool:
-        """Say whether anything of a kind, `source` or `note`, counts."""
+        """Return True if a kind, `source` or `note`, is included."""
         own, other = self.sources, self.notes
         included = self.include_sources
         if kind == "note":
@@ -415,7 +415,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Question:
-    """A question, what it is answered from, and by which models (identifiers)."""
+    """A question, with its scope, limits and the identifiers of the models to use."""
 
     text: str
     scope: Scope
@@ -429,11 +429,11 @@ class Question:
 
 @dataclass(frozen=True)
 class MessageContext:
-    """What goes with a message of a chat.
+    """The context of a chat message.
 
     Attributes:
-        context: as the service wants it.
-        tokens: how large that is for a model; None where the service gathers it by itself.
+        context: the context in the format of the service.
+        tokens: the number of tokens; None if the service builds the context itself.
     """
 
     context: Mapping[str, Any]
@@ -442,13 +442,13 @@ class MessageContext:
 
 @dataclass(frozen=True)
 class Citation:
-    """Where an answer has something from.
+    """A citation in an answer.
 
     Attributes:
-        id, title: of the source or the note.
-        quote: what is cited; it stands word for word in the passage.
-        passage: the piece of the source's or note's text around it.
-        page: of a file that has pages, from 1.
+        id, title: the cited source or note.
+        quote: the cited text, verbatim from the passage.
+        passage: the text around the quote.
+        page: the page number, from 1, in a file with pages.
     """
 
     id: str
@@ -460,13 +460,13 @@ class Citation:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer out of the knowledge base.
+    """An answer from the sources and notes.
 
     Attributes:
-        text: the answer; it marks what it cites as `[source:…]` or `[note:…]`.
-        citations: where it has it from; none where nothing supports an answer.
-        question: what was asked.
-        model: which model has answered, where the service tells.
+        text: the answer, with citation marks such as `[source:…]` and `[note:…]`.
+        citations: the citations; empty if no passage supports an answer.
+        question: the question.
+        model: the model that answered, if the service reports it.
     """
 
     text: str
@@ -480,7 +480,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Search:
-    """What is looked for on the way to an answer."""
+    """A search that the model planned for a question."""
 
     term: str
     instructions: str = ""
@@ -488,7 +488,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Strategy:
-    """How the service goes about a question."""
+    """The search strategy for a question."""
 
     reasoning: str
     searches: tuple[Search, ...] = ()
@@ -496,7 +496,7 @@ class Strategy:
 
 @dataclass(frozen=True)
 class Partial:
-    """What one of the searches says to the question."""
+    """A partial answer, from the results of one search."""
 
     text: str
     citations: tuple[Citation, ...] = ()
@@ -504,10 +504,10 @@ class Partial:
 
 @dataclass(frozen=True)
 class Final:
-    """The answer; nothing comes after it."""
+    """The final answer, the last event of a stream."""
 
     answer: Answer
 
 
 AskEvent: TypeAlias = Strategy | Partial | Final
-"""One step of an answer that is read as it comes."""
+"""An event of a streamed answer."""

@@ -22,15 +22,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Request:
-    """One request of a dialect.
+    """One request of a backend.
 
     Attributes:
         path: the values of the path's placeholders.
-        params: the query; None leaves one out.
+        params: the query parameters; those that are None are omitted.
         json: the body, if it is JSON; not in the repr, since it may hold a credential's key.
-        form: the body's fields, if it is a multipart form; None leaves one out.
+        form: the body's fields, if it is a multipart form; fields that are None are omitted.
         files: the form's files, streamed from the disk.
-        patient: the answer may take as long as the server works: no limit on its silence.
+        patient: no read timeout, since the server may work for long before it responds.
     """
 
     op: Operation
@@ -43,31 +43,30 @@ class Request:
 
 
 Steps: TypeAlias = Generator[Request, Any, T]
-"""What a dialect's method is: requests on the way to a record."""
+"""A generator that yields requests, receives their JSON and returns the result."""
 
 
 __all__ = ["IDLE_TIMEOUT", "OnBytes", "RequestExecutor"]
 
 
 CONNECT_TIMEOUT = 5.0
-"""Seconds to connect to a server that may then take as long as it works."""
+"""Connect timeout in seconds, for requests without a read timeout."""
 
 IDLE_TIMEOUT = 300.0
-"""Seconds of silence after which a stream is given up; a slow model needs minutes to begin."""
+"""Read timeout of a stream in seconds; a slow model needs minutes for its first token."""
 
 
 class RequestExecutor:
-    """The notebook service over one transport."""
+    """Send the requests of a backend over HTTP."""
 
     def __init__(self, transport: HttpClient) -> None:
         self.transport = transport
 
     def run(self, steps: Steps[T], *, on_bytes: OnBytes | None = None) -> T:
-        """Send the requests of `steps` one after the other; return what it makes of the answers.
+        """Send the requests of `steps` one by one; return the result of the generator.
 
-        A failure is raised inside it, so that a dialect can make something of that too, and an
-        interrupt, so that it can take away what it had begun. `on_bytes` is told how much of a form
-        has gone.
+        Errors are raised inside the generator, so that a backend can handle them, and so are
+        interrupts, so that it can clean up. `on_bytes` is called with the progress of an upload.
         """
         try:
             request = next(steps)
@@ -83,20 +82,20 @@ class RequestExecutor:
             return value
 
     def send(self, request: Request, on_bytes: OnBytes | None = None) -> Any:
-        """Send one request; return its answer's JSON, or None for an empty answer."""
+        """Send one request; return the JSON of the response, or None if the body is empty."""
         reply = self.transport.send(request.op, **request_arguments(request, on_bytes))
         return reply.json() if reply.content else None
 
     def events(
         self, request: Request, idle: float | None, *, plain: bool = False
     ) -> Generator[Any, None, None]:
-        """Give the JSON of each event of a streamed answer as it comes.
+        """Yield the JSON of each event of a streamed response.
 
-        `plain`: the stream may call itself plain text. `idle` None: silence has no limit.
+        `plain` accepts a stream with the type plain text. `idle` None disables the read timeout.
 
         Raises:
-            UnreachableError: the stream is cut, or is silent for `idle` seconds.
-            ServiceError: the answer is no stream of events, or one of them no JSON.
+            UnreachableError: the stream is cut off, or silent for `idle` seconds.
+            ServiceError: the response is not an event stream, or an event is not JSON.
         """
         kwargs = request_arguments(request) | {"timeout": (CONNECT_TIMEOUT, idle)}
         with self.transport.stream(request.op, **kwargs) as response:
@@ -105,7 +104,7 @@ class RequestExecutor:
 
     @contextmanager
     def open(self, request: Request) -> Iterator[Response]:
-        """Send a request and give its response before the body is read."""
+        """Send a request and yield its response before the body is read."""
         kwargs = request_arguments(request) | {"headers": {"Accept-Encoding": "identity"}}
         with self.transport.stream(request.op, **kwargs) as response:
             yield response
@@ -118,9 +117,9 @@ class RequestExecutor:
         *,
         page: bool = False,
     ) -> Path:
-        """Stream an answer into a file, which is there only when it is whole.
+        """Stream a response into a file, which appears only when it is complete.
 
-        `page`: it may be a web page; else one is an answer of something in between.
+        `page` accepts a web page; otherwise one is treated as the response of a proxy.
         """
         return self.transport.fetch(
             request.op,
@@ -133,7 +132,7 @@ class RequestExecutor:
 
 
 def request_arguments(request: Request, on_bytes: OnBytes | None = None) -> dict[str, Any]:
-    """What `Transport.send` and `Transport.stream` take for a request."""
+    """Return the arguments of `HttpClient.send` and `HttpClient.stream` for a request."""
     kwargs: dict[str, Any] = {"path": request.path, "params": request.params}
     if request.json is not None:
         kwargs["json"] = request.json

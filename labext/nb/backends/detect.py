@@ -26,7 +26,7 @@ _API_SEGMENT = "api"
 _TIMEOUT = 5.0, 15.0
 _CONFIG = Operation("find the API", "GET", "config", RetryMode.ALWAYS, answer="json")
 _CONFIG_KEYS = frozenset({"version", "dbStatus"})
-"""What the API's `config` has; the web page has a `config` of its own, with other keys."""
+"""Keys of the API's `config`; the web interface has a `config` with other keys."""
 
 
 def find_api(url: str, verify: bool | str = True) -> str:
@@ -55,7 +55,7 @@ def candidate_urls(url: str) -> list[str]:
 
 
 def _is_api(url: str, verify: bool | str) -> bool:
-    """Tell whether a notebook service shows its configuration below an address."""
+    """Return True if the address serves the configuration of a notebook service."""
     with HttpClient(
         url,
         auth=None,
@@ -76,7 +76,7 @@ def _is_api(url: str, verify: bool | str) -> bool:
 
 
 CONTRACT, OPEN_NOTEBOOK = BACKENDS = ("contract", "open-notebook")
-"""What a profile may name: `dialect = "open-notebook"`."""
+"""Values of the profile key `dialect`, such as `dialect = "open-notebook"`."""
 
 # Beside the base address's last part: it ends in /api, and this stands on the server's root.
 # Unchecked: a web page in its place would be asked for again and again.
@@ -93,19 +93,19 @@ PROBE_ORDER = Operation(
 )
 
 _NO_DESCRIPTION_ERRORS = (NotFoundError, SignInError, AccessError, InputError, ServiceError)
-"""Failures of a server that has no such route, or keeps it to itself."""
+"""Errors of a server whose API description is missing or not public."""
 
 
 class BackendSelector:
-    """What is said to one server.
+    """Select the backend for one server.
 
     Args:
-        wire: leads to it.
-        wanted: one of `DIALECTS`; None: what the server tells of itself decides.
+        executor: sends the requests.
+        name: one of `BACKENDS`; None detects the kind of server.
         verify: True, or the path of a CA bundle.
 
     Raises:
-        InputError: there is no such dialect.
+        InputError: there is no such backend.
     """
 
     def __init__(
@@ -123,11 +123,11 @@ class BackendSelector:
 
     @property
     def backend(self) -> ContractBackend:
-        """The dialect; the first call asks the server.
+        """The backend; the first access detects the kind of server.
 
         Raises:
-            SetupError: the API has another address, which is named.
-            LabextError: the server can't be reached. The next call asks again.
+            SetupError: the API has another address, which the message contains.
+            LabextError: the detection failed; the next access tries again.
         """
         if self._backend is None:
             self._backend = _create_backend(self._detect())
@@ -148,7 +148,7 @@ class BackendSelector:
         return OPEN_NOTEBOOK if _is_open_notebook(described) else CONTRACT
 
     def _detect_by_order(self) -> str:
-        """Tell the two apart by what one of them refuses (contract, Limits: `order_by`)."""
+        """Detect the kind by an `order_by` that Open Notebook rejects (contract, Limits)."""
         try:
             self._executor.send(Request(PROBE_ORDER, params={"order_by": "updated_at"}))
         except InputError:

@@ -35,12 +35,12 @@ class ContractBackend(
     PodcastRequests,
     ProfileRequests,
 ):
-    """What is said to a server of the contract; a method for each thing that is wanted of it."""
+    """Requests to a server that follows the contract, a method per operation."""
 
     name = "contract"
 
     def status(self) -> Steps[Record]:
-        """Read what the routes tell that need no password (contract, Authentication rule 2)."""
+        """Return the public status of the server (contract, Authentication rule 2)."""
         config: Any = yield Request(GET_CONFIG)
         auth: Any = yield Request(GET_AUTH_STATUS)
         data = records.require_mapping(config, "its configuration")

@@ -92,7 +92,7 @@ class ChatRequests:
         yield Request(DELETE_SESSION, {"session": session})
 
     def message_context(self, session: str, scope: Scope) -> Steps[MessageContext]:
-        """Say what goes with a message; this server gathers it itself."""
+        """Return the context of a message; this server adds the texts itself."""
         del session
         yield from ()
         return MessageContext(search.scope_fields(scope))
@@ -100,7 +100,7 @@ class ChatRequests:
     def execute(
         self, session: str, message: str, context: MessageContext, model_override: str | None
     ) -> Steps[Answer]:
-        """Send a message; return the model's reply, however long it takes."""
+        """Send a message without a read timeout; return the model's reply."""
         body = {"session_id": session, "message": message, "context": dict(context.context)}
         if model_override is not None:
             body["model_override"] = model_override
@@ -122,7 +122,7 @@ class ChatRequests:
     def context(
         self, session: str | None, notebook: str | None, scope: Scope, config: Any
     ) -> Steps[Record]:
-        """Build what a model would be given with a message."""
+        """Build the context that a model would get with a message."""
         named = {"session_id": session, "notebook_id": notebook, "context_config": config}
         body = search.scope_fields(scope)
         body |= {name: value for name, value in named.items() if value is not None}

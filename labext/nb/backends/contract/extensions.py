@@ -38,7 +38,7 @@ _NO_EMBEDDINGS = (
 
 
 class ExtensionRequests(SourceRequests, NoteRequests):
-    """What a server of the contract is not asked for."""
+    """Operations that are not in the contract; most raise an InputError."""
 
     def settings(self) -> Steps[dict[str, Any]]:
         """Read the service's settings."""
@@ -51,7 +51,7 @@ class ExtensionRequests(SourceRequests, NoteRequests):
     def commands(
         self, command: str | None, status: str | None, limit: int | None
     ) -> Steps[list[Record]]:
-        """List what is done in the background."""
+        """List background commands."""
         raise _unsupported(*_NO_COMMANDS)
 
     def command(self, command: str) -> Steps[Record]:
@@ -63,15 +63,15 @@ class ExtensionRequests(SourceRequests, NoteRequests):
         raise _unsupported(*_NO_COMMANDS)
 
     def cancel_command(self, command: str) -> Steps[None]:
-        """Ask for one to be canceled."""
+        """Request the cancellation of a command."""
         raise _unsupported(*_NO_COMMANDS)
 
     def command_kinds(self) -> Steps[list[Record]]:
-        """List the commands that there are."""
+        """List the available commands."""
         raise _unsupported(*_NO_COMMANDS)
 
     def insight(self, insight: str) -> Steps[Record]:
-        """Return an insight, for which the insights of one source after the other are listed."""
+        """Return an insight, found by listing the insights of each source."""
         offset, guard = 0, PageGuard("The notebook service's list of sources")
         while page := (yield from self.sources(None, self.PAGE, offset, None)):
             if not guard.add_page(source["id"] for source in page):
@@ -91,7 +91,7 @@ class ExtensionRequests(SourceRequests, NoteRequests):
         raise NotFoundError(f"There is no insight {insight}.", "See `%nb insights --all`.")
 
     def new_insight(self, source: str, transformation: str, model: str | None) -> Steps[str]:
-        """Have an insight made by a transformation; return the command that makes it."""
+        """Start the creation of an insight by a transformation; return the command."""
         raise _unsupported(_NO_INSIGHT_ACTION.format("make"), _INSIGHT_ALTERNATIVE)
 
     def delete_insight(self, insight: str) -> Steps[None]:
@@ -99,7 +99,7 @@ class ExtensionRequests(SourceRequests, NoteRequests):
         raise _unsupported(_NO_INSIGHT_ACTION.format("delete"), _INSIGHT_DELETION)
 
     def save_insight(self, insight: str, notebook: str) -> Steps[Record]:
-        """Copy one into a notebook, as a note that a model has written."""
+        """Copy an insight into a notebook as a note of type `ai`."""
         record = yield from self.insight(insight)
         source = yield from self.source(record["source_id"])
         title = f"{record['insight_type']} from source {source['title']}"
@@ -133,23 +133,23 @@ class ExtensionRequests(SourceRequests, NoteRequests):
     def source_message(
         self, source: str, chat: str, message: str, model_override: str | None
     ) -> Request:
-        """Return the request that sends a message; events answer it."""
+        """Return the request that sends a message; the response is an event stream."""
         raise _unsupported(*_NO_SOURCE_CHATS)
 
     def source_reply(self, events: Iterator[Any], message: str) -> Answer:
-        """Return the model's reply out of these events."""
+        """Return the model's reply from the events of the response."""
         raise _unsupported(*_NO_SOURCE_CHATS)
 
     def embed(self, item: str, kind: str) -> Steps[Record]:
-        """Have vectors of a `source` or a `note` computed."""
+        """Start computing the vectors of a `source` or a `note`."""
         raise _unsupported(*_NO_EMBEDDINGS)
 
     def rebuild(self, mode: str, *, sources: bool, notes: bool, insights: bool) -> Steps[Record]:
-        """Have vectors computed again, of what has some (`existing`) or of `all`."""
+        """Start recomputing vectors, `existing` ones or those of `all` records."""
         raise _unsupported(*_NO_EMBEDDINGS)
 
     def rebuild_status(self, job: str) -> Steps[Record]:
-        """See how far that is."""
+        """Return the progress of a rebuild."""
         raise _unsupported(*_NO_EMBEDDINGS)
 
 

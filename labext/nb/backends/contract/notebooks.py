@@ -90,16 +90,16 @@ class NotebookRequests:
         return _notebook_record(answer)
 
     def delete_notebook(self, notebook: str, *, delete_sources: bool) -> Steps[Record]:
-        """Delete one, with the sources that no other one has, if so wished."""
+        """Delete a notebook, optionally with the sources that no other notebook has."""
         answer = yield Request(
             DELETE_NOTEBOOK, {"notebook": notebook}, params={"delete_sources": delete_sources}
         )
-        # A repeat of a deletion whose answer was lost finds nothing: it can't tell the counts.
+        # A repeated deletion after a lost response finds no record, and has no counts.
         data = records.require_mapping(answer, "the deletion") if answer is not None else {}
         return build_record(NOTEBOOK_DELETION, {**data, "id": notebook})
 
     def preview(self, notebook: str) -> Steps[Record]:
-        """Count what a deletion concerns."""
+        """Count the records that a deletion would affect."""
         answer = yield Request(PREVIEW_DELETION, {"notebook": notebook})
         data = records.require_mapping(answer, "the deletion")
         return build_record(PREVIEW, {**data, "id": notebook, "name": data.get("notebook_name")})
@@ -216,7 +216,7 @@ LIST_SOURCE_INSIGHTS = Operation(
 )
 
 _NO_JSON_STATUSES = frozenset({404, 405, 415, 422})
-"""What a server says to JSON at an address where it takes forms alone."""
+"""Statuses of a route that accepts only forms, in response to JSON."""
 
 
 class SourceRequests:
@@ -254,7 +254,7 @@ class SourceRequests:
         topic: str | None,
         process_async: bool,
     ) -> Steps[Record]:
-        """Send a file; what is to be done with it at once may take the service long."""
+        """Upload a file, without a read timeout, since processing may take long."""
         answer = yield Request(
             ADD_SOURCE,
             form={
@@ -269,15 +269,15 @@ class SourceRequests:
         return _source_detail(answer)
 
     def add_url(self, url: str, **options: Any) -> Steps[Record]:
-        """Name a page to be fetched; `given` as for `add_file`."""
+        """Add a web page by its URL; `options` as for `add_file`."""
         return self._add_json({"url": url}, **options)
 
     def add_text(self, text: str, **options: Any) -> Steps[Record]:
-        """Send a text; `given` as for `add_file`."""
+        """Add a text; `options` as for `add_file`."""
         return self._add_json({"text": text}, **options)
 
     def source_status(self, source: str) -> Steps[Record]:
-        """See how far a source's processing is."""
+        """Return the processing status of a source."""
         answer = yield Request(GET_SOURCE_STATUS, {"source": source})
         return build_record(STATUS, records.require_mapping(answer, "the source's status"))
 
@@ -300,7 +300,7 @@ class SourceRequests:
         return Request(DOWNLOAD_SOURCE, {"source": source})
 
     def has_original(self, source: str) -> Steps[bool]:
-        """Tell whether there is such a source and it has a file."""
+        """Return True if the source exists and has a file."""
         try:
             yield Request(CHECK_SOURCE_FILE, {"source": source})
         except NotFoundError:
@@ -349,7 +349,7 @@ class SourceRequests:
 
 
 def _source_detail(answer: Any) -> Record:
-    """Return the record of a source that is answered alone."""
+    """Return the detailed record of a single source."""
     return _source_record(records.require_mapping(answer, "the source"), SOURCE_DETAIL)
 
 

@@ -29,7 +29,7 @@ from labext.redaction import mask
 
 
 def parse_progress(data: Any) -> Record | None:
-    """Return how far a job is, as `records.PROGRESS`; None where it tells no stage."""
+    """Parse the progress of a job as `records.PROGRESS`; None without a stage."""
     if not isinstance(data, Mapping) or not _as_text(data.get("stage")):
         return None
     stages = data.get("stages")
@@ -42,12 +42,12 @@ def parse_progress(data: Any) -> Record | None:
 
 
 def parse_segment(data: Any) -> Record:
-    """Return a part of an outline."""
+    """Parse a segment of an outline."""
     return {key: _as_text(_get(data, key)) for key in SEGMENT}
 
 
 def parse_line(data: Any) -> Record:
-    """Return what one speaker says at once, and when."""
+    """Parse one turn of a speaker with its times."""
     start, end = _as_seconds(_get(data, "start")), _as_seconds(_get(data, "end"))
     record = {key: _as_text(_get(data, key)) for key in LINE}
     return {**record, "start": start, "end": None if start is None else end}
@@ -127,7 +127,7 @@ class ProfileRequests:
         return _get_profile(EPISODE_PROFILES, profile)
 
     def new_episode_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
-        """Make one of `name` and what else of the record is given."""
+        """Create a profile from `name` and other fields of the record."""
         return _create_profile(EPISODE_PROFILES, fields)
 
     def change_episode_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
@@ -135,11 +135,11 @@ class ProfileRequests:
         return _update_profile(EPISODE_PROFILES, profile, changes)
 
     def delete_episode_profile(self, profile: str) -> Steps[None]:
-        """Delete an episode profile; the episodes made by it keep what it was."""
+        """Delete an episode profile; existing episodes keep their copy of it."""
         return _delete_profile(EPISODE_PROFILES, profile)
 
     def copy_episode_profile(self, profile: str) -> Steps[Record]:
-        """Make another one like it, under a name that the service gives."""
+        """Copy a profile under a name chosen by the service."""
         return _copy_profile(EPISODE_PROFILES, profile)
 
     def speaker_profiles(self) -> Steps[list[Record]]:
@@ -151,7 +151,7 @@ class ProfileRequests:
         return _get_profile(SPEAKER_PROFILES, profile)
 
     def new_speaker_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
-        """Make one of `name`, `speakers` and what else of the record is given."""
+        """Create a profile from `name`, `speakers` and other fields of the record."""
         return _create_profile(SPEAKER_PROFILES, fields)
 
     def change_speaker_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
@@ -159,11 +159,11 @@ class ProfileRequests:
         return _update_profile(SPEAKER_PROFILES, profile, changes)
 
     def delete_speaker_profile(self, profile: str) -> Steps[None]:
-        """Delete a speaker profile; the episodes made with it keep what it was."""
+        """Delete a speaker profile; existing episodes keep their copy of it."""
         return _delete_profile(SPEAKER_PROFILES, profile)
 
     def copy_speaker_profile(self, profile: str) -> Steps[Record]:
-        """Make another one like it, under a name that the service gives."""
+        """Copy a profile under a name chosen by the service."""
         return _copy_profile(SPEAKER_PROFILES, profile)
 
 
@@ -176,7 +176,7 @@ def _get_profile(kind: _ProfileKind, profile: str) -> Steps[Record]:
 
 
 def _create_profile(kind: _ProfileKind, fields: Mapping[str, Any]) -> Steps[Record]:
-    """Make one; names are unique, so that a lost answer is settled by looking for it."""
+    """Create a profile; names are unique, so a lost response is resolved by a lookup."""
     try:
         return kind.record((yield Request(kind.new, json=dict(fields))))
     except OutcomeUnknownError as unknown:
@@ -188,7 +188,7 @@ def _create_profile(kind: _ProfileKind, fields: Mapping[str, Any]) -> Steps[Reco
 
 
 def _matches_fields(record: Record, fields: Mapping[str, Any]) -> bool:
-    """Say whether a profile is of that name, and what else was given of words and numbers."""
+    """Return True if a profile has the given name, texts and numbers."""
     return all(record[key] == value for key, value in fields.items() if not isinstance(value, list))
 
 
@@ -248,10 +248,10 @@ class PodcastRequests:
         name: str | None,
         briefing: str | None,
     ) -> Steps[Record]:
-        """Have an episode made of a notebook.
+        """Start generating an episode about a notebook.
 
-        Two episodes may have one name, so that a lost answer is settled by what has come since:
-        those that were there before are asked for first.
+        Names are not unique, so the episodes are listed first: after a lost response, a new
+        episode shows that the request arrived.
         """
         before = {episode["id"] for episode in _episode_records((yield Request(LIST_EPISODES)))}
         named = {
@@ -278,7 +278,7 @@ class PodcastRequests:
         return build_record(EPISODE_SUBMISSION, records.require_mapping(answer, "the episode"))
 
     def podcast_job(self, job: str) -> Steps[Record]:
-        """Look at the job that makes an episode."""
+        """Return the job that generates an episode."""
         data = records.require_mapping(
             (yield Request(GET_PODCAST_JOB, {"job": job})), "the podcast's job"
         )
@@ -296,11 +296,11 @@ class PodcastRequests:
         return episode_detail((yield Request(GET_EPISODE, {"episode": episode})))
 
     def audio(self, episode: str) -> Request:
-        """Return the request whose answer is the sound."""
+        """Return the request that downloads the audio."""
         return Request(DOWNLOAD_AUDIO, {"episode": episode})
 
     def retry_episode(self, episode: str) -> Steps[Record]:
-        """Make a failed one again; a lost answer is settled by what has become of it."""
+        """Retry a failed episode; after a lost response, its status decides the outcome."""
         try:
             answer = yield Request(RETRY_EPISODE, {"episode": episode})
         except OutcomeUnknownError as unknown:
@@ -313,12 +313,12 @@ class PodcastRequests:
         )
 
     def delete_episode(self, episode: str) -> Steps[None]:
-        """Delete one with its sound; one that is being made is stopped."""
+        """Delete an episode and its audio; a generation in progress is stopped."""
         yield Request(DELETE_EPISODE, {"episode": episode})
 
 
 def _submission_record(record: Record) -> Record:
-    """Return of an episode that was found what the answer would have told."""
+    """Build the submission record of an episode that was found after a lost response."""
     return {
         "job_id": record["job_id"],
         "status": record["job_status"],

@@ -28,7 +28,7 @@ from labext.nb.records import (
 
 
 def scope_fields(scope: Scope) -> dict[str, Any]:
-    """Return the fields of a scope; a kind that does not count has no identifiers."""
+    """Return the request fields of a scope; an excluded kind has no identifiers."""
     fields: dict[str, Any] = {
         "include_sources": scope.includes("source"),
         "include_notes": scope.includes("note"),
@@ -41,7 +41,7 @@ def scope_fields(scope: Scope) -> dict[str, Any]:
 
 
 def question_fields(question: Question) -> dict[str, Any]:
-    """Return the fields of a question; what was not chosen is left out."""
+    """Return the request fields of a question, without unset options."""
     options = {
         "limit": question.limit,
         "min_similarity": question.min_similarity,
@@ -55,7 +55,7 @@ def question_fields(question: Question) -> dict[str, Any]:
 
 
 def parse_citations(items: Any) -> tuple[Citation, ...]:
-    """Return the citations of an answer; none where the server gives none."""
+    """Parse the citations of an answer; empty if the response has none."""
     if not isinstance(items, list):
         return ()
     return tuple(
@@ -90,7 +90,7 @@ class SearchRequests:
         limit: int | None,
         min_similarity: float | None,
     ) -> Steps[list[Record]]:
-        """Find passages, the best first."""
+        """Search for passages; the best come first."""
         named = {"limit": limit, "min_similarity": min_similarity}
         body: dict[str, Any] = {
             "query": query,
@@ -101,28 +101,28 @@ class SearchRequests:
         answer = yield Request(SEARCH, json=body, patient=True)
         data = records.require_mapping(answer, "the search").get("results")
         hits = [hit_record(item) for item in records.require_list(data, "what was found")]
-        # Of a server that knows no filter by kind.
+        # Filter here too, for a server without a filter by kind.
         return [hit for hit in hits if scope.holds(hit["kind"], hit["id"])]
 
     def ask(self, question: Question) -> Steps[Answer]:
-        """Ask, and wait for the whole answer, however long it takes."""
+        """Ask a question and wait for the complete answer, without a read timeout."""
         answer = yield Request(ASK, json=question_fields(question), patient=True)
         data = records.require_mapping(answer, "the question")
         return build_answer(data, data.get("answer"), question.text)
 
     def ask_stream(self, question: Question) -> Steps[Request | Answer]:
-        """Return the request whose answer is a stream of events, each for `heard`.
+        """Return the request for an event stream, to be parsed with `parse_event`.
 
-        Or the answer itself, where a server has no stream for such a question.
+        A server without a stream for such a question returns the answer itself.
         """
         yield from ()
         return Request(STREAM_ANSWER, json=question_fields(question))
 
     def parse_event(self, data: Any, question: str) -> AskEvent | None:
-        """Return what an event of the stream says; None for one that says nothing to a user.
+        """Parse an event of the stream; None for an event without content.
 
         Raises:
-            ServiceError: it says that the answer failed, in the service's words.
+            ServiceError: the event reports a failure, with the service's message.
         """
         if not isinstance(data, Mapping):
             return None
@@ -146,7 +146,7 @@ class SearchRequests:
         return None
 
     def _explain_failure(self, words: str) -> tuple[str, str]:
-        """Return what the service's words about a failed answer mean, and the next step."""
+        """Return the error and the next step for the service's message about a failed answer."""
         return split_message(words, "Look at the model that answers, then ask again.")
 
 
@@ -174,7 +174,7 @@ def _text(value: Any) -> str:
 
 
 def hit_record(data: Mapping[str, Any]) -> Record:
-    """Return the record of what was found."""
+    """Return the record of a search hit."""
     parent = str(data.get("parent_id") or data.get("id") or "")
     matches = data.get("matches")
     text = "\n\n".join(map(str, matches)) if isinstance(matches, list) and matches else None

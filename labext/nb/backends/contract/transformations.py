@@ -77,7 +77,7 @@ class TransformationRequests:
         return _transformation_record(answer)
 
     def new_transformation(self, fields: Mapping[str, Any]) -> Steps[Record]:
-        """Make one of `name`, `prompt` and what else of the record is given."""
+        """Create a transformation from `name`, `prompt` and other fields of the record."""
         answer = yield Request(CREATE_TRANSFORMATION, json=dict(fields))
         return _transformation_record(answer)
 
@@ -91,11 +91,11 @@ class TransformationRequests:
         return _transformation_record(answer)
 
     def delete_transformation(self, transformation: str) -> Steps[None]:
-        """Delete a transformation; the insights that it made stay."""
+        """Delete a transformation; its insights are kept."""
         yield Request(DELETE_TRANSFORMATION, {"transformation": transformation})
 
     def transform(self, transformation: str, text: str, model: str | None) -> Steps[Record]:
-        """Run one on a text, by its own model or another, however long that takes."""
+        """Run a transformation on a text, without a read timeout."""
         body = {"transformation_id": transformation, "input_text": text}
         if model is not None:
             body["model_id"] = model
@@ -106,11 +106,11 @@ class TransformationRequests:
         return build_record(OUTPUT, {"transformation_id": transformation, **data})
 
     def default_prompt(self) -> Steps[str]:
-        """Read what goes before every transformation's own prompt."""
+        """Return the prompt that precedes every transformation's own prompt."""
         return _parse_prompt((yield Request(GET_DEFAULT_PROMPT)))
 
     def set_default_prompt(self, text: str) -> Steps[str]:
-        """Set that; return it as it is kept."""
+        """Set the default prompt; return the stored text."""
         return _parse_prompt(
             (yield Request(UPDATE_DEFAULT_PROMPT, json={"transformation_instructions": text}))
         )

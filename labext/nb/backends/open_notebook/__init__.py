@@ -27,6 +27,6 @@ class OpenNotebookBackend(
     ExtensionRequests,
     ContractBackend,
 ):
-    """What is said to Open Notebook; a method for each thing that is wanted of it."""
+    """Requests to Open Notebook, a method per operation."""
 
     name = "Open Notebook"

@@ -34,10 +34,10 @@ _CITATION_MARK = re.compile(r"\[((?:source|note):[^\]\s]+)\]")
 
 
 class ChatRequests(contract.ChatRequests):
-    """The operations of the chat, where that server's differ."""
+    """The operations of the chat, where Open Notebook differs from the contract."""
 
     def sessions(self, notebook: str | None = None) -> Steps[list[Record]]:
-        """List the sessions of a notebook; of all, notebook by notebook."""
+        """List the sessions of a notebook, or of each notebook in turn."""
         notebook_ids = [notebook]
         if notebook is None:
             notebooks = yield Request(NOTEBOOKS)
@@ -79,7 +79,7 @@ class ChatRequests(contract.ChatRequests):
         return _session_record(answer)
 
     def message_context(self, session: str, scope: Scope) -> Steps[MessageContext]:
-        """Gather what goes with a message: what is merely named, the model would not get."""
+        """Build the context of a message; this server does not resolve identifiers itself."""
         notebook = yield from self._notebook_of(session)
         answer = yield from self._build_context(notebook, scope)
         tokens = answer.get("token_count")
@@ -89,7 +89,7 @@ class ChatRequests(contract.ChatRequests):
     def execute(
         self, session: str, message: str, context: MessageContext, model_override: str | None
     ) -> Steps[Answer]:
-        """Send a message with its context; the reply's marks are its citations."""
+        """Send a message with its context; the marks in the reply become citations."""
         steps = super().execute(session, message, context, model_override)
         reply = yield from steps
         return replace(reply, citations=tuple(_marked_citations(reply.text, context.context)))
@@ -97,7 +97,7 @@ class ChatRequests(contract.ChatRequests):
     def context(
         self, session: str | None, notebook: str | None, scope: Scope, config: Any
     ) -> Steps[Record]:
-        """Build what a model would be given with a message."""
+        """Build the context that a model would get with a message."""
         within = notebook or (yield from self._notebook_of(str(session)))
         answer = yield from self._build_context(within, scope, config)
         return build_record(
@@ -119,7 +119,7 @@ class ChatRequests(contract.ChatRequests):
 
 
 def _context_config(notebook: str, scope: Scope) -> Steps[dict[str, dict[str, str]]]:
-    """Name every source and note of a notebook that counts: with what is not named, none comes."""
+    """List every source and note in the scope; the server omits those that are not listed."""
     sources: list[str] = []
     notes: list[str] = []
     if scope.includes("source"):
@@ -152,7 +152,7 @@ def _source_ids(notebook: str) -> Steps[list[str]]:
 
 
 def _marked_citations(text: str, context: Mapping[str, Any]) -> Iterator[Citation]:
-    """Yield what an answer marks and was given; a model makes up identifiers too."""
+    """Yield the citations of an answer that refer to its context; models invent identifiers."""
     titles = {
         str(item.get("id")): str(item.get("title") or "")
         for part in context.values()

@@ -63,11 +63,11 @@ class CommandRequests(extensions.ExtensionRequests):
     """The operations on settings and commands."""
 
     def settings(self) -> Steps[dict[str, Any]]:
-        """Read the service's settings, by its own names."""
+        """Return the service's settings."""
         return dict(records.require_mapping((yield Request(GET_SETTINGS)), "the settings"))
 
     def set_settings(self, changes: Mapping[str, Any]) -> Steps[dict[str, Any]]:
-        """Change settings; a name that it has not would be ignored, and null stays what it was."""
+        """Update settings; the server ignores unknown names, and null leaves a value unchanged."""
         mappers.forbid_clearing(changes, "the settings", "Set it to another value.")
         answer = yield Request(UPDATE_SETTINGS, json=dict(changes))
         return dict(records.require_mapping(answer, "the settings"))
@@ -75,9 +75,9 @@ class CommandRequests(extensions.ExtensionRequests):
     def commands(
         self, command: str | None, status: str | None, limit: int | None
     ) -> Steps[list[Record]]:
-        """List commands: those that it lists, and those by which sources are processed.
+        """List commands from the server's list and from the sources.
 
-        The recorded server's own list stays empty, and so its filters are applied here too.
+        The server's own list is empty in practice, so the filters are applied here too.
         """
         query = {"command_filter": command, "status_filter": status, "limit": limit}
         answer = yield Request(LIST_COMMANDS, params=query)
@@ -95,7 +95,7 @@ class CommandRequests(extensions.ExtensionRequests):
         """Return a command.
 
         Raises:
-            NotFoundError: there is none; that server says that it failed to look.
+            NotFoundError: the command does not exist; the server reports a failed lookup.
         """
         try:
             answer = yield Request(GET_COMMAND, {"command": command})
@@ -117,11 +117,11 @@ class CommandRequests(extensions.ExtensionRequests):
         return _command_record({**answer, "command": command, "message": None})
 
     def cancel_command(self, command: str) -> Steps[None]:
-        """Ask for one to be canceled; that it says yes tells nothing of what becomes of it."""
+        """Request the cancellation of a command; the response does not tell the outcome."""
         yield Request(CANCEL_COMMAND, {"command": command})
 
     def command_kinds(self) -> Steps[list[Record]]:
-        """List the commands that there are."""
+        """List the available commands."""
         answer = records.require_mapping(
             (yield Request(LIST_COMMAND_KINDS)), "the commands there are"
         )
@@ -133,7 +133,7 @@ class CommandRequests(extensions.ExtensionRequests):
 
 
 def _source_commands() -> Steps[list[Record]]:
-    """Return the commands by which sources are processed, the newest first."""
+    """Return the commands that process sources, newest first."""
     commands: list[Record] = []
     offset, guard = 0, PageGuard("The notebook service's list of sources")
     while True:
@@ -156,7 +156,7 @@ def _source_commands() -> Steps[list[Record]]:
 
 
 def _command_record(answer: Any) -> Record:
-    """Return a command's record; what is empty is none."""
+    """Return a command's record, with None for empty values."""
     data = mappers.with_timestamps(records.require_mapping(answer, "the command"))
     mappers.require_identifier(data, "job_id", "the command")
     result = data.get("result")
@@ -226,7 +226,7 @@ class InsightRequests(extensions.ExtensionRequests):
         )
 
     def new_insight(self, source: str, transformation: str, model: str | None) -> Steps[str]:
-        """Have an insight made, which comes later; return the command that makes it."""
+        """Start the creation of an insight; return the command."""
         body = {"transformation_id": transformation}
         if model is not None:
             body["model_id"] = model
@@ -238,7 +238,7 @@ class InsightRequests(extensions.ExtensionRequests):
         yield Request(DELETE_INSIGHT, {"insight": insight})
 
     def save_insight(self, insight: str, notebook: str) -> Steps[Record]:
-        """Copy one into a notebook; that server leaves open who has written the note: a model."""
+        """Copy an insight into a notebook as a note; set its type to `ai` if it has none."""
         body = {"notebook_id": notebook}
         answer = yield Request(SAVE_INSIGHT, {"insight": insight}, json=body)
         note = mappers.parse_record(NOTE, answer, "the note")
@@ -247,14 +247,14 @@ class InsightRequests(extensions.ExtensionRequests):
         return {**note, "notebook_id": notebook}
 
     def embed(self, item: str, kind: str) -> Steps[Record]:
-        """Have vectors of a `source` or a `note` computed, in the background."""
+        """Start computing the vectors of a `source` or a `note`."""
         yield from _check_embedding_model()
         body = {"item_id": item, "item_type": kind, "async_processing": True}
         answer = records.require_mapping((yield Request(EMBED_ITEM, json=body)), "the vectors")
         return build_record(EMBEDDING_SUBMISSION, {**answer, "job_id": answer.get("command_id")})
 
     def rebuild(self, mode: str, *, sources: bool, notes: bool, insights: bool) -> Steps[Record]:
-        """Have vectors computed again."""
+        """Start recomputing vectors."""
         yield from _check_embedding_model()
         body = {
             "mode": mode,
@@ -267,7 +267,7 @@ class InsightRequests(extensions.ExtensionRequests):
         return build_record(REBUILD_SUBMISSION, {**answer, "job_id": job})
 
     def rebuild_status(self, job: str) -> Steps[Record]:
-        """See how far that is.
+        """Return the progress of a rebuild.
 
         Raises:
             NotFoundError: there is no such job.
@@ -305,10 +305,10 @@ def _rebuild_record(answer: Mapping[str, Any], job: str) -> Record:
 
 
 def _check_embedding_model() -> Steps[None]:
-    """See that there is a model for vectors: without one the work fails in the background.
+    """Check that an embedding model is set; without one, the command fails in the background.
 
     Raises:
-        SetupError: there is none.
+        SetupError: no embedding model is set.
     """
     slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
     if not slots.get("default_embedding_model"):
@@ -370,7 +370,7 @@ class SourceChatRequests(extensions.ExtensionRequests):
     def new_source_chat(
         self, source: str, title: str | None, model_override: str | None
     ) -> Steps[Record]:
-        """Create a source chat; the body has to name the source too."""
+        """Create a source chat; the body must contain the source too."""
         named = {"title": title, "model_override": model_override}
         body = {"source_id": source, **{k: v for k, v in named.items() if v is not None}}
         return _chat_record((yield Request(CREATE_SOURCE_CHAT, {"source": source}, json=body)))
@@ -378,7 +378,7 @@ class SourceChatRequests(extensions.ExtensionRequests):
     def change_source_chat(
         self, source: str, chat: str, changes: Mapping[str, Any]
     ) -> Steps[Record]:
-        """Change `title` or `model_override`; none can be taken away."""
+        """Update the `title` or `model_override`; neither can be cleared."""
         mappers.forbid_clearing(changes, "the chat", "Name another model, or begin another chat.")
         path = {"source": source, "chat": chat}
         return _chat_record((yield Request(UPDATE_SOURCE_CHAT, path, json=dict(changes))))
@@ -390,17 +390,17 @@ class SourceChatRequests(extensions.ExtensionRequests):
     def source_message(
         self, source: str, chat: str, message: str, model_override: str | None
     ) -> Request:
-        """Return the request that sends a message; events answer it, all at its end."""
+        """Return the request that sends a message; all events arrive at the end."""
         body = {"message": message}
         if model_override is not None:
             body["model_override"] = model_override
         return Request(SEND_SOURCE_MESSAGE, {"source": source, "chat": chat}, json=body)
 
     def source_reply(self, events: Iterator[Any], message: str) -> Answer:
-        """Return the model's reply: the last one, since those before it come again.
+        """Return the last reply in the stream, which repeats the earlier replies.
 
         Raises:
-            ServiceError: the reply failed, or the stream ended without its end.
+            ServiceError: the reply failed, or the stream ended early.
         """
         reply: str | None = None
         context_ids: list[str] = []
@@ -427,13 +427,13 @@ def _chat_record(answer: Any) -> Record:
 
 
 def _context_ids(data: Any) -> list[str]:
-    """Return the identifiers of what the model was given."""
+    """Return the identifiers of the records in the model's context."""
     parts = data.values() if isinstance(data, Mapping) else ()
     return [identifier for part in parts for identifier in records.string_items(part)]
 
 
 def _marked_citations(text: str, context_ids: list[str]) -> Iterator[Citation]:
-    """Yield what a reply marks and was given; a model makes up identifiers too."""
+    """Yield the citations of a reply that refer to its context; models invent identifiers."""
     for identifier in dict.fromkeys(_CITATION_MARK.findall(text)):
         if identifier in context_ids:
             yield Citation(identifier)
@@ -448,4 +448,4 @@ def _stream_error(message: Any) -> ServiceError:
 
 
 class ExtensionRequests(CommandRequests, InsightRequests, SourceChatRequests):
-    """All of it."""
+    """The operations outside the contract."""

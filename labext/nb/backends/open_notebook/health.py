@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 
 def check_database() -> Steps[None]:
-    """See that the database is there.
+    """Check that the database is online.
 
     Raises:
-        ServiceError: it is not.
+        ServiceError: the database is not online.
     """
     config: Any = records.require_mapping((yield Request(GET_CONFIG)), "its configuration")
     state = config.get("dbStatus")
@@ -30,16 +30,16 @@ def check_database() -> Steps[None]:
 
 
 def request_once(request: Request) -> Steps[Any]:
-    """Ask one thing; return its answer as it is."""
+    """Send one request; return its JSON unchanged."""
     return (yield request)
 
 
 def check_database_on_failure(steps: Steps[T]) -> Steps[T]:
-    """Do `steps`; where something is said not to be there, see that the database is.
+    """Run `steps`; if a record is missing or the server fails, check the database.
 
     Raises:
-        ServiceError: the database is not there.
-        LabextError: what `steps` raises.
+        ServiceError: the database is not online.
+        LabextError: the error of `steps`.
     """
     try:
         return (yield from steps)

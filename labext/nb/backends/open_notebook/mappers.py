@@ -14,7 +14,7 @@ from labext.nb.uploads import has_number_suffix
 
 
 def with_timestamps(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a thing with its times by the names and in the form of the records."""
+    """Return the data with `created_at` and `updated_at` in the format of the records."""
     return {
         **data,
         "created_at": parse_time(data.get("created")),
@@ -23,7 +23,7 @@ def with_timestamps(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_time(value: Any) -> str | None:
-    """Return a time, `2026-11-20 13:23:23.76+00:00`, as ISO 8601 in UTC; None for what is none."""
+    """Convert a time such as `2026-11-20 13:23:23.76+00:00` to ISO 8601 in UTC, else None."""
     try:
         when = datetime.fromisoformat(str(value))
     except ValueError:
@@ -33,14 +33,14 @@ def parse_time(value: Any) -> str | None:
 
 
 def parse_record(fields: Fields, answer: Any, what: str) -> Record:
-    """Return the record of one thing that has an identifier and times."""
+    """Parse a record with an identifier and times."""
     return records.parse_record(
         fields, with_timestamps(records.require_mapping(answer, what)), what
     )
 
 
 def parse_records(fields: Fields, answer: Any, what: str) -> list[Record]:
-    """Return the records of a list of things."""
+    """Parse a list of records."""
     return [parse_record(fields, item, what) for item in records.require_list(answer, what)]
 
 
@@ -73,7 +73,7 @@ def source_record(answer: Any, fields: Fields = SOURCE) -> Record:
 def _uploaded_name(path: str, title: Any) -> str:
     """Return the name of an uploaded file, without the number that the server has added to it.
 
-    That is known where the client has sent the name as the title.
+    The name is known if the client sent it as the title.
     """
     stored = path.rpartition("/")[2]
     return title if isinstance(title, str) and has_number_suffix(stored, title) else stored
@@ -90,7 +90,7 @@ def source_detail(answer: Any) -> Record:
 
 
 def source_status(answer: Any) -> Record:
-    """Return how far a source is."""
+    """Parse the processing status of a source."""
     data = records.require_mapping(answer, "the source's status")
     info = _processing_info(data)
     times = {name: parse_time(info.get(name)) for name in ("started_at", "completed_at")}
@@ -111,26 +111,26 @@ _SERVER_TYPES = {
     "stt": "speech_to_text",
     "tts": "text_to_speech",
 }
-"""The types of models: the contract's name of each, and that server's."""
+"""Model types: the contract's names and those of Open Notebook."""
 
 _CLIENT_TYPES = {theirs: ours for ours, theirs in _SERVER_TYPES.items()}
 
 
 def to_server_type(type: str) -> str:
-    """Return that server's name of a model's type."""
+    """Return Open Notebook's name of a model type."""
     return _SERVER_TYPES.get(type, type)
 
 
 def from_server_type(type: Any) -> Any:
-    """Return the contract's name of a model's type; what is none stays."""
+    """Return the contract's name of a model type; an unknown type is returned unchanged."""
     return _CLIENT_TYPES.get(type, type)
 
 
 def forbid_clearing(changes: Mapping[str, Any], what: str, step: str) -> None:
-    """See that nothing is to be taken away: there null stays what it was.
+    """Check that no field is cleared, since Open Notebook ignores null.
 
     Raises:
-        InputError: something is.
+        InputError: a field is None.
     """
     for name, value in changes.items():
         if value is None:
@@ -139,10 +139,10 @@ def forbid_clearing(changes: Mapping[str, Any], what: str, step: str) -> None:
 
 
 def require_identifier(answer: Any, name: str, what: str) -> str:
-    """Return an identifier that an answer has to have.
+    """Return an identifier that the response must contain.
 
     Raises:
-        ServiceError: it has none.
+        ServiceError: the response has no such identifier.
     """
     identifier = records.require_mapping(answer, what).get(name)
     if isinstance(identifier, str) and identifier:
@@ -151,7 +151,7 @@ def require_identifier(answer: Any, name: str, what: str) -> str:
 
 
 def _processing_status(data: Mapping[str, Any]) -> Any:
-    """Return the status; one that no command ever processed is as ready as it will be."""
+    """Return the status; a source that no command ever processed counts as completed."""
     status = data.get("status")
     if status in (None, "unknown") and not data.get("command_id"):
         return "completed"

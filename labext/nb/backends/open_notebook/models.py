@@ -29,7 +29,7 @@ SERVER_SLOT_NAMES = {
     "speech_to_text": "default_speech_to_text_model",
     "text_to_speech": "default_text_to_speech_model",
 }
-"""The slots that it has, by the contract's names. It has two more, for long texts and for tools."""
+"""Open Notebook's slot names; it has two more slots, for long texts and for tools."""
 
 _MISSING_SLOTS = {
     "podcast": (
@@ -44,17 +44,17 @@ _MISSING_SLOTS = {
 
 
 class ModelRequests(contract.ModelRequests):
-    """The operations on models, where that server's differ."""
+    """The operations on models, where Open Notebook differs from the contract."""
 
     def models(self, type: str | None = None) -> Steps[list[Record]]:
-        """List those of a type, by its own name of it, or all."""
+        """List the models of a type, or all models."""
         params = {"type": None if type is None else mappers.to_server_type(type)}
         return _model_records((yield Request(contract.LIST_MODELS, params=params)))
 
     def new_model(
         self, name: str, type: str, provider: str, credential: str | None
     ) -> Steps[Record]:
-        """Add a model; a lost answer is settled by looking for it."""
+        """Add a model; a lost response is resolved by a lookup."""
         body = {"name": name, "type": mappers.to_server_type(type), "provider": provider}
         if credential is not None:
             body["credential"] = credential
@@ -68,11 +68,11 @@ class ModelRequests(contract.ModelRequests):
         return _model_record(answer)
 
     def defaults(self) -> Steps[dict[str, str | None]]:
-        """Read which model each slot has, of the slots that this server has."""
+        """Return the model of each slot that the server has."""
         return _parse_slots((yield Request(contract.GET_DEFAULTS)))
 
     def set_defaults(self, changes: Mapping[str, str | None]) -> Steps[dict[str, str | None]]:
-        """Put models into slots by its own names; a slot that it has not would be ignored."""
+        """Set the models of slots; the server would ignore a slot that it does not have."""
         for slot in changes:
             if slot not in SERVER_SLOT_NAMES:
                 why, step = _MISSING_SLOTS[slot]
@@ -81,7 +81,7 @@ class ModelRequests(contract.ModelRequests):
         return _parse_slots((yield Request(contract.UPDATE_DEFAULTS, json=body)))
 
     def providers(self) -> Steps[list[Record]]:
-        """List providers: those that can be used, then the others."""
+        """List the providers, available ones first."""
         providers = yield from contract.ModelRequests.providers(self)
         return [
             build_record(
@@ -127,7 +127,7 @@ class ModelRequests(contract.ModelRequests):
 
 
 def parse_discovered(answer: Any) -> list[Record]:
-    """Return what a provider offers."""
+    """Parse the models that a provider offers."""
     return [
         build_record(
             DISCOVERED_MODEL,
@@ -156,7 +156,7 @@ def _parse_slots(answer: Any) -> dict[str, str | None]:
 
 
 class CredentialRequests(contract.CredentialRequests):
-    """The operations on credentials, where that server's differ."""
+    """The operations on credentials, where Open Notebook differs from the contract."""
 
     def credentials(self, provider: str | None = None) -> Steps[list[Record]]:
         """List the credentials for a provider, or all credentials."""
@@ -179,7 +179,7 @@ class CredentialRequests(contract.CredentialRequests):
         return _credential_record((yield Request(contract.CREATE_CREDENTIAL, json=dict(fields))))
 
     def change_credential(self, credential: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Change fields; a key or an address can't be taken away, only exchanged."""
+        """Update fields; a key or an address can be replaced, but not cleared."""
         mappers.forbid_clearing(changes, "the credential", "Delete it, and store another.")
         path = {"credential": credential}
         return _credential_record(
@@ -196,7 +196,7 @@ class CredentialRequests(contract.CredentialRequests):
         )
 
     def register_models(self, credential: str, models: Sequence[tuple[str, str]]) -> Steps[Record]:
-        """Add models that it opens; each names its provider, which is the credential's."""
+        """Add models of a credential, each with the provider of the credential."""
         provider = (yield from self.credential(credential))["provider"]
         body = {
             "models": [

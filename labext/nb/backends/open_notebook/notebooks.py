@@ -34,7 +34,7 @@ from labext.nb.records import (
     build_record,
 )
 
-# A second link doubles the row there: what was perhaps done is looked up, and never repeated.
+# A second link would create a duplicate row, so the request is never repeated blindly.
 LINK_SOURCE = replace(
     contract.LINK_SOURCE,
     repeat=RetryMode.UNSENT,
@@ -43,12 +43,12 @@ LINK_SOURCE = replace(
 
 
 class NotebookRequests(contract.NotebookRequests):
-    """The operations on notebooks, where that server's differ."""
+    """The operations on notebooks, where Open Notebook differs from the contract."""
 
     def notebooks(
         self, archived: bool | None = None, order_by: str | None = None
     ) -> Steps[list[Record]]:
-        """List notebooks; the order by its own names of the times."""
+        """List notebooks, with the server's names of the time fields in the order."""
         params = {"archived": archived, "order_by": _notebook_order(order_by)}
         answer = yield from check_database_on_failure(
             request_once(Request(contract.LIST_NOTEBOOKS, params=params))
@@ -63,25 +63,25 @@ class NotebookRequests(contract.NotebookRequests):
         return mappers.parse_record(NOTEBOOK, answer, "the notebook")
 
     def new_notebook(self, name: str, description: str | None) -> Steps[Record]:
-        """Create a notebook; a description that is null would be refused."""
+        """Create a notebook; the server rejects a description that is null."""
         body = {"name": name} | ({} if description is None else {"description": description})
         answer = yield Request(contract.CREATE_NOTEBOOK, json=body)
         return mappers.parse_record(NOTEBOOK, answer, "the notebook")
 
     def change_notebook(self, notebook: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Change `name`, `description` or `archived`."""
+        """Update the `name`, `description` or `archived`."""
         answer = yield Request(contract.UPDATE_NOTEBOOK, {"notebook": notebook}, json=dict(changes))
         return mappers.parse_record(NOTEBOOK, answer, "the notebook")
 
     def delete_notebook(self, notebook: str, *, delete_sources: bool) -> Steps[Record]:
-        """Delete a notebook; by the contract's name of the parameter its sources would survive."""
+        """Delete a notebook; the server's parameter for its sources has another name."""
         params = {"delete_exclusive_sources": delete_sources}
         answer = yield Request(contract.DELETE_NOTEBOOK, {"notebook": notebook}, params=params)
         counts = records.require_mapping(answer, "the deletion") if answer is not None else {}
         return build_record(NOTEBOOK_DELETION, {**counts, "id": notebook})
 
     def preview(self, notebook: str) -> Steps[Record]:
-        """Count what a deletion concerns; the chats, of which that server says nothing, too."""
+        """Count the records that a deletion would affect; the chats are counted separately."""
         answer = yield Request(contract.PREVIEW_DELETION, {"notebook": notebook})
         counts = records.require_mapping(answer, "the deletion")
         chats = yield Request(SESSIONS, params={"notebook_id": notebook})
@@ -91,7 +91,7 @@ class NotebookRequests(contract.NotebookRequests):
         )
 
     def link(self, notebook: str, source: str) -> Steps[None]:
-        """Put a source into a notebook, unless it is there: a second link would double the row."""
+        """Put a source into a notebook unless it is there; a second link would be a duplicate."""
         answer = yield Request(SOURCE, {"source": source})
         linked = records.require_mapping(answer, "the source").get("notebooks")
         if notebook not in (linked if isinstance(linked, list) else []):
@@ -99,20 +99,20 @@ class NotebookRequests(contract.NotebookRequests):
 
 
 def _notebook_order(order_by: str | None) -> str | None:
-    """Return an order by that server's names: `updated_at desc` is `updated desc`."""
+    """Return an order with the server's field names: `updated desc` for `updated_at desc`."""
     if order_by is None:
         return None
     field, _, way = order_by.strip().partition(" ")
     field = {"updated_at": "updated", "created_at": "created"}.get(field, field)
-    # Which way is not said: times go down, names up, as on a server of the contract.
+    # The default direction is that of the contract: times descending, names ascending.
     return f"{field} {way.strip() or ('asc' if field == 'name' else 'desc')}"
 
 
 class NoteRequests(contract.NoteRequests):
-    """The operations on notes, where that server's differ."""
+    """The operations on notes, where Open Notebook differs from the contract."""
 
     def notes(self, notebook: str | None = None, *, contents: bool = True) -> Steps[list[Record]]:
-        """List notes; the list has no contents, so for them each is asked for by itself."""
+        """List notes; contents are requested note by note, as the list has none."""
         request = request_once(Request(contract.LIST_NOTES, params={"notebook_id": notebook}))
         answer = yield from check_database_on_failure(request)
         summaries = mappers.parse_records(NOTE, answer, "notes")
@@ -138,7 +138,7 @@ class NoteRequests(contract.NoteRequests):
     def new_note(
         self, content: str, title: str | None, note_type: str, notebook: str | None
     ) -> Steps[Record]:
-        """Create a note; a model's without a title gets one of the model for transformations."""
+        """Create a note; a missing title of an `ai` note is written by a model."""
         named = {"title": title, "notebook_id": notebook}
         body = {"content": content, "note_type": note_type}
         body |= {name: value for name, value in named.items() if value is not None}
@@ -147,7 +147,7 @@ class NoteRequests(contract.NoteRequests):
         return _note_record(answer, notebook)
 
     def change_note(self, note: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Change `title`, `content` or `note_type`."""
+        """Update the `title`, `content` or `note_type`."""
         request = Request(contract.UPDATE_NOTE, {"note": note}, json=dict(changes))
         answer = yield from check_database_on_failure(request_once(request))
         return _note_record(answer)
@@ -158,25 +158,25 @@ class NoteRequests(contract.NoteRequests):
 
 
 def _note_record(answer: Any, notebook: str | None = None) -> Record:
-    """Return a note's record; that server never says of which notebook it is."""
+    """Return a note's record; the server does not report its notebook."""
     record = mappers.parse_record(NOTE, records.require_mapping(answer, "the note"), "the note")
     return {**record, "notebook_id": notebook}
 
 
 VECTOR_TIMEOUT = timedelta(minutes=1)
-"""How long vectors are waited for after a source was processed: computing them may have failed."""
+"""How long to wait for the vectors of a processed source, as their task may have failed."""
 
 
 class SourceRequests(contract.SourceRequests):
-    """The operations on sources, where that server's differ."""
+    """The operations on sources, where Open Notebook differs from the contract."""
 
     PAGE = 100
-    """More in one page is refused."""
+    """The maximum page size of the server."""
 
     def sources(
         self, notebook: str | None, limit: int, offset: int, order_by: str | None
     ) -> Steps[list[Record]]:
-        """List a page of sources; the order is two parameters of its own names."""
+        """List a page of sources; the order consists of two parameters."""
         params = {
             "notebook_id": notebook,
             "limit": limit,
@@ -202,10 +202,10 @@ class SourceRequests(contract.SourceRequests):
         topic: str | None,
         process_async: bool,
     ) -> Steps[Record]:
-        """Upload a file, and have it embedded and transformed as on a server of the contract.
+        """Upload a file, and request the vectors and insights that the contract requires.
 
-        Its name is sent as the title: that server renames a file whose name is taken anywhere on
-        it, and would take the new name for the title too.
+        The file name is sent as the title, because the server renames a file whose name is taken
+        and would use the new name as the title.
         """
         options = yield from self._processing_options()
         form = {
@@ -221,16 +221,16 @@ class SourceRequests(contract.SourceRequests):
         return (yield from self._topical(_with_origin(answer, origin), topic))
 
     def source_status(self, source: str) -> Steps[Record]:
-        """See how far a source's processing is."""
+        """Return the processing status of a source."""
         answer = yield Request(contract.GET_SOURCE_STATUS, {"source": source})
         return mappers.source_status(answer)
 
     def sources_awaiting_vectors(self) -> Steps[list[Record]]:
         """Return processed sources whose vectors are still being computed.
 
-        That server computes them after the processing, in a task whose state it does not report.
+        The server computes them after the processing, in a task whose state it does not report.
         A source without vectors counts for `VECTOR_TIMEOUT` after its last change, if there is an
-        embedding model; of more than a page of sources, those that changed last are looked at.
+        embedding model. Only the first page of sources, the latest changes, is checked.
         """
         slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
         if not slots.get("default_embedding_model"):
@@ -246,7 +246,7 @@ class SourceRequests(contract.SourceRequests):
         ]
 
     def change_source(self, source: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Change `title` or `topic`, which is a list there."""
+        """Update the `title` or `topic`, which is a list on this server."""
         body = {"title": changes["title"]} if "title" in changes else {}
         if "topic" in changes:
             body |= {"topics": _topic_list(changes["topic"])}
@@ -295,10 +295,10 @@ class SourceRequests(contract.SourceRequests):
         return (yield from self._topical(_with_origin(answer, origin), topic))
 
     def _processing_options(self) -> Steps[dict[str, Any]]:
-        """Return what is to be made of a new source, which that server does only if it is told.
+        """Return the processing options of a new source.
 
-        Vectors, if there is an embedding model, and the insights of every transformation that is
-        applied by default, if there is a model for them: without one the source would fail.
+        Vectors are requested if there is an embedding model, and the default transformations if
+        there is a model for them: without one, the source would fail.
         """
         slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
         items = records.require_list((yield Request(TRANSFORMATIONS)), "transformations")
@@ -314,7 +314,7 @@ class SourceRequests(contract.SourceRequests):
         }
 
     def _topical(self, record: Record, topic: str | None) -> Steps[Record]:
-        """Give a new source its topics, for which making it has no place."""
+        """Set the topics of a new source, which the creation request does not accept."""
         if not topic:
             return record
         path, body = {"source": record["id"]}, {"topics": _topic_list(topic)}
@@ -323,7 +323,7 @@ class SourceRequests(contract.SourceRequests):
 
 
 def _with_origin(answer: Any, origin: Mapping[str, str]) -> Record:
-    """Return a new source's record; of what it is made that server tells only later."""
+    """Return a new source's record with its origin, which the server reports only later."""
     record = mappers.source_detail(answer)
     if not (record["file_name"] or record["url"]):
         record |= origin

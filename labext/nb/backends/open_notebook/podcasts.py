@@ -24,17 +24,17 @@ _ONE_PROFILE = (
 )
 
 OPENAI_VOICES = ("nova", "onyx", "shimmer", "echo", "alloy", "fable")
-"""Names of voices that OpenAI's speech models have, and most servers that follow its API."""
+"""Voices of OpenAI's speech models and of most compatible servers."""
 
 OPENAI_PROVIDERS = frozenset({"openai", "openai_compatible"})
 """Providers whose models have these voices."""
 
 SEGMENT_RANGE = range(3, 21)
-"""How many parts an episode may have; for fewer it answers with a 500 and no reason."""
+"""Allowed numbers of segments; the server responds to fewer with a 500 without a reason."""
 
 
 class ProfileRequests(contract.ProfileRequests):
-    """The operations on profiles, where that server's differ."""
+    """The operations on profiles, where Open Notebook differs from the contract."""
 
     def episode_profiles(self) -> Steps[list[Record]]:
         """List all episode profiles."""
@@ -49,7 +49,7 @@ class ProfileRequests(contract.ProfileRequests):
         return find_profile((yield from self.episode_profiles()), profile, "episode profile")
 
     def new_episode_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
-        """Create an episode profile; a model that is not named is that of the slot for chats."""
+        """Create an episode profile; missing models default to the slot `chat`."""
         unnamed = [field for field in ("outline_llm", "transcript_llm") if not fields.get(field)]
         if unnamed and (model := (yield from _default_model_id("chat"))) is not None:
             fields = {**fields, **dict.fromkeys(unnamed, model)}
@@ -57,7 +57,7 @@ class ProfileRequests(contract.ProfileRequests):
         return _episode_profile_record((yield Request(contract.EPISODE_PROFILES.new, json=body)))
 
     def change_episode_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Change fields of the record; the others are sent as they are."""
+        """Update fields of the record; the other fields are sent unchanged."""
         now = yield from self.episode_profile(profile)
         current = {key: now[key] for key in _EPISODE_FIELDS}
         body = yield from self._episode_body({**current, **changes})
@@ -66,7 +66,7 @@ class ProfileRequests(contract.ProfileRequests):
         )
 
     def copy_episode_profile(self, profile: str) -> Steps[Record]:
-        """Make another one like it."""
+        """Copy a profile."""
         return _episode_profile_record(
             (yield Request(contract.EPISODE_PROFILES.copy, {"profile": profile}))
         )
@@ -76,7 +76,7 @@ class ProfileRequests(contract.ProfileRequests):
         return find_profile((yield from self.speaker_profiles()), profile, "speaker profile")
 
     def new_speaker_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
-        """Create a speaker profile; a voice model that is not named is that of the slot."""
+        """Create a speaker profile; a missing voice model defaults to that of the slot."""
         model = fields.get("voice_model") or (yield from _default_model_id("text_to_speech"))
         speakers = yield from _assign_voices(fields["speakers"], model)
         body = {**fields, "speakers": [_complete_speaker(speaker) for speaker in speakers]}
@@ -87,7 +87,7 @@ class ProfileRequests(contract.ProfileRequests):
         )
 
     def change_speaker_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Change fields of the record; the others are sent as they are."""
+        """Update fields of the record; the other fields are sent unchanged."""
         now = yield from self.speaker_profile(profile)
         current = {key: now[key] for key in ("name", "description", "voice_model", "speakers")}
         body = {**current, **changes}
@@ -98,7 +98,7 @@ class ProfileRequests(contract.ProfileRequests):
         )
 
     def _episode_body(self, fields: Mapping[str, Any]) -> Steps[dict[str, Any]]:
-        """Return the fields of an episode profile by that server's names."""
+        """Return the request fields of an episode profile."""
         body = dict(fields)
         segments = body.get("num_segments")
         if segments is not None and segments not in SEGMENT_RANGE:
@@ -137,7 +137,7 @@ def _episode_profile_record(answer: Any) -> Record:
 
 
 def find_profile(profiles: list[Record], identifier: str, noun: str) -> Record:
-    """Return the profile of an identifier, by which that server finds none."""
+    """Return the profile with an identifier; the server has no such lookup."""
     for profile in profiles:
         if profile["id"] == identifier:
             return profile
@@ -170,10 +170,10 @@ def _assign_voices(
 
 
 def _complete_speaker(speaker: Mapping[str, Any]) -> Record:
-    """Return a speaker with all that the server wants of one.
+    """Return a speaker with all fields that the server requires.
 
     Raises:
-        InputError: it has no voice, and none could be chosen.
+        InputError: the speaker has no voice, and none could be chosen.
     """
     if not speaker.get("voice_id"):
         raise InputError(
@@ -185,15 +185,15 @@ def _complete_speaker(speaker: Mapping[str, Any]) -> Record:
 
 
 UNKNOWN_JOB_STATUS = 500
-"""What it answers of a job that it does not know (real services, Traps)."""
+"""The status for a job that the server does not know."""
 
 
 DEFAULT_BRIEFING = "Discuss the main points of the content."
-"""Sent for a profile with neither briefing nor description: that server requires a briefing."""
+"""Sent for a profile with neither briefing nor description: the server requires a briefing."""
 
 
 class PodcastRequests(contract.PodcastRequests, ProfileRequests):
-    """The operations on podcasts, where that server's differ."""
+    """The operations on podcasts, where Open Notebook differs from the contract."""
 
     def generate(
         self,
@@ -203,10 +203,10 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
         name: str | None,
         briefing: str | None,
     ) -> Steps[Record]:
-        """Have an episode made of a notebook.
+        """Start generating an episode about a notebook.
 
-        It accepts also what can only fail, and then no episode appears: so the profiles are looked
-        at first, all speaker profiles among them.
+        The server accepts invalid requests, which then fail without an episode, so all profiles
+        are checked first.
         """
         profile = yield from self.episode_profile(episode_profile)
         chosen = list(speaker_profiles or profile["speaker_profile_ids"])
@@ -233,9 +233,9 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
         return build_record(EPISODE_SUBMISSION, {**data, "episode_id": None})
 
     def podcast_job(self, job: str) -> Steps[Record]:
-        """Look at the job that makes an episode; a result or a reason that is empty is none.
+        """Return the job that generates an episode, with None for an empty result or reason.
 
-        Of a job that it does not know that server answers as of one that it can't look up.
+        The server responds alike to an unknown job and to a failed lookup.
         """
         try:
             record = yield from contract.PodcastRequests.podcast_job(self, job)
@@ -269,9 +269,9 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
         )
 
     def retry_episode(self, episode: str) -> Steps[Record]:
-        """Make a failed one again: another one comes in its place, of which only the job is known.
+        """Retry a failed episode; a new episode replaces it, of which only the job is known.
 
-        A lost answer can't be settled where the failed one is gone.
+        A lost response can't be resolved if the failed episode is gone.
         """
         try:
             answer = yield Request(contract.RETRY_EPISODE, {"episode": episode})
@@ -289,9 +289,9 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
 
 
 def _check_models(profile: Record, speakers: Sequence[Record]) -> Steps[None]:
-    """See that the profiles have models; those that come with that server have none.
+    """Check that all profiles have models; the preinstalled profiles have none.
 
-    It refuses an episode also for speaker profiles that the episode does not use.
+    The server also rejects an episode because of speaker profiles that the episode does not use.
 
     Raises:
         SetupError: models are missing; the next step has a line for each profile.
@@ -347,7 +347,7 @@ def _default_model_name(slot: str) -> Steps[str | None]:
 
 
 def _default_episode_name(notebook: str) -> Steps[str]:
-    """Return a name for an episode that was given none, which that server wants."""
+    """Return a default episode name, which the server requires."""
     data = records.require_mapping(
         (yield Request(NOTEBOOK, {"notebook": notebook})), "the notebook"
     )
@@ -355,7 +355,7 @@ def _default_episode_name(notebook: str) -> Steps[str]:
 
 
 def _server_episode(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an episode by the names of the records."""
+    """Return an episode's data with the field names of the records."""
     speakers = data.get("speaker_profile")
     return {
         **with_timestamps(data),

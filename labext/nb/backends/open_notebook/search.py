@@ -18,22 +18,22 @@ from labext.nb.error_messages import rewrite_message
 from labext.nb.records import Answer, AskEvent, Final, MessageContext, Question, Record, Scope
 
 MAX_HITS = 1000
-"""Hits that can be asked for."""
+"""The maximum number of hits per request."""
 
 MAX_CONTEXT_ITEMS = 10
-"""Sources and notes that a question about some of them is answered from."""
+"""The maximum number of sources and notes in the context of a restricted question."""
 
 NO_MATCH_ANSWER = (
     "Nothing that may be looked at and has been processed has to do with the question."
 )
-"""The answer where there is nothing to give to a model."""
+"""The answer if there is no context for a model."""
 
 _SESSION_TITLE = "A question"
-"""What a session is called that lives as long as one question."""
+"""The title of the temporary session for one question."""
 
 
 class SearchRequests(ChatRequests, contract.SearchRequests):
-    """The operations of search, where that server's differ."""
+    """The operations of search, where Open Notebook differs from the contract."""
 
     def search(
         self,
@@ -43,7 +43,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         limit: int | None,
         min_similarity: float | None,
     ) -> Steps[list[Record]]:
-        """Find what fits, the best first; it is here that it is kept to a scope, and sorted."""
+        """Search for passages; the scope and the sorting are applied by the client."""
         narrow = scope.sources is not None or scope.notes is not None
         named = {
             "limit": MAX_HITS if narrow else limit,
@@ -63,7 +63,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         return sorted(matches, key=_score, reverse=True)[: limit or None]
 
     def ask(self, question: Question) -> Steps[Answer]:
-        """Ask, and wait for the whole answer; about some sources and notes by way of a chat."""
+        """Ask a question and wait for the answer; a restricted scope is answered by a chat."""
         if _is_restricted(question.scope):
             return (yield from self._ask_about(question))
         body = yield from self._question_body(question)
@@ -72,16 +72,16 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         return contract.build_answer(data, data.get("answer"), question.text)
 
     def ask_stream(self, question: Question) -> Steps[Request | Answer]:
-        """Return the request of the stream; about some sources and notes the answer itself."""
+        """Return the request of the stream, or the answer itself for a restricted scope."""
         if _is_restricted(question.scope):
             return (yield from self._ask_about(question))
         body = yield from self._question_body(question)
         return Request(contract.STREAM_ANSWER, json=body)
 
     def parse_event(self, data: Any, question: str) -> AskEvent | None:
-        """Return what an event says; one without an answer at its end is a failure.
+        """Parse an event of the stream; an empty final answer is an error.
 
-        A model that names nothing to search for gets nothing to answer from.
+        The final answer is empty if the model plans no search.
         """
         event = contract.SearchRequests.parse_event(self, data, question)
         if isinstance(event, Final) and not event.answer.text.strip():
@@ -92,13 +92,13 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         return event
 
     def _explain_failure(self, words: str) -> tuple[str, str]:
-        """Return what its words about a failed answer mean, said plainly, and the next step."""
+        """Return the error in plain words and the next step for a failed answer."""
         message, hint = rewrite_message(words)
         what, step = super()._explain_failure(message)
         return what, hint or step
 
     def _question_body(self, question: Question) -> Steps[dict[str, Any]]:
-        """Return a question with its three models, all of which that server wants named."""
+        """Return the request fields of a question; the server requires all three models."""
         chosen = {
             name: getattr(question, name) or question.model_override
             for name in ("strategy_model", "answer_model", "final_answer_model")
@@ -109,9 +109,9 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         return {"question": question.text, **chosen}
 
     def _ask_about(self, question: Question) -> Steps[Answer]:
-        """Answer from some sources and notes alone, of which that server's ask knows nothing.
+        """Answer a question with a restricted scope, which the server's `ask` does not support.
 
-        The ones that fit best go as the context of a chat that lasts for this question.
+        The best matches become the context of a temporary chat session.
         """
         chosen = yield from self._matching_context(question)
         if not any(chosen.values()):
@@ -137,7 +137,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         return answer
 
     def _matching_context(self, question: Question) -> Steps[dict[str, dict[str, str]]]:
-        """Return what of a scope fits a question best, or else what is named, as a context."""
+        """Return a context with the best matches in the scope, or else the named records."""
         scope = question.scope
         hits = yield from self.search(question.text, "text", scope, None, None)
         best = [str(hit["id"]) for hit in hits]
@@ -151,13 +151,13 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
 
 
 def _delete_session(session: str) -> Steps[None]:
-    """Delete the session of one question; what came of that counts more than that it stays."""
+    """Delete the temporary session of a question, ignoring errors."""
     with suppress(LabextError):
         yield Request(DELETE_SESSION, {"session": session})
 
 
 def _is_restricted(scope: Scope) -> bool:
-    """Whether it leaves anything out."""
+    """Return True if the scope excludes any source or note."""
     everything = scope.includes("source") and scope.includes("note")
     return not everything or scope.sources is not None or scope.notes is not None
 

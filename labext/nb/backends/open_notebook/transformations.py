@@ -12,7 +12,7 @@ from labext.nb.records import TRANSFORMATION, Record
 
 
 class TransformationRequests(contract.TransformationRequests):
-    """The operations on transformations, where that server's differ."""
+    """The operations on transformations, where Open Notebook differs from the contract."""
 
     def transformations(self) -> Steps[list[Record]]:
         """List all transformations."""
@@ -26,14 +26,14 @@ class TransformationRequests(contract.TransformationRequests):
         return _transformation_record(answer)
 
     def new_transformation(self, fields: Mapping[str, Any]) -> Steps[Record]:
-        """Create a transformation; that server wants a title and a description too."""
+        """Create a transformation; the server requires a title and a description too."""
         body = {"title": fields["name"], "description": "", **fields}
         return _transformation_record((yield Request(contract.CREATE_TRANSFORMATION, json=body)))
 
     def change_transformation(
         self, transformation: str, changes: Mapping[str, Any]
     ) -> Steps[Record]:
-        """Change fields of the record; none can be taken away."""
+        """Update fields of the record; fields can't be cleared."""
         mappers.forbid_clearing(changes, "the transformation", "Name another model.")
         path = {"transformation": transformation}
         return _transformation_record(
