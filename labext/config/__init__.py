@@ -253,7 +253,7 @@ def use_connection(connection: Connection) -> None:
 
 
 def sign_out(service: Service) -> Connection:
-    """Have no secrets of a service in this session, until `choose_profile` or `use` is called.
+    """Drop a service's secrets for this session, until `choose_profile` or `use` is called.
 
     Secrets typed in this session are forgotten. The environment and the keyring stay as they are:
     `connection_with_secrets` still reads them.

@@ -51,8 +51,8 @@ def get_profile(name: str, *others: str) -> Profile:
     if name in profiles:
         return profiles[name]
     names = [*profiles, *others]
-    near = messages.closest_match(name, names)
-    hint = f"Did you mean {near}?" if near else f"There are: {', '.join(names)}."
+    suggestion = messages.closest_match(name, names)
+    hint = f"Did you mean {suggestion}?" if suggestion else f"There are: {', '.join(names)}."
     raise SetupError(f"There is no profile {name}.", hint)
 
 

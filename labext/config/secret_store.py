@@ -63,7 +63,7 @@ def save_secret(service: str, profile: str | None, name: str, value: str) -> boo
         value: the secret.
 
     Returns:
-        Whether it outlives the session.
+        True if it outlives the session.
     """
     if name not in SECRET_NAMES.get(service, ()):
         names = ", ".join(SECRET_NAMES.get(service, ()))

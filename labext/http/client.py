@@ -270,7 +270,7 @@ class HttpClient:
         with call.open_content() as stream, self._pacer.slot(self._terms.patience) as turn:
             began = self._terms.clock()
             request = call.request(self._auth, stream)
-            got = send_following_redirects(
+            response = send_following_redirects(
                 session,
                 request,
                 timeout,
@@ -280,18 +280,20 @@ class HttpClient:
                 away=streamed and call.op.method == "GET",
             )
             self._sessions.mark_used()
-            if not isinstance(got, ConnectionFailure):
-                turn.record_response(got.headers, got.status_code)
-        outcome = got.reason if isinstance(got, ConnectionFailure) else got.status_code
+            if not isinstance(response, ConnectionFailure):
+                turn.record_response(response.headers, response.status_code)
+        outcome = (
+            response.reason if isinstance(response, ConnectionFailure) else response.status_code
+        )
         _log.debug(
             "%s %s: %s, %.3f s", call.op.method, call.path, outcome, self._terms.clock() - began
         )
-        if isinstance(got, ConnectionFailure):
-            raise on_connection_lost(call, got, answered=self._answered)
+        if isinstance(response, ConnectionFailure):
+            raise on_connection_lost(call, response, answered=self._answered)
         self._answered = True
-        if streamed and got.status_code < 400:
+        if streamed and response.status_code < 400:
             deadline.lift()
-        return got
+        return response
 
     def _content(self, call: Request, response: requests.Response) -> bytes:
         try:

@@ -291,7 +291,7 @@ class _Download:
         if self._own is not None:
             request.auth, request.params = self._own.auth, self._own.call.params
         terms = self._terms
-        got = send_following_redirects(
+        response = send_following_redirects(
             session,
             request,
             terms.timeout,
@@ -300,16 +300,16 @@ class _Download:
             deadline=self._deadline,
             away=True,
         )
-        if isinstance(got, ConnectionFailure):
+        if isinstance(response, ConnectionFailure):
             raise (
-                got.error
-                if got.stage in {FailureStage.NEVER, FailureStage.LIMIT}
-                else RetryableError(got.error)
+                response.error
+                if response.stage in {FailureStage.NEVER, FailureStage.LIMIT}
+                else RetryableError(response.error)
             )
-        with got:
-            if not self._begins(got, part):
+        with response:
+            if not self._begins(response, part):
                 return True
-            return self._rest(got, part)
+            return self._rest(response, part)
 
     def _begins(self, got: requests.Response, part: PartialFile) -> bool:
         """Check the start of the response; return False if nothing is left to fetch."""
@@ -389,8 +389,8 @@ class _Download:
             return self._own.refused(got)
         status = got.status_code
         kind = got.headers.get("Content-Type", "")
-        words = server_message(read_start(got), kind)
-        error = self._error(status, words)
+        message = server_message(read_start(got), kind)
+        error = self._error(status, message)
         if status in _EXPIRED_DOWNLOAD and self._fresh is not None:
             self._url = self._fresh()
             check_presigned_url(self._url, self._terms.service)
@@ -402,13 +402,13 @@ class _Download:
     def _error(self, status: int, words: str) -> LabextError:
         message = f": {excerpt(words, 200)}" if words else ""
         kind: type[LabextError] = ServiceError
-        what, step = f"The {self._terms.service} answered {status} to a download{message}.", None
+        summary, step = f"The {self._terms.service} answered {status} to a download{message}.", None
         if status == 404:
             kind, step = NotFoundError, "Check the name."
         elif status in _EXPIRED_DOWNLOAD:
             kind, step = AccessError, "Ask for the result again: it gets a new address."
-            what = f"The address of the download is not, or no longer, good ({status}{message})."
-        return kind(what, step, status=status, method="GET", server=words)
+            summary = f"The address of the download is not, or no longer, good ({status}{message})."
+        return kind(summary, step, status=status, method="GET", server=words)
 
     def _start_over(self, part: PartialFile, why: str) -> None:
         part.restart(None, None)

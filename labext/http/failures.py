@@ -210,8 +210,8 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
             "Ask for less, or allow more with `max_response_mib` in the profile.",
         )
     if _find_cause(failure, urllib3.exceptions.InvalidHeader):
-        what = f"The {service} at {place} sends headers that make no sense."
-        error = ServiceError(what, "Tell whoever runs the service, and try again later.")
+        summary = f"The {service} at {place} sends headers that make no sense."
+        error = ServiceError(summary, "Tell whoever runs the service, and try again later.")
         return ConnectionFailure(FailureStage.SENT, "invalid headers", error)
     if isinstance(failure, requests.exceptions.SSLError) or _find_cause(failure, ssl.SSLError):
         return _tls_failure(failure, place, service)
@@ -223,14 +223,14 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
             SetupError(f"{place} is no address that can be asked ({why}).", "Correct the address."),
         )
     if stage is FailureStage.UNSENT:
-        what = f"No {service} answers at {place} ({why})."
+        summary = f"No {service} answers at {place} ({why})."
         step = "Check the address, and that the service runs."
         if is_sandbox(url):
             step = "Start the sandbox again with `%lab sandbox start`."
-        return ConnectionFailure(stage, why, UnreachableError(what, step))
-    what = f"The connection to the {service} at {place} broke ({why})."
+        return ConnectionFailure(stage, why, UnreachableError(summary, step))
+    summary = f"The connection to the {service} at {place} broke ({why})."
     return ConnectionFailure(
-        stage, why, UnreachableError(what, "Try again; look at the service if it stays.")
+        stage, why, UnreachableError(summary, "Try again; look at the service if it stays.")
     )
 
 

@@ -197,8 +197,8 @@ def send_following_redirects(
 
 
 def _interim_response(service: str, status: int) -> ConnectionFailure:
-    what = f"The {service} sent an interim response (status {status}) in place of its response."
-    error = ServiceError(what, "Try again; look at the service if it stays.", status=status)
+    summary = f"The {service} sent an interim response (status {status}) in place of its response."
+    error = ServiceError(summary, "Try again; look at the service if it stays.", status=status)
     return ConnectionFailure(FailureStage.SENT, "an interim response", error)
 
 

@@ -98,7 +98,7 @@ class Request:
         if stream is not None and stream_size(stream) == 0:
             data = b""  # `requests` would send an empty file in chunks, which stores refuse
         elif self.body is not None:
-            # In blocks, for each of which there is time.
+            # In blocks, each with its own timeout.
             data = io.BytesIO(self.body) if len(self.body) > SEND_BLOCK_SIZE else self.body
         return requests.Request(
             self.op.method, self.url, headers=self.headers, params=self.params, data=data, auth=auth

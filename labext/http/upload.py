@@ -257,7 +257,7 @@ class PresignedStore:
         self, session: requests.Session, request: requests.Request, name: str
     ) -> requests.Response:
         terms = self._terms
-        got = send_following_redirects(
+        response = send_following_redirects(
             session,
             request,
             terms.timeout,
@@ -266,31 +266,33 @@ class PresignedStore:
             deadline=Deadline(terms.limits.seconds),
             away=request.method == "GET",
         )
-        if isinstance(got, ConnectionFailure):
+        if isinstance(response, ConnectionFailure):
             raise (
-                got.error
-                if got.stage in {FailureStage.NEVER, FailureStage.LIMIT}
-                else RetryableError(got.error)
+                response.error
+                if response.stage in {FailureStage.NEVER, FailureStage.LIMIT}
+                else RetryableError(response.error)
             )
-        if got.status_code < 400:
-            return got
-        with got:
-            words = server_message(read_start(got), got.headers.get("Content-Type", ""))
-        error = self._refused(got.status_code, str(request.method), words, name)
-        if got.status_code in REJECTED | TRANSIENT:
-            raise RetryableError(error, requested_delay(got.status_code, got.headers))
+        if response.status_code < 400:
+            return response
+        with response:
+            message = server_message(read_start(response), response.headers.get("Content-Type", ""))
+        error = self._refused(response.status_code, str(request.method), message, name)
+        if response.status_code in REJECTED | TRANSIENT:
+            raise RetryableError(error, requested_delay(response.status_code, response.headers))
         raise error
 
     def _refused(self, status: int, method: str, words: str, name: str) -> LabextError:
         message = f": {excerpt(words, 200)}" if words else ""
         kind: type[LabextError] = ServiceError
         transfer = "download" if method == "GET" else "upload"
-        what = f"The {self._terms.service} answered {status} to the {transfer} of {name}{message}."
+        summary = (
+            f"The {self._terms.service} answered {status} to the {transfer} of {name}{message}."
+        )
         step = None
         if status == 404:
             kind, step = NotFoundError, f"{transfer.capitalize()} it again."
         elif status in _EXPIRED_UPLOAD:
             kind, step = AccessError, f"{transfer.capitalize()} it again: it gets a new address."
-            what = f"The address for the {transfer} of {name} is not, or no longer, good"
-            what += f" ({status}{message})."
-        return kind(what, step, status=status, method=method, server=words)
+            summary = f"The address for the {transfer} of {name} is not, or no longer, good"
+            summary += f" ({status}{message})."
+        return kind(summary, step, status=status, method=method, server=words)

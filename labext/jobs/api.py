@@ -265,7 +265,7 @@ class JobsApi(FilesApi):
         """Ask whether a submission would be accepted; None if the service can't check it.
 
         Returns:
-            Whether it would, and the service's words if not.
+            Whether it would be accepted, and the service's message if not.
         """
         try:
             answer = self.transport.send(VALIDATE, json=body).json()

@@ -80,17 +80,17 @@ def settings_difference(settings: Mapping[str, Any], stored: Mapping[str, Any]) 
     The platform's own fields don't count. Returns None if they are the same.
     """
     submitted, stored = _user_settings(settings), _user_settings(stored)
-    unlike = sorted(
+    differing = sorted(
         name
         for name in stored.keys() | submitted.keys()
         if name not in stored
         or name not in submitted
         or canonical_json(stored[name]) != canonical_json(submitted[name])
     )
-    if not unlike:
+    if not differing:
         return None
-    return "; ".join(_describe_setting(name, stored, submitted) for name in unlike[:3]) + (
-        f" and {len(unlike) - 3} more" if len(unlike) > 3 else ""
+    return "; ".join(_describe_setting(name, stored, submitted) for name in differing[:3]) + (
+        f" and {len(differing) - 3} more" if len(differing) > 3 else ""
     )
 
 

@@ -316,9 +316,9 @@ def _stages_difference(stages: list[dict[str, Any]], stored: Any) -> str | None:
     for number, (submitted, saved) in enumerate(zip(stages, stored, strict=True), start=1):
         if saved.get("task", submitted["task"]) != submitted["task"]:
             return f"its stage {number} is {saved['task']}, not {submitted['task']}"
-        unlike = _stage_tools_difference(submitted["toolSettings"], saved.get("toolSettings"))
-        if unlike is not None:
-            return f"in its stage {number}, {unlike}"
+        difference = _stage_tools_difference(submitted["toolSettings"], saved.get("toolSettings"))
+        if difference is not None:
+            return f"in its stage {number}, {difference}"
     return None
 
 
@@ -330,7 +330,7 @@ def _stage_tools_difference(wanted: Mapping[str, Any], there: Any) -> str | None
     for tool, settings in wanted.items():
         if not isinstance(there[tool], Mapping):
             return f"the settings of {tool} can't be read"
-        unlike = settings_difference(settings, there[tool])
-        if unlike is not None:
-            return f"of {tool}, {unlike}"
+        difference = settings_difference(settings, there[tool])
+        if difference is not None:
+            return f"of {tool}, {difference}"
     return None

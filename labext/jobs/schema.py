@@ -107,7 +107,7 @@ class Parameter:
 
     @property
     def is_file(self) -> bool:
-        """Whether its value is a file: content, an uploaded file's name or a job's output."""
+        """True if its value is a file: content, an uploaded file's name or a job's output."""
         if self.type is not None:
             return self.kind == "file"
         return self.name.lower().endswith(("file", "_pdb"))

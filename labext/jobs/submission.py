@@ -131,8 +131,8 @@ def validate_job(
     """
     row = service.find(name)
     if row is not None:
-        if unlike := _job_difference(type, settings, row):
-            raise name_taken_error(name, unlike)
+        if difference := _job_difference(type, settings, row):
+            raise name_taken_error(name, difference)
         content.check(name, row)
         return
     answer = service.validate({"jobName": name, "type": type, "settings": dict(settings)})

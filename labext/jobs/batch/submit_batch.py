@@ -110,9 +110,9 @@ class PartLookup:
             which = f"has a job {surplus[0]}" if surplus else f"has no job {missing[0]}"
             raise name_taken_error(plan.name, f"{part.name if plan.split else 'it'} {which}")
         for job in part.jobs:
-            unlike = submission_difference(plan.type, plan.jobs[job], conflicts[job])
-            if unlike is not None:
-                raise name_taken_error(plan.name, f"in job {job}, {unlike}")
+            difference = submission_difference(plan.type, plan.jobs[job], conflicts[job])
+            if difference is not None:
+                raise name_taken_error(plan.name, f"in job {job}, {difference}")
         settings = [plan.jobs[job] for job in part.jobs]
         values = {value for one in settings for value in one.values() if isinstance(value, str)}
         content.check(plan.name, row, values)
@@ -259,9 +259,9 @@ class BatchSubmitter:
                 f"Connect with that one. {again}",
             )
         part = identity.parse_part_name(name)
-        near = messages.did_you_mean(part[0] if part else name, self._journal.names())
+        suggestion = messages.did_you_mean(part[0] if part else name, self._journal.names())
         raise NotFoundError(
-            f'This machine has sent no batch called "{name}"{near}.',
+            f'This machine has sent no batch called "{name}"{suggestion}.',
             f"`%jobs resume` lists what is unfinished. {again}",
         )
 

@@ -265,10 +265,10 @@ class ClientCredentials(RenewableBearerAuth):
         return f"ClientCredentials({self.client_id!r}{behalf})"
 
     def for_tenant(self, base_url: str, verify: bool | str | None = None) -> None:
-        """Say which tenant they are for; `LabClient` does.
+        """Set the tenant of these credentials; called by `LabClient`.
 
         Raises:
-            InputError: they are for another one.
+            InputError: they belong to another tenant.
         """
         tenant = tenant_url(base_url)
         with self._lock:
@@ -282,12 +282,12 @@ class ClientCredentials(RenewableBearerAuth):
                 self._verify = verify
 
     def ready(self) -> None:
-        """Have a token."""
+        """Fetch a token if none is valid."""
         with self._lock:
             self._token(self._tenant)
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
-        """Add the token, and for whom the app acts."""
+        """Add the token, and the user for whom the app acts."""
         super().__call__(request)
         if self.user is not None:
             request.headers[ON_BEHALF_OF] = self.user

@@ -194,7 +194,7 @@ class IdToken(RenewableBearerAuth):
         return left if self._value and left != float("inf") else None
 
     def ready(self) -> None:
-        """Have a token."""
+        """Fetch a token if none is valid."""
         with self._lock:
             self._token("")
 

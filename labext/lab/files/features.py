@@ -62,7 +62,7 @@ def _ordered_parts(location: Location) -> list[Any]:
 
 def _spans_origin(parts: list[Any], length: int) -> bool:
     pairs = itertools.pairwise(parts)
-    return any(int(one.end) == length and int(other.start) == 0 for one, other in pairs)
+    return any(int(part.end) == length and int(other.start) == 0 for part, other in pairs)
 
 
 def _end_parts(parts: list[Any]) -> list[Any]:
@@ -141,7 +141,7 @@ def to_annotation(feature: SeqFeature, length: int, *, circular: bool) -> Fields
 
 def _feature_fields(feature: SeqFeature, length: int, *, circular: bool) -> Fields:
     """Return the fields of an annotation that a feature shows by itself."""
-    qualifiers = {name: _value_list(held) for name, held in feature.qualifiers.items()}
+    qualifiers = {name: _value_list(value) for name, value in feature.qualifiers.items()}
     start, end = covering_span(feature.location, length, circular=circular)
     rest = [
         {"name": name, "value": value}

@@ -229,15 +229,15 @@ def _read_genbank(text: str, source: Path) -> list[Fields]:
 
 def _read_text(source: Path) -> str:
     try:
-        held = source.read_bytes()
+        content = source.read_bytes()
     except FileNotFoundError:
         raise NotFoundError(f"{source} is not there.", "Check the path.") from None
     except OSError as failure:
         raise InputError(f"{source} can't be read ({failure.strerror}).", "Check it.") from None
     try:
-        return held.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return held.decode("latin-1")
+        return content.decode("latin-1")
 
 
 Format = Literal["fasta", "genbank"]

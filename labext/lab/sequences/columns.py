@@ -98,9 +98,9 @@ class ColumnSelection:
         present = set().union(*records)
         for name, field in self._unsure.items():
             if field not in present:
-                near = messages.did_you_mean(field, [*COLUMN_KINDS, *sorted(present)])
+                suggestion = messages.did_you_mean(field, [*COLUMN_KINDS, *sorted(present)])
                 raise InputError(
-                    f'Sequences have no column "{name}"{near}.',
+                    f'Sequences have no column "{name}"{suggestion}.',
                     f"They have {', '.join(COLUMN_KINDS)}.",
                 )
         self._unsure = {}
@@ -126,10 +126,10 @@ class ColumnSelection:
         for name, field, within in self._paths:
             cell = record.get(field)
             if within:
-                held = cell if isinstance(cell, dict) else {}
-                if within in held:
+                members = cell if isinstance(cell, dict) else {}
+                if within in members:
                     self._absent.discard(name)
-                cell = field_value(held.get(within))
+                cell = field_value(members.get(within))
             selected[name] = cell
         return selected
 

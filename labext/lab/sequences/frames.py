@@ -50,9 +50,9 @@ def _spread_record(record: Record) -> Record:
     flat = dict(record)
     for name in NESTED_FIELDS.keys() & flat.keys():
         cell = flat.pop(name)
-        held = cell if isinstance(cell, dict) else {}
+        members = cell if isinstance(cell, dict) else {}
         flat |= {
-            column: held.get(column.removeprefix(f"{name}.")) for column in _nested_columns(name)
+            column: members.get(column.removeprefix(f"{name}.")) for column in _nested_columns(name)
         }
     for name in CUSTOM_FIELDS:
         cell = flat.pop(name, None)
@@ -67,12 +67,14 @@ def _nested_columns(name: str) -> list[str]:
 
 def _column_order(wanted: list[str], there: list[str], *, whole: bool) -> list[str]:
     """Return the columns in order: spread columns take the place of their original."""
-    held = {
+    spread_columns = {
         name: [column for column in there if column.startswith(f"{name}.")]
         for name in CUSTOM_FIELDS
         if name not in there
     }
-    order = [column for name in wanted for column in held.get(name, [strip_control(name)])]
+    order = [
+        column for name in wanted for column in spread_columns.get(name, [strip_control(name)])
+    ]
     return list(dict.fromkeys([*order, *(there if whole else ())]))
 
 

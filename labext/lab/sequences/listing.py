@@ -163,17 +163,17 @@ def find_sequence(lister: SequenceLister, name: str) -> Record:
                 f'{len(matches)} sequences are called "{name}": {ids}.',
                 f"Give one of the IDs in its place, such as `{matches[0].get('id')}`.",
             )
-    near = messages.did_you_mean(name, _nearby_names(lister))
+    suggestion = messages.did_you_mean(name, _nearby_names(lister))
     raise NotFoundError(
-        f'No sequence that you may see is called "{name}"{near}.', "See `%lab sequences`."
+        f'No sequence that you may see is called "{name}"{suggestion}.', "See `%lab sequences`."
     )
 
 
 def sequence_names(lister: SequenceLister, limit: int | None) -> list[str]:
     """Return the names of sequences, each once, those that were changed last first."""
     pages = lister.pages(limit, ColumnSelection(["name"]), Filters({}))
-    every = (record["name"] for page in pages for record in page)
-    return list(dict.fromkeys(name for name in every if isinstance(name, str)))
+    names = (record["name"] for page in pages for record in page)
+    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
 def _by_name(lister: SequenceLister, name: str) -> list[Record]:
