@@ -93,15 +93,15 @@ class _Scanner:
                 return self._expression()
             if opens and here in QUOTES:
                 if not self._quoted(here):
-                    return self._made(unclosed=here)
+                    return self._build_token(unclosed=here)
                 opens = False
                 continue
             self.text.append(here)
             self.at += 1
             opens = here == "="
-        return self._made()
+        return self._build_token()
 
-    def _made(self, expression: str | None = None, unclosed: str = "") -> Token:
+    def _build_token(self, expression: str | None = None, unclosed: str = "") -> Token:
         quoted = self.line[self.start] in QUOTES
         return Token("".join(self.text), self.start, self.at, expression, quoted, unclosed)
 
@@ -138,7 +138,7 @@ class _Scanner:
                     "Close it with }; braces hold one Python expression.",
                 )
             self.at = len(self.line)
-            return self._made(self.line[opened + 1 :], unclosed="{")
+            return self._build_token(self.line[opened + 1 :], unclosed="{")
         self.at = closed + 1
         if not self.partial and self._glued(allowed=""):
             raise InputError(
@@ -146,7 +146,7 @@ class _Scanner:
                 f"`{self.line[opened : closed + 1]}`.",
                 'Put a blank between the two, or write one expression: {f"{x}_1"}.',
             )
-        return self._made(_expression_source(self.line[opened : closed + 1]))
+        return self._build_token(_expression_source(self.line[opened : closed + 1]))
 
     def _glued(self, allowed: str) -> bool:
         """Tell whether the next character is anything but a blank, a final `;` or `allowed`."""

@@ -36,8 +36,8 @@ class NameCache:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._known: dict[str, Sequence[Any]] = {}
-        self._looked: dict[str, float] = {}
+        self._cached: dict[str, Sequence[Any]] = {}
+        self._fetched_at: dict[str, float] = {}
         self._threads: dict[str, threading.Thread] = {}
         self._closed = False
         self.filled: set[str] = set()
@@ -50,7 +50,7 @@ class NameCache:
         """
         with self._lock:
             thread = self._threads.get(key)
-            looked = self._looked.get(key)
+            looked = self._fetched_at.get(key)
             stale = looked is None or self._clock() - looked > MAX_AGE
             if thread is None and stale and not self._closed:
                 thread = threading.Thread(
@@ -61,17 +61,17 @@ class NameCache:
         if thread is not None:
             thread.join(LOOKUP_TIMEOUT)
         with self._lock:
-            return self._known.get(key, ())
+            return self._cached.get(key, ())
 
     def expire(self) -> None:
         """Mark all names as stale, because the last command may have changed them."""
         with self._lock:
-            self._looked.clear()
+            self._fetched_at.clear()
 
     def forget(self, service: str) -> None:
         """Forget all names of a service, because another one has replaced it."""
         with self._lock:
-            for table in (self._looked, self._known):
+            for table in (self._fetched_at, self._cached):
                 for key in [key for key in table if key.startswith(f"{service}/")]:
                     del table[key]
 
@@ -93,8 +93,8 @@ class NameCache:
         finally:
             with self._lock:
                 if names is not None:
-                    self._known[key] = names
-                self._looked[key] = self._clock()
+                    self._cached[key] = names
+                self._fetched_at[key] = self._clock()
                 self._threads.pop(key, None)
 
 

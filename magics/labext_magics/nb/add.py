@@ -51,7 +51,7 @@ def add_text(
 
 
 def _may_match_text(source: Record, content: str, title: str | None) -> bool:
-    """Tell whether a source may contain a text, judging by its title alone."""
+    """Tell whether a source may contain a text, judging by its title."""
     if title is not None:
         return bool(source["title"] == title)
     begins = str(source["title"] or "").rstrip("… .")

@@ -53,7 +53,7 @@ class Key:
     source: str = ""
 
     @property
-    def told(self) -> str:
+    def origin(self) -> str:
         """The key's origin, as the end of a sentence."""
         return f", with the key of {self.source}" if self.source else ""
 
@@ -273,7 +273,7 @@ def new_credential(
     key = Key(None) if no_key else key_for(provider)
     record = call.nb.credentials.create(provider, name, key.value, base_url)
     output.print_message(
-        f"{credential_label(record)} is stored{key.told}; `%nb credentials test {quote(name)}` "
+        f"{credential_label(record)} is stored{key.origin}; `%nb credentials test {quote(name)}` "
         "tries it, "
         f"`%nb credentials register {quote(name)} --all` adds its models."
     )
@@ -316,7 +316,7 @@ def edit_credential(
         changes["api_key"] = ""
     if changes.pop("new_key", False):
         key = key_for(str(call.nb.credentials.get(credential)["provider"]), must=True)
-        changes["api_key"], suffix = key.value, key.told
+        changes["api_key"], suffix = key.value, key.origin
     record = call.nb.credentials.update(credential, **changes)
     output.print_message(f"{credential_label(record)} is changed{suffix}.")
     return credential_row(record)

@@ -94,7 +94,7 @@ class _CitationNumbers:
 
     def __init__(self, citations: Sequence[Citation], named: Sequence[str]) -> None:
         self._citations = citations
-        self._given: dict[int, int] = {}
+        self._numbers: dict[int, int] = {}
         self._passages: dict[str, list[int]] = {}
         for i, citation in enumerate(citations):
             self._passages.setdefault(str(citation.id), []).append(i)
@@ -113,12 +113,12 @@ class _CitationNumbers:
         elif not meant and passages:
             words = _words(sentence)
             meant = [max(passages, key=lambda i: len(words & _words(self._citations[i].quote)))]
-        return [self._given.setdefault(i, len(self._given) + 1) for i in meant]
+        return [self._numbers.setdefault(i, len(self._numbers) + 1) for i in meant]
 
     def in_order(self) -> tuple[Citation, ...]:
         for i in range(len(self._citations)):
-            self._given.setdefault(i, len(self._given) + 1)
-        return tuple(self._citations[i] for i in self._given)
+            self._numbers.setdefault(i, len(self._numbers) + 1)
+        return tuple(self._citations[i] for i in self._numbers)
 
 
 def _citation_ids(mark: re.Match[str]) -> list[str]:

@@ -140,7 +140,7 @@ class AnswerView:
     def __init__(self, state: AnswerState, drawn_in: object = None) -> None:
         assert state.answer is not None
         self.answer: Answer = state.answer
-        self._told = state
+        self._state = state
         self._drawn_in = drawn_in  # the cell execution that displays it already
 
     @property
@@ -156,7 +156,7 @@ class AnswerView:
     @property
     def question(self) -> str:
         """The question."""
-        return self._told.question
+        return self._state.question
 
     def __repr__(self) -> str:
         """Return one line with the question and the number of citations."""
@@ -169,7 +169,7 @@ class AnswerView:
 
     def _ipython_display_(self, **_: Any) -> None:
         if self._drawn_in is None or self._drawn_in != current_execution():
-            answer_surface(front_end()).finish(self._told)
+            answer_surface(front_end()).finish(self._state)
 
 
 def stream_answer(events: Iterator[AskEvent], *, question: str) -> AnswerView:

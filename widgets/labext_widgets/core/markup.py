@@ -53,7 +53,7 @@ def plain(text: object, limit: int = 600) -> str:
 def tidy(text: object, limit: int = 100_000) -> str:
     """Return `text` cleaned as by `plain`, but with its line breaks."""
     cleaned = _TURNS.sub("", str(text)).encode("utf-8", "replace").decode()
-    cleaned = "".join(_kept(c) for c in cleaned.replace("\r\n", "\n"))
+    cleaned = "".join(_replace_break(c) for c in cleaned.replace("\r\n", "\n"))
     masked = mask_all("\n".join(line.rstrip() for line in cleaned.split("\n")).strip("\n"))
     return masked if len(masked) <= limit else masked[: limit - 1].rstrip() + "…"
 
@@ -91,7 +91,7 @@ def div(inner: str, style: str = "", attributes: str = "") -> str:
     return f"<div{styled}{attributes and ' ' + attributes}>{inner}</div>"
 
 
-def _kept(character: str) -> str:
+def _replace_break(character: str) -> str:
     if character in "\n\t" or unicodedata.category(character) not in _BREAKS:
         return character
     return " "

@@ -44,15 +44,15 @@ class Generation(Background):
     ) -> None:
         super().__init__(snapshots, None, again)
         self._retry = retry
-        self._made = made
-        self._waits = threading.Event()  # for a click, so that two clicks start only one run
+        self._result = made
+        self._retry_ready = threading.Event()  # for a click, so that two clicks start only one run
 
     def in_foreground(self) -> Progress | None:
         """Follow the first run in the cell; later runs continue in a thread."""
-        self._surface = LiveView(on_message=self._asked, on_close=self._over.set)
+        self._surface = LiveView(on_message=self._on_click, on_close=self._over.set)
         last = watch_in_foreground(self._snapshots, self._surface, self._again)
         if last is not None:
-            self._ended(last)
+            self._on_end(last)
         return last
 
     @property
@@ -60,14 +60,14 @@ class Generation(Background):
         assert isinstance(self._surface, LiveView)
         return self._surface
 
-    def _ended(self, last: Progress) -> None:
+    def _on_end(self, last: Progress) -> None:
         if self._over.is_set():
             return
         if last.outcome is Outcome.FAILED and self._retry is not None:
-            self._waits.set()
+            self._retry_ready.set()
             self._picture.offer([_button(last)], last)
-        elif last.outcome is Outcome.COMPLETE and self._made is not None:
-            self._play(self._made)
+        elif last.outcome is Outcome.COMPLETE and self._result is not None:
+            self._play(self._result)
 
     def _play(self, result: GenerationResult) -> None:
         try:
@@ -78,16 +78,16 @@ class Generation(Background):
             why = str(error) if isinstance(error, LabextError) else f"{type(error).__name__}."
             self._picture.say(f"It is made, but can't be shown here: {why}")
 
-    def _asked(self, what: Any) -> None:
+    def _on_click(self, what: Any) -> None:
         if what != RETRY:
-            super()._asked(what)
-        elif self._waits.is_set():
-            self._waits.clear()
+            super()._on_click(what)
+        elif self._retry_ready.is_set():
+            self._retry_ready.clear()
             self._begin("labext-retry", self._try_again)
 
     def _try_again(self) -> None:
         assert self._retry is not None
-        self._picture.say("", asked="Trying again…")
+        self._picture.say("", pending="Trying again…")
         try:
             snapshots = self._retry()
             first = next(snapshots, None)
@@ -104,7 +104,7 @@ class Generation(Background):
             self._run(first)
 
     def _not_tried(self, why: str) -> None:
-        self._waits.set()
+        self._retry_ready.set()
         self._picture.say(f"Not tried again: {why}")
 
 

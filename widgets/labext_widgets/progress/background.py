@@ -43,7 +43,7 @@ class Background:
             return
         if front is FrontEnd.INTERACTIVE:
             controls = buttons(first, self._stop is not None)
-            self._surface = LiveView(controls, on_message=self._asked, on_close=self._over.set)
+            self._surface = LiveView(controls, on_message=self._on_click, on_close=self._over.set)
         self._surface.show(first)
         _running.add(self)  # before the thread starts, since it may be ended at once
         self._begin(f"labext-watch-{first.subject}", lambda: self._run(first))
@@ -88,12 +88,12 @@ class Background:
         if not note and last.outcome is None:
             note = " ".join(resume_hint(last, self._again))
         self._surface.finish(last, note)
-        self._ended(last)
+        self._on_end(last)
 
-    def _ended(self, last: Progress) -> None:
+    def _on_end(self, last: Progress) -> None:
         """Handle the end of the watch."""
 
-    def _asked(self, what: Any) -> None:
+    def _on_click(self, what: Any) -> None:
         """Handle a click; it runs in the kernel's main thread, so it only starts threads."""
         if what == STOP_WATCHING:
             self._over.set()
@@ -103,7 +103,7 @@ class Background:
     def _stop_it(self) -> None:
         assert self._stop is not None
         assert isinstance(self._surface, LiveView)
-        self._surface.say("", asked="Stopping…")
+        self._surface.say("", pending="Stopping…")
         try:
             self._stop()
         except LabextError as error:

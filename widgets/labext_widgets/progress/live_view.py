@@ -71,7 +71,7 @@ class LiveView:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._controls = list(controls)
-        self._asked = ""
+        self._pending = ""
         self._on_message = on_message
         self._on_close = on_close
         self._clock = clock
@@ -81,7 +81,7 @@ class LiveView:
         self._note = ""
         self._state: dict[str, Any] = {}
         self._sent = self._saved = float("-inf")
-        self._kept: object = None
+        self._saved_key: object = None
         self._pause = SAVED
 
     def show(self, progress: Progress) -> None:
@@ -93,10 +93,10 @@ class LiveView:
             else:
                 self._draw()
 
-    def say(self, note: str, *, asked: str = "", controls: bool = True) -> None:
-        """Display a note below the picture; `asked` replaces the buttons."""
+    def say(self, note: str, *, pending: str = "", controls: bool = True) -> None:
+        """Display a note below the picture; `pending` replaces the buttons."""
         with self._lock:
-            self._note, self._asked = note, asked
+            self._note, self._pending = note, pending
             if not controls:
                 self._controls = []
             self._draw(now=True)
@@ -105,14 +105,14 @@ class LiveView:
         """Render a snapshot at once, with these buttons and without a note."""
         with self._lock:
             self._progress, self._note = progress, ""
-            self._controls, self._asked = list(controls), ""
+            self._controls, self._pending = list(controls), ""
             self._draw(now=True)
 
     def finish(self, progress: Progress, note: str = "") -> None:
         """Render the last snapshot, and remove the buttons."""
         with self._lock:
             self._progress, self._note = progress, note
-            self._controls, self._asked = [], ""
+            self._controls, self._pending = [], ""
             if self._placeholder is None:
                 self._open()
             self._draw(now=True)
@@ -147,12 +147,12 @@ class LiveView:
         if state != self._state and (now or moment - self._sent >= LIVE):
             self._state, self._sent = state, moment
             self._placeholder.set_state(state)
-        if self._key() != self._kept and (now or moment - self._saved >= self._pause):
+        if self._key() != self._saved_key and (now or moment - self._saved >= self._pause):
             self._keep()
             self._placeholder.update(*self._drawn())
 
     def _keep(self) -> None:
-        self._kept, self._saved = self._key(), self._clock()
+        self._saved_key, self._saved = self._key(), self._clock()
 
     def _key(self) -> object:
         progress = self._progress
@@ -187,7 +187,7 @@ class LiveView:
             "html": static_view.render_html(self._progress, self._note),
             "spoken": static_view.announcement(self._progress),
             "busy": self._progress.outcome is None and not self._note,
-            "asked": self._asked,
+            "asked": self._pending,
             "controls": self._controls,
         }
 

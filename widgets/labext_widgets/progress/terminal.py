@@ -43,7 +43,7 @@ class Line:
         self._stream = stream or sys.stdout
         self.redraws = not still and _is_terminal(self._stream)
         self._drawn: str | None = None
-        self._said: set[str] = set()
+        self._printed_reasons: set[str] = set()
         self._clock = clock
         self._due = float("-inf")
 
@@ -66,9 +66,9 @@ class Line:
 
     def _is_news(self, reason: str) -> bool:
         """Tell whether nothing was printed yet, or the reason is new."""
-        if self._drawn is not None and (not reason or reason in self._said):
+        if self._drawn is not None and (not reason or reason in self._printed_reasons):
             return False
-        self._said.add(reason)
+        self._printed_reasons.add(reason)
         return True
 
     def _leave(self, line: str) -> None:

@@ -47,7 +47,7 @@ class Transfer:
         self._size: int | None = None
         self._began: float | None = None
         self._surface = _surface()
-        self._shown = False
+        self._displayed = False
         self._due = _NEVER
 
     def bytes(self, moved: int, size: int | None) -> None:
@@ -58,10 +58,10 @@ class Transfer:
             self._began = now
             self._due = _NEVER if self._surface is None else now + DISPLAY_AFTER
         is_over = size is not None and moved >= size
-        if now >= self._due and (self._shown or not is_over):
+        if now >= self._due and (self._displayed or not is_over):
             self._due = now + TICK
-            self._draw(lambda surface: surface.show(self._seen()))
-            self._shown = True
+            self._draw(lambda surface: surface.show(self._progress()))
+            self._displayed = True
 
     def phase(self, word: str) -> None:
         """Record the current phase; its bytes are counted from zero."""
@@ -69,7 +69,7 @@ class Transfer:
 
     def end(self, text: str) -> None:
         """Report the result, in place of the progress."""
-        if not (self._shown and self._draw(lambda surface: surface.give_way(text))):
+        if not (self._displayed and self._draw(lambda surface: surface.give_way(text))):
             display_message(text)
 
     def __enter__(self) -> Self:
@@ -82,14 +82,14 @@ class Transfer:
             return
         stopped = isinstance(error, KeyboardInterrupt)
         outcome = Outcome.STOPPED if stopped else Outcome.FAILED
-        if self._shown:
-            self._draw(lambda surface: surface.finish(self._seen(outcome)))
+        if self._displayed:
+            self._draw(lambda surface: surface.finish(self._progress(outcome)))
         if stopped:
-            at = " at ".join(["", *static_view.format_counts(self._seen())])
+            at = " at ".join(["", *static_view.format_counts(self._progress())])
             what = f"{self._phase or 'This'} was stopped{at}."
             raise TransferInterrupted(what, f"`{self._again}` goes on from there.") from None
 
-    def _seen(self, outcome: Outcome | None = None) -> Progress:
+    def _progress(self, outcome: Outcome | None = None) -> Progress:
         return Progress(
             self._subject,
             self._kind,

@@ -64,7 +64,7 @@ class SequenceViewer:
         self._enzymes = (
             unique_cutters(self._on, COMMON) if enzymes is None else find_enzymes(enzymes)
         )
-        self._shown: list[Any] = []  # placeholders of the cells that display it
+        self._outputs: list[Any] = []  # placeholders of the cells that display it
 
     @property
     def selection(self) -> Selection | None:
@@ -79,8 +79,8 @@ class SequenceViewer:
     @enzymes.setter
     def enzymes(self, names: str | Iterable[str]) -> None:
         self._enzymes = find_enzymes(names)
-        self._tell({"chosen": self._sites(self._enzymes)})
-        for output in self._shown:
+        self._send_change({"chosen": self._sites(self._enzymes)})
+        for output in self._outputs:
             output.update(*self._drawn())
 
     @property
@@ -122,7 +122,7 @@ class SequenceViewer:
 
     def close(self) -> None:
         """Close the live views; the static maps stay."""
-        for output in list(self._shown):
+        for output in list(self._outputs):
             output.close()
 
     def __repr__(self) -> str:
@@ -145,8 +145,8 @@ class SequenceViewer:
     def _open(self) -> None:
         from labext_widgets.core.placeholder import Placeholder
 
-        opened = Placeholder(*self._drawn(), on_close=lambda: self._shown.remove(opened))
-        self._shown.append(opened)
+        opened = Placeholder(*self._drawn(), on_close=lambda: self._outputs.remove(opened))
+        self._outputs.append(opened)
         if len(self._on) <= LIVE:
             opened.live("sequence", self._state(), self._receive)
 
@@ -168,7 +168,7 @@ class SequenceViewer:
             "translations": [asdict(translation) for translation in self._on.translations],
             "chosen": self._sites(self._enzymes),
             "unique": self._sites(self.unique_cutters()),
-            "selection": self._told(""),
+            "selection": self._selection_state(""),
         }
 
     def _sites(self, names: Iterable[str]) -> list[dict[str, Any]]:
@@ -188,17 +188,17 @@ class SequenceViewer:
 
     def _select(self, selection: Selection | None, by: str) -> None:
         self._selection = selection
-        self._tell({"selection": self._told(by)})
+        self._send_change({"selection": self._selection_state(by)})
 
-    def _told(self, by: str) -> dict[str, Any]:
+    def _selection_state(self, by: str) -> dict[str, Any]:
         """Return the selection for the live views, with the view that made it."""
         if self._selection is None:
             return {"start": None, "end": None, "strand": 1, "by": by}
         chosen = self._selection
         return {"start": chosen.start, "end": chosen.end, "strand": chosen.strand, "by": by}
 
-    def _tell(self, change: Mapping[str, Any]) -> None:
-        for output in self._shown:
+    def _send_change(self, change: Mapping[str, Any]) -> None:
+        for output in self._outputs:
             output.tell(change)
 
     def _receive(self, content: Any, _buffers: list[Any]) -> None:
