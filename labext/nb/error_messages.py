@@ -275,7 +275,7 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
         refusal = f"The notebook service refused to {failure.op.name}"
         match failure.status:
             case 401 if not failure.has_challenge and _PROVIDER_KEY.search(failure.server_message):
-                # Not the service's own, which would say how one signs in to it.
+                # A 401 from the service itself would have a WWW-Authenticate challenge.
                 return SetupError(
                     *_message_and_step(
                         failure,
@@ -338,7 +338,7 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
 
 def _sign_in_error(failure: ErrorResponse, *, has_password: bool) -> SignInError:
     what = "does not accept the password" if has_password else "asks for a password"
-    # Words behind "password:" would be taken for one, and masked.
+    # In parentheses, since masking treats text after "password:" as a secret.
     words = (
         f" (“{failure.server_message.strip().rstrip('.')}”)"
         if failure.server_message.strip()

@@ -64,7 +64,7 @@ class Models(Resource):
         """Delete a model.
 
         Raises:
-            InputError: it is in a default slot.
+            InputError: the model is set in a default slot.
         """
         self._executor.run(self._backend.delete_model(self.find(model)))
 
@@ -217,7 +217,7 @@ def probe_type(models: Models, name: str, provider: str, credential: str) -> Typ
         except (ConflictError, InputError) as error:
             if error.status not in (400, 409):
                 raise
-            return TypeProbe(name, type)  # it was there already
+            return TypeProbe(name, type)  # it existed already
         works = False
         try:
             result = models.test(added["id"])

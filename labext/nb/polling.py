@@ -283,11 +283,10 @@ class SourceWatch:
     def _poll_row(self, source: str) -> SourceRow:
         previous = self._rows.get(source)
         try:
-            if (
-                previous is None or previous.title == source
-            ):  # some servers tell the title only later
+            if previous is None or previous.title == source:
+                # Some servers report the title only later, and some use another identifier.
                 record = self._executor.run(self._backend.source(source))
-                return _source_row({**record, "id": source})  # whatever the server calls it
+                return _source_row({**record, "id": source})
             status = self._executor.run(self._backend.source_status(source))
         except NotFoundError:
             if previous is None:

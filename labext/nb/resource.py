@@ -204,7 +204,7 @@ class TitleResolver:
         """Describe a record by the notebooks that contain it, if known, and its identifier."""
         if noun != "source":
             identifiers = [record["notebook_id"]]
-        elif (identifiers := record["notebooks"]) is None:  # not in the list of Open Notebook
+        elif (identifiers := record["notebooks"]) is None:  # Open Notebook's list omits them
             identifiers = self._executor.run(self._selector.backend.source(record["id"]))[
                 "notebooks"
             ]

@@ -107,7 +107,7 @@ def validate_url(url: str) -> str:
         if is_url(url) and urlsplit(url.strip()).hostname:
             return url.strip()
     except ValueError:
-        pass  # not an address either: `http://[`
+        pass  # invalid too, such as `http://[`
     raise InputError(
         f"{messages.quote_value(url)} is no address of a page.",
         "Give one that begins with https:// or http://.",

@@ -47,7 +47,7 @@ def candidate_urls(url: str) -> list[str]:
     """Return the addresses to try: `/api` below the given one and each folder above it."""
     parts = urlsplit(url)
     folders = [folder for folder in parts.path.split("/") if folder]
-    if _API_SEGMENT in folders:  # something of the API: /api/notebooks
+    if _API_SEGMENT in folders:  # a path within the API, such as /api/notebooks
         folders = folders[: folders.index(_API_SEGMENT)]
     below = ["/".join([*folders[:depth], _API_SEGMENT]) for depth in range(len(folders), -1, -1)]
     own = parts.path.strip("/")
@@ -78,8 +78,8 @@ def _is_api(url: str, verify: bool | str) -> bool:
 CONTRACT, OPEN_NOTEBOOK = BACKENDS = ("contract", "open-notebook")
 """Values of the profile key `dialect`, such as `dialect = "open-notebook"`."""
 
-# Beside the base address's last part: it ends in /api, and this stands on the server's root.
-# Unchecked: a web page in its place would be asked for again and again.
+# Relative to the base URL, which ends in /api: the description is at the server's root.
+# The type is unchecked, since a web page instead of JSON would cause retries.
 GET_OPENAPI = Operation(
     "see what kind of server it is",
     "GET",

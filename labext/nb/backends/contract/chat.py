@@ -46,7 +46,7 @@ SEND_MESSAGE = Operation(
     "send a chat message",
     "POST",
     "chat/execute",
-    RetryMode.UNSENT,  # a second time the message would stand in the session twice
+    RetryMode.UNSENT,  # a repeat would add the message twice
     answer="json",
     find_out="See `%nb sessions show` before you send it again: the reply may be there already.",
 )

@@ -61,7 +61,7 @@ SYNC_PROVIDER = Operation(
     "take over a provider's models",
     "POST",
     "models/sync/{provider}",
-    RetryMode.UNSENT,  # a second time nothing would be new
+    RetryMode.UNSENT,  # a repeat would report no new models
     answer="json",
     find_out=_REPEAT_HINT,
 )
@@ -264,7 +264,7 @@ REGISTER_MODELS = Operation(
     "register a credential's models",
     "POST",
     "credentials/{credential}/register-models",
-    RetryMode.UNSENT,  # a second time none would be new
+    RetryMode.UNSENT,  # a repeat would report no new models
     answer="json",
     find_out="Do it again: what is there already stays as it is.",
 )

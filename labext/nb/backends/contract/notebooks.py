@@ -136,7 +136,7 @@ class NoteRequests:
 
     def notes(self, notebook: str | None = None, *, contents: bool = True) -> Steps[list[Record]]:
         """List the notes of a notebook, or all; with their contents, or as it may be without."""
-        del contents  # they come with the list
+        del contents  # the list includes them
         answer = yield Request(LIST_NOTES, params={"notebook_id": notebook})
         return records.parse_records(NOTE, answer, "notes")
 
@@ -314,7 +314,7 @@ class SourceRequests:
         except OutcomeUnknownError as unknown:
             answer = yield Request(GET_SOURCE, {"source": source})
             record = _source_detail(answer)
-            if record["status"] == "failed":  # not taken up, or taken up and failed again
+            if record["status"] == "failed":  # not retried, or failed again
                 raise unknown from None
             return record
         return _source_detail(answer)

@@ -305,7 +305,7 @@ class PodcastRequests:
             answer = yield Request(RETRY_EPISODE, {"episode": episode})
         except OutcomeUnknownError as unknown:
             record = episode_detail((yield Request(GET_EPISODE, {"episode": episode})))
-            if record["job_status"] == "failed":  # not taken up, or taken up and failed again
+            if record["job_status"] == "failed":  # not retried, or failed again
                 raise unknown from None
             return build_record(EPISODE_RETRY, {**record, "episode_id": record["id"]})
         return build_record(

@@ -26,7 +26,7 @@ RUN_TRANSFORMATION = Operation(
     "run a transformation",
     "POST",
     "transformations/execute",
-    RetryMode.UNSENT,  # nothing is kept of it, but a model's provider may charge for each run
+    RetryMode.UNSENT,  # the output is not stored, but a provider may charge for each run
     answer="json",
     find_out="Nothing is kept of it: run it again.",
 )

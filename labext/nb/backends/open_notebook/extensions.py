@@ -196,14 +196,14 @@ EMBED_ITEM = Operation(
     "compute vectors",
     "POST",
     "embed",
-    RetryMode.ALWAYS,  # those that there are already are replaced
+    RetryMode.ALWAYS,  # existing vectors are replaced
     answer="json",
 )
 REBUILD_EMBEDDINGS = Operation(
     "compute vectors again",
     "POST",
     "embeddings/rebuild",
-    RetryMode.UNSENT,  # it may be hours of work, and a provider may charge for it
+    RetryMode.UNSENT,  # may take hours, and a provider may charge for it
     answer="json",
     find_out="Look whether the service is busy before you do it again.",
 )
@@ -290,7 +290,7 @@ def _rebuild_record(answer: Mapping[str, Any], job: str) -> Record:
     progress, stats = answer.get("progress"), answer.get("stats")
     times = {name: mappers.parse_time(answer.get(name)) for name in ("started_at", "completed_at")}
     if answer.get("status") not in ("completed", "failed", "canceled"):
-        times["completed_at"] = None  # it tells when it was last touched
+        times["completed_at"] = None  # before the end, the server reports the last update here
     return build_record(
         REBUILD,
         {
@@ -344,7 +344,7 @@ SEND_SOURCE_MESSAGE = Operation(
     "send a chat message about a source",
     "POST",
     f"{_CHAT_PATH}/messages",
-    RetryMode.UNSENT,  # a second time the message would stand in the chat twice
+    RetryMode.UNSENT,  # a repeat would add the message twice
     find_out="See `%nb source-chats show` before you send it again: the reply may be there.",
 )
 
