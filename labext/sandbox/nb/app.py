@@ -142,20 +142,20 @@ router = APIRouter()
 
 
 class Health(Record):
-    """That the service answers."""
+    """The health of the service."""
 
     status: str = Field(examples=["healthy"])
 
 
 class AuthStatus(Record):
-    """Whether a password is asked for."""
+    """Whether a password is required."""
 
     auth_enabled: bool
     message: str
 
 
 class Config(Record):
-    """Which version answers, and whether its database does."""
+    """The version of the service, and the state of its database."""
 
     version: str
     latestVersion: str | None = None

@@ -11,7 +11,7 @@ class ServiceError(HTTPException):
     """An error with a problem and a next step, which the response joins to one text.
 
     Attributes:
-        what: the problem, a sentence.
+        what: the problem, as a sentence.
         step: the next step, a sentence that begins with a verb; may be empty.
     """
 

@@ -16,7 +16,7 @@ MAX_IDENTIFIERS = 10_000
 
 
 class RequestBody(BaseModel):
-    """What a request says: the types as they stand, unknown fields ignored, no NaN."""
+    """Base of request bodies: strict types, unknown fields ignored, no NaN."""
 
     model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
 
@@ -38,17 +38,17 @@ class RequestBody(BaseModel):
 
 
 class Record(BaseModel):
-    """What an answer says; it only describes, nothing is held to it while it is served."""
+    """Base of response records; used for documentation only, not for validation."""
 
 
 class MessageResponse(Record):
-    """What was done, in one sentence."""
+    """A message about the result."""
 
     message: str
 
 
 class ErrorResponse(Record):
-    """Why a request was refused, in one sentence."""
+    """The reason of an error."""
 
     detail: str
 

@@ -9,15 +9,15 @@ from pydantic import Field
 from labext.sandbox.nb.schemas import Identifier, Identifiers, NonEmptyText, Record, RequestBody
 
 MAX_QUESTION_LENGTH = 20_000
-"""Characters."""
+"""Maximum characters of a question."""
 
 _MODEL = "The identifier of a model; by default that of the slot `chat`."
 
 
 class Question(RequestBody):
-    """A question to the knowledge base, which models it is answered by, and from what.
+    """A question, with its scope and the models that answer it.
 
-    Where only one of `source_ids` and `note_ids` is given, nothing of the other kind is found.
+    If only one of `source_ids` and `note_ids` is given, nothing of the other kind is searched.
     """
 
     question: NonEmptyText = Field(
@@ -42,7 +42,7 @@ class Question(RequestBody):
 
 
 class CitationRecord(Record):
-    """Words that an answer stands on: `quote` stands word for word in `passage`."""
+    """A citation; `quote` is an exact substring of `passage`."""
 
     id: str
     title: str
@@ -53,7 +53,7 @@ class CitationRecord(Record):
 
 
 class AnswerRecord(Record):
-    """A question's answer; its text names what it cites as `[source:…]` and `[note:…]`."""
+    """An answer, whose text has citation marks such as `[source:…]` and `[note:…]`."""
 
     answer: str
     question: str

@@ -97,5 +97,5 @@ async def post_execute(
 
 @router.post("/chat/context", response_model=ContextRecord)
 def post_context(site: SiteDep, body: ContextRequest) -> Response:
-    """Tell what material of a notebook there is to talk about, and how much it is."""
+    """Show the context material of a notebook and its size."""
     return json_response(build_context(site, body))

@@ -21,7 +21,7 @@ MAX_MESSAGE_LENGTH = 100_000
 
 
 class NewSession(RequestBody):
-    """Which notebook a new session is about."""
+    """A new chat session about a notebook."""
 
     notebook_id: Identifier
     title: SingleLine | None = Field(None, examples=["Induction"])
@@ -31,14 +31,14 @@ class NewSession(RequestBody):
 
 
 class SessionUpdate(RequestBody):
-    """What is to change; what is left out stays, and `"model_override": null` takes it away."""
+    """Fields to change; omitted ones stay, and `"model_override": null` removes the model."""
 
     title: SingleLine | None = None
     model_override: Identifier | None = None
 
 
 class ContextSelection(RequestBody):
-    """What of the notebook a message is answered from; all of it unless it is said."""
+    """The part of the notebook that a message is answered from; by default all of it."""
 
     include_sources: bool | None = None
     include_notes: bool | None = None
@@ -47,7 +47,7 @@ class ContextSelection(RequestBody):
 
 
 class NewMessage(RequestBody):
-    """What a human says; `model_override` goes before the session's."""
+    """A message of the user; `model_override` has priority over the session's."""
 
     session_id: Identifier
     message: NonEmptyText = Field(
@@ -62,7 +62,7 @@ ContextPart = Literal["full content", "insights", "not in context"]
 
 
 class ContextConfig(RequestBody):
-    """What a context has: by identifier, or all of a kind; only what is named, if anything is."""
+    """The parts of a context, by identifier or kind; if any is named, only those are included."""
 
     sources: dict[Identifier, ContextPart] | None = None
     notes: dict[Identifier, ContextPart] | None = None
@@ -71,7 +71,7 @@ class ContextConfig(RequestBody):
 
 
 class ContextRequest(RequestBody):
-    """Of which notebook a context is wanted: a session's, or one that is named."""
+    """The notebook of a context: that of a session, or a given one."""
 
     session_id: Identifier | None = None
     notebook_id: Identifier | None = None
@@ -104,7 +104,7 @@ class SessionRecord(Record):
 
 
 class SessionWithMessages(SessionRecord):
-    """A session with all that was said in it."""
+    """A session with all of its messages."""
 
     messages: list[MessageRecord]
 
@@ -117,14 +117,14 @@ class ChatReply(Record):
 
 
 class ContextMaterial(Record):
-    """What there is to talk about."""
+    """The sources and notes of a context."""
 
     sources: list[dict[str, Any]]
     notes: list[dict[str, Any]]
 
 
 class ContextRecord(Record):
-    """The material, and how much it is; `token_count` is an estimate."""
+    """A context and its size; `token_count` is an estimate."""
 
     context: ContextMaterial
     token_count: int

@@ -32,13 +32,13 @@ router = APIRouter()
 
 @router.get("/credentials/status", response_model=CredentialStatus)
 def get_status(site: SiteDep) -> Response:
-    """Tell which providers can be asked, and whence that is known."""
+    """Show which providers are configured, and by which source."""
     return json_response(provider_status(site))
 
 
 @router.get("/credentials/env-status", response_model=dict[str, bool])
 def get_env_status(site: SiteDep) -> Response:
-    """Tell for which providers the environment of the service has what asking them takes."""
+    """Show which providers are configured by environment variables."""
     return json_response(provider_keys.environment_status(site))
 
 
@@ -63,36 +63,36 @@ def get_by_provider(site: SiteDep, provider: Identifier) -> Response:
 def post_credential(site: SiteDep, body: NewCredential) -> Response:
     """Store how a provider is reached. Its key is encrypted, and never shown again."""
     with site.database.write() as session:
-        made = service.create_credential(
+        credential = service.create_credential(
             session, site, body.provider, body.name, body.api_key, body.base_url
         )
-        return json_response(service.credential_record(session, site, made))
+        return json_response(service.credential_record(session, site, credential))
 
 
 @router.get("/credentials/{credential_id}", response_model=CredentialRecord)
 def get_credential(site: SiteDep, credential_id: Identifier) -> Response:
     """Show a credential, without its key."""
     with site.database.read() as session:
-        found = service.load_credential(session, credential_id)
-        return json_response(service.credential_record(session, site, found))
+        credential = service.load_credential(session, credential_id)
+        return json_response(service.credential_record(session, site, credential))
 
 
 @router.put("/credentials/{credential_id}", response_model=CredentialRecord)
 def put_credential(site: SiteDep, credential_id: Identifier, body: CredentialUpdate) -> Response:
     """Change a credential's name, key or address. Another server needs the key again."""
     with site.database.write() as session:
-        given = body.model_dump(exclude_unset=True)
-        changed = service.update_credential(session, site, credential_id, given)
-        return json_response(service.credential_record(session, site, changed))
+        values = body.model_dump(exclude_unset=True)
+        credential = service.update_credential(session, site, credential_id, values)
+        return json_response(service.credential_record(session, site, credential))
 
 
 @router.delete("/credentials/{credential_id}", response_model=DeletedCredential)
 def delete_credential(site: SiteDep, credential_id: Identifier) -> Response:
     """Delete a credential with its models, of which no default slot may have one."""
     with site.database.write() as session:
-        gone, models = service.delete_credential(session, credential_id)
-    said = f"The credential {gone.name} is deleted."
-    return json_response({"message": said, "deleted_models": models})
+        credential, models = service.delete_credential(session, credential_id)
+    message = f"The credential {credential.name} is deleted."
+    return json_response({"message": message, "deleted_models": models})
 
 
 @router.post("/credentials/{credential_id}/test", response_model=CredentialTestResult)
@@ -110,11 +110,11 @@ async def post_discover(site: SiteDep, credential_id: Identifier, threads: Threa
 @router.post("/credentials/{credential_id}/register-models", response_model=RegisterResult)
 def post_register(site: SiteDep, credential_id: Identifier, body: ModelRegistrations) -> Response:
     """Add models of a credential; those that are there already stay."""
-    wanted = [(each.name, each.model_type) for each in body.models]
+    registrations = [(model.name, model.model_type) for model in body.models]
     with site.database.write() as session:
         credential = service.load_credential(session, credential_id)
         created, existing = models.register_models(
-            session, credential.provider, credential.id, wanted
+            session, credential.provider, credential.id, registrations
         )
     return json_response({"created": created, "existing": existing})
 
@@ -123,5 +123,7 @@ def _list_credentials(site: Site, provider: str | None) -> Response:
     if provider is not None:
         get_provider(provider)
     with site.database.read() as session:
-        found = service.list_credentials(session, provider)
-        return json_response([service.credential_record(session, site, each) for each in found])
+        credentials = service.list_credentials(session, provider)
+        return json_response(
+            [service.credential_record(session, site, credential) for credential in credentials]
+        )

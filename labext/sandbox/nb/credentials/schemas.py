@@ -12,14 +12,14 @@ from labext.sandbox.nb.schemas import FreeText, Name, Record, RequestBody
 MAX_MODELS = 10_000
 
 ApiKey = Annotated[FreeText, Field(json_schema_extra={"writeOnly": True}, examples=["sk-…"])]
-"""A provider's key."""
+"""A provider's API key."""
 
 
 ProviderName = Annotated[Name, Field(examples=["openai"])]
 
 
 class NewCredential(RequestBody):
-    """How a provider is reached."""
+    """The address and key of a provider."""
 
     provider: ProviderName
     name: Name = Field(examples=["lab"])
@@ -28,12 +28,12 @@ class NewCredential(RequestBody):
 
 
 class CredentialUpdate(RequestBody):
-    """What is to change; null takes the key away, or the address.
+    """Fields to change; null removes the key or the address.
 
-    A key is for the server that it was given for (scheme, host and port): with the address of
-    another one `api_key` has to be sent too, the key of that server or null.
+    A key belongs to the server that it was given for (scheme, host and port): with the address of
+    another server, send `api_key` too, either its key or null.
 
-    The provider stays as it is: its models are of it.
+    The provider can't be changed.
     """
 
     provider: ProviderName | None = None
@@ -43,7 +43,7 @@ class CredentialUpdate(RequestBody):
 
 
 class CredentialRecord(Record):
-    """A credential; `decryption_error` says why its key can't be read, and what to do."""
+    """A credential; `decryption_error` says why its key can't be read."""
 
     id: str = Field(examples=["credential:xqw43ktrgx2xufas0bfh"])
     name: str
@@ -57,7 +57,7 @@ class CredentialRecord(Record):
 
 
 class CredentialStatus(Record):
-    """Which providers can be asked, whence that is known, and whether keys can be stored."""
+    """The configured providers, the source of each, and whether keys can be stored."""
 
     configured: dict[str, bool]
     source: dict[str, Literal["database", "environment", "none"]]
@@ -65,7 +65,7 @@ class CredentialStatus(Record):
 
 
 class CredentialTestResult(Record):
-    """What came of asking a credential's server."""
+    """The result of contacting a credential's server."""
 
     provider: str
     success: bool
@@ -73,7 +73,7 @@ class CredentialTestResult(Record):
 
 
 class DiscoveredModels(Record):
-    """The models that a credential's server says it has."""
+    """The models listed by a credential's server."""
 
     credential_id: str
     provider: str
@@ -94,14 +94,14 @@ class ModelRegistrations(RequestBody):
 
 
 class RegisterResult(Record):
-    """How many models were added, and how many there were."""
+    """The numbers of added and of existing models."""
 
     created: int
     existing: int
 
 
 class DeletedCredential(Record):
-    """What went."""
+    """The result of deleting a credential."""
 
     message: str
     deleted_models: int

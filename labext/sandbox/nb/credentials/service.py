@@ -23,15 +23,15 @@ from labext.sandbox.nb.tables import Credential, Model
 
 
 def list_credentials(session: Session, provider: str | None = None) -> list[Credential]:
-    """The credentials, perhaps of a provider alone, by their age."""
-    wanted = select(Credential).order_by(Credential.created, Credential.id)
+    """Return the credentials, optionally of one provider, the oldest first."""
+    query = select(Credential).order_by(Credential.created, Credential.id)
     if provider is not None:
-        wanted = wanted.where(Credential.provider == provider)
-    return list(session.scalars(wanted))
+        query = query.where(Credential.provider == provider)
+    return list(session.scalars(query))
 
 
 def load_credential(session: Session, identifier: str) -> Credential:
-    """A credential.
+    """Return a credential.
 
     Raises:
         HTTPException: 404.
@@ -45,62 +45,61 @@ def load_credential(session: Session, identifier: str) -> Credential:
 def create_credential(
     session: Session, site: Site, provider: str, name: str, key: str | None, base_url: str | None
 ) -> Credential:
-    """Add a credential.
+    """Create a credential.
 
     Raises:
-        HTTPException: 400, there is no such provider, or the key or the address can't be one; 422,
+        HTTPException: 400 if the provider does not exist or the key or address is invalid; 422 if
             keys can't be encrypted.
     """
-    of = get_provider(provider)
+    info = get_provider(provider)
     now = time.time()
-    made = Credential(
+    credential = Credential(
         id=tables.new_identifier("credential"),
         provider=provider,
         name=name,
-        base_url=_check_address(of, base_url),
+        base_url=_check_address(info, base_url),
         key=_encrypt_key(site, key),
         created=now,
         updated=now,
     )
-    session.add(made)
+    session.add(credential)
     session.flush()
-    return made
+    return credential
 
 
 def update_credential(
-    session: Session, site: Site, identifier: str, given: dict[str, Any]
+    session: Session, site: Site, identifier: str, values: dict[str, Any]
 ) -> Credential:
-    """Change what is given of a credential.
+    """Change the given fields of a credential.
 
     Args:
-        session: a writing one.
-        site: has the secret that encrypts keys.
-        identifier: the credential's.
-        given: some of `provider`, `name`, `api_key` and `base_url`; None takes a key or an address
-            away.
+        session: a session for writing.
+        site: the service's site, which holds the encryption secret.
+        identifier: the credential's identifier.
+        values: any of `provider`, `name`, `api_key` and `base_url`; None removes a key or address.
 
     Raises:
-        HTTPException: 404; 400 and 422 as `make`, or it is for another provider, or its key would
-            go to another server than it was given for.
+        HTTPException: 404; 400 and 422 as `create_credential`; 400 also if the provider differs or
+            the key was given for another server.
     """
     credential = load_credential(session, identifier)
-    provider = given.get("provider")
+    provider = values.get("provider")
     if provider not in (None, credential.provider):
         raise errors.bad_request(
             f"The credential {credential.name} is for {credential.provider}, and so are its "
             "models.",
             f"Add another one: {registry.new_credential_line(get_provider(str(provider)).name)}.",
         )
-    if "base_url" in given:
-        of = get_provider(credential.provider)
-        base_url = _check_address(of, given["base_url"])
-        if "api_key" not in given:
-            _check_same_server(credential, of, base_url)
+    if "base_url" in values:
+        info = get_provider(credential.provider)
+        base_url = _check_address(info, values["base_url"])
+        if "api_key" not in values:
+            _check_same_server(credential, info, base_url)
         credential.base_url = base_url
-    if "api_key" in given:
-        credential.key = _encrypt_key(site, given["api_key"])
-    if given.get("name") is not None:
-        credential.name = given["name"]
+    if "api_key" in values:
+        credential.key = _encrypt_key(site, values["api_key"])
+    if values.get("name") is not None:
+        credential.name = values["name"]
     if session.is_modified(credential):
         credential.updated = time.time()
     session.flush()
@@ -108,10 +107,10 @@ def update_credential(
 
 
 def delete_credential(session: Session, identifier: str) -> tuple[Credential, int]:
-    """Delete a credential with its models; also how many these were.
+    """Delete a credential with its models, and return it with their number.
 
     Raises:
-        HTTPException: 404; 400, a default slot has one of them.
+        HTTPException: 404; 400 if a default slot uses one of them.
     """
     credential = load_credential(session, identifier)
     models = _credential_models(session, credential)
@@ -124,7 +123,7 @@ def delete_credential(session: Session, identifier: str) -> tuple[Credential, in
 
 
 def credential_record(session: Session, site: Site, credential: Credential) -> dict[str, Any]:
-    """A credential as it is answered: never with its key."""
+    """Return a credential's record, which never contains its key."""
     return {
         "id": credential.id,
         "name": credential.name,
@@ -146,12 +145,12 @@ def _encrypt_key(site: Site, key: str | None) -> bytes | None:
     return None if key is None else provider_keys.encrypt_key(site, provider_keys.check_key(key))
 
 
-def _check_same_server(credential: Credential, of: ProviderInfo, base_url: str | None) -> None:
-    """See that a key that nobody gave again stays with the server that it was given for.
+def _check_same_server(credential: Credential, info: ProviderInfo, base_url: str | None) -> None:
+    """Check that a stored key is not reused for another server than it was given for.
 
-    Else whoever may change an address could have the key sent to a server of his own.
+    Otherwise a user who may change the address could have the key sent to their own server.
     """
-    before, after = credential.base_url or of.base_url or "", base_url or of.base_url or ""
+    before, after = credential.base_url or info.base_url or "", base_url or info.base_url or ""
     if credential.key is None or same_server(before, after):
         return
     raise errors.bad_request(
@@ -162,32 +161,36 @@ def _check_same_server(credential: Credential, of: ProviderInfo, base_url: str |
     )
 
 
-def _check_address(of: ProviderInfo, base_url: str | None) -> str | None:
-    """An address as it is kept; None is the provider's own."""
+def _check_address(info: ProviderInfo, base_url: str | None) -> str | None:
+    """Return a valid address as it is stored; None for the provider's own."""
     if base_url is not None:
         return addresses.check_base_url(base_url)
-    if of.base_url is None:
+    if info.base_url is None:
         raise errors.bad_request(
-            f"A credential for {of.name} needs an address.",
+            f"A credential for {info.name} needs an address.",
             "Give its `base_url`, such as http://localhost:8000/v1.",
         )
     return None
 
 
 def provider_status(site: Site) -> dict[str, Any]:
-    """The truth of every provider, without asking one.
+    """Return the configuration of every provider, without contacting one.
 
-    `database`: it has credentials, and these are used, also where none of their keys can be read;
-    `environment`: it has none, and the service was started with what it takes.
+    `database`: it has credentials, which are used even if none of their keys can be read;
+    `environment`: it has none, and is configured by environment variables.
     """
-    given = provider_keys.environment_status(site)
+    from_environment = provider_keys.environment_status(site)
     with site.database.read() as session:
         stored = set(session.scalars(select(Credential.provider)))
         configured = servers.configured_providers(site, session)
     return {
         "configured": {name: name in configured for name in PROVIDERS},
         "source": {
-            name: "database" if name in stored else "environment" if given[name] else "none"
+            name: "database"
+            if name in stored
+            else "environment"
+            if from_environment[name]
+            else "none"
             for name in PROVIDERS
         },
         "encryption_configured": provider_keys.is_encryption_configured(site),
@@ -195,10 +198,10 @@ def provider_status(site: Site) -> dict[str, Any]:
 
 
 def check_connection(site: Site, identifier: str) -> dict[str, Any]:
-    """What came of asking a credential's server for its models; a failure is told so too.
+    """List the models of a credential's server, and report success or failure.
 
     Raises:
-        HTTPException: 404, there is no such credential.
+        HTTPException: 404 if the credential does not exist.
     """
     credential = _load_credential(site, identifier)
     try:
@@ -206,20 +209,20 @@ def check_connection(site: Site, identifier: str) -> dict[str, Any]:
     except HTTPException as error:
         success, message = False, str(error.detail)
     else:
-        which = f": {messages.join_words(names, 3)}" if names else ""
+        names_text = f": {messages.join_words(names, 3)}" if names else ""
         success, message = (
             True,
-            f"It answers, and has {messages.pluralize(len(names), 'model')}{which}.",
+            f"It answers, and has {messages.pluralize(len(names), 'model')}{names_text}.",
         )
     return {"provider": credential.provider, "success": success, "message": message}
 
 
 def discover_models(site: Site, identifier: str) -> dict[str, Any]:
-    """The models that a credential's server says it has.
+    """Return the models listed by a credential's server.
 
     Raises:
-        HTTPException: 404, there is no such credential; 422, its server can't be asked; 502, that
-            failed.
+        HTTPException: 404 if the credential does not exist; 422 if its server can't be used; 502 if
+            it failed.
     """
     credential = _load_credential(site, identifier)
     return {

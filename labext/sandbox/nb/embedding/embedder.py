@@ -25,40 +25,40 @@ _load_lock = threading.Lock()
 
 
 class Embedder(Protocol):
-    """Makes vectors of texts."""
+    """Computes vectors of texts."""
 
     @property
     def id(self) -> str:
-        """What its vectors can be compared with: `labext.sandbox.nb.tables.Vector.space`."""
+        """Return the embedding space: `labext.sandbox.nb.tables.Vector.space`."""
 
     @property
     def is_quick(self) -> bool:
-        """Whether it makes thousands while somebody waits."""
+        """Return whether it embeds thousands of texts within a request."""
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """The vectors of texts: of shape (texts, dimensions), rows of length 1.
+        """Return unit vectors of texts, of shape (texts, dimensions).
 
         Raises:
-            HTTPException: 502 or 422, the model's server failed or can't be asked.
+            HTTPException: 502 if the model's server failed; 422 if it can't be used.
         """
 
 
 class WordLlamaEmbedder:
-    """Means of static embeddings of the words' parts, 256 dimensions; offline."""
+    """Offline embedding with 256 dimensions: the mean of static token embeddings."""
 
     id = registry.WORDLLAMA
     is_quick = True
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """See `Embedder`."""
-        # Texts of like length together: each batch is filled up to its longest one.
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        found = _load_wordllama().embed([texts[place] or " " for place in order])
-        return _normalize(found[sorted(range(len(texts)), key=order.__getitem__)])
+        # Sorted by length, since each batch is padded to its longest text.
+        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        vectors = _load_wordllama().embed([texts[index] or " " for index in order])
+        return _normalize(vectors[sorted(range(len(texts)), key=order.__getitem__)])
 
 
 class ServerEmbedder:
-    """A model of an OpenAI-compatible server."""
+    """Embedding by a model of an OpenAI-compatible server."""
 
     is_quick = False
 
@@ -77,20 +77,20 @@ class ServerEmbedder:
 
 
 def default_embedder(session: Session, site: Site) -> Embedder | None:
-    """The embedder of the default slot; None where it has no model, or that isn't installed."""
+    """Return the embedder of the default slot; None if it is empty or not installed."""
     model = registry.get_default_model(session, "embedding")
     return None if model is None else create_embedder(site, model)
 
 
 def embedder_of_space(session: Session, site: Site, space: str) -> Embedder | None:
-    """The embedder that makes vectors in a space; None where there is none any more."""
+    """Return the embedder of an embedding space; None if it no longer exists."""
     model = session.get(Model, space.partition("@")[0])
-    found = None if model is None else create_embedder(site, model)
-    return found if found is not None and found.id == space else None
+    embedder = None if model is None else create_embedder(site, model)
+    return embedder if embedder is not None and embedder.id == space else None
 
 
 def create_embedder(site: Site, model: Model) -> Embedder | None:
-    """The embedder that is a model; None where what it needs isn't installed."""
+    """Return the embedder for a model; None if its package isn't installed."""
     if not registry.is_built_in(model):
         return ServerEmbedder(site, model)
     return WordLlamaEmbedder() if find_spec("wordllama") is not None else None
@@ -100,8 +100,8 @@ def _normalize(vectors: Any) -> Floats:
     import numpy as np
 
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    found: Floats = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-    return found
+    normalized: Floats = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return normalized
 
 
 def _load_wordllama() -> Any:
@@ -113,5 +113,5 @@ def _load_wordllama() -> Any:
 def _cached_wordllama() -> Any:
     import wordllama  # type: ignore[import-untyped]
 
-    weights = Path(wordllama.__file__).parent  # they come with the package
+    weights = Path(wordllama.__file__).parent  # included in the package
     return wordllama.WordLlama.load(cache_dir=weights, disable_download=True)

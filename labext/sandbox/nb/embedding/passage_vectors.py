@@ -23,36 +23,36 @@ if TYPE_CHECKING:
     from labext.sandbox.nb.embedding.embedder import Floats
 
 MAX_FOREGROUND_PASSAGES = 128
-"""Passages that get their vectors while somebody waits, whatever makes them."""
+"""Maximum number of passages embedded within a request, with any model."""
 
 
 def serving_embedder(session: Session, site: Site) -> Embedder | None:
-    """The embedder of the space that a search is made in now; None without an embedding model."""
-    wanted = default_embedder(session, site)
-    if wanted is None:
+    """Return the embedder to search with; None without an embedding model."""
+    default = default_embedder(session, site)
+    if default is None:
         return None
-    if count_missing(session, wanted.id) <= MAX_FOREGROUND_PASSAGES:
-        return wanted
-    before = (
+    if count_missing(session, default.id) <= MAX_FOREGROUND_PASSAGES:
+        return default
+    previous = (
         embedder_of_space(session, site, space)
-        for space in _other_spaces(session, wanted.id)
+        for space in _other_spaces(session, default.id)
         if count_missing(session, space) <= MAX_FOREGROUND_PASSAGES
     )
-    return next((embedder for embedder in before if embedder is not None), wanted)
+    return next((embedder for embedder in previous if embedder is not None), default)
 
 
 def count_missing(session: Session, space: str) -> int:
-    """How many passages have no vector in a space."""
+    """Return the number of passages without a vector in a space."""
     return count_rows(session, Passage) - count_rows(session, Vector, Vector.space == space)
 
 
 def has_other_spaces(session: Session, space: str) -> bool:
-    """Whether there are vectors in other spaces too."""
+    """Return whether there are vectors in other spaces."""
     return bool(_other_spaces(session, space))
 
 
 def embed_missing(database: Database, embedder: Embedder, most: int | None = None) -> int:
-    """Give passages the vectors that they lack, the newest first, and return how many there were.
+    """Embed passages without vectors, the newest first, and return their number.
 
     Raises:
         HTTPException: as `Embedder.embed`.
@@ -66,21 +66,21 @@ def embed_missing(database: Database, embedder: Embedder, most: int | None = Non
         ).all()
     if rows:
         vectors = embedder.embed([text for _, text in rows])
-        with database.write(durable=False) as session:  # they can be made again
+        with database.write(durable=False) as session:  # vectors can be recomputed
             add_vectors(session, embedder.id, [number for number, _ in rows], vectors)
     return len(rows)
 
 
 def add_vectors(session: Session, space: str, passage_ids: Sequence[int], vectors: Floats) -> None:
-    """Store vectors of passages; not of those that went meanwhile, or have one already."""
+    """Store vectors of passages, except those that were deleted or have one already."""
     if not passage_ids:
         return
-    among = Passage.id.between(min(passage_ids), max(passage_ids))
-    there = set(session.scalars(select(Passage.id).where(among, ~_has_vector(space))))
+    in_range = Passage.id.between(min(passage_ids), max(passage_ids))
+    missing = set(session.scalars(select(Passage.id).where(in_range, ~_has_vector(space))))
     rows = [
         {"passage_id": number, "space": space, "vector": vector.tobytes()}
         for number, vector in zip(passage_ids, vectors, strict=True)
-        if number in there
+        if number in missing
     ]
     if rows:
         session.execute(insert(Vector), rows)
@@ -91,7 +91,7 @@ def _has_vector(space: str) -> ColumnElement[bool]:
 
 
 def _other_spaces(session: Session, space: str) -> list[str]:
-    """The other spaces that have vectors, the fullest first."""
+    """Return the other spaces with vectors, the largest first."""
     others = select(Vector.space).where(Vector.space != space).group_by(Vector.space)
     return list(session.scalars(others.order_by(func.count().desc())))
 
@@ -101,7 +101,7 @@ _BATCH_SIZE = 256
 
 
 def embed_task_kind(site: Site) -> TaskKind:
-    """The kind of the task."""
+    """Return the task kind that embeds passages."""
     return TaskKind(
         name=EMBED_TASK,
         entry="labext.sandbox.nb.embedding.passage_vectors:run",
@@ -113,31 +113,33 @@ def embed_task_kind(site: Site) -> TaskKind:
 
 
 def queue_if_due(session: Session, site: Site) -> None:
-    """See to it that passages get their vectors in the background, where that is due.
+    """Queue the embedding of passages in the background, if it is due.
 
-    To be called in the transaction that stores many passages or sets another embedding model; a
-    search finds all passages without it, but may have to wait for their vectors.
+    Call this in the transaction that stores many passages or changes the embedding model. Searches
+    find all passages without it, but may have to wait for vectors.
     """
     if is_embedding_due(session, site) and not is_embedding_queued(session, site):
         site.queue.put(session, EMBED_TASK, EMBED_TASK, {})
 
 
 def is_embedding_due(session: Session, site: Site) -> bool:
-    """Whether there is more to do than a search does by the way."""
-    wanted = default_embedder(session, site)
-    if wanted is None:
+    """Return whether there is more to embed than a search does itself."""
+    embedder = default_embedder(session, site)
+    if embedder is None:
         return False
-    short = count_missing(session, wanted.id)
-    return short > MAX_FOREGROUND_PASSAGES or (not short and has_other_spaces(session, wanted.id))
+    missing = count_missing(session, embedder.id)
+    return missing > MAX_FOREGROUND_PASSAGES or (
+        not missing and has_other_spaces(session, embedder.id)
+    )
 
 
 def is_embedding_queued(session: Session, site: Site) -> bool:
-    """Whether the task waits or runs already."""
+    """Return whether the task is queued or running."""
     return site.queue.find(session, EMBED_TASK) is not None
 
 
 def run(work: Path, _payload: dict[str, Any]) -> dict[str, Any]:
-    """Do what is due: the task's entry, in a process of its own."""
+    """Embed all passages: the entry point of the task process."""
     with open_site(work) as site:
         return {"passages": _embed_all(site)}
 
@@ -148,25 +150,25 @@ def _embed_work_folder(site: Site) -> Path:
 
 def _embed_all(site: Site) -> int:
     with site.database.read() as session:
-        wanted = default_embedder(session, site)
-    if wanted is None:
+        embedder = default_embedder(session, site)
+    if embedder is None:
         return 0
-    made = 0
-    while some := embed_missing(site.database, wanted, _BATCH_SIZE):
-        made += some
-    _remove_other_spaces(site, wanted)
-    return made
+    total = 0
+    while count := embed_missing(site.database, embedder, _BATCH_SIZE):
+        total += count
+    _remove_other_spaces(site, embedder)
+    return total
 
 
-def _remove_other_spaces(site: Site, wanted: Embedder) -> None:
-    """Remove the vectors of the models before, once all passages have one of this."""
+def _remove_other_spaces(site: Site, embedder: Embedder) -> None:
+    """Remove the vectors of previous models once all passages have one of this model."""
     with site.database.write(durable=False) as session:
-        if not count_missing(session, wanted.id):
-            session.execute(delete(Vector).where(Vector.space != wanted.id))
+        if not count_missing(session, embedder.id):
+            session.execute(delete(Vector).where(Vector.space != embedder.id))
 
 
 def _on_end(site: Site, session: Session, _task: Task, ending: TaskOutcome) -> None:
-    """What became due meanwhile is done next; after a failure the next search asks again."""
+    """Queue the task again if more is due; after a failure, the next search does so."""
     after_commit(session, partial(shutil.rmtree, _embed_work_folder(site), ignore_errors=True))
     if ending.outcome == "done":
         queue_if_due(session, site)

@@ -24,7 +24,7 @@ class NewModel(RequestBody):
 
 
 class ModelRecord(Record):
-    """A model; `credential` is null for a built-in one, and for one that names none."""
+    """A model; `credential` is null for built-in models and those without one."""
 
     id: str = Field(examples=["model:xqw43ktrgx2xufas0bfh"])
     name: str
@@ -48,7 +48,7 @@ class DefaultsRecord(Record):
 
 
 class DefaultsUpdate(RequestBody):
-    """The slots that are to change; null takes a slot's model away."""
+    """The slots to change; null clears a slot."""
 
     chat: Identifier | None = None
     transformation: Identifier | None = None
@@ -60,7 +60,7 @@ class DefaultsUpdate(RequestBody):
 
 
 class ProvidersRecord(Record):
-    """The providers that can be asked and those that can't yet, and the types that each has."""
+    """The configured and unconfigured providers, with the model types of each."""
 
     available: list[str]
     unavailable: list[str]
@@ -68,7 +68,7 @@ class ProvidersRecord(Record):
 
 
 class DiscoveredModel(Record):
-    """A model that a provider says it has; the type is a guess by its name, null for none."""
+    """A model listed by a provider; the type is guessed from its name, null if unused."""
 
     name: str
     provider: str
@@ -77,7 +77,7 @@ class DiscoveredModel(Record):
 
 
 class SyncResult(Record):
-    """How many models a provider has, and how many of them are new here."""
+    """The numbers of a provider's models, in total and new."""
 
     provider: str
     discovered: int
@@ -86,7 +86,7 @@ class SyncResult(Record):
 
 
 class SyncAllResult(Record):
-    """What each provider has, or why it could not be asked: `{"error": …}`."""
+    """The result of each provider, or its error: `{"error": …}`."""
 
     results: dict[str, Any]
     total_discovered: int
@@ -94,7 +94,7 @@ class SyncAllResult(Record):
 
 
 class AssignResult(Record):
-    """What each empty slot got, which had a model, and for which there is none."""
+    """The models assigned to empty slots, the slots that had one, and those without a candidate."""
 
     assigned: dict[str, str]
     skipped: list[str]
@@ -102,7 +102,7 @@ class AssignResult(Record):
 
 
 class ModelCount(Record):
-    """How many models of a provider there are, by their types."""
+    """The numbers of a provider's models by type."""
 
     provider: str
     counts: dict[str, int]
@@ -110,7 +110,7 @@ class ModelCount(Record):
 
 
 class ModelTestResult(Record):
-    """What came of a real call."""
+    """The result of a test call."""
 
     success: bool
     message: str

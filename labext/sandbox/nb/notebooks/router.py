@@ -72,7 +72,7 @@ def delete_notebook(
 
 @router.get("/notebooks/{notebook_id}/delete-preview", response_model=DeletePreview)
 def get_delete_preview(site: SiteDep, notebook_id: Identifier) -> Response:
-    """Show what would go with a notebook."""
+    """Preview the effects of deleting a notebook."""
     return json_response(service.preview_delete(site, notebook_id))
 
 

@@ -8,14 +8,14 @@ from labext.sandbox.nb.schemas import FreeText, MessageResponse, Name, Record, R
 
 
 class NewNotebook(RequestBody):
-    """What a new notebook is about."""
+    """A new notebook."""
 
     name: Name = Field(examples=["Arabinose induction"])
     description: FreeText | None = Field(None, examples=["pBAD30 notes"])
 
 
 class NotebookUpdate(RequestBody):
-    """What is to change; what is left out stays."""
+    """Fields to change; omitted ones stay."""
 
     name: Name | None = None
     description: FreeText | None = None
@@ -23,7 +23,7 @@ class NotebookUpdate(RequestBody):
 
 
 class NotebookRecord(Record):
-    """A notebook, and how much is in it."""
+    """A notebook with the numbers of its sources and notes."""
 
     id: str = Field(examples=["notebook:xqw43ktrgx2xufas0bfh"])
     name: str
@@ -36,10 +36,10 @@ class NotebookRecord(Record):
 
 
 class DeletePreview(Record):
-    """What is in a notebook, and so would go with it.
+    """The objects that deleting a notebook would affect.
 
-    `exclusive_source_count` are the sources that no other notebook uses: with
-    `delete_sources=true` they would be deleted. The shared ones stay in any case.
+    `exclusive_source_count` counts the sources that no other notebook uses, which
+    `delete_sources=true` would delete. Shared sources are never deleted.
     """
 
     notebook_id: str
@@ -51,7 +51,7 @@ class DeletePreview(Record):
 
 
 class DeletedNotebook(MessageResponse):
-    """What went with a notebook."""
+    """The result of deleting a notebook."""
 
     deleted_notes: int
     deleted_sources: int

@@ -12,7 +12,7 @@ NoteType = Literal["human", "ai"]
 
 
 class NewNote(RequestBody):
-    """What a new note says; one of `ai` without a title gets one made from its content."""
+    """A new note; one of type `ai` without a title gets one generated from its content."""
 
     content: NonEmptyText = Field(examples=["Check leaky expression without arabinose."])
     title: SingleLine | None = Field(None, examples=["Plan"])
@@ -21,7 +21,7 @@ class NewNote(RequestBody):
 
 
 class NoteUpdate(RequestBody):
-    """What is to change; what is left out stays, and an empty title takes it away."""
+    """Fields to change; omitted ones stay, and an empty title removes the title."""
 
     title: SingleLine | None = None
     content: NonEmptyText | None = None

@@ -42,7 +42,7 @@ ProfileNames = Annotated[list[Name], Field(max_length=_MAX_PROFILES)]
 
 
 class NewSpeaker(RequestBody):
-    """Somebody who speaks."""
+    """A speaker."""
 
     name: Name = Field(examples=["Alex"])
     voice_id: Name | None = Field(
@@ -57,7 +57,7 @@ SpeakerList = Annotated[list[NewSpeaker], Field(min_length=1, max_length=MAX_SPE
 
 
 class NewSpeakerProfile(RequestBody):
-    """Who speaks, and by which model; its name is its own."""
+    """A new speaker profile; names are unique."""
 
     name: ProfileName = Field(examples=["host"])
     description: FreeText = ""
@@ -68,7 +68,7 @@ class NewSpeakerProfile(RequestBody):
 
 
 class SpeakerProfileUpdate(RequestBody):
-    """What is to change; what is left out stays, and `"voice_model": null` takes it away."""
+    """Fields to change; omitted ones stay, and `"voice_model": null` removes the model."""
 
     name: ProfileName | None = None
     description: FreeText | None = None
@@ -81,7 +81,7 @@ TokenLimit = Annotated[int, Field(ge=1, le=_MAX_TOKENS)]
 
 
 class NewEpisodeProfile(RequestBody):
-    """How an episode is made; its name is its own."""
+    """A new episode profile; names are unique."""
 
     name: ProfileName = Field(examples=["interview"])
     description: FreeText = ""
@@ -100,9 +100,9 @@ class NewEpisodeProfile(RequestBody):
 
 
 class EpisodeProfileUpdate(RequestBody):
-    """What is to change; what is left out stays.
+    """Fields to change; omitted ones stay.
 
-    Null takes a model, the language and the bound on tokens away.
+    Null removes a model, the language or the token limit.
     """
 
     name: ProfileName | None = None
@@ -117,7 +117,7 @@ class EpisodeProfileUpdate(RequestBody):
 
 
 class SpeakerRecord(Record):
-    """Somebody who speaks."""
+    """A speaker."""
 
     name: str
     voice_id: str | None
@@ -126,7 +126,7 @@ class SpeakerRecord(Record):
 
 
 class SpeakerProfileRecord(Record):
-    """Who speaks."""
+    """A speaker profile."""
 
     id: str = Field(examples=["speaker:2v1h6nnjbp70uur02d4q"])
     name: str
@@ -138,7 +138,7 @@ class SpeakerProfileRecord(Record):
 
 
 class EpisodeProfileRecord(Record):
-    """How an episode is made."""
+    """An episode profile."""
 
     id: str = Field(examples=["episode_profile:xqw43ktrgx2xufas0bfh"])
     name: str

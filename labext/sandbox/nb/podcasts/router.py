@@ -37,7 +37,7 @@ def post_order(site: SiteDep, body: EpisodeOrder) -> Response:
 
 @router.get("/podcasts/jobs/{job_id}", response_model=JobRecord)
 def get_job(site: SiteDep, job_id: Identifier) -> Response:
-    """See how far the making of an episode is."""
+    """Show the progress of a podcast job."""
     return json_response(service.get_job(site, job_id))
 
 

@@ -18,7 +18,7 @@ from labext.sandbox.nb.schemas import (
 
 
 class EpisodeOrder(RequestBody):
-    """What an episode is to be about, how it is to be made, and who is to speak."""
+    """An order of an episode: its notebook, profiles and name."""
 
     notebook_id: Identifier
     episode_profile_id: Name = Field(
@@ -35,7 +35,7 @@ class EpisodeOrder(RequestBody):
 
 
 class OrderRecord(MessageResponse):
-    """That an episode is being made, and by which job."""
+    """An accepted order with its job."""
 
     job_id: str = Field(examples=["command:ogiwb3haf5iktdhipcsa"])
     status: str = Field(description="`submitted`.")
@@ -44,20 +44,20 @@ class OrderRecord(MessageResponse):
 
 
 class RetryRecord(MessageResponse):
-    """That a failed episode is being made again, and by which job."""
+    """An accepted retry with its job."""
 
     job_id: str
     episode_id: str
 
 
 class DeletedEpisode(MessageResponse):
-    """That an episode is gone."""
+    """The result of deleting an episode."""
 
     episode_id: str
 
 
 class ProgressRecord(Record):
-    """How far a running job is: `done` of `total` of a stage; a total of 0 is not known yet."""
+    """The progress of a running job: `done` of `total` in a stage; a total of 0 is unknown."""
 
     stage: str
     done: int
@@ -66,7 +66,7 @@ class ProgressRecord(Record):
 
 
 class SegmentRecord(Record):
-    """A part of an episode."""
+    """A segment of an episode."""
 
     name: str
     description: str
@@ -74,13 +74,13 @@ class SegmentRecord(Record):
 
 
 class OutlineRecord(Record):
-    """What an episode is about, part by part."""
+    """The outline of an episode."""
 
     segments: list[SegmentRecord]
 
 
 class TurnRecord(Record):
-    """What is heard from `start` to `end`, in seconds."""
+    """A turn from `start` to `end`, in seconds."""
 
     speaker: str
     dialogue: str
@@ -89,13 +89,13 @@ class TurnRecord(Record):
 
 
 class TranscriptRecord(Record):
-    """What is said in an episode."""
+    """The transcript of an episode."""
 
     transcript: list[TurnRecord]
 
 
 class ResultRecord(Record):
-    """What a job has made."""
+    """The result of a job."""
 
     episode_id: str
     audio_file_path: str
@@ -105,7 +105,7 @@ class ResultRecord(Record):
 
 
 class JobRecord(Record):
-    """How far the making of an episode is."""
+    """The state of a podcast job."""
 
     job_id: str
     status: str = Field(description="`new`, `running`, `completed` or `failed`.")
@@ -118,7 +118,7 @@ class JobRecord(Record):
 
 
 class EpisodeRecord(Record):
-    """An episode as it is listed."""
+    """An episode in a list."""
 
     id: str = Field(examples=["episode:n5skkax1bon24v7t4bg5"])
     name: str
@@ -140,7 +140,7 @@ class EpisodeRecord(Record):
 
 
 class EpisodeWithTranscript(EpisodeRecord):
-    """An episode with what is said in it."""
+    """An episode with its transcript."""
 
     outline: OutlineRecord | None
     transcript: TranscriptRecord | None

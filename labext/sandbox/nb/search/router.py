@@ -20,9 +20,9 @@ SearchType = Literal["text", "vector"]
 
 
 class SearchRequest(RequestBody):
-    """What is looked for, and where.
+    """A search query and its scope.
 
-    Where only one of `source_ids` and `note_ids` is given, nothing of the other kind is found.
+    If only one of `source_ids` and `note_ids` is given, nothing of the other kind is searched.
     """
 
     query: NonEmptyText = Field(max_length=MAX_QUERY_LENGTH, examples=["catabolite repression"])
@@ -38,7 +38,7 @@ class SearchRequest(RequestBody):
 
 
 class HitRecord(Record):
-    """A passage that was found; `relevance` for its words, or `similarity` for its meaning."""
+    """A matching passage; `relevance` in a text search, `similarity` in a vector search."""
 
     id: str = Field(examples=["source:2v1h6nnjbp70uur02d4q"])
     parent_id: str

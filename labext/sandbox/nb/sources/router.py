@@ -42,10 +42,10 @@ def get_sources(
     order_by: str = "updated_at",
 ) -> Response:
     """List sources."""
-    found = service.list_sources(
+    records = service.list_sources(
         site, notebook_id=notebook_id, order_by=order_by, limit=limit, offset=offset
     )
-    return json_response(found)
+    return json_response(records)
 
 
 @router.post(
@@ -65,8 +65,8 @@ async def post_source(site: SiteDep, request: Request) -> Response:
 )
 async def post_source_json(site: SiteDep, request: Request) -> Response:
     """Add a page or a text."""
-    sent = await uploads.read_request(site, request, json=True)
-    return json_response(await service.create_source(site, sent, request))
+    source_request = await uploads.read_request(site, request, json=True)
+    return json_response(await service.create_source(site, source_request, request))
 
 
 @router.get("/sources/{source_id}", response_model=SourceWithText)
@@ -77,7 +77,7 @@ def get_source(site: SiteDep, source_id: Identifier) -> Response:
 
 @router.get("/sources/{source_id}/status", response_model=SourceStatusRecord)
 def get_status(site: SiteDep, source_id: Identifier) -> Response:
-    """See how far the processing of a source is."""
+    """Show the processing status of a source."""
     return json_response(service.processing_status(site, source_id))
 
 
@@ -113,5 +113,5 @@ def post_retry(site: SiteDep, source_id: Identifier) -> Response:
 
 @router.get("/sources/{source_id}/insights", response_model=list[InsightRecord])
 def get_insights(site: SiteDep, source_id: Identifier) -> Response:
-    """List what models have made of a source."""
+    """List the insights of a source."""
     return json_response(service.list_insights(site, source_id))

@@ -25,21 +25,21 @@ class SourceForm(NewSource):
 
 
 class SourceUpdate(RequestBody):
-    """What is to be changed; what is left out stays as it is."""
+    """Fields to change; omitted ones stay."""
 
     title: Name | None = None
     topic: SingleLine | None = None
 
 
 class Asset(Record):
-    """Where a source came from."""
+    """The origin of a source."""
 
     file_path: str | None = Field(description="The uploaded file's name.")
     url: str | None
 
 
 class SourceRecord(Record):
-    """A source as it is listed."""
+    """A source in a list."""
 
     id: str
     title: str
@@ -67,7 +67,7 @@ class SourceWithText(SourceRecord):
 
 
 class SourceStatusRecord(Record):
-    """How far the processing of a source is."""
+    """The processing status of a source."""
 
     status: str
     stage: str
@@ -79,7 +79,7 @@ class SourceStatusRecord(Record):
 
 
 class InsightRecord(Record):
-    """What a model has made of a source."""
+    """A model's output about a source."""
 
     id: str
     source_id: str
@@ -96,4 +96,4 @@ CREATE_REQUEST_BODY = {
         "application/json": {"schema": NewSource.model_json_schema()},
     },
 }
-"""What POST /sources takes, as `/docs` describes it."""
+"""The request body of POST /sources in the API description."""

@@ -56,7 +56,7 @@ _MESSAGES = {
 
 
 def load_source(session: Session, identifier: str, *, whole: bool = False) -> Source:
-    """A source; with `whole`, its text too.
+    """Return a source; with `whole`, including its text.
 
     Raises:
         HTTPException: 404.
@@ -69,7 +69,7 @@ def load_source(session: Session, identifier: str, *, whole: bool = False) -> So
 
 
 def source_with_text(site: Site, identifier: str) -> dict[str, Any]:
-    """A source with its text.
+    """Return the record of a source with its text.
 
     Raises:
         HTTPException: 404.
@@ -80,25 +80,25 @@ def source_with_text(site: Site, identifier: str) -> dict[str, Any]:
 
 
 def source_record(session: Session, site: Site, identifier: str) -> dict[str, Any]:
-    """A source that is there, without its text."""
+    """Return the record of an existing source, without its text."""
     return _to_records(session, site, select(Source.id).where(Source.id == identifier))[0]
 
 
 def list_sources(
     site: Site, *, notebook_id: str | None, order_by: str, limit: int, offset: int
 ) -> list[dict[str, Any]]:
-    """Sources, of one notebook or all, without their texts.
+    """Return the records of sources of one notebook or all, without their texts.
 
     Args:
-        site: the service's.
-        notebook_id: of the notebook they are in; None for all there are.
-        order_by: `updated_at`, `created_at` or `title`, then perhaps ` asc` or ` desc`; the latest
-            first, or titles in their order.
-        limit: how many.
-        offset: after how many.
+        site: the service's site.
+        notebook_id: the identifier of a notebook; None for all sources.
+        order_by: `updated_at`, `created_at` or `title`, optionally followed by ` asc` or ` desc`;
+            by default times are descending and titles ascending.
+        limit: the maximum number of records.
+        offset: the number of records to skip.
 
     Raises:
-        HTTPException: 400, they can't be ordered so; 404, there is no such notebook.
+        HTTPException: 400 if `order_by` is invalid; 404 if the notebook does not exist.
     """
     page = (
         select(Source.id)
@@ -114,7 +114,7 @@ def list_sources(
 
 
 def processing_status(site: Site, identifier: str) -> dict[str, Any]:
-    """How far the processing of a source is.
+    """Return the processing status of a source.
 
     Raises:
         HTTPException: 404.
@@ -134,7 +134,7 @@ def processing_status(site: Site, identifier: str) -> dict[str, Any]:
 
 
 def list_insights(site: Site, identifier: str) -> list[dict[str, Any]]:
-    """What models have made of a source, the oldest first.
+    """Return the insights of a source, the oldest first.
 
     Raises:
         HTTPException: 404.
@@ -149,21 +149,21 @@ def list_insights(site: Site, identifier: str) -> list[dict[str, Any]]:
     return [{"source_id": row.source_id} | insight_record(row) for row in rows]
 
 
-def insight_record(made: Insight) -> dict[str, Any]:
-    """What a model has made of a source, where it is known of which."""
+def insight_record(insight: Insight) -> dict[str, Any]:
+    """Return the record of an insight without its source."""
     return {
-        "id": made.id,
-        "insight_type": made.kind,
-        "content": made.content,
-        "created_at": format_time(made.created),
-        "updated_at": format_time(made.updated),
+        "id": insight.id,
+        "insight_type": insight.kind,
+        "content": insight.content,
+        "created_at": format_time(insight.created),
+        "updated_at": format_time(insight.updated),
     }
 
 
 def _to_records(session: Session, site: Site, page: Select[Any]) -> list[dict[str, Any]]:
-    """The records of the sources whose identifiers `page` selects, in its order.
+    """Return the records of the sources selected by `page`, in its order.
 
-    Of a thousand in a moment: their columns alone, and nothing is asked for one by one.
+    Uses two queries in total and loads no objects, so that a thousand sources are listed quickly.
     """
     rows = session.execute(page.with_only_columns(*_COLUMNS)).all()
     notebooks = _notebooks_by_source(session, page)
@@ -195,7 +195,7 @@ def _count_of(table: type[Base], parent: Any) -> Any:
     return select(func.count()).select_from(table).where(parent == Source.id).scalar_subquery()
 
 
-# The first passage's vector: the others of it are made with it.
+# Checks the first passage only, since all passages of a source are embedded together.
 _EMBEDDED = exists().where(
     Passage.parent_id == Source.id, Passage.position == 0, Vector.passage_id == Passage.id
 )
@@ -208,76 +208,80 @@ _COLUMNS = (
 
 
 def _notebooks_by_source(session: Session, page: Select[Any]) -> dict[str, list[str]]:
-    """The notebooks of each source, by their identifiers."""
-    known = page.subquery()
+    """Return the identifiers of each source's notebooks."""
+    selected = page.subquery()
     links = select(NotebookSource.source_id, NotebookSource.notebook_id).join(
-        known, known.c.id == NotebookSource.source_id
+        selected, selected.c.id == NotebookSource.source_id
     )
-    inside: dict[str, list[str]] = {}
+    notebooks: dict[str, list[str]] = {}
     for source_id, notebook_id in session.execute(links.order_by(NotebookSource.notebook_id)):
-        inside.setdefault(source_id, []).append(notebook_id)
-    return inside
+        notebooks.setdefault(source_id, []).append(notebook_id)
+    return notebooks
 
 
 _MIN_POLL_SECONDS, _MAX_POLL_SECONDS = 0.02, 0.5
-"""Seconds between two looks at whether a source is processed: a tenth of those waited already."""
+"""Bounds of the polling interval, which is a tenth of the time waited."""
 
 
-async def create_source(site: Site, sent: SourceRequest, request: Request) -> dict[str, Any]:
-    """Make a source and return its record; without `process_async` once it is processed.
+async def create_source(
+    site: Site, source_request: SourceRequest, request: Request
+) -> dict[str, Any]:
+    """Create a source and return its record; without `process_async`, once it is processed.
 
-    Whether it is waited for or not, the same task processes it: it goes on if nobody waits any
-    more, and after a kill of the service.
+    The same background task processes it in either case, and continues if the client disconnects
+    or the service is killed.
 
     Raises:
-        HTTPException: 404, there is no such notebook.
+        HTTPException: 404 if the notebook does not exist.
     """
     try:
-        identifier = await run_in_threadpool(_store_source, site, sent)
+        identifier = await run_in_threadpool(_store_source, site, source_request)
     finally:
-        await run_in_threadpool(sent.form.discard)
-    if not sent.body.process_async:
+        await run_in_threadpool(source_request.form.discard)
+    if not source_request.body.process_async:
         await _wait_until_processed(site, identifier, request)
     return await run_in_threadpool(source_with_text, site, identifier)
 
 
-def _store_source(site: Site, sent: SourceRequest) -> str:
-    source = _new_source(site, sent)
+def _store_source(site: Site, source_request: SourceRequest) -> str:
+    source = _new_source(site, source_request)
     original = files.original_path(site, source.id)
     try:
         with site.database.write() as session:
             session.add(source)
             session.flush()
-            _link_notebook(session, source, sent.body.notebook_id)
-            awaited = not sent.body.process_async
-            tasks.queue_source(session, site, source, titled=bool(sent.body.title), awaited=awaited)
-            if sent.form.file is not None:
-                sent.form.file.path.replace(original)
+            _link_notebook(session, source, source_request.body.notebook_id)
+            awaited = not source_request.body.process_async
+            tasks.queue_source(
+                session, site, source, titled=bool(source_request.body.title), awaited=awaited
+            )
+            if source_request.form.file is not None:
+                source_request.form.file.path.replace(original)
     except BaseException:
         original.unlink(missing_ok=True)
         raise
     return source.id
 
 
-def _new_source(site: Site, sent: SourceRequest) -> Source:
-    told, file = sent.body, sent.form.file
+def _new_source(site: Site, source_request: SourceRequest) -> Source:
+    body, file = source_request.body, source_request.form.file
     source = Source(
-        id=tables.new_identifier("source"), topic=told.topic or "", title=told.title or ""
+        id=tables.new_identifier("source"), topic=body.topic or "", title=body.title or ""
     )
     if file is not None:
         source.kind, source.file_name = "upload", uploads.clean_file_name(file.name)
         source.media_type, source.size = file.media_type, file.size
-    elif told.url is not None:
-        source.kind, source.url = "link", told.url.strip()
+    elif body.url is not None:
+        source.kind, source.url = "link", body.url.strip()
     else:
-        text = told.text or ""
+        text = body.text or ""
         source.kind, source.full_text, source.size = "text", text, len(text.encode())
-    source.title = source.title or _initial_title(site, source, told)
+    source.title = source.title or _initial_title(site, source, body)
     return source
 
 
-def _initial_title(site: Site, source: Source, told: NewSource) -> str:
-    return provisional_title(source) if told.text is None else title_of_text(site, told.text)
+def _initial_title(site: Site, source: Source, body: NewSource) -> str:
+    return provisional_title(source) if body.text is None else title_of_text(site, body.text)
 
 
 def _link_notebook(session: Session, source: Source, notebook_id: str | None) -> None:
@@ -287,16 +291,16 @@ def _link_notebook(session: Session, source: Source, notebook_id: str | None) ->
 
 
 async def _wait_until_processed(site: Site, identifier: str, request: Request) -> None:
-    """Wait until a source's task has ended, as long as somebody waits for the answer.
+    """Wait until a source's task has ended or the client disconnects.
 
-    No thread waits: there are few, and every service needs them.
+    Polls on the event loop, since threads are few and shared by all services.
     """
-    began = time.monotonic()
+    started = time.monotonic()
     while await run_in_threadpool(_is_queued, site, identifier):
         if await request.is_disconnected():
             return
         await asyncio.sleep(
-            min(max(_MIN_POLL_SECONDS, (time.monotonic() - began) / 10), _MAX_POLL_SECONDS)
+            min(max(_MIN_POLL_SECONDS, (time.monotonic() - started) / 10), _MAX_POLL_SECONDS)
         )
 
 
@@ -306,7 +310,7 @@ def _is_queued(site: Site, identifier: str) -> bool:
 
 
 def update_source(site: Site, identifier: str, body: SourceUpdate) -> dict[str, Any]:
-    """Change what is named; the source is found by its new title at once.
+    """Change the given fields of a source; a new title is searchable at once.
 
     Raises:
         HTTPException: 404.
@@ -327,7 +331,7 @@ def retry_source(site: Site, identifier: str) -> dict[str, Any]:
     """Have a failed source processed again (contract, States and transitions).
 
     Raises:
-        HTTPException: 400, it has not failed; 404.
+        HTTPException: 400 if it has not failed; 404.
     """
     with site.database.write() as session:
         source = load_source(session, identifier)
@@ -344,30 +348,32 @@ def retry_source(site: Site, identifier: str) -> dict[str, Any]:
 
 
 STOP_TIMEOUT = 5.0
-"""How long an answer waits for the processes to be gone."""
+"""Seconds that a response waits for the processes to end."""
 
 
 def remove_sources(site: Site, session: Session, source_ids: Collection[str]) -> list[str]:
-    """Remove sources in this transaction, and their original files once it stands.
+    """Remove sources in this transaction, and their original files after its commit.
 
-    What a kill keeps it from removing then goes at the next start.
+    Files left by a kill in between are removed at the next start.
 
     Args:
-        site: where they are kept.
-        session: a writing one.
-        source_ids: of sources that are there.
+        site: the service's site.
+        session: a session for writing.
+        source_ids: the identifiers of existing sources.
 
     Returns:
-        The names of the tasks that were told to stop, for `Queue.wait_all` after the transaction.
+        The keys of the cancelled tasks, for `Queue.wait_all` after the transaction.
     """
     index.remove_passages(session, source_ids)
     session.execute(delete(Source).where(Source.id.in_(source_ids)))
     files.remove_originals_after_commit(session, site, source_ids)
-    return site.queue.cancel_all(session, [tasks.task_key(each) for each in source_ids], "Deleted.")
+    return site.queue.cancel_all(
+        session, [tasks.task_key(identifier) for identifier in source_ids], "Deleted."
+    )
 
 
 def delete_source(site: Site, identifier: str) -> dict[str, str]:
-    """Remove a source; says so.
+    """Delete a source and return a message.
 
     Raises:
         HTTPException: 404.
@@ -380,15 +386,15 @@ def delete_source(site: Site, identifier: str) -> dict[str, str]:
 
 
 def download_original(site: Site, identifier: str) -> Response:
-    """The file of an upload, with its name; Range, If-Range and ETag are there.
+    """Return the file of an upload with its name; supports Range, If-Range and ETag.
 
     Raises:
-        HTTPException: 404, there is no such source, or it has no file.
+        HTTPException: 404 if the source does not exist or has no file.
     """
     with site.database.read() as session:
         source = load_source(session, identifier)
-    gone = errors.not_found("file of the source", source.title)
+    missing = errors.not_found("file of the source", source.title)
     if source.kind != "upload":
-        raise gone
+        raise missing
     path = files.original_path(site, source.id)
-    return StoredFileResponse(path, "application/octet-stream", gone, source.file_name)
+    return StoredFileResponse(path, "application/octet-stream", missing, source.file_name)

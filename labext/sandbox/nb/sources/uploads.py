@@ -37,7 +37,7 @@ FILE_FIELD = "file"
 
 @dataclass(frozen=True)
 class FormLimits:
-    """Bytes that a form may have: its file, and all of its fields together."""
+    """Maximum bytes of a form's file, and of all its fields together."""
 
     file: int
     fields: int
@@ -45,7 +45,7 @@ class FormLimits:
 
 @dataclass(frozen=True)
 class ReceivedFile:
-    """A file on the disk: its name as it was sent, its bytes and how many they are."""
+    """A received file on disk, with its original name and size."""
 
     name: str
     media_type: str | None
@@ -55,7 +55,7 @@ class ReceivedFile:
 
 @dataclass
 class ParsedForm:
-    """What was sent."""
+    """The fields and file of a request."""
 
     fields: dict[str, str] = field(default_factory=dict)
     file: ReceivedFile | None = None
@@ -69,10 +69,10 @@ class ParsedForm:
 async def read_multipart(
     content_type: str, body: AsyncIterator[bytes], folder: Path, most: FormLimits
 ) -> ParsedForm:
-    """Read a form; its file is put into `folder`. Whatever is refused leaves nothing there.
+    """Parse a multipart form, storing its file in `folder`; errors leave no file behind.
 
     Raises:
-        HTTPException: 400, it is no form; 413, it is too big.
+        HTTPException: 400 if it is not a form; 413 if it is too large.
     """
     boundary = parse_options_header(content_type)[1].get(b"boundary")
     if not boundary:
@@ -97,7 +97,7 @@ async def read_multipart(
 
 
 class _MultipartReader:
-    """Takes what the parser finds: fields, and a file whose bytes are written by `settle`."""
+    """Collect the parser's fields, and the file content that `settle` writes to disk."""
 
     def __init__(self, folder: Path, most: FormLimits) -> None:
         self.ended = False
@@ -109,11 +109,11 @@ class _MultipartReader:
         self._name: str | None = None
         self._named: tuple[str, str | None] | None = None
         self._file: BinaryIO | None = None
-        self._waiting: list[bytes] = []
-        self._held = self._size = self._fields_size = 0
+        self._buffered: list[bytes] = []
+        self._buffered_size = self._size = self._fields_size = 0
 
     def callbacks(self) -> MultipartCallbacks:
-        """What the parser calls."""
+        """Return the callbacks of the parser."""
         return {
             "on_part_begin": self._begin,
             "on_part_data": self._data,
@@ -125,13 +125,13 @@ class _MultipartReader:
         }
 
     async def settle(self) -> None:
-        """Write what has come of the file, once it is worth it."""
-        if self._held >= WRITE_SIZE and self._file is not None:
-            waiting, self._waiting, self._held = self._waiting, [], 0
-            await run_in_threadpool(self._file.write, b"".join(waiting))
+        """Write the received file content once enough is buffered."""
+        if self._buffered_size >= WRITE_SIZE and self._file is not None:
+            buffered, self._buffered, self._buffered_size = self._buffered, [], 0
+            await run_in_threadpool(self._file.write, b"".join(buffered))
 
     def form(self) -> ParsedForm:
-        """The whole form, its file safe on the disk."""
+        """Return the complete form, with its file synced to disk."""
         try:
             fields = {name: bytes(value).decode() for name, value in self._fields.items()}
         except UnicodeDecodeError:
@@ -139,13 +139,13 @@ class _MultipartReader:
         if self._file is None or self._named is None:
             return ParsedForm(fields)
         with self._file as file:
-            file.write(b"".join(self._waiting))
+            file.write(b"".join(self._buffered))
             file.flush()
             os.fsync(file.fileno())
         return ParsedForm(fields, ReceivedFile(*self._named, self._path, self._size))
 
     def discard(self) -> None:
-        """Leave nothing on the disk."""
+        """Remove the file from disk."""
         if self._file is not None:
             self._file.close()
             self._path.unlink(missing_ok=True)
@@ -159,9 +159,9 @@ class _MultipartReader:
     def _header_value(self, data: bytes, start: int, end: int) -> None:
         self._grow(1, data[start:end])
 
-    def _grow(self, which: int, part: bytes) -> None:
-        self._header[which].extend(part)
-        if len(self._header[which]) > MAX_HEADER_LENGTH:
+    def _grow(self, index: int, part: bytes) -> None:
+        self._header[index].extend(part)
+        if len(self._header[index]) > MAX_HEADER_LENGTH:
             raise errors.bad_request("The form has a header that is too long.")
 
     def _header_end(self) -> None:
@@ -187,8 +187,8 @@ class _MultipartReader:
     def _open(self, field: str, name: str) -> None:
         if field != FILE_FIELD or self._file is not None:
             raise errors.bad_request(f"Send one file, in the field {FILE_FIELD}.")
-        said = self._headers.get(b"content-type", b"").partition(b";")[0].strip()
-        self._named = (name, said.decode("latin-1").lower()[:200] or None)
+        media_type = self._headers.get(b"content-type", b"").partition(b";")[0].strip()
+        self._named = (name, media_type.decode("latin-1").lower()[:200] or None)
         self._file = self._path.open("xb")
 
     def _data(self, data: bytes, start: int, end: int) -> None:
@@ -201,21 +201,21 @@ class _MultipartReader:
         self._size += end - start
         if self._size > self._most.file:
             raise errors.too_large(f"A file has at most {self._most.file:,} bytes.")
-        self._waiting.append(data[start:end])
-        self._held += end - start
+        self._buffered.append(data[start:end])
+        self._buffered_size += end - start
 
     def _end(self) -> None:
         self.ended = True
 
 
 def _unescape(name: str) -> str:
-    """A file's name with the quotes that browsers escape (HTML, Multipart form data)."""
+    """Unescape the quotes and line breaks in a file name (HTML, Multipart form data)."""
     return name.replace("%22", '"').replace("%0D", "\r").replace("%0A", "\n")
 
 
 MAX_FILE_NAME_LENGTH = 255
 FORM_OVERHEAD = 64 * 1024
-"""Bytes of a form's fields besides its text."""
+"""Bytes allowed for a form's fields besides its text."""
 
 _BOOLEANS = {"true": True, "1": True, "yes": True, "on": True} | {
     "false": False,
@@ -227,11 +227,11 @@ _BOOLEANS = {"true": True, "1": True, "yes": True, "on": True} | {
 
 @dataclass
 class SourceRequest:
-    """A source to be made: exactly one of a file, a page's address and a text.
+    """A request to create a source from exactly one of a file, a web address and a text.
 
     Attributes:
-        told: all but the file.
-        form: has the file, until it is moved.
+        body: all fields but the file.
+        form: the form with the file, until it is moved.
     """
 
     body: NewSource
@@ -239,23 +239,23 @@ class SourceRequest:
 
 
 async def read_request(site: Site, request: Request, *, json: bool = False) -> SourceRequest:
-    """Read what was sent.
+    """Parse and validate a request.
 
     Args:
-        site: the service's.
-        request: its body is read here.
-        json: whether it is JSON, whatever it says.
+        site: the service's site.
+        request: the request, whose body is read.
+        json: whether to parse JSON regardless of its content type.
 
     Raises:
-        HTTPException: 400, it won't do; 413, it is over a limit.
+        HTTPException: 400 if it is invalid; 413 if it exceeds a limit.
     """
     most = await run_in_threadpool(_form_limits, site)
     try:
         form = await _read_form(site, request, most, json=json)
     except ClientDisconnect:
-        raise errors.bad_request("The request broke off.") from None  # nobody hears it
+        raise errors.bad_request("The request broke off.") from None  # no client receives this
     try:
-        # In a thread, as all that takes the longer the longer the text is.
+        # In a thread, since it takes time in proportion to the text.
         return await run_in_threadpool(_validate_request, site, form)
     except BaseException:
         form.discard()
@@ -263,13 +263,15 @@ async def read_request(site: Site, request: Request, *, json: bool = False) -> S
 
 
 async def _read_form(site: Site, request: Request, most: FormLimits, *, json: bool) -> ParsedForm:
-    kind = request.headers.get("content-type", "")
-    media = kind.partition(";")[0].strip().lower()
-    if json or media in ("application/json", "") or media.endswith("+json"):
+    content_type = request.headers.get("content-type", "")
+    media_type = content_type.partition(";")[0].strip().lower()
+    if json or media_type in ("application/json", "") or media_type.endswith("+json"):
         return ParsedForm(await run_in_threadpool(_parse_json, await request.body()))
-    if media == "multipart/form-data":
-        form = await read_multipart(kind, request.stream(), files.incoming_folder(site), most)
-    elif media == "application/x-www-form-urlencoded":
+    if media_type == "multipart/form-data":
+        form = await read_multipart(
+            content_type, request.stream(), files.incoming_folder(site), most
+        )
+    elif media_type == "application/x-www-form-urlencoded":
         form = ParsedForm(await run_in_threadpool(_parse_urlencoded, await request.body()))
     else:
         raise errors.bad_request("Send a form (multipart/form-data), or JSON for a page or a text.")
@@ -311,7 +313,7 @@ def _parse_urlencoded(body: bytes) -> dict[str, str]:
 
 
 def _convert_fields(fields: dict[str, str]) -> dict[str, Any]:
-    """The fields of a form as JSON would have them: what is left empty was not sent."""
+    """Return a form's fields with JSON types; empty fields count as not sent."""
     typed: dict[str, Any] = {name: value for name, value in fields.items() if value != ""}
     if (asynchronous := typed.get("process_async")) is not None:
         if asynchronous.strip().lower() not in _BOOLEANS:
@@ -324,32 +326,32 @@ def _convert_fields(fields: dict[str, str]) -> dict[str, Any]:
 
 def _validate_request(site: Site, form: ParsedForm) -> SourceRequest:
     try:
-        told = NewSource.model_validate(form.fields)
+        body = NewSource.model_validate(form.fields)
     except ValidationError as error:
         raise RequestValidationError(error.errors()) from None
-    _check_request(site, told, form)
-    return SourceRequest(told, form)
+    _check_request(site, body, form)
+    return SourceRequest(body, form)
 
 
-def _check_request(site: Site, told: NewSource, form: ParsedForm) -> None:
-    given = [told.url, told.text, form.file]
-    if sum(each is not None for each in given) != 1:
+def _check_request(site: Site, body: NewSource, form: ParsedForm) -> None:
+    contents = [body.url, body.text, form.file]
+    if sum(content is not None for content in contents) != 1:
         raise errors.bad_request("Send exactly one of file, url and text.")
-    if told.url is not None:
+    if body.url is not None:
         try:
-            fetch.split_url(told.url.strip())
+            fetch.split_url(body.url.strip())
         except ValueError as error:
             raise errors.bad_request(f"url: {error}") from None
-    if told.text is not None:
-        if not told.text.strip():
+    if body.text is not None:
+        if not body.text.strip():
             raise errors.bad_request("text: can't be empty.")
         with site.database.read() as session:
-            limits.check_text_size(session, told.text)
+            limits.check_text_size(session, body.text)
 
 
-def clean_file_name(sent: str) -> str:
-    """The name of a file as it was sent, without folders and what can't be shown."""
-    name = sent.replace("\\", "/").rpartition("/")[2]
+def clean_file_name(file_name: str) -> str:
+    """Return the name of an uploaded file without folders and unprintable characters."""
+    name = file_name.replace("\\", "/").rpartition("/")[2]
     name = "".join(letter for letter in name if unicodedata.category(letter)[0] != "C")
     name = unicodedata.normalize("NFC", name).strip()
     if name in ("", ".", ".."):

@@ -13,7 +13,7 @@ from labext.sandbox.nb.text import segmentation
 from labext.sandbox.nb.text.segmentation import split_sentences, stem_words
 
 MAX_CHARACTERS = 1_000_000
-"""Characters of a text that are read."""
+"""Characters of a text that are considered."""
 
 _LIST_MARK = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _HEADING = re.compile(r"^#{1,6}[ \t]+")
@@ -55,7 +55,7 @@ def parse_sentences(text: str) -> list[Sentence]:
     Lines that a page layout has wrapped are joined; a short line without punctuation directly
     above a paragraph is a heading.
     """
-    found: list[Sentence] = []
+    sentences: list[Sentence] = []
     heading = ""
     for block in re.split(r"\n[ \t]*\n", text[:MAX_CHARACTERS]):
         for title, paragraph in _paragraphs(block):
@@ -65,23 +65,25 @@ def parse_sentences(text: str) -> list[Sentence]:
             for sentence in split_sentences(paragraph):
                 line = _LIST_MARK.sub("", " ".join(sentence.split()))
                 if line:
-                    found.append(Sentence(line, heading, _SENTENCE_END.search(line) is not None))
-    return found
+                    sentences.append(
+                        Sentence(line, heading, _SENTENCE_END.search(line) is not None)
+                    )
+    return sentences
 
 
-def select_sentences(found: list[Sentence], count: int, topic: str = "") -> list[Sentence]:
+def select_sentences(sentences: list[Sentence], count: int, topic: str = "") -> list[Sentence]:
     """Return the `count` most informative sentences in their order, each once.
 
     Sentences with words of `topic` come first. A word counts half for each sentence selected
     that contains it. Sentences that cannot be understood without the one before count half.
     """
-    unique = list({sentence.text: sentence for sentence in reversed(found)}.values())[::-1]
+    unique = list({sentence.text: sentence for sentence in reversed(sentences)}.values())[::-1]
     complete = [sentence for sentence in unique if sentence.complete]
     about = frozenset(stem_words(topic))
     stems_of = {sentence: frozenset(stem_words(sentence.text)) for sentence in unique}
     informative = [sentence for sentence in complete if len(stems_of[sentence]) >= _MIN_STEMS]
     candidates = informative or complete or unique
-    counts = Counter(stem for sentence in found for stem in stems_of[sentence])
+    counts = Counter(stem for sentence in sentences for stem in stems_of[sentence])
     weights = {stem: math.log(1 + number) for stem, number in counts.items()}
 
     def score(sentence: Sentence) -> float:
@@ -108,7 +110,7 @@ def select_sentences(found: list[Sentence], count: int, topic: str = "") -> list
 
 
 def key_sentences(text: str, count: int, topic: str = "") -> list[str]:
-    """Return the `count` most informative sentences of a text, as `select`."""
+    """Return the `count` most informative sentences of a text, as `select_sentences`."""
     return [sentence.text for sentence in select_sentences(parse_sentences(text), count, topic)]
 
 
@@ -150,7 +152,7 @@ def _is_title(line: str, after: str) -> bool:
 MODEL_NAME = "extractive"
 
 SUMMARY_SENTENCES = 5
-"""Sentences that are quoted."""
+"""Default number of sentences in a summary."""
 
 _INSTRUCTION_WORDS = """
     above add answer article brief bullet concise condition content describe document exactly
@@ -159,7 +161,7 @@ _INSTRUCTION_WORDS = """
     summarise summarize summary ten text three title topic two unclear unknown word write
 """
 _INSTRUCTION_STEMS = frozenset(segmentation.stem_words(_INSTRUCTION_WORDS))
-"""Stems of a prompt that say how to answer, not what about."""
+"""Stems of a prompt that describe the form of the answer, not its topic."""
 
 NO_SENTENCES = "The text has no sentence that can be quoted."
 

@@ -112,24 +112,24 @@ def _ends_sentence(block: str, start: int, end: re.Match[str]) -> bool:
 
 
 MIN_WORDS, MAX_WORDS = 80, 180
-"""Words of a piece; the last one of a page may be shorter."""
+"""Words of a passage; the last one of a page may be shorter."""
 
 _PASSAGE_WORD = re.compile(r"[^\s。！？]{1,32}[。！？]*|[。！？]+")
-"""A word; a longer one, such as a sequence's bases, counts for several, and may be cut."""
+"""A word; longer ones, such as DNA sequences, count as several and may be cut."""
 
 _PASSAGE_SENTENCE_END = re.compile(r"[.!?…]['\")\]»”’]*$|[。！？]$")
 _PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*\n")
 
 _IN_WORD, _AT_WORD, _AT_SENTENCE, _AT_PARAGRAPH = range(4)
-"""How good a place for a cut is."""
+"""The quality of a place to cut, in ascending order."""
 
 
 @dataclass(frozen=True)
 class PassageText:
-    """A piece of a text before it is stored; its text stands word for word in the whole.
+    """A passage before it is stored; an exact substring of its text.
 
     Attributes:
-        page: of a file that has pages, from 1.
+        page: the page number from 1, for files with pages.
     """
 
     text: str
@@ -137,12 +137,12 @@ class PassageText:
 
 
 def split_passages(pages: Sequence[tuple[int | None, str]]) -> list[PassageText]:
-    """Cut a text into pieces: between paragraphs if it can be, else between sentences or words.
+    """Split a text into passages, at paragraphs if possible, else at sentences or words.
 
-    In their order they are the whole text but for blanks between them. None goes over a page.
+    Joined in order, they are the complete text except for whitespace. No passage spans two pages.
 
     Args:
-        pages: each with its number, from 1; a text without pages is one, numbered None.
+        pages: texts with their page numbers from 1; a text without pages is a single one with None.
     """
     return [
         PassageText(text[start:end], page)
@@ -152,8 +152,8 @@ def split_passages(pages: Sequence[tuple[int | None, str]]) -> list[PassageText]
 
 
 def _passage_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where the pieces of a page start and end."""
-    words = [found.span() for found in _PASSAGE_WORD.finditer(text)]
+    """Yield the start and end of each passage of a page."""
+    words = [match.span() for match in _PASSAGE_WORD.finditer(text)]
     first = 0
     while first < len(words):
         last = _last_word(text, words, first)
@@ -162,10 +162,10 @@ def _passage_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _last_word(text: str, words: list[tuple[int, int]], first: int) -> int:
-    """The last word of the piece that begins with the word `first`."""
+    """Return the index of the last word of the passage that begins with the word `first`."""
     if len(words) - first <= MAX_WORDS:
         return len(words) - 1
-    # Of equally good places the last: pieces that are too short say too little.
+    # Of equally good places the last one, since short passages carry little information.
     return max(
         range(first + MIN_WORDS - 1, first + MAX_WORDS),
         key=lambda word: (_break_quality(text, words, word), word),
@@ -173,7 +173,7 @@ def _last_word(text: str, words: list[tuple[int, int]], first: int) -> int:
 
 
 def _break_quality(text: str, words: list[tuple[int, int]], word: int) -> int:
-    """How good a cut behind a word is."""
+    """Return the quality of a cut after a word."""
     start, end = words[word]
     gap = text[end : words[word + 1][0]]
     if _PARAGRAPH_BREAK.search(gap):

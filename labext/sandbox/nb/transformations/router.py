@@ -53,14 +53,14 @@ async def post_execute(
 
 @router.get("/transformations/default-prompt", response_model=InstructionsRecord)
 def get_default_prompt(site: SiteDep) -> Response:
-    """Show what every model is told before a transformation's own prompt."""
+    """Show the default prompt of all transformations."""
     with site.database.read() as session:
         return json_response({"transformation_instructions": service.get_instructions(session)})
 
 
 @router.put("/transformations/default-prompt", response_model=InstructionsRecord)
 def put_default_prompt(site: SiteDep, body: InstructionsUpdate) -> Response:
-    """Set what every model is told before a transformation's own prompt."""
+    """Set the default prompt of all transformations."""
     with site.database.write() as session:
         limits.check_text_size(session, body.transformation_instructions)
         service.set_instructions(session, body.transformation_instructions)

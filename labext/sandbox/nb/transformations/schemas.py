@@ -26,7 +26,7 @@ _EXAMPLE = "List every reagent with its concentration."
 
 
 class NewTransformation(RequestBody):
-    """What is to be made of texts; the title is the name, unless another one is given."""
+    """A new transformation; the default title is the name."""
 
     name: Name = Field(examples=["Methods"])
     prompt: Prompt = Field(examples=[_EXAMPLE])
@@ -39,7 +39,7 @@ class NewTransformation(RequestBody):
 
 
 class TransformationUpdate(RequestBody):
-    """What is to change; what is left out stays."""
+    """Fields to change; omitted ones stay."""
 
     name: Name | None = None
     prompt: Prompt | None = None
@@ -64,7 +64,7 @@ class TransformationRecord(Record):
 
 
 class ExecuteRequest(RequestBody):
-    """Which transformation is to be run, on which text."""
+    """A transformation to run on a text."""
 
     transformation_id: Identifier
     input_text: NonEmptyText = Field(examples=["Cells were induced with 0.2 % arabinose at 37 °C."])
@@ -74,7 +74,7 @@ class ExecuteRequest(RequestBody):
 
 
 class ExecuteResult(Record):
-    """What a transformation has made of a text, and by which model."""
+    """The output of a transformation, and the model that produced it."""
 
     output: str
     transformation_id: str
@@ -82,12 +82,12 @@ class ExecuteResult(Record):
 
 
 class InstructionsUpdate(RequestBody):
-    """What every model is told before a transformation's own prompt; perhaps empty."""
+    """The default prompt of all transformations; may be empty."""
 
     transformation_instructions: FreeText = Field(max_length=MAX_PROMPT_LENGTH)
 
 
 class InstructionsRecord(Record):
-    """What every model is told before a transformation's own prompt."""
+    """The default prompt of all transformations."""
 
     transformation_instructions: str
