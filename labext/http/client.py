@@ -160,8 +160,9 @@ class HttpClient:
     ) -> Iterator[requests.Response]:
         """Send an operation and yield its streamed response; errors are raised before that.
 
-        Until the answer begins it is tried like `send`; after that a cut is an UnreachableError.
-        A GET that the service sends on to another origin is followed there without the key.
+        Until the response begins it is retried like `send`; a later interruption is an
+        UnreachableError. A GET that the service sends on to another origin is followed there
+        without the key.
         """
         call = build_request(
             op,

@@ -215,7 +215,7 @@ def _positive(options: Mapping[str, str], name: str, default: float) -> float:
 
 
 Timeout = tuple[float, float | None]
-"""Seconds to connect, and seconds between two bytes of the answer (None: as long as it takes)."""
+"""Seconds to connect, and seconds between two bytes of the response (None: as long as it takes)."""
 
 _MAX_IDLE_SECONDS = 1.0
 """Idle seconds after which a connection is not used for a request that must not be sent twice."""

@@ -118,7 +118,7 @@ def read_events(response: requests.Response, *, plain: bool = False) -> Iterator
     `plain`: it may call itself plain text, as some servers' streams do.
 
     Raises:
-        ServiceError: the answer is no event stream.
+        ServiceError: the response is not an event stream.
         ResponseLimitError: an event, or the whole stream, is too long.
     """
     kind = response.headers.get("Content-Type", "").lower()

@@ -11,7 +11,7 @@ from typing import Self
 
 @dataclass(frozen=True)
 class RateLimitStatus:
-    """One answer's word on the limit.
+    """The rate limit as one response reports it.
 
     Attributes:
         limit: requests of a whole window, if known (`x-rate-limit-limit`).

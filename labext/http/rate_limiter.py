@@ -50,8 +50,8 @@ class Rate:
 class SlidingWindow:
     """One's own requests as a service with a sliding window counts them, never fewer.
 
-    A service counts a request at some moment between its departure and its answer. So it stands
-    here from its departure on, and until the window's length after its answer.
+    A service counts a request at some moment between its departure and its response. So it stands
+    here from its departure on, and until the window's length after its response.
 
     Attributes:
         flying: requests on their way.
@@ -92,7 +92,7 @@ class SlidingWindow:
 
 
 _PROBE_SECONDS = 2.0
-"""So long the others wait for the answer of the one that was sent ahead."""
+"""Seconds that other requests wait for the response of the one sent ahead."""
 
 _PROBE_INTERVAL = 0.02
 """Seconds between two looks whether it has come."""
@@ -113,7 +113,7 @@ class RequestSlot:
         self.headers: Mapping[str, str] = {}
 
     def record_response(self, headers: Mapping[str, str], status: int = 200) -> None:
-        """Note the answer's status and headers."""
+        """Note the response's status and headers."""
         self.headers, self.status = headers, status
 
 
@@ -173,7 +173,7 @@ class RateLimiter:
 
     @contextmanager
     def slot(self, patience: float) -> Iterator[RequestSlot]:
-        """Begin when the next request may go, and end when its answer has begun or is lost.
+        """Begin when the next request may go, and end when its response has begun or is lost.
 
         Raises:
             BusyError: it may not go within `patience` seconds.

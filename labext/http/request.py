@@ -19,7 +19,7 @@ from labext.http.connection_pool import SEND_BLOCK_SIZE
 
 
 class RetryMode(Enum):
-    """Whether a request may be sent again after its answer was lost."""
+    """Whether a request may be sent again after its response was lost."""
 
     ALWAYS = "always"
     """Reads, POST or not, and idempotent changes."""

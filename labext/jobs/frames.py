@@ -195,7 +195,7 @@ def usage_frame(answer: Any, statistic: str, scope: str) -> pd.DataFrame:
     """Return a row for the total, for each tool and for each user, the most used first.
 
     Raises:
-        ServiceError: the answer holds no number that could be one of these.
+        ServiceError: the response holds no number that could be one of these.
     """
     import pandas as pd
 

@@ -87,10 +87,10 @@ def jobs_frame(found: Iterable[JobRecord]) -> pd.DataFrame:
 
 
 def parse_record(answer: Any, name: str) -> JobRecord:
-    """Return the row out of an answer to a question by name, with the tally as `statuses`.
+    """Return the row in the response to a query by name, with the tally as `statuses`.
 
     Raises:
-        NotFoundError: the answer holds no row.
+        NotFoundError: the response holds no row.
         ServiceError: the response is not that of a job service.
     """
     bare = isinstance(answer, Mapping) and "JobName" in answer
@@ -108,7 +108,7 @@ def parse_record(answer: Any, name: str) -> JobRecord:
 
 
 def parse_page(answer: Any) -> Page:
-    """Return the page out of an answer to a question for a list.
+    """Return the page in the response to a list query.
 
     Raises:
         ServiceError: the response is not that of a job service.

@@ -11,7 +11,7 @@ from labext.jobs.api import JobsApi
 from labext.jobs.file_versions import FileVersion
 
 TOO_LARGE = 413
-"""The status of an answer to an upload that has to go by a presigned address."""
+"""The status of a response to an upload that has to go by a presigned address."""
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def fetch_identity(transport: HttpClient, method: str | None, client_id: str | N
 
     Raises:
         SignInError: the platform doesn't know the caller.
-        ServiceError: its answer makes no sense.
+        ServiceError: its response is invalid.
     """
     try:
         answer: Any = transport.send(CURRENT_USER).json()

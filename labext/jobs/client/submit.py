@@ -169,7 +169,7 @@ class SubmitMethods(BaseClient):
         """Return the batches sent from this machine and not known to be complete, newest first.
 
         Columns: Name, Type, Jobs, Parts, Sent (parts that the service has confirmed), Missing
-        (jobs in the others), Written (UTC), Note (parts whose answer was lost; a record that is
+        (jobs in the others), Written (UTC), Note (parts whose response was lost; a record that is
         damaged). The service is not asked.
         """
         return unfinished_frame(self._journal)

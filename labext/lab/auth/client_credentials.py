@@ -83,7 +83,7 @@ class TokenEndpoint:
         Raises:
             SignInError: the platform doesn't accept the ID and secret.
             AccessError: it does, but refuses tokens to the app or to this address.
-            ServiceError: its answer makes no sense.
+            ServiceError: its response is invalid.
         """
         try:
             return parse_token(self._answer())
@@ -121,7 +121,7 @@ class TokenEndpoint:
 
 
 def parse_token(answer: Any) -> AccessToken:
-    """Return the token out of an answer.
+    """Return the token in a response.
 
     One without a lifetime that makes sense is used until it is refused.
 

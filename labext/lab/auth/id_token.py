@@ -90,7 +90,7 @@ class ProviderSignIn:
 
         Raises:
             SignInError: the provider does not accept the user's secret.
-            ServiceError: its answer makes no sense.
+            ServiceError: its response is invalid.
         """
         transport = HttpClient(
             self._issuer,

@@ -121,7 +121,7 @@ class _PageRequest:
 
 
 def _strip_control_if_needed(answer: Any) -> Any:
-    """Return an answer without terminal control characters: records are printed as they are."""
+    """Return a response without terminal control characters: records are printed as they are."""
     try:
         return strip_control_json(answer)
     except RecursionError:
