@@ -41,7 +41,7 @@ class DataFolder:
         self.quarantine = self.path / "quarantine"
 
     def is_ours(self) -> bool:
-        """Whether the folder is a sandbox's."""
+        """Return whether the folder is a sandbox's."""
         return (self.path / MARKER_FILE).is_file()
 
     def check_is_sandbox(self) -> None:
@@ -142,7 +142,7 @@ class FileLock:
             self._descriptor = None
 
     def is_held(self) -> bool:
-        """Whether a living process has the lock."""
+        """Return whether a living process has the lock."""
         if self._descriptor is not None:
             return True
         if not self.path.exists():

@@ -21,7 +21,7 @@ def quote_value(value: object, longest: int = 60) -> str:
 
 
 def is_name(value: str) -> bool:
-    """Whether `value` can be the name of a job or a batch."""
+    """Return whether `value` can be the name of a job or a batch."""
     return len(value) <= MAX_NAME_LENGTH and _NAME.fullmatch(value) is not None
 
 

@@ -84,7 +84,7 @@ def finish_parent(session: Session, site: Site, parent: Job) -> None:
 
 
 def is_aggregating(session: Session, site: Site, parent: Job) -> bool:
-    """Whether the parent's archive is being built, or waits for it."""
+    """Return whether the parent's archive is being built, or waits for it."""
     return site.queue.find(session, aggregate_key(parent.id)) is not None
 
 

@@ -400,7 +400,7 @@ class Supervisor:
                 run.ending = TaskOutcome("failed", reason)
 
     def _ran(self, task_id: int) -> bool:
-        """Whether the process of a task's last attempt had begun."""
+        """Return whether the process of a task's last attempt had begun."""
         return (self._work_dir / str(task_id) / PROCESS_FILE).exists()
 
     def _take_up(self, tasks: Sequence[int], killed: Collection[int] = ()) -> None:

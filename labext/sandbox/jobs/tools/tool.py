@@ -63,7 +63,7 @@ class Parameter:
         return self.type in ("pdb", "file")
 
     def applies(self, settings: Settings) -> bool:
-        """Whether its condition is met by `settings`, in which defaults are filled in."""
+        """Return whether its condition is met by `settings`, in which defaults are filled in."""
         return self.when is None or settings.get(self.when[0]) in self.when[1]
 
     def record(self) -> dict[str, Any]:
