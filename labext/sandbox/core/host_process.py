@@ -68,7 +68,7 @@ def reap_hosts() -> None:
 
 
 def is_host_alive(holder: Mapping[str, Any]) -> bool:
-    """Whether the process that wrote itself into its lock lives, and not another of its number."""
+    """Return whether the process recorded in the lock file is alive, not another with its id."""
     import psutil
 
     reap_hosts()
