@@ -156,7 +156,7 @@ def update_speaker_profile(site: Site, named: str, update: SpeakerProfileUpdate)
     """Change the given fields of a speaker profile and return its record.
 
     Raises:
-        HTTPException: 404; else as `make`.
+        HTTPException: 404; else as `create_speaker_profile`.
     """
     with site.database.write() as session:
         profile = load_profile(session, SpeakerProfile, named)
@@ -309,7 +309,7 @@ def update_episode_profile(site: Site, named: str, update: EpisodeProfileUpdate)
     """Change the given fields of an episode profile and return its record.
 
     Raises:
-        HTTPException: 404; else as `make`.
+        HTTPException: 404; else as `create_episode_profile`.
     """
     with site.database.write() as session:
         profile = load_profile(session, EpisodeProfile, named)
