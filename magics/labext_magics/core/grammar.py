@@ -67,15 +67,15 @@ LISTING = ("list", "ls", "all")
 
 def suggest_command(magic: str, word: str, commands: Sequence[Command]) -> str | None:
     """Return the command of a magic that `word` was probably meant as."""
-    meant = _SYNONYMS.get(magic, {}).get(word.casefold())
-    return meant or _closest(word, {command.name.split()[0]: command for command in commands})
+    synonym = _SYNONYMS.get(magic, {}).get(word.casefold())
+    return synonym or _closest(word, {command.name.split()[0]: command for command in commands})
 
 
 def suggest_verb(word: str, commands: Sequence[Command]) -> str | None:
     """Return the verb of a noun that `word` was probably meant as."""
     verbs = {command.name.split()[1]: command for command in commands}
-    meant = _VERBS.get(word.casefold())
-    return meant if meant in verbs else _closest(word, verbs)
+    synonym = _VERBS.get(word.casefold())
+    return synonym if synonym in verbs else _closest(word, verbs)
 
 
 def _closest(word: str, among: dict[str, Command]) -> str | None:

@@ -60,10 +60,12 @@ class Namespace:
         self._namespace[name] = value
 
     def _unknown(self, name: str, where: str = "") -> InputError:
-        meant = closest_match(name, user_names({**self._namespace, **self._local}))
+        suggestion = closest_match(name, user_names({**self._namespace, **self._local}))
         return InputError(
             f"There is no variable `{name}`{where}.",
-            f"Did you mean `{meant}`?" if meant else "Run the cell that defines it first.",
+            f"Did you mean `{suggestion}`?"
+            if suggestion
+            else "Run the cell that defines it first.",
         )
 
 

@@ -50,8 +50,8 @@ class NameCache:
         """
         with self._lock:
             thread = self._threads.get(key)
-            looked = self._fetched_at.get(key)
-            stale = looked is None or self._clock() - looked > MAX_AGE
+            fetched_at = self._fetched_at.get(key)
+            stale = fetched_at is None or self._clock() - fetched_at > MAX_AGE
             if thread is None and stale and not self._closed:
                 thread = threading.Thread(
                     target=self._look, args=(key, look), name=f"labext-names-{key}", daemon=True

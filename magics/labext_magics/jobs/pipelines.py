@@ -38,8 +38,8 @@ def pipeline(
             "The inputs and the stages of a pipeline stand in a cell's body.",
             "Begin the cell with `%%jobs pipeline NAME`; `%jobs pipeline --help` has an example.",
         )
-    together = [value for values in inputs for value in values] if inputs else None
-    request = cell_body.parse_pipeline(call.body, cell_body.Pipeline(name, project, together))
+    all_inputs = [value for values in inputs for value in values] if inputs else None
+    request = cell_body.parse_pipeline(call.body, cell_body.Pipeline(name, project, all_inputs))
     stages = _cast_stages(call, request.stages)
     done = call.jobs.submit_pipeline(request.name, stages, request.inputs, request.project)
     _warn_about_stages(stages)
@@ -59,8 +59,8 @@ def run_pipeline(
 ) -> pd.DataFrame:
     """Run a saved pipeline, or find the identical existing run; return its row."""
     submit.check_follow_options(wait=wait, to=to, background=background)
-    together = [value for values in inputs for value in values]
-    done = call.jobs.run_pipeline(name, pipeline, together, project)
+    all_inputs = [value for values in inputs for value in values]
+    done = call.jobs.run_pipeline(name, pipeline, all_inputs, project)
     return _follow_pipeline(call, done, wait=wait, to=to, background=background)
 
 

@@ -317,8 +317,8 @@ def _expand_path(typed: str) -> list[Path]:
     path = Path(typed).expanduser()
     if path.exists() or not glob.has_magic(typed):
         return [path]
-    fitting = sorted(glob.glob(str(path), recursive=True))
-    files = [Path(match) for match in fitting if Path(match).is_file()]
+    matches = sorted(glob.glob(str(path), recursive=True))
+    files = [Path(match) for match in matches if Path(match).is_file()]
     if not files:
         raise InputError(
             f"No file fits {typed}.", "Check the path: it counts from the notebook's folder."

@@ -94,8 +94,8 @@ def _chat_session(
     if session is not None:
         chats[about.id] = call.nb.chat.find(session, about.id)
     elif new or title is not None or about.id not in chats:
-        begun = title or unique_title(message, call.nb.chat.names(about.id))
-        record = call.nb.chat.create(about.id, begun)
+        new_title = title or unique_title(message, call.nb.chat.names(about.id))
+        record = call.nb.chat.create(about.id, new_title)
         chats[about.id] = str(record["id"])
         output.print_message(f"{session_label(record)} begins.")
     return chats[about.id]
@@ -104,8 +104,8 @@ def _chat_session(
 def unique_title(message: str, taken: Sequence[str]) -> str:
     """Return a title made from a message that is not taken by another chat."""
     first = " ".join(message.split())
-    begun = first if len(first) <= _TITLE else f"{first[: _TITLE - 1].rstrip()}…"
-    titles = (begun if n == 1 else f"{begun} ({n})" for n in range(1, len(taken) + 2))
+    base = first if len(first) <= _TITLE else f"{first[: _TITLE - 1].rstrip()}…"
+    titles = (base if n == 1 else f"{base} ({n})" for n in range(1, len(taken) + 2))
     return next(title for title in titles if title not in taken)
 
 

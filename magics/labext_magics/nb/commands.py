@@ -75,10 +75,10 @@ def run(call: Call, *, command: str, set: list[dict[str, Any]], app: str | None)
             f"The command {command} is given nothing to work with.",
             f"Name it: `%nb commands run {command} --set NAME=VALUE`.",
         )
-    begun = call.nb.commands.run(command, arguments, app)
-    job = begun["job_id"]
+    started = call.nb.commands.run(command, arguments, app)
+    job = started["job_id"]
     output.print_message(f"The command {command} begins; `%nb commands wait {job}` looks at it.")
-    return _row(begun)
+    return _row(started)
 
 
 def list_available(call: Call) -> pd.DataFrame:

@@ -413,8 +413,8 @@ def delete(call: Call, *, credentials: list[str], yes: bool, preview: bool) -> N
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
         return
     for record in records:
-        gone = nb.credentials.delete(record["id"])
-        number = gone["deleted_models"]
+        deleted = nb.credentials.delete(record["id"])
+        number = deleted["deleted_models"]
         also = f", with {messages.pluralize(int(number), 'model')}" if number else ""
         output.print_message(f"{credential_label(record)} is deleted{also}.")
 

@@ -51,10 +51,10 @@ def rebuild(
     background: bool,
 ) -> pd.DataFrame:
     """Recompute vectors, show the progress, and return its row."""
-    begun = call.nb.embeddings.rebuild(
+    started = call.nb.embeddings.rebuild(
         mode or "existing", sources=not no_sources, notes=not no_notes, insights=not no_insights
     )
-    job, total = begun["job_id"], begun["total_items"]
+    job, total = started["job_id"], started["total_items"]
     about = "" if total is None else f" of about {messages.pluralize(total, 'thing')}"
     again = f"%nb embeddings status {job}"
     output.print_message(f"Vectors{about} are computed again; `{again}` shows how far that is.")
@@ -70,16 +70,16 @@ def status(call: Call, *, job: str) -> pd.DataFrame:
     return shown(call.nb.embeddings.status(job))
 
 
-def _wait(call: Call, begun: Sequence[tuple[str, Record]]) -> None:
+def _wait(call: Call, started: Sequence[tuple[str, Record]]) -> None:
     """Show the progress of each command until it ends."""
-    for name, record in begun:
+    for name, record in started:
         job = record["job_id"]
         if job is None:  # it completed synchronously
             continue
         watched = call.nb.commands.watch(job, f"Vectors of {name}")
         commands.watch_snapshots(watched, f"%nb commands wait {job}")
     output.print_message(
-        f"Vectors of {messages.join_words([name for name, _ in begun])} are computed."
+        f"Vectors of {messages.join_words([name for name, _ in started])} are computed."
     )
 
 

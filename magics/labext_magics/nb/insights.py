@@ -54,10 +54,10 @@ def new(call: Call, *, transformation: str, sources: list[str], model: str | Non
     chosen = call.nb.transformations.find(transformation)
     created = []
     for identifier in dict.fromkeys(identifiers):
-        begun = call.nb.insights.start(identifier, chosen, by)
-        again = f"%nb commands wait {begun.job}"
-        commands.watch_snapshots(call.nb.insights.watch(begun), again)
-        created.append(call.nb.insights.made(begun))
+        started = call.nb.insights.start(identifier, chosen, by)
+        again = f"%nb commands wait {started.job}"
+        commands.watch_snapshots(call.nb.insights.watch(started), again)
+        created.append(call.nb.insights.made(started))
     return INSIGHTS.show(insight_frame(created))
 
 

@@ -36,10 +36,10 @@ def run_test(called: str, test: Callable[[], Record], step: Callable[[], str]) -
     """
     from labext.nb.error_messages import split_message
 
-    begun = time.monotonic()
+    started = time.monotonic()
     with scope.interrupted_as_error("Run this line again."):
         result = test()
-    took = time.monotonic() - begun
+    took = time.monotonic() - started
     called, message = messages.capitalize_first(called), str(result["message"] or "")
     if result["success"]:
         output.print_message(f"{called} works ({took:.2f} s). {message}".rstrip())
@@ -139,13 +139,13 @@ def auto_assign(call: Call) -> pd.DataFrame:
         if now == before:
             output.print_message("Every slot has a model already.")
         return frame
-    fitting = setup_hints.candidates(call, empty)
-    if fitting:
+    available = setup_hints.candidates(call, empty)
+    if available:
         output.print_message(
-            f"The service does not fill the {_slot_list(list(fitting))} by itself: "
-            f"{setup_hints.set_line(call, fitting)} does."
+            f"The service does not fill the {_slot_list(list(available))} by itself: "
+            f"{setup_hints.set_line(call, available)} does."
         )
-    if without := [slot for slot in empty if slot not in fitting]:
+    if without := [slot for slot in empty if slot not in available]:
         output.print_message(
             f"The {_slot_list(without)} {'stays' if len(without) == 1 else 'stay'} empty. "
             f"{setup_hints.next_step(call, without)}"

@@ -29,11 +29,11 @@ def delete_notebook(
     would_go = _describe_deletion(str(record["name"]), counted, delete_sources)
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
         return _count_contents(counted)
-    gone = call.nb.notebooks.delete(record["id"], delete_sources=delete_sources)
+    deleted = call.nb.notebooks.delete(record["id"], delete_sources=delete_sources)
     if call.session.notebook is not None and call.session.notebook.id == record["id"]:
         call.session.notebook = None
     call.session.chats.pop(str(record["id"]), None)
-    output.print_message(f"{record['name']} is deleted{_describe_deleted(gone)}.")
+    output.print_message(f"{record['name']} is deleted{_describe_deleted(deleted)}.")
     return None
 
 
@@ -62,13 +62,15 @@ def _describe_deletion(name: str, counted: Record, delete_sources: bool) -> list
     return parts
 
 
-def _describe_deleted(gone: Record) -> str:
+def _describe_deleted(deleted: Record) -> str:
     counted = [
-        *_quantity(gone.get("deleted_notes"), "note"),
-        *_quantity(gone.get("deleted_chat_sessions"), "chat"),
-        *_quantity(gone.get("deleted_sources"), "source"),
+        *_quantity(deleted.get("deleted_notes"), "note"),
+        *_quantity(deleted.get("deleted_chat_sessions"), "chat"),
+        *_quantity(deleted.get("deleted_sources"), "source"),
     ]
-    remaining = [f"; {count} stay" for count in _quantity(gone.get("unlinked_sources"), "source")]
+    remaining = [
+        f"; {count} stay" for count in _quantity(deleted.get("unlinked_sources"), "source")
+    ]
     return (f", with {' and '.join(counted)}" if counted else "") + "".join(remaining)
 
 

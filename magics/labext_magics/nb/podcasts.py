@@ -142,14 +142,14 @@ def podcast(
     if wait and background:
         raise InputError("`--background` doesn't wait, and `--wait` does.", "Keep one of the two.")
     about = scope.notebook_of(call, notebook)
-    made_by = call.nb.episode_profiles.find(profile)
-    spoken_by = _speakers(call, made_by, speakers)
-    existing = _existing_episode(call, name, about, made_by, spoken_by, briefing)
+    profile_id = call.nb.episode_profiles.find(profile)
+    speaker_ids = _speakers(call, profile_id, speakers)
+    existing = _existing_episode(call, name, about, profile_id, speaker_ids, briefing)
     if existing is not None:
         return _reuse_episode(call, existing, background=background)
     processing.wait_for_text(call, about, wait=not background, option="--background")
     sent = call.nb.podcasts.generate(
-        about.id, made_by, spoken_by if speakers else None, name, briefing
+        about.id, profile_id, speaker_ids if speakers else None, name, briefing
     )
     return watch_episode(call, snapshots_of(sent), name, background=background)
 
@@ -202,8 +202,8 @@ def _is_about(call: Call, record: Record, about: NotebookInUse) -> bool:
     """
     if record["notebook_id"] is not None:
         return bool(record["notebook_id"] == about.id)
-    begun = call.nb.notebooks.get(about.id)["created_at"] or ""
-    return bool(begun <= (record["created_at"] or ""))
+    created = call.nb.notebooks.get(about.id)["created_at"] or ""
+    return bool(created <= (record["created_at"] or ""))
 
 
 def _id(profile: Record | None) -> str:

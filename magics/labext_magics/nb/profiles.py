@@ -123,11 +123,11 @@ def kind_of(call: Call, kind: KindName | None, values: Mapping[str, Any]) -> Kin
     of_episodes = [key for key in named if key in _OF_EPISODES]
     of_speakers = [key for key in named if key not in _OF_EPISODES]
     has_body = bool(speakers_in_body(call))
-    wrong, whose = (of_episodes, "an episode") if kind == "speaker" else (of_speakers, "a speaker")
+    wrong, owner = (of_episodes, "an episode") if kind == "speaker" else (of_speakers, "a speaker")
     if wrong and (kind or of_episodes):
         other = "a speaker" if kind == "speaker" else "an episode"
         raise InputError(
-            f"`--{wrong[0].replace('_', '-')}` is for {whose} profile, and this is {other} "
+            f"`--{wrong[0].replace('_', '-')}` is for {owner} profile, and this is {other} "
             "profile.",
             "Make two profiles of it: the episode profile names its speakers by `--speakers`.",
         )
@@ -259,8 +259,8 @@ def edit_profile(
             raise InputError("The line names a language and takes it away.", "Keep one of the two.")
         values["language"] = ""
     used = any(value is not None for value in values.values()) or bool(speakers_in_body(call))
-    meant = kind_of(call, kind, values) if used else kind
-    of, record = find_profile(call, profile, meant)
+    target_kind = kind_of(call, kind, values) if used else kind
+    of, record = find_profile(call, profile, target_kind)
     fields = given_fields(call, of, description, values, record)
     if no_models:
         fields = dict.fromkeys(MODELS[of], "") | fields

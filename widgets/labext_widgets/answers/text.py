@@ -107,13 +107,13 @@ class _CitationNumbers:
     def of(self, identifier: str, sentence: str) -> list[int]:
         passages = self._passages.get(identifier, [])
         place = next(self._in_place.get(identifier, iter(())), None)
-        meant = [i for i in passages if _overlaps(sentence, self._citations[i].quote)]
-        if not meant and place is not None:
-            meant = [place]
-        elif not meant and passages:
+        matching = [i for i in passages if _overlaps(sentence, self._citations[i].quote)]
+        if not matching and place is not None:
+            matching = [place]
+        elif not matching and passages:
             words = _words(sentence)
-            meant = [max(passages, key=lambda i: len(words & _words(self._citations[i].quote)))]
-        return [self._numbers.setdefault(i, len(self._numbers) + 1) for i in meant]
+            matching = [max(passages, key=lambda i: len(words & _words(self._citations[i].quote)))]
+        return [self._numbers.setdefault(i, len(self._numbers) + 1) for i in matching]
 
     def in_order(self) -> tuple[Citation, ...]:
         for i in range(len(self._citations)):

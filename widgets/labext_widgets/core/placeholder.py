@@ -134,7 +134,7 @@ def _watch_cells() -> None:
 
 def _before_cell(info: Any) -> None:
     # Code run from within a cell has no cell id of its own, and closes nothing.
-    gone = {getattr(info, "cell_id", None), *deleted_cells()} - {None}
+    ended = {getattr(info, "cell_id", None), *deleted_cells()} - {None}
     for placeholder in list(_open.values()):
-        if placeholder.cell in gone:
+        if placeholder.cell in ended:
             placeholder.close()

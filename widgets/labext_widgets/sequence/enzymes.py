@@ -159,6 +159,10 @@ def _site(
 
 def _unknown_enzyme(name: str) -> str:
     roman = name.strip().replace("1", "I").replace("2", "II").replace("3", "III")
-    meant = closest_match(roman, all_enzymes()) or closest_match(name, all_enzymes())
-    hint = f"Did you mean {meant}?" if meant else f"Some that are known: {', '.join(COMMON[:6])}."
+    suggestion = closest_match(roman, all_enzymes()) or closest_match(name, all_enzymes())
+    hint = (
+        f"Did you mean {suggestion}?"
+        if suggestion
+        else f"Some that are known: {', '.join(COMMON[:6])}."
+    )
     raise InputError(f"{quote_value(name)} is no restriction enzyme that is known here.", hint)

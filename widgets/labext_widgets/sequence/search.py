@@ -77,6 +77,6 @@ def find_matches(on: Molecule, pattern: str) -> list[tuple[int, int]]:
 
 def _character_class(letter: str) -> str:
     """Return a regular expression for the letters whose bases are a subset of those of `letter`."""
-    meant = set(IUPAC[letter])
-    met = "".join(base for base, bases in IUPAC.items() if set(bases) <= meant)
-    return met if len(met) == 1 else f"[{met}]"
+    allowed = set(IUPAC[letter])
+    letters = "".join(base for base, bases in IUPAC.items() if set(bases) <= allowed)
+    return letters if len(letters) == 1 else f"[{letters}]"
