@@ -95,7 +95,7 @@ class HttpClient:
         self._sessions = SessionPool(clock)
 
     def __repr__(self) -> str:
-        return f"Transport({self.base_url!r}, auth={self._auth!r})"
+        return f"HttpClient({self.base_url!r}, auth={self._auth!r})"
 
     def __enter__(self) -> Self:
         return self

@@ -51,7 +51,7 @@ class Response:
         self._json = _NOT_PARSED
 
     def __repr__(self) -> str:
-        return f"Reply({self.status}, {len(self.content)} bytes)"
+        return f"Response({self.status}, {len(self.content)} bytes)"
 
     def text(self) -> str:
         """Return the body as text, in UTF-8."""

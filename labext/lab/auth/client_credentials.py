@@ -38,7 +38,7 @@ class AccessToken(NamedTuple):
     seconds: float | None
 
     def __repr__(self) -> str:
-        return f"Token(seconds={self.seconds})"
+        return f"AccessToken(seconds={self.seconds})"
 
 
 class TokenEndpoint:
