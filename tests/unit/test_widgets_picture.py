@@ -129,7 +129,7 @@ def test_what_is_said_and_asked(made: list[Fake]) -> None:
     made[0].on_message({"do": "stop"}, [])
     made[0].on_message("nonsense", [])
     assert heard == ["stop"]
-    picture.say("", asked="Stopping…")
+    picture.say("", pending="Stopping…")
     assert made[0].states[-1]["asked"] == "Stopping…"
     picture.say("Not stopped: no.")
     assert made[0].states[-1]["asked"] == ""

@@ -146,9 +146,9 @@ def test_a_token_is_fetched_before_the_turn_of_a_request(tenant: Any, monkeypatc
     tenant.while_token = lambda: seen.append("token")
     with tenant.client(tenant.app(), rate=Rate(50, 10)) as lab:
         pacer = lab._transport._pacer
-        turn = pacer.turn
+        slot = pacer.slot
         monkeypatch.setattr(
-            pacer, "turn", lambda patience: (seen.append("turn"), turn(patience))[1]
+            pacer, "slot", lambda patience: (seen.append("turn"), slot(patience))[1]
         )
         lab.whoami()
     assert seen == ["token", "turn"]

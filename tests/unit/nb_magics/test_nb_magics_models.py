@@ -135,7 +135,7 @@ def test_a_key_of_the_environment_is_taken_and_masked(monkeypatch: pytest.Monkey
     for provider in ("openai_compatible", "openai-compatible"):
         found = credentials.key_for(provider)
         assert found.value == "a key of ours"
-        assert found.told == ", with the key of LABEXT_NB_OPENAI_COMPATIBLE_KEY"
+        assert found.origin == ", with the key of LABEXT_NB_OPENAI_COMPATIBLE_KEY"
         assert "a key" not in repr(found)
     assert redaction.mask("it is a key of ours") == f"it is {redaction.MASK}"
 
