@@ -54,7 +54,7 @@ def read_test_names(path: str) -> frozenset[str]:
 
 
 def test_services_have_rules() -> None:
-    assert {"lab", "jobs"} <= {file.parent.name for file in FILES}
+    assert {"lab", "jobs", "nb"} <= {file.parent.name for file in FILES}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
