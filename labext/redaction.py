@@ -229,6 +229,9 @@ class _KeyFormat(NamedTuple):
 
 
 _UNLIKE_A_WORD = re.compile(r"(?s).*?(?:[0-9=+*…]|[a-z][A-Z])")
+_UNLIKE_A_PATH = re.compile(
+    rf"(?!(?:/[a-z]+)+(?:/[0-9]+)?$){_UNLIKE_A_WORD.pattern[4:]}", re.DOTALL
+)
 
 _QUERY_NAMES = (
     r"x-(?:amz|goog)-[a-z-]+|signature|sig|token|access_token|id_token|credential|expires|policy|"
@@ -291,7 +294,7 @@ def _named_keys() -> Iterator[_KeyFormat]:
         first = f"[{scheme[0]}{scheme[0].lower()}]"
         for rest in (scheme[1:], scheme[1:].upper()):
             value = rf"{rest}(?<=\b{first}{rest})(?:\s+|%20)([A-Za-z0-9._~+/=\\%-]{{8,}})"
-            yield _KeyFormat(re.compile(value), _UNLIKE_A_WORD)
+            yield _KeyFormat(re.compile(value), _UNLIKE_A_PATH)
     # name = value, name: 'value'
     for last, before in _NAMES.items():
         yield _KeyFormat(re.compile(_named_pattern(last, before) + _VALUE), folded=True)

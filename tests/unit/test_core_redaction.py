@@ -139,6 +139,12 @@ PROSE = (
 LONG_SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=16)
 
 
+@pytest.mark.parametrize("scheme", ["Bearer", "Basic", "basic", "Token"])
+def test_path_after_a_scheme_is_no_credential(scheme: str) -> None:
+    assert mask(f"{scheme} /notebooks/42 is open") == f"{scheme} /notebooks/42 is open"
+    assert "/notebooks/4x2" not in mask(f"{scheme} /notebooks/4x2")
+
+
 @given(st.lists(st.sampled_from(PROSE.split(" "))), st.lists(LONG_SECRETS, max_size=3))
 def test_plain_prose_is_unchanged_whatever_secrets_are_known(
     words: list[str], secrets: list[str]
