@@ -34,7 +34,7 @@ response (`labext.http.connection_pool`).
 """
 
 HTTPS_ONLY: frozenset[Service] = frozenset({"lab"})
-"""The services that are asked by HTTPS alone (lab platform contract, Limits)."""
+"""The services that accept HTTPS only (LAB-1)."""
 
 
 @dataclass(frozen=True)

@@ -287,8 +287,8 @@ class RowView(View):
                 taken.append(part)
             else:
                 others.append(part.label)
-        also = f"; not shown: {messages.join_words(others)}" if others else ""
-        size = textwrap.fill(f"[{_frame_summary(frame, 'x')}{also}]", room)
+        note = f"; not shown: {messages.join_words(others)}" if others else ""
+        size = textwrap.fill(f"[{_frame_summary(frame, 'x')}{note}]", room)
         return f"{_frame_as_text(_joined_columns(taken, frame.index))}\n\n{size}"
 
     def _fields(self, frame: pd.DataFrame) -> list[tuple[str, str]]:
@@ -345,9 +345,9 @@ class RowView(View):
             drawn.append(part._replace(label=label, cells=cells))
         index = pd.Index([html.escape(str(label)) for label in frame.index])
         hidden = frame.shape[1] - len(parts)
-        also = f", {messages.pluralize(hidden, 'empty one')} not shown" if hidden else ""
+        note = f", {messages.pluralize(hidden, 'empty one')} not shown" if hidden else ""
         table = _frame_as_html(_joined_columns(drawn, index))
-        return f"{table}<p>{_frame_summary(frame, '×', also)}</p>"
+        return f"{table}<p>{_frame_summary(frame, '×', note)}</p>"
 
 
 class _DisplayColumn(NamedTuple):
@@ -441,14 +441,14 @@ def _frame_as_text(frame: pd.DataFrame, *, index: bool = True) -> str:
     )
 
 
-def _frame_summary(frame: pd.DataFrame, by: str, also: str = "") -> str:
+def _frame_summary(frame: pd.DataFrame, by: str, note: str = "") -> str:
     """Return a summary of the frame: number of rows, and the time zone of its times."""
     times = any(is_datetime64_any_dtype(dtype) for dtype in frame.dtypes)
     rows, columns = (
         messages.pluralize(len(frame), "row"),
         messages.pluralize(frame.shape[1], "column"),
     )
-    return f"{rows} {by} {columns}{also}{'; times in UTC' if times else ''}"
+    return f"{rows} {by} {columns}{note}{'; times in UTC' if times else ''}"
 
 
 def _html_cell(

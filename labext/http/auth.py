@@ -24,7 +24,7 @@ class RefreshableAuth(requests.auth.AuthBase):
 
 
 class ApiKeyAuth(requests.auth.AuthBase):
-    """A key in a header of its own, `x-api-key` (job service contract, Authentication rule 1)."""
+    """A key in a header of its own, `x-api-key` (JOBS-1)."""
 
     def __init__(self, key: str, header: str = "x-api-key") -> None:
         self._key = clean_secret(key, "key")

@@ -78,7 +78,7 @@ def server_message(body: bytes, content_type: str = "") -> str:
     """Return the server's message in one line, masked and of bounded length.
 
     A body may be plain text, a JSON string, or an object with `error`, `message`, `detail` or
-    `title`, each of which may hold another object or a list (real services, section jobs). For a
+    `title`, each of which may hold another object or a list. For a
     web page the title is returned.
     """
     text = body.decode("utf-8", "replace").strip()

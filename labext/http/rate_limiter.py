@@ -164,7 +164,7 @@ class RateLimiter:
         self._sleep = sleep
         self._lock = threading.Lock()
         self._own = SlidingWindow(rate)
-        self._told: _ServerAllowance | None = None
+        self._announced: _ServerAllowance | None = None
         self._unsure = rate.requests is not None
         self._ahead: RequestSlot | None = None
         self._since = -float("inf")
@@ -213,24 +213,28 @@ class RateLimiter:
     def _due(self, now: float) -> float:
         if now < self._paused_until:
             return self._paused_until
-        if self._told is None:
+        if self._announced is None:
             due = self._own.next_start(now)
             if due > now:
                 return due
-        elif now < self._told.ends:
-            return now if self._told.remaining > self._told.uncounted else self._told.ends
+        elif now < self._announced.ends:
+            return (
+                now
+                if self._announced.remaining > self._announced.uncounted
+                else self._announced.ends
+            )
         if self._ahead is None or not self._is_unsure(now):
             return now
         return now + _PROBE_INTERVAL if now < self._ahead.began + _PROBE_SECONDS else now
 
     def _is_unsure(self, now: float) -> bool:
-        return self._unsure or (self._told is not None and now >= self._told.ends)
+        return self._unsure or (self._announced is not None and now >= self._announced.ends)
 
     def _begun(self, now: float) -> RequestSlot:
         self._own.start_request()
         turn = RequestSlot(now, self._own.count(now) - self._own.departed)
-        if self._told is not None:
-            self._told.uncounted += 1
+        if self._announced is not None:
+            self._announced.uncounted += 1
         if self._is_unsure(now):
             self._ahead = turn
         return turn
@@ -252,17 +256,17 @@ class RateLimiter:
         delay = requested_delay(turn.status, turn.headers)
         wait = backoff(self._refusals) if delay is None else delay
         self._paused_until = max(self._paused_until, now + wait)
-        self._told, self._unsure, self._since = None, True, now
+        self._announced, self._unsure, self._since = None, True, now
 
     def _learn(self, turn: RequestSlot, word: RateLimitStatus | None, now: float) -> None:
-        allowance = self._told
+        allowance = self._announced
         if allowance is not None and turn.began < allowance.ends:
             if word is not None:
                 allowance.update(word, now)
         elif word is None or self._is_ours(word, turn):
-            self._told, self._unsure = None, False
+            self._announced, self._unsure = None, False
         else:
-            self._told = _ServerAllowance(word.remaining, self._own.flying, now + word.resets)
+            self._announced = _ServerAllowance(word.remaining, self._own.flying, now + word.resets)
             self._unsure, self._since = False, turn.began
 
     def _is_ours(self, word: RateLimitStatus, turn: RequestSlot) -> bool:
@@ -311,11 +315,10 @@ def shared_rate_limiter(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> RateLimiter:
-    """Return the one pacer of everybody in this process who asks a service as an identity.
+    """Return the rate limiter that all clients with one identity at a service share.
 
-    A service counts an identity's requests together, whichever client or thread sends them (lab
-    platform contract, Limits: per user or per app). A rate limiter lives as long as it is
-    referenced.
+    A service counts an identity's requests together, whichever client or thread sends them
+    (LAB-90). A rate limiter lives as long as it is referenced.
 
     Args:
         address: the service's; its origin counts.

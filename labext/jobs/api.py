@@ -199,7 +199,7 @@ class FilesApi:
 
 
 PAGE_SIZE = 1000
-"""Rows asked for in one page of a list (job service contract, Limits)."""
+"""Rows asked for in one page of a list (JOBS-81)."""
 
 
 class JobsApi(FilesApi):
@@ -383,6 +383,6 @@ def page_guard(start_key: str | None) -> PageGuard:
     return PageGuard("The job service's list of jobs", start_key or "")
 
 
-def row_names(found: Iterable[JobRecord]) -> list[str | None]:
+def row_names(rows: Iterable[JobRecord]) -> list[str | None]:
     """Return the names that identify job rows; None if a row has no name."""
-    return [str(row["JobName"]) if row.get("JobName") else None for row in found]
+    return [str(row["JobName"]) if row.get("JobName") else None for row in rows]

@@ -80,10 +80,10 @@ class JobActions:
             return f"{part} is not there any more"  # since it was looked up
 
 
-def _merge_messages(said: Mapping[str, str]) -> str:
+def _merge_messages(messages_by_part: Mapping[str, str]) -> str:
     """Return the messages of the parts, repeated ones merged into one."""
     alike: dict[str, list[str]] = {}
-    for part, words in said.items():
+    for part, words in messages_by_part.items():
         alike.setdefault(words.rstrip(".").replace(part, ""), []).append(words.rstrip("."))
     sentences = []
     for same in alike.values():

@@ -178,7 +178,7 @@ def _parameter_list(tool: Tool, *, required: bool) -> str:
 
 STATISTICS = ("weighted_hours", "jobs")
 SCOPES = ("user", "organization")
-"""Whose usage can be requested (job service contract, GET /usage-statistics)."""
+"""Whose usage can be requested (JOBS-174)."""
 
 _TOOLS = ("byTool", "by_tool", "tools", "byType")
 _USERS = ("byUser", "by_user", "users", "byMember", "by_member", "members")
@@ -234,13 +234,13 @@ def _parse_usage(answer: Any) -> tuple[float | None, Numbers, Numbers]:
     return total, by_tool, by_user
 
 
-def _parse_group(found: Any) -> tuple[Numbers, Numbers]:
+def _parse_group(group: Any) -> tuple[Numbers, Numbers]:
     """Return a group's numbers by name, and its nested numbers by the name of each member."""
-    if isinstance(found, list):
-        found = {_member_name(item): item for item in found if isinstance(item, Mapping)}
+    if isinstance(group, list):
+        group = {_member_name(item): item for item in group if isinstance(item, Mapping)}
     outer: Numbers = {}
     inner: Numbers = {}
-    for name, value in found.items() if isinstance(found, Mapping) else ():
+    for name, value in group.items() if isinstance(group, Mapping) else ():
         number = _usage_number(value)
         if number is None and isinstance(value, Mapping):
             number = _usage_number(_first_field(value, _VALUES))

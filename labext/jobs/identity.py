@@ -14,7 +14,7 @@ from labext.errors import InputError
 from labext.redaction import mask
 
 INTERNAL_FIELDS = frozenset({"submit_method", "monomer_msa", "msa"})
-"""Fields that the platform sets itself (job service contract, Settings rules 2)."""
+"""Fields that the platform sets itself (JOBS-32)."""
 
 
 def account_digest(address: str, api_key: str | None) -> str:
@@ -104,12 +104,12 @@ def _user_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name not in INTERNAL_FIELDS}
 
 
-def _describe_setting(name: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    if name not in wanted:
+def _describe_setting(name: str, stored: Mapping[str, Any], submitted: Mapping[str, Any]) -> str:
+    if name not in submitted:
         return f"it has {name}={shorten_json(stored[name])}"
     if name not in stored:
         return f"it has no {name}"
-    return f"its {name} is {shorten_json(stored[name])}, not {shorten_json(wanted[name])}"
+    return f"its {name} is {shorten_json(stored[name])}, not {shorten_json(submitted[name])}"
 
 
 def _normalize_number(value: Any) -> Any:
@@ -200,7 +200,7 @@ def check_job_names(names: Sequence[str], stored_as: Sequence[str], batch: str) 
 
 
 def check_project_tag(tag: str | None) -> str | None:
-    """Return a project tag if it looks like one: `proj_<id>` (job service contract).
+    """Return a project tag if it looks like one: `proj_<id>`.
 
     Raises:
         InputError: it doesn't.

@@ -26,7 +26,7 @@ BatchPage = tuple[str | None, Page]
 
 @dataclass(frozen=True)
 class ListQuery:
-    """The query of `GET /jobs` (job service contract), and a filter.
+    """The query of `GET /jobs`, and a filter.
 
     Attributes:
         batch: the jobs of this batch; None for the account's jobs.
@@ -211,16 +211,16 @@ class JobLister:
         if query.subjobs or query.organization:
             return self._as_they_are(query)
         state = _ListState(start_key=query.start_key or "")
-        folded, guard = PartMerger(query.filter.matches), page_guard(query.start_key)
+        merger, guard = PartMerger(query.filter.matches), page_guard(query.start_key)
         most = query.limit
         while True:
-            guard.add_page(row_names(self._fold(query, folded, most, state)))
+            guard.add_page(row_names(self._fold(query, merger, most, state)))
             if state.start_key:
                 guard.check_next(state.start_key)
-            if state.start_key and (most is None or folded.match_count < most):
+            if state.start_key and (most is None or merger.match_count < most):
                 continue
             cut = bool(state.start_key or query.start_key)
-            state.rows = folded.rows(
+            state.rows = merger.rows(
                 partial(self._service.find, email=query.email) if cut else None
             )
             missing = 0 if query.limit is None else query.limit - len(state.rows)
@@ -229,20 +229,23 @@ class JobLister:
             most += missing  # with all its parts a split batch is in another state
 
     def _fold(
-        self, query: ListQuery, folded: PartMerger, most: int | None, listed: _ListState
+        self, query: ListQuery, merger: PartMerger, most: int | None, list_state: _ListState
     ) -> list[JobRecord]:
         """Read one page, or as much of it as is wanted, and return its rows."""
-        key = listed.start_key
-        left = None if most is None else most - folded.match_count
+        key = list_state.start_key
+        left = None if most is None else most - merger.match_count
         size = PAGE_SIZE if query.filter or left is None else min(left, PAGE_SIZE)
         page = self._service.page(size, key, **query.params)
-        added = folded.add_rows(page.rows, most)
-        listed.statuses, listed.start_key = page.statuses or listed.statuses, page.start_key
+        added = merger.add_rows(page.rows, most)
+        list_state.statuses, list_state.start_key = (
+            page.statuses or list_state.statuses,
+            page.start_key,
+        )
         if added is not None:
             # The list goes on behind the last row that was taken: that key is asked for.
-            listed.start_key = self._service.page(added, key, **query.params).start_key
+            list_state.start_key = self._service.page(added, key, **query.params).start_key
         elif query.filter.is_past(page.rows):
-            listed.start_key = ""
+            list_state.start_key = ""
         return page.rows[:added]
 
     def _as_they_are(self, query: ListQuery) -> _ListState:
@@ -299,15 +302,15 @@ class JobLister:
                 return
             guard.check_next(key)
 
-    def _elsewhere(self, query: ListQuery, asked: tuple[str, ...]) -> tuple[str, ...]:
+    def _elsewhere(self, query: ListQuery, requested: tuple[str, ...]) -> tuple[str, ...]:
         """Return the other place of a batch's jobs that were not where expected."""
         batch = str(query.batch)
         row = self._check_batch(query)
         self._parts.forget(batch)
         if row is not None:
-            return () if asked == (batch,) else (batch,)
+            return () if requested == (batch,) else (batch,)
         parts = self._parts.search(batch, query.email)
-        return () if parts == asked else parts
+        return () if parts == requested else parts
 
     def _check_batch(self, query: ListQuery) -> JobRecord | None:
         """Return the row of the requested batch or pipeline, if it exists.
@@ -323,7 +326,7 @@ class JobLister:
 
 
 def _inputs_from_rows(
-    rows: pd.DataFrame, name_column: str, batch: str, known: Mapping[str, str], there: set[str]
+    rows: pd.DataFrame, name_column: str, batch: str, known: Mapping[str, str], existing: set[str]
 ) -> JobInputs:
     """Return the inputs of a batch's jobs from rows that the user gives.
 
@@ -332,12 +335,14 @@ def _inputs_from_rows(
         name_column: their column with the original names, before some were adapted.
         batch: the batch of the jobs.
         known: the journal's original names, by the jobs' own.
-        there: the jobs' own names.
+        existing: the jobs' own names.
     """
     originals = frames.original_names(rows, name_column)
     jobs = {original: job for job, original in known.items()}
     space = max_job_name_length(batch, len(originals))
-    own = [jobs.get(name) or identity.find_adapted_name(name, there, space) for name in originals]
+    own = [
+        jobs.get(name) or identity.find_adapted_name(name, existing, space) for name in originals
+    ]
     if own == originals:
         return JobInputs("Name", own, frames.drop_name_column(rows, name_column))
     return JobInputs("Name", own, rows, name_column)

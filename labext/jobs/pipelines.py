@@ -322,15 +322,15 @@ def _stages_difference(stages: list[dict[str, Any]], stored: Any) -> str | None:
     return None
 
 
-def _stage_tools_difference(wanted: Mapping[str, Any], there: Any) -> str | None:
-    if not isinstance(there, Mapping):
+def _stage_tools_difference(requested: Mapping[str, Any], existing: Any) -> str | None:
+    if not isinstance(existing, Mapping):
         return "the tools can't be read"
-    if set(there) != set(wanted):
-        return f"the tools are {', '.join(there)}, not {', '.join(wanted)}"
-    for tool, settings in wanted.items():
-        if not isinstance(there[tool], Mapping):
+    if set(existing) != set(requested):
+        return f"the tools are {', '.join(existing)}, not {', '.join(requested)}"
+    for tool, settings in requested.items():
+        if not isinstance(existing[tool], Mapping):
             return f"the settings of {tool} can't be read"
-        difference = settings_difference(settings, there[tool])
+        difference = settings_difference(settings, existing[tool])
         if difference is not None:
             return f"of {tool}, {difference}"
     return None

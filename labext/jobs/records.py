@@ -75,14 +75,14 @@ def job_columns() -> list[Column]:
     ]
 
 
-def jobs_frame(found: Iterable[JobRecord]) -> pd.DataFrame:
+def jobs_frame(rows: Iterable[JobRecord]) -> pd.DataFrame:
     """Return rows as a typed DataFrame, without fields that are not properties of a job.
 
     These are a presigned address, and the tally in the response to a query by name.
     """
     from labext.frames import conversion
 
-    frame = conversion.records_to_frame(found, job_columns())
+    frame = conversion.records_to_frame(rows, job_columns())
     return frame.drop(columns=["resultUrl", "statuses"], errors="ignore")
 
 
@@ -223,10 +223,10 @@ def parse_tally(statuses: Any) -> dict[str, int]:
     return {state: count for state, count in counted.items() if count > 0}
 
 
-def count_states(found: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+def count_states(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Count rows by their state."""
     counted: dict[str, int] = {}
-    for row in found:
+    for row in rows:
         state = str(row.get("JobStatus") or "unknown")
         counted[state] = counted.get(state, 0) + 1
     return counted

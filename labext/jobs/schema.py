@@ -207,10 +207,10 @@ def _cast_object(parameter: Parameter, text: str) -> Any:
         raise _cast_error(parameter, text, "JSON") from None
 
 
-def _cast_error(parameter: Parameter, text: str, wanted: str) -> InputError:
+def _cast_error(parameter: Parameter, text: str, expected: str) -> InputError:
     return InputError(
-        f"{parameter.name} takes {wanted}, not {messages.quote_value(text)}.",
-        f"Give {wanted} for {parameter.name}.",
+        f"{parameter.name} takes {expected}, not {messages.quote_value(text)}.",
+        f"Give {expected} for {parameter.name}.",
     )
 
 

@@ -87,7 +87,7 @@ class JobWatcher:
                 which is an end of its own.
             ServiceError, BusyError: no response to the first look, or for `PATIENCE`.
             AccessError: the service refuses, at the first look or for as long: after too many
-                requests, from any client, it answers 403 to all for a while (real services).
+                requests, from any client, it answers 403 to all for a while.
         """
         self._rests = not self._rests and self._owed > REQUEST_CREDIT
         if self._rests and self._shown is not None:

@@ -53,7 +53,7 @@ class Identity:
 def fetch_identity(transport: HttpClient, method: str | None, client_id: str | None) -> Identity:
     """Ask the platform who is calling.
 
-    A 404 means that it doesn't say: on some tenants it is so for good keys (real services, lab),
+    A 404 means that it doesn't say: on some tenants it is so for good keys,
     and an app is not a user. It never means a bad key.
 
     Raises:
@@ -91,7 +91,7 @@ class AccountStatus:
 
 
 def fetch_status(transport: HttpClient) -> AccountStatus:
-    """Ask for one sequence, and read the headers (real services, lab: `Result-Count`).
+    """Ask for one sequence, and read the headers (`Result-Count`).
 
     Raises:
         LabextError: the platform refuses the list.

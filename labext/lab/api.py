@@ -38,7 +38,7 @@ def tenant_url(base_url: str) -> str:
     """Return a tenant's address, without `/api/v2` and without a slash at its end.
 
     Raises:
-        InputError: it is no address, or not HTTPS (contract, Endpoints: plain HTTP is rejected).
+        InputError: it is no address, or not HTTPS (LAB-1).
     """
     url = clean_url(base_url, secure=True).rstrip("/")
     return url.removesuffix(_API_PATH).rstrip("/")
@@ -73,7 +73,7 @@ _FORBIDDEN_CAUSES = (
     "access was not granted to the organization or project, or what was asked for does not exist, "
     "or it is not visible"
 )
-"""Possible causes of a 403 (contract, Errors): the platform's own message seldom names one."""
+"""Possible causes of a 403: the platform's own message seldom names one."""
 
 _UNAUTHORIZED = {
     "key": (

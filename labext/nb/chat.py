@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Chat(Resource):
-    """`nb.chat`: conversations about a notebook (contract, Endpoints: Chat)."""
+    """`nb.chat`: conversations about a notebook."""
 
     def sessions(self, notebook: str | None = None) -> pd.DataFrame:
         """Return the chat sessions of a notebook, or all, a row each; columns `records.SESSION`."""

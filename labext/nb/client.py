@@ -67,7 +67,7 @@ class NotebookClient(SearchResource):
 
     Args:
         base_url: the service's address, ending in `/api`.
-        password: the service's password (contract, Authentication); None for a service without one.
+        password: the service's password (NB-2); None for a service without one.
         rate: the rate limit; by default the limit in the response headers. None disables it.
         verify: True, or the path of a CA bundle.
         dialect: the kind of server, `contract` or `open-notebook`; detected by the first call if

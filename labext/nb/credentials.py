@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Credentials(Resource):
-    """`nb.credentials`: API keys of model providers (contract, Endpoints: Credentials).
+    """`nb.credentials`: API keys of model providers.
 
     The service never returns a key; keys passed to these methods are masked in all output of this
     process.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Models(Resource):
-    """`nb.models`: language, embedding and speech models (contract, Endpoints: Models).
+    """`nb.models`: language, embedding and speech models.
 
     Methods accept a model's name, also with its provider: `openai/gpt-4o`.
     """

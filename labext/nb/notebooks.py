@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Notebooks(Resource):
-    """`nb.notebooks`: groups of sources and notes (contract, Endpoints: Notebooks)."""
+    """`nb.notebooks`: groups of sources and notes."""
 
     def list(self, archived: bool | None = None, order_by: str | None = None) -> pd.DataFrame:
         """Return the notebooks, a row each; columns as `labext.nb.records.NOTEBOOK`.

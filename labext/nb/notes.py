@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Notes(Resource):
-    """`nb.notes`: notes written by people and models (contract, Endpoints: Notes)."""
+    """`nb.notes`: notes written by people and models."""
 
     def list(self, notebook: str | None = None) -> pd.DataFrame:
         """Return the notes of a notebook, or all, a row each; columns as `records.NOTE`."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Podcasts(Resource):
-    """`nb.podcasts`: audio episodes about notebooks (contract, Endpoints: Podcasts)."""
+    """`nb.podcasts`: audio episodes about notebooks."""
 
     def generate(
         self,

@@ -145,7 +145,7 @@ SLOTS: Mapping[str, str] = {
     "podcast": "llm",
     "summary": "llm",
 }
-"""The seven default slots, and the type of the model in each (contract, Resources)."""
+"""The seven default slots, and the type of the model in each (NB-281)."""
 
 TEST_RESULT: Fields = {"success": "boolean", "message": "text", "details": "json"}
 PROVIDER: Fields = {"provider": "category", "available": "boolean", "types": "json"}
@@ -173,7 +173,7 @@ CREDENTIAL: Fields = {
     "decryption_error": "text",
     **_TIMES,
 }
-"""Without the key itself, which no read returns (contract, Rules)."""
+"""Without the key itself, which no read returns."""
 
 CREDENTIAL_DELETION: Fields = {"id": "text", "deleted_models": "integer"}
 MODEL_REGISTRATION: Fields = {"created": "integer", "existing": "integer"}

@@ -27,8 +27,8 @@ def iter_sources(
 ) -> Iterator[Record]:
     """Yield sources, page by page, until a page contains nothing new.
 
-    A page shorter than requested is not the end: the contract names no maximum page size
-    (contract, Limits), and a server may apply one silently. A source that moves to the next page
+    A page shorter than requested is not the end: a server may apply
+    a smaller maximum silently (NB-78). A source that moves to the next page
     during the listing is yielded once.
 
     Args:
@@ -70,7 +70,7 @@ class ResourceKind:
     """One kind of record.
 
     Attributes:
-        id_pattern: a regular expression for the prefix of its identifiers (contract, Resources):
+        id_pattern: a regular expression for the prefix of its identifiers (NB-39):
             `chat_session`.
         list_noun: the noun of `%nb` that lists the records: `sessions`.
         list_records: lists the records among which a title is searched.

@@ -70,7 +70,7 @@ def stream_answer(
 
 
 class SearchResource(Resource):
-    """Search and question answering (contract, Endpoints: Search)."""
+    """Search and question answering."""
 
     def search(
         self,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Sources(Resource):
-    """`nb.sources`: research material (contract, Endpoints: Sources)."""
+    """`nb.sources`: research material."""
 
     def list(
         self,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Transformations(Resource):
-    """`nb.transformations`: prompts applied to a text (contract, Endpoints: Transformations).
+    """`nb.transformations`: prompts applied to a text.
 
     A default transformation runs on every new source and creates an insight.
     """

@@ -36,9 +36,8 @@ class SubmitMethods(BaseClient):
     def check(self, type: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return settings as they would be sent, held against the tool's parameters.
 
-        Nothing is submitted, and nothing added: defaults are the service's. The rules are the job
-        service contract's, Settings rules 1 to 8; the schema is read anew before anything is
-        refused.
+        Nothing is submitted, and nothing added: defaults are the service's (JOBS-32 and JOBS-33
+        among its rules). The schema is read anew before anything is refused.
 
         Raises:
             InputError: the tool is unknown, or the settings have faults; every one is named.
@@ -257,8 +256,7 @@ class PipelineMethods(BaseClient):
         """Submit a pipeline, or take an identical one that is there as it.
 
         Each input goes through on its own. A stage runs its tools side by side, once for each
-        output of the stage before (job service contract, `/submit-pipeline`; the form of a stage:
-        real services, jobs).
+        output of the stage before (JOBS-144, JOBS-153).
 
         Args:
             name: unique, as a job's. None makes one up, always the same for the same pipeline and
@@ -298,7 +296,7 @@ class PipelineMethods(BaseClient):
         Args:
             name: of this run; unique, as a job's. None makes one up, always the same for the same
                 pipeline and inputs.
-            pipeline: the saved pipeline's name (job service contract, `/run-pipeline`).
+            pipeline: the saved pipeline's name (JOBS-145).
             inputs: as `initial_inputs` of `submit_pipeline`.
             project_tag: the project to file it under, `proj_<id>`.
 

@@ -131,36 +131,39 @@ class ResultsSource:
         self._uploaded = uploaded
 
     def whole(
-        self, job: ResultsJob, stage: Path, wanted: ResultSelection, told: TransferCallbacks
+        self, job: ResultsJob, stage: Path, selection: ResultSelection, callbacks: TransferCallbacks
     ) -> Path:
         """Fetch one archive, or one file, into the stage."""
         target = stage / "whole"
-        if wanted.file is None:
-            return self.archive(job, stage, target, wanted, told)
+        if selection.file is None:
+            return self.archive(job, stage, target, selection, callbacks)
         if not job.split and not job.incomplete:
-            return self.download(job.name, target, wanted, told)
-        if wanted.file == METRICS:
-            tables = {part: self._metrics(job, part, stage, wanted, told) for part in job.ended}
-            write_atomic(target, merge_metrics(tables, self._order(job, wanted)).encode())
+            return self.download(job.name, target, selection, callbacks)
+        if selection.file == METRICS:
+            tables = {
+                part: self._metrics(job, part, stage, selection, callbacks) for part in job.ended
+            }
+            write_atomic(target, merge_metrics(tables, self._order(job, selection)).encode())
             return target
-        first, _, rest = wanted.file.partition("/")
+        first, _, rest = selection.file.partition("/")
         for part in job.ended:
             stored_names = {
                 identity.strip_batch_name(name, part): name
-                for name in self._stored_names(job, part, wanted)
+                for name in self._stored_names(job, part, selection)
             }
             if not rest or first not in stored_names:
                 continue
             if part in job.incomplete:
-                single = replace(wanted, file=rest)
-                return self.download(stored_names[first], target, single, told)
+                single = replace(selection, file=rest)
+                return self.download(stored_names[first], target, single, callbacks)
             try:
-                return self.download(part, target, wanted, told)
+                return self.download(part, target, selection, callbacks)
             except NotFoundError:  # an archive whose folders have the jobs' stored names
-                stored = replace(wanted, file=f"{part}-{wanted.file}")
-                return self.download(part, target, stored, told)
+                stored = replace(selection, file=f"{part}-{selection.file}")
+                return self.download(part, target, stored, callbacks)
         raise InputError(
-            f'{job.name} has no file "{wanted.file}".', "Files are named `<job>/<file>` in a batch."
+            f'{job.name} has no file "{selection.file}".',
+            "Files are named `<job>/<file>` in a batch.",
         )
 
     def archive(
@@ -168,8 +171,8 @@ class ResultsSource:
         job: ResultsJob,
         stage: Path,
         target: Path,
-        wanted: ResultSelection,
-        told: TransferCallbacks,
+        selection: ResultSelection,
+        callbacks: TransferCallbacks,
     ) -> Path:
         """Fetch the archive; merge it if it comes in several parts.
 
@@ -180,51 +183,53 @@ class ResultsSource:
         if target.exists():
             return target
         if not job.split and not job.incomplete:
-            return self.download(job.name, target, wanted, told)
+            return self.download(job.name, target, selection, callbacks)
         archives: dict[str, Path] = {}
         jobs: list[JobArchive] = []
         tables: dict[str, bytes] = {}
         for number, part in enumerate(job.ended, 1):
             if job.split:
-                told.phase(f"Fetching part {number} of {len(job.ended)}")
+                callbacks.phase(f"Fetching part {number} of {len(job.ended)}")
             done = _total_size([*archives.values(), *(item.path for item in jobs)])
             last = part == job.ended[-1]
-            path = self._part(job, part, stage, wanted, told.with_offset(done, last=last))
+            path = self._part(job, part, stage, selection, callbacks.with_offset(done, last=last))
             if path is not None:
                 archives[part] = path
                 continue
-            jobs += self._single_jobs(job, part, stage, wanted, told.with_offset(done, last=False))
-            if not wanted.pdbs_only:
-                tables[part] = _metrics_of_rows(self.jobs(job, wanted, [part]), part)
+            jobs += self._single_jobs(
+                job, part, stage, selection, callbacks.with_offset(done, last=False)
+            )
+            if not selection.pdbs_only:
+                tables[part] = _metrics_of_rows(self.jobs(job, selection, [part]), part)
         if not archives and not jobs:
             raise NotReadyError(f"Nothing of {job.name} has results.")
         if not job.split and archives:
             archives[job.name].replace(target)
             return target
-        told.phase("Merging")
-        order = self._order(job, wanted)
+        callbacks.phase("Merging")
+        order = self._order(job, selection)
         try:
-            merge_archives(archives, target, order, told.bytes, jobs=jobs, tables=tables)
+            merge_archives(archives, target, order, callbacks.bytes, jobs=jobs, tables=tables)
         except ArchiveError:
             for path in (*archives.values(), *(item.path for item in jobs)):
                 path.unlink(missing_ok=True)
             raise
         return target
 
-    def complete_jobs(self, job: ResultsJob, wanted: ResultSelection) -> list[str]:
+    def complete_jobs(self, job: ResultsJob, selection: ResultSelection) -> list[str]:
         """Return the names of the complete jobs of a batch that ended incomplete."""
         return [
             str(row.get("JobName"))
-            for row in self.jobs(job, wanted, job.incomplete)
+            for row in self.jobs(job, selection, job.incomplete)
             if _is_complete_row(row)
         ]
 
     def jobs(
-        self, job: ResultsJob, wanted: ResultSelection, parts: Iterable[str]
+        self, job: ResultsJob, selection: ResultSelection, parts: Iterable[str]
     ) -> list[JobRecord]:
         """Return the rows of the jobs of batches and pipelines; none where they are not listed."""
         try:
-            return [row for part in parts for row in self._rows(job, part, wanted.email)]
+            return [row for part in parts for row in self._rows(job, part, selection.email)]
         except (AccessError, InputError):
             return []
 
@@ -233,19 +238,19 @@ class ResultsSource:
         job: ResultsJob,
         part: str,
         stage: Path,
-        wanted: ResultSelection,
-        told: TransferCallbacks,
+        selection: ResultSelection,
+        callbacks: TransferCallbacks,
     ) -> Path | None:
         """Fetch the archive of a batch or a pipeline; None if it has none of its own."""
         path = stage / f"{part}.zip"
         if path.exists():
             return path
         if part not in job.incomplete:
-            return self.download(part, path, wanted, told)
+            return self.download(part, path, selection, callbacks)
         if records.outcome(job.found[part] or {}) is Outcome.FAILED:
             return None  # its aggregation failed
         try:
-            return self.download(part, path, wanted, told)
+            return self.download(part, path, selection, callbacks)
         except (InputError, NotReadyError):
             return None
 
@@ -254,12 +259,12 @@ class ResultsSource:
         job: ResultsJob,
         part: str,
         stage: Path,
-        wanted: ResultSelection,
-        told: TransferCallbacks,
+        selection: ResultSelection,
+        callbacks: TransferCallbacks,
     ) -> list[JobArchive]:
         """Fetch the archives of the complete jobs in a batch or a pipeline, one by one."""
         fetched: list[JobArchive] = []
-        for row in self.jobs(job, wanted, [part]):
+        for row in self.jobs(job, selection, [part]):
             if not _is_complete_row(row):
                 continue
             name = str(row.get("JobName"))
@@ -267,7 +272,7 @@ class ResultsSource:
             if not path.exists():
                 before = _total_size([item.path for item in fetched])
                 try:
-                    self.download(name, path, wanted, told.with_offset(before, last=False))
+                    self.download(name, path, selection, callbacks.with_offset(before, last=False))
                 except (InputError, NotReadyError):
                     continue  # without results, or without structures
             fetched.append(JobArchive(name, identity.strip_batch_name(name, part), path))
@@ -278,40 +283,40 @@ class ResultsSource:
         job: ResultsJob,
         part: str,
         stage: Path,
-        wanted: ResultSelection,
-        told: TransferCallbacks,
+        selection: ResultSelection,
+        callbacks: TransferCallbacks,
     ) -> bytes:
         """Return the table of metrics of a batch or a pipeline."""
         if part in job.incomplete:
-            return _metrics_of_rows(self._rows(job, part, wanted.email), part)
-        return self.download(part, stage / f"{part}.csv", wanted, told).read_bytes()
+            return _metrics_of_rows(self._rows(job, part, selection.email), part)
+        return self.download(part, stage / f"{part}.csv", selection, callbacks).read_bytes()
 
     def download(
-        self, name: str, target: Path, wanted: ResultSelection, told: TransferCallbacks
+        self, name: str, target: Path, selection: ResultSelection, callbacks: TransferCallbacks
     ) -> Path:
         """Fetch the selected results of one job, or one batch of the service, to `target`."""
 
         def address() -> str:
             return self._service.result_url(
-                name, file=wanted.file, pdbs_only=wanted.pdbs_only, email=wanted.email
+                name, file=selection.file, pdbs_only=selection.pdbs_only, email=selection.email
             )
 
         return self._service.transport.download(
-            address(), target, fresh=address, on_bytes=told.bytes
+            address(), target, fresh=address, on_bytes=callbacks.bytes
         )
 
-    def _order(self, job: ResultsJob, wanted: ResultSelection) -> list[str]:
-        entry = None if wanted.email else self._parts.entry(job.name)
+    def _order(self, job: ResultsJob, selection: ResultSelection) -> list[str]:
+        entry = None if selection.email else self._parts.entry(job.name)
         if entry is not None and {part.name for part in entry.plan.parts} == set(job.found):
             return list(entry.plan.jobs)
         return [
             identity.strip_batch_name(name, part)
             for part in job.ended
-            for name in self._stored_names(job, part, wanted)
+            for name in self._stored_names(job, part, selection)
         ]
 
-    def _stored_names(self, job: ResultsJob, part: str, wanted: ResultSelection) -> list[str]:
-        return [str(row.get("JobName")) for row in self._rows(job, part, wanted.email)]
+    def _stored_names(self, job: ResultsJob, part: str, selection: ResultSelection) -> list[str]:
+        return [str(row.get("JobName")) for row in self._rows(job, part, selection.email)]
 
     def _rows(self, job: ResultsJob, part: str, email: str | None) -> list[JobRecord]:
         if part not in job.listed:
@@ -319,7 +324,7 @@ class ResultsSource:
             job.listed[part] = [row for page in pages for row in page.rows]
         return job.listed[part]
 
-    def origin(self, job: ResultsJob, wanted: ResultSelection) -> Origin:
+    def origin(self, job: ResultsJob, selection: ResultSelection) -> Origin:
         """Query the origin of the results: the jobs, in the input's order, and their tools.
 
         Fields that the service does not return, as for a teammate's jobs, stay empty.
@@ -327,25 +332,25 @@ class ResultsSource:
         rows = [job.row]
         if records.is_parent(job.row):
             try:
-                rows = self._in_order(job, wanted)
+                rows = self._in_order(job, selection)
             except (AccessError, NotFoundError):
                 rows = []
         types = dict.fromkeys(str(row.get("Type")) for row in rows)
         inputs: dict[tuple[Any, ...], dict[str, Any]] = {}
-        for row in () if wanted.email else rows:  # a teammate's file of that name is another one
+        for row in () if selection.email else rows:  # a teammate's file of that name is another one
             for upload in self._uploaded.of(row, stored_settings(row) or {}):
                 key = upload["name"], upload["sha256"]
                 inputs.setdefault(key, {**upload, "jobs": []})["jobs"].append(row.get("JobName"))
         return Origin.now(filter(None, map(self._tool, types)), rows, inputs.values())
 
-    def _in_order(self, job: ResultsJob, wanted: ResultSelection) -> list[JobRecord]:
+    def _in_order(self, job: ResultsJob, selection: ResultSelection) -> list[JobRecord]:
         parts = [part for part, row in job.found.items() if row is not None]
         by_name = {
             identity.strip_batch_name(str(row.get("JobName")), part): row
             for part in parts
-            for row in self._rows(job, part, wanted.email)
+            for row in self._rows(job, part, selection.email)
         }
-        order = [name for name in self._order(job, wanted) if name in by_name]
+        order = [name for name in self._order(job, selection) if name in by_name]
         return [by_name[name] for name in dict.fromkeys([*order, *by_name])]
 
     def _tool(self, name: str) -> Mapping[str, Any] | None:

@@ -44,8 +44,8 @@ class AccessToken(NamedTuple):
 class TokenEndpoint:
     """The token endpoint of one app.
 
-    The contract has ID and secret in the form; real services want them as HTTP Basic and refuse
-    the form. Both are tried, and the one that worked is kept to.
+    Servers take ID and secret in the form (LAB-39), as HTTP Basic (LAB-40), or as one of them only.
+    Both are tried, and the one that worked is used from then on.
 
     Args:
         base_url: the API's address, which ends in `/api/v2`.
@@ -251,7 +251,7 @@ class ClientCredentials(RenewableBearerAuth):
 
     @property
     def identity(self) -> str:
-        """Whose allowance its requests use: the app's, for whomever it acts (contract, Limits)."""
+        """Whose allowance its requests use: the app's, for whomever it acts (LAB-90)."""
         return f"app {self.client_id}"
 
     @property

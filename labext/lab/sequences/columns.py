@@ -41,8 +41,8 @@ COLUMN_KINDS: Mapping[str, Kind] = {
     "webURL": "text",
     "apiURL": "text",
 }
-"""The columns of a frame of sequences and their kinds (`labext.frames.conversion.Column`): the
-record of real services (section lab), with the most important columns first.
+"""The columns of a frame of sequences and their kinds (`labext.frames.conversion.Column`): the most
+important ones first.
 """
 
 NESTED_FIELDS = {"creator": ("id", "name", "handle"), "schema": ("id", "name")}

@@ -16,7 +16,7 @@ from labext.lab.sequences.filters import Filters
 from labext.messages import quote_value
 
 PAGE_SIZE = 100
-"""Sequences in a page, at most (real services, lab)."""
+"""Sequences in a page, at most."""
 
 
 class SequenceLister:

@@ -148,7 +148,7 @@ class BackendSelector:
         return OPEN_NOTEBOOK if _is_open_notebook(described) else CONTRACT
 
     def _detect_by_order(self) -> str:
-        """Detect the kind by an `order_by` that Open Notebook rejects (contract, Limits)."""
+        """Detect the kind by an `order_by` that Open Notebook rejects (NB-45)."""
         try:
             self._executor.send(Request(PROBE_ORDER, params={"order_by": "updated_at"}))
         except InputError:

@@ -65,7 +65,7 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     500: {"model": ErrorResponse, "description": "The service failed."},
     502: {"model": ErrorResponse, "description": "An external service failed."},
 }
-"""Error responses of every operation (contract, Errors; 413 is the service's own)."""
+"""Error responses of every operation (NB-30)."""
 
 TAGS = {
     "notebooks": "What groups sources and notes.",

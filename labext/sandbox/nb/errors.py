@@ -61,7 +61,7 @@ def bad_gateway(sentence: str) -> HTTPException:
 
 
 def error_body(_status: int, sentence: str) -> dict[str, str]:
-    """Return the body of an error response (contract, Errors)."""
+    """Return the body of an error response (NB-30)."""
     return {"detail": sentence}
 
 

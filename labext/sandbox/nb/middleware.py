@@ -59,7 +59,7 @@ ASSETS_PATH = "/docs/assets"
 """The path of the scripts for `/docs` and `/redoc`."""
 
 OPEN_PATHS = {"/", "/health", "/docs", "/openapi.json", "/redoc", "/api/auth/status", "/api/config"}
-"""Paths that need no authentication (contract, Authentication)."""
+"""Paths that need no authentication (NB-1)."""
 
 UPLOAD_PATH = "/api/sources"
 """The path that files are uploaded to."""

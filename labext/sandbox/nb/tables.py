@@ -11,7 +11,7 @@ from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, String, Text, Uniqu
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 NEW, RUNNING, COMPLETED, FAILED = "new", "running", "completed", "failed"
-"""The statuses of a source or an episode (real services, section nb)."""
+"""The statuses of a source or an episode (NB-88)."""
 
 
 class Base(DeclarativeBase):

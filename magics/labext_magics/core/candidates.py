@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ValueSource = tuple[Sequence[str], str]
 
 STATES = ("new", "running", "completed", "failed", "canceled")
-"""States of a background command (real services, section nb)."""
+"""States of a background command."""
 
 
 def open_notebook_values(

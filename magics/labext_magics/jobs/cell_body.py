@@ -80,7 +80,7 @@ def parse_batch(text: str, line: Batch) -> Batch:
     """Merge the line with its body.
 
     The body is a list of `name` and `settings`, a mapping of names to settings, or one of the
-    service's own two forms (job service contract, `/submit-batch`).
+    service's own two forms.
     """
     read = cell_body.parse_body(text)
     batch = line

@@ -24,9 +24,7 @@ STATES = {
     "In Queue": WAITING,
 }
 """The states of the job service in the order of the bar; unknown ones precede those that wait.
-
-Source: job service contract, States and transitions.
-"""
+See JOBS-59."""
 
 
 UNTYPESET = "tex2jax_ignore mathjax_ignore"

@@ -60,8 +60,6 @@ def parse_episode(record: Mapping[str, Any]) -> Episode:
     Args:
         record: a record with `name`, `duration` in seconds, and `transcript`: a list of `{speaker,
             dialogue, start, end}`, or a mapping that contains this list under the same name.
-
-    Source: notebook service contract, Podcasts.
     """
     transcript = record.get("transcript")
     if isinstance(transcript, Mapping):

@@ -87,10 +87,7 @@ _STATES = {
     "new": "In Queue",
     "queued": "In Queue",
 }
-"""Labels for the service's status values; other values are displayed unchanged.
-
-Source: notebook service contract, States and transitions, which does not list the values.
-"""
+"""Labels for the service's status values (NB-88); other values are displayed unchanged."""
 
 
 def watch_ingestion(snapshots: Iterator[Ingestion], *, again: str) -> Ingestion | None:

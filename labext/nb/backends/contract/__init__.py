@@ -40,7 +40,7 @@ class ContractBackend(
     name = "contract"
 
     def status(self) -> Steps[Record]:
-        """Return the public status of the server (contract, Authentication rule 2)."""
+        """Return the public status of the server (NB-1)."""
         config: Any = yield Request(GET_CONFIG)
         auth: Any = yield Request(GET_AUTH_STATUS)
         data = records.require_mapping(config, "its configuration")

@@ -148,7 +148,7 @@ class NoteRequests:
     def new_note(
         self, content: str, title: str | None, note_type: str, notebook: str | None
     ) -> Steps[Record]:
-        """Create a note; a model's without a title gets one (contract, Rules)."""
+        """Create a note; a model's without a title gets one (NB-136)."""
         named = {"title": title, "notebook_id": notebook}
         body = {"content": content, "note_type": note_type}
         body |= {name: value for name, value in named.items() if value is not None}

@@ -58,7 +58,7 @@ class NewMessage(RequestBody):
 
 
 ContextPart = Literal["full content", "insights", "not in context"]
-"""The part of a source or note in the context (real services, section nb: chat context)."""
+"""The part of a source or note in the context (NB-163)."""
 
 
 class ContextConfig(RequestBody):

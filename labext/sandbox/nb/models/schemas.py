@@ -9,7 +9,7 @@ from pydantic import Field
 from labext.sandbox.nb.schemas import Identifier, Name, Record, RequestBody
 
 ModelType = Literal["llm", "embedding", "stt", "tts"]
-"""A model's type (contract, Resources and their fields)."""
+"""A model's type (NB-274)."""
 
 
 class NewModel(RequestBody):

@@ -237,7 +237,7 @@ def order_episode(site: Site, order: EpisodeOrder) -> Record:
 
 
 def retry_episode(site: Site, identifier: str) -> Record:
-    """Restart a failed episode (contract, States and transitions) with a new job.
+    """Restart a failed episode (NB-233) with a new job.
 
     Uses the current profiles if they still exist, since the cause of the failure may have been
     corrected in them. The briefing is unchanged.

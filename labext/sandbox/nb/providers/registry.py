@@ -39,7 +39,7 @@ def new_address_line(credential: str) -> str:
 
 
 LLM, EMBEDDING, STT, TTS = MODEL_TYPES = ("llm", "embedding", "stt", "tts")
-"""The types of models (contract, Resources and their fields)."""
+"""The types of models (NB-274)."""
 
 SLOTS: Mapping[str, str] = {
     "chat": LLM,
@@ -50,7 +50,7 @@ SLOTS: Mapping[str, str] = {
     "podcast": LLM,
     "summary": LLM,
 }
-"""The default slots (contract, Resources and their fields) with their model types."""
+"""The default slots (NB-281) with their model types."""
 
 BUILT_IN = "built-in"
 """The provider of the models included in the service."""

@@ -15,7 +15,7 @@ from labext.sandbox.nb import errors
 from labext.sandbox.nb.tables import NEW, RUNNING, Note, Source
 
 SOURCE_PREFIX, NOTE_PREFIX = "source:", "note:"
-"""Prefixes of the identifiers (contract, Resources and their fields)."""
+"""Prefixes of the identifiers (NB-39)."""
 
 
 @dataclass(frozen=True)

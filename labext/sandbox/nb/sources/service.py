@@ -328,7 +328,7 @@ def update_source(site: Site, identifier: str, body: SourceUpdate) -> dict[str, 
 
 
 def retry_source(site: Site, identifier: str) -> dict[str, Any]:
-    """Have a failed source processed again (contract, States and transitions).
+    """Have a failed source processed again (NB-90).
 
     Raises:
         HTTPException: 400 if it has not failed; 404.

@@ -32,7 +32,7 @@ MAX_FIELDS = 100
 MAX_HEADER_LENGTH = 16 * 1024
 
 FILE_FIELD = "file"
-"""The field that may hold a file (contract, POST /sources)."""
+"""The field that may hold a file (NB-62)."""
 
 
 @dataclass(frozen=True)
