@@ -46,15 +46,15 @@ def connect(
     if service == "lab":
         from labext.lab import LabClient
 
-        return LabClient.reached(connection(service, profile))
+        return LabClient.from_connection(connection(service, profile))
     if service == "jobs":
         from labext.jobs import JobsClient
 
-        return JobsClient.reached(connection(service, profile))
+        return JobsClient.from_connection(connection(service, profile))
     if service == "nb":
         from labext.nb import NotebookClient
 
-        return NotebookClient.reached(connection(service, profile))
+        return NotebookClient.from_connection(connection(service, profile))
     raise InputError(
         f"There is no client for {service!r}.",
         'Use `labext.connect("lab")`, `labext.connect("jobs")` or `labext.connect("nb")`.',

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
+from labext import messages
 from labext.config import profiles as _file
 from labext.config import secret_store as _secrets
 from labext.config.paths import choose_sandbox, config_dir, sandbox_dir, state_dir
@@ -23,7 +24,7 @@ SANDBOX = "sandbox"
 """The profile that the running sandbox writes."""
 
 OPTIONS = (
-    *("ca_bundle", "method", "user", "dialect"),
+    *("ca_bundle", "method", "user", "backend"),
     *("oidc_configuration_url", "oidc_client_id", "oidc_user"),
     *("max_response_mib", "max_response_seconds"),
 )
@@ -83,6 +84,7 @@ def connection_from_profile(service: Service, name: str) -> Connection:
             f"The profile {name} has no address for {service}.",
             f"Run `%{service} connect URL --save {name}`, or choose another profile.",
         )
+    _check_profile_keys(name, service, entry)
     secrets = {
         secret: _environment_secret(service, secret) or _secrets.saved_secret(service, name, secret)
         for secret in _secrets.SECRET_NAMES[service]
@@ -91,6 +93,18 @@ def connection_from_profile(service: Service, name: str) -> Connection:
     return _build_connection(
         service, name, service_url(service, entry["base_url"]), secrets, options
     )
+
+
+def _check_profile_keys(name: str, service: Service, entry: Mapping[str, Any]) -> None:
+    """Check that a service's entry in the profiles file has known keys only."""
+    known = ("base_url", *OPTIONS)
+    for key in entry:
+        if key not in known:
+            near = messages.did_you_mean(key, known)
+            raise SetupError(
+                f"The profile {name} has an unknown key {key} for {service}{near}.",
+                f"Remove or rename it in {_file.profiles_path()}.",
+            )
 
 
 def connection_from_sandbox(service: Service) -> Connection:

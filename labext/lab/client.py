@@ -78,7 +78,7 @@ class LabClient:
         self._lister = SequenceLister(self._transport)
 
     @classmethod
-    def reached(cls, connection: Connection) -> Self:
+    def from_connection(cls, connection: Connection) -> Self:
         """Return a client for the tenant that a profile, the environment or the sandbox names.
 
         It signs in by the connection's `method` (`key`, `oauth`, `oidc`); without one by the first

@@ -46,7 +46,7 @@ def fetch_status(executor: RequestExecutor, backend: ContractBackend) -> Record:
             raise
     return {
         "address": executor.transport.base_url.rstrip("/"),
-        "dialect": backend.name,
+        "backend": backend.name,
         **status,
         "signed_in": signed_in,
         "notebooks": count,
@@ -70,7 +70,7 @@ class NotebookClient(SearchResource):
         password: the service's password (NB-2); None for a service without one.
         rate: the rate limit; by default the limit in the response headers. None disables it.
         verify: True, or the path of a CA bundle.
-        dialect: the kind of server, `contract` or `open-notebook`; detected by the first call if
+        backend: the kind of server, `contract` or `open-notebook`; detected by the first call if
             omitted.
         limits: bounds of a response; by default 256 MiB and 300 seconds.
     """
@@ -82,7 +82,7 @@ class NotebookClient(SearchResource):
         *,
         rate: Rate | None = Rate(None),  # noqa: B008 - immutable
         verify: bool | str = True,
-        dialect: str | None = None,
+        backend: str | None = None,
         limits: ResponseLimits | None = None,
     ) -> None:
         self._transport = HttpClient(
@@ -96,7 +96,7 @@ class NotebookClient(SearchResource):
             service="notebook service",
         )
         executor = RequestExecutor(self._transport)
-        selector = BackendSelector(executor, dialect, verify=verify)
+        selector = BackendSelector(executor, backend, verify=verify)
         parts = executor, selector, TitleResolver(executor, selector)
         super().__init__(*parts)
         self.notebooks = Notebooks(*parts)
@@ -116,13 +116,13 @@ class NotebookClient(SearchResource):
         self.settings = Settings(*parts)
 
     @classmethod
-    def reached(cls, connection: Connection) -> Self:
+    def from_connection(cls, connection: Connection) -> Self:
         """Return a client for a connection from a profile, the environment or the sandbox."""
         return cls(
             connection.base_url,
             connection.secrets.get("password"),
             verify=connection.options.get("ca_bundle", True),
-            dialect=connection.options.get("dialect"),
+            backend=connection.options.get("backend"),
             limits=ResponseLimits.from_options(connection.options),
         )
 
@@ -147,7 +147,7 @@ class NotebookClient(SearchResource):
     def status(self) -> Record:
         """Return the address, the version and the sign-in state of the service.
 
-        Keys: `address`, `dialect`, `version`, `database` (the status that the service reports),
+        Keys: `address`, `backend`, `version`, `database` (the status that the service reports),
         `password_needed`, `signed_in` (None if it is unknown because the database is down),
         `notebooks` (the number of notebooks, or None if it is unknown).
         """

@@ -98,7 +98,7 @@ class Insights(Resource):
         return self._executor.run(self._backend.insight(self.find(insight)))
 
     def start(self, source: str, transformation: str, model: str | None = None) -> PendingInsight:
-        """Start the creation of an insight; `watch` and `made` wait for it.
+        """Start the creation of an insight; `watch` and `wait` follow it.
 
         Args:
             source: the source.
@@ -119,19 +119,19 @@ class Insights(Resource):
         return PendingInsight(job, of, str(title), before)
 
     def watch(
-        self, begun: PendingInsight, stop: threading.Event | None = None
+        self, pending: PendingInsight, stop: threading.Event | None = None
     ) -> Iterator[Progress]:
         """Poll a pending insight until it exists; yield a snapshot per poll and per tick."""
-        return self._watcher(begun).watch(stop)
+        return self._watcher(pending).watch(stop)
 
-    def made(self, begun: PendingInsight, timeout: float | None = None) -> Record:
+    def wait(self, pending: PendingInsight, timeout: float | None = None) -> Record:
         """Wait until an insight exists; return its record.
 
         Raises:
             JobFailedError: the command failed, or produced no insight.
             NotReadyError: the insight was not created in time; the command continues.
         """
-        watch = self._watcher(begun)
+        watch = self._watcher(pending)
         watch.wait(timeout)
         assert watch.result is not None
         return watch.result
@@ -146,9 +146,9 @@ class Insights(Resource):
         """Create an insight and wait for it; return its record.
 
         Raises:
-            LabextError: as for `start` and `made`.
+            LabextError: as for `start` and `wait`.
         """
-        return self.made(self.start(source, transformation, model), timeout)
+        return self.wait(self.start(source, transformation, model), timeout)
 
     def save(self, insight: str, notebook: str) -> Record:
         """Copy an insight into a notebook; return the note's record.
@@ -163,18 +163,18 @@ class Insights(Resource):
         """Delete an insight; notes copied from it are kept."""
         self._executor.run(self._backend.delete_insight(self.find(insight)))
 
-    def _watcher(self, begun: PendingInsight) -> CommandWatch:
+    def _watcher(self, pending: PendingInsight) -> CommandWatch:
         return CommandWatch(
-            lambda: self._executor.run(self._backend.command(begun.job)),
-            f"The insight {begun.title}",
-            find_result=lambda: self._find_result(begun),
+            lambda: self._executor.run(self._backend.command(pending.job)),
+            f"The insight {pending.title}",
+            find_result=lambda: self._find_result(pending),
         )
 
-    def _find_result(self, begun: PendingInsight) -> Record | None:
+    def _find_result(self, pending: PendingInsight) -> Record | None:
         """Return the new insight, if it exists."""
-        insights = self._executor.run(self._backend.insights(begun.source))
-        new = [record for record in insights if record["id"] not in begun.before]
-        matching = [record for record in new if record["insight_type"] == begun.title]
+        insights = self._executor.run(self._backend.insights(pending.source))
+        new = [record for record in insights if record["id"] not in pending.before]
+        matching = [record for record in new if record["insight_type"] == pending.title]
         return next(iter(matching), None)
 
 

@@ -50,7 +50,7 @@ from labext import NotebookClient
 
 how, url, path = sys.argv[1:]
 process = psutil.Process()
-nb = NotebookClient(f"{url}api", "swordfish", dialect="contract")
+nb = NotebookClient(f"{url}api", "swordfish", backend="contract")
 plain = httpx.Client(timeout=60, trust_env=False)
 before = most = process.memory_info().rss
 done = threading.Event()

@@ -110,7 +110,7 @@ def test_a_kept_key_is_never_shown_and_signs_the_teacher_in(run: Any, ring: Any)
     [key] = ring.held.values()
     assert key not in out
     assert key not in run("keys", "list")[1]
-    with JobsClient.reached(config.connection("jobs", "teacher")) as client:
+    with JobsClient.from_connection(config.connection("jobs", "teacher")) as client:
         client.jobs(organization=True, limit=1)  # which an owner alone may ask for
 
     # A second key for the same profile takes the first one's place; a refused one does not.

@@ -205,10 +205,13 @@ def test_a_kept_key_is_never_shown_and_signs_in(lab: Any, ring: Any, person: str
     [key] = ring.held.values()
     assert "%lab connect ada" in said
     assert key not in said + lab.said("keys", "list")
-    with LabClient.reached(config.connection("lab", "ada")) as client:
+    with LabClient.from_connection(config.connection("lab", "ada")) as client:
         assert client.whoami().email == person
     lab.said("keys", "remove", person, "kept", "--yes")
-    with LabClient.reached(config.connection("lab", "ada")) as client, pytest.raises(SignInError):
+    with (
+        LabClient.from_connection(config.connection("lab", "ada")) as client,
+        pytest.raises(SignInError),
+    ):
         client.whoami()
 
 
@@ -217,10 +220,10 @@ def test_a_kept_app_signs_in_and_sees_what_it_was_granted(lab: Any, ring: Any) -
     assert not any(value in said for user, value in ring.held.items() if "secret" in user[1])
     try:
         connection = config.connection("lab", "robot")
-        with LabClient.reached(connection) as client, pytest.raises(AccessError):
+        with LabClient.from_connection(connection) as client, pytest.raises(AccessError):
             client.sequences(limit=1)
         lab.said("grants", "add", "--app", "kept robot", "--folder", "Vectors")
-        with LabClient.reached(connection) as client:
+        with LabClient.from_connection(connection) as client:
             assert "pBAD30" in set(client.sequences().name)
     finally:
         lab.said("apps", "remove", "kept robot", "--yes")
@@ -228,7 +231,7 @@ def test_a_kept_app_signs_in_and_sees_what_it_was_granted(lab: Any, ring: Any) -
 
 def test_a_profile_of_the_other_tenant_reaches_it(lab: Any, ring: Any, box: Sandbox) -> None:
     lab.said("keys", "add", "clinician@sandbox.local", "--tenant", "clinic", "--profile", "there")
-    with LabClient.reached(config.connection("lab", "there")) as client:
+    with LabClient.from_connection(config.connection("lab", "there")) as client:
         assert client.base_url.startswith(box.lab.tenants["clinic"])
         assert client.whoami().email == "clinician@sandbox.local"
     lab.said("keys", "remove", "clinician@sandbox.local", "key1", "--tenant", "clinic", "--yes")

@@ -35,7 +35,7 @@ STEERING = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e
 
 # What a client needs as it is to get any further than an error.
 KEPT = re.compile(
-    r"(?i).*(id|ids|status|state|type|types|kind|provider|name|dialect|version|time|created|"
+    r"(?i).*(id|ids|status|state|type|types|kind|provider|name|backend|version|time|created|"
     r"updated|started|completed|_at|at|bases|token|url|cursor|startkey|format|model_name)"
 )
 

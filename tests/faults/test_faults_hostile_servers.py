@@ -255,7 +255,7 @@ CALLERS = {
     ),
     "nb": Caller(
         lambda url, ca, to: NotebookClient(
-            url, SECRET, rate=None, dialect="contract", limits=LIMITS
+            url, SECRET, rate=None, backend="contract", limits=LIMITS
         ).sources.list()
     ),
     "nb, kind of server": Caller(

@@ -130,7 +130,7 @@ CASES = {
     ),
     "lab token endpoint": Case(lambda url, ca, to: app(url, ca).whoami(), tls=True),
     "nb list": Case(
-        lambda url, ca, to: NotebookClient(url, SECRET, rate=None, dialect="contract").status()
+        lambda url, ca, to: NotebookClient(url, SECRET, rate=None, backend="contract").status()
     ),
     "nb kind of server": Case(
         lambda url, ca, to: NotebookClient(url, SECRET, rate=None).notebooks.list()

@@ -1,4 +1,4 @@
-"""Holds a dialect's method against recordings: what it sends, what it makes of the answers."""
+"""Holds a backend's method against recordings: what it sends, what it makes of the answers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from open_notebook.facts import Operation, Recording, operations, recordings
 from open_notebook.scripted import Heard
 
 Does = Callable[[Any], Any]
-"""What is asked of a dialect: `lambda d: d.notebook("notebook:…")`."""
+"""What is asked of a backend: `lambda d: d.notebook("notebook:…")`."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """One call of a dialect's method, the recordings that answer it, and what comes of it.
+    """One call of a backend's method, the recordings that answer it, and what comes of it.
 
     Attributes:
-        method: the dialect's.
+        method: the backend's.
         does: the call.
         by: the recordings of the requests, in their order; `derived` ones where none was made.
         fields: of the record, or of each record of a list.

@@ -170,6 +170,15 @@ def test_limits_of_a_response_come_from_the_profile(isolated: Path) -> None:
     assert config.connection("jobs", "work").options == {"max_response_mib": "512"}
 
 
+def test_unknown_profile_key_is_named_with_a_similar_one(isolated: Path) -> None:
+    (isolated / "config").mkdir(exist_ok=True)
+    (isolated / "config" / "profiles.toml").write_text(
+        '[home.nb]\nbase_url = "http://nb.example/api"\nbackends = "open-notebook"\n'
+    )
+    with pytest.raises(SetupError, match=r'unknown key backends for nb \(did you mean "backend"'):
+        config.connection("nb", "home")
+
+
 def test_another_sandbox_may_be_chosen(isolated: Path, tmp_path: Path) -> None:
     running_sandbox(tmp_path / "mine", "other-key")
     config.choose_sandbox(tmp_path / "mine")

@@ -64,7 +64,7 @@ def test_every_operation_left_out_has_a_reason() -> None:
 
 @pytest.mark.parametrize("operation", CALLED)
 def test_named_methods_exist(operation: str) -> None:
-    with NotebookClient("http://127.0.0.1:1/api", dialect="open-notebook") as client:
+    with NotebookClient("http://127.0.0.1:1/api", backend="open-notebook") as client:
         names = re.findall(r"`([\w.]+)`", CALLED[operation][0])
         assert names
         for name in names:

@@ -179,7 +179,7 @@ def connection(secrets: dict[str, str], **options: str) -> Connection:
 def test_the_way_that_is_named_or_the_first_there_is(secrets: Any, options: Any, kind: Any) -> None:
     found = choose_sign_in(connection(secrets, **options))
     assert type(found) is kind
-    client = LabClient.reached(connection(secrets, **options))
+    client = LabClient.from_connection(connection(secrets, **options))
     assert client.base_url == "https://lab.example"
 
 
@@ -200,7 +200,7 @@ def test_an_app_may_act_for_somebody() -> None:
 )
 def test_nothing_to_sign_in_with_is_told(secrets: Any, options: Any, said: str) -> None:
     with pytest.raises(SignInError) as caught:
-        LabClient.reached(connection(secrets, **options))
+        LabClient.from_connection(connection(secrets, **options))
     assert said in caught.value.next_step
 
 

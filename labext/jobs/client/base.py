@@ -69,7 +69,7 @@ class BaseClient:
         self._actions = JobActions(self._service, self._parts, self._journal, records)
 
     @classmethod
-    def reached(cls, connection: Connection) -> Self:
+    def from_connection(cls, connection: Connection) -> Self:
         """Return a client for the service that a profile, the environment or the sandbox names."""
         return cls(
             connection.base_url,

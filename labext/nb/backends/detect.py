@@ -76,7 +76,7 @@ def _is_api(url: str, verify: bool | str) -> bool:
 
 
 CONTRACT, OPEN_NOTEBOOK = BACKENDS = ("contract", "open-notebook")
-"""Values of the profile key `dialect`, such as `dialect = "open-notebook"`."""
+"""Values of the profile key `backend`, such as `backend = "open-notebook"`."""
 
 # Relative to the base URL, which ends in /api: the description is at the server's root.
 # The type is unchecked, since a web page instead of JSON would cause retries.
@@ -114,8 +114,8 @@ class BackendSelector:
         if name is not None and name not in BACKENDS:
             near = messages.did_you_mean(name, BACKENDS)
             raise InputError(
-                f"There is no dialect {messages.quote_value(name)}{near}.",
-                f"The dialects are {messages.join_words(BACKENDS)}; without one it is found out.",
+                f"There is no backend {messages.quote_value(name)}{near}.",
+                f"The backends are {messages.join_words(BACKENDS)}; if omitted, it is detected.",
             )
         self._executor = executor
         self._verify = verify

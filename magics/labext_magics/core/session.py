@@ -168,7 +168,7 @@ class Session:
                 self.names.forget(service)
                 if service == "nb" and held is not None and not _same_place(held[0], target):
                     self.leave()
-                client = getattr(labext, _CLIENTS[service]).reached(target)
+                client = getattr(labext, _CLIENTS[service]).from_connection(target)
                 held = self._open[service] = target, client
             return held
 

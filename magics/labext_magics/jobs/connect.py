@@ -63,7 +63,7 @@ def _check_key(target: Connection) -> str:
     """Return the number of tools available with this key."""
     from labext.jobs import JobsClient
 
-    with JobsClient.reached(target) as client:
+    with JobsClient.from_connection(target) as client:
         return messages.pluralize(sum(1 for _ in client.iter_tools()), "tool")
 
 

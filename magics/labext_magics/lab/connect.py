@@ -161,7 +161,7 @@ def _current_user(target: Connection) -> str:
     from labext.lab import LabClient
 
     if target.secrets:
-        with LabClient.reached(target) as client:
+        with LabClient.from_connection(target) as client:
             return describe_user(client.whoami())
     with LabClient(target.base_url, None, verify=target.options.get("ca_bundle", True)) as client:
         client.whoami()  # a tenant that requires credentials raises here

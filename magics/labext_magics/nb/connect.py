@@ -31,10 +31,10 @@ def connect(
     save: str | None,
     keep: bool,
     ca_bundle: Path | None,
-    dialect: str | None,
+    backend: str | None,
 ) -> None:
     """Use a service for this session, once it has accepted the password or requires none."""
-    options = {} if dialect is None else {"dialect": dialect}
+    options = {} if backend is None else {"backend": backend}
     SIGN_IN.connect(where, save=save, keep=keep, ca_bundle=ca_bundle, options=options)
 
 
@@ -59,7 +59,7 @@ def status(call: Call) -> pd.DataFrame:
     rows = {
         "profile": target.profile or "none (environment, or connected by address)",
         "address": target.base_url,
-        "kind of server": server["dialect"],
+        "backend": server["backend"],
         "version": server["version"] or "unknown",
         "database": _database_state(server),
         "password needed": _password_state(server),
@@ -87,7 +87,7 @@ def _check_password(target: Connection) -> str:
     """Return the number of notebooks available with this password."""
     from labext.nb import NotebookClient
 
-    with NotebookClient.reached(target) as client:
+    with NotebookClient.from_connection(target) as client:
         try:
             return messages.pluralize(len(client.notebooks.list()), "notebook")
         except NotFoundError as error:
@@ -118,17 +118,17 @@ COMMANDS = (
             KEEP,
             CA_BUNDLE,
             Parameter(
-                "dialect",
+                "backend",
                 value_types.choice("contract", "open-notebook"),
-                "what kind of server it is; without it, it is found out",
+                "the kind of server; detected if omitted",
             ),
         ],
         guarded=True,
         details="The password is taken from LABEXT_NB_PASSWORD or the keyring, or asked for if "
         "the service wants one: on a line it has no place. The address may be that of the server "
         "or of its web page (`http://localhost:8502`): the API below it is found. Open Notebook "
-        "is recognised; `--dialect` names the kind of server where a proxy hides it, and `--save` "
-        "keeps that.",
+        "is recognised; `--backend` names the kind of server where a proxy hides it, and `--save` "
+        "stores it in the profile.",
         examples=["%nb connect http://localhost:5055/api --save work --keep"],
     ),
     Command(

@@ -57,7 +57,7 @@ def new(call: Call, *, transformation: str, sources: list[str], model: str | Non
         started = call.nb.insights.start(identifier, chosen, by)
         again = f"%nb commands wait {started.job}"
         commands.watch_snapshots(call.nb.insights.watch(started), again)
-        created.append(call.nb.insights.made(started))
+        created.append(call.nb.insights.wait(started))
     return INSIGHTS.show(insight_frame(created))
 
 

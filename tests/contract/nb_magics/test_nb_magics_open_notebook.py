@@ -52,21 +52,21 @@ def test_the_kind_of_server_is_told_and_can_be_said(
     server: Replay, run: Run, refused: Refused
 ) -> None:
     told = run("%nb status")["value"]
-    assert list(told[["kind of server", "version", "database"]]) == [
-        "Open Notebook",
+    assert list(told[["backend", "version", "database"]]) == [
+        "open-notebook",
         "1.14.0",
         "online",
     ]
-    run(f"%nb connect {server.base_url} --dialect open-notebook --save home")
-    assert config.connection("nb", "home").options["dialect"] == "open-notebook"
+    run(f"%nb connect {server.base_url} --backend open-notebook --save home")
+    assert config.connection("nb", "home").options["backend"] == "open-notebook"
     run("%nb connect home")
-    assert run("%nb status")["value"]["kind of server"] == "Open Notebook"
-    run("%nb connect home --dialect contract")
-    assert run("%nb status")["value"]["kind of server"] == "contract"
-    assert config.connection("nb", "home").options["dialect"] == "open-notebook"
+    assert run("%nb status")["value"]["backend"] == "open-notebook"
+    run("%nb connect home --backend contract")
+    assert run("%nb status")["value"]["backend"] == "contract"
+    assert config.connection("nb", "home").options["backend"] == "open-notebook"
     run("%nb connect home")
-    assert run("%nb status")["value"]["kind of server"] == "Open Notebook"
-    assert isinstance(refused("%nb connect home --dialect klingon"), InputError)
+    assert run("%nb status")["value"]["backend"] == "open-notebook"
+    assert isinstance(refused("%nb connect home --backend klingon"), InputError)
 
 
 BAD = {

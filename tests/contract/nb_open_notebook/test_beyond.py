@@ -193,7 +193,7 @@ def test_an_insight_that_does_not_come_is_waited_for_and_told(
         begun = nb.insights.start("Bench notes", PAPER)
         replay.state.jobs[begun.job].update(status="failed", error_message="The model is away")
         with pytest.raises(JobFailedError, match="has failed: The model is away"):
-            nb.insights.made(begun)
+            nb.insights.wait(begun)
     finally:
         replay.state.works = True
 
@@ -294,7 +294,7 @@ def test_a_server_of_the_contract_is_asked_nothing_of_it(
     asks: Callable[[NotebookClient], Any],
 ) -> None:
     with (
-        NotebookClient("http://127.0.0.1:9/api", dialect="contract") as nb,
+        NotebookClient("http://127.0.0.1:9/api", backend="contract") as nb,
         pytest.raises(InputError, match=r"^This notebook service .*`%+nb|does so itself"),
     ):
         asks(nb)

@@ -66,21 +66,21 @@ def server(description: Answer, *, orders: bool) -> Iterator[tuple[str, list[str
 @pytest.mark.parametrize(
     ("description", "orders", "name"),
     [
-        (described("Open Notebook API"), False, "Open Notebook"),
-        (described("open notebook"), False, "Open Notebook"),
+        (described("Open Notebook API"), False, "open-notebook"),
+        (described("open notebook"), False, "open-notebook"),
         (described("Notebook service"), True, "contract"),
         (described(None), True, "contract"),
         (described(["Open Notebook"]), True, "contract"),
-        (status(404), False, "Open Notebook"),
+        (status(404), False, "open-notebook"),
         (status(404), True, "contract"),
-        (status(401), False, "Open Notebook"),
+        (status(401), False, "open-notebook"),
         (status(403), True, "contract"),
-        (status(405), False, "Open Notebook"),
-        (status(501), False, "Open Notebook"),
+        (status(405), False, "open-notebook"),
+        (status(501), False, "open-notebook"),
         (status(501), True, "contract"),
-        (page, False, "Open Notebook"),
+        (page, False, "open-notebook"),
         (page, True, "contract"),
-        (text, False, "Open Notebook"),
+        (text, False, "open-notebook"),
     ],
 )
 def test_the_kind_of_server_is_found_out(description: Answer, orders: bool, name: str) -> None:
@@ -88,7 +88,7 @@ def test_the_kind_of_server_is_found_out(description: Answer, orders: bool, name
         assert nb._selector.backend.name == name
         asked.clear()
         assert list(nb.notebooks.list(order_by="updated_at desc")["name"])
-        way = "updated" if name == "Open Notebook" else "updated_at"
+        way = "updated" if name == "open-notebook" else "updated_at"
         assert asked == [f"/api/notebooks?order_by={way}+desc"]
 
 
@@ -112,7 +112,7 @@ def test_a_client_asks_nothing_before_its_first_call() -> None:
 @pytest.mark.parametrize("wanted", ["contract", "open-notebook"])
 def test_whoever_knows_it_is_not_contradicted(wanted: str) -> None:
     with server(described("Open Notebook API"), orders=True) as (url, asked):
-        with NotebookClient(url, dialect=wanted) as nb:
+        with NotebookClient(url, backend=wanted) as nb:
             nb.notebooks.list(order_by="updated_at desc")
         by = "updated_at" if wanted == "contract" else "updated"
         assert asked == [f"/api/notebooks?order_by={by}+desc"]
@@ -120,19 +120,19 @@ def test_whoever_knows_it_is_not_contradicted(wanted: str) -> None:
 
 def test_a_kind_that_there_is_not_is_told_at_once() -> None:
     with pytest.raises(InputError, match=r"open-notebok.*open-notebook") as raised:
-        NotebookClient("http://127.0.0.1:9/api", dialect="open-notebok")
+        NotebookClient("http://127.0.0.1:9/api", backend="open-notebok")
     assert "contract" in raised.value.next_step
 
 
 def test_the_password_is_no_hindrance() -> None:
     with serving(password="s3cret pass") as replay:
         with NotebookClient(replay.base_url, "s3cret pass") as nb:
-            assert nb.status()["dialect"] == "Open Notebook"
+            assert nb.status()["backend"] == "open-notebook"
             assert nb.status()["signed_in"] is True
         for given in (None, "wrong"):
             with NotebookClient(replay.base_url, given) as nb:
                 told = nb.status()
-                assert (told["dialect"], told["signed_in"]) == ("Open Notebook", False)
+                assert (told["backend"], told["signed_in"]) == ("open-notebook", False)
                 with pytest.raises(SignInError, match="password") as raised:
                     nb.notebooks.list()
                 assert "`%nb login`" in raised.value.next_step
@@ -159,7 +159,7 @@ def test_a_server_that_could_not_be_reached_is_asked_again(at_once: None) -> Non
             nb.notebooks.list()
         with server_at(port):
             assert len(nb.notebooks.list()) == len(NOTEBOOKS)
-            assert nb._selector.backend.name == "Open Notebook"
+            assert nb._selector.backend.name == "open-notebook"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What the dialect sends to Open Notebook is what was recorded, and its answers are understood."""
+"""What the backend sends to Open Notebook is what was recorded, and its answers are understood."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Clients:
         self._patch = monkeypatch
 
     def __call__(self, server: Any, password: str | None = PASSWORD) -> NotebookClient:
-        client = NotebookClient(server.url, password, rate=None, dialect="contract")
+        client = NotebookClient(server.url, password, rate=None, backend="contract")
         self._made.append(client)
         return client
 

@@ -63,7 +63,7 @@ def test_a_lost_answer_to_a_file_is_unknown_too(
 @pytest.mark.parametrize("what", MAKING)
 def test_what_surely_did_not_arrive_is_no_doubt(faulty: Any, client_of: Any, what: str) -> None:
     client = NotebookClient(
-        f"http://127.0.0.1:{faulty.closed_port()}/api", rate=None, dialect="contract"
+        f"http://127.0.0.1:{faulty.closed_port()}/api", rate=None, backend="contract"
     )
     with pytest.raises(UnreachableError, match="connection refused"):
         MAKING[what](client)
@@ -186,7 +186,7 @@ def test_the_status_of_who_is_not_let_in(faulty: Any, client_of: Any) -> None:
     status = client_of(server).status()
     assert status == {
         "address": server.url.rstrip("/"),
-        "dialect": "contract",
+        "backend": "contract",
         "version": "1.0",
         "database": "online",
         "password_needed": True,

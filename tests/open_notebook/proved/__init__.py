@@ -1,4 +1,4 @@
-"""Each request of the dialect, held against the recording that it should have made."""
+"""Each request of the backend, held against the recording that it should have made."""
 
 from open_notebook.proved.beyond import BEYOND
 from open_notebook.proved.chats import CHATS

@@ -1,4 +1,4 @@
-"""A dialect is driven by hand, and a service that is a dictionary: no network in either."""
+"""A backend is driven by hand, and a service that is a dictionary: no network in either."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from labext.nb.resource import TitleResolver
 
 @dataclass
 class Driven:
-    """What a dialect's method asked for, and what it made of the answers."""
+    """What a backend's method asked for, and what it made of the answers."""
 
     requests: list[Request]
     result: Any

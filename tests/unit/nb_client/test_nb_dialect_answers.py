@@ -1,4 +1,4 @@
-"""The contract's dialect for search, answers and chats."""
+"""The contract's backend for search, answers and chats."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CITATION = Citation(
 
 
 def prepared(talk: ContractBackend, scope: Scope) -> MessageContext:
-    """What goes with a message, for which this dialect asks for nothing."""
+    """What goes with a message, for which this backend asks for nothing."""
     with pytest.raises(StopIteration) as ended:
         next(talk.message_context("chat_session:1", scope))
     found: MessageContext = ended.value.value

@@ -1,4 +1,4 @@
-"""The contract's dialect for transformations, models and credentials, driven by hand."""
+"""The contract's backend for transformations, models and credentials, driven by hand."""
 
 from __future__ import annotations
 

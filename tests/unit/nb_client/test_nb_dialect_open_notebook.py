@@ -1,4 +1,4 @@
-"""The dialect of Open Notebook, driven by hand, beyond what the recordings prove."""
+"""The backend of Open Notebook, driven by hand, beyond what the recordings prove."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract's dialect for podcasts and profiles, driven by hand."""
+"""The contract's backend for podcasts and profiles, driven by hand."""
 
 from __future__ import annotations
 

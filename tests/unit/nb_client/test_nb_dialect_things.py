@@ -1,4 +1,4 @@
-"""The contract's dialect for notebooks, sources, notes and sessions: what it asks for and reads.
+"""The contract's backend for notebooks, sources, notes and sessions: what it asks for and reads.
 
 Nothing is sent: the generators are driven by hand.
 """

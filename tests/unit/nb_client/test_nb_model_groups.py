@@ -41,7 +41,7 @@ def echo() -> Echo:
 
 @pytest.fixture
 def nb(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> NotebookClient:
-    client = NotebookClient("http://127.0.0.1:1/api", rate=None, dialect="contract")
+    client = NotebookClient("http://127.0.0.1:1/api", rate=None, backend="contract")
     monkeypatch.setattr(client._executor, "send", echo.send)
     return client
 

@@ -29,4 +29,4 @@ class OpenNotebookBackend(
 ):
     """Requests to Open Notebook, a method per operation."""
 
-    name = "Open Notebook"
+    name = "open-notebook"
