@@ -17,7 +17,7 @@ class LabextError(Exception):
     """An error with a message and a next step.
 
     Attributes:
-        what: the message, one sentence.
+        message: one sentence, what happened.
         next_step: one sentence, what the user can do.
         status: the HTTP status, if a service responded.
         method, path: the request, without host and query.
@@ -28,7 +28,7 @@ class LabextError(Exception):
 
     def __init__(
         self,
-        what: str,
+        message: str,
         next_step: str | None = None,
         *,
         status: int | None = None,
@@ -36,43 +36,45 @@ class LabextError(Exception):
         path: str | None = None,
         server: str | None = None,
     ) -> None:
-        self.what = _one_line(what)
+        self.message = _one_line(message)
         if next_step is not None:
             self.next_step = _one_line(next_step)
         self.status = status
         self.method = method
         self.path = None if path is None else strip_control(mask(path))
         self.server = None if server is None else strip_control(mask(server))
-        super().__init__(f"{self.what} {self.next_step}".rstrip())
+        super().__init__(f"{self.message} {self.next_step}".rstrip())
 
-    def about(self, what: str) -> Self:
+    def about(self, subject: str) -> Self:
         """Return a copy of this error whose message starts with its subject."""
         error = copy(self)
-        error.what = _one_line(f"{what}: {self.what}")
-        error.args = (f"{error.what} {error.next_step}".rstrip(),)
+        error.message = _one_line(f"{subject}: {self.message}")
+        error.args = (f"{error.message} {error.next_step}".rstrip(),)
         return error
 
     def with_hint(self, sentence: str) -> Self:
         """Return this error with a further sentence behind its next step."""
         error = copy(self)
         error.next_step = _one_line(f"{self.next_step} {sentence}")
-        error.args = (f"{error.what} {error.next_step}".rstrip(),)
+        error.args = (f"{error.message} {error.next_step}".rstrip(),)
         return error
 
     def with_next_step(self, sentence: str) -> Self:
         """Return this error with another next step."""
         error = copy(self)
         error.next_step = _one_line(sentence)
-        error.args = (f"{error.what} {error.next_step}".rstrip(),)
+        error.args = (f"{error.message} {error.next_step}".rstrip(),)
         return error
 
     def __reduce__(self) -> tuple[object, ...]:
         """Let an error cross to another process with all it knows."""
-        return type(self), (self.what, self.next_step), self.__dict__
+        return type(self), (self.message, self.next_step), self.__dict__
 
     def _render_traceback_(self) -> list[str]:
         """One coloured line for IPython in place of a traceback."""
-        return [f"\x1b[31m{type(self).__name__}:\x1b[0m {self.what} \x1b[1m{self.next_step}\x1b[0m"]
+        return [
+            f"\x1b[31m{type(self).__name__}:\x1b[0m {self.message} \x1b[1m{self.next_step}\x1b[0m"
+        ]
 
 
 def _one_line(text: str) -> str:
@@ -117,13 +119,13 @@ class InvalidJobsError(InputError):
 
     def __init__(
         self,
-        what: str,
+        message: str,
         next_step: str | None = None,
         *,
         refused: Callable[[], pd.DataFrame] | None = None,
         **answer: Any,
     ) -> None:
-        super().__init__(what, next_step, **answer)
+        super().__init__(message, next_step, **answer)
         self.refused = refused
 
 

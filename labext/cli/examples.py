@@ -93,7 +93,7 @@ def copy_examples(folder: Path) -> CopiedExamples:
         digests = json.dumps(remembered, indent=1, sort_keys=True)
         write_atomic(folder / MANIFEST, digests.encode())
     except StorageError as error:
-        raise StorageError(error.what, "Choose another folder with `--folder DIR`.") from None
+        raise StorageError(error.message, "Choose another folder with `--folder DIR`.") from None
     return placed
 
 

@@ -70,7 +70,7 @@ def write_profiles(known: Mapping[str, Profile]) -> None:
         write_atomic(file, tomli_w.dumps(dict(known)).encode())
     except StorageError as error:
         raise StorageError(
-            error.what, "Make the folder writable, or set LABEXT_CONFIG_DIR to another one."
+            error.message, "Make the folder writable, or set LABEXT_CONFIG_DIR to another one."
         ) from None
 
 

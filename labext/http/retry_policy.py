@@ -235,7 +235,7 @@ def is_already_deleted(call: Request, verdict: Exception) -> bool:
 def _outcome_unknown(call: Request, error: LabextError) -> OutcomeUnknownError:
     return OutcomeUnknownError(
         f"'{call.op.name}' was sent ({call.op.method} {call.path}) and may or may not have been"
-        f" done: {error.what}",
+        f" done: {error.message}",
         call.op.find_out,
         status=error.status,
         method=call.op.method,

@@ -209,7 +209,7 @@ def _outcome_unknown(
     return _with_server_message(
         lost,
         f"{name} ({what}) was sent, but its answer was lost, and it can't be looked up now: "
-        f"{now.what}",
+        f"{now.message}",
         f"`%jobs show {name}` tells later whether it is there; the same line again looks first, "
         "and sends nothing twice.",
     )
@@ -222,7 +222,7 @@ def _never_arrived(name: str, what: str, lost: LabextError) -> LabextError:
     return _with_server_message(
         lost,
         f"{name} ({what}) was sent {_TRIES} times, no answer came, and it was not there when "
-        f"it was looked up: {lost.what}",
+        f"it was looked up: {lost.message}",
         f"`%jobs show {name}` tells whether it has come since; the same line again looks first, "
         "and sends nothing twice.",
     )

@@ -135,7 +135,7 @@ def _clean_one(tool: Tool, name: str, value: Any) -> tuple[str | None, Any]:
         try:
             value = cast(parameter, value)
         except InputError as error:
-            return error.what.rstrip("."), None
+            return error.message.rstrip("."), None
     if parameter.is_file and isinstance(value, str) and _ACCOUNT.fullmatch(value):
         bare = value.rpartition("/")[2]
         return f"{name} names an account; an uploaded file goes by its bare name, {bare}", None

@@ -265,7 +265,7 @@ class SourceChats(Resource):
                 reply = self._backend.source_reply(stream, message)
         except UnreachableError as error:
             raise UnreachableError(
-                f"The reply was cut off: {error.what}",
+                f"The reply was cut off: {error.message}",
                 "See `%nb source-chats show` before you send it again: the reply may be there.",
                 method=error.method,
                 path=error.path,

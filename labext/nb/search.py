@@ -57,7 +57,7 @@ def stream_answer(
                     return
     except UnreachableError as error:
         raise UnreachableError(
-            f"The answer was cut off: {error.what}",
+            f"The answer was cut off: {error.message}",
             "Ask again; look at the service if it stays.",
             method=error.method,
             path=error.path,

@@ -180,7 +180,7 @@ def rejection_error(refused: Mapping[Path | str, InputError], added: int) -> Inp
         refused: the errors by item; at least one.
         added: the number of items that were added.
     """
-    reasons = (f"{item}: {error.what.rstrip('.')}" for item, error in refused.items())
+    reasons = (f"{item}: {error.message.rstrip('.')}" for item, error in refused.items())
     count = f"{added} of {added + len(refused)} were added. Refused: " if added else ""
     first = next(iter(refused.values()))
     steps = dict.fromkeys(error.next_step for error in refused.values())

@@ -275,7 +275,7 @@ def test_bad_input_is_one_line_and_nothing_is_done(client: JobsClient, what: str
     act, said = BAD[what]
     with pytest.raises(InputError) as raised:
         act(client)
-    assert said in raised.value.what
+    assert said in raised.value.message
     assert raised.value.next_step
     assert "\n" not in str(raised.value)
     assert len(client.jobs(subjobs=True)) == before
@@ -297,7 +297,7 @@ def test_a_part_refused_by_the_service_leaves_nothing_half_done(client: JobsClie
     frame["bases"] = frame["bases"].where(frame.index != 0, "not bases at all 123")
     with pytest.raises(InputError) as raised:
         client.submit_batch("refused", "rna_fold", frame, None, "name", {"sequence": "bases"})
-    assert "h000" in raised.value.what
+    assert "h000" in raised.value.message
     with pytest.raises(NotFoundError):
         client.job("refused")
 

@@ -64,5 +64,5 @@ def test_a_student_sees_no_teammate(student: JobsClient) -> None:
     for options in ({"organization": True}, {"email": "teacher@sandbox.local"}):
         with pytest.raises(AccessError) as raised:
             student.jobs(**options)
-        assert "owner of the organization" in raised.value.what
+        assert "owner of the organization" in raised.value.message
         assert raised.value.next_step.startswith("Ask ")

@@ -146,7 +146,7 @@ def test_bad_input_is_one_line_with_a_next_step_and_nothing_half_done(
         error = done.error_in_exec
         if not isinstance(error, LabextError):
             wrong.append(f"{line}: {error!r}")
-        elif what not in f"{error.what} {error.next_step}":
+        elif what not in f"{error.message} {error.next_step}":
             wrong.append(f"{line}: {error}")
         elif not error.next_step or "\n" in str(error) or len(shown.strip().splitlines()) != 1:
             wrong.append(f"{line}: not one line: {shown}")

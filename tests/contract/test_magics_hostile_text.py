@@ -466,7 +466,7 @@ def shown(
             if result is not None:
                 displayed.append(front.display_formatter.format(result)[0])
         except LabextError as error:
-            told = f"{error} {error.what} {error.next_step} {error.server} {error.path}"
+            told = f"{error} {error.message} {error.next_step} {error.server} {error.path}"
         printed = capsys.readouterr()
         found = {"stdout": printed.out, "stderr": printed.err, "the error": told}
         for data in displayed:

@@ -105,7 +105,7 @@ def test_an_ambiguous_folder_is_an_error_that_lists_the_folders(
             run("%lab sequences --folder Vectors")
         ids = [each["id"] for each in lab.json("folders", "list") if each["name"] == "Vectors"]
         assert len(ids) == 2
-        assert all(f"{each} (project src_" in caught.value.what for each in ids)
+        assert all(f"{each} (project src_" in caught.value.message for each in ids)
         (counts,) = {len(run(f"%lab sequences --folder {each}")) for each in ids} - {3}
         assert counts == 0
     finally:

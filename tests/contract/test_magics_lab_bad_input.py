@@ -147,7 +147,7 @@ def test_keys_that_are_none(
     ):
         monkeypatch.setenv("LABEXT_LAB_API_KEY", key)
         error = refused(connected(box), kind)
-        assert what in error.what
+        assert what in error.message
         assert key not in str(error)
 
 
@@ -174,7 +174,7 @@ def test_id_tokens_that_hold_nothing(
     ):  # fmt: skip
         monkeypatch.setenv("LABEXT_LAB_ID_TOKEN", token)
         error = refused("%lab login --method oidc", kind)
-        assert what in error.what
+        assert what in error.message
         assert token not in str(error)
         assert "oidc" in error.next_step or "LABEXT_LAB_ID_TOKEN" in error.next_step
         assert "•" not in error.next_step
@@ -187,7 +187,7 @@ def test_a_suspended_user_and_one_without_grants(
     made = admin("keys", "add", "suspended@sandbox.local", "--name", "late")
     monkeypatch.setenv("LABEXT_LAB_API_KEY", made["api_key"])
     error = refused(connected(box), AccessError)
-    assert error.what.endswith("(“The user is suspended”).")
+    assert error.message.endswith("(“The user is suspended”).")
     made = admin("keys", "add", "guest@sandbox.local", "--name", "visit")
     monkeypatch.setenv("LABEXT_LAB_API_KEY", made["api_key"])
     shell.run_cell(connected(box)).raise_error()
@@ -212,7 +212,7 @@ def test_an_app_without_grants_and_an_archived_one(
     assert "unarchive" in refused(f"{connected(box)} --method oauth", AccessError).next_step
     monkeypatch.setenv("LABEXT_LAB_CLIENT_SECRET", "wrong-secret-0123456789")
     error = refused(f"{connected(box)} --method oauth", SignInError)
-    assert "client ID and secret" in error.what
+    assert "client ID and secret" in error.message
     admin("apps", "remove", "lines", "--yes")
 
 

@@ -172,7 +172,7 @@ def test_bad_input_is_one_line(run: Run, what: str) -> None:
     cell, kind, said = BAD[what]
     with pytest.raises(kind) as raised:
         run(cell)
-    assert said in raised.value.what
+    assert said in raised.value.message
     assert raised.value.next_step
     assert "p9" not in set(run("%jobs list")["JobName"])
 

@@ -115,7 +115,7 @@ class TestNotebooks:
         other = nb.notebooks.create(name)
         with pytest.raises(ConflictError) as caught:
             nb.notebooks.get(name)
-        assert other["id"] in caught.value.what
+        assert other["id"] in caught.value.message
         assert nb.notebooks.get(other["id"])["name"] == name
 
     def test_the_preview_is_what_a_deletion_does(self, nb: NotebookClient, name: str) -> None:
@@ -221,7 +221,7 @@ class TestSources:
         with small[0], small[1], pytest.raises(InputError) as caught:
             nb.sources.add_file(path)
         assert caught.value.status == 413
-        assert "larger" in caught.value.what
+        assert "larger" in caught.value.message
 
     def test_a_kind_of_file_that_nothing_can_read(self, nb: NotebookClient, tmp_path: Path) -> None:
         path = tmp_path / "archive.zip"

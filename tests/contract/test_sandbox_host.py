@@ -355,7 +355,7 @@ def test_a_missing_package_names_the_line_to_run(
     )
     with pytest.raises(SetupError) as caught:
         Sandbox(tmp_path / "box").start()
-    assert "uvicorn" in caught.value.what
+    assert "uvicorn" in caught.value.message
     assert 'pip install "labext-jupyter[sandbox]"' in caught.value.next_step
     assert not (tmp_path / "box").exists()
 

@@ -96,8 +96,8 @@ def test_a_database_that_lost_its_rows_is_refused_and_no_file_is_touched(
         database.write_bytes(b"x" * 4096 + before[4096:])
     kept = tree(box.data_dir / "jobs") | tree(box.data_dir / "nb")
     error = refused(box)
-    assert ("damaged" if loss in ("damaged", "header") else "is empty") in error.what
-    assert str(database) in error.what
+    assert ("damaged" if loss in ("damaged", "header") else "is empty") in error.message
+    assert str(database) in error.message
     assert "labext sandbox restore FILE --yes" in error.next_step
     assert tree(box.data_dir / "jobs") | tree(box.data_dir / "nb") == kept
     if database.exists():
@@ -139,7 +139,7 @@ def test_the_log_of_an_emptied_database_is_kept(small_box: NewBox) -> None:
     before = wal.read_bytes()
     assert b"known" in before
     os.truncate(database, 0)
-    assert "is empty" in refused(box).what
+    assert "is empty" in refused(box).message
     with pytest.raises(StorageError, match="is empty"):
         box.backup(box.data_dir.with_name("b.zip"))
     with pytest.raises(StorageError, match="is empty"), open_administration(box.data_dir):
@@ -183,7 +183,7 @@ def test_a_database_of_another_version_is_refused_and_left_as_it_is(small_box: N
         connection.commit()
     before = database.read_bytes()
     error = refused(box)
-    assert "another version of labext: its schema version is 999" in error.what
+    assert "another version of labext: its schema version is 999" in error.message
     assert "--data-dir" in error.next_step
     assert database.read_bytes() == before
     with pytest.raises(LabextError, match="another version"):
@@ -243,7 +243,7 @@ def test_a_damaged_index_that_hides_rows_moves_nothing(small_box: NewBox, left: 
     with (box.data_dir / "sandbox.sqlite").open("r+b") as file:
         file.seek((root - 1) * size + 3)
         file.write(left.to_bytes(2, "big"))  # how many rows the page of the index lists
-    assert "damaged" in refused(box).what
+    assert "damaged" in refused(box).message
     assert len(tree(files)) == 10
     assert not (box.data_dir / "quarantine").exists()
 
@@ -261,7 +261,7 @@ def test_a_full_disk_at_the_start_is_named(small_box: NewBox) -> None:
         error = refused(box)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert "disk is full" in error.what
+    assert "disk is full" in error.message
     assert "Make room" in error.next_step
     assert box.start().running
 
@@ -283,7 +283,7 @@ def test_a_file_that_cannot_be_used_is_named(small_box: NewBox, name: str) -> No
     path.unlink(missing_ok=True)
     path.mkdir()
     error = refused(box)
-    assert str(path) in error.what
+    assert str(path) in error.message
     assert "Traceback" not in str(error)
     assert "sqlalche.me" not in str(error)
 
@@ -295,7 +295,7 @@ def test_a_host_that_is_killed_while_it_starts_is_told_so(
     (tmp_path / "killed.py").write_text("import os; os.kill(os.getpid(), 9)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     error = refused(Sandbox(tmp_path / "box", services=["killed:service"]))
-    assert "SIGKILL" in error.what
+    assert "SIGKILL" in error.message
 
 
 @pytest.mark.usefixtures("cold")
@@ -306,4 +306,4 @@ def test_a_host_that_takes_too_long_is_told_so(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     monkeypatch.setattr("labext.sandbox.core.lifecycle.START_SECONDS", 0.5)
     error = refused(Sandbox(tmp_path / "box", services=["slow:service"]))
-    assert "did not start within 0.5 seconds" in error.what
+    assert "did not start within 0.5 seconds" in error.message

@@ -321,8 +321,8 @@ def test_hostile_server_gets_a_typed_error_and_no_secret(
         assert time.monotonic() - began < MOST_SECONDS, number
         assert server.count <= 200, number
         if failure is not None:
-            shown = f"{failure.what} {failure.next_step}"
-            assert failure.what, number
+            shown = f"{failure.message} {failure.next_step}"
+            assert failure.message, number
             assert failure.next_step, number
             assert "\n" not in shown, number
             assert SECRET not in shown, number

@@ -271,7 +271,7 @@ def test_an_interrupted_download_says_so_and_is_taken_up(
     server = offers(Halves(content, interrupt))
     error = terminal.run(f"%jobs results done1 --to {to}")
     assert isinstance(error, TransferInterrupted)
-    assert error.what.startswith("Fetching was stopped at ")
+    assert error.message.startswith("Fetching was stopped at ")
     assert error.next_step == f"`%jobs results done1 --to {to}` goes on from there."
     shown = terminal.getvalue().rsplit("\r\x1b[K", 1)[1].splitlines()
     assert shown[0].startswith("done1: Stopped, ")

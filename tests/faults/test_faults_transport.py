@@ -123,8 +123,8 @@ def test_a_change_whose_answer_is_lost_is_sent_once_and_said_to_be_unknown(
     with pytest.raises(OutcomeUnknownError) as caught:
         transport_to(server).send(SUBMIT, json={"jobName": "fold1"})
     assert server.count == 1
-    assert "submit a job" in caught.value.what
-    assert "POST /submit-job" in caught.value.what
+    assert "submit a job" in caught.value.message
+    assert "POST /submit-job" in caught.value.message
     assert caught.value.next_step == "Look at the list."
     assert KEY not in said(caught.value)
 
@@ -290,7 +290,7 @@ def test_a_change_is_sent_again_only_where_the_service_says_that_it_did_nothing(
         transport_to(server).send(SUBMIT)
     assert server.count == count
     assert isinstance(caught.value, OutcomeUnknownError) == (error is OutcomeUnknownError)
-    assert "sorry" in caught.value.what
+    assert "sorry" in caught.value.message
 
 
 @pytest.mark.parametrize(

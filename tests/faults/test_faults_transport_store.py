@@ -50,7 +50,7 @@ def test_refused_upload_is_an_error_and_not_repeated(
     server = faulty(faulty.answer("Sorry", status, kind="text/plain"))
     with pytest.raises(error) as caught:
         put(store, server)
-    assert what in caught.value.what
+    assert what in caught.value.message
     assert (caught.value.status, caught.value.method) == (status, "PUT")
     assert caught.value.server == "Sorry"
     assert server.count == 1

@@ -53,7 +53,7 @@ def running_sandbox(folder: Path, key: str = "sandbox-key") -> None:
 def test_nothing_configured_says_what_to_do() -> None:
     with pytest.raises(SetupError) as caught:
         config.connection("jobs")
-    assert caught.value.what == "No jobs service is configured."
+    assert caught.value.message == "No jobs service is configured."
     assert "%lab sandbox start" in caught.value.next_step
     assert "%jobs connect URL" in caught.value.next_step
 

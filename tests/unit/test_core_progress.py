@@ -130,7 +130,7 @@ def test_a_watch_of_an_unknown_status_ends_when_nothing_changes_for_long(phase: 
     clock, snapshots = Clock(), []
     with pytest.raises(ServiceError, match="which labext does not know") as caught:
         snapshots += watch(Stuck(phase).look, clock=clock, sleep=clock.sleep)
-    assert '"fold1"' in caught.value.what
+    assert '"fold1"' in caught.value.message
     assert UNKNOWN_STATUS_PATIENCE <= clock.now - 1000 <= UNKNOWN_STATUS_PATIENCE + 15
 
 

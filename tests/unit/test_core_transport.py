@@ -204,14 +204,14 @@ def test_a_status_is_an_error_with_all_it_knows(status: int, error: type[LabextE
     assert type(found) is error
     assert (found.status, found.method, found.path) == (status, "PUT", "/upload/a")
     assert found.server == "the words"
-    assert found.what == f"The job service answered {status} to 'upload a file': the words."
+    assert found.message == f"The job service answered {status} to 'upload a file': the words."
     assert found.next_step
 
 
 @pytest.mark.parametrize("end", [".", "!", "?", "…"])
 def test_sentence_of_the_service_keeps_its_end(end: str) -> None:
     failure = ErrorResponse(400, "PUT", "/upload/a", f"no such job{end}", OP)
-    assert to_exception(failure, "job service", None).what.endswith(f": no such job{end}")
+    assert to_exception(failure, "job service", None).message.endswith(f": no such job{end}")
 
 
 def test_a_service_s_own_reading_comes_first() -> None:
@@ -220,7 +220,7 @@ def test_a_service_s_own_reading_comes_first() -> None:
         failure, "job service", lambda each: NotFoundError(each.server_message, "Look.")
     )
     assert isinstance(found, NotFoundError)
-    assert (found.what, found.status, found.server) == ("no such job", 400, "no such job")
+    assert (found.message, found.status, found.server) == ("no such job", 400, "no such job")
 
 
 def test_status_of_a_service_s_own_reading_stays() -> None:
@@ -247,7 +247,7 @@ def test_web_page_is_named_by_its_title(page: bytes, kind: str, words: str) -> N
 def test_lost_connection_shows_neither_password_nor_query() -> None:
     url = "http://ada:lovelace@h.example/a?signature=c0ffee"
     missing = classify_failure(requests.ConnectionError(), url, "job service")
-    assert "at http://h.example/a broke" in missing.error.what
+    assert "at http://h.example/a broke" in missing.error.message
 
 
 # --- replies -----------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ def test_what_is_no_json_is_quoted(content: bytes) -> None:
         reply(content).json()
     assert caught.value.method == "PUT"
     assert caught.value.__cause__ is None
-    assert content[:10].decode("utf-8", "replace").strip() in caught.value.what
+    assert content[:10].decode("utf-8", "replace").strip() in caught.value.message
 
 
 def test_json_is_read_once_also_with_nan() -> None:

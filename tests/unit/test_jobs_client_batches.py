@@ -97,8 +97,8 @@ def test_missing_cells_are_named_by_column_and_row(missing: Any) -> None:
     frame.loc[0, "name"] = missing
     with pytest.raises(InputError) as raised:
         read(frame)
-    assert 'olumn "name" has an empty cell (row 0)' in raised.value.what
-    assert 'column "bases" has an empty cell (row 1)' in raised.value.what
+    assert 'olumn "name" has an empty cell (row 0)' in raised.value.message
+    assert 'column "bases" has an empty cell (row 1)' in raised.value.message
     assert raised.value.next_step.startswith("Fill them, or leave the rows out: frame.dropna")
     frame.loc[0, "name"] = "a"
     with pytest.raises(InputError, match="Fill it, or leave the row out"):

@@ -85,7 +85,7 @@ def test_what_cannot_be_known_is_said_to_be_so(sent: list[Any], seen: list[Any])
     with pytest.raises(OutcomeUnknownError) as raised:
         settled(send, look)
     assert (send.steps, look.steps) == ([], [])
-    assert "f1 (1 job of fold)" in raised.value.what
+    assert "f1 (1 job of fold)" in raised.value.message
     assert "sends nothing twice" in raised.value.next_step
 
 

@@ -166,7 +166,7 @@ def refused(error: type[LabextError], *arguments: Any, **options: Any) -> str:
     with pytest.raises(error) as caught:
         files.write(*arguments, **options)
     assert caught.value.next_step
-    return caught.value.what
+    return caught.value.message
 
 
 def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:

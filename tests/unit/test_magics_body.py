@@ -94,7 +94,7 @@ def test_json_is_read_as_it_is(value: dict[str, Any]) -> None:
     ],
 )
 def test_what_can_not_be_read_is_said_in_one_line(text: str, what: str) -> None:
-    assert what in refused(text).what
+    assert what in refused(text).message
 
 
 @given(st.text())
@@ -133,7 +133,7 @@ def test_a_job_is_whole() -> None:
 def test_a_job_that_does_not_fit(text: str, line: Job, what: str) -> None:
     with pytest.raises(InputError) as caught:
         jobs_body.parse_job(text, line)
-    assert what in caught.value.what
+    assert what in caught.value.message
 
 
 JOBS = {"a": {"bases": "ACGU"}, "1": {"bases": "NO"}}
@@ -187,4 +187,4 @@ def test_a_batch_says_its_limits() -> None:
 def test_a_batch_that_does_not_fit(text: str, what: str) -> None:
     with pytest.raises(InputError) as caught:
         jobs_body.parse_batch(text, BATCH)
-    assert what in caught.value.what
+    assert what in caught.value.message

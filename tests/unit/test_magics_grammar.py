@@ -228,12 +228,12 @@ def test_help_names_every_command_and_option() -> None:
 )
 def test_what_does_not_fit_is_one_line_with_a_next_step(line: str, what: str, step: str) -> None:
     error = refused(line, frame=1)
-    assert what in error.what
+    assert what in error.message
     assert step in error.next_step
 
 
 def test_a_body_has_no_place_where_none_is_taken() -> None:
-    assert "takes no text below" in refused("remove a", has_body=True).what
+    assert "takes no text below" in refused("remove a", has_body=True).message
     assert parse("run x", has_body=True).command is not None
 
 
@@ -265,7 +265,7 @@ def test_an_expression_sees_a_functions_own_variables_and_json_words() -> None:
 )
 def test_a_key_on_the_line_is_refused_and_not_repeated(line: str) -> None:
     error = refused(line)
-    assert "history" in error.what
+    assert "history" in error.message
     assert "1234567890abcdefXYZ" not in str(error) + repr(error.__dict__)
 
 

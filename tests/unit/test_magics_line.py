@@ -97,7 +97,7 @@ def test_a_brace_inside_a_word_is_itself() -> None:
 def test_what_is_not_closed_is_pointed_at(line: str, where: str) -> None:
     with pytest.raises(InputError) as caught:
         tokenize(line)
-    assert where in caught.value.what
+    assert where in caught.value.message
     assert caught.value.next_step
     assert "\n" not in str(caught.value)
 

@@ -58,5 +58,5 @@ def test_json_is_taken_as_it_is() -> None:
 def test_what_is_wrong_with_a_body(text: str, said: str) -> None:
     with pytest.raises(InputError) as raised:
         parse_pipeline(text, Pipeline("p1", None))
-    assert said in raised.value.what
+    assert said in raised.value.message
     assert raised.value.next_step

@@ -32,7 +32,7 @@ def test_without_posix_and_without_its_packages_it_says_what_it_needs(tmp_path: 
         "sys.platform = 'win32'\n"
         "box = Sandbox(sys.argv[1]); print(box.status().state, box.stop())\n"
         "try: box.start()\n"
-        "except SetupError as error: print(error.what)"
+        "except SetupError as error: print(error.message)"
     )
     said = _run(code, str(tmp_path / "box")).splitlines()
     assert said == ["stopped False", "The sandbox needs Linux or macOS."]

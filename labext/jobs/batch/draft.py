@@ -336,7 +336,7 @@ class BatchDraft:
         """Return the error that names every faulty row."""
         better = self.errors.get(frozenset(self.faults))
         if better is not None:
-            what, step = better.what, better.next_step
+            what, step = better.message, better.next_step
         else:
             what = f"{self._what()}: {'; '.join(self.fault_lines())}."
             step = f"See `%jobs tool {self.type}`."

@@ -475,13 +475,13 @@ def _interruption_message(
     """Return the message on an interrupted submission: its progress, and the error."""
     if not plan.split:
         if part in found.sent:
-            return f"{plan.name} was submitted, but that can't be recorded: {error.what}"
-        return error.what
+            return f"{plan.name} was submitted, but that can't be recorded: {error.message}"
+        return error.message
     arrived = [*found.preexisting, *found.sent_before, *found.confirmed_late, *found.sent]
     done = f"{len(arrived)} of {len(plan.parts)} parts of {plan.name}"
     if part in arrived or isinstance(error, OutcomeUnknownError):
-        return f"{done} are on the service, then: {error.what}"
-    return f"{done} were sent, then {part.name} was not: {error.what}"
+        return f"{done} are on the service, then: {error.message}"
+    return f"{done} were sent, then {part.name} was not: {error.message}"
 
 
 def distinct_shapes(tool: Tool, jobs: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -424,7 +424,7 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
 def _report_failure(error: Exception, folder: DataFolder) -> int:
     """Store the cause of a failure for the process that started this host; return the exit code."""
     cause = explain_failure(error, folder)
-    failure = {"pid": os.getpid(), "what": cause.what, "next_step": cause.next_step}
+    failure = {"pid": os.getpid(), "message": cause.message, "next_step": cause.next_step}
     with contextlib.suppress(OSError):  # the disk is full: the exit code says so
         write_json(folder.state, {"failure": failure})
     if not is_disk_full(error):

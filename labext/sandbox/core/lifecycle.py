@@ -408,7 +408,7 @@ class Sandbox:
         failure = read_json(self._folder.state).get("failure", {})
         if failure.get("pid") == process.pid:
             return ServiceError(
-                f"The sandbox did not start. {failure['what']}", failure["next_step"]
+                f"The sandbox did not start. {failure['message']}", failure["next_step"]
             )
         if process.returncode == EXIT_DISK_FULL:
             return StorageError(

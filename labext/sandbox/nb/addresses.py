@@ -137,7 +137,7 @@ def check_base_url(base_url: str) -> str:
         url = clean_url(base_url)
     except InputError as error:
         raise errors.bad_request(
-            error.what, "Give one such as http://localhost:11434/v1."
+            error.message, "Give one such as http://localhost:11434/v1."
         ) from None
     host = urlsplit(url).hostname or ""
     if any(is_refused_ip(number) for number in parse_numeric_host(host)):

@@ -210,7 +210,7 @@ def as_labext_errors() -> Iterator[None]:
         yield
     except ServiceError as error:
         kind = _ERRORS.get(error.status_code, SetupError)
-        raise kind(error.what, error.step or "See `labext sandbox nb models list`.") from None
+        raise kind(error.message, error.next_step or "See `labext sandbox nb models list`.") from None
 
 
 def find_model(session: Session, name: str) -> Model:

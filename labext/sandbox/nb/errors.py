@@ -11,13 +11,13 @@ class ServiceError(HTTPException):
     """An error with a problem and a next step, which the response joins to one text.
 
     Attributes:
-        what: the problem, as a sentence.
-        step: the next step, a sentence that begins with a verb; may be empty.
+        message: the problem, as a sentence.
+        next_step: the next step, a sentence that begins with a verb; may be empty.
     """
 
-    def __init__(self, status: int, what: str, step: str = "") -> None:
-        self.what, self.step = what, step
-        super().__init__(status, f"{what} {step}".strip())
+    def __init__(self, status: int, message: str, next_step: str = "") -> None:
+        self.message, self.next_step = message, next_step
+        super().__init__(status, f"{message} {next_step}".strip())
 
 
 def bad_request(sentence: str, step: str = "") -> HTTPException:

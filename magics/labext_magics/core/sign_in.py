@@ -378,7 +378,7 @@ class SignIn:
 def _with_next_step(refusal: LabextError, next_step: str) -> LabextError:
     """Return a copy of a sign-in error with another next step."""
     details = {name: getattr(refusal, name) for name in ("status", "method", "path", "server")}
-    return type(refusal)(refusal.what, next_step, **details)
+    return type(refusal)(refusal.message, next_step, **details)
 
 
 def _with_method(target: Connection, method: str | None, user: str | None = None) -> Connection:

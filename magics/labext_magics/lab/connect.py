@@ -73,10 +73,10 @@ def status(call: Call) -> pd.DataFrame:
         rows |= _access_and_limit(lab)
     except SignInError as error:
         rows["signed in as"] = "nobody"
-        output.print_message(f"{error.what} {error.next_step}")
+        output.print_message(f"{error.message} {error.next_step}")
     except AccessError as error:  # the caller may still be known, as an app without a grant
         rows["answers"] = "yes, and refuses the caller"
-        output.print_message(f"{error.what} {error.next_step}")
+        output.print_message(f"{error.message} {error.next_step}")
     return facts_frame(rows, "lab")
 
 

@@ -92,7 +92,7 @@ def _check_password(target: Connection) -> str:
             return messages.pluralize(len(client.notebooks.list()), "notebook")
         except NotFoundError as error:
             raise SetupError(
-                f"What answers at {target.base_url} is no notebook service: {error.what}",
+                f"What answers at {target.base_url} is no notebook service: {error.message}",
                 "Check the host and the port: the API of Open Notebook is usually on 5055, its "
                 "web page on 8502.",
             ) from None

@@ -277,7 +277,7 @@ def _row(record: Record) -> pd.DataFrame:
 def _not_found_with_hint(missing: NotFoundError, name: str) -> NotFoundError:
     """Return the error for a missing notebook, with the line that creates it."""
     step = f"{missing.next_step} `%nb use {quote(name)} --create` makes it."
-    return NotFoundError(missing.what, step, status=missing.status)
+    return NotFoundError(missing.message, step, status=missing.status)
 
 
 def _parts(record: Record) -> str:

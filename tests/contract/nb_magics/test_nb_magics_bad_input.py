@@ -138,12 +138,12 @@ def test_what_fails_is_named_after_the_others_were_awaited(
     (tmp_path / "odd.bin").write_bytes(bytes(range(256)) * 4)
     error = refused("%nb add broken.pdf odd.bin data/page.html --wait")
     assert isinstance(error, JobFailedError)
-    assert "2 of 3 sources failed" in error.what
-    assert "broken.pdf: " in error.what
-    assert "odd.bin: " in error.what
+    assert "2 of 3 sources failed" in error.message
+    assert "broken.pdf: " in error.message
+    assert "odd.bin: " in error.message
     found = run("%nb sources").set_index("file_name")
     assert found.loc["page.html", "status"] == "completed"
-    assert found.loc["broken.pdf", "error"] in error.what + "."
+    assert found.loc["broken.pdf", "error"] in error.message + "."
     assert isinstance(refused("%nb sources retry broken.pdf --wait"), JobFailedError)
     run("%nb delete Failing --yes --delete-sources")
 

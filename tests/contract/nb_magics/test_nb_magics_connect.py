@@ -177,12 +177,12 @@ def test_what_fails_on_the_way_is_an_error_without_the_key(
     run(f"%nb connect {open_nb}\n%nb use Only")
     cut = refused("%nb ask why")
     assert isinstance(cut, UnreachableError | ServiceError)
-    assert "ended before it was whole" in cut.what
+    assert "ended before it was whole" in cut.message
     for line in ("%nb ask why --simple", "%nb chat why", "%nb search why"):
         failed = refused(line)
         assert isinstance(failed, ServiceError), line
         assert failed.status == 502
-        assert "provider answered 401" in failed.what
+        assert "provider answered 401" in failed.message
         assert KEY not in str(failed)
     shown = capsys.readouterr()
     assert KEY not in shown.out + shown.err
@@ -217,7 +217,7 @@ def test_http_is_named_and_not_chosen_where_others_could_read_along(
     where = replay.base_url.removeprefix("http://")
     error = refused(f"%nb connect {where}")
     assert isinstance(error, SetupError)
-    assert "does not speak HTTPS" in error.what
+    assert "does not speak HTTPS" in error.message
     assert f"`%nb connect http://{where}`" in error.next_step
     assert "https://" not in error.next_step
     assert not replay.asked
@@ -232,8 +232,8 @@ def test_https_is_chosen_where_it_is_spoken(
             "labext.http.connection_pool.is_loopback", lambda _, is_so=loopback: is_so
         )
         error = refused(f"%nb connect {where}")
-        assert f"at https://{where}/" in error.what
-        assert "not trusted" in error.what
+        assert f"at https://{where}/" in error.message
+        assert "not trusted" in error.message
 
 
 @pytest.mark.parametrize("where", ["http://127.0.0.1:9", "localhost:9", "http://127.0.0.1:9/api"])
@@ -289,7 +289,7 @@ def test_what_can_not_be_saved_is_not_used_or_kept(
 
     monkeypatch.setattr(config, "save_profile", full)
     error = refused(f"%nb connect {nb_box.nb.base_url} --save left --keep")
-    assert error.what == "The disk is full."
+    assert error.message == "The disk is full."
     assert "still uses" in error.next_step
     assert forgotten == [("nb", "left", "password")]
     assert status(run)["profile"] == "sandbox"
@@ -322,5 +322,5 @@ def test_another_server_than_a_notebook_service_is_named(refused: Refused) -> No
     with other_server() as provider:
         error = refused(f"%nb connect {provider.base_url.removesuffix('/v1')}")
     assert isinstance(error, SetupError)
-    assert "is no notebook service" in error.what
+    assert "is no notebook service" in error.message
     assert "5055" in error.next_step

@@ -121,7 +121,7 @@ def test_what_a_credential_opens_is_registered(
     run("%nb models defaults --set chat=alpha")
     error = refused("%nb credentials delete lab --yes")
     run("%nb models defaults --set chat=extractive")
-    assert "slot chat" in error.what
+    assert "slot chat" in error.message
     count = len(there)
     assert f"with {count} models" in said("%nb credentials delete lab --preview")
 
@@ -132,7 +132,7 @@ def test_a_server_that_is_not_reached_and_a_wrong_key_are_told(
     lab.key = "sk-new-0a1b2c3d4e5f6a7b"
     error = refused("%nb credentials test lab")
     assert isinstance(error, ServiceError)
-    assert "does not work" in error.what
+    assert "does not work" in error.message
     assert "--new-key" in error.next_step
     monkeypatch.setenv(VARIABLE, lab.key)
     assert f"is changed, with the key of {VARIABLE}" in said("%nb credentials edit lab --new-key")
@@ -143,7 +143,7 @@ def test_a_server_that_is_not_reached_and_a_wrong_key_are_told(
     said("%nb credentials edit lab --base-url http://127.0.0.1:1/v1 --new-key")
     error = refused("%nb credentials test lab")
     assert isinstance(error, ServiceError)
-    assert "127.0.0.1:1" in error.what
+    assert "127.0.0.1:1" in error.message
     assert "--base-url" in error.next_step
     assert isinstance(refused("%nb credentials discover lab"), LabextError)
 
@@ -166,7 +166,7 @@ def test_a_key_that_can_not_be_read_any_more_is_told_and_given_again(
     with other_secret(nb_box):
         assert "can't be read" in run("%nb credentials show lab").iloc[0]["decryption_error"]
         error = refused("%nb credentials test lab")
-        assert "has changed" in error.what
+        assert "has changed" in error.message
         assert "`%nb credentials edit lab" in error.next_step
         assert "--new-key" in error.next_step
         said("%nb credentials edit lab --new-key")

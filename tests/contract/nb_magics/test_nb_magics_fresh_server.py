@@ -149,7 +149,7 @@ def test_a_credential_without_models_is_an_error(
     run("%nb credentials new openai --name far")
     error = refused("%nb credentials register far --all")
     assert isinstance(error, InputError)
-    assert "opens no model" in error.what
+    assert "opens no model" in error.message
 
 
 def test_auto_assign_says_which_slots_stay_empty_and_why(

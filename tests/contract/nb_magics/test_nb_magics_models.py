@@ -84,7 +84,7 @@ def test_what_is_made_before_a_failure_is_shown(
     lab.replies = lambda _: "The first is made."
     capsys.readouterr()
     error = refused("%nb transform Summary --note One --note Two --model helper --save Kept")
-    assert "The account is closed" in error.what
+    assert "The account is closed" in error.message
     assert "The first is made." in capsys.readouterr().out
     assert "Kept: One" in set(run("%nb notes")["title"])
     run("%nb delete Half --yes")
@@ -100,7 +100,7 @@ def test_a_model_is_made_once_and_deleted_when_no_slot_has_it(
     for cell in ("%nb models delete second helper --yes", "%nb credentials delete lab --yes"):
         error = refused(cell)
         assert isinstance(error, ConflictError)
-        assert "second is in the default slot chat" in error.what
+        assert "second is in the default slot chat" in error.message
         assert "`%nb models defaults --set chat=MODEL`" in error.next_step
     assert {"second", "helper"} <= set(run("%nb models")["name"])
     run("%nb models defaults --set chat=extractive")
@@ -121,7 +121,7 @@ def test_a_test_says_how_long_it_took_and_raises_where_it_fails(
     lab.key = "sk-another-0123456789abcdef"
     error = refused("%nb models test helper")
     assert isinstance(error, ServiceError)
-    assert "does not work" in error.what
+    assert "does not work" in error.message
     assert "`%nb credentials edit lab --new-key`" in error.next_step
     run("%nb credentials edit lab --base-url http://127.0.0.1:1/v1 --no-key")
     assert "`%nb credentials test lab`" in refused("%nb models test helper").next_step

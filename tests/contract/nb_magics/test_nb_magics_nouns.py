@@ -115,7 +115,7 @@ def test_a_source_from_its_beginning_to_its_end(
     assert "Selection" in names(run("%nb sources --all"))
     error = refused("%nb sources delete Selection --yes")
     identifier = str(both["id"][0])
-    assert f"it is in no notebook ({identifier})" in error.what
+    assert f"it is in no notebook ({identifier})" in error.message
     run(f"%nb sources delete {identifier} --yes\n%nb delete Shared --yes")
 
 

@@ -108,7 +108,7 @@ def test_new_profiles_get_the_models_of_the_slots_and_a_voice_each(
     assert pair["voice_model"] == voice
     assert [each["voice_id"] for each in pair["speakers"]] == ["onyx", "nova"]
     server.state.models[str(voice)]["provider"] = "elevenlabs"
-    assert "has no voice" in refused("%nb profiles new solo --speaker Ada").what
+    assert "has no voice" in refused("%nb profiles new solo --speaker Ada").message
 
 
 @pytest.mark.parametrize(("works", "state"), [(False, "no worker"), (True, "was killed")])
@@ -165,7 +165,7 @@ def test_a_text_cell_shows_progress_and_an_interrupt_says_what_goes_on(
     server.state.works = False
     error = refused("%%nb source --title Bench\nThe cell grows.")
     assert isinstance(error, WatchInterrupted)
-    assert "goes on" in error.what
+    assert "goes on" in error.message
     assert "%nb sources wait" in error.next_step
     assert "Bench: In Queue" in capsys.readouterr().out
     (sent,) = server.sent("POST", "/sources/json")
@@ -181,7 +181,7 @@ def test_an_interrupt_while_a_text_is_sent_is_one_line(
     monkeypatch.setattr("labext.nb.sources.Sources.add_text", send)
     error = refused("%%nb source --title Bench\nThe cell grows.")
     assert isinstance(error, WatchInterrupted)
-    assert "may still be processed" in error.what
+    assert "may still be processed" in error.message
 
 
 def test_an_interrupted_search_is_one_line(
@@ -191,7 +191,7 @@ def test_an_interrupted_search_is_one_line(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("labext.nb.search.SearchResource.search", send)
-    assert refused("%nb search arabinose").what == "The search was interrupted."
+    assert refused("%nb search arabinose").message == "The search was interrupted."
 
 
 def test_passages_are_missing_where_the_list_does_not_count_them(
@@ -225,9 +225,9 @@ def test_refused_files_are_named_after_the_others_are_added_and_processed(
         (tmp_path / name).write_text(f"{name} is about arabinose.")
     error = refused("%nb add *.bin *.html *.md --wait")
     assert isinstance(error, InputError)
-    assert "2 of 4 were added" in error.what
-    assert "a.bin" in error.what
-    assert "c.html" in error.what
+    assert "2 of 4 were added" in error.message
+    assert "a.bin" in error.message
+    assert "c.html" in error.message
     assert "%%nb source --title TITLE" in error.next_step
     sources = run("%nb sources --order-by title:asc")
     assert list(sources["title"]) == ["b.md", "d.md"]
@@ -241,8 +241,8 @@ def test_files_of_which_all_are_refused_are_named(
         (tmp_path / name).write_text(f"{name} is about arabinose.")
     error = refused("%nb add a.bin c.html --wait")
     assert isinstance(error, InputError)
-    assert "a.bin" in error.what
-    assert "c.html" in error.what
+    assert "a.bin" in error.message
+    assert "c.html" in error.message
 
 
 def test_a_page_without_a_title_is_titled_by_its_address(server: Replay, run: Run) -> None:
@@ -327,7 +327,7 @@ def test_an_episode_that_fails_is_made_again_under_its_name(
     for _ in range(2):
         error = refused(line)
         assert isinstance(error, JobFailedError)
-        assert "Failed to generate speech" in error.what
+        assert "Failed to generate speech" in error.message
         assert '`%nb episodes retry "Episode 1"`' in error.next_step
     assert len(server.sent("POST", "/podcasts/generate")) == 1
     run("%nb profiles edit solo_expert --voice-model fake-tts")
@@ -346,7 +346,7 @@ def test_retrying_an_episode_that_has_not_failed_names_the_way_out(
     next(iter(server.state.episodes.values()))["job_status"] = status
     error = refused("%nb episodes retry One")
     assert isinstance(error, ConflictError)
-    assert f"it is {status}" in error.what
+    assert f"it is {status}" in error.message
     assert f"`%nb episodes {step} One" in error.next_step
     assert "`%nb episodes delete One --yes`" in error.next_step
 

@@ -109,7 +109,7 @@ def test_an_episode_is_made_once_and_heard(
     }.items():
         error = refused(other)
         assert isinstance(error, ConflictError)
-        assert how in error.what
+        assert how in error.message
     assert list(run("%nb episodes")["id"]) == [identifier]
 
     assert isinstance(refused("%nb episodes retry 'Episode 1'"), InputError)
@@ -128,7 +128,7 @@ def test_in_the_background_and_after_its_notebook_was_deleted(
     run(TEXT)
     error = refused(LINE)
     assert isinstance(error, ConflictError)
-    assert "about another notebook" in error.what
+    assert "about another notebook" in error.message
     assert len(run("%nb episodes")) == 1
 
 
@@ -148,7 +148,7 @@ def test_an_interrupt_ends_the_watching_only(
         patched.setattr(Podcasts, "watch", interrupted)
         error = refused(LINE)
     assert isinstance(error, WatchInterrupted)
-    assert "goes on" in error.what
+    assert "goes on" in error.message
     assert '`%nb episodes wait "Episode 1"`' in error.next_step
     assert run("%nb episodes wait 'Episode 1'")["job_status"].item() == "completed"
     assert len(run("%nb episodes")) == 1
@@ -161,7 +161,7 @@ def test_what_a_provider_breaks_off_is_failed_and_made_again(
     provider.troubles = [None, *[broken] * 20]
     error = refused(f"{LINE} --speakers cloud")
     assert isinstance(error, JobFailedError)
-    assert "The voices are asleep" in error.what
+    assert "The voices are asleep" in error.message
     assert '`%nb episodes retry "Episode 1"`' in error.next_step
     failed = run("%nb episodes show 'Episode 1'")
     assert failed["job_status"].item() == "failed"
@@ -174,7 +174,7 @@ def test_what_a_provider_breaks_off_is_failed_and_made_again(
     ):
         again = refused(line)
         assert isinstance(again, JobFailedError)
-        assert "The voices are asleep" in again.what
+        assert "The voices are asleep" in again.message
 
     provider.troubles = []
     assert run("%nb episodes retry 'Episode 1'")["job_status"].item() == "completed"

@@ -70,8 +70,8 @@ def test_deleting_by_title_deletes_only_in_the_notebook_in_use(
     assert run(f"%nb {noun}").empty
     error = refused(f"%nb {noun} delete {title} --yes")
     assert isinstance(error, NotFoundError)
-    assert f'"{title}" in B' in error.what
-    assert in_a in error.what
+    assert f'"{title}" in B' in error.message
+    assert in_a in error.message
     assert in_a in error.next_step
     assert list(run(f"%nb {noun} --notebook A")["id"]) == [in_a]
 
@@ -93,7 +93,7 @@ def test_a_source_that_is_elsewhere_is_said_to_be_in_its_notebook(
     ):
         error = refused(line)
         assert isinstance(error, NotFoundError), line
-        assert "in A (source:" in error.what, line
+        assert "in A (source:" in error.message, line
 
 
 def test_what_is_shown_by_title_is_the_notebooks_own(notebooks: None, run: Run) -> None:
@@ -145,7 +145,7 @@ def test_without_a_notebook_in_use_nothing_is_deleted_by_title(
     ):
         error = refused(line)
         assert isinstance(error, InputError), line
-        assert "No notebook is in use" in error.what, line
+        assert "No notebook is in use" in error.message, line
         assert "--all" in error.next_step, line
     assert "of B is deleted" in said(f"%nb sources delete {here} --yes")
     assert sources_of(run, "A") == [there]

@@ -86,7 +86,7 @@ def test_a_saved_text_is_written_once_and_never_over_a_humans(
     assert len(run("%nb notes")) == 2
     error = refused('%nb transform "Key findings" --source "Cold room" --save Leak')
     assert isinstance(error, ConflictError)
-    assert "A note of a human is called" in error.what
+    assert "A note of a human is called" in error.message
     assert run("%nb notes show Leak").iloc[0]["content"] == "The promoter leaks without glucose."
 
 

@@ -112,7 +112,7 @@ def test_an_interrupted_wait_asks_nothing(
 ) -> None:
     error = refused(line)
     assert isinstance(error, WatchInterrupted)
-    assert "nothing was asked" in error.what
+    assert "nothing was asked" in error.message
     assert "`--no-wait`" in error.next_step
     assert not sent(server)
 

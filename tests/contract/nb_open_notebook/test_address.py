@@ -97,7 +97,7 @@ def test_a_client_names_the_address_of_the_api(replay: Replay, page: str) -> Non
     for url in (replay.base_url.removesuffix("/api"), f"{page}/notebooks"):
         with NotebookClient(url, "s3cret pass") as nb, pytest.raises(SetupError) as caught:
             nb.notebooks.list()
-        assert url in caught.value.what
+        assert url in caught.value.message
         root = url.removesuffix("/notebooks")
         assert caught.value.next_step == f"Use {root}/api."
     assert {each.path for each in replay.asked} <= {"/api/config"}

@@ -86,11 +86,11 @@ def test_a_refusal_is_one_line_and_a_line_of_nb(
     assert type(error) in expected
     assert "`%nb " in error.next_step
     assert error.next_step.endswith(".")
-    assert error.what.endswith((".", "…"))
+    assert error.message.endswith((".", "…"))
     assert not re.search(r"Settings|api_key='sk|sk-fake|\n|\[\{|Object with id", str(error))
     if told.answer and isinstance(told.answer["detail"], list):
         for each in told.answer["detail"]:
-            assert each["msg"] in error.what
+            assert each["msg"] in error.message
     assert error.status == told.status
 
 
@@ -119,7 +119,7 @@ def test_what_mends_it_is_told(
     path = dict.fromkeys(re.findall(r"\{(\w+)\}", asked.path), "x")
     error = refused(script, wire, told, does=lambda w: w.send(Request(asked, path)))
     assert isinstance(error, kind)
-    assert what in error.what
+    assert what in error.message
     assert step in error.next_step
 
 
@@ -136,7 +136,7 @@ def test_a_failure_within_a_stream_is_told(name: str, what: str, step: str) -> N
     *_, last = recordings()[f"search.ask_sse.{name}"].events
     with pytest.raises(ServiceError) as raised:
         OpenNotebookBackend().parse_event(last, QUESTION)
-    assert what in raised.value.what
+    assert what in raised.value.message
     assert step in raised.value.next_step
 
 
@@ -164,9 +164,9 @@ def test_a_job_that_it_does_not_know_is_not_found(
     does = lambda w: w.run(OpenNotebookBackend().podcast_job(job))  # noqa: E731
     error = refused(script, wire, told, alive, does=does)
     assert isinstance(error, NotFoundError)
-    assert job in error.what
+    assert job in error.message
     assert error.next_step == "See `%nb episodes`."
-    assert "database is offline" in refused(script, wire, told, NOWHERE, does=does).what
+    assert "database is offline" in refused(script, wire, told, NOWHERE, does=does).message
 
 
 DOWN = derived("podcasts.job_missing", answer={"detail": "Error fetching notebooks"})
@@ -191,7 +191,7 @@ def test_without_its_database_nothing_is_said_to_be_gone(
     run = lambda w: w.run(does(OpenNotebookBackend()))  # noqa: E731
     error = refused(script, wire, told, NOWHERE, does=run)
     assert isinstance(error, ServiceError)
-    assert "database is offline" in error.what
+    assert "database is offline" in error.message
     assert "`%nb status`" in error.next_step
     # With the database there, it is what it was said to be.
     again = refused(script, wire, told, recordings()["meta.config"], does=run)
@@ -204,7 +204,7 @@ def test_notes_are_not_left_out_when_the_database_goes_on_the_way(
     listed, gone = recordings()["notes.list"], recordings()["notes.get_missing"]
     notes = OpenNotebookBackend().notes
     error = refused(script, wire, listed, gone, NOWHERE, does=lambda w: w.run(notes()))
-    assert "database is offline" in error.what
+    assert "database is offline" in error.message
 
 
 def test_a_key_in_the_words_is_masked(script: Script, wire: RequestExecutor) -> None:
@@ -221,7 +221,7 @@ def test_too_large_a_file_is_told(script: Script, wire: RequestExecutor) -> None
     large = derived("sources.upload_unsupported_415", status=413, answer={"detail": "Too large"})
     asked = operation(recordings()["sources.upload_unsupported_415"])
     error = refused(script, wire, large, does=lambda w: w.send(Request(asked)))
-    assert "larger than the notebook service takes" in error.what
+    assert "larger than the notebook service takes" in error.message
     assert "`%nb add`" in error.next_step
 
 

@@ -252,7 +252,7 @@ def test_what_cannot_be_known_says_what_was_sent_and_how_to_find_out(
         "batch": (r"b1-part1of2 \(100 jobs of fold\) was sent", "`%jobs resume b1`"),
         "pipeline": (r"p1 \(1 pipeline\) was sent", "`%jobs show p1`"),
     }[what]
-    assert re.search(said, raised.value.what)
+    assert re.search(said, raised.value.message)
     assert step in raised.value.next_step
     ledger.scripts.clear()
     assert deed.act(quick, tmp_path)

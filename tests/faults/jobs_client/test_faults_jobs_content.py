@@ -71,7 +71,7 @@ def test_other_content_under_the_same_name_is_a_conflict(
     with pytest.raises(ConflictError, match=r"n1 .*other content: a\.pdb has 11 bytes") as raised:
         submit(client, kind)
     for content in (FIRST, SECOND):
-        assert hashlib.sha256(content).hexdigest()[:12] in raised.value.what
+        assert hashlib.sha256(content).hexdigest()[:12] in raised.value.message
     assert "`%jobs delete n1 --yes`" in raised.value.next_step
     assert {k: v for k, v in ledger.done.items() if k.startswith(("submit", "run"))} == {
         k: v for k, v in before.items() if k.startswith(("submit", "run"))

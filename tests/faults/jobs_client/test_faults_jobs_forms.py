@@ -161,7 +161,7 @@ def test_a_refusal_is_told_by_its_text(
     with pytest.raises(kind) as raised:
         client.stop("f1")
     said = words if isinstance(words, str) else next(iter(words.values()))
-    assert said.strip('"') in raised.value.what
+    assert said.strip('"') in raised.value.message
     assert raised.value.status == status
     assert step in raised.value.next_step
 

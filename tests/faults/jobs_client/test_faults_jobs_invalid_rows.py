@@ -36,7 +36,7 @@ def test_every_invalid_row_is_named_whoever_found_the_fault(
     """An empty cell, a value that is no option, and a value that the service refuses."""
     with pytest.raises(InvalidJobsError) as raised:
         submit(client)
-    said = raised.value.what
+    said = raised.value.message
     assert said.startswith("The service would refuse 4 of 5 jobs of few: ")
     assert 'column "bases" is empty (in b, e)' in said
     assert "too hot: 101.0 (in c)" in said
@@ -103,7 +103,7 @@ def test_only_empty_cells_are_named_by_row_and_column(client: JobsClient) -> Non
     frame = FRAME.assign(t=37.0, mode="fast")
     with pytest.raises(InvalidJobsError, match='olumn "bases" has 2 empty cells') as raised:
         submit(client, frame)
-    assert "rows 1, 4" in raised.value.what
+    assert "rows 1, 4" in raised.value.message
     assert "frame.dropna" in raised.value.next_step or "str.strip" in raised.value.next_step
     assert raised.value.refused()["Name"].tolist() == ["b", "e"]
 
@@ -151,8 +151,8 @@ def test_other_forms_of_jobs_have_invalid_rows_too(
     }
     with pytest.raises(InvalidJobsError) as raised:
         client.submit_batch("few", "fold", forms[form])
-    assert "too hot: 101 (in b)" in raised.value.what
-    assert 'did you mean "sequence"' in raised.value.what
+    assert "too hot: 101 (in b)" in raised.value.message
+    assert 'did you mean "sequence"' in raised.value.message
     done = client.submit_batch("few", "fold", forms[form], skip_invalid=True)
     assert ledger.members["few"] == ["few-a"]
     assert done.refused.columns.tolist() == ["Name", "Error", "Settings"]
@@ -167,8 +167,8 @@ def test_a_row_whose_file_is_not_there_is_invalid(client: JobsClient, ledger: An
     }
     with pytest.raises(InvalidJobsError) as raised:
         client.submit_batch("few", "fold", jobs)
-    assert "no such file has been uploaded" in raised.value.what
-    assert 'no job is called "gone"' in raised.value.what
+    assert "no such file has been uploaded" in raised.value.message
+    assert 'no job is called "gone"' in raised.value.message
     done = client.submit_batch("few", "fold", jobs, skip_invalid=True)
     assert done.refused["Name"].tolist() == ["b", "c"]
     del jobs["c"]

@@ -218,7 +218,7 @@ def test_what_is_wrong_is_named_and_nothing_is_sent(
     change, said = WRONG[what]
     with pytest.raises(InputError) as raised:
         send(client, **change)
-    assert said in raised.value.what
+    assert said in raised.value.message
     assert raised.value.next_step
     assert ledger.count("submit-pipeline") == 0
 

@@ -65,7 +65,7 @@ def test_a_batch_is_finished_without_its_frame(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
     error = break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded for team X"))
-    assert error.what.startswith("1 of 3 parts of folds were sent, then folds-part2of3 was not")
+    assert error.message.startswith("1 of 3 parts of folds were sent, then folds-part2of3 was not")
     assert "`%jobs resume folds`" in error.next_step
     (row,) = later.unfinished().to_dict("records")
     assert [row[key] for key in ("Name", "Type", "Jobs", "Parts", "Sent", "Missing", "Note")] == [
@@ -104,8 +104,8 @@ def test_a_part_whose_answer_was_lost_is_ours(
     ledger.fail("jobs", *[None] * 2, *[ledger.Answer(403, "blocked for a while")] * 99)
     error = break_off(client, ledger, ledger.lost_after())
     assert isinstance(error, OutcomeUnknownError)
-    assert "folds-part1of3 (100 jobs of fold) was sent, but its answer was lost" in error.what
-    assert "blocked for a while" in error.what
+    assert "folds-part1of3 (100 jobs of fold) was sent, but its answer was lost" in error.message
+    assert "blocked for a while" in error.message
     assert "`%jobs resume folds`" in error.next_step
     assert later.unfinished()["Note"].tolist() == ["folds-part1of3 was sent, and may be there"]
     done = later.resume("folds")
@@ -319,7 +319,7 @@ def test_a_disk_that_is_full(
     assert {"before": 0, "sending": 1, "sent": 2}[at] == ledger.count("submit-batch")
     if at != "before":
         assert "`%jobs resume folds`" in raised.value.next_step
-        assert raised.value.what.startswith(
+        assert raised.value.message.startswith(
             {"sending": "1 of 3 parts of folds were sent, then", "sent": "2 of 3 parts of folds"}[
                 at
             ]

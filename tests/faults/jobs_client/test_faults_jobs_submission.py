@@ -85,7 +85,7 @@ def test_an_outcome_that_cannot_be_known_is_said_to_be_so(client: JobsClient, le
     ledger.fail("jobs", None, *[ledger.Answer(403, "blocked for a while")] * 9)
     with pytest.raises(OutcomeUnknownError, match=r"f1 \(1 job of fold\) was sent") as raised:
         client.submit("f1", "fold", SETTINGS)
-    assert "blocked for a while" in raised.value.what
+    assert "blocked for a while" in raised.value.message
     assert "`%jobs show f1`" in raised.value.next_step
     assert "nothing twice" in raised.value.next_step
     ledger.scripts.clear()
@@ -144,7 +144,7 @@ def test_a_batch_that_broke_off_is_finished_by_the_same_line(
     ledger.fail("submit-batch", None, None, ledger.Answer(403, "Budget exceeded for team X"))
     with pytest.raises(AccessError, match="2 of 3 parts of folds were sent") as raised:
         send(client, 250)
-    assert "Budget exceeded for team X" in raised.value.what
+    assert "Budget exceeded for team X" in raised.value.message
     assert "`%jobs resume folds`, or run the same line again" in raised.value.next_step
     if elsewhere:
         monkeypatch.setenv("LABEXT_STATE_DIR", str(tmp_path / "another"))

@@ -72,8 +72,8 @@ def test_an_ambiguous_name_lists_the_folders(lab: LabClient, tenant: Any, name: 
     with pytest.raises(ConflictError) as caught:
         lab.sequences(folder=name)
     listed = "lib_1 (project src_1), lib_2 (project src_2)"
-    assert listed in caught.value.what
-    assert ("lib_3" in caught.value.what) is (name == "VECTORS")
+    assert listed in caught.value.message
+    assert ("lib_3" in caught.value.message) is (name == "VECTORS")
     assert "`lib_1`" in caught.value.next_step
     assert tenant.count("dna-sequences") == 0
 
@@ -83,7 +83,7 @@ def test_a_missing_name_is_an_error_with_the_names_there_are(lab: LabClient, ten
     tenant.fail("folders", listing(tenant), found)
     with pytest.raises(NotFoundError) as caught:
         lab.sequences(folder="Vectrs")
-    assert '"Vectrs" (did you mean "Vectors"?)' in caught.value.what
+    assert '"Vectrs" (did you mean "Vectors"?)' in caught.value.message
     assert "Digests" in caught.value.next_step
     assert "\x1b" not in str(caught.value)
     tenant.fail("folders", listing(tenant), listing(tenant))
@@ -94,7 +94,7 @@ def test_a_missing_name_is_an_error_with_the_names_there_are(lab: LabClient, ten
 def test_a_platform_without_a_list_of_folders_asks_for_the_id(lab: LabClient, tenant: Any) -> None:
     with pytest.raises(NotFoundError) as caught:
         lab.sequences(folder="Vectors")
-    assert "does not list its folders" in caught.value.what
+    assert "does not list its folders" in caught.value.message
     assert "ID" in caught.value.next_step
     tenant.fail("folders", tenant.Answer(403, {"error": {"message": "No."}}))
     with pytest.raises(AccessError, match="list folders"):

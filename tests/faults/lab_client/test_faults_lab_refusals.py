@@ -86,7 +86,7 @@ def test_a_certificate_of_an_unknown_ca_is_told(tenant: Any) -> None:
     for auth in (None, tenant.app()):
         with tenant.client(auth, verify=True) as lab, pytest.raises(SetupError) as caught:
             lab.whoami()
-        assert "not trusted" in caught.value.what
+        assert "not trusted" in caught.value.message
         assert "--ca-bundle" in caught.value.next_step
     assert tenant.received == []
 
@@ -151,7 +151,7 @@ def test_a_403_names_the_three_causes(tenant: Any, by_app: bool) -> None:
     lab = tenant.client(tenant.app() if by_app else None)
     with lab, pytest.raises(AccessError) as caught:
         lab.sequences(folder_id="lib_1")
-    assert caught.value.what == "The lab platform refuses to list sequences (“You may not”)."
+    assert caught.value.message == "The lab platform refuses to list sequences (“You may not”)."
     for cause in ("organization or project", "does not exist", "not visible"):
         assert cause in caught.value.next_step
     assert ("the app" in caught.value.next_step) is by_app

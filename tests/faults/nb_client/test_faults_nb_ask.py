@@ -102,7 +102,7 @@ def test_an_error_after_a_good_start(faulty: Any, client_of: Any, stream: Any) -
     assert seen[:2] == EVENTS[:2]
     error = caught.value
     assert KEY not in f"{error} {error!r} {error.server} {error._render_traceback_()}"
-    assert MASK in error.what
+    assert MASK in error.message
     assert server.count == 1
 
 

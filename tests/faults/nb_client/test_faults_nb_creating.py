@@ -45,7 +45,7 @@ def test_a_lost_answer_is_told_as_unknown_and_sent_once(
     with pytest.raises(OutcomeUnknownError) as caught:
         MAKING[what](client_of(server))
     assert server.count == 1
-    assert "may or may not have been done" in caught.value.what
+    assert "may or may not have been done" in caught.value.message
     assert "`%nb " in caught.value.next_step
 
 

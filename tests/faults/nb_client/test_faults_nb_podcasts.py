@@ -125,7 +125,7 @@ class TestSound:
         server = faulty(faulty.answer(silent))
         with pytest.raises(kind) as caught:
             client_of(server).podcasts.sound("episode:1")
-        assert said in caught.value.what
+        assert said in caught.value.message
         assert f'`%nb {step} "Ep: 1/2"`' in caught.value.next_step
         assert server.count == 1
 
@@ -178,7 +178,7 @@ class TestGenerating:
         server = faulty(faulty.answer([]), faulty.answer({"detail": detail}, status))
         with pytest.raises(kind) as caught:
             client_of(server).podcasts.generate(*ORDER)
-        assert "\n" not in caught.value.what
+        assert "\n" not in caught.value.message
         assert step in caught.value.next_step
 
 

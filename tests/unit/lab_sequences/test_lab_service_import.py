@@ -122,8 +122,8 @@ def test_a_file_that_will_not_do_is_refused_in_a_line_and_nothing_is_added(
     before = own_lists.page()
     with pytest.raises(InputError) as caught:
         put(content)
-    assert caught.value.what.startswith(words)
-    assert "\n" not in caught.value.what
+    assert caught.value.message.startswith(words)
+    assert "\n" not in caught.value.message
     assert caught.value.next_step
     assert own_lists.page() == before
 

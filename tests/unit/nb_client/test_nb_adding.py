@@ -128,10 +128,10 @@ class TestSeveral:
     ) -> None:
         with pytest.raises(ServiceError) as caught:
             self.several(wire, [paper, "https://example.org/broken", paper])
-        assert caught.value.what == (
+        assert caught.value.message == (
             "https://example.org/broken (1 of 3 were added before it): It failed."
         )
-        assert str(caught.value) == f"{caught.value.what} Look."
+        assert str(caught.value) == f"{caught.value.message} Look."
         assert len(sent) == 2
 
     def test_an_item_that_is_refused_does_not_stop_the_others(
@@ -141,7 +141,7 @@ class TestSeveral:
         records: list[Any] = []
         with pytest.raises(InputError) as caught:
             records.extend(uploads.add_several(wire, ContractBackend(), what, GIVEN))
-        assert caught.value.what == (
+        assert caught.value.message == (
             "1 of 2 were added. Refused: https://example.org/refused: Too large."
         )
         assert caught.value.next_step == "Add a smaller one."

@@ -189,9 +189,9 @@ def test_an_event_of_failure_is_an_error_without_the_key_in_it() -> None:
     with pytest.raises(ServiceError) as caught:
         talk.parse_event(told, "Why?")
     error = caught.value
-    assert "401 of the provider" in error.what
-    assert MASK in error.what
-    assert "sk-abc" not in f"{error}{error.what}{error.server}"
+    assert "401 of the provider" in error.message
+    assert MASK in error.message
+    assert "sk-abc" not in f"{error}{error.message}{error.server}"
     with pytest.raises(ServiceError, match="no reason is told"):
         talk.parse_event({"type": "error"}, "Why?")
     with pytest.raises(ServiceError) as caught:

@@ -218,5 +218,5 @@ def test_an_answer_that_makes_no_sense_is_a_record_or_one_clear_error(
     with pytest.raises((StopIteration, LabextError)) as caught:
         steps.send(answer)
     if isinstance(caught.value, LabextError):
-        assert caught.value.what.startswith("The notebook service")
+        assert caught.value.message.startswith("The notebook service")
         assert caught.value.next_step

@@ -30,7 +30,7 @@ def failed(
 def explained(failure: ErrorResponse, *, has_password: bool = True) -> LabextError:
     error = make_error_mapper(has_password=has_password)(failure)
     assert error is not None
-    assert error.what
+    assert error.message
     assert error.next_step.endswith((".", "…"))
     return error
 
@@ -58,7 +58,7 @@ def test_each_status_has_its_error(status: int, words: str, kind: Any, said: str
 @pytest.mark.parametrize("status", [422, 502])
 def test_a_next_step_that_the_service_tells_is_the_only_one(status: int) -> None:
     error = explained(failed(status, "The model m answered 429. Wait a little, then try again."))
-    assert error.what.endswith("The model m answered 429.")
+    assert error.message.endswith("The model m answered 429.")
     assert error.next_step == "Wait a little, then try again."
 
 
@@ -66,8 +66,8 @@ def test_the_password_is_asked_for_or_refused() -> None:
     with_one = explained(failed(401, "The password is wrong."))
     without = explained(failed(401, ""), has_password=False)
     assert type(with_one) is type(without) is SignInError
-    assert "does not accept the password" in with_one.what
-    assert "asks for a password" in without.what
+    assert "does not accept the password" in with_one.message
+    assert "asks for a password" in without.message
     for error in (with_one, without):
         assert "%nb login" in error.next_step
         assert "LABEXT_NB_PASSWORD" in error.next_step
@@ -92,7 +92,7 @@ def test_a_model_that_is_not_there_is_no_session() -> None:
 
 def test_a_fault_of_the_service_itself_leads_to_its_status() -> None:
     error = explained(failed(500, "Failed to do it."))
-    assert "Failed to do it." in error.what
+    assert "Failed to do it." in error.message
     assert "`%nb status`" in error.next_step
 
 

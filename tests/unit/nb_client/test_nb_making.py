@@ -263,7 +263,7 @@ class TestWaiting:
         studio.episode |= {"job_status": "failed", "error_message": "It refused. Check the key."}
         with pytest.raises(JobFailedError) as caught:
             self.wait(wire, clock)
-        assert caught.value.what == '"Ep 1" has failed: It refused.'
+        assert caught.value.message == '"Ep 1" has failed: It refused.'
         assert caught.value.next_step == 'Check the key, then `%nb episodes retry "Ep 1"`.'
 
     def test_one_that_is_deleted_is_not_to_be_retried(
@@ -281,5 +281,5 @@ class TestWaiting:
         studio.episode |= {"job_status": "running", "progress": at("speech", 12, 40)}
         with pytest.raises(NotReadyError) as caught:
             self.wait(wire, clock, timeout=30)
-        assert "running (3 of 4: speech, turn 12 of 40)" in caught.value.what
-        assert "unchanged for 30 seconds" in caught.value.what
+        assert "running (3 of 4: speech, turn 12 of 40)" in caught.value.message
+        assert "unchanged for 30 seconds" in caught.value.message

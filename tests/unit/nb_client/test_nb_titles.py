@@ -46,9 +46,9 @@ def test_a_title_of_two_things_lists_both(titles: TitleResolver, shelf: Any) -> 
     first, second = shelf.source("paper.pdf"), shelf.source("paper.pdf")
     with pytest.raises(ConflictError) as caught:
         titles.find("source", "paper.pdf")
-    assert first in caught.value.what
-    assert second in caught.value.what
-    assert "2026-01-02 03:04" in caught.value.what
+    assert first in caught.value.message
+    assert second in caught.value.message
+    assert "2026-01-02 03:04" in caught.value.message
     assert first in caught.value.next_step
 
 
@@ -60,8 +60,8 @@ def test_a_file_that_failed_does_not_hide_the_one_that_was_mended(
     assert titles.find("source", "A paper") == mended
     with pytest.raises(ConflictError) as caught:
         titles.find("source", "scan.pdf")
-    assert f"{broken} (of 2026-01-02 03:04, failed)" in caught.value.what
-    assert f"{mended} (of 2026-01-02 03:04)" in caught.value.what
+    assert f"{broken} (of 2026-01-02 03:04, failed)" in caught.value.message
+    assert f"{mended} (of 2026-01-02 03:04)" in caught.value.message
 
 
 def test_a_title_within_a_notebook_never_means_a_thing_of_another_one(
@@ -139,7 +139,7 @@ def test_credential_and_model_name_one_of_two_models_of_a_name(
     for bare in ("gpt-4o", "openai/gpt-4o"):
         with pytest.raises(ConflictError) as caught:
             titles.find("model", bare, "llm")
-        assert "lab/gpt-4o (llm of openai), home/gpt-4o (llm of openai)" in caught.value.what
+        assert "lab/gpt-4o (llm of openai), home/gpt-4o (llm of openai)" in caught.value.message
         assert "`lab/gpt-4o`" in caught.value.next_step
 
 
@@ -180,7 +180,7 @@ def test_a_transformation_goes_by_its_name_and_its_title(titles: TitleResolver, 
     assert titles.find("transformation", "key FINDINGS") == one
     with pytest.raises(NotFoundError, match="no transformation") as caught:
         titles.find("transformation", "Key finding")
-    assert "did you mean" in caught.value.what
+    assert "did you mean" in caught.value.message
     assert caught.value.next_step == "See `%nb transformations`."
 
 

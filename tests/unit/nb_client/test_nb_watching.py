@@ -225,7 +225,7 @@ def test_waiting_tells_what_failed_and_what_stands_still() -> None:
             row("b.pdf", "failed", reason="It is encrypted."),
             outcome=Outcome.FAILED,
         )
-    assert caught.value.what.startswith("1 of 2 sources failed.")
+    assert caught.value.message.startswith("1 of 2 sources failed.")
     assert "`%nb sources retry b.pdf`" in caught.value.next_step
     going = row("my film.mp4", "running", stage="hearing", unchanged=4.2)
     with pytest.raises(

@@ -201,7 +201,7 @@ def stream_answer(events: Iterator[AskEvent], *, question: str) -> AnswerView:
         raise WatchInterrupted("The answer was interrupted.", "Ask again for all of it.") from None
     except BaseException as error:
         _finish_interrupted(
-            surface, state, error.what if isinstance(error, LabextError) else str(error)
+            surface, state, error.message if isinstance(error, LabextError) else str(error)
         )
         raise
     finally:
