@@ -210,7 +210,8 @@ def as_labext_errors() -> Iterator[None]:
         yield
     except ServiceError as error:
         kind = _ERRORS.get(error.status_code, SetupError)
-        raise kind(error.message, error.next_step or "See `labext sandbox nb models list`.") from None
+        step = error.next_step or "See `labext sandbox nb models list`."
+        raise kind(error.message, step) from None
 
 
 def find_model(session: Session, name: str) -> Model:
