@@ -19,8 +19,7 @@ sys.path.append(str(Path(__file__).parent / "sandbox_parts"))
 
 from labext_test_warm import Warm
 
-from labext.sandbox import Sandbox
-from labext.sandbox.core import host_process
+from labext.sandbox import Sandbox, host_process
 
 # How long an example takes says more about the machine's other work than about the code. On a
 # build machine every run has the same examples, as hypothesis itself has it, and half as many;

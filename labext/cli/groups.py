@@ -120,7 +120,7 @@ class ServiceGroup(VerbGroup):
     def call(self, function: Function, data_dir: Path | None, arguments: dict[str, Any]) -> Result:
         """Call a command's function with the administration of the service."""
         from labext import config
-        from labext.sandbox.core.lifecycle import check_system
+        from labext.sandbox.lifecycle import check_system
 
         check_system()
         arguments.pop("profile", None)  # which `labext.cli.issue_credentials` reads

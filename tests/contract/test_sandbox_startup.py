@@ -304,6 +304,6 @@ def test_a_host_that_takes_too_long_is_told_so(
 ) -> None:
     (tmp_path / "slow.py").write_text("import time; time.sleep(60)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
-    monkeypatch.setattr("labext.sandbox.core.lifecycle.START_SECONDS", 0.5)
+    monkeypatch.setattr("labext.sandbox.lifecycle.START_SECONDS", 0.5)
     error = refused(Sandbox(tmp_path / "box", services=["slow:service"]))
     assert "did not start within 0.5 seconds" in error.message

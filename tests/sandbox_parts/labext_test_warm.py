@@ -38,8 +38,8 @@ class Warm:
         self._lock = threading.Lock()
 
     def spawn(self, folder: Any, options: Sequence[str]) -> Host:
-        """Start the host of `folder`, as `labext.sandbox.core.host_process.spawn_host` does."""
-        from labext.sandbox.core import host_process
+        """Start the host of `folder`, as `labext.sandbox.host_process.spawn_host` does."""
+        from labext.sandbox import host_process
 
         log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         asked = {
@@ -106,7 +106,7 @@ class Server:
     """The warm process: forks hosts, and buries them as soon as they end."""
 
     def __init__(self, asked: socket.socket) -> None:
-        from labext.sandbox.core import host
+        from labext.sandbox import host
         from labext.sandbox.jobs.tools import catalogue
 
         self._socket = asked
@@ -162,7 +162,7 @@ def _become(asked: dict[str, Any], log: int) -> NoReturn:
         os.environ.update(asked["environment"])
         paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         sys.path[:0] = [path for path in paths if path and path not in sys.path]
-        from labext.sandbox.core import host
+        from labext.sandbox import host
 
         gc.unfreeze()
         code = host.main(asked["arguments"])

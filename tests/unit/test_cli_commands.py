@@ -14,7 +14,7 @@ import pytest
 from labext import cli
 from labext.cli.groups import table
 from labext.sandbox import Sandbox
-from labext.sandbox.core.lifecycle import SandboxStatus
+from labext.sandbox.lifecycle import SandboxStatus
 
 HEAVY = {"numpy", "pandas", "requests", "rich", "sqlalchemy", "fastapi", "labext.jobs", "keyring"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from labext.lab.auth.client_credentials import AccessToken
 from labext.redaction import register_secret
-from labext.sandbox.core import host_process
+from labext.sandbox import host_process
 from labext.sandbox.core.executors import task_process
 from labext.sandbox.lab.app import ClientCredentials
 

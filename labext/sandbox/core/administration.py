@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 from sqlalchemy.exc import DBAPIError
 
 from labext.sandbox.core.backup import check_started
-from labext.sandbox.core.data_folder import DataFolder, ensure_secret, read_json
+from labext.sandbox.core.data_folder import DataFolder, FileLock, ensure_secret, read_json
 from labext.sandbox.core.database import Database
-from labext.sandbox.core.lifecycle import Sandbox
 from labext.sandbox.core.queue import Queue, QueueBase
 from labext.sandbox.core.service_protocol import Options, Service, Site, origin_url
 from labext.sandbox.core.signing import Signer
@@ -61,7 +60,7 @@ def open_administration(data_dir: Path, service: Service, administration: type[A
     check_started(folder)
     database = Database.at(folder.database)
     try:
-        running = Sandbox(folder.path).status().state != "stopped"
+        running = FileLock(folder.lock_file).is_held()
         if running:
             database.check_version()
         else:

@@ -25,6 +25,7 @@ from labext.sandbox.lab.sequences.records import (
     Schema,
     SequenceEntry,
     sequence_row,
+    tenant_registry_id,
 )
 from labext.sandbox.lab.tables import (
     Folder,
@@ -116,11 +117,6 @@ def sample_schema(tenant: str, name: str) -> Schema:
 def sample_sequence_id(tenant: str, folder: str, place: int) -> str:
     """The id of a folder's sequence, by its place in the collection."""
     return tables.stable_identifier("seq", tenant, folder, place)
-
-
-def tenant_registry_id(tenant: str) -> str:
-    """Return the id of a tenant's registry; each has one."""
-    return tables.stable_identifier("src", tenant, "Registry")
 
 
 def load_vectors(tenant: str) -> list[SampleSequence]:

@@ -11,7 +11,6 @@ from fastapi.responses import Response
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.cancellation import CancelToken, ModelThreads
-from labext.sandbox.nb.search.index import SearchIndex
 
 JSON_MEDIA_TYPE = "application/json"
 
@@ -22,14 +21,6 @@ async def _get_site(request: Request) -> Site:
 
 
 SiteDep = Annotated[Site, Depends(_get_site)]
-
-
-async def _get_index(request: Request) -> SearchIndex:
-    index: SearchIndex = request.app.state.index
-    return index
-
-
-IndexDep = Annotated[SearchIndex, Depends(_get_index)]
 
 
 async def _get_threads(request: Request) -> ModelThreads:

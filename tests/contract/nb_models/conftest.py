@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import delete
 
 from labext.sandbox import Sandbox
-from labext.sandbox.core import provider_variables
 from labext.sandbox.core.database import Database
+from labext.sandbox.nb.providers import provider_variables
 from labext.sandbox.nb.tables import Credential, DefaultModel, Model
 
 sys.path.insert(0, str(Path(__file__).parents[2]))

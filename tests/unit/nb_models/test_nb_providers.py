@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
 from labext.redaction import mask
-from labext.sandbox.core import provider_variables
-from labext.sandbox.core.host_process import host_environment
 from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.host_process import host_environment
 from labext.sandbox.nb import addresses
 from labext.sandbox.nb.models import service
-from labext.sandbox.nb.providers import openai, provider_keys, registry
+from labext.sandbox.nb.providers import openai, provider_keys, provider_variables, registry
 from labext.sandbox.nb.providers import openai as providers_openai
 from labext.sandbox.nb.providers.registry import PROVIDERS, guess_model_type
 from labext.sandbox.nb.tables import DefaultModel, Model

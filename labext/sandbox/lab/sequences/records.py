@@ -91,6 +91,11 @@ class Registration:
     number: str
 
 
+def tenant_registry_id(tenant: str) -> str:
+    """Return the id of a tenant's registry; each has one."""
+    return tables.stable_identifier("src", tenant, "Registry")
+
+
 @dataclass(frozen=True)
 class SequenceEntry:
     """A sequence before it is filed.

@@ -12,7 +12,6 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from labext.messages import join_words, quote_value
 from labext.sandbox.core.signing import InvalidSignatureError, Signer
-from labext.sandbox.lab import sample_data
 from labext.sandbox.lab.errors import bad_request, forbidden
 from labext.sandbox.lab.sequences import records, schemas
 from labext.sandbox.lab.sequences.records import (
@@ -213,7 +212,7 @@ def _registry_condition(session: Session, registry_id: str, tenant_id: int) -> C
     if registry_id == UNREGISTERED:
         return ~_has_search_value(REGISTRY_FIELD)
     tenant = session.get_one(Tenant, tenant_id)
-    if registry_id != sample_data.tenant_registry_id(tenant.name):
+    if registry_id != records.tenant_registry_id(tenant.name):
         raise bad_request(f"registryId: there is no registry {quote_value(registry_id)}.")
     return _has_search_value(REGISTRY_FIELD, SearchValue.text == registry_id)
 

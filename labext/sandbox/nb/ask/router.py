@@ -16,11 +16,11 @@ from labext.sandbox.nb.ask.service import AnswerRun, Event, prepare_answer
 from labext.sandbox.nb.cancellation import CallCancelledError, cancel_on_disconnect
 from labext.sandbox.nb.dependencies import (
     CancelTokenDep,
-    IndexDep,
     SiteDep,
     ThreadsDep,
     json_response,
 )
+from labext.sandbox.nb.search.dependencies import IndexDep
 
 router = APIRouter()
 log = get_logger(__name__)

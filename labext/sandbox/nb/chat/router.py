@@ -22,12 +22,12 @@ from labext.sandbox.nb.chat.schemas import (
 from labext.sandbox.nb.chat.service import SessionLocks, answer_message, build_context
 from labext.sandbox.nb.dependencies import (
     CancelTokenDep,
-    IndexDep,
     SiteDep,
     ThreadsDep,
     json_response,
 )
 from labext.sandbox.nb.schemas import Identifier, MessageResponse
+from labext.sandbox.nb.search.dependencies import IndexDep
 
 router = APIRouter()
 

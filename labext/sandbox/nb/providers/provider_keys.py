@@ -11,11 +11,10 @@ import orjson
 from starlette.exceptions import HTTPException
 
 from labext.redaction import register_secret
-from labext.sandbox.core import provider_variables
 from labext.sandbox.core.data_folder import ensure_secret, write_secret
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import addresses, errors
-from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.providers import provider_variables, registry
 from labext.sandbox.nb.providers.registry import PROVIDERS, ProviderInfo
 from labext.sandbox.nb.tables import Credential
 

@@ -16,11 +16,10 @@ from starlette.exceptions import HTTPException
 
 from labext.frames.sanitize import strip_control
 from labext.redaction import MASK, MIN_SECRET_LENGTH, mask, mask_only
-from labext.sandbox.core import provider_variables
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.limits import get_limit
-from labext.sandbox.nb.providers import provider_keys, registry
+from labext.sandbox.nb.providers import provider_keys, provider_variables, registry
 from labext.sandbox.nb.providers.provider_keys import decrypt_key, key_error
 from labext.sandbox.nb.providers.registry import PROVIDERS, ProviderInfo
 from labext.sandbox.nb.tables import Credential, Model

@@ -8,8 +8,9 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import Field
 
-from labext.sandbox.nb.dependencies import IndexDep, SiteDep, json_response
+from labext.sandbox.nb.dependencies import SiteDep, json_response
 from labext.sandbox.nb.schemas import Identifiers, NonEmptyText, Record, RequestBody
+from labext.sandbox.nb.search.dependencies import IndexDep
 from labext.sandbox.nb.search.index import Hit
 from labext.sandbox.nb.search.scope import check_identifiers_exist
 

@@ -372,7 +372,7 @@ def _log_to_stderr() -> None:
 
 
 def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="labext.sandbox.core.host", description=__doc__)
+    parser = argparse.ArgumentParser(prog="labext.sandbox.host", description=__doc__)
     parser.add_argument("data_dir", type=Path)
     parser.add_argument("--rate", choices=["named", "off"], default="named")
     parser.add_argument("--workers", type=int)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from labext.redaction import mask
-from labext.sandbox.core import provider_variables
 from labext.sandbox.core.data_folder import DataFolder
 from labext.sandbox.core.executors.launcher import clean_environment
+from labext.sandbox.nb.providers import provider_variables
 
 MAX_LOG_BYTES = 5 * 1024**2
 
@@ -29,7 +29,7 @@ def spawn_host(folder: DataFolder, options: Sequence[str]) -> subprocess.Popen[b
     log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", "labext.sandbox.core.host", str(folder.path), *options],
+            [sys.executable, "-P", "-m", "labext.sandbox.host", str(folder.path), *options],
             env=host_environment(),
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -105,7 +105,7 @@ def last_log_line(log: Path, offset: int) -> str:
 
 def _import_path_variable() -> dict[str, str]:
     """Environment with which the host imports this process's labext if it is not installed."""
-    root = str(Path(__file__).parents[3])
+    root = str(Path(__file__).parents[2])
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if Path(root).name in ("site-packages", "dist-packages") or root in paths:
         return {}

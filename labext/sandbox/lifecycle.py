@@ -24,7 +24,7 @@ from labext.errors import (
     StorageError,
 )
 from labext.redaction import register_secret
-from labext.sandbox.core import host_process
+from labext.sandbox import host_process
 from labext.sandbox.core.data_folder import (
     EXIT_DISK_FULL,
     EXIT_LOCKED,
