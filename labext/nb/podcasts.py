@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from labext import messages
 from labext.errors import InputError
+from labext.http.download import OnBytes
 from labext.nb import episode_generation
-from labext.nb.backends import OnBytes
 from labext.nb.records import SPEAKER, Record
 from labext.nb.resource import Resource, build_changes, drop_none, unique_names
 from labext.progress import Progress

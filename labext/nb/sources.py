@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError
-from labext.http.download import is_html_name
+from labext.http.download import OnBytes, is_html_name
 from labext.nb import polling, uploads
-from labext.nb.backends import OnBytes
 from labext.nb.polling import Ingestion
 from labext.nb.records import Record
 from labext.nb.resource import NO_CHANGES_STEP, Resource, iter_sources

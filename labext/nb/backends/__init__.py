@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from labext.errors import LabextError
-from labext.http import HttpClient, Operation
+from labext.http import HttpClient, Operation, RetryMode
 from labext.http.download import OnBytes
 from labext.http.event_stream import read_events
 from labext.http.upload import MultipartForm
@@ -46,7 +46,24 @@ Steps: TypeAlias = Generator[Request, Any, T]
 """A generator that yields requests, receives their JSON and returns the result."""
 
 
-__all__ = ["IDLE_TIMEOUT", "OnBytes", "RequestExecutor"]
+def get(name: str, path: str) -> Operation:
+    """Return an operation that reads JSON."""
+    return Operation(name, "GET", path, RetryMode.ALWAYS, answer="json")
+
+
+def put(name: str, path: str) -> Operation:
+    """Return an idempotent update that responds with JSON."""
+    return Operation(name, "PUT", path, RetryMode.ALWAYS, answer="json")
+
+
+def post(name: str, path: str, find_out: str) -> Operation:
+    """Return an operation that must not happen twice; `find_out` says how to look it up."""
+    return Operation(name, "POST", path, RetryMode.UNSENT, answer="json", find_out=find_out)
+
+
+def delete(name: str, path: str) -> Operation:
+    """Return a deletion; a 404 on a repeat means that the first request succeeded."""
+    return Operation(name, "DELETE", path, RetryMode.DELETE)
 
 
 CONNECT_TIMEOUT = 5.0

@@ -19,12 +19,12 @@ from labext.errors import (
 )
 from labext.http import HttpClient, Operation, RetryMode
 from labext.http.connection_pool import DOCUMENT
-from labext.nb.backends import Request, RequestExecutor
+from labext.nb.backends import Request, RequestExecutor, get
 from labext.nb.backends.contract import ContractBackend
 
 _API_SEGMENT = "api"
 _TIMEOUT = 5.0, 15.0
-_CONFIG = Operation("find the API", "GET", "config", RetryMode.ALWAYS, answer="json")
+_CONFIG = get("find the API", "config")
 _CONFIG_KEYS = frozenset({"version", "dbStatus"})
 """Keys of the API's `config`; the web interface has a `config` with other keys."""
 
@@ -88,9 +88,7 @@ GET_OPENAPI = Operation(
     answer="unchecked",
 )
 
-PROBE_ORDER = Operation(
-    "see what kind of server it is", "GET", "notebooks", RetryMode.ALWAYS, answer="json"
-)
+PROBE_ORDER = get("see what kind of server it is", "notebooks")
 
 _NO_DESCRIPTION_ERRORS = (NotFoundError, SignInError, AccessError, InputError, ServiceError)
 """Errors of a server whose API description is missing or not public."""

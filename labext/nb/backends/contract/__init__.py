@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from labext.http import Operation, RetryMode
 from labext.nb import records
-from labext.nb.backends import Request, Steps
+from labext.nb.backends import Request, Steps, get
 from labext.nb.backends.contract.chat import ChatRequests
 from labext.nb.backends.contract.extensions import ExtensionRequests
 from labext.nb.backends.contract.models import CredentialRequests, ModelRequests
@@ -16,10 +15,8 @@ from labext.nb.backends.contract.search import SearchRequests
 from labext.nb.backends.contract.transformations import TransformationRequests
 from labext.nb.records import Record
 
-GET_CONFIG = Operation("read the configuration", "GET", "config", RetryMode.ALWAYS, answer="json")
-GET_AUTH_STATUS = Operation(
-    "ask how to sign in", "GET", "auth/status", RetryMode.ALWAYS, answer="json"
-)
+GET_CONFIG = get("read the configuration", "config")
+GET_AUTH_STATUS = get("ask how to sign in", "auth/status")
 
 
 class ContractBackend(

@@ -8,7 +8,7 @@ from typing import Any
 from labext.errors import ServiceError
 from labext.http import Operation, RetryMode
 from labext.nb import records
-from labext.nb.backends import Request, Steps
+from labext.nb.backends import Request, Steps, delete, get, post, put
 from labext.nb.backends.contract import search
 from labext.nb.backends.contract.search import parse_citations
 from labext.nb.records import (
@@ -22,33 +22,19 @@ from labext.nb.records import (
     build_record,
 )
 
-LIST_SESSIONS = Operation(
-    "list chat sessions", "GET", "chat/sessions", RetryMode.ALWAYS, answer="json"
-)
-CREATE_SESSION = Operation(
+LIST_SESSIONS = get("list chat sessions", "chat/sessions")
+CREATE_SESSION = post(
     "begin a chat session",
-    "POST",
     "chat/sessions",
-    RetryMode.UNSENT,
-    answer="json",
-    find_out="See `%nb sessions` before you begin it again: it may be there already.",
+    "See `%nb sessions` before you begin it again: it may be there already.",
 )
-GET_SESSION = Operation(
-    "look at a chat session", "GET", "chat/sessions/{session}", RetryMode.ALWAYS, answer="json"
-)
-UPDATE_SESSION = Operation(
-    "change a chat session", "PUT", "chat/sessions/{session}", RetryMode.ALWAYS, answer="json"
-)
-DELETE_SESSION = Operation(
-    "delete a chat session", "DELETE", "chat/sessions/{session}", RetryMode.DELETE
-)
-SEND_MESSAGE = Operation(
+GET_SESSION = get("look at a chat session", "chat/sessions/{session}")
+UPDATE_SESSION = put("change a chat session", "chat/sessions/{session}")
+DELETE_SESSION = delete("delete a chat session", "chat/sessions/{session}")
+SEND_MESSAGE = post(
     "send a chat message",
-    "POST",
-    "chat/execute",
-    RetryMode.UNSENT,  # a repeat would add the message twice
-    answer="json",
-    find_out="See `%nb sessions show` before you send it again: the reply may be there already.",
+    "chat/execute",  # a repeat would add the message twice
+    "See `%nb sessions show` before you send it again: the reply may be there already.",
 )
 BUILD_CONTEXT = Operation(
     "build a chat's context", "POST", "chat/context", RetryMode.ALWAYS, answer="json"

@@ -8,7 +8,7 @@ from typing import Any
 from labext.errors import OutcomeUnknownError
 from labext.http import Operation, RetryMode
 from labext.nb import records
-from labext.nb.backends import Request, Steps
+from labext.nb.backends import Request, Steps, delete, get, post, put
 from labext.nb.records import (
     CREDENTIAL,
     CREDENTIAL_DELETION,
@@ -28,69 +28,31 @@ from labext.nb.records import (
 
 _REPEAT_HINT = "Do it again: what is there already stays as it is."
 
-LIST_MODELS = Operation("list models", "GET", "models", RetryMode.ALWAYS, answer="json")
-CREATE_MODEL = Operation(
-    "add a model",
-    "POST",
-    "models",
-    RetryMode.UNSENT,
-    answer="json",
-    find_out="See `%nb models` before you add it again: it may be there already.",
+LIST_MODELS = get("list models", "models")
+CREATE_MODEL = post(
+    "add a model", "models", "See `%nb models` before you add it again: it may be there already."
 )
-DELETE_MODEL = Operation("delete a model", "DELETE", "models/{model}", RetryMode.DELETE)
+DELETE_MODEL = delete("delete a model", "models/{model}")
 TEST_MODEL = Operation(
     "test a model", "POST", "models/{model}/test", RetryMode.ALWAYS, answer="json"
 )
-GET_DEFAULTS = Operation(
-    "read the default models", "GET", "models/defaults", RetryMode.ALWAYS, answer="json"
-)
-UPDATE_DEFAULTS = Operation(
-    "set the default models", "PUT", "models/defaults", RetryMode.ALWAYS, answer="json"
-)
-LIST_PROVIDERS = Operation(
-    "list models' providers", "GET", "models/providers", RetryMode.ALWAYS, answer="json"
-)
-DISCOVER_MODELS = Operation(
-    "list a provider's models",
-    "GET",
-    "models/discover/{provider}",
-    RetryMode.ALWAYS,
-    answer="json",
-)
-SYNC_PROVIDER = Operation(
+GET_DEFAULTS = get("read the default models", "models/defaults")
+UPDATE_DEFAULTS = put("set the default models", "models/defaults")
+LIST_PROVIDERS = get("list models' providers", "models/providers")
+DISCOVER_MODELS = get("list a provider's models", "models/discover/{provider}")
+SYNC_PROVIDER = post(
     "take over a provider's models",
-    "POST",
-    "models/sync/{provider}",
-    RetryMode.UNSENT,  # a repeat would report no new models
-    answer="json",
-    find_out=_REPEAT_HINT,
+    "models/sync/{provider}",  # a repeat would report no new models
+    _REPEAT_HINT,
 )
-SYNC_ALL = Operation(
-    "take over the providers' models",
-    "POST",
-    "models/sync",
-    RetryMode.UNSENT,
-    answer="json",
-    find_out=_REPEAT_HINT,
-)
-ASSIGN_DEFAULTS = Operation(
+SYNC_ALL = post("take over the providers' models", "models/sync", _REPEAT_HINT)
+ASSIGN_DEFAULTS = post(
     "fill the empty default slots",
-    "POST",
     "models/auto-assign",
-    RetryMode.UNSENT,
-    answer="json",
-    find_out="See `%nb models defaults`: they are filled, or not yet.",
+    "See `%nb models defaults`: they are filled, or not yet.",
 )
-COUNT_MODELS = Operation(
-    "count a provider's models", "GET", "models/count/{provider}", RetryMode.ALWAYS, answer="json"
-)
-LIST_PROVIDER_MODELS = Operation(
-    "list models of a provider",
-    "GET",
-    "models/by-provider/{provider}",
-    RetryMode.ALWAYS,
-    answer="json",
-)
+COUNT_MODELS = get("count a provider's models", "models/count/{provider}")
+LIST_PROVIDER_MODELS = get("list models of a provider", "models/by-provider/{provider}")
 
 
 class ModelRequests:
@@ -209,47 +171,22 @@ def _parse_slots(answer: Any) -> dict[str, str | None]:
     return {slot: data.get(slot) or None for slot in SLOTS}
 
 
-LIST_CREDENTIALS = Operation(
-    "list credentials", "GET", "credentials", RetryMode.ALWAYS, answer="json"
+LIST_CREDENTIALS = get("list credentials", "credentials")
+LIST_PROVIDER_CREDENTIALS = get(
+    "list credentials of a provider", "credentials/by-provider/{provider}"
 )
-LIST_PROVIDER_CREDENTIALS = Operation(
-    "list credentials of a provider",
-    "GET",
-    "credentials/by-provider/{provider}",
-    RetryMode.ALWAYS,
-    answer="json",
+GET_CREDENTIAL_STATUS = get("see which providers have credentials", "credentials/status")
+GET_ENVIRONMENT_STATUS = get(
+    "see which providers have keys in the service's environment", "credentials/env-status"
 )
-GET_CREDENTIAL_STATUS = Operation(
-    "see which providers have credentials",
-    "GET",
-    "credentials/status",
-    RetryMode.ALWAYS,
-    answer="json",
-)
-GET_ENVIRONMENT_STATUS = Operation(
-    "see which providers have keys in the service's environment",
-    "GET",
-    "credentials/env-status",
-    RetryMode.ALWAYS,
-    answer="json",
-)
-CREATE_CREDENTIAL = Operation(
+CREATE_CREDENTIAL = post(
     "store a credential",
-    "POST",
     "credentials",
-    RetryMode.UNSENT,
-    answer="json",
-    find_out="See `%nb credentials` before you store it again: it may be there already.",
+    "See `%nb credentials` before you store it again: it may be there already.",
 )
-GET_CREDENTIAL = Operation(
-    "look at a credential", "GET", "credentials/{credential}", RetryMode.ALWAYS, answer="json"
-)
-UPDATE_CREDENTIAL = Operation(
-    "change a credential", "PUT", "credentials/{credential}", RetryMode.ALWAYS, answer="json"
-)
-DELETE_CREDENTIAL = Operation(
-    "delete a credential", "DELETE", "credentials/{credential}", RetryMode.DELETE
-)
+GET_CREDENTIAL = get("look at a credential", "credentials/{credential}")
+UPDATE_CREDENTIAL = put("change a credential", "credentials/{credential}")
+DELETE_CREDENTIAL = delete("delete a credential", "credentials/{credential}")
 TEST_CREDENTIAL = Operation(
     "test a credential", "POST", "credentials/{credential}/test", RetryMode.ALWAYS, answer="json"
 )
@@ -260,13 +197,10 @@ DISCOVER_CREDENTIAL_MODELS = Operation(
     RetryMode.ALWAYS,
     answer="json",
 )
-REGISTER_MODELS = Operation(
+REGISTER_MODELS = post(
     "register a credential's models",
-    "POST",
-    "credentials/{credential}/register-models",
-    RetryMode.UNSENT,  # a repeat would report no new models
-    answer="json",
-    find_out="Do it again: what is there already stays as it is.",
+    "credentials/{credential}/register-models",  # a repeat would report no new models
+    "Do it again: what is there already stays as it is.",
 )
 
 

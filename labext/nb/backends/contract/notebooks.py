@@ -9,7 +9,7 @@ from typing import Any
 from labext.errors import InputError, NotFoundError, OutcomeUnknownError
 from labext.http import Operation, RetryMode
 from labext.nb import records
-from labext.nb.backends import Request, Steps
+from labext.nb.backends import Request, Steps, delete, get, post, put
 from labext.nb.records import (
     INSIGHT,
     NOTE,
@@ -24,41 +24,23 @@ from labext.nb.records import (
     build_record,
 )
 
-LIST_NOTEBOOKS = Operation("list notebooks", "GET", "notebooks", RetryMode.ALWAYS, answer="json")
-CREATE_NOTEBOOK = Operation(
+LIST_NOTEBOOKS = get("list notebooks", "notebooks")
+CREATE_NOTEBOOK = post(
     "make a notebook",
-    "POST",
     "notebooks",
-    RetryMode.UNSENT,
-    answer="json",
-    find_out="See `%nb notebooks` before you make it again: two may have the same name.",
+    "See `%nb notebooks` before you make it again: two may have the same name.",
 )
-GET_NOTEBOOK = Operation(
-    "look at a notebook", "GET", "notebooks/{notebook}", RetryMode.ALWAYS, answer="json"
-)
-UPDATE_NOTEBOOK = Operation(
-    "change a notebook", "PUT", "notebooks/{notebook}", RetryMode.ALWAYS, answer="json"
-)
-DELETE_NOTEBOOK = Operation("delete a notebook", "DELETE", "notebooks/{notebook}", RetryMode.DELETE)
-PREVIEW_DELETION = Operation(
-    "preview a deletion",
-    "GET",
-    "notebooks/{notebook}/delete-preview",
-    RetryMode.ALWAYS,
-    answer="json",
-)
+GET_NOTEBOOK = get("look at a notebook", "notebooks/{notebook}")
+UPDATE_NOTEBOOK = put("change a notebook", "notebooks/{notebook}")
+DELETE_NOTEBOOK = delete("delete a notebook", "notebooks/{notebook}")
+PREVIEW_DELETION = get("preview a deletion", "notebooks/{notebook}/delete-preview")
 LINK_SOURCE = Operation(
     "put a source into a notebook",
     "POST",
     "notebooks/{notebook}/sources/{source}",
     RetryMode.ALWAYS,  # idempotent, by the contract
 )
-UNLINK_SOURCE = Operation(
-    "take a source out of a notebook",
-    "DELETE",
-    "notebooks/{notebook}/sources/{source}",
-    RetryMode.DELETE,
-)
+UNLINK_SOURCE = delete("take a source out of a notebook", "notebooks/{notebook}/sources/{source}")
 
 
 class NotebookRequests:
@@ -117,18 +99,13 @@ def _notebook_record(answer: Any) -> Record:
     return records.parse_record(NOTEBOOK, answer, "the notebook")
 
 
-LIST_NOTES = Operation("list notes", "GET", "notes", RetryMode.ALWAYS, answer="json")
-CREATE_NOTE = Operation(
-    "write a note",
-    "POST",
-    "notes",
-    RetryMode.UNSENT,
-    answer="json",
-    find_out="See `%nb notes` before you write it again: it may be there already.",
+LIST_NOTES = get("list notes", "notes")
+CREATE_NOTE = post(
+    "write a note", "notes", "See `%nb notes` before you write it again: it may be there already."
 )
-GET_NOTE = Operation("look at a note", "GET", "notes/{note}", RetryMode.ALWAYS, answer="json")
-UPDATE_NOTE = Operation("change a note", "PUT", "notes/{note}", RetryMode.ALWAYS, answer="json")
-DELETE_NOTE = Operation("delete a note", "DELETE", "notes/{note}", RetryMode.DELETE)
+GET_NOTE = get("look at a note", "notes/{note}")
+UPDATE_NOTE = put("change a note", "notes/{note}")
+DELETE_NOTE = delete("delete a note", "notes/{note}")
 
 
 class NoteRequests:
@@ -171,49 +148,25 @@ def _note_record(answer: Any) -> Record:
 
 _ADD_AGAIN_HINT = "See `%nb sources` before you add it again: it may be there already."
 
-LIST_SOURCES = Operation("list sources", "GET", "sources", RetryMode.ALWAYS, answer="json")
-ADD_SOURCE = Operation(
-    "add a source", "POST", "sources", RetryMode.UNSENT, answer="json", find_out=_ADD_AGAIN_HINT
-)
-ADD_SOURCE_JSON = Operation(
-    "add a source",
-    "POST",
-    "sources/json",
-    RetryMode.UNSENT,
-    answer="json",
-    find_out=_ADD_AGAIN_HINT,
-)
-GET_SOURCE = Operation(
-    "look at a source", "GET", "sources/{source}", RetryMode.ALWAYS, answer="json"
-)
-GET_SOURCE_STATUS = Operation(
-    "see how a source is processed",
-    "GET",
-    "sources/{source}/status",
-    RetryMode.ALWAYS,
-    answer="json",
-)
-UPDATE_SOURCE = Operation(
-    "change a source", "PUT", "sources/{source}", RetryMode.ALWAYS, answer="json"
-)
-DELETE_SOURCE = Operation("delete a source", "DELETE", "sources/{source}", RetryMode.DELETE)
+LIST_SOURCES = get("list sources", "sources")
+ADD_SOURCE = post("add a source", "sources", _ADD_AGAIN_HINT)
+ADD_SOURCE_JSON = post("add a source", "sources/json", _ADD_AGAIN_HINT)
+GET_SOURCE = get("look at a source", "sources/{source}")
+GET_SOURCE_STATUS = get("see how a source is processed", "sources/{source}/status")
+UPDATE_SOURCE = put("change a source", "sources/{source}")
+DELETE_SOURCE = delete("delete a source", "sources/{source}")
 DOWNLOAD_SOURCE = Operation(
     "download a source", "GET", "sources/{source}/download", RetryMode.ALWAYS
 )
 CHECK_SOURCE_FILE = Operation(
     "look for a source's file", "HEAD", "sources/{source}/download", RetryMode.ALWAYS
 )
-RETRY_SOURCE = Operation(
+RETRY_SOURCE = post(
     "process a source again",
-    "POST",
     "sources/{source}/retry",
-    RetryMode.UNSENT,
-    answer="json",
-    find_out="See `%nb sources`: it is processed again, or still failed.",
+    "See `%nb sources`: it is processed again, or still failed.",
 )
-LIST_SOURCE_INSIGHTS = Operation(
-    "list a source's insights", "GET", "sources/{source}/insights", RetryMode.ALWAYS, answer="json"
-)
+LIST_SOURCE_INSIGHTS = get("list a source's insights", "sources/{source}/insights")
 
 _NO_JSON_STATUSES = frozenset({404, 405, 415, 422})
 """Statuses of a route that accepts only forms, in response to JSON."""

@@ -9,7 +9,7 @@ from typing import Any
 from labext.errors import OutcomeUnknownError
 from labext.http import Operation, RetryMode
 from labext.nb import records
-from labext.nb.backends import Request, Steps
+from labext.nb.backends import Request, Steps, delete, get, post, put
 from labext.nb.records import (
     EPISODE,
     EPISODE_DETAIL,
@@ -79,26 +79,13 @@ class _ProfileKind:
         self.noun = noun
         article = "an" if noun[0] in "aeiou" else "a"
         see = "See `%nb profiles` before you {} it again: it may be there already."
-        self.list = Operation(f"list {noun}s", "GET", path, RetryMode.ALWAYS, answer="json")
-        self.new = Operation(
-            f"make {article} {noun}", "POST", path, RetryMode.UNSENT, "json", see.format("make")
-        )
+        self.list = get(f"list {noun}s", path)
+        self.new = post(f"make {article} {noun}", path, see.format("make"))
         one = f"{path}/{{profile}}"
-        self.get = Operation(
-            f"look at {article} {noun}", "GET", one, RetryMode.ALWAYS, answer="json"
-        )
-        self.change = Operation(
-            f"change {article} {noun}", "PUT", one, RetryMode.ALWAYS, answer="json"
-        )
-        self.delete = Operation(f"delete {article} {noun}", "DELETE", one, RetryMode.DELETE)
-        self.copy = Operation(
-            f"copy {article} {noun}",
-            "POST",
-            f"{one}/duplicate",
-            RetryMode.UNSENT,
-            "json",
-            see.format("copy"),
-        )
+        self.get = get(f"look at {article} {noun}", one)
+        self.change = put(f"change {article} {noun}", one)
+        self.delete = delete(f"delete {article} {noun}", one)
+        self.copy = post(f"copy {article} {noun}", f"{one}/duplicate", see.format("copy"))
 
     def record(self, answer: Any) -> Record:
         record = records.parse_record(self.fields, answer, f"the {self.noun}")
@@ -204,37 +191,23 @@ def _copy_profile(kind: _ProfileKind, profile: str) -> Steps[Record]:
     return kind.record((yield Request(kind.copy, {"profile": profile})))
 
 
-GENERATE_EPISODE = Operation(
+GENERATE_EPISODE = post(
     "generate an episode",
-    "POST",
     "podcasts/generate",
-    RetryMode.UNSENT,
-    answer="json",
-    find_out="See `%nb episodes` before you generate it again: it may be on its way already.",
+    "See `%nb episodes` before you generate it again: it may be on its way already.",
 )
-GET_PODCAST_JOB = Operation(
-    "look at a podcast's job", "GET", "podcasts/jobs/{job}", RetryMode.ALWAYS, "json"
-)
-LIST_EPISODES = Operation(
-    "list episodes", "GET", "podcasts/episodes", RetryMode.ALWAYS, answer="json"
-)
-GET_EPISODE = Operation(
-    "look at an episode", "GET", "podcasts/episodes/{episode}", RetryMode.ALWAYS, answer="json"
-)
+GET_PODCAST_JOB = get("look at a podcast's job", "podcasts/jobs/{job}")
+LIST_EPISODES = get("list episodes", "podcasts/episodes")
+GET_EPISODE = get("look at an episode", "podcasts/episodes/{episode}")
 DOWNLOAD_AUDIO = Operation(
     "download an episode", "GET", "podcasts/episodes/{episode}/audio", RetryMode.ALWAYS
 )
-RETRY_EPISODE = Operation(
+RETRY_EPISODE = post(
     "generate an episode again",
-    "POST",
     "podcasts/episodes/{episode}/retry",
-    RetryMode.UNSENT,
-    answer="json",
-    find_out="See `%nb episodes`: it is generated again, or still failed.",
+    "See `%nb episodes`: it is generated again, or still failed.",
 )
-DELETE_EPISODE = Operation(
-    "delete an episode", "DELETE", "podcasts/episodes/{episode}", RetryMode.DELETE
-)
+DELETE_EPISODE = delete("delete an episode", "podcasts/episodes/{episode}")
 
 
 class PodcastRequests:

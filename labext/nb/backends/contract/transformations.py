@@ -6,61 +6,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from labext.errors import ServiceError
-from labext.http import Operation, RetryMode
 from labext.nb import records
-from labext.nb.backends import Request, Steps
+from labext.nb.backends import Request, Steps, delete, get, post, put
 from labext.nb.records import OUTPUT, TRANSFORMATION, Record, build_record
 
-LIST_TRANSFORMATIONS = Operation(
-    "list transformations", "GET", "transformations", RetryMode.ALWAYS, answer="json"
-)
-CREATE_TRANSFORMATION = Operation(
+LIST_TRANSFORMATIONS = get("list transformations", "transformations")
+CREATE_TRANSFORMATION = post(
     "make a transformation",
-    "POST",
     "transformations",
-    RetryMode.UNSENT,
-    answer="json",
-    find_out="See `%nb transformations` before you make it again: two may have the same name.",
+    "See `%nb transformations` before you make it again: two may have the same name.",
 )
-RUN_TRANSFORMATION = Operation(
+RUN_TRANSFORMATION = post(
     "run a transformation",
-    "POST",
-    "transformations/execute",
-    RetryMode.UNSENT,  # the output is not stored, but a provider may charge for each run
-    answer="json",
-    find_out="Nothing is kept of it: run it again.",
+    "transformations/execute",  # the output is not stored, but a provider may charge for each run
+    "Nothing is kept of it: run it again.",
 )
-GET_DEFAULT_PROMPT = Operation(
-    "read the default prompt",
-    "GET",
-    "transformations/default-prompt",
-    RetryMode.ALWAYS,
-    answer="json",
-)
-UPDATE_DEFAULT_PROMPT = Operation(
-    "set the default prompt",
-    "PUT",
-    "transformations/default-prompt",
-    RetryMode.ALWAYS,
-    answer="json",
-)
-GET_TRANSFORMATION = Operation(
-    "look at a transformation",
-    "GET",
-    "transformations/{transformation}",
-    RetryMode.ALWAYS,
-    answer="json",
-)
-UPDATE_TRANSFORMATION = Operation(
-    "change a transformation",
-    "PUT",
-    "transformations/{transformation}",
-    RetryMode.ALWAYS,
-    answer="json",
-)
-DELETE_TRANSFORMATION = Operation(
-    "delete a transformation", "DELETE", "transformations/{transformation}", RetryMode.DELETE
-)
+GET_DEFAULT_PROMPT = get("read the default prompt", "transformations/default-prompt")
+UPDATE_DEFAULT_PROMPT = put("set the default prompt", "transformations/default-prompt")
+GET_TRANSFORMATION = get("look at a transformation", "transformations/{transformation}")
+UPDATE_TRANSFORMATION = put("change a transformation", "transformations/{transformation}")
+DELETE_TRANSFORMATION = delete("delete a transformation", "transformations/{transformation}")
 
 
 class TransformationRequests:

@@ -11,7 +11,7 @@ from labext.http import Operation, RetryMode
 from labext.http.failures import MESSAGE_LIMIT, excerpt
 from labext.http.pagination import PageGuard
 from labext.nb import records
-from labext.nb.backends import Request, Steps
+from labext.nb.backends import Request, Steps, delete, get, post, put
 from labext.nb.backends.contract import extensions
 from labext.nb.backends.contract.chat import message_record
 from labext.nb.backends.contract.models import GET_DEFAULTS
@@ -33,28 +33,19 @@ from labext.nb.records import (
     build_record,
 )
 
-GET_SETTINGS = Operation("read the settings", "GET", "settings", RetryMode.ALWAYS, answer="json")
-UPDATE_SETTINGS = Operation(
-    "change the settings", "PUT", "settings", RetryMode.ALWAYS, answer="json"
-)
-LIST_COMMANDS = Operation("list commands", "GET", "commands/jobs", RetryMode.ALWAYS, answer="json")
-GET_COMMAND = Operation(
-    "look at a command", "GET", "commands/jobs/{command}", RetryMode.ALWAYS, answer="json"
-)
-RUN_COMMAND = Operation(
+GET_SETTINGS = get("read the settings", "settings")
+UPDATE_SETTINGS = put("change the settings", "settings")
+LIST_COMMANDS = get("list commands", "commands/jobs")
+GET_COMMAND = get("look at a command", "commands/jobs/{command}")
+RUN_COMMAND = post(
     "run a command",
-    "POST",
     "commands/jobs",
-    RetryMode.UNSENT,
-    answer="json",
-    find_out="Look at what it does before you run it again: it may have begun.",
+    "Look at what it does before you run it again: it may have begun.",
 )
 CANCEL_COMMAND = Operation(
     "cancel a command", "DELETE", "commands/jobs/{command}", RetryMode.DELETE, answer="json"
 )
-LIST_COMMAND_KINDS = Operation(
-    "list the commands there are", "GET", "commands/registry/debug", RetryMode.ALWAYS, answer="json"
-)
+LIST_COMMAND_KINDS = get("list the commands there are", "commands/registry/debug")
 
 PAGE_SIZE = 100
 
@@ -172,25 +163,17 @@ def _command_record(answer: Any) -> Record:
     return build_record(COMMAND, {**data, **more})
 
 
-GET_INSIGHT = Operation(
-    "look at an insight", "GET", "insights/{insight}", RetryMode.ALWAYS, answer="json"
-)
-CREATE_INSIGHT = Operation(
+GET_INSIGHT = get("look at an insight", "insights/{insight}")
+CREATE_INSIGHT = post(
     "make an insight",
-    "POST",
     "sources/{source}/insights",
-    RetryMode.UNSENT,
-    answer="json",
-    find_out="See `%nb sources insights SOURCE` in a while: it may be on its way.",
+    "See `%nb sources insights SOURCE` in a while: it may be on its way.",
 )
-DELETE_INSIGHT = Operation("delete an insight", "DELETE", "insights/{insight}", RetryMode.DELETE)
-SAVE_INSIGHT = Operation(
+DELETE_INSIGHT = delete("delete an insight", "insights/{insight}")
+SAVE_INSIGHT = post(
     "copy an insight into a note",
-    "POST",
     "insights/{insight}/save-as-note",
-    RetryMode.UNSENT,
-    answer="json",
-    find_out="See `%nb notes` before you copy it again: it may be there already.",
+    "See `%nb notes` before you copy it again: it may be there already.",
 )
 EMBED_ITEM = Operation(
     "compute vectors",
@@ -199,21 +182,12 @@ EMBED_ITEM = Operation(
     RetryMode.ALWAYS,  # existing vectors are replaced
     answer="json",
 )
-REBUILD_EMBEDDINGS = Operation(
+REBUILD_EMBEDDINGS = post(
     "compute vectors again",
-    "POST",
-    "embeddings/rebuild",
-    RetryMode.UNSENT,  # may take hours, and a provider may charge for it
-    answer="json",
-    find_out="Look whether the service is busy before you do it again.",
+    "embeddings/rebuild",  # may take hours, and a provider may charge for it
+    "Look whether the service is busy before you do it again.",
 )
-GET_REBUILD_STATUS = Operation(
-    "see how far vectors are computed",
-    "GET",
-    "embeddings/rebuild/{command}/status",
-    RetryMode.ALWAYS,
-    answer="json",
-)
+GET_REBUILD_STATUS = get("see how far vectors are computed", "embeddings/rebuild/{command}/status")
 
 
 class InsightRequests(extensions.ExtensionRequests):
@@ -320,26 +294,15 @@ def _check_embedding_model() -> Steps[None]:
 
 _CHATS_PATH = "sources/{source}/chat/sessions"
 _CHAT_PATH = f"{_CHATS_PATH}/{{chat}}"
-LIST_SOURCE_CHATS = Operation(
-    "list chats about a source", "GET", _CHATS_PATH, RetryMode.ALWAYS, answer="json"
-)
-CREATE_SOURCE_CHAT = Operation(
+LIST_SOURCE_CHATS = get("list chats about a source", _CHATS_PATH)
+CREATE_SOURCE_CHAT = post(
     "begin a chat about a source",
-    "POST",
     _CHATS_PATH,
-    RetryMode.UNSENT,
-    answer="json",
-    find_out="See `%nb source-chats` before you begin it again: it may be there already.",
+    "See `%nb source-chats` before you begin it again: it may be there already.",
 )
-GET_SOURCE_CHAT = Operation(
-    "look at a chat about a source", "GET", _CHAT_PATH, RetryMode.ALWAYS, answer="json"
-)
-UPDATE_SOURCE_CHAT = Operation(
-    "change a chat about a source", "PUT", _CHAT_PATH, RetryMode.ALWAYS, answer="json"
-)
-DELETE_SOURCE_CHAT = Operation(
-    "delete a chat about a source", "DELETE", _CHAT_PATH, RetryMode.DELETE
-)
+GET_SOURCE_CHAT = get("look at a chat about a source", _CHAT_PATH)
+UPDATE_SOURCE_CHAT = put("change a chat about a source", _CHAT_PATH)
+DELETE_SOURCE_CHAT = delete("delete a chat about a source", _CHAT_PATH)
 SEND_SOURCE_MESSAGE = Operation(
     "send a chat message about a source",
     "POST",
