@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from labext.errors import InputError, UnreachableError
 from labext.nb.records import Answer, Record
 from labext.nb.resource import (
     NO_CHANGES_STEP,
     Resource,
+    ScopeOptions,
     drop_none,
     parse_identifier,
     resolve_one,
@@ -95,12 +96,9 @@ class Chat(Resource):
         self,
         session: str,
         message: str,
-        include_sources: bool = True,
-        include_notes: bool = True,
         model_override: str | None = None,
-        source_ids: Iterable[str] | None = None,
-        note_ids: Iterable[str] | None = None,
         on_context: Callable[[int], None] | None = None,
+        **options: Unpack[ScopeOptions],
     ) -> Answer:
         """Send a message; return the model's reply. Both are stored in the session.
 
@@ -109,25 +107,16 @@ class Chat(Resource):
         Args:
             session: the session.
             message: the message.
-            include_sources: give the notebook's sources to the model.
-            include_notes: give the notebook's notes to the model.
             model_override: the identifier of the model that replies to this message.
-            source_ids: give only these sources.
-            note_ids: give only these notes.
             on_context: called before sending with the number of tokens of the context, if the
                 client builds the context.
+            **options: the notebook's sources and notes to give to the model, as in `ScopeOptions`.
 
         Raises:
             ServiceError: the model's provider failed; the message is not stored.
             OutcomeUnknownError: the response was lost; the session may contain the reply.
         """
-        scope = resolve_scope(
-            self._titles,
-            source_ids=source_ids,
-            note_ids=note_ids,
-            include_sources=include_sources,
-            include_notes=include_notes,
-        )
+        scope = resolve_scope(self._titles, **options)
         session_id = self.find(session)
         context = self._executor.run(self._backend.message_context(session_id, scope))
         if on_context is not None and context.tokens is not None:

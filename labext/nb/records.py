@@ -414,13 +414,33 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Question:
-    """A question, with its scope, limits and the identifiers of the models to use."""
+class Query:
+    """A search.
+
+    Attributes:
+        text: search terms, or a question.
+        scope: the sources and notes to search.
+        limit: the maximum number of passages; None for the service's default.
+        min_similarity: the minimum similarity of a passage found by meaning, from -1 to 1.
+    """
 
     text: str
-    scope: Scope
+    scope: Scope = Scope()
     limit: int | None = None
     min_similarity: float | None = None
+
+
+@dataclass(frozen=True)
+class Question(Query):
+    """A question to answer from the sources and notes.
+
+    Attributes:
+        model_override: the identifier of the model for all three steps.
+        strategy_model: the model that plans the searches.
+        answer_model: the model that answers from each search.
+        final_answer_model: the model that writes the final answer.
+    """
+
     model_override: str | None = None
     strategy_model: str | None = None
     answer_model: str | None = None

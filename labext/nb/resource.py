@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from labext import messages
 from labext.errors import ConflictError, InputError, NotFoundError
@@ -325,6 +325,22 @@ def _describe(record: Record) -> str:
     created = str(record.get("created_at") or "")[:16].replace("T", " ")
     failed = ", failed" if "failed" in (record.get("status"), record.get("job_status")) else ""
     return f"{of or (f'of {created}' if created else title_of(record))}{failed}"
+
+
+class ScopeOptions(TypedDict, total=False):
+    """Keyword arguments that restrict a request to some sources and notes.
+
+    Attributes:
+        source_ids: only these sources (identifiers or titles).
+        note_ids: only these notes (identifiers or titles).
+        include_sources: include sources; True by default.
+        include_notes: include notes; True by default.
+    """
+
+    source_ids: Iterable[str] | None
+    note_ids: Iterable[str] | None
+    include_sources: bool
+    include_notes: bool
 
 
 def resolve_scope(

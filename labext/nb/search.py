@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from labext.errors import InputError, ServiceError, UnreachableError
 from labext.nb.backends import IDLE_TIMEOUT, RequestExecutor
 from labext.nb.backends.contract import ContractBackend
-from labext.nb.records import Answer, AskEvent, Final, Question
-from labext.nb.resource import Resource, resolve_scope
+from labext.nb.records import Answer, AskEvent, Final, Query, Question
+from labext.nb.resource import Resource, ScopeOptions, resolve_scope
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Q = TypeVar("Q", bound=Query)
+
+
+class SearchOptions(ScopeOptions, total=False):
+    """Keyword arguments of a search.
+
+    Attributes:
+        limit: the maximum number of passages; the service's default if omitted.
+        min_similarity: the minimum similarity of a passage found by meaning, from -1 to 1.
+    """
+
+    limit: int | None
+    min_similarity: float | None
+
+
+class AskOptions(SearchOptions, total=False):
+    """Keyword arguments of a question; models are given by their identifiers.
+
+    Attributes:
+        model_override: the model for all three steps.
+        strategy_model: the model that plans the searches.
+        answer_model: the model that answers from each search.
+        final_answer_model: the model that writes the final answer.
+    """
+
+    model_override: str | None
+    strategy_model: str | None
+    answer_model: str | None
+    final_answer_model: str | None
 
 
 def validate_question(question: Question) -> Question:
@@ -77,12 +107,7 @@ class SearchResource(Resource):
         query: str,
         type: Literal["text", "vector"] = "text",
         notebook: str | None = None,
-        limit: int | None = None,
-        source_ids: Iterable[str] | None = None,
-        note_ids: Iterable[str] | None = None,
-        min_similarity: float | None = None,
-        include_sources: bool = True,
-        include_notes: bool = True,
+        **options: Unpack[SearchOptions],
     ) -> pd.DataFrame:
         """Return the passages matching a query, best first; columns as `records.HIT`.
 
@@ -90,46 +115,20 @@ class SearchResource(Resource):
             query: search terms or a description of the subject.
             type: `text` searches by words, `vector` by meaning.
             notebook: search this notebook only.
-            limit: the maximum number of rows; the service's default if omitted.
-            source_ids: search these sources only (identifiers or titles).
-            note_ids: search these notes only.
-            min_similarity: the minimum similarity of a `vector` match, from -1 to 1.
-            include_sources: search sources.
-            include_notes: search notes.
+            **options: limits and restrictions, as in `SearchOptions` and `ScopeOptions`.
 
         Raises:
             SetupError: `vector` search needs an embedding model, and the service has none.
         """
         from labext.nb.views import hit_frame
 
-        scope = resolve_scope(
-            self._titles,
-            notebook=notebook,
-            source_ids=source_ids,
-            note_ids=note_ids,
-            include_sources=include_sources,
-            include_notes=include_notes,
-        )
-        if scope.is_empty:
+        search = self._build_query(Query, query, notebook, options)
+        if search.scope.is_empty:
             return hit_frame([])
-        return hit_frame(
-            self._executor.run(self._backend.search(query, type, scope, limit, min_similarity))
-        )
+        return hit_frame(self._executor.run(self._backend.search(search, type)))
 
     def ask(
-        self,
-        question: str,
-        notebook: str | None = None,
-        limit: int | None = None,
-        source_ids: Iterable[str] | None = None,
-        note_ids: Iterable[str] | None = None,
-        min_similarity: float | None = None,
-        include_sources: bool = True,
-        include_notes: bool = True,
-        model_override: str | None = None,
-        strategy_model: str | None = None,
-        answer_model: str | None = None,
-        final_answer_model: str | None = None,
+        self, question: str, notebook: str | None = None, **options: Unpack[AskOptions]
     ) -> Answer:
         """Answer a question from the sources and notes, with citations.
 
@@ -139,49 +138,24 @@ class SearchResource(Resource):
         Args:
             question: the question.
             notebook: answer from this notebook only.
-            limit: the maximum number of passages to consider.
-            source_ids: answer from these sources only (identifiers or titles).
-            note_ids: answer from these notes only.
-            min_similarity: the minimum similarity of a passage, from -1 to 1.
-            include_sources: consider sources.
-            include_notes: consider notes.
-            model_override: the identifier of the model for all three steps.
-            strategy_model: the model that plans the searches.
-            answer_model: the model that answers from each search.
-            final_answer_model: the model that writes the final answer.
+            **options: limits, restrictions and models, as in `AskOptions`, `SearchOptions` and
+                `ScopeOptions`.
 
         Raises:
             SetupError: no language model is set.
             ServiceError: the model's provider failed.
             InputError: the question or its scope is empty.
         """
-        scope = resolve_scope(
-            self._titles,
-            notebook=notebook,
-            source_ids=source_ids,
-            note_ids=note_ids,
-            include_sources=include_sources,
-            include_notes=include_notes,
-        )
-        models = model_override, strategy_model, answer_model, final_answer_model
-        checked = validate_question(Question(question, scope, limit, min_similarity, *models))
+        checked = validate_question(self._build_query(Question, question, notebook, options))
         return self._executor.run(self._backend.ask(checked))
 
     def ask_stream(
         self,
         question: str,
         notebook: str | None = None,
-        limit: int | None = None,
-        source_ids: Iterable[str] | None = None,
-        note_ids: Iterable[str] | None = None,
-        min_similarity: float | None = None,
-        include_sources: bool = True,
-        include_notes: bool = True,
-        model_override: str | None = None,
-        strategy_model: str | None = None,
-        answer_model: str | None = None,
-        final_answer_model: str | None = None,
+        *,
         idle: float = IDLE_TIMEOUT,
+        **options: Unpack[AskOptions],
     ) -> Iterator[AskEvent]:
         """Stream an answer: yield a `Strategy`, `Partial` answers and the `Final` answer.
 
@@ -190,30 +164,19 @@ class SearchResource(Resource):
         Args:
             question: the question.
             notebook: answer from this notebook only.
-            limit: the maximum number of passages to consider.
-            source_ids: answer from these sources only (identifiers or titles).
-            note_ids: answer from these notes only.
-            min_similarity: the minimum similarity of a passage, from -1 to 1.
-            include_sources: consider sources.
-            include_notes: consider notes.
-            model_override: the identifier of the model for all three steps.
-            strategy_model: the model that plans the searches.
-            answer_model: the model that answers from each search.
-            final_answer_model: the model that writes the final answer.
             idle: the maximum number of seconds between two events.
+            **options: as for `ask`.
 
         Raises:
             ServiceError: the answer failed, with the service's message, or the stream ended early.
             UnreachableError: the stream was cut off, or was silent for `idle` seconds.
         """
-        scope = resolve_scope(
-            self._titles,
-            notebook=notebook,
-            source_ids=source_ids,
-            note_ids=note_ids,
-            include_sources=include_sources,
-            include_notes=include_notes,
-        )
-        models = model_override, strategy_model, answer_model, final_answer_model
-        checked = validate_question(Question(question, scope, limit, min_similarity, *models))
+        checked = validate_question(self._build_query(Question, question, notebook, options))
         return stream_answer(self._executor, self._backend, checked, idle)
+
+    def _build_query(
+        self, kind: type[Q], text: str, notebook: str | None, options: Mapping[str, Any]
+    ) -> Q:
+        scope = {key: options[key] for key in options if key in ScopeOptions.__optional_keys__}
+        others = {key: options[key] for key in options if key not in scope}
+        return kind(text, resolve_scope(self._titles, notebook=notebook, **scope), **others)

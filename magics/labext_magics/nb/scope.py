@@ -12,6 +12,7 @@ from labext_magics.core.dispatch import Call
 from labext_magics.core.session import NotebookInUse
 
 if TYPE_CHECKING:
+    from labext.nb import ScopeOptions
     from labext.nb.records import Record
 
 Noun = Literal["source", "note", "session"]
@@ -145,7 +146,7 @@ def text_of(call: Call, typed: str | None, noun: str, line: str) -> str:
 
 def search_scope(
     sources: list[str], notes: list[str], no_sources: bool, no_notes: bool
-) -> dict[str, Any]:
+) -> ScopeOptions:
     """Return the client arguments that restrict a search, a question or a message."""
     if (sources and no_sources) or (notes and no_notes):
         noun = "source" if sources and no_sources else "note"

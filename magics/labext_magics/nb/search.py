@@ -13,6 +13,8 @@ from labext_magics.nb import options, processing, scope
 if TYPE_CHECKING:
     import pandas as pd
 
+    from labext.nb import AskOptions
+
 
 def search(
     call: Call,
@@ -74,8 +76,8 @@ def ask(
 
     text = scope.text_of(call, question, "question", "%nb ask")
     within = scope.notebook_or_all(call, notebook, every)
-    arguments: dict[str, Any] = {
-        "notebook": None if within is None else within.id,
+    chosen = None if within is None else within.id
+    options: AskOptions = {
         "limit": limit,
         "min_similarity": min_similarity,
         "model_override": scope.resolve_model(call, model_override),
@@ -90,9 +92,9 @@ def ask(
         )
     if simple:
         with scope.interrupted_as_error("Ask again."):
-            answer = call.nb.ask(text, **arguments)
+            answer = call.nb.ask(text, chosen, **options)
         return labext_widgets.answer_view(answer)
-    return labext_widgets.stream_answer(call.nb.ask_stream(text, **arguments), question=text)
+    return labext_widgets.stream_answer(call.nb.ask_stream(text, chosen, **options), question=text)
 
 
 def _needs_sources(sources: list[str], notes: list[str], no_sources: bool) -> bool:

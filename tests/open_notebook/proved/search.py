@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labext.nb.records import HIT, Answer, Question, Scope
+from labext.nb.records import HIT, Answer, Query, Question, Scope
 from open_notebook.facts import recordings
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import AI_NOTE, MODEL_ID, PAGE
@@ -15,7 +15,7 @@ _SIMPLE = recordings()["search.ask_simple"].answer["answer"]
 SEARCH = (
     proof(
         "search",
-        lambda d: d.search("plasmid", "text", Scope(), 5, None),
+        lambda d: d.search(Query("plasmid", Scope(), 5), "text"),
         "search.text",
         fields=HIT,
         untold="match page similarity",
@@ -24,7 +24,7 @@ SEARCH = (
     ),
     proof(
         "search",
-        lambda d: d.search("plasmid miniprep yields", "vector", Scope(), 5, 0.1),
+        lambda d: d.search(Query("plasmid miniprep yields", Scope(), 5, 0.1), "vector"),
         "search.vector",
         fields=HIT,
         untold="page relevance",
@@ -34,7 +34,7 @@ SEARCH = (
     ),
     proof(
         "search",
-        lambda d: d.search("yield", "text", Scope(include_sources=False), None, None),
+        lambda d: d.search(Query("yield", Scope(include_sources=False)), "text"),
         "search.notes_only",
         fields=HIT,
         untold="match page similarity",
@@ -43,7 +43,7 @@ SEARCH = (
     ),
     proof(
         "search",
-        lambda d: d.search("plasmid", "text", Scope(sources=(PAGE,)), 5, None),
+        lambda d: d.search(Query("plasmid", Scope(sources=(PAGE,)), 5), "text"),
         derived("search.text", json={"query": "plasmid", "type": "text", "limit": 1000}),
         fields=HIT,
         untold="match page similarity",
@@ -52,7 +52,7 @@ SEARCH = (
     ),
     proof(
         "search",
-        lambda d: d.search("zzzqqq", "text", Scope(), None, None),
+        lambda d: d.search(Query("zzzqqq", Scope()), "text"),
         "search.no_hits",
         result=[],
         schema=_EVERY_KIND,

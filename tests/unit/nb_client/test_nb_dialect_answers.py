@@ -17,6 +17,7 @@ from labext.nb.records import (
     Final,
     MessageContext,
     Partial,
+    Query,
     Question,
     Scope,
     Search,
@@ -48,13 +49,13 @@ def prepared(talk: ContractBackend, scope: Scope) -> MessageContext:
 
 
 def test_a_search_names_what_was_chosen_and_nothing_else(drive: Callable[..., Any]) -> None:
-    plain = drive(talk.search("lac", "text", Scope(), None, None), {"results": []})
+    plain = drive(talk.search(Query("lac", Scope()), "text"), {"results": []})
     assert plain.line == ("POST", "/search")
     assert plain.only.json == {"query": "lac", "search_type": "text", **EVERYTHING}
     assert plain.only.op.repeat is RetryMode.ALWAYS
     assert plain.only.patient
     scope = Scope(sources=("source:1",), notes=("note:2",))
-    full = drive(talk.search("lac", "vector", scope, 5, 0.4), {"results": []})
+    full = drive(talk.search(Query("lac", scope, 5, 0.4), "vector"), {"results": []})
     assert full.only.json == {
         "query": "lac",
         "search_type": "vector",
@@ -78,7 +79,7 @@ def test_hits_are_read(drive: Callable[..., Any]) -> None:
         },
         {"id": "note:1", "title": "Plan", "relevance": 1.2},
     ]
-    first, second = drive(talk.search("lac", "text", Scope(), None, None), {"results": told}).result
+    first, second = drive(talk.search(Query("lac", Scope()), "text"), {"results": told}).result
     assert list(first) == list(records.HIT)
     assert (first["kind"], first["match"], first["page"]) == ("source", "one\n\ntwo", 3)
     assert (second["id"], second["kind"], second["match"]) == ("note:1", "note", None)
@@ -86,9 +87,7 @@ def test_hits_are_read(drive: Callable[..., Any]) -> None:
 
 def test_hits_that_were_not_wanted_are_left_out(drive: Callable[..., Any]) -> None:
     told = [{"id": each} for each in ("source:1", "source:2", "note:1")]
-    done = drive(
-        talk.search("lac", "text", Scope(sources=("source:1",)), None, None), {"results": told}
-    )
+    done = drive(talk.search(Query("lac", Scope(sources=("source:1",))), "text"), {"results": told})
     assert [hit["id"] for hit in done.result] == ["source:1"]
 
 

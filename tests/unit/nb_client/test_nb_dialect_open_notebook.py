@@ -9,7 +9,7 @@ import pytest
 
 from labext.nb.backends.open_notebook import OpenNotebookBackend
 from labext.nb.backends.open_notebook import mappers as told
-from labext.nb.records import Scope
+from labext.nb.records import Query, Scope
 
 talk = OpenNotebookBackend()
 FILE = {"file_path": "/data/uploads/plan.txt", "url": None}
@@ -22,7 +22,7 @@ def source(**fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("type", ["text", "vector"])
 def test_a_search_waits_as_long_as_the_server_works(drive: Callable[..., Any], type: str) -> None:
-    assert drive(talk.search("lac", type, Scope(), None, None), {"results": []}).only.patient
+    assert drive(talk.search(Query("lac", Scope()), type), {"results": []}).only.patient
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,12 @@ def nb(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> NotebookClient:
     return client
 
 
+def test_unknown_question_option_is_a_type_error(echo: Echo, nb: NotebookClient) -> None:
+    with pytest.raises(TypeError, match="limt"):
+        nb.ask("Why?", limt=5)  # type: ignore[call-arg]
+    assert echo.sent == []
+
+
 class TestKeys:
     def test_a_key_is_sent_without_the_blanks_of_pasting(
         self, echo: Echo, nb: NotebookClient

@@ -18,6 +18,7 @@ from labext.nb.records import (
     Citation,
     Final,
     Partial,
+    Query,
     Question,
     Record,
     Scope,
@@ -42,16 +43,14 @@ def scope_fields(scope: Scope) -> dict[str, Any]:
 
 def question_fields(question: Question) -> dict[str, Any]:
     """Return the request fields of a question, without unset options."""
-    options = {
-        "limit": question.limit,
-        "min_similarity": question.min_similarity,
-        "model_override": question.model_override,
-        "strategy_model": question.strategy_model,
-        "answer_model": question.answer_model,
-        "final_answer_model": question.final_answer_model,
-    }
-    fields = {name: value for name, value in options.items() if value is not None}
-    return {"question": question.text, **scope_fields(question.scope), **fields}
+    fields = {"question": question.text, **scope_fields(question.scope)}
+    return fields | option_fields(question)
+
+
+def option_fields(query: Query) -> dict[str, Any]:
+    """Return the options of a query that are set, such as `limit`."""
+    options = {key: value for key, value in vars(query).items() if key not in ("text", "scope")}
+    return {key: value for key, value in options.items() if value is not None}
 
 
 def parse_citations(items: Any) -> tuple[Citation, ...]:
@@ -82,27 +81,15 @@ ASK = Operation("ask", "POST", "search/ask/simple", RetryMode.ALWAYS, answer="js
 class SearchRequests:
     """The three operations of search."""
 
-    def search(
-        self,
-        query: str,
-        search_type: str,
-        scope: Scope,
-        limit: int | None,
-        min_similarity: float | None,
-    ) -> Steps[list[Record]]:
-        """Search for passages; the best come first."""
-        named = {"limit": limit, "min_similarity": min_similarity}
-        body: dict[str, Any] = {
-            "query": query,
-            "search_type": search_type,
-            **scope_fields(scope),
-        }
-        body |= {name: value for name, value in named.items() if value is not None}
+    def search(self, query: Query, search_type: str) -> Steps[list[Record]]:
+        """Search for passages by `text` or `vector`; the best come first."""
+        body = {"query": query.text, "search_type": search_type, **scope_fields(query.scope)}
+        body |= option_fields(query)
         answer = yield Request(SEARCH, json=body, patient=True)
         data = records.require_mapping(answer, "the search").get("results")
         hits = [hit_record(item) for item in records.require_list(data, "what was found")]
         # Filter here too, for a server without a filter by kind.
-        return [hit for hit in hits if scope.holds(hit["kind"], hit["id"])]
+        return [hit for hit in hits if query.scope.holds(hit["kind"], hit["id"])]
 
     def ask(self, question: Question) -> Steps[Answer]:
         """Ask a question and wait for the complete answer, without a read timeout."""

@@ -15,7 +15,16 @@ from labext.nb.backends.contract.models import GET_DEFAULTS
 from labext.nb.backends.contract.notebooks import LIST_NOTEBOOKS as NOTEBOOKS
 from labext.nb.backends.open_notebook.chat import FULL_CONTENT, ChatRequests
 from labext.nb.error_messages import rewrite_message
-from labext.nb.records import Answer, AskEvent, Final, MessageContext, Question, Record, Scope
+from labext.nb.records import (
+    Answer,
+    AskEvent,
+    Final,
+    MessageContext,
+    Query,
+    Question,
+    Record,
+    Scope,
+)
 
 MAX_HITS = 1000
 """The maximum number of hits per request."""
@@ -35,22 +44,16 @@ _SESSION_TITLE = "A question"
 class SearchRequests(ChatRequests, contract.SearchRequests):
     """The operations of search, where Open Notebook differs from the contract."""
 
-    def search(
-        self,
-        query: str,
-        search_type: str,
-        scope: Scope,
-        limit: int | None,
-        min_similarity: float | None,
-    ) -> Steps[list[Record]]:
+    def search(self, query: Query, search_type: str) -> Steps[list[Record]]:
         """Search for passages; the scope and the sorting are applied by the client."""
+        scope = query.scope
         narrow = scope.sources is not None or scope.notes is not None
         named = {
-            "limit": MAX_HITS if narrow else limit,
-            "minimum_score": min_similarity if search_type == "vector" else None,
+            "limit": MAX_HITS if narrow else query.limit,
+            "minimum_score": query.min_similarity if search_type == "vector" else None,
         }
         body = {
-            "query": query,
+            "query": query.text,
             "type": search_type,
             "search_sources": scope.includes("source"),
             "search_notes": scope.includes("note"),
@@ -60,7 +63,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         data = records.require_mapping(answer, "the search").get("results")
         hits = [contract.hit_record(item) for item in records.require_list(data, "what was found")]
         matches = [hit for hit in hits if scope.holds(hit["kind"], hit["id"])]
-        return sorted(matches, key=_score, reverse=True)[: limit or None]
+        return sorted(matches, key=_score, reverse=True)[: query.limit or None]
 
     def ask(self, question: Question) -> Steps[Answer]:
         """Ask a question and wait for the answer; a restricted scope is answered by a chat."""
@@ -139,7 +142,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
     def _matching_context(self, question: Question) -> Steps[dict[str, dict[str, str]]]:
         """Return a context with the best matches in the scope, or else the named records."""
         scope = question.scope
-        hits = yield from self.search(question.text, "text", scope, None, None)
+        hits = yield from self.search(Query(question.text, scope), "text")
         best = [str(hit["id"]) for hit in hits]
         best = best or [*(scope.sources or ()), *(scope.notes or ())]
         config: dict[str, dict[str, str]] = {"sources": {}, "notes": {}}
