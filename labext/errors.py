@@ -6,6 +6,7 @@ from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
+from labext.actions import Action
 from labext.frames.sanitize import strip_control
 from labext.redaction import mask
 
@@ -19,9 +20,14 @@ class LabextError(Exception):
     Attributes:
         message: one sentence, what happened.
         next_step: one sentence, what the user can do.
+        action: the same as data, if it can be done with a client of labext.
         status: the HTTP status, if a service responded.
         method, path: the request, without host and query.
         server: the service's own message.
+
+    Args:
+        message: as the attribute.
+        next_step: as the attribute; `{action}` in it stands for `action`, which alone is enough.
     """
 
     next_step = "Please report this, with the line that led to it."
@@ -31,14 +37,16 @@ class LabextError(Exception):
         message: str,
         next_step: str | None = None,
         *,
+        action: Action | None = None,
         status: int | None = None,
         method: str | None = None,
         path: str | None = None,
         server: str | None = None,
     ) -> None:
         self.message = _one_line(message)
-        if next_step is not None:
-            self.next_step = _one_line(next_step)
+        self.action = action
+        if next_step is not None or action is not None:
+            self.next_step = _one_line(_fill(next_step, action))
         self.status = status
         self.method = method
         self.path = None if path is None else strip_control(mask(path))
@@ -47,22 +55,20 @@ class LabextError(Exception):
 
     def about(self, subject: str) -> Self:
         """Return a copy of this error whose message starts with its subject."""
-        error = copy(self)
-        error.message = _one_line(f"{subject}: {self.message}")
-        error.args = (f"{error.message} {error.next_step}".rstrip(),)
-        return error
+        return self._replaced(f"{subject}: {self.message}", self.next_step, self.action)
 
     def with_hint(self, sentence: str) -> Self:
         """Return this error with a further sentence behind its next step."""
-        error = copy(self)
-        error.next_step = _one_line(f"{self.next_step} {sentence}")
-        error.args = (f"{error.message} {error.next_step}".rstrip(),)
-        return error
+        return self._replaced(self.message, f"{self.next_step} {sentence}", self.action)
 
-    def with_next_step(self, sentence: str) -> Self:
+    def with_next_step(self, sentence: str | None, action: Action | None = None) -> Self:
         """Return this error with another next step."""
+        return self._replaced(self.message, _fill(sentence, action), action)
+
+    def _replaced(self, message: str, next_step: str, action: Action | None) -> Self:
         error = copy(self)
-        error.next_step = _one_line(sentence)
+        error.message, error.next_step = _one_line(message), _one_line(next_step)
+        error.action = action
         error.args = (f"{error.message} {error.next_step}".rstrip(),)
         return error
 
@@ -75,6 +81,12 @@ class LabextError(Exception):
         return [
             f"\x1b[31m{type(self).__name__}:\x1b[0m {self.message} \x1b[1m{self.next_step}\x1b[0m"
         ]
+
+
+def _fill(next_step: str | None, action: Action | None) -> str:
+    if action is None:
+        return next_step or ""
+    return action.sentence() if next_step is None else next_step.replace("{action}", str(action))
 
 
 def _one_line(text: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from labext.actions import Action, Style, python_call, use_style
 from labext.cli import sandbox
 from labext.cli.groups import Group, data_dir
 from labext.errors import LabextError
@@ -17,6 +18,20 @@ labext.context_settings = {"help_option_names": ["-h", "--help"]}
 click.version_option(package_name="labext-jupyter", message="%(prog)s %(version)s")(labext)
 
 
+_COMMANDS = {"start_sandbox": "labext sandbox start", "stop_sandbox": "labext sandbox stop"}
+"""Shell commands of actions; the others are shown as Python."""
+
+
+def _shell_command(action: Action) -> str:
+    return _COMMANDS.get(action.kind) or python_call(action)
+
+
+def _option(name: str, value: str | None) -> str:
+    option = f"--{name.replace('_', '-')}"
+    return option if value is None else f"{option} {value}"
+
+
+@use_style(Style(_shell_command, _option))
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line.
 

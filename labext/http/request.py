@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 import requests
 from requests.auth import AuthBase
 
+from labext.actions import Action
 from labext.errors import InputError
 from labext.http.connection_pool import SEND_BLOCK_SIZE
 
@@ -44,6 +45,7 @@ class Operation:
             response. Else a response is judged by its own Content-Type, or with `unchecked` not at
             all.
         find_out: the next step for a user if the outcome is unknown.
+        action: what `{action}` in it stands for.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Operation:
     repeat: RetryMode
     answer: Literal["json", "any", "unchecked"] = "any"
     find_out: str = "Look whether it is there before you send it again."
+    action: Action | None = None
 
     def address(self, base_url: str, values: Mapping[str, str]) -> str:
         """Return the whole address, each placeholder filled with its quoted value.

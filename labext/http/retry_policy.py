@@ -237,6 +237,7 @@ def _outcome_unknown(call: Request, error: LabextError) -> OutcomeUnknownError:
         f"'{call.op.name}' was sent ({call.op.method} {call.path}) and may or may not have been"
         f" done: {error.message}",
         call.op.find_out,
+        action=call.op.action,
         status=error.status,
         method=call.op.method,
         path=call.path,

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from labext.actions import use_style
 from labext.errors import LabextError
 from labext_magics.core import candidates, grammar, help, line, session
+from labext_magics.core.actions import MAGIC_STYLE
 from labext_magics.core.namespace import Namespace
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ def help_text(name: str, topic: str = "") -> str:
     return help.help_text(magic_named(name), topic)
 
 
+@use_style(MAGIC_STYLE)
 def run(
     ip: InteractiveShell, name: str, text: str, body: str | None, local: dict[str, Any] | None
 ) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, LabextError
@@ -69,6 +70,7 @@ class Player:
     def __init__(self, of: Episode, sound: Sound) -> None:
         self._of = of
         self._sound = sound
+        self._context = copy_context()  # a magic's, in which messages suggest magics
         self._placeholder: Placeholder
 
     def into(self, placeholder: Placeholder) -> None:
@@ -106,7 +108,8 @@ class Player:
             by = str(content.get("by"))
             self._placeholder.send({"fetching": by})
             name = f"labext-sound-{self._of.title}"
-            threading.Thread(target=self._send, args=(by,), name=name, daemon=True).start()
+            run = self._context.copy().run
+            threading.Thread(target=run, args=(self._send, by), name=name, daemon=True).start()
 
     def _send(self, by: str) -> None:
         try:

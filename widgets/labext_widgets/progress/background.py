@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterator
+from contextvars import copy_context
 from typing import Any
 
 from labext.errors import LabextError
@@ -32,6 +33,7 @@ class Background:
         self._snapshots = snapshots
         self._stop = stop
         self._again = again
+        self._context = copy_context()  # a magic's, in which messages suggest magics
         self._over = threading.Event()
         self._threads: list[threading.Thread] = []
         self._surface: LiveView | Line = Line(still=True)
@@ -59,7 +61,8 @@ class Background:
                 thread.join(seconds)
 
     def _begin(self, name: str, act: Callable[[], None]) -> None:
-        thread = threading.Thread(target=act, name=name, daemon=True)
+        context = self._context.copy()  # only one thread at a time can run in a context
+        thread = threading.Thread(target=context.run, args=(act,), name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
 

@@ -1,0 +1,264 @@
+"""What a user can do next, as data: errors name it, and each interface renders it in its syntax.
+
+A message holds an action in an f-string: `f"Set one: {Action.set_model('embedding')}."`. A script
+reads a Python call, a notebook that uses the magics a line, a terminal a shell command.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from labext.frames.sanitize import strip_control
+from labext.redaction import mask
+
+_FIELD = re.compile(r"\$(\w+)")
+_OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
+
+
+class _Kind:
+    """A kind of action; called with its arguments, it returns the action.
+
+    Attributes:
+        parameters: the names of its arguments. One that is not given is left to the user, and shown
+            as a placeholder.
+        python: a template of the Python call, as for `fill_template`.
+    """
+
+    name: str
+
+    def __init__(self, parameters: str, python: str) -> None:
+        self.parameters = tuple(parameters.split())
+        self.python = python
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __call__(self, *values: str | None, **named: str | None) -> Action:
+        if len(values) > len(self.parameters) or not {*named} <= {*self.parameters[len(values) :]}:
+            raise TypeError(f"{self.name} takes {', '.join(self.parameters) or 'no arguments'}.")
+        arguments = {**dict(zip(self.parameters, values, strict=False)), **named}
+        return Action(self.name, {k: v for k, v in arguments.items() if v is not None})
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something that the user can do, such as `Action.delete_job("cut")`.
+
+    `str()` renders it in backticks, in the syntax of the interface in use.
+
+    Attributes:
+        kind: the name of its constructor.
+        arguments: by name.
+    """
+
+    kind: str
+    arguments: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    # The services
+    start_sandbox = _Kind("", "labext.sandbox.Sandbox().start()")
+    stop_sandbox = _Kind("", "labext.sandbox.Sandbox().stop()")
+    connect = _Kind("service profile", 'labext.config.save_profile($profile, $service, "URL")')
+    sign_in = _Kind(
+        "service secret method", 'labext.config.save_secret($service, "PROFILE", $secret, "•••")'
+    )
+
+    # lab
+    list_sequences = _Kind("", "lab.sequences()")
+
+    # jobs
+    list_tools = _Kind("", "jobs.tools()")
+    show_tool = _Kind("tool", "jobs.tool($tool)")
+    list_jobs = _Kind("batch", "jobs.jobs([batch=$batch])")
+    show_job = _Kind("name", "jobs.show($name)")
+    watch_job = _Kind("name", "jobs.wait($name)")
+    delete_job = _Kind("name", "jobs.delete($name)")
+    list_unfinished_batches = _Kind("", "jobs.unfinished()")
+    resume_batch = _Kind("name", "jobs.resume($name)")
+    upload_file = _Kind("file", "jobs.upload($file)")
+    list_files = _Kind("", "jobs.files()")
+    delete_file = _Kind("file", "jobs.delete_file($file)")
+
+    # nb: models and credentials
+    show_service = _Kind("", "nb.status()")
+    list_models = _Kind("type", "nb.models.list([type=$type])")
+    list_default_models = _Kind("", "nb.models.defaults()")
+    set_model = _Kind("slot name", "nb.models.set_defaults({$slot: $name})")
+    clear_model = _Kind("slot", "nb.models.set_defaults({$slot: None})")
+    test_model = _Kind("name", "nb.models.test($name)")
+    list_credentials = _Kind("", "nb.credentials.list()")
+    list_credential_status = _Kind("", "nb.credentials.status()")
+    add_credential = _Kind(
+        "provider name", 'nb.credentials.create($provider, $name, api_key="•••")'
+    )
+    discover_models = _Kind("credential", "nb.credentials.discover($credential)")
+    set_key = _Kind("credential", 'nb.credentials.update($credential, api_key="•••")')
+    set_address = _Kind("credential", 'nb.credentials.update($credential, base_url="URL")')
+    set_address_and_key = _Kind(
+        "credential", 'nb.credentials.update($credential, base_url="URL", api_key="•••")'
+    )
+
+    # nb: notebooks and what is in them
+    list_notebooks = _Kind("", "nb.notebooks.list()")
+    create_notebook = _Kind("name", "nb.notebooks.create($name)")
+    list_sources = _Kind("", "nb.sources.list()")
+    add_source = _Kind("file", "nb.sources.add($file)")
+    add_text = _Kind("title", 'nb.sources.add_text("TEXT", title=$title)')
+    retry_source = _Kind("source", "nb.sources.retry($source)")
+    delete_source = _Kind("source", "nb.sources.delete($source)")
+    list_insights = _Kind("source", "nb.insights.list([sources=$source])")
+    list_notes = _Kind("", "nb.notes.list()")
+
+    # nb: chats and transformations
+    list_chats = _Kind("", "nb.chat.sessions()")
+    show_chat = _Kind("session", "nb.chat.messages($session)")
+    chat_about_source = _Kind(
+        "source",
+        'nb.chat.execute("SESSION", "MESSAGE", source_ids=($source,), include_notes=False)',
+    )
+    list_source_chats = _Kind("source", "nb.source_chats.list($source)")
+    show_source_chat = _Kind("source session", "nb.source_chats.messages($source, $session)")
+    list_transformations = _Kind("", "nb.transformations.list()")
+    run_transformation = _Kind("name", 'nb.transformations.execute($name, "TEXT")')
+
+    # nb: podcasts
+    list_episodes = _Kind("", "nb.podcasts.episodes()")
+    generate_episode = _Kind("name", 'nb.podcasts.generate("NOTEBOOK", "PROFILE", name=$name)')
+    wait_for_episode = _Kind("episode", "nb.podcasts.wait($episode)")
+    retry_episode = _Kind("episode", "nb.podcasts.retry($episode)")
+    list_profiles = _Kind("", "nb.episode_profiles.list()")
+    edit_episode_profile = _Kind(
+        "profile outline_model transcript_model",
+        "nb.episode_profiles.update($profile[, outline_llm=$outline_model]"
+        "[, transcript_llm=$transcript_model])",
+    )
+    set_segments = _Kind("profile", "nb.episode_profiles.update($profile, num_segments=5)")
+    set_voice_model = _Kind(
+        "profile model", "nb.speaker_profiles.update($profile, voice_model=$model)"
+    )
+
+    # nb: the service
+    list_settings = _Kind("", "nb.settings.get()")
+    list_commands = _Kind("", "nb.commands.list()")
+    list_command_kinds = _Kind("", "nb.commands.kinds()")
+    rebuild_embeddings = _Kind("", "nb.embeddings.rebuild()")
+
+    def __str__(self) -> str:
+        return f"`{_style.get().action(self)}`"
+
+    def sentence(self) -> str:
+        """Return the action as a next step."""
+        return f"{'See' if self.kind.startswith(('list_', 'show_')) else 'Run'} {self}."
+
+    def with_arguments(self, **arguments: str) -> Action:
+        """Return the action with arguments for those of its parameters that have none."""
+        own = {name: arguments[name] for name in KINDS[self.kind].parameters if name in arguments}
+        return Action(self.kind, {**own, **self.arguments})
+
+    def to_json(self) -> dict[str, str]:
+        """Return the action as the field `action` of a response."""
+        return {"kind": self.kind, **self.arguments}
+
+    @classmethod
+    def from_json(cls, value: object) -> Action | None:
+        """Return the action in a response; None for an unknown, malformed or destructive one."""
+        if not isinstance(value, Mapping) or not isinstance(value.get("kind"), str):
+            return None
+        kind = KINDS.get(value["kind"])
+        if kind is None or kind.name.startswith("delete_"):
+            return None
+        arguments = {name: value[name] for name in kind.parameters if name in value}
+        if not all(isinstance(text, str) for text in arguments.values()):
+            return None
+        return cls(kind.name, {name: _clean(text) for name, text in arguments.items()})
+
+
+KINDS: Mapping[str, _Kind] = {k: v for k, v in vars(Action).items() if isinstance(v, _Kind)}
+"""The kinds of actions by name."""
+
+
+def parameter(name: str, value: str | None = None) -> str:
+    """Render a parameter of a client's method in backticks, as `name=value` or an option.
+
+    Args:
+        name: as the method has it.
+        value: a placeholder or an example; None for a parameter that is True.
+    """
+    return f"`{_style.get().parameter(name, value)}`"
+
+
+class Style(NamedTuple):
+    """The syntax of an interface.
+
+    Attributes:
+        action: renders an action.
+        parameter: renders a parameter and its value, if any.
+    """
+
+    action: Callable[[Action], str]
+    parameter: Callable[[str, str | None], str]
+
+
+@contextmanager
+def use_style(style: Style) -> Iterator[None]:
+    """Render actions in another style until the context ends.
+
+    A thread that is to render in the style of its starter runs in a copy of its starter's context.
+    """
+    token = _style.set(style)
+    try:
+        yield
+    finally:
+        _style.reset(token)
+
+
+def fill_template(
+    template: str,
+    arguments: Mapping[str, str],
+    quote: Callable[[str], str],
+    placeholder: Callable[[str], str],
+) -> str:
+    """Return a template with its fields filled.
+
+    Args:
+        template: `$name` is an argument, and `[…]` is left out if an argument in it is missing.
+        arguments: by name.
+        quote: writes a value.
+        placeholder: writes the name of a missing argument, given in capitals.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1]
+        return quote(arguments[name]) if name in arguments else placeholder(name.upper())
+
+    def optional(match: re.Match[str]) -> str:
+        return match[1] if arguments.keys() >= {*_FIELD.findall(match[1])} else ""
+
+    return _FIELD.sub(value, _OPTIONAL.sub(optional, template))
+
+
+def python_call(action: Action) -> str:
+    """Render an action as a call of a client named `lab`, `jobs` or `nb`."""
+    return fill_template(KINDS[action.kind].python, action.arguments, _literal, _literal)
+
+
+def _python_parameter(name: str, value: str | None) -> str:
+    return f"{name}=True" if value is None else f"{name}={_literal(value)}"
+
+
+def _literal(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _clean(text: Any) -> str:
+    return " ".join(strip_control(mask(text)).split())
+
+
+PYTHON_STYLE = Style(python_call, _python_parameter)
+
+_style: ContextVar[Style] = ContextVar("style", default=PYTHON_STYLE)
