@@ -1,11 +1,15 @@
 """Client for the job service: tools, jobs, batches, pipelines, results and files."""
 
-from labext.jobs.batch.submit_batch import BatchSubmission
-from labext.jobs.client import JobsClient
-from labext.jobs.results.results import Results
-from labext.jobs.schema import Parameter, Tool, cast
-from labext.jobs.submission import Submission
-from labext.jobs.uploads import Upload
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from labext.jobs.batch.report import BatchSubmission
+    from labext.jobs.client import JobsClient
+    from labext.jobs.results.results import Results
+    from labext.jobs.schema import Parameter, Tool, cast
+    from labext.jobs.submission import Submission
+    from labext.jobs.uploads import Upload
 
 __all__ = [
     "BatchSubmission",
@@ -17,3 +21,20 @@ __all__ = [
     "Upload",
     "cast",
 ]
+
+_MODULES = {
+    "BatchSubmission": "batch.report",
+    "JobsClient": "client",
+    "Parameter": "schema",
+    "Results": "results.results",
+    "Submission": "submission",
+    "Tool": "schema",
+    "Upload": "uploads",
+    "cast": "schema",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f"labext.jobs.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from datetime import time as clock_time
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 from labext import messages
 from labext.errors import InputError
@@ -55,6 +55,13 @@ class JobFilter:
     state: str | None = None
     tool: str | None = None
     since: datetime | None = None
+
+    @classmethod
+    def parse(
+        cls, state: str | None, tool: str | None, since: str | datetime | timedelta | None
+    ) -> Self:
+        """Return a filter whose earliest time is written as for `parse_since`."""
+        return cls(state, tool, None if since is None else parse_since(since))
 
     def __bool__(self) -> bool:
         return self != JobFilter()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from labext.jobs.client.base import CancelMethods, ToolMethods, UploadMethods, UsageMethods
+from labext.jobs.client.base import ToolMethods, UploadMethods, UsageMethods
+from labext.jobs.client.cancel import CancelMethods
 from labext.jobs.client.list import ListMethods, ResultMethods
 from labext.jobs.client.submit import PipelineMethods, SubmitMethods
 
@@ -11,8 +12,8 @@ __all__ = ["JobsClient"]
 
 class JobsClient(
     ToolMethods,
-    SubmitMethods,
     PipelineMethods,
+    SubmitMethods,
     ListMethods,
     ResultMethods,
     CancelMethods,

@@ -1,9 +1,10 @@
-"""Client methods for tools, uploads, usage, and stopping or deleting jobs."""
+"""Client methods for tools, uploads and usage."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,24 +14,22 @@ from labext.errors import InputError
 from labext.http import HttpClient, Rate
 from labext.http.auth import ApiKeyAuth
 from labext.http.connection_pool import ResponseLimits
-from labext.jobs import frames, identity, uploads
 from labext.jobs.api import JobsApi
-from labext.jobs.batch.journal import Journal
-from labext.jobs.batch.merge_parts import PartFinder
-from labext.jobs.batch.submit_batch import BatchSubmitter
-from labext.jobs.cancel import JobActions
 from labext.jobs.error_messages import map_error
-from labext.jobs.file_versions import FileVersion, UploadRecords
-from labext.jobs.input_files import ContentReader, ContentRecords
-from labext.jobs.listing import JobLister
-from labext.jobs.results.download import ResultsSource
-from labext.jobs.results.results import ResultsFetcher
 from labext.jobs.schema import Tool
 from labext.jobs.tool_settings import ToolCatalogue
-from labext.jobs.uploads import Upload
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from labext.jobs.batch.journal import Journal
+    from labext.jobs.batch.merge_parts import PartFinder
+    from labext.jobs.batch.submit_batch import BatchSubmitter
+    from labext.jobs.file_versions import UploadRecords
+    from labext.jobs.input_files import ContentReader, ContentRecords
+    from labext.jobs.listing import JobLister
+    from labext.jobs.results.results import ResultsFetcher
+    from labext.jobs.uploads import Upload
 
 
 class BaseClient:
@@ -54,19 +53,62 @@ class BaseClient:
             explain=map_error,
             service="job service",
         )
-        state = state_dir() / "jobs"
         self._service = JobsApi(self._transport)
-        self._journal = Journal(state, self._service.address, api_key)
-        self._parts = PartFinder(self._service, self._journal)
         self._catalogue = ToolCatalogue(self._service)
-        self._lister = JobLister(self._service, self._parts)
-        self._uploaded = UploadRecords(state, self._service.address, api_key)
-        records = ContentRecords(state, self._service.address, api_key)
-        self._contents = ContentReader(self._service, self._uploaded, records)
+        self._state = state_dir() / "jobs"
+        self._account = self._state, self._service.address, api_key
+
+    # Created on first use: a command needs few of these, and each imports other modules.
+
+    @cached_property
+    def _journal(self) -> Journal:
+        from labext.jobs.batch.journal import Journal
+
+        return Journal(*self._account)
+
+    @cached_property
+    def _parts(self) -> PartFinder:
+        from labext.jobs.batch.merge_parts import PartFinder
+
+        return PartFinder(self._service, self._journal)
+
+    @cached_property
+    def _lister(self) -> JobLister:
+        from labext.jobs.listing import JobLister
+
+        return JobLister(self._service, self._parts)
+
+    @cached_property
+    def _uploaded(self) -> UploadRecords:
+        from labext.jobs.file_versions import UploadRecords
+
+        return UploadRecords(*self._account)
+
+    @cached_property
+    def _records(self) -> ContentRecords:
+        from labext.jobs.input_files import ContentRecords
+
+        return ContentRecords(*self._account)
+
+    @cached_property
+    def _contents(self) -> ContentReader:
+        from labext.jobs.input_files import ContentReader
+
+        return ContentReader(self._service, self._uploaded, self._records)
+
+    @cached_property
+    def _fetcher(self) -> ResultsFetcher:
+        from labext.jobs.results.download import ResultsSource
+        from labext.jobs.results.results import ResultsFetcher
+
         source = ResultsSource(self._service, self._parts, self._catalogue, self._uploaded)
-        self._fetcher = ResultsFetcher(self._service, self._parts, self._lister, source, state)
-        self._submitter = BatchSubmitter(self._service, self._journal, self._parts, self._contents)
-        self._actions = JobActions(self._service, self._parts, self._journal, records)
+        return ResultsFetcher(self._service, self._parts, self._lister, source, self._state)
+
+    @cached_property
+    def _submitter(self) -> BatchSubmitter:
+        from labext.jobs.batch.submit_batch import BatchSubmitter
+
+        return BatchSubmitter(self._service, self._journal, self._parts, self._contents)
 
     @classmethod
     def from_connection(cls, connection: Connection) -> Self:
@@ -106,7 +148,9 @@ class ToolMethods(BaseClient):
         Columns: name, displayName, description, required and optional (the parameters' names),
         paper, github.
         """
-        return frames.tools_frame(self._catalogue.read().values())
+        from labext.jobs.frames import tools_frame
+
+        return tools_frame(self._catalogue.read().values())
 
     def iter_tools(self) -> Iterator[dict[str, Any]]:
         """Yield each tool's record from the service, its parameters in `settings`."""
@@ -122,7 +166,9 @@ class ToolMethods(BaseClient):
         Raises:
             InputError: the service has no such tool; the error names a close match.
         """
-        return frames.parameters_frame(self.describe(name))
+        from labext.jobs.frames import parameters_frame
+
+        return parameters_frame(self.describe(name))
 
     def describe(self, name: str) -> Tool:
         """Return a tool with its parameters, as `cast` and forms need them, read anew.
@@ -155,7 +201,10 @@ class UploadMethods(BaseClient):
             InputError: there is no such file, or it can't be read.
             NotFoundError: the service has no presigned addresses.
         """
-        done = uploads.upload_file(self._service, path, folder, presigned=presigned)
+        from labext.jobs.file_versions import FileVersion
+        from labext.jobs.uploads import upload_file
+
+        done = upload_file(self._service, path, folder, presigned=presigned)
         with contextlib.suppress(OSError):  # it is uploaded; only its checksum is not known then
             version = FileVersion.from_file(Path(path).expanduser())
             self._uploaded.note(done.name, version, folder)
@@ -186,26 +235,6 @@ class UploadMethods(BaseClient):
         return self._service.delete_file(path or None, folder or None)
 
 
-class CancelMethods(BaseClient):
-    """Stopping and deleting jobs."""
-
-    def stop(self, name: str) -> str:
-        """Stop a job, a batch or a pipeline; return the service's message.
-
-        Raises:
-            NotFoundError: there is none of that name.
-        """
-        return self._actions.stop(identity.check_name(name))
-
-    def delete(self, name: str) -> str:
-        """Delete a job, a batch or a pipeline with its data; return the service's message.
-
-        Raises:
-            NotFoundError: there is none of that name.
-        """
-        return self._actions.delete(identity.check_name(name))
-
-
 class UsageMethods(BaseClient):
     """Usage statistics."""
 
@@ -223,6 +252,8 @@ class UsageMethods(BaseClient):
             InputError: there is no such statistic or scope.
             AccessError: the organization's usage is not accessible.
         """
+        from labext.jobs import frames
+
         for what, value, choices in (
             ("statistic", statistic, frames.STATISTICS),
             ("scope", scope, frames.SCOPES),

@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from labext import messages, progress
 from labext.errors import InputError, JobFailedError, NotReadyError
-from labext.http.download import OnBytes
 from labext.jobs import identity, records
-from labext.jobs.batch.merge_parts import find_row
 from labext.jobs.client.base import BaseClient
-from labext.jobs.job_filter import JobFilter, parse_since
-from labext.jobs.listing import ListQuery
-from labext.jobs.results import archives
-from labext.jobs.results.download import OnPhase, ResultSelection, TransferCallbacks
-from labext.jobs.results.results import Results
-from labext.jobs.watch import JobWatcher
 from labext.progress import Outcome, Progress
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from labext.http.download import OnBytes
+    from labext.jobs.results.download import OnPhase
+    from labext.jobs.results.results import Results
+    from labext.jobs.watch import JobWatcher
 
 
 class ListMethods(BaseClient):
@@ -81,7 +78,9 @@ class ListMethods(BaseClient):
             NotFoundError: the batch does not exist; the error names a close match.
             InputError: no job is in that state or of that tool, and the state or tool is unknown.
         """
-        job_filter = JobFilter(state, tool, None if since is None else parse_since(since))
+        from labext.jobs.listing import JobFilter, ListQuery
+
+        job_filter = JobFilter.parse(state, tool, since)
         query = ListQuery(batch, limit, organization, subjobs, email, start_key, job_filter)
         table = self._lister.frame(query, scores=scores, input_rows=rows, name_column=name_column)
         if job_filter and table.empty:
@@ -117,7 +116,9 @@ class ListMethods(BaseClient):
         since: str | datetime | timedelta | None = None,
     ) -> Iterator[dict[str, Any]]:
         """Yield the service's job rows unchanged, page by page; arguments as for `jobs`."""
-        job_filter = JobFilter(state, tool, None if since is None else parse_since(since))
+        from labext.jobs.listing import JobFilter, ListQuery
+
+        job_filter = JobFilter.parse(state, tool, since)
         query = ListQuery(batch, limit, organization, subjobs, email, start_key, job_filter)
         for _, page in self._lister.pages(query):
             yield from page.rows
@@ -131,6 +132,8 @@ class ListMethods(BaseClient):
         Raises:
             NotFoundError: there is none of that name; the error names a close match.
         """
+        from labext.jobs.batch.merge_parts import find_row
+
         return find_row(self._service, self._parts, identity.check_name(name), email)
 
     def show(self, name: str, email: str | None = None) -> pd.DataFrame:
@@ -139,14 +142,14 @@ class ListMethods(BaseClient):
         Raises:
             NotFoundError: there is none of that name.
         """
-        from labext.frames import conversion
+        from labext.frames.conversion import records_to_frame
         from labext.jobs.views import JOBS
 
         row = self.job(name, email)
         fields = {key: value for key, value in row.items() if key not in ("resultUrl", "statuses")}
         if records.is_parent(row):
             fields["statuses"] = records.parse_tally(row.get("statuses"))
-        return JOBS.show(conversion.records_to_frame([fields], records.job_columns()))
+        return JOBS.show(records_to_frame([fields], records.job_columns()))
 
     def watch(
         self, name: str, stop: threading.Event | None = None, email: str | None = None
@@ -164,8 +167,7 @@ class ListMethods(BaseClient):
             NotFoundError: there is none of that name.
             ServiceError: its status is unknown and has not changed for ten minutes.
         """
-        watched = JobWatcher(self._service, self._parts, identity.check_name(name), email)
-        return progress.watch(watched.look, stop=stop)
+        return progress.watch(self._watcher(name, email).look, stop=stop)
 
     def wait(self, name: str, timeout: float | None = None) -> dict[str, Any]:
         """Wait until a job or a batch is complete, and return its row.
@@ -178,10 +180,10 @@ class ListMethods(BaseClient):
             JobFailedError: it ended incomplete; the error has the service's reason.
             NotReadyError: it is not complete in time; it keeps running.
         """
-        watched = JobWatcher(self._service, self._parts, identity.check_name(name))
-        for snapshot in progress.watch(watched.look):
+        watcher = self._watcher(name)
+        for snapshot in progress.watch(watcher.look):
             if snapshot.outcome is Outcome.COMPLETE:
-                return watched.row
+                return watcher.row
             if snapshot.outcome is not None:
                 why = f": {snapshot.reason}" if snapshot.reason else ""
                 raise JobFailedError(
@@ -193,6 +195,11 @@ class ListMethods(BaseClient):
         raise NotReadyError(
             f"{name} is not complete after {timeout:g} seconds.", "It goes on; wait again."
         )
+
+    def _watcher(self, name: str, email: str | None = None) -> JobWatcher:
+        from labext.jobs.watch import JobWatcher
+
+        return JobWatcher(self._service, self._parts, identity.check_name(name), email)
 
 
 _TABLE_OF_CONTENTS = 256 * 1024
@@ -238,6 +245,8 @@ class ResultMethods(BaseClient):
             ArchiveError: the archive is damaged or would leave the folder; nothing was written.
             StorageError: the disk is full, or the folder can't be written.
         """
+        from labext.jobs.results.download import ResultSelection, TransferCallbacks
+
         selection = ResultSelection(file, pdbs_only, email)
         callbacks = TransferCallbacks(
             on_bytes or TransferCallbacks.bytes, on_phase or TransferCallbacks.phase
@@ -258,6 +267,8 @@ class ResultMethods(BaseClient):
             NotFoundError: there is no such job.
             InputError: it is not complete.
         """
+        from labext.jobs.results.archives import names_at_end
+
         url = self._service.result_url(identity.check_name(name), email=email)
         tail = self._service.transport.store().tail(url, name, _TABLE_OF_CONTENTS)
-        return archives.names_at_end(tail)
+        return names_at_end(tail)

@@ -7,27 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from labext import messages
 from labext.errors import InputError
-from labext.jobs import identity, input_files
-from labext.jobs.batch.draft import BatchDraft, make_draft
-from labext.jobs.batch.plan import BatchLimits
-from labext.jobs.batch.report import unfinished_frame, unfinished_names
-from labext.jobs.batch.submit_batch import BatchSubmission
+from labext.jobs import identity
 from labext.jobs.client.base import BaseClient
-from labext.jobs.input_files import InputContent
-from labext.jobs.pipelines import (
-    PIPELINE_TYPE,
-    Pipeline,
-    check_pipeline_references,
-    clean_stages,
-    parse_inputs,
-    submit_pipeline,
-)
-from labext.jobs.schema import Tool
+from labext.jobs.input_files import NO_FILES, FileReferences, InputContent, check_references
+from labext.jobs.records import jobs_frame
 from labext.jobs.submission import Submission, submit_job, validate_job
-from labext.jobs.tool_settings import file_values, settings_error
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from labext.jobs.batch.draft import BatchDraft
+    from labext.jobs.batch.report import BatchSubmission
+    from labext.jobs.pipelines import Pipeline
+    from labext.jobs.schema import Tool
+
+    Inputs = Sequence[Any] | pd.Series[Any]
 
 
 class SubmitMethods(BaseClient):
@@ -94,6 +88,16 @@ class SubmitMethods(BaseClient):
             name = identity.generate_name(type, clean, content.checksums())
         return submit_job(self._service, name, type, clean, project_tag, content)
 
+    def submitted_row(self, submission: Submission) -> pd.DataFrame:
+        """Return the current row of a submitted job or pipeline, displayed in one line.
+
+        Raises:
+            NotFoundError: it was deleted since.
+        """
+        from labext.jobs.views import SUBMITTED
+
+        return SUBMITTED.show(jobs_frame([self._service.row(submission.name)]))
+
     def submit_batch(
         self,
         name: str,
@@ -135,6 +139,9 @@ class SubmitMethods(BaseClient):
             StorageError: the journal can't be written; nothing was sent.
             OutcomeUnknownError: a response was lost and the service can't be queried.
         """
+        from labext.jobs.batch.draft import make_draft
+        from labext.jobs.batch.plan import BatchLimits
+
         limits = BatchLimits(max_runtime_seconds, weighted_hours_budget)
         draft = make_draft(
             self._catalogue, name, type, jobs, settings or {}, name_column, mapping, limits
@@ -171,10 +178,14 @@ class SubmitMethods(BaseClient):
         (jobs in the others), Written (UTC), Note (parts whose response was lost; a record that is
         damaged). The service is not asked.
         """
+        from labext.jobs.batch.report import unfinished_frame
+
         return unfinished_frame(self._journal)
 
     def unfinished_names(self) -> list[str]:
         """Return the names that `unfinished` may list, without reading the batches' contents."""
+        from labext.jobs.batch.report import unfinished_names
+
         return unfinished_names(self._journal)
 
     def check_batch(
@@ -202,6 +213,9 @@ class SubmitMethods(BaseClient):
         Raises:
             InputError, InvalidJobsError, ConflictError: as for `submit_batch`.
         """
+        from labext.jobs.batch.draft import make_draft
+        from labext.jobs.batch.plan import BatchLimits
+
         limits = BatchLimits(max_runtime_seconds, weighted_hours_budget)
         draft = make_draft(
             self._catalogue, name, type, jobs, settings or {}, name_column, mapping, limits
@@ -214,36 +228,40 @@ class SubmitMethods(BaseClient):
     ) -> tuple[dict[str, Any], InputContent]:
         """Return clean settings, and the content of the files that they name."""
         clean = self._catalogue.check(type, settings)
-        named = input_files.check_references(self._service, self._catalogue.tool(type), [clean])
-        return clean, self._contents.read_files(named.uploaded, named.outputs)
+        references = check_references(self._service, self._catalogue.tool(type), [clean])
+        return clean, self._content_of(references)
+
+    def _content_of(self, references: FileReferences) -> InputContent:
+        """Return the current content of the files that settings refer to."""
+        if not references.uploaded and not references.outputs:
+            return NO_FILES
+        return self._contents.read_files(references.uploaded, references.outputs)
 
     def _batch_content(self, draft: BatchDraft) -> tuple[Tool, InputContent]:
         """Return a draft's tool, and the content of the files that its rows name.
 
         A row that names a missing file gets a fault.
         """
+        from labext.jobs.input_files import resolve_references
+        from labext.jobs.tool_settings import file_values, settings_error
+
         tool = self._catalogue.tool(draft.type)
         valid = [draft.settings[row] for row in draft.valid_rows]
-        named = input_files.resolve_references(self._service, tool, valid)
+        references = resolve_references(self._service, tool, valid)
         sound = not draft.faults
         for row in draft.valid_rows:
             values = file_values(tool, draft.settings[row]).values()
-            if faults := [named.faults[value] for value in values if value in named.faults]:
+            faults = [references.faults[value] for value in values if value in references.faults]
+            if faults:
                 draft.add_faults({row: faults})
         if sound and draft.faults:
             draft.errors[frozenset(draft.faults)] = settings_error(
-                tool, draft.fault_lines(), named.next_step
+                tool, draft.fault_lines(), references.next_step
             )
-        return tool, self._contents.read_files(named.uploaded, named.outputs)
+        return tool, self._content_of(references)
 
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    Inputs = Sequence[Any] | pd.Series[Any]
-
-
-class PipelineMethods(BaseClient):
+class PipelineMethods(SubmitMethods):
     """Several tools, one after the other."""
 
     def submit_pipeline(
@@ -273,16 +291,12 @@ class PipelineMethods(BaseClient):
                 other content.
             OutcomeUnknownError: the response was lost and the service can't be queried.
         """
-        identity.check_project_tag(project_tag)
-        if name is not None:
-            identity.check_name(name, "pipeline")
+        from labext.jobs.pipelines import Pipeline, clean_stages, parse_inputs
+
+        _check_pipeline_name(name, project_tag)
         inputs = parse_inputs(initial_inputs)
         pipeline = Pipeline(inputs, clean_stages(self._catalogue, stages))
-        content = self._pipeline_content(pipeline)
-        pipeline_name = name or identity.generate_name(
-            PIPELINE_TYPE, pipeline.settings, content.checksums()
-        )
-        return submit_pipeline(self._service, pipeline_name, pipeline, project_tag, content)
+        return self._submit_pipeline(name, pipeline, project_tag)
 
     def run_pipeline(
         self,
@@ -306,19 +320,34 @@ class PipelineMethods(BaseClient):
                 other content.
             OutcomeUnknownError: the response was lost and the service can't be queried.
         """
-        identity.check_project_tag(project_tag)
+        from labext.jobs.pipelines import Pipeline, parse_inputs
+
         if not isinstance(pipeline, str) or not pipeline.strip():
             raise InputError(
                 f"{messages.quote_value(pipeline)} is no saved pipeline.", "Give the name of one."
             )
-        if name is not None:
-            identity.check_name(name, "pipeline")
+        _check_pipeline_name(name, project_tag)
         saved = Pipeline(parse_inputs(inputs), saved=pipeline)
-        content = self._pipeline_content(saved)
-        run_name = name or identity.generate_name(pipeline, saved.settings, content.checksums())
-        return submit_pipeline(self._service, run_name, saved, project_tag, content)
+        return self._submit_pipeline(name, saved, project_tag)
 
-    def _pipeline_content(self, pipeline: Pipeline) -> InputContent:
-        """Return the content of the files that a pipeline names, once all are known to be there."""
-        named = check_pipeline_references(self._service, self._catalogue, pipeline)
-        return self._contents.read_files(named.uploaded, named.outputs)
+    def _submit_pipeline(
+        self, name: str | None, pipeline: Pipeline, project_tag: str | None
+    ) -> Submission:
+        from labext.jobs.pipelines import (
+            PIPELINE_TYPE,
+            check_pipeline_references,
+            submit_pipeline,
+        )
+
+        references = check_pipeline_references(self._service, self._catalogue, pipeline)
+        content = self._content_of(references)
+        name = name or identity.generate_name(
+            pipeline.saved or PIPELINE_TYPE, pipeline.settings, content.checksums()
+        )
+        return submit_pipeline(self._service, name, pipeline, project_tag, content)
+
+
+def _check_pipeline_name(name: str | None, project_tag: str | None) -> None:
+    identity.check_project_tag(project_tag)
+    if name is not None:
+        identity.check_name(name, "pipeline")

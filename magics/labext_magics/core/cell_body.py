@@ -144,7 +144,7 @@ def cast_settings(tool: Tool, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cast(tool: Tool, name: str, value: Any) -> Any:
-    from labext.jobs import cast
+    from labext.jobs.schema import cast
 
     if not isinstance(value, BareText):
         return untyped(value)

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, overload
 from weakref import WeakKeyDictionary
 
@@ -158,7 +159,6 @@ class Session:
     def connected(self, service: Literal["nb"]) -> tuple[Connection, NotebookClient]: ...
     def connected(self, service: Service) -> tuple[Connection, Any]:
         """Return a service's connection and its client."""
-        import labext
         from labext.config import connection
 
         with self._connecting:  # completion looks up several kinds of names concurrently
@@ -168,7 +168,8 @@ class Session:
                 self.names.forget(service)
                 if service == "nb" and held is not None and not _same_place(held[0], target):
                     self.leave()
-                client = getattr(labext, _CLIENTS[service]).from_connection(target)
+                client_class = getattr(import_module(f"labext.{service}.client"), _CLIENTS[service])
+                client = client_class.from_connection(target)
                 held = self._open[service] = target, client
             return held
 

@@ -69,7 +69,7 @@ def _follow_pipeline(
 ) -> pd.DataFrame:
     output.print_message(done.message)
     submit.watch_and_fetch(call, done.name, wait=wait, to=to, background=background)
-    return submit.submitted_row(call, done.name)
+    return call.jobs.submitted_row(done)
 
 
 def _warn_about_stages(stages: Any) -> None:

@@ -40,13 +40,6 @@ def check_follow_options(
             raise InputError(f"{what}.", step)
 
 
-def submitted_row(call: Call, name: str) -> pd.DataFrame:
-    """Return the row of a submission, displayed in one line."""
-    from labext.jobs.views import SUBMITTED
-
-    return SUBMITTED.show(call.jobs.show(name))
-
-
 def watch_and_fetch(
     call: Call, name: str, *, wait: bool, to: Path | None, background: bool
 ) -> bool:
@@ -149,7 +142,7 @@ def submit(
     done = jobs.submit(job.name, job.tool, typed, job.project)
     output.print_message(done.message)
     watch_and_fetch(call, done.name, wait=wait, to=to, background=background)
-    return submitted_row(call, done.name)
+    return jobs.submitted_row(done)
 
 
 def batch(

@@ -1,15 +1,13 @@
-"""Stop and delete jobs, batches and pipelines."""
+"""Client methods that stop and delete jobs, batches and pipelines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 from labext.errors import InputError, NotFoundError, NotReadyError
-from labext.jobs import records
-from labext.jobs.api import JobsApi, is_not_served
-from labext.jobs.batch.journal import Journal
-from labext.jobs.batch.merge_parts import PartFinder, find_rows
-from labext.jobs.input_files import ContentRecords
+from labext.jobs import identity, records
+from labext.jobs.api import is_not_served
+from labext.jobs.client.base import BaseClient
 from labext.jobs.records import JobRecord
 from labext.messages import pluralize
 
@@ -17,28 +15,31 @@ PartAction = Callable[[str, JobRecord], str]
 """Acts on one job or batch of the service, by its name and row; returns its message."""
 
 
-class JobActions:
-    """Stops and deletes on one service."""
-
-    def __init__(
-        self, service: JobsApi, parts: PartFinder, journal: Journal, contents: ContentRecords
-    ) -> None:
-        self._service = service
-        self._parts = parts
-        self._journal = journal
-        self._contents = contents
+class CancelMethods(BaseClient):
+    """Stopping and deleting jobs."""
 
     def stop(self, name: str) -> str:
-        """Stop the job, batch or pipeline of a name; return the service's message."""
-        return self._each(name, self._stop, "stopped")
+        """Stop a job, a batch or a pipeline; return the service's message.
+
+        Raises:
+            NotFoundError: there is none of that name.
+        """
+        return self._for_each_part(identity.check_name(name), self._stop_part, "stopped")
 
     def delete(self, name: str) -> str:
-        """Delete the job, batch or pipeline of a name, and its records on this machine.
+        """Delete a job, a batch or a pipeline with its data; return the service's message.
 
-        For a batch that was never sent, or is gone from the service, only the records are deleted.
+        Its records on this machine are deleted too; for a batch that was never sent, or is gone
+        from the service, only these.
+
+        Raises:
+            NotFoundError: there is none of that name.
         """
+        identity.check_name(name)
         try:
-            message = self._each(name, lambda part, _: self._service.delete(part), "deleted")
+            message = self._for_each_part(
+                name, lambda part, _: self._service.delete(part), "deleted"
+            )
         except NotFoundError:
             if not self._journal.has(name):
                 raise
@@ -47,11 +48,11 @@ class JobActions:
             )
         self._parts.forget(name)
         self._journal.forget(name)
-        self._contents.forget(name)
+        self._records.forget(name)
         return message
 
-    def _stop(self, part: str, row: JobRecord) -> str:
-        """Stop one; a refusal because it has already ended counts as success.
+    def _stop_part(self, part: str, row: JobRecord) -> str:
+        """Stop one; a rejection because it has already ended counts as success.
 
         A service may refuse to stop a job that does not run: one that has ended by itself, or the
         repeat of a stop whose response was lost.
@@ -64,20 +65,21 @@ class JobActions:
                 raise
             return f"{part} is already {records.phase(now)}."
 
-    def _each(self, name: str, act: PartAction, done: str) -> str:
-        """Act on each part of a split batch that is there, or on the one job or batch."""
+    def _for_each_part(self, name: str, act: PartAction, done: str) -> str:
+        """Act on each existing part of a split batch, or on the one job or batch."""
+        from labext.jobs.batch.merge_parts import find_rows
+
         rows = find_rows(self._service, self._parts, name)
         existing = {part: row for part, row in rows.items() if row}
         if list(existing) == [name]:
             return act(name, existing[name]) or f"{name} is {done}."
-        results = {part: self._act(part, row, act, done) for part, row in existing.items()}
+        results: dict[str, str] = {}
+        for part, row in existing.items():
+            try:
+                results[part] = act(part, row) or f"{part} is {done}"
+            except NotFoundError:  # deleted since it was looked up
+                results[part] = f"{part} is not there any more"
         return f"{name}: {_merge_messages(results)}."
-
-    def _act(self, part: str, row: JobRecord, act: PartAction, done: str) -> str:
-        try:
-            return act(part, row) or f"{part} is {done}"
-        except NotFoundError:
-            return f"{part} is not there any more"  # since it was looked up
 
 
 def _merge_messages(messages_by_part: Mapping[str, str]) -> str:
