@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import InputError
-from labext.jobs.job_filter import ALL_JOBS, JobFilter, parse_since
+from labext.jobs.listing import ALL_JOBS, JobFilter, parse_since
 
 NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC)
 JOB = {"JobName": "a", "Type": "digest", "JobStatus": "In Queue", "Created": "2026-03-10T12:00:00Z"}
