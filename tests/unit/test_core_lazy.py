@@ -12,12 +12,16 @@ import labext
 HEAVY = ("pandas", "numpy", "requests", "ipywidgets", "yaml", "keyring", "orjson", "IPython")
 
 
-def loaded_by(code: str) -> set[str]:
+def modules_after(code: str) -> list[str]:
     script = f"import sys\n{code}\nprint(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
-    return {name.partition(".")[0] for name in done.stdout.split()}
+    return done.stdout.split()
+
+
+def loaded_by(code: str) -> set[str]:
+    return {name.partition(".")[0] for name in modules_after(code)}
 
 
 @pytest.mark.parametrize("module", ["labext", "labext.config", "labext.errors", "labext.progress"])
@@ -43,3 +47,51 @@ def test_every_public_name_is_there() -> None:
 def test_another_name_is_not() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Jobs'"):
         labext.Jobs  # noqa: B018
+
+
+SUBMIT = """
+import json, os, threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+TOOL = {"name": "fold", "settings": [{"name": "sequence", "required": True, "type": "string"}]}
+ROW = {"JobName": "a", "Type": "fold", "JobStatus": "In Queue", "Settings": '{"sequence": "ACGU"}'}
+
+
+class Service(BaseHTTPRequestHandler):
+    rows = []
+
+    def respond(self, body):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        content = json.dumps(body).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def do_GET(self):
+        self.respond([TOOL] if self.path.startswith("/tools") else {"jobs": self.rows})
+
+    def do_POST(self):
+        self.rows.append(ROW)
+        self.respond("submitted")
+
+    def log_message(self, *_):
+        pass
+
+
+server = HTTPServer(("127.0.0.1", 0), Service)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+shell.run_line_magic("load_ext", "labext")
+os.environ["LABEXT_JOBS_BASE_URL"] = f"http://127.0.0.1:{server.server_port}"
+row = shell.run_line_magic("jobs", "submit fold --name a --set sequence=ACGU")
+assert row["JobStatus"].tolist() == ["In Queue"], row
+"""
+
+
+def test_submitting_a_job_imports_no_batches_and_no_results() -> None:
+    shell = "from IPython.core.interactiveshell import InteractiveShell"
+    modules = modules_after(f"{shell}\nshell = InteractiveShell.instance()\n{SUBMIT}")
+    assert "labext.jobs.client.submit" in modules
+    packages = ("labext.jobs.batch", "labext.jobs.results", "labext.jobs.pipelines", "labext.nb")
+    assert not [name for name in modules if name.startswith(packages)]
