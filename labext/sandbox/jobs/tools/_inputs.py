@@ -6,6 +6,7 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from labext.sandbox.jobs import names
@@ -234,9 +235,16 @@ def read_enzymes(settings: Settings, name: str, most: int) -> list[Any]:
     )
 
 
-def _find_enzyme(word: str, name: str) -> Any:
-    from labext.sandbox.jobs.tools._enzyme_table import ENZYMES as known
+@cache
+def _all_enzymes() -> dict[str, Any]:
+    """Return Biopython's enzyme classes by their names in lower case."""
+    from Bio.Restriction import AllEnzymes
 
+    return {str(enzyme).lower(): enzyme for enzyme in AllEnzymes}
+
+
+def _find_enzyme(word: str, name: str) -> Any:
+    known = _all_enzymes()
     enzyme = known.get(word.lower())
     if enzyme is None:
         roman = word.lower().translate(_ROMAN)

@@ -13,7 +13,7 @@ from labext.sandbox.jobs.tools.tool import ToolError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    FloatArray = NDArray[Any]
+    Array = NDArray[Any]
 
 
 def dihedral_angle(
@@ -30,7 +30,7 @@ def dihedral_angle(
     )
 
 
-def radius_of_gyration(places: FloatArray, masses: FloatArray) -> float:
+def radius_of_gyration(places: Array, masses: Array) -> float:
     """The root mean square distance from the centre of mass, in the unit of `places` (n, 3)."""
     import numpy as np
 
@@ -38,7 +38,7 @@ def radius_of_gyration(places: FloatArray, masses: FloatArray) -> float:
     return float(np.sqrt(np.average(((places - middle) ** 2).sum(axis=1), weights=masses)))
 
 
-def superposed_rmsd(coords: FloatArray, reference: FloatArray) -> float:
+def superposed_rmsd(coords: Array, reference: Array) -> float:
     """Return the RMSD of two (n, 3) arrays after optimal superposition (Kabsch)."""
     import numpy as np
 
@@ -49,11 +49,6 @@ def superposed_rmsd(coords: FloatArray, reference: FloatArray) -> float:
     apart = (first**2).sum() + (second**2).sum() - 2 * sizes.sum()
     return float(np.sqrt(max(apart, 0.0) / len(coords)))
 
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
 
 LARGEST_RADIUS = 1.88
 """Å: that of an sp3 carbon with its hydrogens."""

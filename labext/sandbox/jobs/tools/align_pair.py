@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools import _inputs, _outputs
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 MAX_LENGTH = 5000
@@ -126,9 +126,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     marks = _match_line(columns, request.matrix)
     same = marks.count("|")
     alike = same + marks.count(":")
-    (out / "alignment.fasta").write_text(
-        f">sequence1\n{_wrap_lines(first)}>sequence2\n{_wrap_lines(second)}", encoding="utf-8"
-    )
+    _outputs.write_fasta(out / "alignment.fasta", [("sequence1", first), ("sequence2", second)])
     (out / "alignment.txt").write_text(
         f"{request.mode} alignment, {request.matrix}, gapOpen {request.gap_open:g}, "
         f"gapExtend {request.gap_extend:g}\nscore {score:g}, identity {same}/{len(columns)}\n\n"
@@ -168,10 +166,6 @@ def _match_line(columns: list[tuple[str, str]], matrix: str) -> str:
         " " if "-" in (a, b) else "|" if a == b else ":" if scores[a, b] > 0 else "."
         for a, b in columns
     )
-
-
-def _wrap_lines(letters: str) -> str:
-    return "".join(f"{letters[i : i + 60]}\n" for i in range(0, len(letters), 60))
 
 
 def _format_blocks(first: str, marks: str, second: str, starts: tuple[int, int]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +10,7 @@ from math import exp, log
 from pathlib import Path
 
 from labext.dna import reverse_complement
-from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools import _inputs, _outputs
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 CODONS = tuple("".join(bases) for bases in product("TCAG", repeat=3))
@@ -360,7 +359,7 @@ TOOL = Tool(
         ),
     ),
     requires=("Bio",),
-    preload=("labext.sandbox.jobs.tools._enzyme_table",),
+    preload=("Bio.Restriction",),
     passes=("optimised.fasta",),
     passes_content="DNA",
     check=_inputs.settings_check(_read_request),
@@ -378,17 +377,18 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     usage = load_codon_usage(request.host)
     codons = _optimise(request, usage)
     dna = "".join(codons)
-    with (out / "optimised.fasta").open("w", encoding="utf-8") as file:
-        file.write(f">optimised for {request.host}, {len(dna)} bp\n")
-        file.writelines(f"{dna[i : i + 60]}\n" for i in range(0, len(dna), 60))
-    with (out / "codons.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["place", "amino_acid", "codon", "share", "codon_before", "share_before"])
-        for place, codon in enumerate(codons):
-            codon_before = request.before[place] if request.before else ""
-            share = usage.share[codon_before] if codon_before else ""
-            row = [place + 1, GENETIC_CODE[codon], codon, usage.share[codon], codon_before, share]
-            table.writerow(row)
+    header = f"optimised for {request.host}, {len(dna)} bp"
+    _outputs.write_fasta(out / "optimised.fasta", [(header, dna)])
+    columns = ("place", "amino_acid", "codon", "share", "codon_before", "share_before")
+    before = request.before or [""] * len(codons)
+    _outputs.write_csv(
+        out / "codons.csv",
+        columns,
+        (
+            (place, GENETIC_CODE[new], new, usage.share[new], old, usage.share.get(old, ""))
+            for place, (new, old) in enumerate(zip(codons, before, strict=True), 1)
+        ),
+    )
     score: Score = {
         "codons": len(codons),
         "cai": round(usage.adaptation(codons), 4),

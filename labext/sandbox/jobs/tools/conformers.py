@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools import _inputs, _outputs
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 MAX_SMILES_LENGTH = 1000
@@ -364,21 +363,17 @@ def _write_table(
     conformers: Sequence[Conformer], distances: Sequence[float], shares: Sequence[float], path: Path
 ) -> None:
     """Write energies in kcal/mol, distances to the best in ångström and Boltzmann shares."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["rank", "energy", "relative_energy", "rmsd_to_best", "share", "converged"])
-        rows = zip(conformers, distances, shares, strict=True)
-        for rank, (conformer, distance, share) in enumerate(rows, 1):
-            table.writerow(
-                [
-                    rank,
-                    f"{conformer.energy:.4f}",
-                    f"{conformer.energy - conformers[0].energy:.4f}",
-                    f"{distance:.3f}",
-                    f"{share / sum(shares):.4f}",
-                    "yes" if conformer.converged else "no",
-                ]
-            )
+    columns = ("rank", "energy", "relative_energy", "rmsd_to_best", "share", "converged")
+    ranked = enumerate(zip(conformers, distances, shares, strict=True), 1)
+    rows = (
+        (
+            *(rank, f"{conformer.energy:.4f}", f"{conformer.energy - conformers[0].energy:.4f}"),
+            *(f"{distance:.3f}", f"{share / sum(shares):.4f}"),
+            "yes" if conformer.converged else "no",
+        )
+        for rank, (conformer, distance, share) in ranked
+    )
+    _outputs.write_csv(path, columns, rows)
 
 
 def _draw_formula(smiles: str, path: Path) -> None:

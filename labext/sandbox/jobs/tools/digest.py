@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from math import cos, pi, sin
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools import _inputs, _outputs
+from labext.sandbox.jobs.tools._outputs import svg_document, svg_rotated_text, svg_text
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
-_STYLE = 'font-family="sans-serif" font-size="11" fill="#333333"'
 _ROW_HEIGHT = 12.0
 """Pixels from one label to the next."""
 
@@ -23,19 +21,19 @@ def draw_linear_map(length: int, cuts: list[tuple[int, str]]) -> str:
     left, right, base = 40.0, 960.0, 200.0
     body = [
         f'<rect x="{left}" y="{base}" width="{right - left}" height="8" fill="#8fa8c8"/>',
-        _text(left, base + 24, "1"),
-        _text(right, base + 24, str(length), "end"),
+        svg_text(left, base + 24, "1"),
+        svg_text(right, base + 24, str(length), "end"),
     ]
     places = [left + (place - 1) * (right - left) / length for place, _ in cuts]
     body += [_line(x, base - 6, x, base + 14) for x in dict.fromkeys(map(round, places))]
     spread = _spread_labels(places, _ROW_HEIGHT, left, right)
     if spread is None:
-        body.append(_text(left, base - 24, f"{len(cuts)} cuts"))
+        body.append(svg_text(left, base - 24, f"{len(cuts)} cuts"))
     else:
         for x, at, (place, enzyme) in zip(places, spread, cuts, strict=True):
             body.append(_line(x, base - 6, at, base - 22))
-            body.append(_rotated_text(at, base - 26, -90, f"{enzyme} {place}"))
-    return _svg(1000, 240, body)
+            body.append(svg_rotated_text(at, base - 26, -90, f"{enzyme} {place}"))
+    return svg_document(1000, 240, body)
 
 
 def draw_circular_map(length: int, cuts: list[tuple[int, str]]) -> str:
@@ -44,7 +42,7 @@ def draw_circular_map(length: int, cuts: list[tuple[int, str]]) -> str:
     body = [
         f'<circle cx="{middle}" cy="{middle}" r="{radius}" fill="none" stroke="#8fa8c8" '
         'stroke-width="8"/>',
-        _text(middle, middle + 4, f"{length} bp", "middle"),
+        svg_text(middle, middle + 4, f"{length} bp", "middle"),
     ]
 
     def at(angle: float, distance: float) -> tuple[float, float]:
@@ -56,20 +54,20 @@ def draw_circular_map(length: int, cuts: list[tuple[int, str]]) -> str:
     step = _ROW_HEIGHT / (radius + 26)
     spread = _spread_labels(angles, step, 0, 2 * pi - step)
     if spread is None:
-        body.append(_text(middle, middle + 22, f"{len(cuts)} cuts", "middle"))
+        body.append(svg_text(middle, middle + 22, f"{len(cuts)} cuts", "middle"))
     else:
         for angle, free, (place, enzyme) in zip(angles, spread, cuts, strict=True):
             body.append(_line(*at(angle, radius + 7), *at(free, radius + 22)))
             left = free > pi
             body.append(
-                _rotated_text(
+                svg_rotated_text(
                     *at(free, radius + 26),
                     free * 180 / pi + (90 if left else -90),
                     f"{enzyme} {place}",
                     "end" if left else "start",
                 )
             )
-    return _svg(600, 600, body)
+    return svg_document(600, 600, body)
 
 
 def _spread_labels(
@@ -87,31 +85,8 @@ def _spread_labels(
     return places
 
 
-def _svg(width: int, height: int, body: list[str]) -> str:
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-            f'viewBox="0 0 {width} {height}">',
-            f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-            *body,
-            "</svg>\n",
-        ]
-    )
-
-
 def _line(x1: float, y1: float, x2: float, y2: float) -> str:
     return f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" stroke="#333333" fill="none"/>'
-
-
-def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {_STYLE}>{escape(text)}</text>'
-
-
-def _rotated_text(x: float, y: float, degrees: float, text: str, anchor: str = "start") -> str:
-    return (
-        f'<text transform="translate({x:.1f} {y:.1f}) rotate({degrees:.1f}) translate(0 4)" '
-        f'text-anchor="{anchor}" {_STYLE}>{escape(text)}</text>'
-    )
 
 
 MAX_LENGTH = 200_000
@@ -182,7 +157,7 @@ TOOL = Tool(
         ),
     ),
     requires=("Bio",),
-    preload=("labext.sandbox.jobs.tools._enzyme_table",),
+    preload=("Bio.Restriction",),
     passes=("fragments.fasta",),
     passes_content="DNA",
     check=_inputs.settings_check(_read_request),
@@ -197,11 +172,14 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     cuts = _find_cuts(request)
     fragments = _split_fragments(cuts, len(sequence), request.circular)
     _write_table(fragments, out / "fragments.csv")
-    with (out / "fragments.fasta").open("w", encoding="utf-8") as file:
-        for place, (start, end, length, *_ends) in enumerate(fragments, 1):
-            piece = (sequence + sequence)[start - 1 : start - 1 + length]
-            file.write(f">fragment{place} {start}..{end} {length} bp\n")
-            file.writelines(f"{piece[i : i + 60]}\n" for i in range(0, length, 60))
+    around = sequence + sequence
+    _outputs.write_fasta(
+        out / "fragments.fasta",
+        (
+            (f"fragment{place} {start}..{end} {length} bp", around[start - 1 : start - 1 + length])
+            for place, (start, end, length, *_ends) in enumerate(fragments, 1)
+        ),
+    )
     labels = [(cut.place, cut.enzyme) for cut in cuts]
     drawing = draw_circular_map if request.circular else draw_linear_map
     (out / "map.svg").write_text(drawing(len(sequence), labels), encoding="utf-8")
@@ -261,11 +239,11 @@ def _write_table(fragments: list[_Fragment], path: Path) -> None:
     sides = [
         f"{side}_{column}" for side in ("left", "right") for column in ("enzyme", "end", "overhang")
     ]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["fragment", "start", "end", "length", *sides])
-        for place, (start, end, length, left, right) in enumerate(fragments, 1):
-            table.writerow([place, start, end, length, *_describe_end(left), *_describe_end(right)])
+    rows = (
+        (place, start, end, length, *_describe_end(left), *_describe_end(right))
+        for place, (start, end, length, left, right) in enumerate(fragments, 1)
+    )
+    _outputs.write_csv(path, ["fragment", "start", "end", "length", *sides], rows)
 
 
 def _describe_end(cut: _Cut | None) -> tuple[str, str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools import _inputs, _outputs
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 MAX_SEQUENCES = 2000
@@ -19,7 +18,6 @@ MAX_BASES = {"single": 10_000_000, "meta": 2_000_000}
 MIN_TRAINING_BASES, GOOD_TRAINING_BASES = 20_000, 100_000
 """Bases from which a model can be learnt, and from which it is a good one, after Prodigal."""
 TABLES = (4, 11, 25)
-_DNA_ALPHABET = _inputs.DNA_LETTERS + "RYSWKMBDHVN"
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ def _read_request(settings: Settings) -> _Request:
 
 def _read_records(text: str, request: _Request) -> tuple[dict[str, str], str]:
     """The sequences by name, and the mode in which they are read."""
-    records = _inputs.parse_fasta(text, "sequences", _DNA_ALPHABET, "DNA base")
+    records = _inputs.parse_fasta(text, "sequences", _inputs.IUPAC_LETTERS, "DNA base")
     if len(records) > MAX_SEQUENCES:
         raise ToolError(
             f"sequences: there are {len(records):,}, and {MAX_SEQUENCES:,} are the most."
@@ -138,10 +136,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     records, mode = _read_records(text, request)
     genes = _find_genes(records, mode, request)
     _write_gff(records, genes, out / "genes.gff3")
-    with (out / "genes.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(_COLUMNS)
-        table.writerows(_gene_row(name, gene) for name, gene in genes)
+    _outputs.write_csv(out / "genes.csv", _COLUMNS, (_gene_row(name, gene) for name, gene in genes))
     if genes:
         _write_fasta(genes, out)
     bases = sum(map(len, records.values()))
@@ -226,13 +221,13 @@ def _escape_gff(name: str) -> str:
 
 def _write_fasta(genes: _Genes, out: Path) -> None:
     kinds = {"genes.fasta": lambda gene: gene.sequence(), "proteins.fasta": _protein}
+    headers = [
+        f"{_gene_name(name, gene)} {gene.begin}..{gene.end} {'+' if gene.strand > 0 else '-'}"
+        for name, gene in genes
+    ]
     for file_name, letters_of in kinds.items():
-        with (out / file_name).open("w", encoding="utf-8") as file:
-            for name, gene in genes:
-                strand = "+" if gene.strand > 0 else "-"
-                file.write(f">{_gene_name(name, gene)} {gene.begin}..{gene.end} {strand}\n")
-                letters = letters_of(gene)
-                file.writelines(f"{letters[i : i + 60]}\n" for i in range(0, len(letters), 60))
+        letters = (letters_of(gene) for _name, gene in genes)
+        _outputs.write_fasta(out / file_name, zip(headers, letters, strict=True))
 
 
 def _protein(gene: Any) -> str:

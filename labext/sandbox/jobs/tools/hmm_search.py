@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools import _inputs, _outputs
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 HMMER_LETTERS = {
@@ -296,10 +295,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     hits = search_profile(hmm, targets, request.molecule, request.evalue, request.inclusion)
     reported = [hit for hit in hits.reported if any(domain.reported for domain in hit.domains)]
     rows = [row for hit in reported for row in _domain_rows(hit)]
-    with (out / "hits.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)
+    _outputs.write_csv(out / "hits.csv", _COLUMNS, (row.values() for row in rows))
     if any(row["member"] == "yes" for row in rows):
         with (out / "domains.fasta").open("wb") as file:
             hits.to_msa(hmm.alphabet).write(file, "afa")

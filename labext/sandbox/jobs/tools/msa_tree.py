@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools import _inputs, _outputs
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ MAX_LENGTH = 3000
 MAX_CELLS = 400_000_000
 """Limit of the alignment cells summed over all pairs, which takes about 10 seconds."""
 
-_LETTERS = {"DNA": _inputs.DNA_LETTERS + "RYSWKMBDHVN", "protein": _inputs.PROTEIN_LETTERS + "BZX"}
+_LETTERS = {"DNA": _inputs.IUPAC_LETTERS, "protein": _inputs.PROTEIN_LETTERS + "BZX"}
 
 
 @dataclass(frozen=True)
@@ -232,15 +231,12 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     distances = 1 - same
     if request.corrected:
         distances = _correct_distances(distances, names, request.molecule)
-    with (out / "alignment.fasta").open("w", encoding="utf-8") as file:
-        for name, row in zip(names, aligned, strict=True):
-            file.write(f">{name}\n")
-            file.writelines(f"{row[i : i + 60]}\n" for i in range(0, len(row), 60))
-    with (out / "distances.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["name", *names])
-        for name, values in zip(names, distances, strict=True):
-            table.writerow([name, *(f"{value:.6f}" for value in values)])
+    _outputs.write_fasta(out / "alignment.fasta", zip(names, aligned, strict=True))
+    rows = (
+        (name, *(f"{value:.6f}" for value in values))
+        for name, values in zip(names, distances, strict=True)
+    )
+    _outputs.write_csv(out / "distances.csv", ["name", *names], rows)
     tree, negative = without_negative_lengths(join_neighbours(distances, names))
     if negative:
         lengths = "1 branch length" if len(negative) == 1 else f"{len(negative)} branch lengths"

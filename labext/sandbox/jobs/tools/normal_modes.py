@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools import _inputs, _outputs
 from labext.sandbox.jobs.tools._pdb import AlphaCarbon, read_alpha_carbons
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
@@ -107,9 +106,6 @@ def _squared_distances(places: Array) -> Array:
     squared: Array = (apart**2).sum(axis=2)
     return squared
 
-
-if TYPE_CHECKING:
-    pass
 
 MIN_RESIDUES, MAX_RESIDUES = 5, 800
 FRAMES = 11
@@ -258,12 +254,11 @@ def _write_eigenvalues(modes: NormalModes, path: Path) -> None:
         modes.collectivity(),
         strict=True,
     )
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["mode", "eigenvalue", "frequency", "share", "collectivity"])
-        table.writerows(
-            [place, *(f"{value:.6g}" for value in row)] for place, row in enumerate(rows, 1)
-        )
+    _outputs.write_csv(
+        path,
+        ("mode", "eigenvalue", "frequency", "share", "collectivity"),
+        ((place, *(f"{value:.6g}" for value in row)) for place, row in enumerate(rows, 1)),
+    )
 
 
 def _write_fluctuations(
@@ -278,20 +273,17 @@ def _write_fluctuations(
     measured = np.array([residue.b_factor for residue in residues])
     has_b_factors = float(np.ptp(measured)) > 0
     scale = measured.mean() / fluctuations.mean()
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["chain", "residue", "name", "fluctuation", "b_factor", "fitted_b_factor"])
-        for residue, fluctuation in zip(residues, fluctuations, strict=True):
-            table.writerow(
-                [
-                    residue.chain,
-                    residue.number + residue.insertion,
-                    residue.name,
-                    f"{fluctuation:.6g}",
-                    f"{residue.b_factor:.2f}" if has_b_factors else "",
-                    f"{fluctuation * scale:.2f}" if has_b_factors else "",
-                ]
-            )
+    rows = (
+        (
+            *(residue.chain, residue.number + residue.insertion, residue.name),
+            f"{fluctuation:.6g}",
+            f"{residue.b_factor:.2f}" if has_b_factors else "",
+            f"{fluctuation * scale:.2f}" if has_b_factors else "",
+        )
+        for residue, fluctuation in zip(residues, fluctuations, strict=True)
+    )
+    columns = ("chain", "residue", "name", "fluctuation", "b_factor", "fitted_b_factor")
+    _outputs.write_csv(path, columns, rows)
     if not has_b_factors:
         return None
     return float(np.corrcoef(fluctuations, measured)[0, 1])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.jobs.tools import _inputs, _protein
+from labext.sandbox.jobs.tools import _inputs, _outputs, _protein
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 MAX_LENGTH = 1000
@@ -173,18 +172,14 @@ def _write_angles(residues: list[Any], path: Path) -> None:
         # Adding 0 turns -0.00 into 0.00.
         return f"{round(_protein.dihedral_angle(*(atom.coord for atom in atoms)), 2) + 0:.2f}"
 
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["residue", "name", "phi", "psi", "omega"])
-        for place, this in enumerate(residues):
-            last = residues[place - 1] if place else None
-            following = residues[place + 1] if place + 1 < len(residues) else None
-            table.writerow(
-                [
-                    place + 1,
-                    this.get_resname(),
-                    angle(last["C"], this["N"], this["CA"], this["C"]) if last else "",
-                    angle(this["N"], this["CA"], this["C"], following["N"]) if following else "",
-                    angle(last["CA"], last["C"], this["N"], this["CA"]) if last else "",
-                ]
-            )
+    neighbours = zip([None, *residues], residues, [*residues[1:], None], strict=False)
+    rows = (
+        (
+            *(place, this.get_resname()),
+            angle(last["C"], this["N"], this["CA"], this["C"]) if last else "",
+            angle(this["N"], this["CA"], this["C"], following["N"]) if following else "",
+            angle(last["CA"], last["C"], this["N"], this["CA"]) if last else "",
+        )
+        for place, (last, this, following) in enumerate(neighbours, 1)
+    )
+    _outputs.write_csv(path, ("residue", "name", "phi", "psi", "omega"), rows)

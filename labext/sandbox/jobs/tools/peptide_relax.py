@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,9 +10,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from labext.sandbox.jobs.tools import _inputs, _pdb, _protein, peptide_build
+from labext.sandbox.jobs.tools import _inputs, _outputs, _pdb, _protein, peptide_build
 from labext.sandbox.jobs.tools._pdb import Coordinates, Residue
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
 
 _BACKBONE_ATOMS = ("N", "CA", "C", "O")
 _SIDE_CHAIN_ATOMS = {
@@ -101,11 +105,6 @@ def _terminal_oxygen(residue: Residue) -> Coordinates:
     x, y, z = carbon + _TERMINAL_BOND_LENGTH * away / np.linalg.norm(away)
     return float(x), float(y), float(z)
 
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
 
 ENERGY_TERMS = ("bonds", "angles", "torsions", "nonbonded", "solvent")
 _FORCE_FIELD = "amber14/protein.ff14SB.xml"
@@ -443,14 +442,10 @@ def _write_start(request: _Request, inputs: Mapping[str, Path], folder: Path) ->
 
 def _write_tables(result: MinimizationResult, out: Path) -> None:
     """Write the energies by term and by iteration."""
-    with (out / "energies.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["term", "before", "after"])
-        for term in ENERGY_TERMS:
-            table.writerow([term, f"{result.before[term]:.3f}", f"{result.after[term]:.3f}"])
-        totals = (sum(terms.values()) for terms in (result.before, result.after))
-        table.writerow(["total", *(f"{total:.3f}" for total in totals)])
-    with (out / "minimisation.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["iteration", "energy"])
-        table.writerows([n, f"{energy:.3f}"] for n, energy in enumerate(result.energies, 1))
+    before, after = (
+        terms | {"total": sum(terms.values())} for terms in (result.before, result.after)
+    )
+    rows = ((term, f"{before[term]:.3f}", f"{after[term]:.3f}") for term in before)
+    _outputs.write_csv(out / "energies.csv", ("term", "before", "after"), rows)
+    iterations = ((n, f"{energy:.3f}") for n, energy in enumerate(result.energies, 1))
+    _outputs.write_csv(out / "minimisation.csv", ("iteration", "energy"), iterations)

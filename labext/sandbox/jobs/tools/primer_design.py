@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools import _inputs, _outputs
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 MIN_LENGTH, MAX_LENGTH = 40, 10_000
@@ -205,25 +204,24 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     request = _read_request(settings)
     result = _design(request)
     pairs = [_pair_row(result, place) for place in range(_count_pairs(result))]
-    with (out / "primers.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
-        table.writeheader()
-        table.writerows(pairs)
+    rows = ([pair[column] for column in _COLUMNS] for pair in pairs)
+    _outputs.write_csv(out / "primers.csv", _COLUMNS, rows)
     _write_considered(result, out / "considered.csv")
     if not pairs:
         return {"pairs": 0}
-    with (out / "primers.fasta").open("w", encoding="utf-8") as file:
-        for pair in pairs:
-            for side in ("forward", "reverse"):
-                file.write(f">pair{pair['pair']}_{side}\n{pair[side]}\n")
-    with (out / "products.fasta").open("w", encoding="utf-8") as file:
-        for pair in pairs:
-            start, end = pair["product_start"], pair["product_end"]
-            product = request.sequence[start - 1 : end]
-            file.write(f">product{pair['pair']} {start}..{end} {len(product)} bp\n")
-            file.writelines(f"{product[i : i + 60]}\n" for i in range(0, len(product), 60))
+    sides = [(pair, side) for pair in pairs for side in ("forward", "reverse")]
+    primers = ((f"pair{pair['pair']}_{side}", pair[side]) for pair, side in sides)
+    _outputs.write_fasta(out / "primers.fasta", primers)
+    _outputs.write_fasta(
+        out / "products.fasta", (_product_record(pair, request.sequence) for pair in pairs)
+    )
     names = ("penalty", "product_size", "forward_tm", "reverse_tm")
     return {"pairs": len(pairs), **{name: pairs[0][name] for name in names}}
+
+
+def _product_record(pair: Mapping[str, Any], sequence: str) -> tuple[str, str]:
+    start, end, size = (pair[f"product_{name}"] for name in ("start", "end", "size"))
+    return f"product{pair['pair']} {start}..{end} {size} bp", sequence[start - 1 : end]
 
 
 def _design(request: _Request) -> dict[str, Any]:
@@ -261,22 +259,12 @@ def _count_pairs(result: dict[str, Any]) -> int:
     return int(result["PRIMER_PAIR_NUM_RETURNED"])
 
 
+_PRIMER_COLUMNS = (
+    *("", "_start", "_end", "_tm", "_gc", "_hairpin_tm", "_self_dimer_tm", "_penalty"),
+)
 _COLUMNS = (
     *("pair", "penalty", "product_start", "product_end", "product_size", "dimer_tm"),
-    *(
-        f"{side}{what}"
-        for side in ("forward", "reverse")
-        for what in (
-            "",
-            "_start",
-            "_end",
-            "_tm",
-            "_gc",
-            "_hairpin_tm",
-            "_self_dimer_tm",
-            "_penalty",
-        )
-    ),
+    *(f"{side}{what}" for side in ("forward", "reverse") for what in _PRIMER_COLUMNS),
 )
 
 
@@ -316,11 +304,10 @@ def _round_celsius(value: float) -> float:
 def _write_considered(result: dict[str, Any], path: Path) -> None:
     """Write the number of candidates by outcome, as counted by Primer3."""
     sides = (("forward", "LEFT"), ("reverse", "RIGHT"), ("pair", "PAIR"))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["of", "what", "count"])
-        for side, name in sides:
-            for part in str(result.get(f"PRIMER_{name}_EXPLAIN", "")).split(","):
-                match = re.fullmatch(r"\s*(.+?)\s+(\d+)\s*", part)
-                if match is not None:
-                    table.writerow([side, match[1], match[2]])
+    rows = (
+        (side, match[1], match[2])
+        for side, name in sides
+        for part in str(result.get(f"PRIMER_{name}_EXPLAIN", "")).split(",")
+        if (match := re.fullmatch(r"\s*(.+?)\s+(\d+)\s*", part)) is not None
+    )
+    _outputs.write_csv(path, ("of", "what", "count"), rows)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools import _inputs, _outputs
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool
 
 _STEP = 15.0
@@ -64,15 +63,7 @@ def draw_structure(
             f'<text x="{x:.1f}" y="{y + 3:.1f}" font-family="sans-serif" font-size="8" '
             f'text-anchor="middle" fill="#222222">{base}</text>'
         )
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width * 1.5:.0f}" '
-            f'height="{height * 1.5:.0f}" viewBox="0 0 {width:.1f} {height:.1f}">',
-            f'<rect width="{width:.1f}" height="{height:.1f}" fill="#ffffff"/>',
-            *body,
-            "</svg>\n",
-        ]
-    )
+    return _outputs.svg_document(width, height, body, scale=1.5)
 
 
 def _probability_colour(probability: float) -> str:
@@ -180,13 +171,13 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         f">centroid {energy:.2f} kcal/mol\n{request.sequence}\n{centroid}\n",
         encoding="utf-8",
     )
-    with (out / "pairs.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["i", "j", "probability", "in_mfe", "in_centroid"])
-        mates = dict(base_pairs(best)), dict(base_pairs(centroid))
-        for i, j, probability in likely:
-            shared = [int(pairs.get(i) == j) for pairs in mates]
-            table.writerow([i, j, f"{probability:.4f}", *shared])
+    mates = dict(base_pairs(best)), dict(base_pairs(centroid))
+    rows = (
+        (i, j, f"{probability:.4f}", *(int(pairs.get(i) == j) for pairs in mates))
+        for i, j, probability in likely
+    )
+    columns = ("i", "j", "probability", "in_mfe", "in_centroid")
+    _outputs.write_csv(out / "pairs.csv", columns, rows)
     points = RNA.get_xy_coordinates(best)
     (out / "structure.svg").write_text(
         draw_structure(

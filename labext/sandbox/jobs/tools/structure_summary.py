@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labext.sandbox.jobs.tools import _inputs, _pdb, _protein
+from labext.sandbox.jobs.tools import _inputs, _outputs, _pdb, _protein
+from labext.sandbox.jobs.tools._outputs import svg_document, svg_text
 from labext.sandbox.jobs.tools._protein import radius_of_gyration
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
 
 STRUCTURE_COLOURS = {"helix": "#c0504d", "strand": "#4f81bd", "coil": "#b8b8b8", "": "#e6e6e6"}
 _WIDTH, _LEFT, _RIGHT = 1000.0, 60.0, 20.0
 _PANEL_HEIGHT, _BAND_HEIGHT, _LABEL_ROOM = 90.0, 10.0, 44.0
-_STYLE = 'font-family="sans-serif" font-size="11" fill="#333333"'
 
 
 def draw_profile(chains: Sequence[tuple[str, Sequence[tuple[str, str, float | None]]]]) -> str:
@@ -34,15 +37,7 @@ def draw_profile(chains: Sequence[tuple[str, Sequence[tuple[str, str, float | No
             chain, rows, 30.0 + place * (_PANEL_HEIGHT + _BAND_HEIGHT + _LABEL_ROOM), most
         )
     height = 30.0 + len(chains) * (_PANEL_HEIGHT + _BAND_HEIGHT + _LABEL_ROOM)
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH:.0f}" height="{height:.0f}" '
-            f'viewBox="0 0 {_WIDTH:.0f} {height:.0f}">',
-            f'<rect width="{_WIDTH:.0f}" height="{height:.0f}" fill="#ffffff"/>',
-            *body,
-            "</svg>\n",
-        ]
-    )
+    return svg_document(_WIDTH, height, body)
 
 
 def _legend() -> str:
@@ -52,7 +47,7 @@ def _legend() -> str:
         parts.append(
             f'<rect x="{x:.0f}" y="8" width="10" height="10" fill="{STRUCTURE_COLOURS[kind]}"/>'
         )
-        parts.append(_text(x + 14, 17, kind))
+        parts.append(svg_text(x + 14, 17, kind))
     return "".join(parts)
 
 
@@ -62,8 +57,8 @@ def _panel(
     step = (_WIDTH - _LEFT - _RIGHT) / len(rows)
     base = top + _PANEL_HEIGHT
     body = [
-        _text(_LEFT - 6, top + 10, f"{most:.0f} Å²", "end"),
-        _text(_LEFT - 6, base + _BAND_HEIGHT, f"chain {chain}", "end"),
+        svg_text(_LEFT - 6, top + 10, f"{most:.0f} Å²", "end"),
+        svg_text(_LEFT - 6, base + _BAND_HEIGHT, f"chain {chain}", "end"),
         f'<path d="M{_LEFT:.1f} {top:.1f}V{base:.1f}" stroke="#999999"/>',
     ]
     for place, (_, structure, area) in enumerate(rows):
@@ -76,18 +71,9 @@ def _panel(
     every = max(len(rows) // 10, 1)
     for place in range(0, len(rows), every):
         at = _LEFT + (place + 0.5) * step
-        body.append(_text(at, base + _BAND_HEIGHT + 15, rows[place][0], "middle"))
+        body.append(svg_text(at, base + _BAND_HEIGHT + 15, rows[place][0], "middle"))
     return body
 
-
-def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {_STYLE}>{escape(text)}</text>'
-
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
 
 MAX_RESIDUES, MAX_ATOMS = 3000, 30_000
 _MAX_BOX_VOLUME = 1e9
@@ -212,21 +198,19 @@ def _write_results(
         # Adding 0 turns -0.0 into 0.0.
         return "" if value is None else f"{round(value, places) + 0:.{places}f}"
 
-    with (out / "residues.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(
-            ["chain", "residue", "name", "structure", "sasa", "relative_sasa", "phi", "psi"]
+    def relative(area: float | None, name: str) -> float | None:
+        most = _protein.MAX_ACCESSIBLE_AREA.get(name)
+        return None if area is None or most is None else area / most
+
+    rows = (
+        (
+            *(residue.chain, residue.number, residue.name, kind, figure(area, 2)),
+            *(figure(relative(area, residue.name), 3), figure(phi, 1), figure(psi, 1)),
         )
-        rows = zip(residues, structure, sizes, angles, strict=True)
-        for residue, kind, area, (phi, psi) in rows:
-            bare = _protein.MAX_ACCESSIBLE_AREA.get(residue.name)
-            share = None if area is None or bare is None else area / bare
-            table.writerow(
-                [
-                    *(residue.chain, residue.number, residue.name, kind),
-                    *(figure(area, 2), figure(share, 3), figure(phi, 1), figure(psi, 1)),
-                ]
-            )
+        for residue, kind, area, (phi, psi) in zip(residues, structure, sizes, angles, strict=True)
+    )
+    columns = ("chain", "residue", "name", "structure", "sasa", "relative_sasa", "phi", "psi")
+    _outputs.write_csv(out / "residues.csv", columns, rows)
     drawn = zip(residues, structure, sizes, strict=True)
     panels = [
         (chain, [(residue.number, kind, area) for residue, kind, area in rows])
