@@ -2,8 +2,8 @@
 
 So the checkout stays clean, outputs are always those of a first run, and neither the data nor the
 profiles of whoever runs the tests are touched. Outputs are compared with the committed ones, but
-for what depends on the speed of the machine: times (tests/notebooks/sanitize.cfg), and how far a
-job is at the moment of its submission or when a watch begins.
+for what depends on the speed of the machine: times (tests/example_notebooks/sanitize.cfg), and how
+far a job is at the moment of its submission or when a watch begins.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Notebook(IPyNbFile):  # type: ignore[misc]
 
     def get_sanitize_files(self) -> list[str]:
         """What differs from run to run, wherever pytest was started from."""
-        return [str(self.config.rootpath / "tests" / "notebooks" / "sanitize.cfg")]
+        return [str(self.config.rootpath / "tests" / "example_notebooks" / "sanitize.cfg")]
 
     def teardown(self) -> None:
         """End the kernel, then the sandbox that the notebook started."""

@@ -1,22 +1,21 @@
-"""What every test has: folders and a keyring of its own, none of the user's; and sandboxes.
+"""Fixtures of all tests: isolated folders and keyring, sandboxes; and the kinds of tests.
 
-A sandbox is a detached process with a folder of its own, stopped at the end.
+A test file is of one kind: `pytestmark = pytest.mark.contract` (or faults, browser, notebooks,
+benchmark); a file without such a mark holds unit tests. `pytest -m unit` does not even import the
+files of other kinds.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-import sys
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
-
-sys.path.append(str(Path(__file__).parent / "sandbox_parts"))
-
 from labext_test_warm import Warm
 
 from labext.sandbox import Sandbox, host_process
@@ -35,7 +34,11 @@ os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
 
 NewBox = Callable[..., Sandbox]
-PARTS = Path(__file__).parent / "sandbox_parts"
+SUPPORT = Path(__file__).parent / "support"
+pytest_plugins = ("browser_fixtures", "cli_fixtures", "faulty_server")
+
+KINDS = ("unit", "contract", "faults", "browser", "notebooks", "benchmark")
+_DECLARED_KIND = re.compile(rf"^pytestmark = .*?\bpytest\.mark\.({'|'.join(KINDS)})\b", re.M | re.S)
 _spawn = host_process.spawn_host
 
 
@@ -49,10 +52,32 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByFile(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            browser = "tests/browser/"
-            return browser if nodeid.startswith(browser) else str(super()._split_scope(nodeid))
+            scope = str(super()._split_scope(nodeid))
+            return "browser" if scope.endswith("_in_browser.py") else scope
 
     return ByFile(config, log)
+
+
+def declared_kind(path: Path) -> str:
+    """Return the kind of the tests in a file."""
+    if path.suffix == ".ipynb":
+        return "notebooks"
+    declaration = _DECLARED_KIND.search(path.read_text(encoding="utf-8"))
+    return declaration[1] if declaration else "unit"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Skip the files of other kinds if `-m` names a single kind."""
+    kind = config.getoption("markexpr")
+    is_test_file = collection_path.match("test_*.py") or collection_path.suffix == ".ipynb"
+    return (kind in KINDS and is_test_file and declared_kind(collection_path) != kind) or None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of files that declare no kind: unit tests and example notebooks."""
+    for item in items:
+        if not any(item.get_closest_marker(kind) for kind in KINDS):
+            item.add_marker(declared_kind(item.path))
 
 
 def pytest_collection_finish() -> None:
@@ -151,7 +176,7 @@ def shared_small_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandb
         tmp_path_factory.mktemp("small") / "data", services=["labext_test_service:service"]
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(PARTS), prepend=":")
+        patch.setenv("PYTHONPATH", str(SUPPORT), prepend=":")
         sandbox.start()
     yield sandbox
     sandbox.stop()
@@ -159,8 +184,8 @@ def shared_small_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandb
 
 @pytest.fixture
 def small_box(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> NewBox:
-    """As `new_box`, with the small service of tests/sandbox_parts in place of the real ones."""
-    monkeypatch.setenv("PYTHONPATH", str(PARTS), prepend=":")
+    """As `new_box`, with the small service of tests/support in place of the real ones."""
+    monkeypatch.setenv("PYTHONPATH", str(SUPPORT), prepend=":")
 
     def make(**options: Any) -> Sandbox:
         return new_box(**({"services": ["labext_test_service:service"]} | options))

@@ -1,6 +1,6 @@
 """What the benchmarks share: their figures at the end of the run, and a server beside them.
 
-    python -m pytest tests/benchmarks -n 0 --benchmark-only
+    python -m pytest -m benchmark -n 0 --benchmark-only
 
 Without `--benchmark-only`, and always under xdist, each runs once with little data: that it works
 is tested, no time is.
@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "browser" / "support"))
 
 _FIGURES = pytest.StashKey[list[str]]()
 
@@ -67,7 +65,7 @@ def serving() -> Iterator[Callable[..., str]]:
 def notebook_page(benchmark: Any, tmp_path: Path) -> Iterator[Any]:
     """A notebook that is still to be written, with a JupyterLab and a Chromium of its own."""
     if not benchmark.enabled:
-        pytest.skip("measured with --benchmark-only; that it works is tested in tests/browser")
+        pytest.skip("measured with --benchmark-only; browser tests cover what it does")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         pytest.skip("Chromium is not on the PATH: apt-get install chromium")

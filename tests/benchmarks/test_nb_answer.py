@@ -1,0 +1,59 @@
+"""First words of an answer on screen: 100 ms after the server has sent them is the aim.
+
+A service on loopback stamps what it sends; JupyterLab in Chromium stamps what has been painted.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from notebook_page import NotebookPage
+from own_server import until
+from streaming import ASK, WORDS, Streaming, streaming
+
+pytestmark = pytest.mark.benchmark
+
+ANSWERS, WORDS_EACH, PAUSE = 4, 10, 0.25
+
+
+def test_words_on_screen(
+    benchmark: Any, figure: Callable[[str, str], None], notebook_page: NotebookPage
+) -> None:
+    with streaming() as service:
+        nb = notebook_page.write(ASK.format(url=service.url)).open()
+        nb.page.evaluate(WORDS)
+        delays = benchmark.pedantic(
+            lambda: [measured(nb, service, n) for n in range(ANSWERS)], rounds=1, iterations=1
+        )
+    very_first, *firsts = [each[0] for each in delays]
+    others = [delay for each in delays for delay in each[1:]]
+    benchmark.extra_info["first_ms"] = firsts
+    figure(
+        "words of an answer on screen after they were sent, of 100 ms",
+        f"the first words {statistics.median(firsts):.0f} ms (at most {max(firsts):.0f}), "
+        f"further ones {statistics.median(others):.0f} ms (at most {max(others):.0f}); "
+        f"while the page still loads its widgets {very_first:.0f} ms",
+    )
+
+
+def measured(nb: NotebookPage, service: Streaming, answer: int) -> list[float]:
+    """Ask, send partial answers one by one; return how long each took to the screen, in ms."""
+    sent = len(service.sent)
+    words = [f"word{answer * WORDS_EACH + i}" for i in range(WORDS_EACH)]
+    nb.run(0)
+    nb.says("Asking…")
+    for word in words:
+        service.say(type="answer", content=f"It is {word}.", citations=[])
+        time.sleep(PAUSE)
+    seen: dict[str, float] = until(
+        lambda: words[-1] in (found := nb.page.evaluate("() => window.seenAt")) and found
+    )
+    service.say(type="final_answer", content="All is said.", citations=[])
+    nb.says("All is said.")
+    service.say(type="complete", final_answer="All is said.", citations=[])
+    nb.idle()
+    return [seen[word] - at for word, at in zip(words, service.sent[sent:], strict=False)]

@@ -1,0 +1,187 @@
+"""1,000 sources in a notebook over loopback: the list 50 ms, a search by words 50, by meaning 100.
+
+Medians are the aims. Asked one after the other over one kept connection by http.client, so that the
+client costs little. A search is limited to the notebook's sources as the client does it, by their
+identifiers, or to nothing. Each source has eight passages of 150 words, as frequent as words are.
+"""
+
+from __future__ import annotations
+
+import http.client
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import orjson
+import psutil
+import pytest
+
+from labext.sandbox import Sandbox
+from labext.sandbox.core.database import Database
+from labext.sandbox.nb.providers.registry import WORDLLAMA
+from labext.sandbox.nb.search import index
+from labext.sandbox.nb.tables import COMPLETED, Notebook, NotebookSource, Source
+from labext.sandbox.nb.text.segmentation import PassageText
+
+pytestmark = pytest.mark.benchmark
+
+PASSAGES, WORDS = 8, 150
+NOTEBOOK = "notebook:bench"
+
+Find = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="session")
+def services() -> list[str]:
+    return ["labext.sandbox.nb.app:service"]
+
+
+class Texts:
+    """Passages of made-up words, the frequent ones as frequent as in a language."""
+
+    def __init__(self) -> None:
+        self._random = random.Random(5)
+        parts = ["ba", "co", "di", "fu", "ge", "ki", "lo", "mu", "na", "pe", "ri", "so", "tu", "za"]
+        self._words = ["".join(self._random.choices(parts, k=3)) for _ in range(20_000)]
+        self._weights = [1 / (rank + 2) for rank in range(len(self._words))]
+
+    def text(self) -> str:
+        return " ".join(self.words(WORDS))
+
+    def words(self, number: int) -> list[str]:
+        return self._random.choices(self._words, self._weights, k=number)
+
+
+def fill(box: Sandbox, sources: int) -> list[str]:
+    """Sources in a notebook as they are once they were processed; their identifiers."""
+    texts, numbers = Texts(), np.random.default_rng(5)
+    database = Database.at(box.data_dir / "sandbox.sqlite")
+    try:
+        with database.write() as session:
+            session.add(Notebook(id=NOTEBOOK, name="Bench"))
+            for number in range(sources):
+                identifier = f"source:{number:020d}"
+                pieces = [PassageText(texts.text()) for _ in range(PASSAGES)]
+                source = Source(
+                    id=identifier,
+                    kind="text",
+                    title=f"Source {number}",
+                    full_text="\n\n".join(piece.text for piece in pieces),
+                    status=COMPLETED,
+                )
+                session.add(source)
+                session.flush()
+                session.add(NotebookSource(notebook_id=NOTEBOOK, source_id=identifier))
+                vectors = numbers.standard_normal((PASSAGES, 256)).astype(np.float32)
+                vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+                index.index_passages(session, identifier, source.title, pieces, vectors, WORDLLAMA)
+    finally:
+        database.close()
+    return [f"source:{number:020d}" for number in range(sources)]
+
+
+class Asker:
+    """One client with one connection."""
+
+    def __init__(self, box: Sandbox) -> None:
+        address = urlsplit(box.nb.base_url)
+        self._connection = http.client.HTTPConnection(address.hostname or "", address.port)
+        self._headers = {
+            "Authorization": f"Bearer {box.nb.password}",
+            "Content-Type": "application/json",
+        }
+        pid = box.status().pid
+        assert pid is not None
+        self._host = psutil.Process(pid)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        content = None if body is None else orjson.dumps(body)
+        self._connection.request(method, f"/api{path}", content, self._headers)
+        answer = self._connection.getresponse()
+        read = answer.read()
+        assert answer.status == 200, read
+        return orjson.loads(read)
+
+    def measure(self, asks: list[Callable[[], object]]) -> tuple[float, float]:
+        """The usual request's seconds, and the host's CPU seconds for one."""
+        asks[0]()
+        taken = []
+        before = self._host.cpu_times()
+        for ask in asks:
+            began = time.perf_counter()
+            ask()
+            taken.append(time.perf_counter() - began)
+        after = self._host.cpu_times()
+        used = after.user + after.system - before.user - before.system
+        return statistics.median(taken), used / len(asks)
+
+
+@pytest.fixture
+def asker(new_box: Callable[..., Sandbox]) -> Iterator[tuple[Asker, Sandbox]]:
+    box = new_box()
+    asker = Asker(box)
+    yield asker, box
+    asker.close()
+
+
+def test_a_thousand_sources(
+    benchmark: Any, figure: Callable[[str, str], None], asker: tuple[Asker, Sandbox]
+) -> None:
+    client, box = asker
+    sources, requests = (1000, 60) if benchmark.enabled else (20, 2)
+    identifiers = fill(box, sources)
+    texts = Texts()
+
+    def search(kind: str, among: list[str] | None) -> Callable[[], object]:
+        query = " ".join(texts.words(3))
+        body = {"query": query, "search_type": kind, "limit": 10, "min_similarity": -1}
+
+        def ask() -> object:
+            answer = client.ask("POST", "/search", body | {"source_ids": among})
+            assert len(answer["results"]) == (10 if kind == "vector" else answer["total_count"])
+            return answer
+
+        return ask
+
+    def listed() -> object:
+        rows = client.ask("GET", f"/sources?notebook_id={NOTEBOOK}&limit=1000")
+        assert len(rows) == sources
+        return rows
+
+    began = time.perf_counter()
+    search("vector", None)()
+    first = time.perf_counter() - began
+    figure("the first search by meaning after a start", f"{first * 1000:.0f} ms")
+    acts = {
+        "list of the sources": (50, [listed] * requests),
+        "search by words": (50, [search("text", None) for _ in range(requests)]),
+        "search by words in a notebook": (
+            50,
+            [search("text", identifiers) for _ in range(requests)],
+        ),
+        "search by meaning": (100, [search("vector", None) for _ in range(requests)]),
+        "search by meaning in a notebook": (
+            100,
+            [search("vector", identifiers) for _ in range(requests)],
+        ),
+    }
+    found = {}
+
+    def all_acts() -> None:
+        for name, (_, asks) in acts.items():
+            found[name] = client.measure(asks)
+
+    benchmark.pedantic(all_acts, rounds=1, iterations=1)
+    for name, (seconds, used) in found.items():
+        benchmark.extra_info[name] = seconds
+        figure(
+            f"{name}, {sources:,} sources",
+            f"{seconds * 1000:.1f} ms of {acts[name][0]}; the host's CPU {used * 1000:.1f} ms",
+        )

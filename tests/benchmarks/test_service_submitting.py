@@ -1,0 +1,123 @@
+"""5,000 jobs submitted in 50 requests within the allowance, by the client and by the magic.
+
+Each has a process of its own, an empty journal, the pacing that everybody has, and a service that
+keeps its flood limit and has two workers at the jobs meanwhile. Requests and bytes are counted
+where they leave; the memory is the most that the process had, beyond what it had with the frame.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.benchmark
+
+CLIENT = """
+import json, sys, threading, time
+from collections import Counter
+
+import pandas as pd
+import psutil
+import requests
+
+how, jobs = sys.argv[1], int(sys.argv[2])
+frame = pd.DataFrame({
+    "name": [f"plasmid{n}" for n in range(jobs)],
+    "bases": ["GAATTC" + "A" * (n % 90) + "AAGCTT" for n in range(jobs)],
+})
+asked, statuses, sent, received = Counter(), Counter(), 0, 0
+send = requests.Session.send
+
+def counted(session, request, **options):
+    global sent, received
+    answer = send(session, request, **options)
+    asked[request.method + " " + request.url.split("?")[0].split("/api/")[1]] += 1
+    statuses[answer.status_code] += 1
+    sent += len(request.body or b"")
+    received += int(answer.headers.get("Content-Length", 0))
+    return answer
+
+requests.Session.send = counted
+if how == "JobsClient":
+    import labext
+    jobs_client = labext.connect("jobs")
+    def submit():
+        jobs_client.submit_batch(
+            "big", "digest", frame, {"enzymes": ["EcoRI", "HindIII"]}, "name", {"sequence": "bases"}
+        )
+else:
+    from IPython.core.interactiveshell import InteractiveShell
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "labext")
+    shell.user_ns["frame"] = frame
+    line = (
+        "batch big --type digest --from frame --name-column name --map sequence=bases "
+        "--set enzymes=EcoRI,HindIII"
+    )
+    def submit():
+        shell.run_line_magic("jobs", line)
+
+process = psutil.Process()
+before = most = process.memory_info().rss
+done = threading.Event()
+
+def watch():
+    global most
+    while not done.wait(0.01):
+        most = max(most, process.memory_info().rss)
+
+watcher = threading.Thread(target=watch)
+watcher.start()
+cpu, began = time.process_time(), time.perf_counter()
+submit()
+seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+done.set()
+watcher.join()
+print(json.dumps({
+    "seconds": seconds, "cpu": cpu, "memory": (most - before) / 2**20, "asked": asked,
+    "statuses": statuses, "sent": sent, "received": received,
+}))
+"""
+
+
+def submit(how: str, jobs: int, box: Sandbox) -> dict[str, Any]:
+    connection = {"BASE_URL": box.jobs.base_url, "API_KEY": box.jobs.api_key}
+    done = subprocess.run(
+        [sys.executable, "-c", CLIENT, how, str(jobs)],
+        env=os.environ | {f"LABEXT_JOBS_{name}": value for name, value in connection.items()},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize("how", ["JobsClient", "%jobs batch"])
+def test_thousands_of_jobs(
+    benchmark: Any, figure: Callable[[str, str], None], new_box: Callable[..., Sandbox], how: str
+) -> None:
+    jobs = 5000 if benchmark.enabled else 110
+    box = new_box(rate="named", workers=2)
+    found = benchmark.pedantic(submit, (how, jobs, box), rounds=1, iterations=1)
+    asked = found["asked"]
+    assert asked["POST submit-batch"] == -(-jobs // 100)
+    assert set(found["statuses"]) <= {"200", "404"}
+    benchmark.extra_info |= found
+    others = sum(asked.values()) - asked["POST submit-batch"]
+    figure(
+        f"{jobs:,} jobs by {how}",
+        f"{asked['POST submit-batch']} requests that submit and {others} that look, none refused, "
+        f"in {found['seconds']:.1f} s ({found['cpu']:.1f} s of the client's CPU); "
+        f"{found['sent'] / 1000:,.0f} kB sent, {found['received'] / 1000:,.0f} kB received; "
+        f"{found['memory']:.0f} MiB more memory",
+    )

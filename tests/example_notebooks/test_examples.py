@@ -1,0 +1,93 @@
+"""The example notebook by what executes notebooks: nbclient twice, nbconvert."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter
+
+pytestmark = pytest.mark.notebooks
+
+NOTEBOOK = "jobs.ipynb"
+ROUND = 240
+"""Seconds that all cells may take."""
+
+
+def execute(room: Path) -> Any:
+    notebook = nbformat.read(room / NOTEBOOK, as_version=4)
+    client = NotebookClient(notebook, timeout=ROUND, resources={"metadata": {"path": str(room)}})
+    client.execute()
+    return notebook
+
+
+def said(notebook: Any, start: str) -> str:
+    """What the cell that begins with `start` said, as text."""
+    (cell,) = (cell for cell in notebook.cells if cell.source.startswith(start))
+    outputs = (
+        output.get("text") or output.get("data", {}).get("text/plain", "")
+        for output in cell.outputs
+    )
+    return "\n".join(outputs)
+
+
+@pytest.fixture(scope="module")
+def first(room: Path) -> Any:
+    return execute(room)
+
+
+@pytest.fixture(scope="module")
+def second(first: Any, room: Path) -> Any:
+    return execute(room)
+
+
+def test_every_cell_ran(first: Any) -> None:
+    code = [cell for cell in first.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+
+
+def test_the_results_are_on_disk(first: Any, room: Path) -> None:
+    import pandas as pd
+
+    assert list((room / "out" / "helix1").rglob("*.pdb"))
+    assert any((room / "out" / "cut").rglob("*"))
+    (metrics,) = (room / "out" / "folds").rglob("metrics.csv")
+    frame = pd.read_csv(room / "data" / "hairpins.csv")
+    assert len(frame) == 250
+    assert list(pd.read_csv(metrics)["job"]) == list(frame["name"])
+
+
+def test_the_batch_looks_like_one(first: Any) -> None:
+    assert "folds: Complete, 250 of 250 complete" in said(first, "%jobs watch folds")
+    assert "[250 rows x" in said(first, "%jobs batch folds")
+
+
+def test_outputs_are_plain(first: Any) -> None:
+    kinds = {
+        kind
+        for cell in first.cells
+        for output in cell.get("outputs", [])
+        for kind in output.get("data", {})
+    }
+    assert kinds <= {"text/plain", "text/html"}
+
+
+def test_a_second_run_takes_what_is_there(second: Any) -> None:
+    assert re.search(r"already|taken as", said(second, "%jobs submit peptide_build"))
+    assert re.search(r"already|taken as", said(second, "%jobs batch folds"))
+    assert "already" in said(second, "%jobs results folds")
+
+
+def test_a_second_run_submits_nothing_new(first: Any, second: Any) -> None:
+    assert said(first, "%jobs list").splitlines()[-1] == said(second, "%jobs list").splitlines()[-1]
+
+
+def test_nbconvert_shows_it_without_a_kernel(first: Any) -> None:
+    html, _ = HTMLExporter().from_notebook_node(first)
+    assert "folds" in html
+    assert "Loading widget" not in html
+    assert "application/vnd.jupyter.widget-view" not in html

@@ -1,0 +1,54 @@
+"""The notebook of pipelines, stopping and usage, executed twice: the second run sends nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+pytestmark = pytest.mark.notebooks
+
+NOTEBOOK = "jobs_in_depth.ipynb"
+ROUND = 240
+"""Seconds that all cells may take."""
+
+
+def execute(room: Path) -> dict[str, str]:
+    """Run all cells; return what each one said, by its id."""
+    notebook = nbformat.read(room / NOTEBOOK, as_version=4)
+    NotebookClient(notebook, timeout=ROUND, resources={"metadata": {"path": str(room)}}).execute()
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return {cell.id: "\n".join(map(_text, cell.outputs)) for cell in code}
+
+
+def _text(output: Any) -> str:
+    return str(output.get("text") or output.get("data", {}).get("text/plain", ""))
+
+
+@pytest.fixture(scope="module")
+def first(room: Path) -> dict[str, str]:
+    return execute(room)
+
+
+@pytest.fixture(scope="module")
+def second(first: dict[str, str], room: Path) -> dict[str, str]:
+    return execute(room)
+
+
+def test_the_first_run_does_what_it_shows(first: dict[str, str], room: Path) -> None:
+    assert "relax1 is stopped." in first["stop"]
+    assert "p1: Complete, 3 of 3 complete (pipeline" in first["watch"]
+    assert "p2: Complete, 2 of 2 complete (pipeline" in first["watch-saved"]
+    assert "big: Complete, 120 of 120 complete" in first["watch-big"]
+    assert (room / "out" / "p1" / "metrics.csv").is_file()
+
+
+def test_a_second_run_takes_what_is_there(second: dict[str, str]) -> None:
+    assert "relax1 is there already" in second["submit"]
+    assert "relax1 is already Stopped." in second["stop"]
+    for cell in ("pipeline", "saved", "batch", "resume"):
+        assert "nothing was sent" in second[cell]
+    assert "already, whole" in second["results"]

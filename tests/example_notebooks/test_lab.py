@@ -1,0 +1,55 @@
+"""The notebook of sequences, by papermill and then by nbclient: what the second run finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import papermill
+import pytest
+from Bio import SeqIO
+from nbclient import NotebookClient
+
+pytestmark = pytest.mark.notebooks
+
+NOTEBOOK = "lab.ipynb"
+ROUND = 240
+"""Seconds that all cells may take."""
+
+
+def said(notebook: Any, cell: str) -> str:
+    """What a cell said, as text."""
+    (found,) = (each for each in notebook.cells if each.id == cell)
+    outputs = (output.get("data", {}).get("text/plain", "") for output in found.outputs)
+    return "\n".join(outputs)
+
+
+@pytest.fixture(scope="module")
+def first(room: Path) -> Any:
+    return papermill.execute_notebook(
+        room / NOTEBOOK, room / "papermill.ipynb", cwd=room, progress_bar=False
+    )
+
+
+@pytest.fixture(scope="module")
+def second(first: Any, room: Path) -> Any:
+    notebook = nbformat.read(room / NOTEBOOK, as_version=4)
+    NotebookClient(notebook, timeout=ROUND, resources={"metadata": {"path": str(room)}}).execute()
+    return notebook
+
+
+def test_the_sequences_become_files_and_jobs(first: Any, room: Path) -> None:
+    code = [cell for cell in first.cells if cell.cell_type == "code"]
+    assert {cell.metadata.papermill.status for cell in code} == {"completed"}
+    plasmid = SeqIO.read(room / "out" / "pBAD30.gb", "genbank")
+    assert (len(plasmid), plasmid.annotations["topology"]) == (4923, "circular")
+    with (room / "out" / "all.fasta").open() as file:
+        count = len(list(SeqIO.parse(file, "fasta")))
+    assert f"digests was submitted with {count} jobs. " in said(first, "batch")
+    assert "names were adapted: " in said(first, "batch")
+
+
+def test_a_second_run_takes_what_is_there(second: Any) -> None:
+    for cell in ("export-one", "export-all", "batch"):
+        assert "already" in said(second, cell)

@@ -1,0 +1,211 @@
+"""`labext demo`, `labext doctor`, `labext --version`, and how errors look in a shell."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import nbformat
+import pytest
+import requests
+
+from labext import cli
+from labext.cli import examples
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.contract
+
+SHORT = """
+%load_ext labext
+%lab sandbox start
+---
+%jobs submit digest --name cut --set sequence=GAATTCAAGCTT --set enzymes=EcoRI --wait --to out/cut
+---
+import sys
+print(sys.prefix)
+"""
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "my box"
+    Sandbox(tmp_path / "my box").stop()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A demo folder whose notebook is the user's own: three short cells."""
+    folder = tmp_path / "demo"
+    folder.mkdir()
+    cells = [nbformat.v4.new_code_cell(text.strip()) for text in SHORT.split("---")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / examples.NOTEBOOK)
+    return folder
+
+
+def labext(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "labext.cli", *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+
+
+def test_run_executes_the_notebook_and_says_what_it_did(folder: Path, data_dir: Path) -> None:
+    done = labext(
+        "demo", "--run", "--data-dir", str(data_dir), "--folder", "demo", cwd=folder.parent
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"3 cells in \d+ s; 1 jobs? complete", done.stdout)
+    assert "Kept as you changed it: demo/jobs.ipynb" in done.stdout
+    executed = nbformat.read(folder / "jobs.executed.ipynb", as_version=4)
+    assert [cell.execution_count for cell in executed.cells] == [1, 2, 3]
+    assert executed.cells[2].outputs[0].text.strip() == sys.prefix
+    assert any((folder / "out" / "cut").rglob("*"))
+    assert (folder / "data" / "hairpins.csv").is_file()
+    assert nbformat.read(folder / examples.NOTEBOOK, as_version=4).cells[0].execution_count is None
+    check_printed_stop_command(done.stdout, data_dir)
+
+
+def check_printed_stop_command(printed: str, data_dir: Path) -> None:
+    """The demo's sandbox is stopped by the line that the demo prints, typed in any folder."""
+    match = re.search(r"`(labext .+)` stops it", printed)
+    assert match is not None
+    program, *words = shlex.split(match[1])
+    assert program == "labext"
+    assert Sandbox(data_dir).status().running
+    stopped = labext(*words, cwd=Path("/"))
+    assert stopped.returncode == 0, stopped.stderr
+    assert Sandbox(data_dir).status().state == "stopped"
+
+
+def test_a_failing_cell_is_one_line_and_the_copy_shows_it(folder: Path, data_dir: Path) -> None:
+    notebook = nbformat.read(folder / examples.NOTEBOOK, as_version=4)
+    notebook.cells[1].source = "%jobs submit digest --set sequnce=GAATTC"
+    nbformat.write(notebook, folder / examples.NOTEBOOK)
+    done = labext(
+        "demo", "--run", "--data-dir", str(data_dir), "--folder", "demo", cwd=folder.parent
+    )
+    assert done.returncode == 1
+    *by_others, last = done.stderr.splitlines()  # an old ipykernel warns about its debugger
+    assert last.startswith("labext: ")
+    assert "sequnce" in last
+    assert not [line for line in by_others if "Traceback" in line or "labext" in line]
+    executed = nbformat.read(folder / "jobs.executed.ipynb", as_version=4)
+    assert executed.cells[1].outputs[-1].output_type == "error"
+
+
+def test_without_run_jupyterlab_opens_on_the_notebook(folder: Path, data_dir: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = ["demo", "--no-browser", "--port", str(port), "--folder", str(folder)]
+    log = folder.parent / "lab.txt"
+    with log.open("wb") as output:
+        lab = subprocess.Popen(
+            [sys.executable, "-m", "labext.cli", *command, "--data-dir", str(data_dir)],
+            stdout=output,
+            stderr=output,
+            env={**os.environ, "JUPYTER_TOKEN": "known"},
+        )
+    try:
+        page = wait_for(f"http://localhost:{port}/lab/tree/jobs.ipynb?token=known", lab)
+        assert page.status_code == 200, log.read_text()
+        listed = requests.get(f"http://localhost:{port}/api/contents?token=known", timeout=10)
+        assert "jobs.ipynb" in {entry["name"] for entry in listed.json()["content"]}
+        assert Sandbox(data_dir).status().running
+        name = "@jupyterlab/apputils-extension:notification"
+        settings = requests.get(
+            f"http://localhost:{port}/lab/api/settings/{name}?token=known", timeout=10
+        )
+        defaults = settings.json()["schema"]["properties"]
+        assert defaults["fetchNews"]["default"] == "false"
+        assert defaults["checkForUpdates"]["default"] is False
+    finally:
+        lab.terminate()
+        lab.wait(30)
+
+
+def wait_for(address: str, process: subprocess.Popen[bytes]) -> requests.Response:
+    until = time.monotonic() + 90
+    while True:
+        try:
+            return requests.get(address, timeout=10)
+        except requests.ConnectionError:
+            assert process.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.2)
+
+
+def test_an_error_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert cli.main(["demo", "--run", "--folder", str(tmp_path / "file" / "demo")]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert re.fullmatch(r"labext: .+ `--folder DIR`\.\n", told.err)
+
+
+def test_doctor_tells_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert f"labext {version('labext-jupyter')}" in out
+    assert "peptide_build" in out
+    assert re.search(r"^sandbox in .+: stopped$", out, re.MULTILINE)
+
+
+def test_doctor_gives_the_line_that_installs_what_is_missing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from labext import extras
+    from labext.sandbox.jobs.tools.tool import Tool
+
+    monkeypatch.setattr(Tool, "missing_modules", lambda self: self.name == "rna_fold")
+    monkeypatch.setattr(
+        extras, "installed_version", lambda name: None if name == "viennarna" else "1.0"
+    )
+    cli.main(["doctor"])
+    out = capsys.readouterr().out
+    line = f'{sys.executable} -m pip install "labext-jupyter[rna]"'
+    assert f"extra rna: missing viennarna: {line}" in out
+    assert f"tool rna_fold: absent: {line}" in out
+
+
+def test_doctor_names_the_extra_that_is_off(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from labext import extras
+    from labext.sandbox.jobs.tools import catalogue
+    from labext.sandbox.jobs.tools.tool import Tool
+
+    pair = {"primer_design": "primer3-py", "gene_find": "pyrodigal"}
+    found = Tool.missing_modules
+    monkeypatch.setattr(
+        Tool, "missing_modules", lambda self: [self.name] if self.name in pair else found(self)
+    )
+    monkeypatch.setattr(
+        extras, "installed_version", lambda name: None if name in pair.values() else "1.0"
+    )
+    cli.main(["doctor"])
+    out = capsys.readouterr().out
+    line = f'{sys.executable} -m pip install "labext-jupyter[gpl-tools]"'
+    assert f"extra gpl-tools: missing {', '.join(pair.values())}: {line}" in out
+    for name in pair:
+        assert f"tool {name}: absent: {line}" in out
+        assert name not in catalogue.available_tools()
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"labext {version('labext-jupyter')}\n"

@@ -1,0 +1,162 @@
+"""`labext sandbox jobs …`: what it prints and refuses, and the key that a notebook then uses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from labext import config
+from labext.jobs import JobsClient
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.contract
+
+TEACHER = "teacher@sandbox.local"
+
+
+@pytest.fixture
+def run(command: Callable[[str], Any]) -> Any:
+    """Run `labext sandbox jobs …` on the running sandbox."""
+    return command("jobs")
+
+
+@pytest.mark.parametrize(
+    "noun",
+    ["accounts", "organizations", "keys", "budgets", "quotas", "limits", "gates", "pipelines"],
+)
+def test_every_noun_lists_as_a_table_and_as_json(run: Any, noun: str) -> None:
+    code, table, err = run(noun, "list")
+    assert (code, err) == (0, "")
+    code, out, _ = run(noun, "list", "--json")
+    assert code == 0
+    records = json.loads(out)
+    assert len(table.splitlines()) == len(records) + 1
+    for verb in ("add", "remove"):
+        with pytest.raises(SystemExit) as ended:
+            run(noun, verb, "--help")
+        assert ended.value.code == 0
+
+
+def test_a_sandbox_that_was_never_started_is_told_with_the_next_step(
+    run: Any, tmp_path: Path
+) -> None:
+    err = run.refused("accounts", "list", data_dir=tmp_path / "nowhere")
+    assert "never started" in err
+    assert "labext sandbox start" in err
+    assert not (tmp_path / "nowhere").exists()
+    (tmp_path / "thesis.txt").write_text("five years")
+    run.refused("accounts", "list", data_dir=tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["accounts", "add", "nobody"], "no e-mail address"),
+        (["accounts", "add", "a b@c.d"], "no e-mail address"),
+        (["accounts", "add", "a@b.c", "--organization", "sandbax"], "Did you mean sandbox?"),
+        (["accounts", "add", TEACHER], "already"),
+        (["accounts", "remove", "teachr@sandbox.local"], f"Did you mean {TEACHER}?"),
+        (["organizations", "add", "sandbox"], "already"),
+        (["organizations", "add", " "], "can't be the name"),
+        (["organizations", "remove", "sandbox"], "--yes"),
+        (["keys", "add", TEACHER], "--profile NAME"),
+        (["keys", "add", TEACHER, "--profile", "sandbox"], "kept for the sandbox"),
+        (["keys", "list", "nobody@b.c"], "There is no account"),
+        (["keys", "remove", TEACHER, "frst"], "Did you mean first?"),
+        (["budgets", "set", "nan", "--account", TEACHER], "number from 0"),
+        (["budgets", "set", "1", "--account", "x@y.z"], "There is no account"),
+        (["quotas", "set", TEACHER, "much"], "is no size"),
+        (["quotas", "set", TEACHER, "9e99GB"], "is no size"),
+        (["limits", "set", "url_second", "5"], "Did you mean url_seconds?"),
+        (["limits", "set", "url_seconds", "0"], "can't be 0"),
+        (["limits", "set", "flood_requests", "many"], "Give a whole number"),
+        (["limits", "set", "upload_bytes", "many"], "Give a size"),
+        (["gates", "remove", "student@sandbox.local", "advanced"], "There is no gate"),
+        (["pipelines", "remove", "helix-to-mode"], "Did you mean helix-to-modes?"),
+        (["pipelines", "add", "x", "/nowhere/x.yaml"], "can't be read"),
+    ],
+)
+def test_what_does_not_go_is_one_line_with_the_next_step(
+    run: Any, words: list[str], says: str
+) -> None:
+    assert says in run.refused(*words)
+
+
+@pytest.mark.parametrize("holder", [[], ["--account", TEACHER, "--organization", "sandbox"]])
+def test_a_budget_has_one_holder(
+    run: Any, holder: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run("budgets", "set", "1", *holder)
+    assert ended.value.code == 2
+    assert "one of --organization, --account" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["{", "", "- 1", "stages: []", "a: &a [*a]", "\x00"])
+def test_a_file_that_is_no_pipeline_is_refused(run: Any, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(text)
+    run.refused("pipelines", "add", "wrong", str(file))
+
+
+def test_a_kept_key_is_never_shown_and_signs_the_teacher_in(run: Any, ring: Any) -> None:
+    code, out, _ = run("keys", "add", TEACHER, "--profile", "teacher", "--name", "kept")
+    assert code == 0
+    assert "%jobs connect teacher" in out
+    [key] = ring.held.values()
+    assert key not in out
+    assert key not in run("keys", "list")[1]
+    with JobsClient.from_connection(config.connection("jobs", "teacher")) as client:
+        client.jobs(organization=True, limit=1)  # which an owner alone may ask for
+
+    # A second key for the same profile takes the first one's place; a refused one does not.
+    run.refused("keys", "add", TEACHER, "--profile", "teacher", "--name", "kept")
+    assert [*ring.held.values()] == [key]
+    assert run("keys", "add", TEACHER, "--profile", "teacher", "--name", "newer")[0] == 0
+    assert [*ring.held.values()] != [key]
+    for name in ("kept", "newer"):
+        assert run("keys", "remove", TEACHER, name, "--yes")[0] == 0
+
+
+def test_without_a_keyring_no_key_is_made(run: Any, box: Sandbox) -> None:
+    before = json.loads(run("keys", "list", "--json")[1])
+    assert "no keyring" in run.refused("keys", "add", TEACHER, "--profile", "teacher")
+    assert json.loads(run("keys", "list", "--json")[1]) == before
+    assert "teacher" not in config.profile_names()
+
+
+def test_a_key_that_is_not_made_leaves_no_profile(run: Any, ring: Any) -> None:
+    run.refused("keys", "add", "nobody@course.example", "--profile", "nobody")
+    assert "nobody" not in config.profile_names()
+    assert not ring.held
+
+
+def test_a_profile_of_another_service_is_left_alone(run: Any, ring: Any) -> None:
+    config.save_profile("course", "jobs", "https://jobs.example/api/")
+    config.save_secret("jobs", "course", "api_key", "theirs")
+    assert "jobs.example" in run.refused("keys", "add", TEACHER, "--profile", "course")
+    assert [*ring.held.values()] == ["theirs"]
+
+
+def test_a_stopped_sandbox_is_administered_too(run: Any, box: Sandbox, tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path / "own", rate="off", workers=1)
+    sandbox.start()
+    address = sandbox.jobs.base_url
+    sandbox.stop()
+    try:
+        run("accounts", "add", "new@course.example", data_dir=sandbox.data_dir)
+        made = run("keys", "add", "new@course.example", "--json", data_dir=sandbox.data_dir)
+        assert "not running" in run.refused(
+            "keys", "add", TEACHER, "--profile", "t", data_dir=sandbox.data_dir
+        )
+        sandbox.start()
+        header = {"x-api-key": json.loads(made[1])["key"]}
+        assert requests.get(f"{address}files", headers=header, timeout=30).json() == []
+    finally:
+        sandbox.stop()

@@ -1,0 +1,474 @@
+"""`labext sandbox lab …`: what it prints, refuses and changes, seen by who calls the platform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from labext import config
+from labext.errors import AccessError, SignInError
+from labext.lab import LabClient
+from labext.sandbox import Sandbox
+from labext.sandbox.lab.sample_data import DATA_FOLDER
+
+pytestmark = pytest.mark.contract
+
+STUDENT = "student@sandbox.local"
+TEACHER = "teacher@sandbox.local"
+NOUNS = (
+    "users", "keys", "apps", "secrets", "permissions", "redirects", "grants", "organizations",
+    "teams", "projects", "folders", "sequences", "ip", "provider", "audit", "limits",
+)  # fmt: skip
+
+
+@pytest.fixture
+def lab(command: Callable[[str], Any]) -> Any:
+    return command("lab")
+
+
+class Api:
+    """The platform, called with plain requests."""
+
+    def __init__(self, box: Sandbox) -> None:
+        self._lab = box.lab
+        self._session = requests.Session()
+        self._session.trust_env = False
+        self._session.verify = self._lab.ca_bundle
+
+    def get(self, path: str, tenant: str = "campus", **options: Any) -> requests.Response:
+        return self._session.get(
+            f"{self._lab.tenants[tenant]}/api/v2/{path}", timeout=30, **options
+        )
+
+    def status(self, *, key: str = "", token: str = "", tenant: str = "campus") -> int:
+        """How a list is answered."""
+        options: dict[str, Any] = {"auth": (key, "")} if key else {}
+        if token:
+            options["headers"] = {"Authorization": f"Bearer {token}"}
+        return self.get("dna-sequences?pageSize=1", tenant, **options).status_code
+
+    def signs_in(self, email: str, secret: str) -> bool:
+        """Return whether the identity provider accepts the secret of a user."""
+        url = self._session.get(self._lab.oidc_configuration_url, timeout=30).json()
+        form = {
+            "grant_type": "password",
+            "client_id": self._lab.oidc_client_id,
+            "scope": "openid",
+            "username": email,
+            "password": secret,
+        }
+        return self._session.post(url["token_endpoint"], data=form, timeout=30).ok
+
+    def count(self, key: str, **query: Any) -> int:
+        answer = self.get("dna-sequences", auth=(key, ""), params={"pageSize": 1, **query})
+        assert answer.ok, answer.text
+        return int(answer.headers["Result-Count"])
+
+    def token(self, app: dict[str, str]) -> dict[str, Any]:
+        """What the token endpoint answers an app."""
+        form = {name: app[name] for name in ("client_id", "client_secret")}
+        answer = self._session.post(
+            f"{self._lab.base_url}/api/v2/token",
+            data=form | {"grant_type": "client_credentials"},
+            timeout=30,
+        )
+        return {"status": answer.status_code} | answer.json()
+
+
+@pytest.fixture
+def api(box: Sandbox) -> Api:
+    return Api(box)
+
+
+@pytest.fixture
+def person(lab: Any) -> Iterator[str]:
+    """A user of this test's own."""
+    email = "ada@course.example"
+    lab.json("users", "add", email, "--name", "Ada")
+    yield email
+    lab("users", "remove", email, "--yes")
+
+
+@pytest.fixture
+def key(lab: Any, person: str) -> str:
+    return str(lab.json("keys", "add", person)["api_key"])
+
+
+@pytest.fixture
+def app(lab: Any) -> Iterator[dict[str, str]]:
+    """An app of this test's own, which may see the vectors."""
+    made = lab.json("apps", "add", "robot")
+    lab.json("grants", "add", "--app", "robot", "--folder", "Vectors")
+    yield made
+    lab("apps", "remove", "robot", "--yes")
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+def test_every_noun_lists_as_a_table_and_as_json(lab: Any, noun: str) -> None:
+    table, records = lab.said(noun, "list"), lab.json(noun, "list")
+    if isinstance(records, list):
+        assert len(table.splitlines()) == max(1, len(records) + bool(records))
+    assert records or noun in ("ip", "audit")
+    if noun != "limits":
+        lab.json(noun, "list", "--tenant", "clinic")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["users", "add", "nobody"], "no e-mail address"),
+        (["users", "add", STUDENT.upper()], "already"),
+        (["users", "add", "a@b.c", "--name", " "], "can't be the name"),
+        (["users", "suspend", "studnt@sandbox.local"], f"Did you mean {STUDENT}?"),
+        (["users", "remove", TEACHER], "1 key and 1 grant"),
+        (["users", "suspend", "\udcff@b.c"], "no text in UTF-8"),
+        (["keys", "add", STUDENT], "--profile NAME"),
+        (["keys", "add", STUDENT, "--profile", "sandbox"], "kept for the sandbox"),
+        (["keys", "add", STUDENT, "--profile", "mine"], "no keyring"),
+        (["keys", "add", STUDENT, "--name", "first", "--json"], "already"),
+        (["keys", "list", "nobody@b.c"], "There is no user"),
+        (["keys", "remove", STUDENT, "frst"], "Did you mean first?"),
+        (["keys", "remove", STUDENT, "first"], "--yes"),
+        (["apps", "add", "robot"], "--profile NAME"),
+        (["apps", "add", "notebook", "--json"], "already"),
+        (["apps", "archive", "notebok"], "Did you mean notebook?"),
+        (["apps", "remove", "notebook"], "can be undone"),
+        (["secrets", "add", "notebook"], "--profile NAME"),
+        (["secrets", "remove", "notebook", "first"], "tokens"),
+        (["permissions", "add", "notebook", "sequences:write"], "sequences:read"),
+        (["permissions", "add", "notebook", "sequences:read"], "already"),
+        (["redirects", "add", "notebook", "http://app.example/"], "can't be a redirect URI"),
+        (["redirects", "add", "notebook", "javascript:alert(1)"], "can't be a redirect URI"),
+        (["redirects", "remove", "notebook", "https://app.example/"], "There is no redirect"),
+        (["grants", "add", "--user", STUDENT, "--folder", "Vectrs"], "Did you mean Vectors?"),
+        (["grants", "add", "--app", "notebook", "--project", "Barcodes"], "already"),
+        (["grants", "remove", "--app", "notebook", "--folder", "Vectors"], "has no grant"),
+        (["teams", "add", "Cloning course"], "already"),
+        (["projects", "add", "X", "--organization", "Chemistry"], "There is no organization"),
+        (["folders", "add", "X", "--project", "src_none"], "There is no project"),
+        (["folders", "remove", "Vectors"], "4 sequences"),
+        (["organizations", "remove", "Biology"], "1 team, 3 projects, 6 folders"),
+        (["ip", "add", "300.1.1.1"], "no range of IP addresses"),
+        (["ip", "add", "10.0.0.0/8", "--tenant", "clinic"], "no enterprise account"),
+        (["ip", "remove", "10.0.0.0/8"], "There is no range"),
+        (["provider", "set", "--tenant", "clinic"], "no enterprise account"),
+        (["provider", "set", "http://idp.example/x"], "https://"),
+        (["provider", "set", "https://idp.example/x", "--audience", "a"], "openid-configuration"),
+        (
+            ["provider", "set", "https://idp.example/.well-known/openid-configuration"],
+            "--audience",
+        ),
+        (["audit", "list", "--limit", "0"], "from 1"),
+        (["limits", "set", "rate_request", "5"], "Did you mean rate_requests?"),
+        (["limits", "set", "rate_requests", "0"], "can't be 0"),
+        (["limits", "set", "token_seconds", "soon"], "Give a whole number"),
+        (["id-token", "nobody"], "no e-mail address"),
+        (["id-token", STUDENT, "--seconds", "99999999999"], "at most a year"),
+        (["sequences", "import", "/nowhere.fa", "--folder", "Vectors"], "nowhere.fa"),
+        (
+            ["sequences", "import", str(DATA_FOLDER / "opuntia.fasta"), "--folder", "Vekt"],
+            "There is no folder",
+        ),
+    ],
+)
+def test_what_does_not_go_is_one_line_with_the_next_step(
+    lab: Any, words: list[str], says: str
+) -> None:
+    assert says in lab.refused(*words)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["add", "--folder", "Vectors"], "one of --user, --app"),
+        (["add", "--user", STUDENT, "--app", "notebook", "--folder", "Vectors"], "only one of"),
+        (["add", "--user", STUDENT], "one of --organization, --team, --project, --folder"),
+        (["remove", "--user", STUDENT, "--folder", "a", "--team", "b"], "only one of"),
+        (["list", "--user", STUDENT, "--app", "notebook"], "only one of --user, --app"),
+    ],
+)
+def test_grants_take_one_holder_and_one_place(
+    lab: Any, words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = lab.json("grants", "list")
+    with pytest.raises(SystemExit) as ended:
+        lab("grants", *words)
+    assert ended.value.code == 2
+    assert says in capsys.readouterr().err
+    assert lab.json("grants", "list") == before
+
+
+def test_a_kept_key_is_never_shown_and_signs_in(lab: Any, ring: Any, person: str) -> None:
+    said = lab.said("keys", "add", person, "--profile", "ada", "--name", "kept")
+    [key] = ring.held.values()
+    assert "%lab connect ada" in said
+    assert key not in said + lab.said("keys", "list")
+    with LabClient.from_connection(config.connection("lab", "ada")) as client:
+        assert client.whoami().email == person
+    lab.said("keys", "remove", person, "kept", "--yes")
+    with (
+        LabClient.from_connection(config.connection("lab", "ada")) as client,
+        pytest.raises(SignInError),
+    ):
+        client.whoami()
+
+
+def test_a_kept_app_signs_in_and_sees_what_it_was_granted(lab: Any, ring: Any) -> None:
+    said = lab.said("apps", "add", "kept robot", "--profile", "robot")
+    assert not any(value in said for user, value in ring.held.items() if "secret" in user[1])
+    try:
+        connection = config.connection("lab", "robot")
+        with LabClient.from_connection(connection) as client, pytest.raises(AccessError):
+            client.sequences(limit=1)
+        lab.said("grants", "add", "--app", "kept robot", "--folder", "Vectors")
+        with LabClient.from_connection(connection) as client:
+            assert "pBAD30" in set(client.sequences().name)
+    finally:
+        lab.said("apps", "remove", "kept robot", "--yes")
+
+
+def test_a_profile_of_the_other_tenant_reaches_it(lab: Any, ring: Any, box: Sandbox) -> None:
+    lab.said("keys", "add", "clinician@sandbox.local", "--tenant", "clinic", "--profile", "there")
+    with LabClient.from_connection(config.connection("lab", "there")) as client:
+        assert client.base_url.startswith(box.lab.tenants["clinic"])
+        assert client.whoami().email == "clinician@sandbox.local"
+    lab.said("keys", "remove", "clinician@sandbox.local", "key1", "--tenant", "clinic", "--yes")
+
+
+def test_a_user_loses_access_with_the_suspension(lab: Any, api: Api, person: str, key: str) -> None:
+    assert api.status(key=key) == 200
+    lab.said("users", "suspend", person)
+    assert api.status(key=key) == 403
+    lab.said("users", "activate", person)
+    assert api.status(key=key) == 200
+    assert api.status(key=key, tenant="clinic") == 401
+    lab.said("users", "remove", person, "--yes")
+    assert api.status(key=key) == 401
+
+
+def test_a_key_is_replaced_with_an_overlap(lab: Any, api: Api, person: str, key: str) -> None:
+    newer = lab.json("keys", "add", person, "--name", "newer")["api_key"]
+    assert [api.status(key=each) for each in (key, newer)] == [200, 200]
+    lab.said("keys", "remove", person, "key1", "--yes")
+    assert [api.status(key=each) for each in (key, newer)] == [401, 200]
+    listed = {each["name"]: each["deleted"] for each in lab.json("keys", "list", person)}
+    assert listed["newer"] is None
+    assert listed["key1"]
+    # its name stays taken, so that the log is not ambiguous
+    assert "already" in lab.refused("keys", "add", person, "--name", "key1", "--json")
+
+
+def test_a_secret_is_replaced_with_an_overlap(lab: Any, api: Api, app: dict[str, str]) -> None:
+    old = api.token(app)["access_token"]
+    newer = lab.json("secrets", "add", "robot")
+    assert newer["client_id"] == app["client_id"]
+    new = api.token(newer)["access_token"]
+    assert [api.status(token=each) for each in (old, new)] == [200, 200]
+    lab.said("secrets", "remove", "robot", "secret1", "--yes")
+    assert [api.status(token=each) for each in (old, new)] == [401, 200]
+    assert api.token(app)["status"] == 401
+    assert api.token(newer)["status"] == 200
+
+
+def test_an_app_loses_access_while_it_is_archived(lab: Any, api: Api, app: dict[str, str]) -> None:
+    token = api.token(app)["access_token"]
+    lab.said("apps", "archive", "robot")
+    assert (api.status(token=token), api.token(app)["error"]) == (403, "unauthorized_client")
+    lab.said("apps", "unarchive", "robot")
+    assert (api.status(token=token), api.token(app)["status"]) == (200, 200)
+
+
+def test_an_app_needs_the_permission(lab: Any, api: Api, app: dict[str, str]) -> None:
+    token = api.token(app)["access_token"]
+    lab.said("permissions", "remove", "robot", "sequences:read")
+    assert api.status(token=token) == 403
+    assert "There is no permission" in lab.refused(
+        "permissions", "remove", "robot", "sequences:read"
+    )
+    lab.said("permissions", "add", app["id"], "sequences:read")
+    assert api.status(token=token) == 200
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "sequences"),
+    [
+        ("organization", "Biology", 113),
+        ("team", "Cloning course", 6),
+        ("project", "Barcodes", 101),
+        ("folder", "lib_BNXEMk8K", 4),
+    ],
+)
+def test_a_grant_opens_what_it_names(
+    lab: Any, api: Api, person: str, key: str, kind: str, name: str, sequences: int
+) -> None:
+    assert api.count(key) == 0
+    lab.said("grants", "add", "--user", person, f"--{kind}", name)
+    [grant] = lab.json("grants", "list", "--user", person)
+    assert (grant["user"], grant["kind"]) == (person, kind)
+    # archived ones are listed only where they are asked for
+    every = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
+    assert api.count(key, **every) == sequences
+    lab.said("grants", "remove", "--user", person, f"--{kind}", name)
+    assert api.count(key) == 0
+    assert lab.json("grants", "list", "--user", person) == []
+
+
+def test_a_place_is_made_filled_seen_and_removed(
+    lab: Any, api: Api, person: str, key: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "two.fa"
+    file.write_text(">one\nACGT\n>two\nGGGCCC\n")
+    lab.said("organizations", "add", "Physics")
+    try:
+        assert "2 organizations" in lab.refused("teams", "add", "Optics")
+        team = lab.json("teams", "add", "Optics", "--organization", "Physics")
+        project = lab.json("projects", "add", "Lasers", "--team", team["id"])
+        assert (project["organization"], project["team"]) == ("Physics", "Optics")
+        folder = lab.json("folders", "add", "Vectors", "--project", "Lasers")
+        assert folder["id"] in lab.refused("grants", "add", "--user", person, "--folder", "Vectors")
+        made = lab.json(
+            "sequences", "import", str(file), "--folder", folder["id"], "--creator", person
+        )
+        assert [each["length"] for each in made] == [4, 6]
+        lab.said("grants", "add", "--user", person, "--team", "Optics")
+        assert api.count(key) == 2
+        assert "4 sequences" not in lab.refused("organizations", "remove", "Physics")
+    finally:
+        gone = lab.json("organizations", "remove", "Physics", "--yes")
+    names = ("teams", "projects", "folders", "sequences", "grants")
+    assert [gone[name] for name in names] == [1, 1, 1, 2, 1]
+    assert api.count(key) == 0
+    assert {each["name"] for each in lab.json("organizations", "list")} == {"Biology"}
+
+
+def test_only_addresses_within_a_range_may_ask(lab: Any, api: Api, key: str) -> None:
+    try:
+        assert lab.json("ip", "add", "203.0.113.7/24") == {"network": "203.0.113.0/24"}
+        assert api.status(key=key) == 403
+        assert api.status(key="wrong") == 401
+        lab.said("ip", "add", "127.0.0.1")
+        assert api.status(key=key) == 200
+        assert "already" in lab.refused("ip", "add", "127.0.0.1/32")
+    finally:
+        for network in [each["network"] for each in lab.json("ip", "list")]:
+            said = lab.said("ip", "remove", network)
+    assert "all may ask" in said
+    assert api.status(key=key) == 200
+
+
+def test_the_log_tells_who_was_answered_how(
+    lab: Any, api: Api, person: str, key: str, app: dict[str, str]
+) -> None:
+    api.status(key=key)
+    api.status(token=api.token(app)["access_token"])
+    api.get("nowhere", auth=(key, ""))
+    found = lab.json("audit", "list", "--user", person)
+    assert [each["status"] for each in found[:2]] == [404, 200]
+    assert found[1]["credential"] == "key key1"
+    assert lab.json("audit", "list", "--user", person, "--limit", "1") == found[:1]
+    assert {each["app"] for each in lab.json("audit", "list", "--app", "robot")} == {"robot"}
+    assert {each["status"] for each in lab.json("audit", "list", "--status", "404")} == {404}
+    times = [each["time"] for each in lab.json("audit", "list")]
+    assert times == sorted(times, reverse=True)
+
+
+def test_an_id_token_stands_alone_on_its_line_and_signs_in(lab: Any, api: Api, person: str) -> None:
+    out = lab.said("id-token", person)
+    assert out.count("\n") == 1
+    assert api.status(token=out.strip()) == 200
+    made = lab.json("id-token", person, "--seconds", "-60")
+    assert (made["email"], made["seconds"], made["user"]) == (person, -60, True)
+    assert api.status(token=made["id_token"]) == 401
+    nobody = lab.json("id-token", "nobody@course.example")
+    assert nobody["user"] is False
+    assert api.status(token=nobody["id_token"]) == 401
+    foreign = lab.json("id-token", person, "--audience", "elsewhere")["id_token"]
+    assert api.status(token=foreign) == 401
+    reasons = {each["reason"] for each in lab.json("audit", "list", "--status", "401")}
+    assert len(reasons) >= 3
+    assert not any(token in str(reasons) for token in (made["id_token"], foreign))
+
+
+def test_the_sign_in_secret_of_a_user_is_printed_and_renewed(
+    lab: Any, api: Api, box: Sandbox
+) -> None:
+    email = "keeper@course.example"
+    lab.said("users", "add", email)
+    first = lab.said("users", "secret", email)
+    assert first.count("\n") == 1
+    assert len(first.strip()) >= 32
+    assert lab.json("users", "secret", email) == {
+        "email": email,
+        "tenant": "campus",
+        "secret": first.strip(),
+    }
+    assert api.signs_in(email, first.strip())
+    second = lab.said("users", "secret", email, "--renew")
+    assert second != first
+    assert not api.signs_in(email, first.strip())
+    assert api.signs_in(email, second.strip())
+    files = {*(box.data_dir / "secrets").glob("lab_oidc_user_*")}
+    lab.said("users", "remove", email, "--yes")
+    (gone,) = files - {*(box.data_dir / "secrets").glob("lab_oidc_user_*")}
+    assert not gone.exists()
+    assert not api.signs_in(email, second.strip())
+    assert "user of campus" in lab.refused("users", "secret", email)
+    clinic = ("users", "secret", "clinician@sandbox.local", "--tenant", "clinic")
+    assert "no enterprise account" in lab.refused(*clinic)
+
+
+def test_a_tenant_takes_the_id_tokens_of_its_provider_alone(
+    lab: Any, api: Api, person: str
+) -> None:
+    before = lab.json("provider", "list")
+    token = lab.said("id-token", person).strip()
+    try:
+        lab.said("provider", "remove")
+        assert api.status(token=token) == 401
+    finally:
+        lab.said("provider", "set")
+    assert lab.json("provider", "list") == before
+    assert api.status(token=token) == 200
+    assert api.status(token=token, tenant="clinic") == 401
+    keys = lab.json("provider", "rotate")
+    assert [each["in_use"] for each in keys] == [True] + [False] * (len(keys) - 1)
+    assert api.status(token=token) == 200
+    assert api.status(token=lab.said("id-token", person).strip()) == 200
+
+
+def test_a_limit_holds_at_once(lab: Any, api: Api, app: dict[str, str]) -> None:
+    try:
+        lab.said("limits", "set", "token_seconds", "7")
+        assert api.token(app)["expires_in"] == 7
+    finally:
+        assert "900 again" in lab.said("limits", "remove", "token_seconds")
+    assert api.token(app)["expires_in"] == 900
+
+
+def test_a_stopped_sandbox_is_administered_too(lab: Any, tmp_path: Path) -> None:
+    where = tmp_path / "own"
+    service = ["labext.sandbox.lab.app:service"]
+    try:
+        Sandbox(where, rate="off", sequences=120, services=service).start()
+        sandbox = Sandbox(where, rate="off", services=service)
+        sandbox.stop()
+        made = lab.json("keys", "add", TEACHER, data_dir=where)
+        assert "not running" in lab.refused(
+            "keys", "add", TEACHER, "--profile", "t", data_dir=where
+        )
+        url = "https://idp.example/.well-known/openid-configuration"
+        lab.said("provider", "set", url, "--audience", "ours", data_dir=where)
+        token = lab.said("id-token", TEACHER, data_dir=where).strip()
+        folders = lab.json("sequences", "list", data_dir=where)
+        assert sum(each["sequences"] for each in folders) == 120
+        sandbox.start()
+        api = Api(sandbox)
+        assert api.status(key=made["api_key"]) == 200
+        assert lab.json("provider", "list", data_dir=where)["configuration_url"] == url
+        assert api.status(token=token) == 401
+    finally:
+        sandbox.stop()

@@ -1,0 +1,202 @@
+"""`labext sandbox nb …`: the password and what the sandbox hands out, the rules, the limits."""
+
+from __future__ import annotations
+
+import io
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from labext.sandbox import Sandbox
+from labext.sandbox.core.database import Database
+from labext.sandbox.nb import settings
+
+pytestmark = pytest.mark.contract
+
+PASSWORD = "correct-horse-battery"
+SERVICE = "labext.sandbox.nb.app:service"
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A sandbox of this file's own, with the notebook service alone: its password changes."""
+    sandbox = Sandbox(tmp_path_factory.mktemp("cli") / "data", rate="off", services=[SERVICE])
+    sandbox.start()
+    yield sandbox
+    sandbox.stop()
+
+
+@pytest.fixture
+def nb(command: Any) -> Any:
+    """Run `labext sandbox nb …` on the running sandbox."""
+    return command("nb")
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+
+
+def status(box: Sandbox, password: str | None = None) -> int:
+    headers = {} if password is None else {"Authorization": f"Bearer {password}"}
+    response = requests.get(f"{box.nb.base_url}/notebooks", headers=headers, timeout=60)
+    return response.status_code
+
+
+def enabled(box: Sandbox) -> bool:
+    return requests.get(f"{box.nb.base_url}/auth/status", timeout=60).json()["auth_enabled"]
+
+
+@pytest.fixture
+def given_back(nb: Any, box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The password as it was before."""
+    before = box.nb.password
+    assert before is not None
+    yield
+    typed(monkeypatch, before)
+    nb.said("password", "set", "--stdin")
+    assert box.nb.password == before
+
+
+@pytest.mark.usefixtures("given_back")
+def test_a_password_holds_at_once_and_is_handed_out(
+    nb: Any, box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = box.nb.password
+    typed(monkeypatch, f"{PASSWORD}\nanother line\n")
+    said = nb.said("password", "set", "--stdin")
+    assert PASSWORD not in said
+    assert [status(box, password) for password in (before, PASSWORD)] == [401, 200]
+    assert box.nb.password == PASSWORD
+    file = box.data_dir / "connection.json"
+    assert json.loads(file.read_text())["nb"]["password"] == PASSWORD
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE((box.data_dir / "secrets" / "nb_password").stat().st_mode) == 0o600
+    assert PASSWORD.encode() not in (box.data_dir / "sandbox.sqlite").read_bytes()
+    assert PASSWORD not in (box.data_dir / "host.log").read_text()
+
+
+@pytest.mark.usefixtures("given_back")
+def test_without_a_password_nobody_is_asked(nb: Any, box: Sandbox) -> None:
+    before = box.nb.password
+    assert "--yes" in nb.refused("password", "remove")
+    assert status(box) == 401
+    assert nb.json("password", "remove", "--yes") == {"password": False}
+    assert (status(box), status(box, before), status(box, "wrong")) == (200, 200, 200)
+    assert enabled(box) is False
+    assert box.nb.password is None
+    assert "password" not in json.loads((box.data_dir / "connection.json").read_text())["nb"]
+    assert "not asked for" in nb.said("status")
+    nb.said("password", "remove", "--yes")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "short\n", "two words here\n", "x" * 201, "pässwort-lang\n", "tab\tinside\n"]
+)
+def test_what_can_be_no_password_is_refused(
+    nb: Any, box: Sandbox, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    typed(monkeypatch, text)
+    said = nb.refused("password", "set", "--stdin")
+    assert text.strip() not in said or not text.strip()
+    assert status(box, box.nb.password) == 200
+
+
+def test_with_nobody_to_ask_the_way_is_told(nb: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed(monkeypatch, "ignored")
+    assert "--stdin" in nb.refused("password", "set")
+
+
+@pytest.mark.usefixtures("given_back")
+def test_a_password_is_asked_for_twice_and_unseen(
+    nb: Any, box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed(monkeypatch, "")
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    answers = [PASSWORD, "correct-horse-batteri", PASSWORD, PASSWORD]
+    monkeypatch.setattr("getpass.getpass", lambda prompt: answers.pop(0))
+    assert "differ" in nb.refused("password", "set")
+    assert status(box, PASSWORD) == 401
+    nb.said("password", "set")
+    assert status(box, PASSWORD) == 200
+
+
+def private(box: Sandbox) -> bool:
+    database = Database.at(box.data_dir / "sandbox.sqlite")
+    try:
+        with database.read() as session:
+            return settings.allows_private_fetches(session)
+    finally:
+        database.close()
+
+
+def test_the_fetch_rule_is_off_until_it_is_switched_on(nb: Any, box: Sandbox) -> None:
+    assert private(box) is False
+    assert "may be fetched" in nb.said("fetch", "allow-private")
+    assert private(box) is True
+    assert nb.json("status")["private_fetches"] is True
+    assert nb.json("fetch", "deny-private") == {"private_fetches": False}
+    assert private(box) is False
+
+
+def test_a_limit_holds_at_once(nb: Any, box: Sandbox) -> None:
+    url = f"{box.nb.base_url}/notes"
+    headers = {"Authorization": f"Bearer {box.nb.password}"}
+
+    def post() -> int:
+        body = {"content": "x" * 2000}
+        return requests.post(url, json=body, headers=headers, timeout=60).status_code
+
+    assert nb.json("limits", "set", "text_bytes", "1,999") == {"name": "text_bytes", "value": 1999}
+    assert post() == 413
+    assert "text_bytes" in nb.said("limits", "list")
+    nb.said("limits", "remove", "text_bytes")
+    assert post() == 200
+    assert "requests" in nb.refused("limits", "set", "requests", "0")
+    assert "text_bytes" in nb.refused("limits", "set", "text_byte", "1")
+
+
+def test_status_counts_what_is_there(nb: Any, box: Sandbox) -> None:
+    headers = {"Authorization": f"Bearer {box.nb.password}"}
+    before = nb.json("status")
+    for group, body in [("notebooks", {"name": "One"}), ("notes", {"content": "Two"})]:
+        url = f"{box.nb.base_url}/{group}"
+        assert requests.post(url, json=body, headers=headers, timeout=60).status_code == 200
+    found = nb.json("status")
+    assert (found["running"], found["base_url"], found["password"]) == (
+        True,
+        box.nb.base_url,
+        True,
+    )
+    assert found["notebooks"] == before["notebooks"] + 1
+    assert found["notes"] == before["notes"] + 1
+    said = nb.said("status")
+    assert box.nb.base_url in said
+    assert box.nb.password not in said
+
+
+def test_a_stopped_sandbox_is_administered_too(
+    command: Any, new_box: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = new_box(services=[SERVICE])
+    box.stop()
+    nb = command("nb")
+    typed(monkeypatch, PASSWORD)
+    nb.said("password", "set", "--stdin", data_dir=box.data_dir)
+    assert (box.data_dir / "secrets" / "nb_password").read_text() == PASSWORD
+    found = nb.json("status", data_dir=box.data_dir)
+    assert (found["running"], found["password"]) == (False, True)
+    nb.said("password", "remove", "--yes", data_dir=box.data_dir)
+    assert not (box.data_dir / "connection.json").exists()
+    box.start()
+    assert (box.nb.password, status(box)) == (None, 200)
+
+
+def test_a_sandbox_that_was_never_started_is_told_with_the_next_step(
+    nb: Any, tmp_path: Path
+) -> None:
+    assert "labext sandbox start" in nb.refused("status", data_dir=tmp_path / "nowhere")

@@ -1,0 +1,88 @@
+"""`labext sandbox …`: what it prints, and what it does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from labext import cli
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.contract
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "box"
+    Sandbox(tmp_path / "box").stop()
+
+
+@pytest.fixture
+def run(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run `labext sandbox VERB …` on that folder: exit code, stdout, stderr."""
+
+    def run_one(*words: str) -> tuple[int, str, str]:
+        code = cli.main(["sandbox", *words, "--data-dir", str(data_dir)])
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return run_one
+
+
+def test_it_starts_tells_where_it_is_and_stops(run: Run, data_dir: Path) -> None:
+    code, out, _ = run("start", "--json")
+    assert code == 0
+    told = json.loads(out)
+    assert told["data_dir"] == str(data_dir)
+    assert isinstance(told["pid"], int)
+    key = {"x-api-key": told["jobs"]["api_key"]}
+    tools = requests.get(f"{told['jobs']['base_url']}tools", headers=key, timeout=10)
+    assert tools.status_code == 200
+    assert run("start", "--json")[1] == out, "starting what runs changes nothing"
+    status = json.loads(run("status", "--json")[1])
+    assert status["state"] == "running"
+    assert status["jobs"] == told["jobs"]
+    for verb in ("start", "status", "stop"):
+        code, plain, _ = run(verb)
+        assert code == 0
+        assert told["jobs"]["api_key"] not in plain
+    assert json.loads(run("status", "--json")[1])["state"] == "stopped"
+    assert "was not running" in run("stop")[1]
+
+
+def test_reset_names_what_would_go_and_needs_yes(run: Run, data_dir: Path) -> None:
+    run("start")
+    code, out, err = run("reset")
+    assert (code, out) == (1, "")
+    assert str(data_dir) in err
+    assert "--yes" in err
+    assert err.count("\n") == 1
+    assert Sandbox(data_dir).status().running
+    assert run("reset", "--yes")[0] == 0
+    assert not data_dir.exists()
+    assert "no sandbox" in run("reset", "--yes")[1]
+
+
+def test_a_folder_of_somebody_else_is_left_alone(run: Run, data_dir: Path) -> None:
+    data_dir.mkdir()
+    (data_dir / "thesis.txt").write_text("five years")
+    for words in (["start"], ["reset", "--yes"]):
+        code, _, err = run(*words)
+        assert code == 1
+        assert err.startswith("labext: ")
+        assert "Traceback" not in err
+    assert (data_dir / "thesis.txt").read_text() == "five years"
+
+
+def test_rates_off_is_remembered_by_the_running_one(run: Run, data_dir: Path) -> None:
+    run("start", "--rate", "off")
+    assert Sandbox(data_dir).status().rate == "off"
+    code, _, err = run("start", "--rate", "named")
+    assert code == 1
+    assert "labext: " in err

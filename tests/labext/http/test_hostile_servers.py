@@ -1,0 +1,374 @@
+"""What hostile servers can do to the clients: a typed error, within bounds, and no secret lost.
+
+Every mode is tried on every client; `-s` prints the result of each. Streams of events have no time
+limit of their own, since a model may be slow: they end by silence or by size.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import itertools
+import json
+import socket
+import ssl
+import subprocess
+import sys
+import time
+import zlib
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from labext.errors import LabextError
+from labext.http import HttpClient, Operation, RetryMode
+from labext.http.auth import ApiKeyAuth, BearerAuth
+from labext.http.connection_pool import MIB, ResponseLimits
+from labext.jobs import JobsClient
+from labext.lab import ApiKey, ClientCredentials, LabClient
+from labext.lab.auth.id_token import ProviderSignIn
+from labext.nb import NotebookClient
+from labext.nb.backends import Request, RequestExecutor
+
+pytestmark = pytest.mark.faults
+
+SECRET = "swordfish-0123456789"
+WIRE_FORMS = (SECRET, b64encode(f"{SECRET}:".encode()).decode())
+LIMITS = ResponseLimits(size=2 * MIB, seconds=0.5)
+MOST_SECONDS = 20.0
+"""A bound on what would otherwise not end; everything below takes about a second."""
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+
+Act = Callable[[socket.socket, Any], bool]
+
+
+def endless(start: bytes, piece: bytes, pause: float = 0.0) -> Act:
+    """Send `start`, and `piece` again and again until the client hangs up."""
+
+    def act(connection: socket.socket, request: Any) -> bool:
+        connection.sendall(start)
+        while True:
+            connection.sendall(piece)
+            time.sleep(pause)
+
+    return act
+
+
+def raw(text: bytes) -> Act:
+    def act(connection: socket.socket, request: Any) -> bool:
+        connection.sendall(text)
+        return False
+
+    return act
+
+
+def body(content: bytes, *headers: str, status: int = 200) -> Act:
+    lines = [f"HTTP/1.1 {status} X", "Content-Type: application/json", *headers]
+    lines.append(f"Content-Length: {len(content)}")
+    return raw("\r\n".join([*lines, "", ""]).encode("latin-1") + content)
+
+
+def pages(cursor: Callable[[int], str], names: Callable[[int], list[str]]) -> Act:
+    """Answer a list in the form of each service; the notebook service has no cursor."""
+    counter = itertools.count(1)
+
+    def act(connection: socket.socket, request: Any) -> bool:
+        number = next(counter)
+        if "dna-sequences" in request.path:
+            rows: Any = [{"id": name, "name": name} for name in names(number)]
+            answer: Any = {"dnaSequences": rows, "nextToken": cursor(number)}
+        elif "sources" in request.path:
+            answer = [{"id": name, "title": name} for name in names(number)]
+        else:
+            rows = [
+                {"JobName": name, "Type": "t", "JobStatus": "Complete"} for name in names(number)
+            ]
+            answer = {"jobs": rows, "startKey": cursor(number), "statuses": {}}
+        content = json.dumps(answer).encode()
+        head = HEAD + f"Content-Length: {len(content)}\r\n\r\n".encode()
+        connection.sendall(head + content)
+        return True
+
+    return act
+
+
+def bomb(size: int) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    block = b" " * MIB
+    return b"".join([*(packer.compress(block) for _ in range(size // MIB)), packer.flush()])
+
+
+BOMB = bomb(256 * MIB)
+JUNK = "\x00\xff\x7f\"';,= 99999999999999999999999999 \u00e4"
+
+WRONG = [
+    *(None, 1, 1.5e300, True, "text", [], {}, [None], [[]], [1], ["a"], [{}]),
+    *({"jobs": None}, {"jobs": 1}, {"jobs": "a"}, {"jobs": {}}, {"jobs": [1]}, {"jobs": [{}]}),
+    {"jobs": [{"JobName": [], "Type": {}, "JobStatus": 7, "Created": {}, "Settings": 1}]},
+    {"jobs": [{"JobName": "a", "Created": "yesterday", "WeightedHours": "many", "Score": "{"}]},
+    {"jobs": [], "startKey": {"a": 1}, "statuses": 3},
+    {"jobs": [], "startKey": 7, "statuses": {"Complete": "many"}},
+    *({"dnaSequences": None}, {"dnaSequences": [1]}, {"dnaSequences": [{}]}),
+    {"dnaSequences": [{"id": 1, "name": [], "bases": {}, "length": "long", "createdAt": 5}]},
+    {"dnaSequences": [{"id": "a", "annotations": 3, "fields": 7, "creator": []}]},
+    {"dnaSequences": [], "nextToken": ["a"]},
+    [{"id": 1, "title": [], "created": {}, "status": 5, "topics": 7, "asset": "x"}],
+    [{"id": "source:1", "title": None, "created": "yesterday", "embedded_chunks": "many"}],
+    [{"id": {"a": 1}}, {"id": "source:1"}],
+    *({"access_token": 1}, {"access_token": "t", "expires_in": "soon"}, {"id_token": []}),
+    *({"token_endpoint": 5}, {"token_endpoint": "https://other.example/token"}),
+]
+
+MODES: dict[str, Callable[[Any], list[Act]]] = {
+    "redirect to another origin": lambda other: [
+        body(b"", f"Location: {other.url}s", status=status) for status in (301, 302, 303, 307, 308)
+    ],
+    "endless redirects": lambda other: [
+        body(b"", "Location: /api/next", status=status) for status in (302, 307)
+    ],
+    "redirect with an endless body": lambda other: [
+        endless(CHUNKED.replace(b"200 OK", b"302 X\r\nLocation: /a"), b"1\r\na\r\n")
+    ],
+    "gzip bomb": lambda other: [body(BOMB, "Content-Encoding: gzip")],
+    "gzip bomb in gzip": lambda other: [body(gzip.compress(BOMB), "Content-Encoding: gzip, gzip")],
+    "gzip bomb as an error": lambda other: [
+        body(BOMB, "Content-Encoding: gzip", status=status) for status in (400, 401, 404, 500)
+    ],
+    "endless body": lambda other: [
+        endless(HEAD + b"\r\n", b"[" * 65536),
+        endless(CHUNKED, b"10000\r\n" + b"[" * 65536 + b"\r\n"),
+    ],
+    "endless error": lambda other: [
+        endless(b"HTTP/1.1 500 X\r\n\r\n", b"a" * 65536),
+        endless(b"HTTP/1.1 400 X\r\n\r\n", b"a", 0.01),
+    ],
+    "huge Content-Length": lambda other: [
+        raw(HEAD + f"Content-Length: {10**15}\r\n\r\n".encode() + b"{}"),
+        endless(HEAD + f"Content-Length: {10**15}\r\n\r\n".encode(), b" " * 65536),
+    ],
+    "body byte by byte": lambda other: [
+        endless(HEAD + b"Content-Length: 1000000\r\n\r\n", b" ", 0.01),
+        endless(CHUNKED, b"1\r\n \r\n", 0.01),
+        endless(CHUNKED + b"0", b"0", 0.01),
+    ],
+    "head byte by byte": lambda other: [
+        endless(b"HTTP/1.1 200 ", b"O", 0.01),
+        endless(HEAD + b"X: ", b"a", 0.01),
+    ],
+    "endless head": lambda other: [
+        endless(HEAD, b"X: a\r\n"),
+        endless(HEAD + b"X: ", b"a" * 65536),
+    ],
+    "endless trailers": lambda other: [endless(CHUNKED + b"2\r\n{}\r\n0\r\n", b"X: a\r\n")],
+    "1xx flood": lambda other: [
+        endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        endless(b"", b"HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n"),
+        endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.01),
+    ],
+    "endless cursors": lambda other: [pages(lambda n: f"c{n}", lambda n: [f"a{n}", f"b{n}"])],
+    "endless cursors, same rows": lambda other: [pages(lambda n: f"c{n}", lambda n: ["a", "b"])],
+    "endless cursors, no rows": lambda other: [pages(lambda n: f"c{n}", lambda n: [])],
+    "repeated cursor": lambda other: [
+        pages(lambda n: "again", lambda n: [f"a{n}"]),
+        pages(lambda n: f"c{n % 3}", lambda n: [f"a{n}"]),
+    ],
+    "truncated body": lambda other: [
+        raw(HEAD + b'Content-Length: 100\r\n\r\n{"jobs": ['),
+        raw(CHUNKED + b'20\r\n{"jobs": ['),
+        raw(HEAD + b'\r\n{"jobs": ['),
+    ],
+    "invalid JSON": lambda other: [
+        body(content)
+        for content in (b"", b"{", b"\xff\xfe", b"[" * 100_000, b'"\\ud800"', b"1e999", b"<html>")
+    ],
+    "wrong types": lambda other: [body(json.dumps(value).encode()) for value in WRONG],
+    "invalid headers": lambda other: [
+        *(raw(HEAD + f"Content-Length: {value}\r\n\r\n{{}}".encode("latin-1"))
+          for value in ("abc", "-1", "1, 2", "9" * 5000, "")),
+        *(body(b"{}", f"{name}: {value}", status=status)
+          for name in ("Retry-After", "Content-Type", "Content-Encoding", "Set-Cookie", "ETag",
+                       "X-Rate-Limit-Reset", "X-Rate-Limit-Remaining", "WWW-Authenticate", "Date",
+                       "Content-Range", "Transfer-Encoding", "Connection", "Last-Modified")
+          for value in (JUNK, "9" * 5000, "Fri, 31 Dec 9999 23:59:59 -9999")
+          for status in (200, 401)),
+        *(body(b"{}", f"{name}: {value}", status=status)
+          for name in ("Retry-After", "X-Rate-Limit-Reset", "Content-Range")
+          for value in (JUNK, "9" * 5000, "Fri, 31 Dec 9999 23:59:59 -9999")
+          for status in (206, 429)),
+        raw(b"HTTP/1.1 200 OK\r\nnonsense\r\n: a\r\n\r\n{}"),
+    ],
+    "no HTTP": lambda other: [
+        raw(text)
+        for text in (b"", b"\r\n\r\n", b"HTTP/1.1\r\n\r\n", b"HTTP/9.9 200 OK\r\n\r\n",
+                     b"HTTP/1.1 -1 X\r\n\r\n", b"HTTP/1.1 99999 X\r\n\r\n", b"SSH-2.0\r\n" * 9)
+    ],
+}  # fmt: skip
+
+READ = Operation("read", "GET", "read", RetryMode.ALWAYS, answer="json")
+WRITE = Operation("write", "POST", "write", RetryMode.UNSENT, answer="json")
+
+
+def transport(url: str, **options: Any) -> HttpClient:
+    settings: dict[str, Any] = {"auth": ApiKeyAuth(SECRET), "service": "job service"}
+    return HttpClient(url, rate=None, limits=LIMITS, timeout=(2, 2), **(settings | options))
+
+
+def events(url: str) -> list[Any]:
+    wire = RequestExecutor(transport(url, auth=BearerAuth(SECRET), service="notebook service"))
+    return list(wire.events(Request(WRITE, json={}), 2.0))
+
+
+class Caller:
+    """What one client asks; `tls` where it needs HTTPS."""
+
+    def __init__(self, ask: Callable[[str, str, Path], Any], *, tls: bool = False) -> None:
+        self.ask, self.tls = ask, tls
+
+
+def lab(url: str, ca: str, auth: Any = None) -> LabClient:
+    return LabClient(url, auth or ApiKey(SECRET), rate=None, verify=ca, limits=LIMITS)
+
+
+CALLERS = {
+    "jobs": Caller(lambda url, ca, to: JobsClient(url, SECRET, rate=None, limits=LIMITS).jobs()),
+    "jobs, change": Caller(lambda url, ca, to: transport(url).send(WRITE, json={})),
+    "jobs, download": Caller(lambda url, ca, to: transport(url).download(f"{url}f", to / "f")),
+    "jobs, upload": Caller(
+        lambda url, ca, to: transport(url).store().put(f"{url}f", "f", lambda: io.BytesIO(b"a"))
+    ),
+    "lab": Caller(lambda url, ca, to: lab(url, ca).sequences(), tls=True),
+    "lab, token": Caller(
+        lambda url, ca, to: lab(url, ca, ClientCredentials("app", SECRET)).whoami(), tls=True
+    ),
+    "lab, OpenID": Caller(
+        lambda url, ca, to: ProviderSignIn(
+            f"{url.removesuffix('/api/')}/.well-known/openid-configuration",
+            *("labext", "ada@lab.example", SECRET),
+            verify=ca,
+        )(),
+        tls=True,
+    ),
+    "nb": Caller(
+        lambda url, ca, to: NotebookClient(
+            url, SECRET, rate=None, backend="contract", limits=LIMITS
+        ).sources.list()
+    ),
+    "nb, kind of server": Caller(
+        lambda url, ca, to: NotebookClient(url, SECRET, rate=None, limits=LIMITS).notebooks.list()
+    ),
+    "nb, stream": Caller(lambda url, ca, to: events(url)),
+}
+
+SLOW_STREAMS = {"body byte by byte", "endless trailers"}
+"""Modes against which a stream of events has no time limit."""
+
+
+@pytest.fixture(autouse=True)
+def small_bounds(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("labext.http.pagination.MAX_PAGES", 30)
+    monkeypatch.setattr("labext.http.download._CHUNK_SECONDS", 0.5)
+    monkeypatch.setattr("labext.http.download.MAX_UNDECLARED_SIZE", 8 * MIB)
+    monkeypatch.setattr("labext.lab.auth.client_credentials.DOCUMENT", LIMITS)
+    monkeypatch.setattr("labext.lab.auth.id_token.DOCUMENT", LIMITS)
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, str]:
+    ca = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ca.issue_cert("localhost", "127.0.0.1").configure_cert(context)
+    bundle = tmp_path_factory.mktemp("ca") / "ca.pem"
+    ca.cert_pem.write_to_path(str(bundle))
+    return context, str(bundle)
+
+
+@pytest.fixture
+def report(request: pytest.FixtureRequest) -> Iterator[list[str]]:
+    results: list[str] = []
+    yield results
+    print(f"\n{request.node.callspec.id}: {', '.join(dict.fromkeys(results))}")
+
+
+def outcome_of(ask: Callable[[], Any]) -> LabextError | None:
+    """Return the error of a call; anything but a LabextError is raised."""
+    try:
+        ask()
+    except LabextError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("client", CALLERS)
+@pytest.mark.parametrize("mode", MODES)
+def test_hostile_server_gets_a_typed_error_and_no_secret(
+    mode: str, client: str, faulty: Any, authority: Any, tmp_path: Path, report: list[str]
+) -> None:
+    if client == "nb, stream" and mode in SLOW_STREAMS:
+        pytest.skip("a stream has no time limit")
+    caller = CALLERS[client]
+    context, ca = authority
+    tls = context if caller.tls else None
+    other = faulty(faulty.answer({}), tls=tls)
+    for number, act in enumerate(MODES[mode](other)):
+        server = faulty(act, tls=tls)
+        began = time.monotonic()
+        failure = outcome_of(partial(caller.ask, server.url, ca, tmp_path / str(number)))
+        assert time.monotonic() - began < MOST_SECONDS, number
+        assert server.count <= 200, number
+        if failure is not None:
+            shown = f"{failure.message} {failure.next_step}"
+            assert failure.message, number
+            assert failure.next_step, number
+            assert "\n" not in shown, number
+            assert SECRET not in shown, number
+        report.append("accepted" if failure is None else type(failure).__name__)
+    for received in other.received:
+        assert not any(form in repr(received) for form in WIRE_FORMS)
+
+
+MEASURED = """
+import resource, sys
+from labext.errors import ResponseLimitError
+from labext.jobs import JobsClient
+from labext.http.connection_pool import MIB, ResponseLimits
+
+bound = int(sys.argv[2]) * MIB
+client = JobsClient(sys.argv[1], "key", rate=None, limits=ResponseLimits(size=bound))
+try:
+    client.jobs()  # loads what any response needs
+except ResponseLimitError as error:
+    sys.exit(f"the small response was refused: {error}")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    client.jobs()
+except ResponseLimitError as error:
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+else:
+    sys.exit("the bomb was read")
+"""
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "identity, endless", "identity, declared"])
+def test_response_beyond_the_bound_uses_at_most_64_mib_more(encoding: str, faulty: Any) -> None:
+    bound = 96
+    server = faulty(
+        faulty.answer({"jobs": [], "startKey": "", "statuses": {}}),
+        {
+            "gzip": body(BOMB, "Content-Encoding: gzip"),
+            "identity, endless": endless(CHUNKED, b"100000\r\n" + b" " * MIB + b"\r\n"),
+            "identity, declared": endless(
+                HEAD + b"Content-Length: 999999999999\r\n\r\n", b" " * MIB
+            ),
+        }[encoding],
+    )
+    command = [sys.executable, "-c", MEASURED, server.url, str(bound)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) <= bound + 64

@@ -1,0 +1,595 @@
+"""What the transport does when a service fails, and how often each request reaches it."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import threading
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labext.errors import (
+    AccessError,
+    BusyError,
+    LabextError,
+    NotFoundError,
+    OutcomeUnknownError,
+    ResponseLimitError,
+    ServiceError,
+    SignInError,
+    UnreachableError,
+)
+from labext.http import ErrorResponse, HttpClient, Operation, Rate, RetryMode
+from labext.http.auth import ApiKeyAuth
+from labext.http.connection_pool import ResponseLimits
+from labext.http.upload import MultipartForm
+
+pytestmark = pytest.mark.faults
+
+READ = Operation("list jobs", "GET", "jobs", RetryMode.ALWAYS, answer="json")
+ASK = Operation("ask for results", "POST", "result", RetryMode.ALWAYS)
+SUBMIT = Operation(
+    "submit a job", "POST", "submit-job", RetryMode.UNSENT, find_out="Look at the list."
+)
+DELETE = Operation("delete a job", "DELETE", "delete-job", RetryMode.DELETE)
+UPLOAD = Operation("upload a file", "PUT", "upload/{filename}", RetryMode.ALWAYS)
+
+KEY = "swordfish-0123"
+GOOD = {"jobs": []}
+
+
+@pytest.fixture
+def transport_to(clock: Any) -> Any:
+    made: list[HttpClient] = []
+
+    def make(server: Any, **options: Any) -> HttpClient:
+        url = server if isinstance(server, str) else server.url
+        settings: dict[str, Any] = {
+            "auth": ApiKeyAuth(KEY),
+            "rate": None,
+            "timeout": (1, 0.3),
+            "service": "job service",
+            "clock": clock,
+            "sleep": clock.sleep,
+        }
+        transport = HttpClient(url, **(settings | options))
+        made.append(transport)
+        return transport
+
+    yield make
+    for transport in made:
+        transport.close()
+
+
+def said(error: BaseException) -> str:
+    """Return all that a user, a log or a traceback may show of an error."""
+    return "".join(traceback.format_exception(error)) + repr(error) + repr(vars(error))
+
+
+# --- an answer that is lost --------------------------------------------------------------------
+
+LOST = {
+    "closed without an answer": lambda faulty: faulty.silence,
+    "reset": lambda faulty: faulty.reset,
+    "cut in the headers": lambda faulty: faulty.raw(b"HTTP/1.1 200 OK\r\nContent-Len"),
+    "cut in the body": lambda faulty: faulty.answer(b'{"jobs": [', length=100),
+    "a chunk cut": lambda faulty: faulty.raw(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n{"
+    ),
+    "stalled": lambda faulty: faulty.stall,
+    "stalled within": lambda faulty: faulty.stall_within,
+    "no HTTP": lambda faulty: faulty.raw(b"SSH-2.0-OpenSSH_9.2\r\n"),
+    "a web page": lambda faulty: faulty.answer("<!DOCTYPE html><title>Sign in</title>"),
+    "half a JSON": lambda faulty: faulty.answer(b'{"jobs": ['),
+    "packed wrongly": lambda faulty: faulty.answer(b"no gzip", Content_Encoding="gzip"),
+}
+
+
+@pytest.mark.parametrize("fault", LOST)
+def test_a_read_is_tried_again_until_its_answer_is_whole(
+    fault: str, faulty: Any, transport_to: Any
+) -> None:
+    act = LOST[fault](faulty)
+    server = faulty(act, act, faulty.answer(GOOD))
+    reply = transport_to(server).send(READ)
+    assert reply.json() == GOOD
+    assert reply.repeated
+    assert server.count == 3
+
+
+@pytest.mark.parametrize("fault", LOST)
+def test_a_read_gives_up_after_its_tries(
+    fault: str, faulty: Any, transport_to: Any, clock: Any
+) -> None:
+    server = faulty(LOST[fault](faulty))
+    with pytest.raises(ServiceError) as caught:
+        transport_to(server).send(ASK)
+    assert server.count == 5
+    assert clock.slept == sorted(clock.slept)
+    assert 2 < sum(clock.slept) < 8
+    assert not isinstance(caught.value, OutcomeUnknownError)
+    assert caught.value.next_step
+    assert KEY not in said(caught.value)
+    assert (caught.value.method, caught.value.path) == ("POST", "/result")
+
+
+@pytest.mark.parametrize("fault", LOST)
+def test_a_change_whose_answer_is_lost_is_sent_once_and_said_to_be_unknown(
+    fault: str, faulty: Any, transport_to: Any
+) -> None:
+    server = faulty(LOST[fault](faulty))
+    with pytest.raises(OutcomeUnknownError) as caught:
+        transport_to(server).send(SUBMIT, json={"jobName": "fold1"})
+    assert server.count == 1
+    assert "submit a job" in caught.value.message
+    assert "POST /submit-job" in caught.value.message
+    assert caught.value.next_step == "Look at the list."
+    assert KEY not in said(caught.value)
+
+
+@pytest.mark.parametrize("fault", ["closed without an answer", "cut in the body", "stalled"])
+def test_a_repeated_removal_that_finds_nothing_has_succeeded(
+    fault: str, faulty: Any, transport_to: Any
+) -> None:
+    server = faulty(LOST[fault](faulty), faulty.answer({"error": "not found"}, 404))
+    reply = transport_to(server).send(DELETE, json={"jobName": "fold1"})
+    assert (reply.status, reply.repeated) == (404, True)
+    assert server.count == 2
+
+
+def test_a_first_removal_that_finds_nothing_is_an_error(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer({"error": "There is no job fold1"}, 404))
+    with pytest.raises(NotFoundError, match="There is no job fold1"):
+        transport_to(server).send(DELETE, json={"jobName": "fold1"})
+    assert server.count == 1
+
+
+def test_repeated_read_that_finds_nothing_is_an_error(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer("down", 503), faulty.answer({"error": "not found"}, 404))
+    with pytest.raises(NotFoundError, match="not found"):
+        transport_to(server).send(READ)
+    assert server.count == 2
+
+
+def test_a_connection_refused_is_told_soon_and_never_unknown(
+    faulty: Any, transport_to: Any, clock: Any
+) -> None:
+    for op in (READ, SUBMIT, DELETE):
+        with pytest.raises(UnreachableError, match="connection refused") as caught:
+            transport_to(f"http://127.0.0.1:{faulty.closed_port()}/api/").send(op)
+        assert caught.value.next_step == "Check the address, and that the service runs."
+    assert len(clock.slept) == 6
+
+
+def test_a_host_without_an_address_is_told(transport_to: Any) -> None:
+    with pytest.raises(UnreachableError, match="name is unknown"):
+        transport_to("http://no-such-host.invalid/api/").send(SUBMIT)
+
+
+def test_a_change_is_sent_again_when_it_surely_did_not_arrive(
+    faulty: Any, transport_to: Any, clock: Any
+) -> None:
+    port = faulty.closed_port()
+    server: list[Any] = []
+
+    def sleep(seconds: float) -> None:
+        clock.sleep(seconds)
+        if not server:  # the service comes up while the client waits
+            listener = socket.create_server(("127.0.0.1", port))
+            server.append(listener)
+            threading.Thread(target=_answer_once, args=(listener,), daemon=True).start()
+
+    transport = transport_to(f"http://127.0.0.1:{port}/api/", sleep=sleep, timeout=(1, 5))
+    reply = transport.send(SUBMIT, json={})
+    server[0].close()
+    assert reply.text() == "done"
+    assert not reply.repeated
+
+
+def _answer_once(listener: socket.socket) -> None:
+    connection, _ = listener.accept()
+    with connection:
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone")
+
+
+def test_a_service_known_to_be_there_is_given_all_tries(
+    faulty: Any, transport_to: Any, clock: Any
+) -> None:
+    server = faulty(faulty.answer(GOOD))
+    transport = transport_to(server)
+    transport.send(READ)
+    server.close()
+    with pytest.raises(UnreachableError):
+        transport.send(READ)
+    assert len(clock.slept) == 4
+
+
+def test_a_longer_body_than_was_said_spoils_nothing(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(b'{"a":1}garbage', length=7), faulty.answer(GOOD))
+    transport = transport_to(server)
+    assert transport.send(READ).json() == {"a": 1}
+    assert transport.send(READ).json() == GOOD
+    assert server.count == 2
+
+
+def test_nothing_at_all_under_200_is_no_json(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(b"", kind="text/plain"))
+    with pytest.raises(ServiceError, match="nothing at all"):
+        transport_to(server).send(READ)
+    assert server.count == 5
+
+
+# --- an answer that asks to wait ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", [None, Rate(None), Rate(100, 10)])
+@pytest.mark.parametrize("op", [READ, SUBMIT, DELETE])
+def test_a_storm_of_429_is_waited_out(
+    rate: Rate | None, op: Operation, faulty: Any, transport_to: Any, clock: Any
+) -> None:
+    busy = faulty.answer({"error": "slow down"}, 429, Retry_After="3")
+    server = faulty(busy, busy, busy, faulty.answer(GOOD))
+    reply = transport_to(server, rate=rate).send(op)
+    assert server.count == 4
+    assert 9 <= sum(clock.slept) < 12
+    assert not reply.repeated
+
+
+def test_a_storm_that_does_not_end_is_told(faulty: Any, transport_to: Any, clock: Any) -> None:
+    server = faulty(faulty.answer({"error": "slow down"}, 429, Retry_After="2"))
+    with pytest.raises(BusyError, match="slow down") as caught:
+        transport_to(server, rate=Rate(None)).send(SUBMIT)
+    assert server.count == 5
+    assert caught.value.status == 429
+
+
+def test_a_wait_beyond_patience_is_not_begun(faulty: Any, transport_to: Any, clock: Any) -> None:
+    server = faulty(faulty.answer({"error": "slow down"}, 429, Retry_After="3600"))
+    transport = transport_to(server, rate=Rate(None), patience=60)
+    for _ in range(3):
+        with pytest.raises(BusyError):
+            transport.send(READ)
+    assert clock.slept == []
+    assert server.count == 1  # while the service asks for peace it has peace
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+def test_a_read_outlasts_a_failing_service(status: int, faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer("down", status), faulty.answer(GOOD))
+    assert transport_to(server).send(READ).json() == GOOD
+    assert server.count == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "error", "count"),
+    [
+        (500, {}, ServiceError, 1),
+        (502, {}, OutcomeUnknownError, 1),
+        (503, {}, ServiceError, 1),
+        (503, {"Retry_After": "1"}, ServiceError, 5),
+        (504, {}, OutcomeUnknownError, 1),
+        (500, {"Retry_After": "1"}, ServiceError, 1),
+        (502, {"Retry_After": "1"}, OutcomeUnknownError, 1),
+        (408, {}, LabextError, 5),
+        (425, {}, LabextError, 5),
+    ],
+)
+def test_a_change_is_sent_again_only_where_the_service_says_that_it_did_nothing(
+    status: int,
+    headers: dict[str, str],
+    error: type[LabextError],
+    count: int,
+    faulty: Any,
+    transport_to: Any,
+) -> None:
+    server = faulty(faulty.answer({"error": "sorry"}, status, **headers))
+    with pytest.raises(error) as caught:
+        transport_to(server).send(SUBMIT)
+    assert server.count == count
+    assert isinstance(caught.value, OutcomeUnknownError) == (error is OutcomeUnknownError)
+    assert "sorry" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(400, LabextError), (401, SignInError), (403, AccessError)]
+)
+def test_a_refusal_is_not_repeated(
+    status: int, error: type[LabextError], faulty: Any, transport_to: Any
+) -> None:
+    server = faulty(faulty.answer(f"the key {KEY} won't do", status, kind="text/plain"))
+    with pytest.raises(error, match="won't do") as caught:
+        transport_to(server).send(READ)
+    assert server.count == 1
+    assert caught.value.status == status
+    assert KEY not in said(caught.value)
+
+
+def test_a_cut_within_an_error_still_tells_its_status(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(b"who", 401, length=100))
+    with pytest.raises(SignInError):
+        transport_to(server).send(READ)
+    assert server.count == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "count"),
+    [(503, "Application/JSON", 1), (503, "text/plain", 2), (500, "application/json", 2)],
+)
+def test_last_word_of_the_service_itself_is_not_asked_for_again(
+    status: int, kind: str, count: int, faulty: Any, transport_to: Any
+) -> None:
+    server = faulty(faulty.answer("no", status, kind=kind))
+    with pytest.raises(ServiceError):
+        transport_to(server, last_words={503}, attempts=2).send(READ)
+    assert server.count == count
+
+
+@pytest.mark.parametrize(
+    ("kind", "headers", "expected"),
+    [
+        ("Application/JSON", {"WWW_Authenticate": "Bearer"}, (True, True)),
+        ("application/json", {}, (True, False)),
+        ("text/plain", {}, (False, False)),
+    ],
+)
+def test_reading_of_a_refusal_knows_who_refused(
+    kind: str, headers: dict[str, str], expected: tuple[bool, bool], faulty: Any, transport_to: Any
+) -> None:
+    failures: list[ErrorResponse] = []
+    server = faulty(faulty.answer("no", 401, kind=kind, **headers))
+    with pytest.raises(SignInError):
+        transport_to(server, explain=failures.append).send(READ)
+    assert [(each.from_service, each.has_challenge) for each in failures] == [expected]
+
+
+@pytest.mark.parametrize("limit", ["size", "time", "values"])
+@pytest.mark.parametrize("op", [READ, SUBMIT])
+def test_response_beyond_a_limit_is_not_asked_for_again(
+    limit: str, op: Operation, faulty: Any, transport_to: Any
+) -> None:
+    act, limits = {
+        "size": (faulty.answer("x" * 1001), ResponseLimits(size=1000)),
+        "time": (faulty.stall_within, ResponseLimits(seconds=0.05)),
+        "values": (faulty.answer(f"[{'0,' * 400}0]"), ResponseLimits(size=1000)),
+    }[limit]
+    server = faulty(act)
+    error = ResponseLimitError if op is READ else OutcomeUnknownError
+    with pytest.raises(error) as caught:
+        transport_to(server, limits=limits).send(op)
+    assert server.count == 1
+    assert (caught.value.method, caught.value.path) == (op.method, f"/{op.path}")
+
+
+# --- what is sent as a stream ------------------------------------------------------------------
+
+
+def test_an_upload_is_opened_anew_for_each_try(faulty: Any, transport_to: Any) -> None:
+    opened: list[io.BytesIO] = []
+
+    def content() -> io.BytesIO:
+        opened.append(io.BytesIO(b"ATOM" * 50_000))
+        return opened[-1]
+
+    server = faulty(faulty.cut_in_request, faulty.silence, faulty.answer("ok"))
+    transport_to(server).send(UPLOAD, path={"filename": "a.pdb"}, content=content)
+    assert [len(request.body) for request in server.received[1:]] == [200_000, 200_000]
+    assert server.received[-1].headers["content-length"] == "200000"
+    assert len(opened) == server.count == 3
+    assert all(stream.closed for stream in opened)
+
+
+def test_an_empty_file_is_sent_with_its_length(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer("ok"))
+    transport_to(server).send(UPLOAD, path={"filename": "a b"}, content=io.BytesIO)
+    assert server.received[0].path == "/api/upload/a%20b"
+    assert server.received[0].headers["content-length"] == "0"
+    assert "transfer-encoding" not in server.received[0].headers
+
+
+@pytest.mark.parametrize("form", ["json", "stream"])
+def test_sending_may_take_longer_than_connecting(form: str, faulty: Any, transport_to: Any) -> None:
+    text = "A" * 30_000_000  # more than the sockets hold
+    what: dict[str, Any] = {"json": text}
+    if form == "stream":
+        what = {"content": lambda: io.BytesIO(text.encode())}
+    server = faulty(faulty.reads_late(0.6))
+    reply = transport_to(server, timeout=(0.2, 5)).send(UPLOAD, path={"filename": "a"}, **what)
+    assert int(reply.text()) >= len(text)
+    assert server.count == 1
+
+
+def test_a_stream_of_unknown_length_is_sent_in_chunks(faulty: Any, transport_to: Any) -> None:
+    class Pipe(io.RawIOBase):
+        def __init__(self) -> None:
+            self.left = [b"def", b"abc"]
+
+        def readable(self) -> bool:
+            return True
+
+        def read(self, size: int = -1) -> bytes:
+            return self.left.pop() if self.left else b""
+
+    server = faulty(faulty.answer("ok"))
+    transport_to(server).send(UPLOAD, path={"filename": "a"}, content=Pipe)
+    assert server.received[0].body == b"abcdef"
+
+
+def test_form_that_cannot_be_rewound_is_not_sent_on_by_a_redirect(
+    faulty: Any, transport_to: Any
+) -> None:
+    form = MultipartForm([("title", "a")])
+    server = faulty(faulty.answer(b"", 307, Location="/api/elsewhere"), faulty.answer("ok"))
+    with pytest.raises(ServiceError, match="without what was sent"):
+        transport_to(server).send(
+            UPLOAD, path={"filename": "a"}, content=form.open, headers=form.headers
+        )
+    assert server.count == 1
+
+
+# --- what comes as a stream --------------------------------------------------------------------
+
+
+def test_a_stream_that_is_cut_is_an_error_of_ours(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.silence, faulty.answer(b"abc", length=100))
+    with (
+        pytest.raises(UnreachableError, match="cut short") as caught,
+        transport_to(server).stream(READ) as response,
+    ):
+        list(response.raw.stream(100))
+    assert server.count == 2
+    assert KEY not in said(caught.value)
+
+
+def test_an_error_of_who_reads_a_stream_stays_what_it_is(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(b"abc"))
+    with pytest.raises(FileNotFoundError), transport_to(server).stream(READ):
+        Path("/no/such/file").read_bytes()
+
+
+# --- keys and other origins --------------------------------------------------------------------
+
+
+def test_a_key_goes_along_within_the_same_origin_only(faulty: Any, transport_to: Any) -> None:
+    other = faulty(faulty.answer(GOOD))
+    server = faulty(
+        faulty.answer(b"", 307, Location="/api/jobs/"),
+        faulty.answer(GOOD),
+        faulty.answer(b"", 302, Location=other.url),
+    )
+    transport = transport_to(server)
+    assert transport.send(READ).json() == GOOD
+    assert server.received[1].path == "/api/jobs/"
+    assert server.received[1].headers["x-api-key"] == KEY
+    with pytest.raises(ServiceError, match="to another address"):
+        transport.send(READ)
+    assert other.count == 0
+    with transport.stream(READ) as response:
+        assert response.json() == GOOD
+    assert KEY not in other.received[0].headers.values()
+    assert "x-api-key" not in other.received[0].headers
+
+
+def test_a_change_is_never_turned_into_a_read(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(b"", 302, Location="/api/elsewhere"), faulty.answer(GOOD))
+    with pytest.raises(ServiceError, match="without what was sent"):
+        transport_to(server).send(SUBMIT, json={"jobName": "fold1"})
+    assert server.count == 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_read_follows_every_kind_of_redirect(status: int, faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(b"", status, Location="/api/elsewhere"), faulty.answer(GOOD))
+    assert transport_to(server).send(READ).json() == GOOD
+    assert [request.path for request in server.received] == ["/api/jobs", "/api/elsewhere"]
+
+
+@pytest.mark.parametrize("status", [307, 308])
+def test_a_change_is_sent_on_whole(status: int, faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(b"", status, Location="/api/elsewhere"), faulty.answer("ok"))
+    transport_to(server).send(SUBMIT, json={"jobName": "fold1"})
+    assert server.received[1].method == "POST"
+    assert server.received[1].body == b'{"jobName":"fold1"}'
+
+
+def test_a_circle_of_redirects_ends(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(b"", 307, Location="/api/jobs"))
+    with pytest.raises(ServiceError, match="more than 5 times"):
+        transport_to(server).send(READ)
+    assert server.count == 5
+
+
+def test_a_presigned_address_gets_no_key(faulty: Any, transport_to: Any, tmp_path: Path) -> None:
+    server = faulty(faulty.answer(GOOD))
+    other = faulty(faulty.answer(b"", 302, Location=f"{server.url}b?signature=c0ffee"))
+    got = transport_to(server).download(f"{other.url}a?signature=beef", tmp_path / "a")
+    assert json.loads(got.read_bytes()) == GOOD
+    for request in (*server.received, *other.received):
+        assert KEY not in request.headers.values()
+
+
+def test_an_error_at_a_presigned_address_hides_its_query(
+    faulty: Any, transport_to: Any, tmp_path: Path
+) -> None:
+    url = f"http://127.0.0.1:{faulty.closed_port()}/a?signature=c0ffee"
+    with pytest.raises(UnreachableError, match="No job service answers") as caught:
+        transport_to("http://127.0.0.1:1/").download(url, tmp_path / "a")
+    assert "c0ffee" not in said(caught.value)
+
+
+# --- threads -----------------------------------------------------------------------------------
+
+
+def test_threads_have_sessions_of_their_own(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(GOOD))
+    transport = transport_to(server, rate=Rate(None), timeout=(5, 5))
+    answers: list[Any] = []
+
+    def ask() -> None:
+        answers.extend(transport.send(READ).json() == GOOD for _ in range(5))
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert answers == [True] * 30
+    assert server.accepted == 6  # each keeps its one connection
+
+
+def test_a_kept_connection_that_idled_is_not_trusted_with_a_change(
+    faulty: Any, transport_to: Any, clock: Any
+) -> None:
+    server = faulty(faulty.answer(GOOD))
+    transport = transport_to(server)
+    transport.send(READ)
+    transport.send(READ)
+    assert server.accepted == 1
+    clock.now += 0.9
+    transport.send(SUBMIT)
+    assert server.accepted == 1
+    clock.now += 5
+    transport.send(SUBMIT)
+    assert server.accepted == 2
+
+
+def test_closed_transport_closes_its_connections(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(GOOD))
+    transport = transport_to(server)
+    transport.send(READ)
+    transport.close()
+    transport.send(READ)
+    assert server.accepted == 2
+
+
+def test_query_and_body_arrive_as_they_were_given(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(GOOD))
+    transport_to(server).send(ASK, params={"limit": 5, "batch": "A&b"}, json={"jobName": "ü"})
+    (request,) = server.received
+    assert request.path == "/api/result?limit=5&batch=A%26b"
+    assert request.body == '{"jobName":"ü"}'.encode()
+    assert request.headers["content-type"] == "application/json"
+
+
+def test_requests_name_the_program(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(GOOD))
+    transport_to(server).send(READ)
+    assert server.received[0].headers["user-agent"] == "labext"
+    assert server.received[0].headers["accept-encoding"] == "gzip, deflate"
+
+
+def test_timeout_of_a_call_replaces_the_one_of_the_transport(
+    faulty: Any, transport_to: Any
+) -> None:
+    transport = transport_to(faulty(faulty.stall), timeout=(1, 60), attempts=1)
+    with pytest.raises(UnreachableError, match="no answer in time"):
+        transport.send(READ, timeout=(1, 0.05))
+    with (
+        pytest.raises(UnreachableError, match="no answer in time"),
+        transport.stream(READ, timeout=(1, 0.05)),
+    ):
+        pass

@@ -1,0 +1,135 @@
+"""Event streams and forms over a real connection, and what the logs show of it all."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labext.errors import OutcomeUnknownError, UnreachableError
+from labext.http import HttpClient, Operation, Rate, RetryMode
+from labext.http.auth import ApiKeyAuth, BearerAuth
+from labext.http.event_stream import read_events
+from labext.http.upload import MultipartForm
+from labext.redaction import MASK
+
+pytestmark = pytest.mark.faults
+
+ASK = Operation("ask", "POST", "ask", RetryMode.ALWAYS)
+CHAT = Operation("chat", "POST", "chat", RetryMode.UNSENT)
+ADD = Operation("add a source", "POST", "sources", RetryMode.UNSENT)
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def chunk(text: str) -> bytes:
+    data = text.encode()
+    return f"{len(data):x}\r\n".encode() + data + b"\r\n"
+
+
+@pytest.fixture
+def transport(clock: Any) -> Any:
+    def to(server: Any) -> HttpClient:
+        return HttpClient(
+            server.url,
+            auth=BearerAuth("swordfish"),
+            rate=Rate(None),
+            timeout=(1, 1),
+            service="notebook service",
+            clock=clock,
+            sleep=clock.sleep,
+        )
+
+    return to
+
+
+def test_an_event_is_there_before_the_stream_ends(faulty: Any, transport: Any) -> None:
+    read = threading.Event()
+
+    def act(connection: socket.socket, request: Any) -> bool:
+        connection.sendall(HEAD + chunk('data: {"type": "strategy"}\n\n: ping\n\n'))
+        assert read.wait(5)
+        connection.sendall(chunk("data: ü\n"[:7]) + chunk("\n\n") + b"0\r\n\r\n")
+        return True
+
+    server = faulty(act)
+    with transport(server).stream(ASK, json={"question": "why"}) as response:
+        stream = read_events(response)
+        assert next(stream).json() == {"type": "strategy"}
+        read.set()
+        assert [event.data for event in stream] == ["ü"]
+    assert server.count == 1
+
+
+def test_a_stream_cut_midway_is_not_the_end(faulty: Any, transport: Any) -> None:
+    server = faulty(faulty.raw(HEAD + chunk("data: 1\n\n") + b"20\r\ndata: 2"))
+    seen: list[str] = []
+    with (
+        pytest.raises(UnreachableError, match="cut short"),
+        transport(server).stream(ASK) as response,
+    ):
+        list(_noted(read_events(response), seen))
+    assert seen == ["1"]
+
+
+def _noted(stream: Any, seen: list[str]) -> Any:
+    for event in stream:
+        seen.append(event.data)
+        yield event
+
+
+def test_a_stream_that_falls_silent_is_told(faulty: Any, transport: Any) -> None:
+    def act(connection: socket.socket, request: Any) -> bool:
+        connection.sendall(HEAD + chunk("data: 1\n\n"))
+        return bool(connection.recv(1)) and False
+
+    with (
+        pytest.raises(UnreachableError, match="no answer in time"),
+        transport(faulty(act)).stream(ASK, timeout=(1, 0.2)) as response,
+    ):
+        list(read_events(response))
+
+
+def test_a_stream_that_never_begins_is_tried_as_any_other(faulty: Any, transport: Any) -> None:
+    begun = faulty.raw(HEAD + chunk("data: 1\n\n") + b"0\r\n\r\n")
+    server = faulty(faulty.silence, faulty.answer("busy", 503), begun)
+    with transport(server).stream(ASK) as response:
+        assert [event.data for event in read_events(response)] == ["1"]
+    assert server.count == 3
+    server = faulty(faulty.silence)
+    with pytest.raises(OutcomeUnknownError), transport(server).stream(CHAT):
+        pass
+    assert server.count == 1
+
+
+def test_a_form_with_a_file_arrives_whole(faulty: Any, transport: Any, tmp_path: Path) -> None:
+    path = tmp_path / "paper.txt"
+    path.write_bytes(bytes(range(256)) * 4000)
+    form = MultipartForm([("type", "upload"), ("embed", "true")], {"file": path})
+    server = faulty(faulty.answer({"id": "source:1"}))
+    reply = transport(server).send(ADD, content=form.open, headers=form.headers)
+    assert reply.json() == {"id": "source:1"}
+    (request,) = server.received
+    assert request.headers["content-length"] == str(len(request.body))
+    assert request.headers["content-type"].startswith("multipart/form-data; boundary=")
+    assert path.read_bytes() in request.body
+    assert b'filename="paper.txt"' in request.body
+
+
+def test_no_log_shows_a_key_or_a_presigned_query(
+    faulty: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = faulty(faulty.answer({"a": 1}))
+    keyed = HttpClient(server.url, auth=ApiKeyAuth("swordfish"), rate=None)
+    with caplog.at_level(logging.DEBUG):
+        keyed.send(ASK, params={"key": "swordfish"})
+        keyed.download(f"{server.url}a.zip?expires=1&signature=c0ffee", tmp_path / "a.zip")
+    keyed.close()
+    assert "POST /ask" in caplog.text
+    assert f"/api/a.zip?{MASK}" in caplog.text
+    assert "c0ffee" not in caplog.text
+    assert "swordfish" not in caplog.text

@@ -1,0 +1,464 @@
+"""A small job service that keeps a ledger of what reached it, and fails by script.
+
+It shares no code with the sandbox: what the client needs of the contract and of the real services,
+in the forms that they use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import threading
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+
+from labext.jobs import JobsClient
+
+KEY = "ledger-key-0123456789"
+TOOLS = [
+    {
+        "name": "fold",
+        "displayName": "Fold",
+        "description": "Folds.",
+        "settings": [
+            {"name": "sequence", "required": True, "type": "string"},
+            {"name": "temperature", "required": False, "default": 37},
+            {"name": "mode", "required": False, "options": ["fast", "slow"]},
+            {"name": "pdbFile", "required": False, "type": "pdb"},
+        ],
+    }
+]
+
+
+@dataclass
+class Answer:
+    """What a script makes of a request: an answer of its own, or none at all."""
+
+    status: int = 200
+    body: bytes | str | Any = ""
+    kind: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
+    first_acts: bool = False
+    lost: bool = False
+    spoil: Callable[[bytes], bytes] | None = None
+    stalls: bool = False
+
+    def content(self) -> bytes:
+        if isinstance(self.body, bytes):
+            return self.body
+        return (self.body if isinstance(self.body, str) else json.dumps(self.body)).encode()
+
+
+class Ledger:
+    """The service: rows by name, and every request in order."""
+
+    Answer = Answer
+
+    def __init__(self) -> None:
+        self.rows: dict[str, dict[str, Any]] = {}
+        self.members: dict[str, list[str]] = {}
+        self.archives: dict[str, bytes] = {}
+        self.files: list[str] = []
+        self.tools: list[dict[str, Any]] = json.loads(json.dumps(TOOLS))
+        self.scripts: dict[str, list[Answer | None]] = {}
+        self.received: list[tuple[str, dict[str, str], Any]] = []
+        self.keys: list[tuple[str, str | None]] = []
+        self.validates = True
+        self.validates_rows = True
+        self.not_served: dict[str, Answer] = {}
+        self.usage: Any = {}
+        self.stored: dict[str, bytes] = {}
+        self.stored_at: dict[str, datetime | None] = {}
+        self.tells_md5 = True
+        self.moment: datetime | None = None
+        """The service's clock: what jobs have as `Created`, and files as `Last-Modified`."""
+        self.done: Counter[str] = Counter()
+        self.ranges = True
+        self.by_name: Callable[[dict[str, Any]], Any] = lambda row: row
+        self.as_list: Callable[[list[dict[str, Any]], str], Any] = lambda rows, key: {
+            "jobs": rows,
+            "startKey": key,
+            "statuses": {},
+        }
+        self.as_url: Callable[[str], str] = lambda url: url
+        self.url = ""
+        self.lock = threading.RLock()
+
+    # For the tests
+
+    @staticmethod
+    def lost_after() -> Answer:
+        """Do what is asked, then close the connection without an answer."""
+        return Answer(first_acts=True, lost=True)
+
+    @staticmethod
+    def lost_before() -> Answer:
+        """Close the connection, having done nothing."""
+        return Answer(lost=True)
+
+    @staticmethod
+    def spoilt(spoil: Callable[[bytes], bytes], *, stalls: bool = False) -> Answer:
+        """Do what is asked, and send what `spoil` makes of the answer, headers and all.
+
+        Then close the connection; or, if it stalls, say nothing more until the client gives up.
+        """
+        return Answer(first_acts=True, spoil=spoil, stalls=stalls)
+
+    @staticmethod
+    def html(status: int = 200, *, first_acts: bool = False) -> Answer:
+        page = "<!DOCTYPE html><title>Welcome to the hotel</title><p>Sign in"
+        return Answer(status, page, "text/html", first_acts=first_acts)
+
+    @staticmethod
+    def zipped(files: dict[str, str]) -> bytes:
+        """An archive of these files."""
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, text in files.items():
+                archive.writestr(name, text)
+        return out.getvalue()
+
+    def fail(self, operation: str, *answers: Answer | None) -> None:
+        """Treat the next requests of an operation so; None lets one through."""
+        self.scripts.setdefault(operation, []).extend(answers)
+
+    def count(self, operation: str) -> int:
+        return sum(1 for name, _, _ in self.received if name == operation)
+
+    def bodies(self, operation: str) -> list[Any]:
+        return [body for name, _, body in self.received if name == operation]
+
+    def add(self, name: str, type: str = "fold", settings: Any = None, **fields: Any) -> None:
+        self.rows[name] = {
+            "JobName": name,
+            "Type": type,
+            "JobStatus": "In Queue",
+            "Created": self.moment.isoformat()
+            if self.moment
+            else f"2026-01-01T00:00:{len(self.rows) % 60:02d}Z",
+            "Settings": json.dumps(settings or {}),
+            **fields,
+        }
+
+    def add_batch(self, name: str, jobs: dict[str, Any], type: str = "fold", **fields: Any) -> None:
+        self.add(name, "batch", batchStatus="Running", **fields)
+        self.members[name] = [f"{name}-{job}" for job in jobs]
+        for job, settings in jobs.items():
+            self.add(f"{name}-{job}", type, settings)
+
+    def complete(self, *names: str, results: dict[str, str] | None = None) -> None:
+        """Complete jobs or batches, each with an archive."""
+        for name in names:
+            row = self.rows[name]
+            row["JobStatus"] = "Complete"
+            row["Completed"] = "2026-01-01T01:00:00Z"
+            for member in self.members.get(name, []):
+                self.rows[member]["JobStatus"] = "Complete"
+            if name in self.members:
+                row["batchStatus"] = "Complete"
+            self.archives[name] = self.zipped(results or self._outputs(name))
+
+    def _outputs(self, name: str) -> dict[str, str]:
+        if name not in self.members:
+            return {"rank_1.pdb": f"ATOM {name}\n", "log.txt": "done\n"}
+        own = [member.removeprefix(f"{name}-") for member in self.members[name]]
+        found = {f"{job}/log.txt": f"{job}\n" for job in own}
+        found["metrics.csv"] = "job,score\n" + "".join(f"{job},{len(job)}\n" for job in own)
+        return found
+
+    # What the requests do
+
+    def act(self, operation: str, query: dict[str, str], body: Any) -> Answer:
+        with self.lock:
+            if operation in self.not_served:
+                return self.not_served[operation]
+            return getattr(self, f"do_{operation.replace('-', '_')}")(query, body)
+
+    def do_tools(self, query: dict[str, str], body: Any) -> Answer:
+        return Answer(body=self.tools)
+
+    def do_files(self, query: dict[str, str], body: Any) -> Answer:
+        return Answer(body=self.files)
+
+    def do_upload(self, query: dict[str, str], body: Any) -> Answer:
+        self.files.append(query["name"])
+        self.stored[query["name"]] = body
+        self.stored_at[query["name"]] = self.moment
+        return Answer(body={"message": "ok"})
+
+    def do_validate_job(self, query: dict[str, str], body: Any) -> Answer:
+        if not self.validates:
+            return Answer(403, {"message": "Missing Authentication Token"})
+        if isinstance(body["settings"], list):
+            return self._validated_rows(body["settings"])
+        wrong = body["settings"].get("temperature", 0) > 100
+        return Answer(body={"valid": False, "error": "too hot"} if wrong else {"valid": True})
+
+    def _validated_rows(self, rows: list[dict[str, Any]]) -> Answer:
+        if not self.validates_rows:
+            return Answer(400, {"error": "settings is not an object"})
+        results: list[dict[str, Any]] = [
+            {"index": index, "valid": False, "error": f"too hot: {row['temperature']}"}
+            if row.get("temperature", 0) > 100
+            else {"index": index, "valid": True}
+            for index, row in enumerate(rows)
+        ]
+        valid = sum(result["valid"] for result in results)
+        count = len(results)
+        return Answer(
+            body={
+                "valid": valid == count,
+                "count": count,
+                "valid_count": valid,
+                "results": results,
+            }
+        )
+
+    def do_submit_job(self, query: dict[str, str], body: Any) -> Answer:
+        name = body["jobName"]
+        if name in self.rows:
+            return Answer(400, f"Job name {name} is already taken.", "text/plain")
+        self.add(name, body["type"], {**body["settings"], "submit_method": "api"})
+        return Answer(body=f"{name} submitted to queue.", kind="text/plain")
+
+    def do_submit_batch(self, query: dict[str, str], body: Any) -> Answer:
+        name = body["batchName"]
+        if name in self.rows:
+            return Answer(400, {"error": f"Batch name {name} already exists"})
+        if not 1 <= len(body["jobNames"]) <= 100:
+            return Answer(400, "1 to 100 jobs", "text/plain")
+        self.add_batch(
+            name, dict(zip(body["jobNames"], body["settings"], strict=True)), body["type"]
+        )
+        return Answer(body=f"{name} submitted to queue.", kind="text/plain")
+
+    def do_submit_pipeline(self, query: dict[str, str], body: Any) -> Answer:
+        name = body.pop("jobName")
+        if name in self.rows:
+            return Answer(400, f"Job name {name} is already taken.", "text/plain")
+        self.add(name, "pipeline", body)
+        return Answer(body=f"{name} submitted to queue.", kind="text/plain")
+
+    do_run_pipeline = do_submit_pipeline
+
+    def do_usage_statistics(self, query: dict[str, str], body: Any) -> Answer:
+        return Answer(body=self.usage)
+
+    def do_getFolders(self, query: dict[str, str], body: Any) -> Answer:
+        return Answer(body=["models", "sets"])
+
+    def do_getPresignedUploadUrl(self, query: dict[str, str], body: Any) -> Answer:
+        url = f"{self.url}store/{body['filename']}?signature=abcdef0123456789"
+        return Answer(body={"uploadUrl": f"{url}&put", "headUrl": f"{url}&head", "key": "k"})
+
+    def do_store(self, query: dict[str, str], body: Any) -> Answer:
+        """PUT, or HEAD, whose `Content-Length` is that of what was put."""
+        name = query["name"]
+        if query["method"] == "PUT":
+            self.stored[name] = body
+            self.stored_at[name] = self.moment
+            self.files.append(name)
+            return Answer()
+        if name not in self.stored:
+            return Answer(404)
+        content, stored_at = self.stored[name], self.stored_at.get(name)
+        headers = {"Content-Length": str(len(content))}
+        if self.tells_md5:
+            headers["ETag"] = f'"{hashlib.md5(content).hexdigest()}"'
+        if stored_at is not None:
+            headers["Last-Modified"] = format_datetime(stored_at, usegmt=True)
+        return Answer(headers=headers)
+
+    def do_jobs(self, query: dict[str, str], body: Any) -> Answer:
+        name, batch = query.get("jobName"), query.get("batch")
+        if name is not None:
+            if name not in self.rows:
+                return Answer(400, f"Job {name} not found", "text/plain")
+            row = dict(self.rows[name])
+            if name in self.members:
+                row["statuses"] = self._tally(self.members[name])
+            return Answer(body=self.by_name(row))
+        inner = {member for members in self.members.values() for member in members}
+        listed = (
+            self.members.get(batch, [])
+            if batch is not None
+            else [name for name in reversed(self.rows) if name not in inner]
+        )
+        start, limit = int(query.get("startKey", 0)), int(query.get("limit", 1000))
+        found = [self.rows[name] for name in listed[start : start + limit]]
+        key = str(start + limit) if start + limit < len(listed) else ""
+        return Answer(body=self.as_list(found, key))
+
+    def do_result(self, query: dict[str, str], body: Any) -> Answer:
+        name = body["jobName"]
+        if name not in self.archives:
+            state = self.rows.get(name, {}).get("JobStatus")
+            if state is None:
+                return Answer(400, f"Job {name} does not exist", "text/plain")
+            return Answer(400, f"Job {name} is not complete. Status: {state}", "text/plain")
+        file = f"/{body['fileName']}" if "fileName" in body else ""
+        url = f"{self.url}download/{name}{file}?expires=1&signature=abcdef0123456789"
+        return Answer(body=self.as_url(url), kind="text/plain")
+
+    def do_stop_job(self, query: dict[str, str], body: Any) -> Answer:
+        name = body["jobName"]
+        if name not in self.rows:
+            return Answer(400, f"Job {name} not found", "text/plain")
+        self.rows[name]["JobStatus"] = "Stopped"
+        return Answer(body={"message": f"{name} stopped"})
+
+    do_cancelJob = do_stop_job
+
+    def do_cancelBatch(self, query: dict[str, str], body: Any) -> Answer:
+        return self.do_stop_job(query, {"jobName": body["batchName"]})
+
+    def do_delete_job(self, query: dict[str, str], body: Any) -> Answer:
+        name = body["jobName"]
+        if name not in self.rows:
+            return Answer(404, {"error": f"Job {name} not found"})
+        for gone in [name, *self.members.pop(name, [])]:
+            del self.rows[gone]
+        return Answer(body={"message": f"{name} deleted"})
+
+    def do_download(self, query: dict[str, str], body: Any) -> Answer:
+        name, _, file = query["name"].partition("/")
+        if not file:
+            return self._part(self.archives[name], query)
+        with zipfile.ZipFile(io.BytesIO(self.archives[name])) as archive:
+            if file not in archive.namelist():
+                return Answer(404, "gone")
+            return Answer(body=archive.read(file), kind="application/octet-stream")
+
+    def _part(self, content: bytes, query: dict[str, str]) -> Answer:
+        """The rest of an archive from where it is asked for, if it is still the same."""
+        etag = f'"{hashlib.sha256(content).hexdigest()}"'
+        headers = {"ETag": etag} if self.ranges else {"Accept-Ranges": "none"}
+        start = 0
+        if self.ranges and query["range"] and query["if-range"] == etag:
+            start = int(query["range"].removeprefix("bytes=").rstrip("-"))
+        if not start:
+            return Answer(body=content, kind="application/zip", headers=headers)
+        headers["Content-Range"] = f"bytes {start}-{len(content) - 1}/{len(content)}"
+        return Answer(206, content[start:], "application/zip", headers)
+
+    def _tally(self, members: list[str]) -> dict[str, int]:
+        counted: dict[str, int] = {}
+        for member in members:
+            state = self.rows[member]["JobStatus"]
+            counted[state] = counted.get(state, 0) + 1
+        return counted
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1  # headers and body in one packet: else each answer waits 40 ms for the other side
+    ledger: Ledger
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def _handle(self) -> None:
+        parts = urlsplit(self.path)
+        operation, _, rest = parts.path.removeprefix("/api/").partition("/")
+        query = {key: values[0] for key, values in parse_qs(parts.query).items()}
+        if rest:
+            query["name"] = unquote(rest)
+        content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        query |= {"method": self.command} if operation == "store" else {}
+        if operation == "download":
+            query |= {name: self.headers.get(name, "") for name in ("range", "if-range")}
+        is_file = operation in ("upload", "store")
+        body = json.loads(content) if content and not is_file else content
+        with self.ledger.lock:
+            self.ledger.received.append((operation, query, body))
+            self.ledger.keys.append((operation, self.headers.get("x-api-key")))
+            script = self.ledger.scripts.get(operation) or [None]
+            planned = script.pop(0)
+        answer = planned
+        if planned is None or planned.first_acts:
+            done = self.ledger.act(operation, query, body)
+            if done.status < 400:
+                self.ledger.done[operation] += 1
+            answer = planned or done
+            if planned is not None and planned.spoil is not None:
+                self._send_spoilt(done, planned.spoil, stalls=planned.stalls)
+                return
+        assert answer is not None
+        if answer.lost:
+            self.close_connection = True
+            return
+        sent = answer.content()
+        self.send_response(answer.status)
+        headers = {"Content-Length": str(len(sent)), "Content-Type": answer.kind, **answer.headers}
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "HEAD":
+            return
+        self.wfile.write(sent)
+        if int(headers["Content-Length"]) != len(sent):
+            self.close_connection = True
+
+    def _send_spoilt(
+        self, answer: Answer, spoil: Callable[[bytes], bytes], *, stalls: bool
+    ) -> None:
+        sent = answer.content()
+        headers = {"Content-Length": str(len(sent)), "Content-Type": answer.kind, **answer.headers}
+        lines = [f"HTTP/1.1 {answer.status} X", *(f"{k}: {v}" for k, v in headers.items()), "", ""]
+        self.wfile.write(spoil("\r\n".join(lines).encode("latin-1") + sent))
+        self.wfile.flush()
+        self.close_connection = True
+        if stalls:
+            self.connection.recv(1)
+
+    do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _handle
+
+
+@pytest.fixture
+def no_pauses(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try again at once."""
+    monkeypatch.setattr("labext.jobs.submission._PAUSE", 0.0)
+
+
+@pytest.fixture
+def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a watch look again at once; its pace is `test_core_progress`'s subject."""
+    monkeypatch.setattr("labext.progress.interval", lambda waited: 0.02)
+
+
+@pytest.fixture
+def ledger(no_pauses: None) -> Iterator[Ledger]:
+    """The service, running on loopback."""
+    service = Ledger()
+    handler = type("LedgerHandler", (Handler,), {"ledger": service})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.005,), daemon=True)
+    thread.start()
+    service.url = f"http://127.0.0.1:{server.server_address[1]}/api/"
+    yield service
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+@pytest.fixture
+def client(ledger: Ledger) -> Iterator[JobsClient]:
+    with JobsClient(ledger.url, KEY, rate=None) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def services() -> list[str]:
+    return ["labext.sandbox.jobs.app:service"]

@@ -1,0 +1,97 @@
+"""A batch whose rows have names that no job may have: sent, found, joined and resumed by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from labext.errors import InputError, LabextError
+from labext.jobs import JobsClient
+
+pytestmark = pytest.mark.faults
+
+KEY = "ledger-key-0123456789"
+ORCHIDS = [f"gi|{2765658 - n}|emb|Z{78533 - n}.1|CIZ{78533 - n}" for n in range(130)]
+SEQS = pd.DataFrame(
+    {
+        "id": [f"seq_{n:03}" for n in range(133)],
+        "name": ["pBAD30", "a b", "a.b", *ORCHIDS],
+        "bases": ["ACGT"] * 133,
+    }
+)
+JOB = "gi-2765658-emb-Z78533-1-CIZ78533"
+
+
+def send(client: JobsClient, frame: pd.DataFrame = SEQS) -> Any:
+    return client.submit_batch(
+        "digests", "fold", frame, name_column="name", mapping={"sequence": "bases"}
+    )
+
+
+def test_names_are_adapted_and_both_are_seen(client: JobsClient, ledger: Any) -> None:
+    done = send(client)
+    assert '132 names were adapted: "a b" is a-b-' in done.message
+    jobs = [job for of in ledger.members.values() for job in of]
+    assert f"digests-part1of2-{JOB}" in jobs
+    assert "digests-part1of2-pBAD30" in jobs
+    assert len(set(jobs)) == 133
+    assert done.frame["name"].tolist() == SEQS["name"].tolist()
+    listed = client.jobs(batch="digests")
+    assert listed.columns[:3].tolist() == ["Name", "name", "Type"]
+    assert listed["name"].tolist() == SEQS["name"].tolist()
+    assert listed["id"].tolist() == SEQS["id"].tolist()
+    assert listed.set_index("name").loc[ORCHIDS[0], "Name"] == JOB
+
+
+def test_rows_are_joined_by_the_original_names(
+    client: JobsClient, ledger: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send(client)
+    some = SEQS.iloc[[5, 2, 0]].assign(mass=[1, 2, 3]).drop(columns="bases")
+
+    def check(frame: pd.DataFrame) -> None:
+        assert frame["name"].tolist()[:3] == some["name"].tolist()
+        assert frame["mass"].tolist()[:3] == [1, 2, 3]
+        assert frame["JobStatus"].notna().all()
+        assert len(frame) == 133
+
+    check(client.jobs(batch="digests", rows=some, name_column="name"))
+    monkeypatch.setenv("LABEXT_STATE_DIR", str(tmp_path / "elsewhere"))
+    with JobsClient(ledger.url, KEY, rate=None) as other:
+        assert "name" not in other.jobs(batch="digests")
+        check(other.jobs(batch="digests", rows=some, name_column="name"))
+
+
+def test_the_same_rows_are_the_same_batch(client: JobsClient, ledger: Any) -> None:
+    send(client)
+    sent = len(ledger.received)
+    again = send(client)
+    assert again.message.startswith("digests is there already with the same 133 jobs")
+    assert "132 names were adapted" in again.message
+    assert not any(path == "submit-batch" for path, _, _ in ledger.received[sent:])
+
+
+def test_it_is_resumed_from_the_journal(client: JobsClient, ledger: Any) -> None:
+    ledger.fail("submit-batch", None, ledger.Answer(403, {"error": "no"}))
+    with pytest.raises(LabextError):
+        send(client)
+    ledger.scripts.clear()
+    with JobsClient(ledger.url, KEY, rate=None) as later:
+        done = later.resume("digests")
+    assert done.frame["name"].tolist() == SEQS["name"].tolist()
+    assert "132 names were adapted" in done.message
+    assert sum(len(of) for of in ledger.members.values()) == 133
+
+
+def test_two_rows_of_one_name_are_an_error(client: JobsClient, ledger: Any) -> None:
+    with pytest.raises(InputError, match=r'"name" has 1 name more than once: a b\.') as raised:
+        send(client, SEQS.assign(name=SEQS["name"].replace("a.b", "a b")))
+    assert raised.value.next_step.endswith("`--name-column id`.")
+    assert ledger.members == {}
+
+
+def test_names_that_are_typed_stay_strict(client: JobsClient) -> None:
+    with pytest.raises(InputError, match='"a b" has a space in it'):
+        client.submit_batch("digests", "fold", {"a b": {"sequence": "AC"}})

@@ -1,0 +1,303 @@
+"""The content of files belongs to the identity of a submission, also on a service that tells less.
+
+The service of these tests may tell a checksum (the MD5 that an `ETag` is), a size and a time alone,
+or nothing about files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labext.errors import ConflictError, LabextError
+from labext.jobs import JobsClient
+
+pytestmark = pytest.mark.faults
+
+KEY = "ledger-key-0123456789"
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SETTINGS = {"sequence": "ACG", "pdbFile": "a.pdb"}
+STAGES = [{"task": "Fold", "toolSettings": {"fold": {"sequence": "ACG", "pdbFile": "pipe"}}}]
+FIRST, SECOND = b"ATOM first\n", b"ATOM again\n"
+"""Of the same size, so that only a checksum or a time tells them apart."""
+
+
+@pytest.fixture(params=["checksum", "size and time", "nothing"])
+def told(request: pytest.FixtureRequest, ledger: Any) -> str:
+    """What the service tells about uploaded files."""
+    if request.param != "checksum":
+        ledger.tells_md5 = False
+    if request.param == "nothing":
+        ledger.not_served["getPresignedUploadUrl"] = ledger.Answer(404, {"detail": "Not Found"})
+    ledger.moment = NOON
+    return str(request.param)
+
+
+def upload(client: JobsClient, folder: Path, content: bytes) -> Any:
+    (folder / "a.pdb").write_bytes(content)
+    return client.upload(folder / "a.pdb")
+
+
+def submit(client: JobsClient, kind: str) -> Any:
+    if kind == "job":
+        return client.submit("n1", "fold", SETTINGS)
+    if kind == "batch":
+        return client.submit_batch("n1", "fold", {"a": SETTINGS, "b": {"sequence": "A"}})
+    if kind == "split batch":
+        jobs = {f"j{n}": SETTINGS for n in range(120)}
+        return client.submit_batch("n1", "fold", jobs)
+    if kind == "pipeline":
+        return client.submit_pipeline("n1", STAGES, ["a.pdb"])
+    return client.run_pipeline("n1", "saved", ["a.pdb"])
+
+
+KINDS = ["job", "batch", "split batch", "pipeline", "saved pipeline"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_content_under_the_same_name_is_a_conflict(
+    client: JobsClient, ledger: Any, tmp_path: Path, told: str, kind: str
+) -> None:
+    upload(client, tmp_path, FIRST)
+    assert submit(client, kind).created
+    again = submit(client, kind)
+    assert not again.created
+    assert "nothing was sent" in again.message
+    ledger.moment += timedelta(minutes=1)
+    upload(client, tmp_path, SECOND)
+    before = dict(ledger.done)
+    with pytest.raises(ConflictError, match=r"n1 .*other content: a\.pdb has 11 bytes") as raised:
+        submit(client, kind)
+    for content in (FIRST, SECOND):
+        assert hashlib.sha256(content).hexdigest()[:12] in raised.value.message
+    assert "`%jobs delete n1 --yes`" in raised.value.next_step
+    assert {k: v for k, v in ledger.done.items() if k.startswith(("submit", "run"))} == {
+        k: v for k, v in before.items() if k.startswith(("submit", "run"))
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_content_uploaded_again_is_the_same_submission(
+    client: JobsClient, ledger: Any, tmp_path: Path, told: str, kind: str
+) -> None:
+    upload(client, tmp_path, FIRST)
+    submit(client, kind)
+    ledger.moment += timedelta(minutes=1)
+    assert upload(client, tmp_path, FIRST).sent is (told != "checksum")
+    again = submit(client, kind)
+    assert not again.created
+    assert "could not be compared" not in again.message
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_after_the_deletion_it_runs_with_the_new_content(
+    client: JobsClient, ledger: Any, tmp_path: Path, told: str, kind: str
+) -> None:
+    upload(client, tmp_path, FIRST)
+    submit(client, kind)
+    ledger.moment += timedelta(minutes=1)
+    upload(client, tmp_path, SECOND)
+    client.delete("n1")
+    assert submit(client, kind).created
+    assert not submit(client, kind).created
+
+
+def test_a_made_up_name_follows_the_content(
+    client: JobsClient, ledger: Any, tmp_path: Path, told: str
+) -> None:
+    names = []
+    for content in (FIRST, SECOND, FIRST):
+        upload(client, tmp_path, content)
+        names.append(client.submit(None, "fold", SETTINGS).name)
+        names.append(client.submit_pipeline(None, STAGES, ["a.pdb"]).name)
+    assert names[:2] == names[4:]
+    assert len(set(names)) == 4
+
+
+def test_a_made_up_name_is_the_same_on_another_machine(
+    client: JobsClient, ledger: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.moment = NOON
+    upload(client, tmp_path, FIRST)
+    name = client.submit(None, "fold", SETTINGS).name
+    monkeypatch.setenv("LABEXT_STATE_DIR", str(tmp_path / "elsewhere"))
+    with JobsClient(ledger.url, KEY, rate=None) as other:
+        assert other.submit(None, "fold", SETTINGS).name == name
+
+
+def test_content_that_nobody_recorded_is_compared_by_the_times(
+    client: JobsClient, ledger: Any, tmp_path: Path, told: str
+) -> None:
+    """As from another machine: its notes are not here."""
+    ledger.files.append("a.pdb")
+    ledger.stored["a.pdb"] = FIRST
+    ledger.stored_at["a.pdb"] = NOON
+    ledger.moment = NOON + timedelta(minutes=1)
+    ledger.add("n1", "fold", SETTINGS)
+    again = client.submit("n1", "fold", SETTINGS)
+    assert not again.created
+    assert ("a.pdb could not be compared" in again.message) is (told == "nothing")
+    ledger.stored["a.pdb"] = SECOND
+    ledger.stored_at["a.pdb"] = NOON + timedelta(minutes=2)
+    if told == "checksum":
+        with pytest.raises(ConflictError, match=r"a\.pdb was uploaded again since"):
+            client.submit("n1", "fold", SETTINGS)
+        return
+    again = client.submit("n1", "fold", SETTINGS)
+    assert not again.created
+    assert "a.pdb could not be compared" in again.message
+    assert "`%jobs delete n1 --yes`" in again.message
+
+
+def test_a_file_replaced_from_elsewhere_is_noticed_by_its_checksum(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    ledger.moment = NOON
+    upload(client, tmp_path, FIRST)
+    submit(client, "job")
+    ledger.stored["a.pdb"] = SECOND
+    ledger.stored_at["a.pdb"] = NOON + timedelta(minutes=1)
+    with pytest.raises(ConflictError, match="other content"):
+        submit(client, "job")
+
+
+def test_a_replacement_within_the_same_second_is_noticed(
+    client: JobsClient, ledger: Any, tmp_path: Path, told: str
+) -> None:
+    upload(client, tmp_path, FIRST)
+    submit(client, "job")
+    upload(client, tmp_path, SECOND)
+    with pytest.raises(ConflictError, match="other content"):
+        submit(client, "job")
+
+
+def test_a_job_that_was_deleted_and_made_anew_elsewhere_is_compared_by_its_time(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    ledger.moment = NOON
+    upload(client, tmp_path, FIRST)
+    submit(client, "job")
+    del ledger.rows["n1"]
+    ledger.stored["a.pdb"] = SECOND
+    ledger.stored_at["a.pdb"] = NOON + timedelta(minutes=1)
+    ledger.moment = NOON + timedelta(minutes=2)
+    ledger.add("n1", "fold", SETTINGS)
+    assert not submit(client, "job").created
+
+
+def test_an_output_of_a_job_that_was_run_again_is_other_content(
+    client: JobsClient, ledger: Any
+) -> None:
+    def run_first(moment: datetime) -> None:
+        ledger.moment = moment
+        ledger.add("first", "fold", {"sequence": "A"})
+        ledger.complete("first")
+        ledger.rows["first"]["Completed"] = (moment + timedelta(seconds=30)).isoformat()
+
+    run_first(NOON)
+    ledger.moment = NOON + timedelta(minutes=1)
+    settings = {"sequence": "A", "pdbFile": "first/rank_1.pdb"}
+    assert client.submit("second", "fold", settings).created
+    assert not client.submit("second", "fold", settings).created
+    run_first(NOON + timedelta(minutes=2))
+    with pytest.raises(ConflictError, match=r"first/rank_1\.pdb is of another run of first"):
+        client.submit("second", "fold", settings)
+    run_first(NOON)
+    assert not client.submit("second", "fold", settings).created
+
+
+def test_a_batch_that_broke_off_is_not_finished_with_other_content(
+    client: JobsClient, ledger: Any, tmp_path: Path, told: str
+) -> None:
+    upload(client, tmp_path, FIRST)
+    ledger.fail("submit-batch", None, ledger.Answer(403, "Budget exceeded"))
+    with pytest.raises(LabextError, match="1 of 2 parts"):
+        submit(client, "split batch")
+    ledger.moment += timedelta(minutes=1)
+    upload(client, tmp_path, SECOND)
+    with pytest.raises(ConflictError, match="other content than its first jobs"):
+        client.resume("n1")
+    with pytest.raises(ConflictError, match="other content"):
+        submit(client, "split batch")
+    assert len(ledger.members) == 1
+    upload(client, tmp_path, FIRST)
+    assert client.resume("n1").created
+    assert not submit(client, "split batch").created
+
+
+def test_an_answer_that_is_lost_is_no_conflict_of_content(
+    client: JobsClient, ledger: Any, tmp_path: Path, told: str
+) -> None:
+    upload(client, tmp_path, FIRST)
+    submit(client, "job")
+    del ledger.rows["n1"]  # from elsewhere, so that its record stays
+    upload(client, tmp_path, SECOND)
+    ledger.fail("submit-job", ledger.lost_after())
+    assert submit(client, "job").created
+
+
+def test_a_record_that_can_not_be_written_or_read_stops_nothing(
+    client: JobsClient, ledger: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from labext import config
+
+    ledger.moment = NOON
+    upload(client, tmp_path, FIRST)
+    folder = config.state_dir() / "jobs" / "contents"
+    folder.write_text("a file stands where the folder should be")
+    assert submit(client, "job").created
+    folder.unlink()
+    client.delete("n1")
+    submit(client, "job")
+    for damaged in ("{half", "[]", '{"a.pdb": 7}', '{"a.pdb": {"size": "x", "sha256": 5}}'):
+        (record,) = folder.iterdir()
+        record.write_text(damaged)
+        assert not submit(client, "job").created
+
+
+def test_another_account_or_address_has_records_of_its_own(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    ledger.not_served["getPresignedUploadUrl"] = ledger.Answer(404, {"detail": "Not Found"})
+    upload(client, tmp_path, FIRST)
+    submit(client, "job")
+    with JobsClient(ledger.url, "another-key-0123456789", rate=None) as other:
+        again = other.submit("n1", "fold", SETTINGS)
+    assert "could not be compared" in again.message
+
+
+def test_a_service_that_fails_to_describe_a_file_stops_nothing(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    upload(client, tmp_path, FIRST)
+    for answer in (
+        ledger.Answer(403, "<xml>AccessDenied</xml>"),
+        ledger.Answer(400, "bad"),
+        ledger.Answer(404),
+    ):
+        ledger.fail("store", answer)
+        assert submit(client, "job").name == "n1"
+
+
+@pytest.mark.parametrize("count", [19, 21])
+def test_the_store_is_asked_about_a_bounded_number_of_files(
+    client: JobsClient, ledger: Any, tmp_path: Path, count: int
+) -> None:
+    ledger.moment = NOON
+    jobs = {}
+    for n in range(count):
+        (tmp_path / f"f{n}.pdb").write_bytes(b"%d" % n)
+        client.upload(tmp_path / f"f{n}.pdb")
+        jobs[f"j{n}"] = {"sequence": "A", "pdbFile": f"f{n}.pdb"}
+    ledger.received.clear()
+    client.submit_batch("n1", "fold", jobs)
+    assert ledger.count("store") == min(count, 20)
+    (tmp_path / f"f{count - 1}.pdb").write_bytes(b"other")
+    ledger.moment += timedelta(minutes=1)
+    client.upload(tmp_path / f"f{count - 1}.pdb")
+    with pytest.raises(ConflictError, match=rf"f{count - 1}\.pdb"):
+        client.submit_batch("n1", "fold", jobs)

@@ -1,0 +1,89 @@
+"""How often the service is asked: counted at the service, on a clock that passes by itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from labext import progress
+from labext.errors import AccessError
+from labext.jobs import JobsClient
+from labext.jobs.watch import JobWatcher
+
+pytestmark = pytest.mark.faults
+
+HOUR = 3600
+JOBS = {f"h{n:04d}": {"sequence": "GAUC"} for n in range(5000)}
+
+
+def asked(ledger: Any) -> Counter[str]:
+    return Counter(operation for operation, _, _ in ledger.received)
+
+
+@pytest.mark.parametrize(
+    ("name", "requests"), [("one", 404), ("few", 404), ("many", 409), ("untold", 410)]
+)
+def test_an_hour_of_watching(
+    client: JobsClient,
+    ledger: Any,
+    clock: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    requests: int,
+) -> None:
+    ledger.add("one", "fold")
+    ledger.add_batch("few", {"a": {}, "b": {}})
+    for part in range(1, 51):
+        ledger.add_batch(f"many-part{part}of50", {"a": {}, "b": {}})
+    ledger.add_batch("untold", {"a": {}, "b": {}})
+    if name == "untold":  # a service that gives no tally with the row
+        ledger._tally = lambda _: {}
+    monkeypatch.setattr(progress, "TICK", 15.0)
+    watched = JobWatcher(client._service, client._parts, name, clock=clock)
+    for seen in progress.watch(watched.look, clock=clock, sleep=clock.sleep):
+        assert seen.outcome is None
+        if seen.elapsed >= HOUR:
+            break
+    assert ledger.count("jobs") == requests <= 410
+
+
+def test_five_thousand_jobs_are_fifty_requests_and_a_few_looks(
+    client: JobsClient, ledger: Any
+) -> None:
+    client.submit_batch("many", "fold", JOBS)
+    sent = asked(ledger)
+    assert len(ledger.members) == 50
+    assert sent == {
+        "tools": 1,
+        "jobs": 2,  # whether a job has the batch's name, and the list, for its parts'
+        "validate-job": 5,  # every row, before the first part is sent
+        "submit-batch": 50,
+    }
+    ledger.received.clear()
+    assert not client.submit_batch("many", "fold", JOBS).created
+    assert asked(ledger) == {"jobs": 2 + 50}, "each part's jobs are compared, at one look a part"
+    ledger.received.clear()
+    assert not client.resume("many").created
+    assert asked(ledger) == {"jobs": 2 + 50}
+
+
+def test_a_service_that_checks_one_job_at_a_time_is_asked_about_each_shape(
+    client: JobsClient, ledger: Any
+) -> None:
+    ledger.validates_rows = False
+    client.submit_batch("many", "fold", JOBS)
+    assert asked(ledger)["validate-job"] == 1 + 1, "several rows once, then one job of each shape"
+    ledger.received.clear()
+    client.submit_batch("few", "fold", {"a": {"sequence": "AC"}, "b": {"sequence": "GU"}})
+    assert "validate-job" not in asked(ledger), "such a batch is taken as a whole or not at all"
+
+
+def test_what_broke_off_is_finished_with_as_few(client: JobsClient, ledger: Any) -> None:
+    ledger.fail("submit-batch", *[None] * 30, ledger.Answer(403, "Budget exceeded"))
+    with pytest.raises(AccessError, match="30 of 50 parts of many"):
+        client.submit_batch("many", "fold", JOBS)
+    ledger.received.clear()
+    assert len(client.resume("many").sent) == 20
+    assert asked(ledger) == {"jobs": 2 + 30, "submit-batch": 20}

@@ -1,0 +1,154 @@
+"""Fetched results as one frame: what came of each job, beside what it was made of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from labext.errors import InputError
+from labext.jobs import JobsClient
+
+pytestmark = pytest.mark.faults
+
+FIRST = ["Name", "Type", "JobStatus", "Reason"]
+LAST = ["Structures", "Folder", "JobName"]
+
+
+@pytest.fixture
+def folds(ledger: Any) -> Any:
+    """The service with a batch of three, of which the second failed."""
+    jobs = {name: {"sequence": sequence} for name, sequence in zip("xyz", "ACG", strict=True)}
+    ledger.add_batch("folds", jobs)
+    ledger.complete(
+        "folds",
+        results={
+            "metrics.csv": "job,mfe\n",
+            "x/rank_1.pdb": "ATOM\n",
+            "x/log.txt": "",
+            "z/deep/rank_1.PDB": "ATOM\n",
+        },
+    )
+    scores = {"x": {"mfe": -1.5, "pairs": 3, "sequence": "metric"}, "z": {"mfe": -2, "pairs": 5}}
+    for job, score in scores.items():
+        ledger.rows[f"folds-{job}"]["Score"] = json.dumps(score)
+    ledger.rows["folds-y"].update(JobStatus="Stopped", Reason="Out of time.")
+    return ledger
+
+
+def test_metrics_stand_beside_the_settings(client: JobsClient, folds: Any, tmp_path: Path) -> None:
+    table = client.download("folds", tmp_path / "out").frame()
+    assert table.columns.tolist() == [
+        *FIRST,
+        "mfe",
+        "pairs",
+        "sequence",
+        "sequence.input",
+        *LAST,
+    ]
+    assert table["Name"].tolist() == ["x", "y", "z"]
+    assert table["Reason"].fillna("").tolist() == ["", "Out of time.", ""]
+    assert table["mfe"].dtype == "float64"
+    assert table["pairs"].dtype == "Int64"
+    assert table["pairs"].tolist() == [3, pd.NA, 5]
+    assert table["sequence.input"].tolist() == ["A", "C", "G"]
+    out = tmp_path / "out"
+    assert table["Folder"].fillna("").tolist() == [str(out / "x"), "", str(out / "z")]
+    assert table["Structures"].tolist() == [
+        [str(out / "x" / "rank_1.pdb")],
+        [],
+        [str(out / "z" / "deep" / "rank_1.PDB")],
+    ]
+    assert all(Path(path).is_file() for paths in table["Structures"] for path in paths)
+
+
+def test_rows_of_another_machine_give_the_order(
+    client: JobsClient, folds: Any, tmp_path: Path
+) -> None:
+    rows = pd.DataFrame({"id": ["z", "w", "x", "y"], "year": [1, 2, 3, 4], "mfe": "measured"})
+    table = client.download("folds", tmp_path).frame(rows, "id")
+    assert table["Name"].tolist() == ["z", "w", "x", "y"]
+    assert table["year"].tolist() == [1, 2, 3, 4]
+    assert table["mfe"].fillna(0).tolist() == [-2.0, 0, -1.5, 0]
+    assert table["mfe.input"].tolist() == ["measured"] * 4
+    assert table["Structures"].map(len).tolist() == [1, 0, 1, 0]
+    assert "sequence" in table.columns, "a metric"
+    with pytest.raises(InputError, match="did you mean"):
+        client.download("folds", tmp_path).frame(rows, "ids")
+    with pytest.raises(InputError, match="which column"):
+        client.download("folds", tmp_path).frame(rows)
+
+
+def test_the_journal_has_the_rows_of_a_split_batch(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    count = 150
+    rows = pd.DataFrame(
+        {
+            "id": [f"n{n:03d}" for n in reversed(range(count))],
+            "bases": "ACGU",
+            "n": range(count),
+            "dosed": [n % 2 == 0 for n in range(count)],
+        }
+    )
+    client.submit_batch("b", "fold", rows, name_column="id", mapping={"sequence": "bases"})
+    for part in ("b-part1of2", "b-part2of2"):
+        ledger.complete(part)
+    ledger.rows["b-part1of2-n149"]["Score"] = '{"ok": true}'
+    table = client.download("b", tmp_path / "b").frame()
+    assert table["Name"].tolist() == rows["id"].tolist()
+    assert table["n"].tolist() == rows["n"].tolist()
+    assert table["dosed"].dtype == "bool"
+    assert table["ok"].dtype == "boolean"
+    assert table["Folder"].tolist() == [str(tmp_path / "b" / name) for name in rows["id"]]
+    assert table.columns.tolist() == [*FIRST, "ok", "bases", "n", "dosed", *LAST]
+
+
+def test_a_single_job_is_one_row(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
+    ledger.add("f1", settings={"sequence": "A", "msa": "x"}, Score='{"mfe": -1, "Type": "odd"}')
+    ledger.complete("f1")
+    table = client.download("f1", tmp_path).frame()
+    assert table.columns.tolist() == [*FIRST, "mfe", "score.Type", "sequence", *LAST]
+    assert table.iloc[0].tolist() == [
+        "f1",
+        "fold",
+        "Complete",
+        pytest.approx(float("nan"), nan_ok=True),
+        -1,
+        "odd",
+        "A",
+        [str(tmp_path / "rank_1.pdb")],
+        str(tmp_path),
+        "f1",
+    ]
+    alone = client.download("f1", tmp_path / "alone.zip").frame()
+    assert alone["Structures"].tolist() == [[]]
+    assert alone["Folder"].isna().all()
+
+
+def test_a_job_without_score_or_settings_has_the_same_first_columns(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    ledger.add("f1", Score="-3.5")
+    del ledger.rows["f1"]["Settings"]
+    ledger.complete("f1", results={"log.txt": "x"})
+    table = client.download("f1", tmp_path).frame()
+    assert table.columns.tolist() == [*FIRST, "score", *LAST]
+    assert table["score"].tolist() == [-3.5]
+
+
+def test_a_pipeline_has_its_stages(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
+    scored = {"pdbFile": "p1-stage1-build/out.pdb"}
+    jobs = {"stage1-build": {"sequence": "A"}, "stage2-score-1": scored, "stage2-score-2": scored}
+    ledger.add_batch("p1", jobs)
+    ledger.complete("p1", results={f"{job}/out.pdb": "ATOM\n" for job in jobs})
+    del ledger.rows["p1"]["batchStatus"]
+    ledger.rows["p1"] |= {"Type": "pipeline", "Settings": '{"initialInputs": ["A", "C"]}'}
+    table = client.download("p1", tmp_path).frame()
+    assert table.columns.tolist()[:6] == [*FIRST, "Stage", "Input"]
+    assert table["Stage"].tolist() == [1, 2, 2]
+    assert table["Input"].tolist() == ["A", "A", "A"]
+    assert table["Structures"].map(len).tolist() == [1, 1, 1]

@@ -1,0 +1,203 @@
+"""A fetch that is cut short at any of its steps on disk is finished by the same line again.
+
+An audit hook sees every opening, renaming, removing and making of a file or a folder. At each in
+turn the fetch is interrupted, once as by a person, so that it cleans up, and once as by a kill, so
+that nothing more reaches the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labext.jobs import JobsClient
+
+pytestmark = pytest.mark.faults
+
+STEPS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"}
+
+
+class Killed(BaseException):
+    """The process is gone; whatever it does from now on comes to nothing."""
+
+
+class Saboteur:
+    """Counts the steps that a fetch makes below a folder, and raises at one of them."""
+
+    def __init__(self) -> None:
+        self.below: str | None = None
+        self.steps = 0
+        self.at = -1
+        self.kind: type[BaseException] = KeyboardInterrupt
+
+    def arm(self, below: Path, at: int = -1, kind: type[BaseException] = KeyboardInterrupt) -> None:
+        self.steps, self.at, self.kind, self.below = 0, at, kind, str(below)
+
+    def __call__(self, event: str, args: tuple[Any, ...]) -> None:
+        if self.below is None or event not in STEPS or not _is_path(args[0]):
+            return
+        if not os.fsdecode(args[0]).startswith(self.below):
+            return
+        self.steps += 1
+        again = self.kind is Killed and self.steps > self.at >= 0
+        if self.steps == self.at or again:
+            raise self.kind
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str | bytes | os.PathLike)
+
+
+_saboteur = Saboteur()
+
+
+@pytest.fixture(scope="module")
+def hooked() -> None:
+    """Add the hook; it can't be taken away again, and does nothing unless it is armed."""
+    sys.addaudithook(_saboteur)
+
+
+@pytest.fixture
+def saboteur(hooked: None) -> Iterator[Saboteur]:
+    yield _saboteur
+    _saboteur.below = None
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """What a user finds in a folder, its times left out."""
+    return {
+        str(path.relative_to(folder)): b"" if path.suffix == ".json" else path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def hidden(name: str) -> bool:
+    """Whether a file is one that a kill may leave: the start of a record, by another name."""
+    return name.startswith(".") and name.rpartition(".")[0].endswith(".json")
+
+
+Fetch = Callable[[Path], object]
+
+
+def every_step(
+    saboteur: Saboteur,
+    fetch: Fetch,
+    make: Callable[[], Path],
+    kind: type[BaseException],
+    stride: int = 1,
+) -> int:
+    """Interrupt a fetch at each of its steps, finish it, and compare; return how many there are.
+
+    Args:
+        saboteur: interrupts.
+        fetch: fetches into a folder.
+        make: makes the folder as it is before.
+        kind: what the fetch is ended by.
+        stride: how many steps to go on by.
+    """
+    whole = make()
+    saboteur.arm(whole)
+    fetch(whole)
+    saboteur.below, steps = None, saboteur.steps
+    wanted = tree(whole)
+    for at in range(1, steps + 1, stride):
+        folder = make()
+        saboteur.arm(folder, at, kind)
+        with pytest.raises(kind):
+            fetch(folder)
+        saboteur.below = None
+        fetch(folder)
+        found = tree(folder)
+        if kind is Killed:
+            found = {name: content for name, content in found.items() if not hidden(name)}
+        assert found == wanted, f"after step {at} of {steps}"
+    return steps
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Callable[[], Path]:
+    made: list[Path] = []
+
+    def make() -> Path:
+        folder = tmp_path / f"{len(made):04d}"
+        folder.mkdir()
+        (folder / "notes.txt").write_text("the user's own")
+        made.append(folder)
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def done(ledger: Any) -> Any:
+    """The service with a complete job f1, and a complete batch in two parts, b."""
+    ledger.add("f1", settings={"sequence": "A"})
+    ledger.complete("f1", results={"rank_1.pdb": "ATOM\n", "deep/er/log.txt": "done\n"})
+    for number, job in ((1, "x"), (2, "yy")):
+        ledger.add_batch(f"b-part{number}of2", {job: {}})
+        ledger.complete(f"b-part{number}of2")
+    return ledger
+
+
+def test_a_folder(client: JobsClient, done: Any, saboteur: Saboteur, folders: Any) -> None:
+    def fetch(folder: Path) -> object:
+        return client.download("f1", folder)
+
+    assert every_step(saboteur, fetch, folders, KeyboardInterrupt) > 20
+    every_step(saboteur, fetch, folders, Killed, stride=5)
+
+
+def test_a_split_batch(client: JobsClient, done: Any, saboteur: Saboteur, folders: Any) -> None:
+    steps = every_step(saboteur, lambda to: client.download("b", to), folders, Killed, stride=5)
+    assert steps > 20
+
+
+@pytest.mark.parametrize(
+    ("name", "to", "file"),
+    [("f1", "f1.zip", None), ("f1", "m.pdb", "rank_1.pdb"), ("b", "b.zip", None)],
+)
+def test_what_is_fetched_alone(
+    client: JobsClient,
+    done: Any,
+    saboteur: Saboteur,
+    folders: Any,
+    name: str,
+    to: str,
+    file: str | None,
+) -> None:
+    def fetch(folder: Path) -> object:
+        return client.download(name, folder / to, file=file)
+
+    assert every_step(saboteur, fetch, folders, KeyboardInterrupt, stride=3) > 5
+    every_step(saboteur, fetch, folders, Killed, stride=5)
+
+
+def test_the_results_of_another_run(
+    client: JobsClient, done: Any, saboteur: Saboteur, folders: Any
+) -> None:
+    """What only the earlier run had is gone in the end, wherever the fetch was cut short."""
+    runs = [
+        ("2026-01-01T01:00:00Z", done.zipped({"old/only.pdb": "ATOM old\n", "log.txt": "old\n"})),
+        ("2026-01-01T02:00:00Z", done.zipped({"new.pdb": "ATOM new\n", "log.txt": "new\n"})),
+    ]
+
+    def run(number: int) -> None:
+        done.rows["f1"]["Completed"], done.archives["f1"] = runs[number]
+
+    def make() -> Path:
+        folder: Path = folders()
+        run(0)
+        client.download("f1", folder)
+        run(1)
+        return folder
+
+    assert every_step(saboteur, lambda to: client.download("f1", to), make, Killed, stride=2) > 20
+    last = make()
+    client.download("f1", last)
+    assert not (last / "old").exists()

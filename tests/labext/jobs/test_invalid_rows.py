@@ -1,0 +1,298 @@
+"""All invalid rows of a batch are named at once; the others can be submitted without them."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from labext.errors import ConflictError, InputError, InvalidJobsError
+from labext.frames.views import frame_text
+from labext.jobs import JobsClient
+
+pytestmark = pytest.mark.faults
+
+FRAME = pd.DataFrame(
+    {
+        "name": ["a", "b", "c", "d", "e"],
+        "bases": ["AC", None, "GU", "GG", "  "],
+        "t": [37.0, 37.0, 101.0, 37.0, 37.0],
+        "mode": ["fast", "fast", "fast", "quick", "slow"],
+        "note": ["n0", "n1", "n2", "n3", "n4"],
+    }
+)
+MAPPING = {"sequence": "bases", "temperature": "t", "mode": "mode"}
+
+
+def submit(client: JobsClient, frame: Any = FRAME, **options: Any) -> Any:
+    options = {"name_column": "name", "mapping": MAPPING} | options
+    return client.submit_batch("few", "fold", frame, **options)
+
+
+def test_every_invalid_row_is_named_whoever_found_the_fault(
+    client: JobsClient, ledger: Any
+) -> None:
+    """An empty cell, a value that is no option, and a value that the service refuses."""
+    with pytest.raises(InvalidJobsError) as raised:
+        submit(client)
+    said = raised.value.message
+    assert said.startswith("The service would refuse 4 of 5 jobs of few: ")
+    assert 'column "bases" is empty (in b, e)' in said
+    assert "too hot: 101.0 (in c)" in said
+    assert 'mode can\'t be "quick"' in said
+    assert "(in d)" in said
+    assert raised.value.next_step.endswith("`--skip-invalid` submits the other 1 job.")
+    assert ledger.count("submit-batch") == 0
+    refused = raised.value.refused()
+    assert refused["Name"].tolist() == ["b", "c", "d", "e"]
+    assert refused.columns.tolist() == ["Name", "Error", "bases", "t", "mode", "note"]
+    assert refused["note"].tolist() == ["n1", "n2", "n3", "n4"]
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert again.refused()["Error"].tolist() == refused["Error"].tolist()
+
+
+def test_the_valid_rows_are_submitted_and_the_others_returned(
+    client: JobsClient, ledger: Any
+) -> None:
+    done = submit(client, skip_invalid=True)
+    assert done.created
+    assert "few was submitted with 1 job." in done.message
+    assert "4 rows were left out as invalid: b, c, d, e." in done.message
+    assert ledger.members["few"] == ["few-a"]
+    assert done.frame["Name"].tolist() == ["a"]
+    assert done.frame["note"].tolist() == ["n0"]
+    assert done.refused["Name"].tolist() == ["b", "c", "d", "e"]
+    again = submit(client, skip_invalid=True)
+    assert not again.created
+    assert again.refused["Error"].tolist() == done.refused["Error"].tolist()
+    assert ledger.count("submit-batch") == 1
+    listed = client.jobs(batch="few")
+    assert listed["note"].tolist() == ["n0"], "joined to the rows that were submitted"
+
+
+def test_without_invalid_rows_nothing_is_refused(client: JobsClient, ledger: Any) -> None:
+    good = FRAME.assign(bases="AC", t=37.0, mode="fast")
+    done = submit(client, good, skip_invalid=True)
+    assert done.refused.empty
+    assert frame_text(done.refused) == "No row was refused."
+    assert "left out" not in done.message
+    assert len(ledger.members["few"]) == 5
+    assert not submit(client, good).created, "the same batch, with the option or without"
+
+
+def test_a_batch_without_a_valid_row_is_refused(client: JobsClient, ledger: Any) -> None:
+    with pytest.raises(
+        InvalidJobsError, match="would refuse 5 jobs of few: too hot: 101"
+    ) as raised:
+        submit(client, FRAME.assign(bases="AC", t=101.0, mode="fast"), skip_invalid=True)
+    assert "skip-invalid" not in raised.value.next_step
+    assert ledger.count("submit-batch") == 0
+
+
+def test_checking_returns_the_rows_that_would_be_refused(client: JobsClient, ledger: Any) -> None:
+    options = {"name_column": "name", "mapping": MAPPING}
+    refused = client.check_batch("few", "fold", FRAME, skip_invalid=True, **options)
+    assert refused["Name"].tolist() == ["b", "c", "d", "e"]
+    with pytest.raises(InvalidJobsError, match="4 of 5 jobs"):
+        client.check_batch("few", "fold", FRAME, **options)
+    assert ledger.count("submit-batch") == 0
+
+
+def test_only_empty_cells_are_named_by_row_and_column(client: JobsClient) -> None:
+    frame = FRAME.assign(t=37.0, mode="fast")
+    with pytest.raises(InvalidJobsError, match='olumn "bases" has 2 empty cells') as raised:
+        submit(client, frame)
+    assert "rows 1, 4" in raised.value.message
+    assert "frame.dropna" in raised.value.next_step or "str.strip" in raised.value.next_step
+    assert raised.value.refused()["Name"].tolist() == ["b", "e"]
+
+
+def test_a_row_without_a_name_is_refused_by_its_place(client: JobsClient, ledger: Any) -> None:
+    frame = FRAME.assign(bases="AC", t=37.0, mode=["fast", "fast", "quick", "fast", "fast"])
+    frame["name"] = ["a", np.nan, "c", "d", "e"]
+    with pytest.raises(InvalidJobsError, match=r'column "name" is empty \(in row 2\)'):
+        submit(client, frame)
+    done = submit(client, frame, skip_invalid=True)
+    assert ledger.members["few"] == ["few-a", "few-d", "few-e"]
+    assert done.refused["Name"].isna().tolist() == [True, False]
+    assert "one without a name" in done.message
+
+
+def test_numbered_jobs_keep_their_numbers(client: JobsClient, ledger: Any) -> None:
+    done = submit(client, FRAME.drop(columns="name"), name_column=None, skip_invalid=True)
+    assert ledger.members["few"] == ["few-1"]
+    assert done.refused["Name"].tolist() == ["2", "3", "4", "5"]
+
+
+def test_names_that_are_adapted_stand_beside_their_originals(
+    client: JobsClient, ledger: Any
+) -> None:
+    frame = FRAME.assign(name=["a 1", "b 1", "c 1", "d 1", "e 1"])
+    done = submit(client, frame, skip_invalid=True)
+    assert ledger.members["few"] == ["few-a-1"]
+    assert done.refused["Name"].tolist()[0] == "b-1"
+    assert done.refused["name"].tolist()[0] == "b 1"
+
+
+@pytest.mark.parametrize("form", ["mapping", "arrays", "list"])
+def test_other_forms_of_jobs_have_invalid_rows_too(
+    client: JobsClient, ledger: Any, form: str
+) -> None:
+    settings = {
+        "a": {"sequence": "AC"},
+        "b": {"sequence": "AC", "temperature": 101},
+        "c": {"sequnce": "AC"},
+    }
+    forms = {
+        "mapping": settings,
+        "arrays": {"jobNames": [*settings], "settings": [*settings.values()]},
+        "list": [{"jobName": name, "settings": own} for name, own in settings.items()],
+    }
+    with pytest.raises(InvalidJobsError) as raised:
+        client.submit_batch("few", "fold", forms[form])
+    assert "too hot: 101 (in b)" in raised.value.message
+    assert 'did you mean "sequence"' in raised.value.message
+    done = client.submit_batch("few", "fold", forms[form], skip_invalid=True)
+    assert ledger.members["few"] == ["few-a"]
+    assert done.refused.columns.tolist() == ["Name", "Error", "Settings"]
+
+
+def test_a_row_whose_file_is_not_there_is_invalid(client: JobsClient, ledger: Any) -> None:
+    ledger.files.append("a.pdb")
+    jobs = {
+        "a": {"sequence": "A", "pdbFile": "a.pdb"},
+        "b": {"sequence": "A", "pdbFile": "b.pdb"},
+        "c": {"sequence": "A", "pdbFile": "gone/x.pdb"},
+    }
+    with pytest.raises(InvalidJobsError) as raised:
+        client.submit_batch("few", "fold", jobs)
+    assert "no such file has been uploaded" in raised.value.message
+    assert 'no job is called "gone"' in raised.value.message
+    done = client.submit_batch("few", "fold", jobs, skip_invalid=True)
+    assert done.refused["Name"].tolist() == ["b", "c"]
+    del jobs["c"]
+    with pytest.raises(InputError) as absent:
+        client.submit_batch("other", "fold", jobs)
+    assert "upload it: `%jobs upload b.pdb`" in absent.value.next_step
+
+
+def test_rows_of_a_batch_of_several_parts_are_all_named(client: JobsClient, ledger: Any) -> None:
+    hot = {3, 120, 249}
+    jobs = {f"h{n}": {"sequence": "A", "temperature": 101 if n in hot else 37} for n in range(250)}
+    with pytest.raises(InvalidJobsError, match=r"3 of 250 jobs .* \(in h3, h120, h249\)"):
+        client.submit_batch("few", "fold", jobs)
+    assert ledger.count("submit-batch") == 0
+    done = client.submit_batch("few", "fold", jobs, skip_invalid=True)
+    assert sum(map(len, ledger.members.values())) == 247
+    assert done.count == 247
+    assert [len(members) for members in ledger.members.values()] == [100, 100, 47]
+
+
+def test_a_long_list_of_faults_is_cut_but_the_frame_is_whole(
+    client: JobsClient, ledger: Any
+) -> None:
+    jobs = {f"h{n}": {"sequence": "A", "temperature": 101 + n} for n in range(40)}
+    with pytest.raises(InvalidJobsError, match="20 faults more") as raised:
+        client.submit_batch("few", "fold", jobs | {"good": {"sequence": "A"}})
+    assert len(raised.value.refused()) == 40
+    same = {f"h{n}": {"sequence": "A", "temperature": 101} for n in range(40)}
+    with pytest.raises(InvalidJobsError, match=r"h19 and 20 more\)"):
+        client.submit_batch("few", "fold", same | {"good": {"sequence": "A"}})
+
+
+class TestServiceThatChecksOneJobAtATime:
+    @pytest.fixture(autouse=True)
+    def one_at_a_time(self, ledger: Any) -> None:
+        ledger.validates_rows = False
+
+    def test_all_rows_are_checked_before_rows_are_skipped(
+        self, client: JobsClient, ledger: Any
+    ) -> None:
+        done = submit(client, skip_invalid=True)
+        assert ledger.members["few"] == ["few-a"]
+        assert done.refused["Name"].tolist() == ["b", "c", "d", "e"]
+
+    def test_a_batch_is_refused_as_the_service_refuses_it(
+        self, client: JobsClient, ledger: Any
+    ) -> None:
+        ledger.fail("submit-batch", ledger.Answer(400, {"error": "Job c: too hot"}))
+        jobs = {"a": {"sequence": "A"}, "c": {"sequence": "A", "temperature": 101}}
+        with pytest.raises(InputError, match="Job c: too hot"):
+            client.submit_batch("few", "fold", jobs)
+        assert ledger.count("validate-job") == 1
+
+    def test_an_identical_batch_is_taken_although_its_names_are_taken(
+        self, client: JobsClient, ledger: Any
+    ) -> None:
+        submit(client, skip_invalid=True)
+        taken = ledger.Answer(body={"valid": False, "error": "Job name a is already taken."})
+        ledger.fail("validate-job", taken)
+        assert not submit(client, skip_invalid=True).created
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"valid": True},
+        {"valid": True, "results": []},
+        {"valid": False, "error": "settings is no object"},
+        {"results": [{"index": 0}] * 5},
+        {"results": [{"index": 0, "valid": True}] * 5},
+        {"results": [{"index": n, "valid": True} for n in range(4)]},
+        {"results": "none"},
+        [],
+    ],
+)
+def test_an_answer_of_another_form_leaves_the_check_to_the_submission(
+    client: JobsClient, ledger: Any, answer: Any
+) -> None:
+    good = FRAME.assign(bases="AC", t=37.0, mode="fast")
+    ledger.fail("validate-job", ledger.Answer(body=answer))
+    assert submit(client, good).created
+    assert ledger.count("validate-job") == 1
+
+
+@pytest.mark.parametrize("judged", [0, 4])
+def test_rows_without_a_verdict_are_checked_one_by_one_before_rows_are_skipped(
+    client: JobsClient, ledger: Any, judged: int
+) -> None:
+    verdicts = [{"index": index, "valid": True} for index in range(judged)]
+    ledger.fail("validate-job", ledger.Answer(body={"valid": True, "results": verdicts}))
+    frame = FRAME.assign(bases="AC", t=[37.0, 37.0, 37.0, 37.0, 101.0], mode="fast")
+    done = submit(client, frame, skip_invalid=True)
+    assert done.refused["Name"].tolist() == ["e"]
+    assert ledger.count("validate-job") == 1 + 5
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 422, 500, 501])
+def test_a_service_that_refuses_arrays_still_gets_batches(
+    client: JobsClient, ledger: Any, status: int, at_once: None
+) -> None:
+    ledger.fail("validate-job", *[ledger.Answer(status, "no")] * 9)
+    assert submit(client, FRAME.assign(bases="AC", t=37.0, mode="fast")).created
+
+
+def test_other_settings_under_the_name_are_still_a_conflict(
+    client: JobsClient, ledger: Any
+) -> None:
+    submit(client, skip_invalid=True)
+    with pytest.raises(ConflictError):
+        submit(client, FRAME.assign(bases="GG"), skip_invalid=True)
+
+
+def test_rows_are_validated_in_chunks_of_a_thousand_and_of_three_megabytes(
+    client: JobsClient, ledger: Any
+) -> None:
+    jobs = {f"h{n}": {"sequence": "A"} for n in range(1001)}
+    jobs["h1000"] = {"sequence": "A", "temperature": 101}
+    with pytest.raises(InvalidJobsError, match=r"1 of 1,001 jobs .*\(in h1000\)"):
+        client.submit_batch("many", "fold", jobs)
+    assert [len(body["settings"]) for body in ledger.bodies("validate-job")] == [1000, 1]
+    ledger.received.clear()
+    big = {f"h{n}": {"sequence": "A" * 1_000_000} for n in range(5)}
+    client.submit_batch("big", "fold", big)
+    assert [len(body["settings"]) for body in ledger.bodies("validate-job")] == [2, 2, 1]
+    assert ledger.bodies("validate-job")[2]["jobNames"] == ["big-h4"]

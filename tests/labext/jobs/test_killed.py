@@ -1,0 +1,204 @@
+"""The client's process is killed in the middle of 1,000 jobs, again and again, and resumed.
+
+The service is a real sandbox. Between it and the client stands a relay that kills the client at
+moments of its own choice: with a request that has come and is not passed on, with one that is done
+and not answered, and in the middle of an answer. At other moments the client kills itself, at a
+step of its work with files and connections. All are drawn by a seeded generator.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from labext import JobsClient
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.faults
+
+JOBS = 1000
+PARTS = JOBS // 100
+TOOL = "digest"
+PHASES = ("come", "done", "half answered")
+
+CHILD = """
+import json, os, signal, sys
+from labext import JobsClient
+
+url, what, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
+jobs = JobsClient(url, os.environ["RELAY_KEY"])
+batch = json.loads(sys.stdin.read())
+STEPS = ("open", "os.rename", "os.remove", "socket.connect")
+count = 0
+
+
+def step(event, _):
+    global count
+    if event in STEPS:
+        count += 1
+        if count == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+import pandas
+if last:
+    sys.addaudithook(step)
+if what == "submit":
+    jobs.submit_batch("big", "digest", batch)
+else:
+    jobs.resume("big")
+"""
+
+
+def plan() -> dict[str, dict[str, Any]]:
+    return {
+        f"j{n:04d}": {"sequence": "GAATTC" + f"{n:012b}".translate({48: "A", 49: "T"}),
+                      "enzymes": ["EcoRI"]}
+        for n in range(JOBS)
+    }  # fmt: skip
+
+
+@dataclass
+class Relay:
+    """Passes requests on, counts those for batches, and kills the client at one of them."""
+
+    target: str
+    pid: int = 0
+    at: tuple[int, str] = (0, "")
+    seen: int = 0
+    accepted: Counter[str] = field(default_factory=Counter)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def plan(self, number: int, phase: str) -> None:
+        """Kill at the `number`th batch from now on."""
+        with self.lock:
+            self.seen, self.at = 0, (number, phase)
+
+    def kills(self, number: int, phase: str) -> bool:
+        if self.at != (number, phase):
+            return False
+        os.kill(self.pid, signal.SIGKILL)
+        return True
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    relay: Relay
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def _handle(self) -> None:
+        relay, number = self.relay, 0
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.path.endswith("/submit-batch"):
+            with relay.lock:
+                relay.seen += 1
+                number = relay.seen
+        if number and relay.kills(number, "come"):
+            self.close_connection = True
+            return
+        target = urlsplit(relay.target)
+        onward = http.client.HTTPConnection(str(target.hostname), target.port, timeout=60)
+        headers = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "connection")}
+        onward.request(self.command, self.path, body, headers)
+        got = onward.getresponse()
+        content = got.read()
+        onward.close()
+        if number and got.status == 200:
+            with relay.lock:
+                relay.accepted[json.loads(body)["batchName"]] += 1
+        if number and relay.kills(number, "done"):
+            self.close_connection = True
+            return
+        self.send_response(got.status)
+        for name in ("Content-Type", "Retry-After"):
+            if got.headers.get(name):
+                self.send_header(name, str(got.headers[name]))
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if number and self.relay.at == (number, "half answered"):
+            self.wfile.write(content[: len(content) // 2])
+            self.wfile.flush()
+            relay.kills(number, "half answered")
+            self.close_connection = True
+            return
+        self.wfile.write(content)
+
+    do_GET = do_POST = do_DELETE = _handle
+
+
+@pytest.fixture
+def relay(new_box: Callable[..., Sandbox]) -> Iterator[tuple[Relay, str, str]]:
+    box = new_box(workers=1)
+    made = Relay(box.jobs.base_url)
+    handler = type("RelayHandler", (Handler,), {"relay": made})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    path = urlsplit(box.jobs.base_url).path
+    yield made, f"http://127.0.0.1:{server.server_address[1]}{path}", box.jobs.api_key
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+def run(relay: Relay, url: str, key: str, what: str, last_step: int) -> int:
+    """Run a client in a process of its own to its end, and return how it ended."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, url, what, str(last_step)],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "RELAY_KEY": key},
+    )
+    relay.pid = child.pid
+    _, said = child.communicate(json.dumps(plan()).encode(), timeout=60)
+    assert child.returncode in (0, -signal.SIGKILL), said.decode()
+    return child.returncode
+
+
+def test_a_client_that_is_killed_time_and_again_sends_each_job_once(
+    relay: tuple[Relay, str, str],
+) -> None:
+    made, url, key = relay
+    chance = random.Random(1000)
+    phases = chance.sample(PHASES, len(PHASES))
+    kills = 0
+    for life in range(7):
+        in_relay = life in (0, 2, 4)
+        step = 0 if in_relay else chance.randint(1, 16)
+        made.plan(chance.randint(1, 2) if in_relay else 0, phases[life // 2] if in_relay else "")
+        ended = run(made, url, key, "resume" if life else "submit", step)
+        kills += ended == -signal.SIGKILL
+    made.plan(0, "")
+    assert kills == 7
+    with JobsClient(url, key) as jobs:
+        assert jobs.unfinished()["Name"].tolist() == ["big"]
+        done = jobs.resume("big")
+        assert len(done.sent) >= 2, "each was killed in the middle"
+        assert "big is whole now, with 1,000 jobs." in done.message
+        assert jobs.resume("big").sent == ()
+        assert jobs.unfinished().empty
+        listed = list(jobs.iter_jobs(subjobs=True))
+    parents = [row["JobName"] for row in listed if row["Type"] == "batch"]
+    assert sorted(parents) == sorted(done.parts)
+    found = {row["JobName"]: json.loads(row["Settings"]) for row in listed if row["Type"] == TOOL}
+    assert len(listed) == JOBS + PARTS
+    wanted = plan()
+    assert found == {row.JobName: wanted[row.Name] for row in done.frame.itertuples(index=False)}
+    assert made.accepted == dict.fromkeys(done.parts, 1)

@@ -1,0 +1,134 @@
+"""What each option of a `%jobs` line becomes at the service's door, held by what arrives there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import opened
+
+pytestmark = pytest.mark.faults
+
+KEY = "ledger-key-0123456789"
+MATE = "mate@lab.org"
+BATCH = "%jobs batch few --type fold --from rows --name-column name --map sequence=bases"
+STAGES = "stages: [{task: Fold, toolSettings: {fold: {sequence: pipe}}}]"
+
+
+@pytest.fixture
+def shell(
+    ledger: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[InteractiveShell]:
+    """A shell that uses the ledger's service, in a folder of its own."""
+    monkeypatch.setenv("LABEXT_JOBS_BASE_URL", ledger.url)
+    monkeypatch.setenv("LABEXT_JOBS_API_KEY", KEY)
+    monkeypatch.chdir(tmp_path)
+    Path("a.pdb").write_text("ATOM")
+    ledger.files.append("old.pdb")
+    ledger.usage = {"total": 1}
+    for name in ("f1", "f2"):
+        ledger.add(name, settings={"sequence": "A"})
+    ledger.complete("f1")
+    with opened() as ip:
+        ip.run_cell("%load_ext labext").raise_error()
+        ip.push({"rows": pd.DataFrame({"name": ["a", "b"], "bases": ["A", "C"]})})
+        yield ip
+
+
+SUBMIT = "%jobs submit fold --set sequence=A"
+ASKED = [
+    ("%jobs list --organization", "jobs", {"organization": "true"}),
+    ("%jobs list --subjobs", "jobs", {"includeSubjobs": "true"}),
+    (f"%jobs list --email {MATE}", "jobs", {"jobEmail": MATE}),
+    ("%jobs list --limit 1 --start-key 1", "jobs", {"limit": "1", "startKey": "1"}),
+    (f"%jobs show f1 --email {MATE}", "jobs", {"jobName": "f1", "jobEmail": MATE}),
+    ("%jobs files --folder sets", "files", {"folder": "sets"}),
+    ("%jobs files --folders", "files", {"includeFolders": "true"}),
+    ("%jobs upload a.pdb --folder sets", "upload", {"name": "a.pdb", "folder": "sets"}),
+    (
+        "%jobs usage --statistic jobs --scope organization",
+        "usage-statistics",
+        {"statistic": "jobs", "scope": "organization"},
+    ),
+    ("%jobs usage", "usage-statistics", {"statistic": "weighted_hours", "scope": "user"}),
+]
+SENT = [
+    (f"{SUBMIT} --name s1", "submit-job", {"jobName": "s1", "type": "fold"}),
+    (f"{SUBMIT} --name s2 --project proj_7", "submit-job", {"projectTag": "proj_7"}),
+    (f"{BATCH} --max-runtime 60", "submit-batch", {"maxRuntimeSeconds": 60}),
+    (f"{BATCH} --budget 1.5", "submit-batch", {"weightedHoursBudget": 1.5}),
+    (
+        f"%%jobs pipeline p1 --project proj_7\ninitialInputs: [ACD]\n{STAGES}",
+        "submit-pipeline",
+        {"projectTag": "proj_7", "initialInputs": ["ACD"]},
+    ),
+    (
+        '%jobs run-pipeline saved --name p2 --inputs {["A"]} --project proj_7',
+        "run-pipeline",
+        {"projectTag": "proj_7", "pipelineName": "saved"},
+    ),
+    ("%jobs results f1", "result", {"jobName": "f1"}),
+    ("%jobs results f1 --pdbs-only", "result", {"pdbsOnly": True}),
+    ("%jobs results f1 --file log.txt", "result", {"fileName": "log.txt"}),
+    (f"%jobs results f1 --email {MATE}", "result", {"jobEmail": MATE}),
+    ("%jobs stop f2", "stop-job", {"jobName": "f2"}),
+    ("%jobs delete f2 --yes", "delete-job", {"jobName": "f2"}),
+    ("%jobs upload a.pdb --presigned", "getPresignedUploadUrl", {"filename": "a.pdb"}),
+    (
+        "%jobs upload a.pdb --presigned --folder sets",
+        "getPresignedUploadUrl",
+        {"filename": "a.pdb", "folder": "sets"},
+    ),
+]
+
+
+def holds(found: Any, wanted: dict[str, Any]) -> bool:
+    return {key: found.get(key) for key in wanted} == wanted
+
+
+@pytest.mark.parametrize(("line", "operation", "query"), ASKED)
+def test_a_line_asks_for_what_it_says(
+    shell: InteractiveShell, ledger: Any, line: str, operation: str, query: dict[str, str]
+) -> None:
+    shell.run_cell(line).raise_error()
+    asked = [found for name, found, _ in ledger.received if name == operation]
+    assert any(holds(found, query) for found in asked), asked
+
+
+@pytest.mark.parametrize(("line", "operation", "body"), SENT)
+def test_a_line_sends_what_it_says(
+    shell: InteractiveShell, ledger: Any, line: str, operation: str, body: dict[str, Any]
+) -> None:
+    shell.run_cell(line).raise_error()
+    assert any(holds(sent, body) for sent in ledger.bodies(operation)), ledger.received
+
+
+@pytest.mark.parametrize("line", ["show f1", "watch f1", "list --batch few", "results f1"])
+def test_of_a_teammates_job_all_is_asked_in_that_name(
+    shell: InteractiveShell, ledger: Any, line: str
+) -> None:
+    ledger.add_batch("few", {"a": {}})
+    shell.run_cell(f"%jobs {line} --email {MATE}").raise_error()
+    asked = [q | (b or {}) for name, q, b in ledger.received if name in ("jobs", "result")]
+    assert asked
+    assert {one.get("jobEmail") for one in asked} == {MATE}
+
+
+@pytest.mark.parametrize("more", ["", " --preview"])
+def test_nothing_is_deleted_without_yes(shell: InteractiveShell, ledger: Any, more: str) -> None:
+    for line in ("%jobs delete f2", "%jobs rm old.pdb"):
+        assert shell.run_cell(line + more).success == bool(more)
+    assert ledger.count("delete-job") == ledger.count("delete-file") == 0
+
+
+@pytest.mark.parametrize("word", ["fold", "FOLDS.", "Fold it", "nothing"])
+def test_a_word_is_looked_for_in_name_title_and_description(
+    shell: InteractiveShell, ledger: Any, word: str
+) -> None:
+    ledger.tools[0] |= {"name": "x1", "displayName": "Fold it", "description": "It folds."}
+    shell.run_cell(f'found = %jobs tools "{word}"').raise_error()
+    assert len(shell.user_ns["found"]) == (word != "nothing")

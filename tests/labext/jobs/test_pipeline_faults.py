@@ -1,0 +1,345 @@
+"""Pipelines on a service that loses answers, or says less than the sandbox does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from labext.errors import (
+    ConflictError,
+    InputError,
+    JobFailedError,
+    LabextError,
+    NotFoundError,
+    OutcomeUnknownError,
+)
+from labext.jobs import JobsClient
+from labext.progress import Outcome
+
+pytestmark = pytest.mark.faults
+
+STAGES = [
+    {"task": "Structure", "toolSettings": {"fold": {"sequence": "pipe", "temperature": 37}}},
+    {"task": "Again", "toolSettings": {"fold": {"sequence": "GGG", "pdbFile": "pipe"}}},
+]
+INPUTS = ["GGGAAACCC"]
+
+
+def send(client: JobsClient, name: str | None = "p1", **changed: Any) -> Any:
+    return client.submit_pipeline(
+        name, changed.get("stages", STAGES), changed.get("inputs", INPUTS)
+    )
+
+
+def test_what_is_sent_is_the_services_form(client: JobsClient, ledger: Any) -> None:
+    done = send(client)
+    assert (done.name, done.type, done.created) == ("p1", "pipeline", True)
+    assert ledger.received[-1][0] == "submit-pipeline"
+    assert json.loads(ledger.rows["p1"]["Settings"]) == {"initialInputs": INPUTS, "stages": STAGES}
+
+
+def test_a_saved_pipeline_is_run_with_its_inputs(client: JobsClient, ledger: Any) -> None:
+    done = client.run_pipeline("p2", "helix-to-modes", ("AAA", "CCC"), project_tag="proj_1")
+    assert done.created
+    assert ledger.bodies("run-pipeline") == [
+        {
+            "initialInputs": ["AAA", "CCC"],
+            "pipelineName": "helix-to-modes",
+            "projectTag": "proj_1",
+        }
+    ]
+    again = client.run_pipeline("p2", "helix-to-modes", ["AAA", "CCC"])
+    assert not again.created
+    assert "with the same inputs (In Queue); nothing was sent" in again.message
+    with pytest.raises(ConflictError, match=r'its inputs are .*not \["GGG"\]'):
+        client.run_pipeline("p2", "helix-to-modes", ["GGG"])
+    with pytest.raises(ConflictError, match="it runs helix-to-modes"):
+        client.run_pipeline("p2", "another", ["AAA", "CCC"])
+    with pytest.raises(ConflictError, match="it runs helix-to-modes"):
+        send(client, "p2", inputs=["AAA", "CCC"])
+
+
+@pytest.mark.parametrize("operation", ["submit-pipeline", "run-pipeline"])
+@pytest.mark.parametrize("how", ["lost_after", "html", "failed"])
+def test_a_pipeline_that_arrived_and_lost_its_answer_is_found(
+    client: JobsClient, ledger: Any, operation: str, how: str
+) -> None:
+    answers = {
+        "lost_after": ledger.lost_after(),
+        "html": ledger.html(first_acts=True),
+        "failed": ledger.Answer(500, "disk on fire", first_acts=True),
+    }
+    ledger.fail(operation, answers[how])
+    done = (
+        send(client)
+        if operation == "submit-pipeline"
+        else client.run_pipeline("p1", "saved", INPUTS)
+    )
+    assert done.created
+    assert done.row is not None
+    assert ledger.count(operation) == 1
+    assert list(ledger.rows) == ["p1"]
+
+
+def test_a_pipeline_that_never_arrived_is_sent_again(client: JobsClient, ledger: Any) -> None:
+    ledger.fail("submit-pipeline", ledger.lost_before())
+    assert send(client).created
+    assert ledger.count("submit-pipeline") == 2
+    assert list(ledger.rows) == ["p1"]
+
+
+def test_where_the_outcome_cannot_be_known_the_error_says_so(
+    client: JobsClient, ledger: Any
+) -> None:
+    ledger.fail("submit-pipeline", ledger.lost_after())
+    ledger.fail("jobs", None, *[ledger.lost_before()] * 6)
+    with pytest.raises(OutcomeUnknownError, match=r"p1 \(1 pipeline\) was sent") as raised:
+        send(client)
+    assert "sends nothing twice" in raised.value.next_step
+    assert not send(client).created
+    assert ledger.count("submit-pipeline") == 1
+
+
+def changed(stage: int, **change: Any) -> list[dict[str, Any]]:
+    return [{**each, **change} if n == stage else each for n, each in enumerate(STAGES)]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"inputs": ["AAA"]}, r'its inputs are \["GGGAAACCC"\], not \["AAA"\]'),
+        ({"stages": STAGES[:1]}, "it has 2 stages, not 1"),
+        ({"stages": changed(1, task="Other")}, "its stage 2 is Again, not Other"),
+        (
+            {"stages": changed(0, toolSettings={"fold": {"sequence": "pipe", "temperature": 40}})},
+            "in its stage 1, of fold, its temperature is 37, not 40",
+        ),
+    ],
+    ids=["inputs", "count", "task", "setting"],
+)
+def test_another_pipeline_of_that_name_is_a_conflict(
+    client: JobsClient, ledger: Any, change: dict[str, Any], said: str
+) -> None:
+    send(client)
+    with pytest.raises(ConflictError, match=said):
+        send(client, **change)
+    assert ledger.count("submit-pipeline") == 1
+
+
+def test_a_job_or_a_batch_of_that_name_is_a_conflict(client: JobsClient, ledger: Any) -> None:
+    ledger.add("p1", settings={"sequence": "A"})
+    ledger.add_batch("b1", {"a": {}})
+    with pytest.raises(ConflictError, match="it is a job"):
+        send(client)
+    with pytest.raises(ConflictError, match="it is a batch"):
+        send(client, "b1")
+    send(client, "p2")
+    with pytest.raises(ConflictError, match="it is a pipeline"):
+        client.submit("p2", "fold", {"sequence": "A"})
+    for count in (1, 101):
+        jobs = {f"j{n}": {"sequence": "A"} for n in range(count)}
+        with pytest.raises(ConflictError, match="is a pipeline"):
+            client.submit_batch("p2", "fold", jobs)
+    assert ledger.count("submit-batch") == 0
+
+
+def test_fields_that_the_service_adds_do_not_count(client: JobsClient, ledger: Any) -> None:
+    stored = json.loads(json.dumps(STAGES))
+    for stage in stored:
+        stage["id"] = 7
+        for settings in stage["toolSettings"].values():
+            settings["submit_method"] = "api"
+    stored[0]["toolSettings"]["fold"]["temperature"] = 37.0
+    ledger.add("p1", "pipeline", {"stages": stored, "initialInputs": INPUTS, "version": 2})
+    assert not send(client).created
+
+
+def test_a_pipeline_of_which_nothing_is_shown_is_not_taken(client: JobsClient, ledger: Any) -> None:
+    ledger.add("p1", "pipeline", {})
+    with pytest.raises(ConflictError, match="can't be read"):
+        send(client)
+
+
+def test_inputs_may_be_a_column_and_numpy(client: JobsClient, ledger: Any) -> None:
+    frame = pd.DataFrame({"bases": ["GGG", "AAA"], "n": [1, 2]})
+    first = send(client, None, inputs=frame["bases"])
+    assert first.name.startswith("pipeline-")
+    assert json.loads(ledger.rows[first.name]["Settings"])["initialInputs"] == ["GGG", "AAA"]
+    assert send(client, None, inputs=frame["bases"].to_numpy()).name == first.name
+    numbers = send(client, None, inputs=frame["n"])
+    assert json.loads(ledger.rows[numbers.name]["Settings"])["initialInputs"] == [1, 2]
+    ran = client.run_pipeline(None, "My pipeline", frame["bases"])
+    assert ran.name.startswith("My-pipeline-")
+    assert not client.run_pipeline(None, "My pipeline", ["GGG", "AAA"]).created
+
+
+TWICE = pd.DataFrame({"a": ["G"], "b": ["G"]})
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "one text": ({"inputs": "GGG"}, "a list, not one text"),
+    "no inputs": ({"inputs": []}, "has no inputs"),
+    "a frame": ({"inputs": TWICE}, "rows and columns"),
+    "a path": ({"inputs": [Path("x.pdb")]}, "input 1 is a path; upload the file"),
+    "missing": ({"inputs": pd.Series(["G", None])}, "input 2 is"),
+    "not a number": ({"inputs": [1.0, float("nan")]}, "input 2 is not a number"),
+    "a mapping": ({"stages": STAGES[0]}, "are a list, not a mapping"),
+    "no stages": ({"stages": []}, "has no stages"),
+    "no task": ({"stages": changed(1, task="")}, "stage 2 has no `task`"),
+    "no tools": ({"stages": changed(1, toolSettings={})}, "stage 2 has no `toolSettings`"),
+    "strange": ({"stages": changed(0, tasks=1)}, "stage 1 has `tasks`, which no stage has (did"),
+    "unknown tool": (
+        {"stages": changed(1, toolSettings={"fol": {}})},
+        'stage 2: the service has no tool "fol" (did you mean "fold"?)',
+    ),
+    "every fault": (
+        {"stages": changed(0, toolSettings={"fold": {"sequnce": "pipe", "mode": "slw"}})},
+        'stage 1, fold: sequnce is no setting (did you mean "sequence"?); stage 1, fold: mode '
+        'can\'t be "slw" (did you mean "slow"?); stage 1, fold: sequence is missing',
+    ),
+    "no file": (
+        {"stages": changed(0, toolSettings={"fold": {"sequence": "A", "pdbFile": "none.pdb"}})},
+        'stage 1, fold: pdbFile is "none.pdb", but no such file has been uploaded',
+    ),
+    "no file as input": (
+        {
+            "inputs": ["none.pdb"],
+            "stages": changed(0, toolSettings={"fold": {"sequence": "A", "pdbFile": "pipe"}}),
+        },
+        'stage 1, fold: pdbFile is "none.pdb"',
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_is_named_and_nothing_is_sent(
+    client: JobsClient, ledger: Any, what: str
+) -> None:
+    change, said = WRONG[what]
+    with pytest.raises(InputError) as raised:
+        send(client, **change)
+    assert said in raised.value.message
+    assert raised.value.next_step
+    assert ledger.count("submit-pipeline") == 0
+
+
+def test_names_and_projects_are_checked(client: JobsClient, ledger: Any) -> None:
+    for act in (
+        lambda: send(client, "a b"),
+        lambda: client.run_pipeline("p", "", INPUTS),
+        lambda: client.run_pipeline("p", "saved", INPUTS, project_tag="mine"),
+    ):
+        with pytest.raises(InputError):
+            act()
+    assert ledger.received == []
+
+
+@pytest.mark.usefixtures("quick_looks")
+def test_a_pipeline_is_watched_by_its_state_and_its_stage_is_told(
+    client: JobsClient, ledger: Any
+) -> None:
+    send(client)
+    ledger.add("p1-stage1-fold", settings={})
+    ledger.members["p1"] = ["p1-stage1-fold"]
+    ledger.rows["p1"] |= {"JobStatus": "Running", "Stage": "1 of 2: Structure"}
+    ledger.rows["p1-stage1-fold"]["JobStatus"] = "Complete"
+    watch = client.watch("p1")
+    seen = next(watch)
+    assert (seen.kind, seen.phase, seen.stage) == ("pipeline", "Running", "1 of 2: Structure")
+    assert (dict(seen.states), seen.total, seen.outcome) == ({"Complete": 1}, 1, None)
+    ledger.rows["p1"] |= {"JobStatus": "Stopped", "Reason": "Stage 2 (Again) failed: x."}
+    *_, last = watch
+    assert (last.outcome, last.phase, last.stage) == (Outcome.STOPPED, "Stopped", "")
+    assert last.reason == "Stage 2 (Again) failed: x."
+    with pytest.raises(JobFailedError, match=r"ended as Stopped: Stage 2 \(Again\) failed: x"):
+        client.wait("p1")
+
+
+def test_a_service_without_tally_and_stage_has_its_jobs_counted(
+    client: JobsClient, ledger: Any
+) -> None:
+    send(client)
+    ledger.add("p1-a", settings={})
+    ledger.members["p1"] = ["p1-a"]
+    ledger.rows["p1"]["JobStatus"] = "Running"
+    ledger.by_name = lambda row: {k: v for k, v in row.items() if k != "statuses"}
+    seen = next(client.watch("p1"))
+    assert (dict(seen.states), seen.stage) == ({"In Queue": 1}, "")
+
+
+@pytest.mark.usefixtures("quick_looks")
+def test_a_service_that_lists_no_jobs_of_a_pipeline_is_watched_all_the_same(
+    client: JobsClient, ledger: Any
+) -> None:
+    send(client)
+    ledger.rows["p1"]["JobStatus"] = "Running"
+    refusal = ledger.Answer(400, "p1 is not a batch", "text/plain")
+    ledger.fail("jobs", None, refusal)
+    watch = client.watch("p1")
+    assert dict(next(watch).states) == {}
+    ledger.complete("p1")
+    *_, last = watch
+    assert last.outcome is Outcome.COMPLETE
+
+
+def test_a_pipelines_jobs_results_stop_and_delete(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    send(client)
+    assert client.jobs(batch="p1").empty
+    ledger.add("p1-stage1-fold", settings={"sequence": "GGG"})
+    ledger.members["p1"] = ["p1-stage1-fold"]
+    jobs = client.jobs(batch="p1")
+    assert jobs[["Name", "JobName"]].iloc[0].tolist() == ["stage1-fold", "p1-stage1-fold"]
+    assert client.jobs()["JobName"].tolist() == ["p1"]
+    shown = client.show("p1")
+    assert shown["Type"].tolist() == ["pipeline"]
+    assert shown["statuses"].tolist() == [{"In Queue": 1}]
+    assert client.stop("p1") == "p1 stopped"
+    ledger.complete("p1")
+    files = client.download("p1", tmp_path / "out").files["file"].tolist()
+    assert files == ["metrics.csv", "stage1-fold/log.txt"] or set(files) == {
+        "metrics.csv",
+        "stage1-fold/log.txt",
+    }
+    assert client.delete("p1") == "p1 deleted"
+    with pytest.raises(NotFoundError):
+        client.job("p1")
+
+
+ABSENT = [
+    (404, {"detail": "Not Found"}),
+    (404, "<!DOCTYPE html><title>404</title>"),
+    (405, {"detail": "Method Not Allowed"}),
+    (501, "not implemented"),
+    (403, {"message": "Missing Authentication Token"}),
+]
+
+
+@pytest.mark.parametrize(("status", "body"), ABSENT, ids=lambda each: str(each)[:30])
+def test_where_there_is_no_stop_job_it_is_cancelled(
+    client: JobsClient, ledger: Any, status: int, body: Any
+) -> None:
+    ledger.not_served["stop-job"] = ledger.Answer(status, body)
+    ledger.add("f1")
+    ledger.add_batch("b1", {"a": {}})
+    ledger.add("p1", "pipeline")
+    ledger.add("o")  # a letter of the refusal
+    for name in ("f1", "b1", "p1", "o"):
+        assert client.stop(name) == f"{name} stopped"
+    assert ledger.bodies("cancelJob") == [{"jobName": name} for name in ("f1", "p1", "o")]
+    assert ledger.bodies("cancelBatch") == [{"batchName": "b1"}]
+    ledger.not_served["cancelJob"] = ledger.Answer(status, body)
+    with pytest.raises(LabextError) as raised:
+        client.stop("f1")
+    assert raised.value.path == "/stop-job"
+
+
+def test_a_job_that_is_gone_is_not_cancelled(client: JobsClient, ledger: Any) -> None:
+    ledger.add("f1")
+    ledger.fail("stop-job", ledger.Answer(404, {"error": "Job f1 not found"}))
+    with pytest.raises(NotFoundError, match="Job f1 not found"):
+        client.stop("f1")
+    assert ledger.count("cancelJob") == 0

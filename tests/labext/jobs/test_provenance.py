@@ -1,0 +1,287 @@
+"""The provenance of results: an RO-Crate that lists every file, and is never written over."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from labext.jobs import JobsClient
+from labext.jobs.results import provenance
+
+pytestmark = pytest.mark.faults
+
+CRATE = "ro-crate-metadata.json"
+
+
+@pytest.fixture
+def split(ledger: Any) -> Any:
+    """The service with one complete batch in two parts, b, of which one job failed."""
+    ledger.tools[0] |= {"paper": "https://doi.org/10.1/fold", "github": "https://example.org/fold"}
+    for number, jobs in ((1, {"x": {"sequence": "A"}, "yy": {"mode": "fast"}}), (2, {"zzz": {}})):
+        ledger.add_batch(f"b-part{number}of2", jobs)
+        ledger.complete(f"b-part{number}of2")
+    ledger.rows["b-part2of2-zzz"].update(JobStatus="Stopped", Reason="Out of time.")
+    ledger.rows["b-part1of2-x"].update(
+        Started="2026-01-01T00:30:00Z", Completed="2026-01-01T00:31:00Z"
+    )
+    return ledger
+
+
+def crate_in(folder: Path, name: str = CRATE) -> dict[str, dict[str, Any]]:
+    """The record's entities by their id, checked by the rules of RO-Crate 1.1."""
+    record = json.loads((folder / name).read_text())
+    assert record["@context"][0] == "https://w3id.org/ro/crate/1.1/context"
+    graph = record["@graph"]
+    entities: dict[str, dict[str, Any]] = {entity["@id"]: entity for entity in graph}
+    assert len(entities) == len(graph)
+    head, root = entities[name], entities["./"]
+    assert head["about"] == {"@id": "./"}
+    assert head["conformsTo"] == {"@id": "https://w3id.org/ro/crate/1.1"}
+    assert root["@type"] == "Dataset"
+    assert all(root[key] for key in ("name", "description", "datePublished", "license"))
+    outside = {"https://w3id.org/ro/crate/1.1"}
+    for entity in graph:
+        assert entity["@type"]
+        for value in entity.values():
+            for each in value if isinstance(value, list) else [value]:
+                if isinstance(each, dict):
+                    assert set(each) == {"@id"}, "a flat graph"
+                    assert each["@id"] in entities or each["@id"] in outside
+    listed = {part["@id"] for part in several(root["hasPart"])}
+    assert listed == {each["@id"] for each in graph if each["@type"] == "File"}
+    for each in listed:
+        content = (folder / unquote(each)).read_bytes()
+        assert entities[each]["contentSize"] == str(len(content))
+        assert entities[each]["sha256"] == hashlib.sha256(content).hexdigest()
+    return entities
+
+
+def files_in(entities: dict[str, Any]) -> set[str]:
+    return {unquote(key) for key, each in entities.items() if each["@type"] == "File"}
+
+
+def results_of(entity: dict[str, Any]) -> list[str]:
+    return [unquote(each["@id"]) for each in several(entity.get("result", []))]
+
+
+def several(value: Any) -> list[Any]:
+    """A property's values: JSON-LD writes one without a list."""
+    return value if isinstance(value, list) else [value]
+
+
+def test_a_split_batch_has_one_record(client: JobsClient, split: Any, tmp_path: Path) -> None:
+    fetched = client.download("b", tmp_path / "out")
+    crate = crate_in(tmp_path / "out")
+    assert files_in(crate) == {*fetched.files["file"], "b.zip"}
+    runs = [each["@id"] for each in crate["./"]["mentions"]]
+    assert runs == [
+        "#job-b-part1of2-x",
+        "#job-b-part1of2-yy",
+        "#job-b-part2of2-zzz",
+        "#job-b",
+        "#fetch-b-results",
+    ]
+    first, failed = crate["#job-b-part1of2-x"], crate["#job-b-part2of2-zzz"]
+    assert results_of(first) == ["x/log.txt"]
+    assert (first["startTime"], first["endTime"]) == (
+        "2026-01-01T00:30:00Z",
+        "2026-01-01T00:31:00Z",
+    )
+    assert first["actionStatus"].endswith("CompletedActionStatus")
+    assert crate[first["object"]["@id"]] | {"@id": ""} == {
+        "@id": "",
+        "@type": "PropertyValue",
+        "name": "sequence",
+        "value": "A",
+    }
+    assert failed["actionStatus"].endswith("FailedActionStatus")
+    assert failed["error"] == "Out of time."
+    assert results_of(crate["#job-b"]) == ["metrics.csv"]
+    tool = crate[first["instrument"]["@id"]]
+    assert tool["@type"] == "SoftwareApplication"
+    assert tool["citation"] == "https://doi.org/10.1/fold"
+    assert tool["url"] == "https://example.org/fold"
+    assert crate[first["provider"]["@id"]]["url"] == client.base_url.rstrip("/")
+    with_client = crate[crate["#fetch-b-results"]["instrument"]["@id"]]
+    assert with_client["name"] == "labext"
+    assert with_client["runtimePlatform"].startswith("Python 3.")
+    assert "ledger-key" not in (tmp_path / "out" / CRATE).read_text()
+
+
+def test_what_is_there_is_kept_byte_for_byte(
+    client: JobsClient, split: Any, tmp_path: Path
+) -> None:
+    client.download("b", tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    asked = len(split.received)
+    assert not client.download("b", tmp_path).fetched
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert len(split.received) == asked + 2, "each part is looked at, and no more"
+    (tmp_path / CRATE).unlink()
+    assert not client.download("b", tmp_path).fetched
+    assert (tmp_path / CRATE).read_bytes() == before[tmp_path / CRATE]
+    (tmp_path / "x" / "log.txt").write_text("damaged")
+    assert "mended" in client.download("b", tmp_path).message
+    assert (tmp_path / CRATE).read_bytes() == before[tmp_path / CRATE]
+
+
+def test_several_jobs_in_one_folder_are_one_record(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    for number in (1, 2):
+        ledger.add(f"f{number}", settings={"sequence": "ACG" * number, "deep": {"a": [1]}})
+        ledger.complete(f"f{number}", results={f"rank {number}:é#.pdb": f"ATOM {number}\n"})
+        client.download(f"f{number}", tmp_path)
+    client.download("f2", tmp_path, pdbs_only=True)
+    crate = crate_in(tmp_path)
+    assert files_in(crate) == {
+        "rank 1:é#.pdb",
+        "rank 2:é#.pdb",
+        "f1.zip",
+        "f2.zip",
+        "f2-pdbs.zip",
+    }
+    assert results_of(crate["#job-f2"]) == ["rank 2:é#.pdb"]
+    assert crate["#job-f2/deep"]["value"] == '{"a":[1]}'
+    assert [key for key in crate if key.startswith("#fetch")] == [
+        "#fetch-f1-results",
+        "#fetch-f2-structures",
+        "#fetch-f2-results",
+    ]
+
+
+def test_a_record_that_is_the_users_own_stays(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    for number in (1, 2, 3):
+        ledger.add(f"f{number}")
+        ledger.complete(f"f{number}", results={f"{number}.txt": "x"})
+    client.download("f1", tmp_path)
+    mine = json.loads((tmp_path / CRATE).read_text())
+    mine["@graph"][1]["license"] = "https://creativecommons.org/licenses/by/4.0/"
+    (tmp_path / CRATE).write_text(json.dumps(mine))
+    client.download("f2", tmp_path)
+    assert json.loads((tmp_path / CRATE).read_text()) == mine
+    second = provenance.CRATE_FILE_NAMES[1]
+    assert files_in(crate_in(tmp_path, second)) == {"1.txt", "2.txt", "f1.zip", "f2.zip"}
+    (tmp_path / second).write_text("mine too")
+    client.download("f3", tmp_path)
+    assert (tmp_path / second).read_text() == "mine too"
+
+
+def test_a_record_that_the_archive_brought_stays(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    ledger.add("f1")
+    ledger.complete("f1", results={CRATE: "the tool's own", "log.txt": "x"})
+    client.download("f1", tmp_path)
+    assert (tmp_path / CRATE).read_text() == "the tool's own"
+    assert files_in(crate_in(tmp_path, provenance.CRATE_FILE_NAMES[1])) == {
+        CRATE,
+        "log.txt",
+        "f1.zip",
+    }
+
+
+def test_what_the_service_says_does_no_more_than_be_read(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    ledger.tools[0] |= {"github": "javascript:alert(1)", "paper": 5, "description": ["no text"]}
+    ledger.add("f1", settings={"../#x": "ACG", "n": None, "api": True})
+    ledger.complete("f1")
+    ledger.rows["f1"].update(Started=5, Completed=None, Settings=ledger.rows["f1"]["Settings"])
+    client.download("f1", tmp_path)
+    assert "javascript" not in (tmp_path / CRATE).read_text()
+    assert crate_in(tmp_path)["#job-f1/..%2F%23x"]["value"] == "ACG"
+
+
+def test_what_was_uploaded_from_here_is_named_with_its_checksum(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    source = tmp_path / "in" / "1abc.pdb"
+    source.parent.mkdir()
+    for number, year in enumerate((2020, 2100, 2100)):
+        source.write_bytes(b"ATOM" * (number + 1))
+        client.upload(source)
+        settings = {"pdbFile": "1abc.pdb" if number else "other.pdb"}
+        ledger.add(f"f{number}", settings=settings)
+        ledger.rows[f"f{number}"]["Created"] = f"{year}-01-01T00:00:00Z"
+        ledger.complete(f"f{number}", results={f"{number}.txt": ""})
+    ledger.add("old", settings={"pdbFile": "1abc.pdb"})
+    ledger.rows["old"]["Created"] = "2020-01-01T00:00:00Z"
+    ledger.complete("old", results={"old.txt": ""})
+    for name in ("f0", "f2", "old"):
+        client.download(name, tmp_path / "out")
+    crate = crate_in(tmp_path / "out")
+    last = hashlib.sha256(source.read_bytes()).hexdigest()
+    (upload,) = [each for key, each in crate.items() if key.startswith("#upload-")]
+    assert (upload["name"], upload["sha256"]) == ("1abc.pdb", last)
+    assert upload["contentSize"] == "12"
+    assert {"@id": upload["@id"]} in crate["#job-f2"]["object"]
+    assert crate["#job-old"]["object"] == {"@id": "#job-old/pdbFile"}, "it was there before"
+
+
+def test_what_another_account_has_uploaded_is_not_taken_for_ones_own(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    source = tmp_path / "1abc.pdb"
+    source.write_text("ATOM")
+    client.upload(source)
+    ledger.add("f1", settings={"pdbFile": "1abc.pdb"})
+    ledger.rows["f1"]["Created"] = "2100-01-01T00:00:00Z"
+    ledger.complete("f1")
+    with JobsClient(ledger.url, "another-key-0123456789", rate=None) as other:
+        other.download("f1", tmp_path / "other")
+    client.download("f1", tmp_path / "teammate", email="mate@example.org")
+    client.download("f1", tmp_path / "own")
+    for folder, known in (("other", 0), ("teammate", 0), ("own", 1)):
+        uploads = [key for key in crate_in(tmp_path / folder) if key.startswith("#upload-")]
+        assert len(uploads) == known, folder
+
+
+@pytest.mark.parametrize("key", ["Reason", "Error"])
+def test_why_a_job_failed_is_recorded_and_no_secret_with_it(
+    client: JobsClient, split: Any, tmp_path: Path, key: str
+) -> None:
+    row = split.rows["b-part2of2-zzz"]
+    del row["Reason"]
+    row[key] = "No input at https://store.example/in?X-Amz-Signature=0123abcd"
+    client.download("b", tmp_path)
+    for file in (CRATE, "b.manifest.json"):
+        text = (tmp_path / file).read_text()
+        assert "No input at https://store.example/in" in text
+        assert "0123abcd" not in text
+
+
+def test_a_list_that_is_not_shown_leaves_the_record_short(
+    client: JobsClient, split: Any, tmp_path: Path
+) -> None:
+    client.download("b-part1of2", tmp_path / "warm")
+    split.fail("jobs", None, split.Answer(403, "Forbidden"))
+    client.download("b-part2of2", tmp_path / "out")
+    crate = crate_in(tmp_path / "out")
+    assert results_of(crate["#job-b-part2of2"]) == ["zzz/log.txt", "metrics.csv"]
+
+
+def test_a_manifest_that_names_files_elsewhere_is_not_believed(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    ledger.add("f1")
+    ledger.complete("f1")
+    folder = tmp_path / "out"
+    client.download("f1", folder)
+    outside = tmp_path / "thesis.txt"
+    outside.write_text("done\n")
+    path = folder / "f1.manifest.json"
+    for name in ("../thesis.txt", str(outside), "C:thesis.txt"):
+        record = json.loads(path.read_text())
+        record["files"][1]["path"] = name
+        record["identity"]["completed"] = "another run"
+        path.write_text(json.dumps(record))
+        client.download("f1", folder)
+        assert outside.read_text() == "done\n"

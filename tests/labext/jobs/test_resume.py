@@ -1,0 +1,383 @@
+"""An interrupted batch that is finished from the journal: each part once, and no more claimed."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from labext import config
+from labext.errors import (
+    AccessError,
+    ConflictError,
+    LabextError,
+    NotFoundError,
+    NotReadyError,
+    OutcomeUnknownError,
+    StorageError,
+)
+from labext.jobs import JobsClient
+
+pytestmark = pytest.mark.faults
+
+KEY = "ledger-key-0123456789"
+PARTS = ["folds-part1of3", "folds-part2of3", "folds-part3of3"]
+FRAME = pd.DataFrame(
+    {"name": [f"h{n}" for n in range(250)], "bases": ["A" * (n + 1) for n in range(250)]}
+)
+
+
+def send(client: JobsClient, frame: pd.DataFrame = FRAME) -> Any:
+    return client.submit_batch(
+        "folds", "fold", frame, name_column="name", mapping={"sequence": "bases"}
+    )
+
+
+@pytest.fixture
+def later(ledger: Any) -> Iterator[JobsClient]:
+    """A client as another process of this machine has it."""
+    with JobsClient(ledger.url, KEY, rate=None) as client:
+        yield client
+
+
+def records() -> Path:
+    return config.state_dir() / "jobs" / "batches"
+
+
+def break_off(client: JobsClient, ledger: Any, *answers: Any) -> LabextError:
+    ledger.fail("submit-batch", *answers)
+    with pytest.raises(LabextError) as raised:
+        send(client)
+    ledger.scripts.clear()
+    return raised.value
+
+
+def assert_once(ledger: Any) -> None:
+    assert {name: len(of) for name, of in ledger.members.items()} == dict(
+        zip(PARTS, (100, 100, 50), strict=True)
+    )
+
+
+def test_a_batch_is_finished_without_its_frame(
+    client: JobsClient, later: JobsClient, ledger: Any
+) -> None:
+    error = break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded for team X"))
+    assert error.message.startswith("1 of 3 parts of folds were sent, then folds-part2of3 was not")
+    assert "`%jobs resume folds`" in error.next_step
+    (row,) = later.unfinished().to_dict("records")
+    assert [row[key] for key in ("Name", "Type", "Jobs", "Parts", "Sent", "Missing", "Note")] == [
+        "folds", "fold", 250, 3, 1, 150, "",
+    ]  # fmt: skip
+    ledger.received.clear()
+    done = later.resume("folds")
+    assert [body["batchName"] for body in ledger.bodies("submit-batch")] == PARTS[1:]
+    assert (done.created, done.sent, done.gone) == (True, tuple(PARTS[1:]), ())
+    assert done.message == (
+        "folds-part2of3, folds-part3of3 were missing: 150 jobs were submitted. "
+        "folds is whole now, with 250 jobs."
+    )
+    assert done.frame["bases"].tolist() == FRAME["bases"].tolist()
+    assert later.unfinished().empty
+    assert_once(ledger)
+
+
+def test_a_batch_that_is_whole_is_told_to_be_so(
+    client: JobsClient, later: JobsClient, ledger: Any
+) -> None:
+    send(client)
+    ledger.received.clear()
+    for _ in range(2):
+        done = later.resume("folds")
+        assert not done.created
+        assert done.message == (
+            "folds is whole: the service has its 250 jobs in 3 parts; nothing was sent."
+        )
+    assert ledger.count("submit-batch") == 0
+
+
+def test_a_part_whose_answer_was_lost_is_ours(
+    client: JobsClient, later: JobsClient, ledger: Any
+) -> None:
+    ledger.fail("jobs", *[None] * 2, *[ledger.Answer(403, "blocked for a while")] * 99)
+    error = break_off(client, ledger, ledger.lost_after())
+    assert isinstance(error, OutcomeUnknownError)
+    assert "folds-part1of3 (100 jobs of fold) was sent, but its answer was lost" in error.message
+    assert "blocked for a while" in error.message
+    assert "`%jobs resume folds`" in error.next_step
+    assert later.unfinished()["Note"].tolist() == ["folds-part1of3 was sent, and may be there"]
+    done = later.resume("folds")
+    assert done.message.startswith("folds-part1of3 had arrived, though the answer was lost. ")
+    assert done.sent == tuple(PARTS[1:])
+    assert_once(ledger)
+
+
+def test_what_somebody_else_made_is_used_and_not_claimed(
+    client: JobsClient, later: JobsClient, ledger: Any
+) -> None:
+    ledger.add_batch(PARTS[0], {job: {"sequence": text} for job, text in jobs(0, 100)})
+    break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded"))
+    ledger.add_batch(PARTS[2], {job: {"sequence": text} for job, text in jobs(200, 250)})
+    done = later.resume("folds")
+    assert (done.created, done.message) == (
+        False,
+        "folds is whole: the service has its 250 jobs in 3 parts; nothing was sent.",
+    )
+    journal = later._journal.read("folds")
+    assert journal is not None
+    assert (journal.log.confirmed, journal.log.preexisting) == ({PARTS[1]}, {PARTS[0], PARTS[2]})
+    assert [part for part in PARTS if journal.was_sent_from_here(part)] == [PARTS[1]]
+
+
+def jobs(start: int, stop: int) -> Any:
+    return FRAME.iloc[start:stop].itertuples(index=False)
+
+
+def test_a_part_that_is_taken_by_something_else_is_a_conflict(
+    client: JobsClient, later: JobsClient, ledger: Any
+) -> None:
+    break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded"))
+    ledger.add_batch(PARTS[1], {job: {"sequence": "C"} for job, _ in jobs(100, 200)})
+    for _ in range(2):
+        with pytest.raises(ConflictError, match="in job h100, its sequence is"):
+            later.resume("folds")
+    assert ledger.count("submit-batch") == 2
+    assert later.unfinished_names() == ["folds"]
+
+
+def test_a_part_that_was_deleted_is_told_and_not_sent_again(
+    client: JobsClient, later: JobsClient, ledger: Any
+) -> None:
+    break_off(client, ledger, None, None, ledger.Answer(403, "Budget exceeded"))
+    ledger.do_delete_job({}, {"jobName": PARTS[0]})
+    ledger.rows[PARTS[1]].update(JobStatus="Stopped", batchStatus="Stopped")
+    done = later.resume("folds")
+    assert (done.sent, done.gone) == ((PARTS[2],), (PARTS[0],))
+    assert "folds-part1of3 was sent and was deleted since: 100 jobs." in done.message
+    assert "folds-part2of3 has been stopped." in done.message
+    again = later.resume("folds")
+    assert (again.sent, again.gone) == ((), (PARTS[0],))
+    assert again.message.startswith("Nothing of folds was left to send. folds-part1of3 was sent")
+    assert later.unfinished().empty
+    assert send(later).sent == (PARTS[0],), "the line that says what is wanted sends it"
+    ledger.rows[PARTS[1]].update(JobStatus="In Queue", batchStatus="Running")
+    assert_once(ledger)
+
+
+def test_a_part_that_lost_its_answer_and_is_told_as_deleted_is_not_sent_again(
+    client: JobsClient, later: JobsClient, ledger: Any
+) -> None:
+    ledger.fail("jobs", *[None] * 2, *[ledger.Answer(403, "blocked")] * 99)
+    break_off(client, ledger, ledger.lost_after())
+    ledger.rows[PARTS[0]].update(JobStatus="Deleted", batchStatus="Deleted")
+    assert later.resume("folds").gone == (PARTS[0],)
+    assert ledger.count("submit-batch") == 3
+
+
+def test_a_batch_that_is_not_split_is_journalled_too(
+    client: JobsClient, later: JobsClient, ledger: Any
+) -> None:
+    few = FRAME.head(7)
+    ledger.fail("jobs", None, *[ledger.Answer(403, "blocked")] * 9)
+    ledger.fail("submit-batch", ledger.lost_after())
+    with pytest.raises(OutcomeUnknownError, match=r"folds \(7 jobs of fold\) was sent"):
+        send(client, few)
+    ledger.scripts.clear()
+    done = later.resume("folds")
+    assert done.message == (
+        "folds had arrived, though the answer was lost. Nothing was sent. "
+        "folds is whole now, with 7 jobs."
+    )
+    assert ledger.count("submit-batch") == 1
+    ledger.do_delete_job({}, {"jobName": "folds"})
+    assert later.resume("folds").gone == ("folds",)
+    assert ledger.count("submit-batch") == 1
+
+
+def test_a_batch_that_the_service_refuses_for_good_leaves_nothing_to_resume(
+    client: JobsClient, ledger: Any
+) -> None:
+    break_off(client, ledger, ledger.Answer(400, "the sequence is not to our liking"))
+    assert client.unfinished().empty
+    with pytest.raises(NotFoundError, match='has sent no batch called "folds"'):
+        client.resume("folds")
+
+
+def test_names_that_are_not_known_or_known_with_another_key(
+    client: JobsClient, ledger: Any
+) -> None:
+    break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded"))
+    with pytest.raises(NotFoundError, match='did you mean "folds"') as raised:
+        client.resume("fold")
+    assert "`%jobs resume`" in raised.value.next_step
+    with pytest.raises(NotFoundError, match='did you mean "folds"'):
+        client.resume(PARTS[1])
+    with JobsClient(ledger.url, "another-key-9876543210", rate=None) as other:
+        assert other.unfinished().empty
+        with pytest.raises(NotFoundError, match="another address or with another key"):
+            other.resume("folds")
+        # Another key may be the same account's: the same line finishes what is there.
+        assert send(other).sent == tuple(PARTS[1:])
+    assert_once(ledger)
+    for path in records().iterdir():
+        assert KEY not in path.read_text()
+        assert "another-key" not in path.read_text()
+
+
+def test_a_damaged_record(client: JobsClient, later: JobsClient, ledger: Any) -> None:
+    break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded"))
+    (path,) = records().glob("*.json")
+    path.write_bytes(path.read_bytes()[:-40])
+    (row,) = later.unfinished().to_dict("records")
+    assert (row["Name"], pd.isna(row["Parts"])) == ("folds", True)
+    assert "damaged" in row["Note"]
+    with pytest.raises(StorageError, match="record of folds is damaged"):
+        later.resume("folds")
+    assert send(later).sent == tuple(PARTS[1:])
+    assert_once(ledger)
+
+
+def test_two_that_send_the_same_batch_at_once(
+    client: JobsClient, later: JobsClient, ledger: Any
+) -> None:
+    break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded"))
+    inside, go_on = threading.Event(), threading.Event()
+    act = ledger.act
+
+    def slow(operation: str, query: Any, body: Any) -> Any:
+        if operation == "submit-batch":
+            inside.set()
+            assert go_on.wait(10)
+        return act(operation, query, body)
+
+    ledger.act = slow
+    first: list[Any] = []
+    thread = threading.Thread(target=lambda: first.append(client.resume("folds")))
+    thread.start()
+    assert inside.wait(10)
+    with pytest.raises(NotReadyError, match="folds is being sent by another process"):
+        later.resume("folds")
+    with pytest.raises(NotReadyError):
+        send(later)
+    go_on.set()
+    thread.join(10)
+    assert first[0].sent == tuple(PARTS[1:])
+    assert not later.resume("folds").created
+    assert_once(ledger)
+
+
+def test_two_without_locks_still_double_nothing(
+    client: JobsClient, later: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labext.file_lock.lock_file", lambda _: True)
+    break_off(client, ledger, ledger.Answer(403, "Budget exceeded"))
+    gate = threading.Barrier(2)
+    act = ledger.act
+
+    def meeting(operation: str, query: Any, body: Any) -> Any:
+        if operation == "submit-batch":
+            gate.wait(10)
+        return act(operation, query, body)
+
+    ledger.act = meeting
+    done: list[Any] = []
+    both = [
+        threading.Thread(target=lambda each=each: done.append(each.resume("folds")))  # type: ignore[misc]
+        for each in (client, later)
+    ]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join(20)
+    assert len(done) == 2
+    assert sorted([*done[0].sent, *done[1].sent]) == PARTS
+    assert_once(ledger)
+
+
+@pytest.mark.parametrize("at", ["before", "sending", "sent"])
+def test_a_disk_that_is_full(
+    client: JobsClient,
+    later: JobsClient,
+    ledger: Any,
+    at: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fsync, left = os.fsync, {"before": 0, "sending": 5, "sent": 6}[at]
+
+    def full(descriptor: int) -> None:
+        nonlocal left
+        if left == 0:
+            raise OSError(28, "No space left on device")
+        left -= 1
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match="disk is full") as raised:
+        send(client)
+    assert {"before": 0, "sending": 1, "sent": 2}[at] == ledger.count("submit-batch")
+    if at != "before":
+        assert "`%jobs resume folds`" in raised.value.next_step
+        assert raised.value.message.startswith(
+            {"sending": "1 of 3 parts of folds were sent, then", "sent": "2 of 3 parts of folds"}[
+                at
+            ]
+        )
+    monkeypatch.undo()
+    monkeypatch.setenv("LABEXT_STATE_DIR", str(config.state_dir()))
+    if at == "before":
+        send(later)
+    else:
+        later.resume("folds")
+    assert_once(ledger)
+
+
+def test_a_home_that_cannot_be_written(
+    client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.open
+
+    def refused(path: Any, flags: int, *args: Any, **options: Any) -> int:
+        if flags & os.O_CREAT and str(records()) in str(path):
+            raise OSError(30, "Read-only file system", str(path))
+        return real(path, flags, *args, **options)
+
+    monkeypatch.setattr(os, "open", refused)
+    with pytest.raises(StorageError, match="Read-only file system"):
+        send(client)
+    assert ledger.count("submit-batch") == 0
+    assert client.unfinished().empty
+
+
+def test_an_interrupt_leaves_a_batch_that_can_be_finished(
+    client: JobsClient, later: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit, count = client._service.submit_batch, 0
+
+    def interrupted(body: Any) -> str:
+        nonlocal count
+        said = submit(body)
+        count += 1
+        if count == 2:
+            raise KeyboardInterrupt
+        return said
+
+    monkeypatch.setattr(client._service, "submit_batch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        send(client)
+    done = later.resume("folds")
+    assert done.message == (
+        "folds-part2of3 had arrived, though the answer was lost. folds-part3of3 was missing: "
+        "50 jobs were submitted. folds is whole now, with 250 jobs."
+    )
+    assert_once(ledger)
+
+
+def test_a_budget_that_was_raised_is_used(client: JobsClient, ledger: Any) -> None:
+    error = break_off(client, ledger, ledger.Answer(403, "Budget exceeded for team X"))
+    assert isinstance(error, AccessError)
+    assert "larger budget. Then finish it with `%jobs resume folds`" in error.next_step
+    assert client.resume("folds").sent == tuple(PARTS)

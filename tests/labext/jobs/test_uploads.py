@@ -1,0 +1,103 @@
+"""Uploads by presigned addresses, and folders, on a service that has more or less of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labext.errors import AccessError, InputError, NotFoundError, ServiceError
+from labext.jobs import JobsClient
+
+pytestmark = pytest.mark.faults
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "model.pdb"
+    path.write_bytes(b"ATOM\n" * 1000)
+    return path
+
+
+def test_a_presigned_upload_has_no_key_and_is_looked_for(
+    client: JobsClient, ledger: Any, file: Path
+) -> None:
+    assert client.upload(file, "set", presigned=True).name == "model.pdb"
+    assert ledger.stored == {"model.pdb": file.read_bytes()}
+    assert ledger.bodies("getPresignedUploadUrl") == [{"filename": "model.pdb", "folder": "set"}]
+    assert [key for operation, key in ledger.keys if operation == "store"] == [None, None]
+    assert ledger.count("upload") == 0
+
+
+def test_an_empty_file_goes_too(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").touch()
+    client.upload(tmp_path / "empty.txt", presigned=True)
+    assert ledger.stored == {"empty.txt": b""}
+
+
+def test_what_is_too_large_goes_by_a_presigned_address_by_itself(
+    client: JobsClient, ledger: Any, file: Path
+) -> None:
+    ledger.fail("upload", ledger.Answer(413, "Request Entity Too Large", "text/plain"))
+    assert client.upload(file).name == "model.pdb"
+    assert ledger.stored == {"model.pdb": file.read_bytes()}
+    ledger.fail("upload", ledger.Answer(413, "Request Entity Too Large", "text/plain"))
+    ledger.not_served["getPresignedUploadUrl"] = ledger.Answer(404, {"detail": "Not Found"})
+    with pytest.raises(InputError, match="Too Large"):
+        client.upload(file)
+    with pytest.raises(NotFoundError, match="no presigned address"):
+        client.upload(file, presigned=True)
+
+
+@pytest.mark.parametrize("how", ["lost_before", "lost_after"])
+def test_a_lost_answer_of_the_store_is_tried_again(
+    client: JobsClient, ledger: Any, file: Path, how: str
+) -> None:
+    ledger.fail("store", getattr(ledger, how)(), ledger.Answer(503, "slow down"))
+    client.upload(file, presigned=True)
+    assert ledger.stored == {"model.pdb": file.read_bytes()}
+    assert ledger.count("store") == 4
+
+
+def test_what_the_store_has_not_is_an_error(client: JobsClient, ledger: Any, file: Path) -> None:
+    ledger.fail("store", ledger.Answer())
+    with pytest.raises(ServiceError, match="it is not there"):
+        client.upload(file, presigned=True)
+    ledger.fail("store", None, ledger.Answer(headers={"Content-Length": "7"}))
+    with pytest.raises(ServiceError, match="7 of 5,000 bytes are there"):
+        client.upload(file, presigned=True)
+
+
+def test_an_expired_address_is_told_without_its_signature(
+    client: JobsClient, ledger: Any, file: Path
+) -> None:
+    ledger.fail(
+        "store", ledger.Answer(403, "https://store/x?signature=abcdef0123456789 has expired")
+    )
+    with pytest.raises(AccessError, match="no longer, good") as raised:
+        client.upload(file, presigned=True)
+    assert "abcdef0123456789" not in str(raised.value)
+    assert "abcdef0123456789" not in str(raised.value.server)
+
+
+@pytest.mark.parametrize("answer", [{}, [], {"uploadUrl": 7}, {"uploadUrl": "ftp://x/y"}])
+def test_an_answer_without_an_address_is_an_error(
+    client: JobsClient, ledger: Any, file: Path, answer: Any
+) -> None:
+    ledger.fail("getPresignedUploadUrl", ledger.Answer(body=answer))
+    with pytest.raises(ServiceError, match="no address to upload"):
+        client.upload(file, presigned=True)
+
+
+def test_folders(client: JobsClient, ledger: Any) -> None:
+    assert client.folders() == ["models", "sets"]
+    ledger.fail("getFolders", ledger.Answer(body={"folders": [{"name": "a"}, "b/", "/"]}))
+    assert client.folders() == ["a", "b"]
+    ledger.fail("getFolders", ledger.Answer(body={"x": 1}))
+    with pytest.raises(ServiceError, match="folders makes no sense"):
+        client.folders()
+    ledger.not_served["getFolders"] = ledger.Answer(404, {"detail": "Not Found"})
+    ledger.files = ["x.pdb"]
+    ledger.fail("files", None, ledger.Answer(body=["x.pdb", "sets/"]))
+    assert client.folders() == ["sets"]

@@ -1,0 +1,158 @@
+"""A watch of a service that goes away and comes back."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from labext.errors import ServiceError, SignInError
+from labext.jobs import JobsClient
+from labext.jobs import watch as jobs_watch
+from labext.progress import Outcome
+
+pytestmark = pytest.mark.faults
+
+ATTEMPTS = 5
+
+
+def silent(ledger: Any, how: str, looks: int) -> None:
+    """Let the service fail for as many looks."""
+    answer = ledger.lost_before() if how == "gone" else ledger.Answer(status=int(how), body="no")
+    tries = 1 if how == "403" else ATTEMPTS
+    ledger.fail("jobs", *[answer] * (tries * looks))
+
+
+@pytest.mark.usefixtures("quick_looks")
+@pytest.mark.parametrize("how", ["gone", "503", "403"])
+def test_a_watch_outlives_a_service_that_is_away(client: JobsClient, ledger: Any, how: str) -> None:
+    ledger.add_batch("b", {"x": {}, "y": {}})
+    watch = client.watch("b")
+    first = next(watch)
+    silent(ledger, how, looks=1)
+    away = next(seen for seen in watch if seen.reason)
+    assert (away.phase, away.states, away.outcome) == (first.phase, first.states, None)
+    assert away.reason.startswith("No answer now, trying again. ")
+    ledger.complete("b")
+    *_, last = watch
+    assert (last.outcome, last.reason) == (Outcome.COMPLETE, "")
+
+
+@pytest.mark.usefixtures("quick_looks")
+def test_a_service_that_stays_away_ends_the_watch(
+    client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs_watch, "PATIENCE", 0.0)
+    ledger.add("f1")
+    watch = client.watch("f1")
+    next(watch)
+    silent(ledger, "gone", looks=1)
+    with pytest.raises(ServiceError):
+        for _ in itertools.islice(watch, 50):
+            pass
+
+
+def test_a_watch_does_not_begin_without_an_answer(client: JobsClient, ledger: Any) -> None:
+    ledger.add("f1")
+    silent(ledger, "gone", looks=1)
+    with pytest.raises(ServiceError):
+        next(client.watch("f1"))
+
+
+@pytest.mark.usefixtures("quick_looks")
+def test_a_key_that_is_refused_ends_the_watch(client: JobsClient, ledger: Any) -> None:
+    ledger.add("f1")
+    watch = client.watch("f1")
+    next(watch)
+    ledger.fail("jobs", ledger.Answer(status=401, body="Invalid API key"))
+    with pytest.raises(SignInError):
+        for _ in itertools.islice(watch, 50):
+            pass
+
+
+def test_a_look_at_a_split_batch_costs_one_request_and_misses_nothing(
+    client: JobsClient, ledger: Any
+) -> None:
+    jobs = {f"h{n}": {"sequence": "A"} for n in range(450)}
+    client.submit_batch("folds", "fold", jobs)
+    parts = [f"folds-part{n}of5" for n in range(1, 6)]
+    watched = jobs_watch.JobWatcher(client._service, client._parts, "folds")
+    watched.look()
+    before, looks = ledger.count("jobs"), 0
+
+    def look() -> Any:
+        nonlocal looks
+        looks += 1
+        return watched.look()
+
+    ledger.complete(parts[3])  # out of turn
+    assert any(look().done == 100 for _ in range(2 * len(parts))), "each part has its turn"
+    ledger.complete(*parts[:3])
+    assert any(look().done == 400 for _ in range(2)), "what has ended is passed over at once"
+    ledger.complete(parts[4])
+    assert any(look().outcome is Outcome.COMPLETE for _ in range(2))
+    assert ledger.count("jobs") - before <= looks + len(parts)
+
+
+def fail(ledger: Any, batch: str, reasons: dict[str, str]) -> None:
+    """Stop some of a batch's jobs, each with its reason."""
+    for job, reason in reasons.items():
+        ledger.rows[f"{batch}-{job}"].update(JobStatus="Stopped", Reason=reason)
+
+
+def test_failed_jobs_of_a_batch_are_listed_with_their_reasons(
+    client: JobsClient, ledger: Any
+) -> None:
+    ledger.add_batch("b", {name: {} for name in "uvwxyz"})
+    fail(ledger, "b", {"v": "Out of time.", "x": "sequence is empty"})
+    seen = next(client.watch("b"))
+    assert [(part.name, part.state, part.reason) for part in seen.parts] == [
+        ("v", "Stopped", "Out of time."),
+        ("x", "Stopped", "sequence is empty"),
+    ]
+
+
+def test_jobs_that_failed_for_the_same_reason_are_one_line(client: JobsClient, ledger: Any) -> None:
+    ledger.add_batch("b", {f"j{n}": {} for n in range(9)})
+    fail(ledger, "b", {f"j{n}": "Stopped by hand." for n in range(7)} | {"j8": "Out of time."})
+    parts = next(client.watch("b")).parts
+    assert [(part.name, part.reason) for part in parts] == [
+        ("j0, j1, j2 and 4 more", "Stopped by hand."),
+        ("j8", "Out of time."),
+    ]
+
+
+def test_failed_jobs_are_listed_once_for_each_change(client: JobsClient, ledger: Any) -> None:
+    ledger.add_batch("b", {name: {} for name in "xyz"})
+    fail(ledger, "b", {"x": "Out of time."})
+    watched = jobs_watch.JobWatcher(client._service, client._parts, "b")
+    watched.look()
+    before = ledger.count("jobs")
+    for _ in range(5):
+        assert len(watched.look().parts) == 1
+    assert ledger.count("jobs") - before <= 5
+
+
+def test_a_list_that_is_refused_ends_no_watch(client: JobsClient, ledger: Any) -> None:
+    ledger.add_batch("b", {name: {} for name in "xyz"})
+    watched = jobs_watch.JobWatcher(client._service, client._parts, "b")
+    watched.look()
+    fail(ledger, "b", {"x": "Out of time."})
+    ledger.fail("jobs", None, ledger.Answer(status=400, body="no lists today"))
+    assert watched.look().parts == ()
+    assert len(watched.look().parts) == 1
+
+
+def test_lists_that_are_always_refused_are_asked_for_within_the_credit(
+    client: JobsClient, ledger: Any
+) -> None:
+    ledger.add_batch("b", {name: {} for name in "xyz"})
+    fail(ledger, "b", {"x": "Out of time."})
+    watched = jobs_watch.JobWatcher(client._service, client._parts, "b")
+    refusal = ledger.Answer(status=400, body="no lists")
+    for _ in range(2 * jobs_watch.REQUEST_CREDIT):
+        ledger.fail("jobs", None, refusal)
+        watched.look()
+    before = ledger.count("jobs")
+    assert before <= 2 * jobs_watch.REQUEST_CREDIT + jobs_watch.REQUEST_CREDIT + 2

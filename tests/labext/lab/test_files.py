@@ -1,0 +1,315 @@
+"""Sequences to files and back: exact, whole or not at all, and every refusal in one line."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from Bio import SeqIO
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.errors import ConflictError, InputError, LabextError, NotFoundError, StorageError
+from labext.lab import files
+from labext.lab.sequences import frames
+
+DATA = Path(__file__).parents[3] / "labext" / "sandbox" / "lab" / "data"
+FORMATS = ["fasta", "genbank"]
+
+PLASMID = {
+    "id": "seq_4fK9",
+    "name": "my plasmid (pBAD30-µ), the one with a long name",
+    "bases": "ACGTnnRYacgt" * 20,
+    "length": 240,
+    "isCircular": True,
+    "annotations": [
+        {
+            "name": "over the origin",
+            "type": "CDS",
+            "start": 200,
+            "end": 10,
+            "strand": -1,
+            "color": "#31849B",
+        },
+        {"name": "end", "type": "a b", "start": 3, "end": 0, "strand": 0, "color": None},
+    ],
+    "aliases": ["p30", 'pBAD\'s "30"'],
+    "createdAt": "2026-11-20T13:23:23.760000+00:00",
+    "modifiedAt": "2026-11-20T13:23:23.760000+00:00",
+    "creator": {"handle": "student", "id": "ent_1", "name": "Student"},
+    "customFields": {"freezer": {"value": "-80 °C"}},
+    "fields": {"Volume": {"value": 3.0, "displayValue": "3", "type": "float"}},
+    "folderId": None,
+    "url": "/campus/f/lib_1-plasmids/seq_4fK9-pbad30/edit",
+}
+PRIMER = {"name": "primer", "bases": "ACGTACGT"}
+
+NAMES = st.text(min_size=1, max_size=20)
+RECORDS = st.lists(
+    st.fixed_dictionaries(
+        {"name": NAMES, "bases": st.text("ACGTNacgt", min_size=1, max_size=90)},
+        optional={
+            "id": NAMES | st.none(),
+            "isCircular": st.booleans() | st.none(),
+            "aliases": st.lists(NAMES, max_size=2),
+            "description": NAMES,
+            "annotations": st.just(PLASMID["annotations"]) | st.just([]) | st.none(),
+        },
+    ),
+    min_size=1,
+    max_size=4,
+    unique_by=lambda record: record["name"],
+)
+
+
+@given(RECORDS, st.sampled_from(FORMATS))
+def test_what_is_written_is_read_again(
+    tmp_path_factory: pytest.TempPathFactory, found: list[dict[str, Any]], kind: Any
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"again.{kind}"
+    files.write(found, path, format=kind, force=True, whole=True)
+    assert json.dumps(files.read(path), sort_keys=True) == json.dumps(found, sort_keys=True)
+
+
+@pytest.mark.parametrize("name", ["out/plasmid.gb", "plasmid.fasta", "plasmid.FA", "p.gbk"])
+def test_the_end_of_the_name_says_the_format(name: str, tmp_path: Path) -> None:
+    path = files.write([PLASMID, PRIMER], tmp_path / name, whole=True)
+    assert path == tmp_path / name
+    assert path.read_text().startswith(">" if ".f" in name.lower() else "LOCUS")
+    assert files.read(str(path)) == [PLASMID, PRIMER]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_another_program_reads_it(kind: Any, tmp_path: Path) -> None:
+    path = files.write([PLASMID, PRIMER], tmp_path / "out", format=kind)
+    assert path.read_text().isascii()
+    assert all(len(line) <= 80 for line in path.read_text().splitlines() if line[0] != ">")
+    with path.open() as stream:
+        plasmid, primer = SeqIO.parse(stream, kind)
+    assert str(plasmid.seq).upper() == str(PLASMID["bases"]).upper()
+    assert plasmid.name.startswith("my_plasmid_(pBAD30-")
+    assert (primer.name, str(primer.seq)) == ("primer", "ACGTACGT")
+    if kind == "genbank":
+        assert plasmid.annotations["topology"] == "circular"
+        assert plasmid.id == "seq_4fK9"
+        labels = [each.qualifiers["label"] for each in plasmid.features]
+        assert labels == [["over the origin"], ["end"]]
+
+
+def test_plain_fasta_is_names_and_bases(tmp_path: Path) -> None:
+    path = files.write([PRIMER, PLASMID | {"name": "two words"}], tmp_path / "a.fa")
+    first, second = path.read_text().split(">")[1:]
+    assert first == "primer\nACGTACGT\n"
+    assert second.startswith("two_words two words\n")
+    assert [each["name"] for each in files.read(path)] == ["primer", "two_words"]
+
+
+def test_names_that_become_one_word_stay_apart(tmp_path: Path) -> None:
+    found = [{"name": name, "bases": "ACGT"} for name in ("a b", "a_b", "a/b", "a" * 99, "a" * 98)]
+    for kind in ("fasta", "gb"):
+        path = files.write(found, tmp_path / f"a.{kind}", whole=True)
+        with path.open() as stream:
+            names = [each.name for each in SeqIO.parse(stream, kind)]
+        assert len(set(names)) == 5
+        assert names[:3] == ["a_b", "a_b_2", "a_b_3"]
+        assert files.read(path) == found
+
+
+def test_a_frame_is_written_as_its_rows(tmp_path: Path) -> None:
+    table = frames.sequences_frame([[PLASMID, PRIMER | {"id": "seq_2", "annotations": []}]], None)
+    path = files.write(table, tmp_path / "all.gb")
+    plasmid, primer = files.read(path)
+    for name in ("id", "name", "bases", "isCircular", "length", "annotations", "aliases"):
+        assert plasmid[name] == PLASMID[name]
+    assert pd.Timestamp(plasmid["createdAt"]) == pd.Timestamp(str(PLASMID["createdAt"]))
+    assert primer["createdAt"] is None
+    assert primer["length"] is None
+    assert files.write(table[["name", "bases"]], tmp_path / "two.fasta").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "first"),
+    [
+        ("pBAD30.gb", 1, ("pBAD30", 4923, True, 13)),
+        ("pFA6a-kanMX6.gb", 1, ("pFA6a-kanMX6", 3938, True, 19)),
+        ("cor6_6.gb", 6, ("ATCOR66M", 513, False, 3)),
+        ("opuntia.fasta", 7, ("gi|6273291|gb|AF191665.1|AF191665", 902, False, 0)),
+        ("ls_orchid.fasta", 94, ("gi|2765658|emb|Z78533.1|CIZ78533", 740, False, 0)),
+    ],
+)
+def test_others_files_are_read_and_come_back(
+    name: str, count: int, first: tuple[Any, ...], tmp_path: Path
+) -> None:
+    found = files.read(DATA / name)
+    assert len(found) == count
+    one = found[0]
+    assert (one["name"], one["length"], one["isCircular"], len(one["annotations"])) == first
+    for kind in ("gb", "fasta"):
+        assert files.read(files.write(found, tmp_path / f"again.{kind}", whole=True)) == found
+
+
+def test_a_description_of_another_s_is_kept() -> None:
+    one, *_ = files.read(DATA / "ls_orchid.fasta")
+    assert one["description"].startswith("C.irapeanum 5.8S rRNA gene")
+
+
+# --- refusals ----------------------------------------------------------------------------------
+
+
+def refused(error: type[LabextError], *arguments: Any, **options: Any) -> str:
+    with pytest.raises(error) as caught:
+        files.write(*arguments, **options)
+    assert caught.value.next_step
+    return caught.value.message
+
+
+def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
+    path = tmp_path / "a.fa"
+    path.write_text("mine")
+    with pytest.raises(ConflictError, match="there already") as caught:
+        files.write([PRIMER], path)
+    assert "--force" in caught.value.next_step
+    assert path.read_text() == "mine"
+    files.write([PRIMER], path, force=True, whole=True)
+    assert files.read(path) == [PRIMER]
+
+
+@pytest.mark.parametrize("name", ["a.fa", "a.gb"])
+def test_a_notebook_that_runs_twice_keeps_the_file(name: str, tmp_path: Path) -> None:
+    path = files.write([PLASMID], tmp_path / name)
+    before = path.stat()
+    files.write([PLASMID], path)
+    assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+@pytest.mark.parametrize(("name", "whole"), [("a.fa", True), ("a.gb", False)])
+def test_a_platform_that_has_moved_changes_no_file(name: str, whole: bool, tmp_path: Path) -> None:
+    def at(port: int, **changed: Any) -> dict[str, Any]:
+        return PLASMID | {"apiURL": f"https://localhost:{port}/api/v2/dna-sequences/x"} | changed
+
+    path = files.write([at(20_001)], tmp_path / name, whole=whole)
+    before = path.read_text()
+    assert files.write([at(20_002)], path, whole=whole).read_text() == before
+    with pytest.raises(ConflictError):
+        files.write([at(20_002, aliases=["another"])], path, whole=whole)
+    other = "fasta" if name == "a.gb" else "genbank"
+    with pytest.raises(ConflictError):
+        files.write([at(20_001)], path, format=other, whole=True)
+
+
+def test_what_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.fa"
+    files.write([PRIMER], path, whole=True)
+    for bad in ([PRIMER, {"name": "b"}], [PRIMER, PRIMER]):
+        refused(InputError, bad, path, force=True)
+    assert files.read(path) == [PRIMER]
+    assert [each.name for each in tmp_path.iterdir()] == ["a.fa"]
+
+
+def test_a_folder_that_can_t_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    refused(StorageError, [PRIMER], tmp_path / "file" / "a.fa")
+
+
+@pytest.mark.parametrize("bases", [None, "", float("nan"), pd.NA])
+def test_rows_without_bases_are_named(bases: Any, tmp_path: Path) -> None:
+    rows = [PRIMER, {"name": "empty", "bases": bases}, {"bases": bases}]
+    said = refused(InputError, rows, tmp_path / "a.fa")
+    assert said == "Without bases: empty, row 2."
+    said = refused(InputError, pd.DataFrame(rows), tmp_path / "a.fa")
+    assert said == "Without bases: empty, row 2."
+
+
+def test_of_many_rows_without_bases_some_are_named(tmp_path: Path) -> None:
+    rows = [{"name": f"s{number}", "bases": ""} for number in range(40)]
+    assert refused(InputError, rows, tmp_path / "a.fa").endswith("s3, s4 and 35 more.")
+
+
+@pytest.mark.parametrize("column", ["name", "bases"])
+def test_a_column_that_is_not_there_is_named(column: str, tmp_path: Path) -> None:
+    table = pd.DataFrame([PRIMER]).drop(columns=column)
+    assert f'"{column}"' in refused(InputError, table, tmp_path / "a.fa")
+
+
+def test_two_of_one_name_are_told_with_their_identifiers(tmp_path: Path) -> None:
+    rows = [PRIMER | {"id": each} for each in ("seq_1", "seq_2")] + [PLASMID]
+    said = refused(ConflictError, rows, tmp_path / "a.gb")
+    assert "primer (seq_1, seq_2)" in said
+    assert str(PLASMID["name"]) not in said
+
+
+@pytest.mark.parametrize("bases", ["ACGT ACGT", "AC\n>b", "1 acgt", "ACGÜ"])
+def test_what_is_no_base_is_told(bases: str, tmp_path: Path) -> None:
+    assert "is no base" in refused(InputError, {"name": "a", "bases": bases}, tmp_path / "a.fa")
+
+
+def test_what_has_no_name_goes_by_its_identifier(tmp_path: Path) -> None:
+    row = {"id": "seq_9", "bases": "ACGT"}
+    assert files.read(files.write(row, tmp_path / "a.fa", whole=True)) == [row]
+    said = refused(InputError, [row, {"bases": "ACGT"}], tmp_path / "b.fa")
+    assert said == "Without a name: row 1."
+
+
+def test_nothing_and_no_format_are_told(tmp_path: Path) -> None:
+    refused(InputError, [], tmp_path / "a.fa")
+    assert "format" in refused(InputError, [PRIMER], tmp_path / "a.txt")
+    assert "embl" in refused(InputError, [PRIMER], tmp_path / "a.gb", format="embl")
+
+
+def test_files_that_can_t_be_read_are_told(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="not there"):
+        files.read(tmp_path / "nothing.gb")
+    with pytest.raises(InputError, match="can't be read"):
+        files.read(tmp_path)
+    for text in ("", "hello", "\x00\x01"):
+        (tmp_path / "odd").write_text(text)
+        with pytest.raises(InputError, match="holds no sequences"):
+            files.read(tmp_path / "odd")
+    (tmp_path / "odd").write_text("LOCUS       x  no GenBank at all\nFEATURES\nORIGIN\n")
+    with pytest.raises(InputError):
+        files.read(tmp_path / "odd")
+
+
+def test_a_file_is_the_user_s_as_others_are(tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    written = files.write([PRIMER], tmp_path / "a.fa").stat().st_mode
+    assert stat.S_IMODE(written) == stat.S_IMODE((tmp_path / "mine").stat().st_mode)
+
+
+WITHOUT_BIOPYTHON = """
+import sys
+sys.modules["Bio"] = None
+from labext.errors import SetupError
+from labext.lab import files
+record = {"name": "a", "bases": "ACGT"}
+assert files.read(files.write(record, "a.fa", whole=True)) == [record]
+for act in (lambda: files.write(record, "a.gb"), lambda: files.read("b.gb")):
+    try:
+        act()
+    except SetupError as error:
+        print(error)
+"""
+
+
+def test_without_biopython_there_is_fasta_and_a_line_that_installs_the_rest(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "b.gb").write_text("LOCUS       a 4 bp DNA linear\n")
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_BIOPYTHON],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2
+    assert all('pip install "labext-jupyter[lab]"' in line for line in lines)
+    assert not (tmp_path / "a.gb").exists()

@@ -1,0 +1,136 @@
+"""A folder given by its name: found, ambiguous, missing, or on a platform that lists none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from labext.errors import (
+    AccessError,
+    ConflictError,
+    InputError,
+    NotFoundError,
+    ResponseLimitError,
+    ServiceError,
+)
+from labext.lab import LabClient
+
+pytestmark = pytest.mark.faults
+
+
+def folder(identifier: str, name: str, project: str | None = "src_1") -> dict[str, Any]:
+    return {"id": identifier, "name": name, "projectId": project, "parentFolderId": None}
+
+
+def listing(tenant: Any, *folders: dict[str, Any], token: str = "") -> Any:
+    return tenant.Answer(body={"folders": list(folders), "nextToken": token})
+
+
+def queries(tenant: Any, resource: str) -> list[dict[str, str]]:
+    return [request.query for request in tenant.received if request.path == resource]
+
+
+def test_a_name_becomes_the_id_of_its_folder(lab: LabClient, tenant: Any) -> None:
+    tenant.add(7)
+    tenant.fail("folders", listing(tenant, folder("lib_2", "Vectors")))
+    table = lab.sequences(folder="Vectors", min_length=4)
+    assert set(table["folderId"]) == {"lib_2"}
+    assert queries(tenant, "folders")[0]["name"] == "Vectors"
+    assert queries(tenant, "dna-sequences")[0]["folderId"] == "lib_2"
+    tenant.fail("folders", listing(tenant, folder("lib_2", "Vectors")))
+    assert {record["folderId"] for record in lab.iter_sequences(folder="vectors")} == {"lib_2"}
+
+
+def test_an_id_is_used_without_a_look_up(lab: LabClient, tenant: Any) -> None:
+    tenant.add(6)
+    assert len(lab.sequences(folder="lib_1")) == 2
+    assert tenant.count("folders") == 0
+
+
+def test_a_platform_that_ignores_the_name_filter_is_no_obstacle(
+    lab: LabClient, tenant: Any
+) -> None:
+    tenant.add(6)
+    tenant.fail(
+        "folders",
+        listing(tenant, folder("lib_0", "Digests"), folder("lib_9", "vectors"), token="2"),
+        listing(tenant, folder("lib_1", "Vectors")),
+    )
+    assert set(lab.sequences(folder="Vectors")["folderId"]) == {"lib_1"}
+
+
+def test_a_name_in_another_case_is_found_in_the_whole_list(lab: LabClient, tenant: Any) -> None:
+    tenant.add(6)
+    found = listing(tenant, folder("lib_0", "Digests"), folder("lib_1", "Vectors"))
+    tenant.fail("folders", listing(tenant), found)
+    assert set(lab.sequences(folder="VECTORS")["folderId"]) == {"lib_1"}
+
+
+@pytest.mark.parametrize("name", ["Vectors", "VECTORS"])
+def test_an_ambiguous_name_lists_the_folders(lab: LabClient, tenant: Any, name: str) -> None:
+    pair = folder("lib_1", "Vectors"), folder("lib_2", "Vectors", "src_2")
+    tenant.fail("folders", listing(tenant, *pair, folder("lib_3", "vectors", None)))
+    with pytest.raises(ConflictError) as caught:
+        lab.sequences(folder=name)
+    listed = "lib_1 (project src_1), lib_2 (project src_2)"
+    assert listed in caught.value.message
+    assert ("lib_3" in caught.value.message) is (name == "VECTORS")
+    assert "`lib_1`" in caught.value.next_step
+    assert tenant.count("dna-sequences") == 0
+
+
+def test_a_missing_name_is_an_error_with_the_names_there_are(lab: LabClient, tenant: Any) -> None:
+    found = listing(tenant, folder("lib_1", "Vectors"), folder("lib_2", "Digests\x1b[2J"))
+    tenant.fail("folders", listing(tenant), found)
+    with pytest.raises(NotFoundError) as caught:
+        lab.sequences(folder="Vectrs")
+    assert '"Vectrs" (did you mean "Vectors"?)' in caught.value.message
+    assert "Digests" in caught.value.next_step
+    assert "\x1b" not in str(caught.value)
+    tenant.fail("folders", listing(tenant), listing(tenant))
+    with pytest.raises(NotFoundError, match='called "x"'):
+        lab.sequences(folder="x")
+
+
+def test_a_platform_without_a_list_of_folders_asks_for_the_id(lab: LabClient, tenant: Any) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        lab.sequences(folder="Vectors")
+    assert "does not list its folders" in caught.value.message
+    assert "ID" in caught.value.next_step
+    tenant.fail("folders", tenant.Answer(403, {"error": {"message": "No."}}))
+    with pytest.raises(AccessError, match="list folders"):
+        lab.sequences(folder="Vectors")
+
+
+def test_folders_that_never_end_are_an_error(lab: LabClient, tenant: Any) -> None:
+    page = listing(tenant, folder("lib_1", "Digests"), token="2")
+    tenant.fail("folders", *[page] * 3)
+    with pytest.raises(ResponseLimitError, match="list of folders does not end: it repeats a page"):
+        lab.sequences(folder="Vectors")
+    tenant.fail("folders", tenant.Answer(body={"folders": "none"}))
+    with pytest.raises(ServiceError, match="list of folders makes no sense"):
+        lab.sequences(folder="Vectors")
+
+
+@pytest.mark.parametrize("value", ["", " ", 3, ["Vectors"]])
+def test_what_can_not_be_a_folder_is_refused_before_a_request(
+    lab: LabClient, tenant: Any, value: Any
+) -> None:
+    with pytest.raises(InputError, match="name of a folder"):
+        lab.sequences(folder=value)
+    with pytest.raises(InputError, match="both given"):
+        lab.sequences(folder="Vectors", folder_id="lib_1")
+    with pytest.raises(InputError, match="length"):
+        lab.sequences(folder="Vectors", min_length="a")
+    assert not tenant.received
+    lab.sequences(folder=None, folder_id="lib_1")
+
+
+def test_the_names_of_folders_are_listed_once(lab: LabClient, tenant: Any) -> None:
+    tenant.fail(
+        "folders",
+        listing(tenant, folder("lib_1", "Vectors"), folder("lib_2", "Vectors"), token="x"),
+        listing(tenant, folder("lib_3", "Digests\x1b[2J")),
+    )
+    assert lab.folders() == ["Vectors", "Digests\N{REPLACEMENT CHARACTER}[2J"]

@@ -1,0 +1,219 @@
+"""What refuses a caller, from the address to the limit: one clear line and a next step each."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from typing import Any
+
+import pytest
+
+import labext
+from labext.errors import (
+    AccessError,
+    BusyError,
+    InputError,
+    SetupError,
+    SignInError,
+    UnreachableError,
+)
+from labext.http import Rate
+from labext.lab import ApiKey, IdToken, LabClient
+
+pytestmark = pytest.mark.faults
+
+
+def jwt(**claims: Any) -> str:
+    parts = [{"alg": "RS256"}, {"email": "ada@lab.example", **claims}]
+    coded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode() for part in parts]
+    return ".".join([*(part.rstrip("=") for part in coded), "c2lnbmF0dXJl"])
+
+
+def test_who_you_are(lab: LabClient, tenant: Any) -> None:
+    who = lab.whoami()
+    assert (who.name, who.email, who.method, who.client_id) == (
+        "Ada", "ada@lab.example", "key", None,
+    )  # fmt: skip
+    assert who.known
+    assert str(who) == "Ada <ada@lab.example>"
+
+
+def test_a_platform_that_does_not_say_who_you_are_has_a_good_key(
+    lab: LabClient, tenant: Any
+) -> None:
+    tenant.user = None
+    assert not lab.whoami().known
+    assert str(lab.whoami()).startswith("unknown")
+    with tenant.client(tenant.app()) as app:
+        who = app.whoami()
+    assert (who.known, who.client_id, str(who)) == (
+        False, "notebook-app", "the app notebook-app, for no user",
+    )  # fmt: skip
+    tenant.user = {"handle": "ada", "name": 5, "email": ""}
+    assert not lab.whoami().known
+
+
+def test_plain_http_is_refused_before_a_byte_is_sent(plain_http: Any, monkeypatch: Any) -> None:
+    url, got = plain_http
+    with pytest.raises(InputError, match="HTTPS alone"):
+        LabClient(url, ApiKey("key-0123456789"))
+    monkeypatch.setenv("LABEXT_LAB_BASE_URL", url)
+    monkeypatch.setenv("LABEXT_LAB_API_KEY", "key-0123456789")
+    with pytest.raises(InputError, match="HTTPS alone"):
+        labext.connect("lab")
+    assert got == []
+
+
+def test_a_redirect_out_of_https_is_not_followed(
+    lab: LabClient, tenant: Any, plain_http: Any
+) -> None:
+    url, got = plain_http
+    tenant.fail("users/me", tenant.Answer(302, headers={"Location": f"{url}/api/v2/users/me"}))
+    with pytest.raises(labext.LabextError, match="from HTTPS to unencrypted HTTP"):
+        lab.whoami()
+    assert got == []
+
+
+def test_a_client_of_the_environment(tenant: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("LABEXT_LAB_BASE_URL", f"{tenant.url}/api/v2")
+    monkeypatch.setenv("LABEXT_LAB_API_KEY", "key-of-the-test-0123456789")
+    monkeypatch.setenv("LABEXT_LAB_CA_BUNDLE", tenant.ca)
+    with labext.connect("lab") as lab:
+        assert lab.base_url == tenant.url
+        assert lab.whoami().known
+
+
+def test_a_certificate_of_an_unknown_ca_is_told(tenant: Any) -> None:
+    for auth in (None, tenant.app()):
+        with tenant.client(auth, verify=True) as lab, pytest.raises(SetupError) as caught:
+            lab.whoami()
+        assert "not trusted" in caught.value.message
+        assert "--ca-bundle" in caught.value.next_step
+    assert tenant.received == []
+
+
+def test_a_host_that_does_not_answer_is_told(faulty: Any) -> None:
+    with LabClient(f"https://localhost:{faulty.closed_port()}", ApiKey("key-0123456789")) as lab:
+        lab._transport._terms.__dict__["sleep"] = lambda seconds: None
+        with pytest.raises(UnreachableError, match="No lab platform answers") as caught:
+            lab.whoami()
+    assert caught.value.next_step == "Check the address, and that the service runs."
+
+
+@pytest.mark.parametrize(
+    ("auth", "said", "step"),
+    [
+        (lambda: ApiKey("wrong-key-0123456789"), "the API key", "--method key"),
+        (lambda: None, "asks who you are", "%lab login"),
+    ],
+)
+def test_a_key_that_the_platform_does_not_know(
+    tenant: Any, auth: Any, said: str, step: str
+) -> None:
+    with LabClient(tenant.url, auth(), verify=tenant.ca) as lab:
+        for ask in (lab.whoami, lab.sequences):
+            with pytest.raises(SignInError, match=said) as caught:
+                ask()
+            assert step in caught.value.next_step
+            assert "•" not in str(caught.value)
+            assert "not valid" in str(caught.value)
+            assert "wrong-key" not in str(caught.value)
+    assert tenant.count("users/me") == 1
+
+
+def test_an_id_token_that_the_platform_refuses(tenant: Any) -> None:
+    tenant._is_signed = lambda request: False
+    with tenant.client(IdToken(jwt(exp=1e11))) as lab:
+        with pytest.raises(SignInError, match="the ID token"):
+            lab.whoami()
+        assert tenant.count("users/me") == 1
+    given: list[str] = []
+
+    def give() -> str:
+        given.append(jwt(exp=1e11, n=len(given)))
+        return given[-1]
+
+    tenant._is_signed = lambda request: request.token == given[-1] and len(given) == 2
+    with tenant.client(IdToken(give)) as lab:
+        assert lab.whoami().known
+    assert len(given) == 2
+
+
+def test_an_expired_id_token_is_not_sent(tenant: Any) -> None:
+    with tenant.client(IdToken(jwt(exp=1))) as lab, pytest.raises(SignInError, match="expired"):
+        lab.sequences()
+    assert tenant.received == []
+
+
+@pytest.mark.parametrize("by_app", [True, False])
+def test_a_403_names_the_three_causes(tenant: Any, by_app: bool) -> None:
+    message = {"error": {"userMessage": "You may not."}}
+    tenant.fail("dna-sequences", tenant.Answer(403, message))
+    lab = tenant.client(tenant.app() if by_app else None)
+    with lab, pytest.raises(AccessError) as caught:
+        lab.sequences(folder_id="lib_1")
+    assert caught.value.message == "The lab platform refuses to list sequences (“You may not”)."
+    for cause in ("organization or project", "does not exist", "not visible"):
+        assert cause in caught.value.next_step
+    assert ("the app" in caught.value.next_step) is by_app
+    assert "IP addresses" in caught.value.next_step
+    assert tenant.count("dna-sequences") == 1
+
+
+def test_what_the_platform_objects_to_is_told(lab: LabClient, tenant: Any) -> None:
+    tenant.fail("dna-sequences", tenant.Answer(400, {"error": {"message": "bases: no gap."}}))
+    with pytest.raises(InputError, match="bases: no gap"):
+        lab.sequences(bases="A-A")
+
+
+def test_an_address_without_the_api_is_told(tenant: Any) -> None:
+    lab = LabClient(
+        f"{tenant.url}/elsewhere", ApiKey("key-of-the-test-0123456789"), verify=tenant.ca
+    )
+    with lab, pytest.raises(labext.LabextError, match="sequences is not there") as caught:
+        lab.sequences()
+    assert "/api/v2" in caught.value.next_step
+
+
+def test_a_used_up_limit_is_waited_for_and_then_told(tenant: Any, clock: Any) -> None:
+    refusal = tenant.Answer(429, {"error": {"message": "Slow down."}}, {"Retry-After": "7"})
+    tenant.fail("users/me", refusal)
+    with tenant.client() as lab:
+        terms = lab._transport._terms
+        terms.__dict__.update(clock=clock, sleep=clock.sleep)
+        assert lab.whoami().known
+        assert sum(clock.slept) >= 7
+        tenant.fail("users/me", *[tenant.Answer(429, refusal.body, {"Retry-After": "900"})] * 5)
+        with pytest.raises(BusyError, match="limit of requests") as caught:
+            lab.whoami()
+    assert caught.value.next_step
+
+
+def test_clients_of_one_identity_share_their_allowance(tenant: Any) -> None:
+    clients = [tenant.client(tenant.app(), rate=Rate(100, 10)) for _ in range(2)]
+    key = tenant.client(rate=Rate(100, 10))
+    pacers = [client._transport._pacer for client in clients]
+    assert pacers[0] is pacers[1] is not key._transport._pacer
+
+
+def test_a_client_may_be_closed_and_used_again(tenant: Any) -> None:
+    with tenant.client() as lab:
+        lab.whoami()
+    assert lab.whoami().known
+    lab.close()
+    assert repr(lab) == f"LabClient({tenant.url!r})"
+
+
+def test_a_client_may_be_used_by_threads(tenant: Any) -> None:
+    tenant.add(150)
+    found: list[int] = []
+    with tenant.client() as lab:
+        threads = [
+            threading.Thread(target=lambda: found.append(len(lab.sequences()))) for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+    assert found == [150] * 4

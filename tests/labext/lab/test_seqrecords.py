@@ -1,0 +1,270 @@
+"""A record becomes a `SeqRecord` and comes back as it was, also through a GenBank file."""
+
+from __future__ import annotations
+
+import io
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from Bio import BiopythonWarning, SeqIO
+from Bio.Seq import Seq
+from Bio.SeqFeature import (
+    AfterPosition,
+    BeforePosition,
+    CompoundLocation,
+    SeqFeature,
+    SimpleLocation,
+)
+from Bio.SeqRecord import SeqRecord
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.errors import InputError
+from labext.lab.seqrecords import from_seqrecord, to_seqrecord
+
+DATA = Path(__file__).parents[3] / "labext" / "sandbox" / "lab" / "data"
+
+TEXT = st.text(max_size=12)
+WORDS = st.text("abz 09\"'\\/=µé\t\n", max_size=90)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.floats(allow_nan=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=5,
+)
+SPECIAL = ["codon_start", "translation", "rpt_type", "number", "citation", "direction", "pseudo"]
+QUALIFIERS = st.sampled_from(
+    ["gene", "product", "note", "label", "labext", "location", *SPECIAL, "a b", "", "x" * 30]
+)
+VALUES = WORDS | TEXT | st.none()
+KINDS = st.sampled_from(["CDS", "promoter", "misc_feature", "my own type", "", None])
+FIELDS = st.lists(
+    st.fixed_dictionaries({"name": QUALIFIERS, "value": VALUES | st.text("AZ", max_size=99)}),
+    max_size=4,
+)
+
+
+@st.composite
+def annotations(draw: st.DrawFn, length: int) -> dict[str, Any]:
+    position = st.integers(0, length) | st.integers(-3, length + 9) | st.none()
+    marked: dict[str, Any] = draw(
+        st.fixed_dictionaries(
+            {
+                "name": VALUES,
+                "type": st.sampled_from(
+                    ["CDS", "promoter", "misc_feature", "my own type", "", None]
+                ),
+                "start": position,
+                "end": position,
+                "strand": st.sampled_from([1, -1, 0, None]),
+                "color": st.sampled_from(["#F58A5E", "red", "", None]),
+            },
+            optional={"notes": VALUES, "customFields": FIELDS, "more": JSON},
+        )
+    )
+    return marked
+
+
+@st.composite
+def records(draw: st.DrawFn) -> dict[str, Any]:
+    bases = draw(st.text("ACGTNRYacgtn", min_size=1, max_size=130))
+    made: dict[str, Any] = draw(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "id": st.sampled_from(["seq_4fK9", "a b", "x" * 70, "", None]),
+                "name": WORDS | TEXT,
+                "length": st.just(len(bases)),
+                "isCircular": st.booleans() | st.none(),
+                "annotations": st.lists(annotations(len(bases)), max_size=3) | st.none(),
+                "description": WORDS,
+                "aliases": st.lists(TEXT, max_size=2),
+                "createdAt": st.just("2026-11-20T13:23:23.760000+00:00"),
+                "modifiedAt": st.sampled_from(["2026-11-20T13:23:23.76Z", "soon", None]),
+                "customFields": st.dictionaries(TEXT, JSON, max_size=2),
+                "fields": st.dictionaries(TEXT, JSON, max_size=2),
+                "url": st.just("/campus/f/lib_1-plasmids/seq_4fK9-pbad30/edit"),
+            },
+        )
+    )
+    return made | {"bases": bases}
+
+
+def through_a_file(made: SeqRecord) -> SeqRecord:
+    out = io.StringIO()
+    SeqIO.write([made], out, "genbank")
+    return SeqIO.read(io.StringIO(out.getvalue()), "genbank")
+
+
+def same(one: Any, other: Any) -> bool:
+    """Compare strictly: 1 is neither 1.0 nor true."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+@given(records())
+def test_a_record_comes_back_as_it_was(record: dict[str, Any]) -> None:
+    made = to_seqrecord(record)
+    assert str(made.seq) == record["bases"]
+    assert same(from_seqrecord(made), record)
+    assert same(from_seqrecord(through_a_file(made)), record)
+
+
+PLASMID = {
+    "id": "seq_4fK9",
+    "name": "pBAD30",
+    "bases": "ACGT" * 25,
+    "length": 100,
+    "isCircular": True,
+    "annotations": [
+        {
+            "name": "araC",
+            "type": "CDS",
+            "start": 10,
+            "end": 40,
+            "strand": -1,
+            "color": "#31849B",
+            "notes": "regulator of the arabinose BAD promoter",
+            "customFields": [{"name": "gene", "value": "araC"}],
+        }
+    ],
+}
+
+
+def marked(**fields: Any) -> dict[str, Any]:
+    return PLASMID | {"annotations": [PLASMID["annotations"][0] | fields]}  # type: ignore[index]
+
+
+def test_another_program_sees_a_proper_plasmid() -> None:
+    made = through_a_file(to_seqrecord(PLASMID))
+    assert (made.id, made.name) == ("seq_4fK9", "pBAD30")
+    assert made.annotations["topology"] == "circular"
+    [feature] = made.features
+    assert feature.type == "CDS"
+    assert str(feature.location) == "[10:40](-)"
+    assert feature.qualifiers == {
+        "label": ["araC"],
+        "ApEinfo_fwdcolor": ["#31849B"],
+        "ApEinfo_revcolor": ["#31849B"],
+        "note": ["regulator of the arabinose BAD promoter"],
+        "gene": ["araC"],
+    }
+    assert "comment" not in made.annotations
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "strand", "location"),
+    [
+        (10, 40, 1, "[10:40](+)"),
+        (90, 5, 1, "join{[90:100](+), [0:5](+)}"),
+        (90, 5, -1, "join{[0:5](-), [90:100](-)}"),
+        (90, 0, 1, "[90:100](+)"),
+        (90, 100, 1, "[90:100](+)"),
+        (0, 0, 1, "[0:100](+)"),
+        (0, 100, 1, "[0:100](+)"),
+        (40, 40, 1, "join{[40:100](+), [0:40](+)}"),
+    ],
+)
+def test_what_goes_over_the_origin_is_one_feature(
+    start: int, end: int, strand: int, location: str
+) -> None:
+    record = marked(start=start, end=end, strand=strand)
+    made = through_a_file(to_seqrecord(record))
+    assert [str(each.location) for each in made.features] == [location]
+    assert from_seqrecord(made) == record
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        SimpleLocation(3, 9, 1),
+        SimpleLocation(BeforePosition(3), AfterPosition(9), -1),
+        SimpleLocation(7, 7, 1),
+        CompoundLocation([SimpleLocation(1, 5, 1), SimpleLocation(8, 20, 1)]),
+        CompoundLocation([SimpleLocation(8, 20, -1), SimpleLocation(1, 5, -1)]),
+        CompoundLocation([SimpleLocation(1, 5, 1), SimpleLocation(8, 20, -1)]),
+        CompoundLocation([SimpleLocation(1, 5, 1), SimpleLocation(8, 20, 1)], operator="order"),
+        CompoundLocation([SimpleLocation(90, 100, 1), SimpleLocation(0, 5, 1)]),
+        CompoundLocation([SimpleLocation(0, 5, -1), SimpleLocation(90, 100, -1)]),
+        CompoundLocation(
+            [SimpleLocation(80, 85, 1), SimpleLocation(90, 100, 1), SimpleLocation(0, 5, 1)]
+        ),
+    ],
+)
+def test_another_s_feature_keeps_its_location(location: Any) -> None:
+    made = SeqRecord(
+        Seq("ACGT" * 25),
+        id="X1",
+        name="X1",
+        annotations={"molecule_type": "DNA", "topology": "circular"},
+        features=[SeqFeature(location, type="CDS", qualifiers={"label": ["one"]})],
+    )
+    record = from_seqrecord(made)
+    again = to_seqrecord(record)
+    assert str(again.features[0].location) == str(location)
+    assert from_seqrecord(through_a_file(again)) == record
+    cover = record["annotations"][0]
+    inside = [each % 100 for each in range(cover["start"], cover["end"])] or [
+        *range(cover["start"], 100),
+        *range(cover["end"]),
+    ]
+    assert set(location) <= set(inside)
+
+
+@pytest.mark.parametrize("file", ["pBAD30.gb", "NC_005816.gb", "pFA6a-kanMX6.gb", "cor6_6.gb"])
+def test_real_plasmids_and_genes_come_back_as_they_were(file: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BiopythonWarning)  # of what stands in these files
+        found = list(SeqIO.parse(io.StringIO((DATA / file).read_text()), "genbank"))
+    for made in found:
+        record = from_seqrecord(made)
+        again = to_seqrecord(record)
+        assert from_seqrecord(through_a_file(again)) == record
+        assert str(again.seq) == str(made.seq)
+        assert again.id == (made.name if made.id == "." else made.id)
+        assert [str(each.location) for each in again.features] == [
+            str(each.location) for each in made.features
+        ]
+        for mine, theirs in zip(again.features, made.features, strict=True):
+            assert mine.type == theirs.type
+            label = mine.qualifiers.pop("label")
+            mine.qualifiers.pop("labext", None)
+            assert theirs.qualifiers.pop("label", label) == label
+            assert mine.qualifiers == theirs.qualifiers
+
+
+def test_what_was_changed_in_between_counts() -> None:
+    record = marked(name="araC µ", strand=0, end=0) | {"name": "my plasmid", "aliases": ["p30"]}
+    made = to_seqrecord(record)
+    made.name = "renamed"
+    [feature] = made.features
+    feature.qualifiers["label"] = ["other"]
+    feature.location = SimpleLocation(2, 8, strand=-1)
+    found = from_seqrecord(through_a_file(made))
+    assert found["name"] == "renamed"
+    assert found["aliases"] == ["p30"]
+    [annotation] = found["annotations"]
+    assert (annotation["name"], annotation["start"], annotation["end"]) == ("other", 2, 8)
+    assert annotation["strand"] == -1
+
+
+def test_a_piece_of_a_plasmid_has_the_features_of_that_piece() -> None:
+    made = to_seqrecord(marked(name="araC µ"))[5:50]
+    found = from_seqrecord(made)
+    assert (found["bases"], found["length"]) == (("ACGT" * 25)[5:50], 45)
+    [annotation] = found["annotations"]
+    assert (annotation["name"], annotation["start"], annotation["end"]) == ("araC µ", 5, 35)
+
+
+@pytest.mark.parametrize("bases", [None, "", 5])
+def test_without_bases_there_is_no_sequence(bases: Any) -> None:
+    with pytest.raises(InputError, match="pBAD30 has no bases"):
+        to_seqrecord(PLASMID | {"bases": bases})
+
+
+@pytest.mark.parametrize("kept", ["{", "[1]", "{'id':5}", "{'id':[[],[1,2]]}", "{'bases':[1]}"])
+def test_what_was_kept_and_is_damaged_is_let_go(kept: str) -> None:
+    made = to_seqrecord(PLASMID)
+    made.annotations["comment"] = f"labext:{kept}"
+    assert from_seqrecord(made) == PLASMID

@@ -1,0 +1,295 @@
+"""An app's tokens: how long they last, who fetches them, and what the token endpoint may answer."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import requests
+
+from labext.errors import (
+    AccessError,
+    InputError,
+    LabextError,
+    ServiceError,
+    SetupError,
+    SignInError,
+)
+from labext.http import Rate
+from labext.lab import ClientCredentials
+from labext.redaction import mask
+
+pytestmark = pytest.mark.faults
+
+
+def test_id_and_secret_stand_in_the_form_as_the_contract_has_it(tenant: Any) -> None:
+    with tenant.client(tenant.app()) as lab:
+        lab.whoami()
+    asked, then = tenant.received
+    assert (asked.method, asked.path) == ("POST", "token")
+    assert asked.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert asked.form == {
+        "grant_type": "client_credentials",
+        "client_id": "notebook-app",
+        "client_secret": "secret-of-the-test-0123456789",
+    }
+    assert "authorization" not in asked.headers
+    assert then.headers["authorization"] == "Bearer token-1-abcdefgh"
+
+
+def test_a_server_that_wants_basic_gets_basic_and_is_remembered(tenant: Any) -> None:
+    tenant.wants = "basic"
+    auth = tenant.app()
+    with tenant.client(auth) as lab:
+        lab.whoami()
+        assert [bool(request.form.get("client_id")) for request in tenant.received] == [
+            True, False, False,
+        ]  # fmt: skip
+        assert tenant.received[1].form == {"grant_type": "client_credentials"}
+        tenant.good.clear()
+        lab.whoami()
+    assert tenant.count("token") == 3
+
+
+@pytest.mark.parametrize("status", [400, 401])
+def test_a_server_that_does_not_know_the_form_gets_basic(tenant: Any, status: int) -> None:
+    tenant.wants = "basic"
+    body = {"error": "invalid_request" if status == 400 else "invalid_client"}
+    tenant.fail("token", tenant.Answer(status, body))
+    with tenant.client(tenant.app()) as lab:
+        assert lab.whoami().known
+
+
+@pytest.mark.parametrize("basic", [True, False])
+def test_one_way_alone_where_it_is_known(tenant: Any, basic: bool) -> None:
+    tenant.wants = "basic" if basic else "form"
+    with tenant.client(tenant.app(basic=basic)) as lab:
+        lab.whoami()
+    assert tenant.count("token") == 1
+    tenant.wants = "form" if basic else "basic"
+    with tenant.client(tenant.app(basic=basic)) as lab, pytest.raises(SignInError):
+        lab.whoami()
+    assert tenant.count("token") == 2
+
+
+def test_a_token_lasts_until_shortly_before_its_end(tenant: Any, clock: Any) -> None:
+    auth = tenant.app(clock=clock)
+    with tenant.client(auth) as lab:
+        lab.whoami()
+        assert auth.expires_in == 900
+        clock.now += 839
+        lab.whoami()
+        assert tenant.count("token") == 1
+        clock.now += 2  # of 900 seconds 59 are left
+        lab.whoami()
+        assert tenant.count("token") == 2
+    assert tenant.received[-1].token == "token-2-abcdefgh"
+
+
+@pytest.mark.parametrize("expires", ["missing", None, "soon", [], True, 0, -5, "900", 900.0, 1e400])
+def test_a_lifetime_that_makes_no_sense_ends_with_a_401(
+    tenant: Any, clock: Any, expires: Any
+) -> None:
+    whole = tenant.answer
+    tenant.answer = lambda token: {
+        name: expires if name == "expires_in" else value
+        for name, value in whole(token).items()
+        if not (name == "expires_in" and expires == "missing")
+    }
+    auth = tenant.app(clock=clock)
+    with tenant.client(auth) as lab:
+        lab.whoami()
+        clock.now += 10**6
+        lab.whoami()
+        told = expires in ("900", 900.0)
+        assert tenant.count("token") == (2 if told else 1)
+        assert (auth.expires_in is None) is not told
+        tenant.good.clear()
+        lab.whoami()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        [],
+        "token",
+        {"access_token": "", "token_type": "Bearer", "expires_in": 900},
+        {"access_token": 5, "token_type": "Bearer", "expires_in": 900},
+        {"access_token": "two words", "token_type": "Bearer", "expires_in": 900},
+        {"access_token": "a\r\nX: 1", "token_type": "Bearer", "expires_in": 900},
+        {"access_token": "abcdefgh-secret", "token_type": "mac", "expires_in": 900},
+        {"access_token": "abcdefgh-secret", "token_type": None, "expires_in": 900},
+    ],
+)
+def test_an_answer_without_a_token_is_told(tenant: Any, body: Any) -> None:
+    tenant.fail("token", tenant.Answer(body=body))
+    with tenant.client(tenant.app()) as lab, pytest.raises(ServiceError) as caught:
+        lab.whoami()
+    assert "abcdefgh-secret" not in str(caught.value)
+    assert tenant.count("users/me") == 0
+
+
+@pytest.mark.parametrize("kind", ["bearer", "BEARER", "missing"])
+def test_a_kind_of_token_that_is_bearer_all_the_same(tenant: Any, kind: str) -> None:
+    token = {"access_token": "token-of-kind-abcdefgh", "expires_in": 900}
+    tenant.good.add(token["access_token"])
+    if kind != "missing":
+        token["token_type"] = kind
+    tenant.fail("token", tenant.Answer(body=token))
+    with tenant.client(tenant.app()) as lab:
+        assert lab.whoami().known
+
+
+def test_a_token_is_fetched_before_the_turn_of_a_request(tenant: Any, monkeypatch: Any) -> None:
+    seen: list[str] = []
+    tenant.while_token = lambda: seen.append("token")
+    with tenant.client(tenant.app(), rate=Rate(50, 10)) as lab:
+        pacer = lab._transport._pacer
+        slot = pacer.slot
+        monkeypatch.setattr(
+            pacer, "slot", lambda patience: (seen.append("turn"), slot(patience))[1]
+        )
+        lab.whoami()
+    assert seen == ["token", "turn"]
+
+
+def test_eight_threads_fetch_one_token(tenant: Any) -> None:
+    tenant.add(3)
+    together = threading.Barrier(8)
+    auth = tenant.app()
+
+    def ask(n: int) -> int:
+        with tenant.client(auth) as lab:
+            together.wait(10)
+            return len(lab.sequences())
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(ask, range(8))) == [3] * 8
+        assert tenant.count("token") == 1
+        tenant.good.clear()  # the secret's rotation, say
+        assert list(pool.map(ask, range(8))) == [3] * 8
+        assert tenant.count("token") == 2
+
+
+def test_a_refused_token_is_replaced_once_and_the_request_sent_again_once(tenant: Any) -> None:
+    tenant.add(250)
+    with tenant.client(tenant.app()) as lab:
+        pages = lab.iter_sequences()
+        next(pages)
+        tenant.good.clear()
+        assert len(list(pages)) == 249
+        assert tenant.count("token") == 2
+        assert tenant.count("dna-sequences") == 4
+        tenant._is_signed = lambda request: False
+        tenant.received.clear()
+        with pytest.raises(SignInError, match="the app's token"):
+            lab.whoami()
+    assert [request.path for request in tenant.received] == ["users/me", "token", "users/me"]
+
+
+def test_with_plain_requests_it_is_the_same(tenant: Any) -> None:
+    auth = tenant.app(verify=tenant.ca)
+    url = f"{tenant.url}/api/v2/users/me"
+    with requests.Session() as session:
+        session.trust_env = False
+        session.auth, session.verify = auth, tenant.ca
+        assert session.get(url).json()["name"] == "Ada"
+        tenant.good.clear()
+        answer = session.get(url, stream=True)
+        assert answer.json()["name"] == "Ada"
+        assert [each.status_code for each in answer.history] == [401]
+        assert tenant.count("token") == 2
+        # What changes something is not sent again; the next request has a new token.
+        tenant.good.clear()
+        assert session.post(url, data={"a": "1"}).status_code == 401
+        assert tenant.count("users/me") == 4
+        assert session.get(url).status_code == 200
+    assert tenant.count("token") == 3
+
+
+def test_a_redirect_takes_no_token_to_another_address(new_tenant: Any) -> None:
+    tenant, other = new_tenant(), new_tenant()
+    away = {"Location": f"{other.url}/api/v2/users/me"}
+    auth = tenant.app(verify=tenant.ca)
+    with requests.Session() as session:
+        session.trust_env = False
+        session.auth, session.verify = auth, tenant.ca
+        tenant.fail("users/me", tenant.Answer(302, headers=away))
+        assert session.get(f"{tenant.url}/api/v2/users/me").status_code == 401
+    assert [request.headers.get("authorization") for request in other.received] == [None]
+    with tenant.client(auth) as lab:
+        tenant.fail("users/me", tenant.Answer(302, headers=away))
+        with pytest.raises(LabextError):
+            lab.whoami()
+        # Nor its ID and secret.
+        tenant.good.clear()
+        tenant.fail("token", tenant.Answer(307, headers={"Location": f"{other.url}/api/v2/token"}))
+        with pytest.raises(ServiceError, match="to another address"):
+            lab.whoami()
+    assert all("authorization" not in request.headers for request in other.received)
+    assert other.count("token") == 0
+    with pytest.raises(InputError, match="nothing was sent"):
+        requests.get(f"{other.url}/api/v2/users/me", auth=auth)
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "kind", "said"),
+    [
+        (401, "invalid_client", SignInError, "client ID and secret"),
+        (400, "invalid_grant", SignInError, "client ID and secret"),
+        (400, "unauthorized_client", AccessError, "archived"),
+        (400, "unsupported_grant_type", SignInError, "no sign-in for apps"),
+        (403, "access_denied", AccessError, "from here"),
+        (404, "", SetupError, "No token endpoint"),
+    ],
+)
+def test_each_refusal_of_a_token_is_explained(
+    tenant: Any, status: int, error: str, kind: Any, said: str
+) -> None:
+    tenant.fail("token", *[tenant.Answer(status, {"error": error})] * 2)
+    with tenant.client(tenant.app()) as lab, pytest.raises(kind, match=said) as caught:
+        lab.whoami()
+    assert caught.value.status == status
+    assert caught.value.next_step
+    assert "•" not in str(caught.value)  # nothing of it is taken for a secret
+    assert tenant.count("users/me") == 0
+
+
+def test_of_two_refusals_the_one_that_says_more_is_told(tenant: Any) -> None:
+    refusal, not_read = {"error": "invalid_client"}, {"error": "invalid_request"}
+    for answers in ([(401, refusal), (400, not_read)], [(400, not_read), (401, refusal)]):
+        tenant.fail("token", *[tenant.Answer(*answer) for answer in answers])
+        with tenant.client(tenant.app()) as lab, pytest.raises(SignInError) as caught:
+            lab.whoami()
+        assert caught.value.status == 401
+        assert "invalid_client" in str(caught.value)
+
+
+def test_an_app_acts_for_somebody_by_a_header(tenant: Any) -> None:
+    with tenant.client(tenant.app(user="ada@lab.example")) as lab:
+        assert str(lab.whoami()) == "Ada <ada@lab.example> by the app notebook-app"
+    assert tenant.received[-1].headers["on-behalf-of"] == "ada@lab.example"
+    assert "on-behalf-of" not in tenant.received[0].headers
+
+
+def test_the_secret_shows_nowhere(tenant: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    auth = ClientCredentials("notebook-app", "another-secret-0123456789")
+    body = {"error": "invalid_client", "error_description": "another-secret-0123456789 is wrong"}
+    tenant.fail("token", *[tenant.Answer(401, body)] * 2)
+    with tenant.client(auth) as lab, pytest.raises(SignInError) as caught:
+        lab.whoami()
+    told = f"{caught.value} {caught.value.server} {auth!r} {lab!r} {caplog.text}"
+    assert "another-secret" not in told
+
+
+def test_whatever_repeats_a_token_or_a_header_shows_neither(tenant: Any) -> None:
+    tenant.wants = "basic"
+    with tenant.client(tenant.app()) as lab:
+        lab.whoami()
+    pair = tenant.received[1].headers["authorization"].removeprefix("Basic ")
+    token = tenant.received[-1].token
+    assert mask(f"You sent {pair}, then {token}.") == "You sent •••, then •••."

@@ -1,0 +1,105 @@
+"""The API is found from the addresses that people paste."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from open_notebook import Replay, serving, web_page
+from open_notebook.serving import listening
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from labext.errors import SetupError, UnreachableError
+from labext.nb import NotebookClient
+from labext.nb.backends.detect import candidate_urls, find_api
+
+pytestmark = pytest.mark.contract
+
+
+@pytest.fixture(scope="module")
+def replay() -> Iterator[Replay]:
+    with serving(password="s3cret pass") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def page(replay: Replay) -> Iterator[str]:
+    with web_page(replay) as root:
+        yield root
+
+
+PASTED = ("", "/", "/notebooks", "/notebooks/", "/notebooks/notebook:abc", "/api", "/api/notebooks")
+
+
+@pytest.mark.parametrize("path", PASTED)
+def test_the_api_is_found_from_the_web_page(page: str, path: str) -> None:
+    assert find_api(f"{page}{path}") == f"{page}/api"
+
+
+@pytest.mark.parametrize("path", ["", "/", "/docs", "/api/docs"])
+def test_the_api_is_found_from_its_server(replay: Replay, path: str) -> None:
+    root = replay.base_url.removesuffix("/api")
+    assert find_api(f"{root}{path}") == replay.base_url
+
+
+def test_an_address_that_ends_in_api_is_not_asked(replay: Replay) -> None:
+    replay.asked.clear()
+    for url in ("http://127.0.0.1:9/api", "https://nowhere.invalid/nb/api/"):
+        assert find_api(url) == url
+    assert not replay.asked
+
+
+def test_folders_of_a_proxy_are_tried_before_its_root() -> None:
+    url = "https://proxy.example/nb/notebooks"
+    assert candidate_urls(url) == [
+        "https://proxy.example/nb/notebooks/api",
+        "https://proxy.example/nb/api",
+        "https://proxy.example/api",
+        url,
+    ]
+    assert candidate_urls("http://[::1]:5055") == ["http://[::1]:5055/api", "http://[::1]:5055"]
+
+
+@contextmanager
+def server(answer: Callable[[Request], Response]) -> Iterator[str]:
+    with listening(Starlette(routes=[Route("/{path:path}", answer)])) as root:
+        yield root
+
+
+def test_an_api_with_an_address_of_its_own_is_found_there() -> None:
+    def answer(request: Request) -> Response:
+        known = request.url.path == "/v1/config"
+        return JSONResponse({"version": "1"}) if known else PlainTextResponse("No.", 404)
+
+    with server(answer) as root:
+        assert find_api(f"{root}/v1") == f"{root}/v1"
+
+
+@pytest.mark.parametrize("body", [{}, [], "config", {"apiUrl": "http://elsewhere/api"}, None])
+def test_without_an_api_the_address_stays(body: object) -> None:
+    with server(lambda _: JSONResponse(body)) as root:
+        assert find_api(f"{root}/notebooks") == f"{root}/notebooks"
+
+
+def test_a_server_that_is_down_is_asked_once() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        with pytest.raises(UnreachableError, match="No notebook service answers"):
+            find_api(url)
+
+
+def test_a_client_names_the_address_of_the_api(replay: Replay, page: str) -> None:
+    replay.asked.clear()
+    for url in (replay.base_url.removesuffix("/api"), f"{page}/notebooks"):
+        with NotebookClient(url, "s3cret pass") as nb, pytest.raises(SetupError) as caught:
+            nb.notebooks.list()
+        assert url in caught.value.message
+        root = url.removesuffix("/notebooks")
+        assert caught.value.next_step == f"Use {root}/api."
+    assert {each.path for each in replay.asked} <= {"/api/config"}

@@ -1,0 +1,205 @@
+"""`%nb` lines about what Open Notebook has beyond the contract, and Tab behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import comes, opened
+from open_notebook import Replay, serving
+
+from labext import progress
+from labext.errors import LabextError
+
+pytestmark = pytest.mark.contract
+
+Run = Callable[[str], Any]
+
+
+@pytest.fixture(scope="module")
+def replay() -> Iterator[Replay]:
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def shell(replay: Replay) -> Iterator[InteractiveShell]:
+    """A shell that uses a notebook with one source on the stand-in."""
+    with opened() as ip:
+        ip.run_cell(f"%load_ext labext\n%nb connect {replay.base_url}").raise_error()
+        ip.run_cell("%nb use Growth --create").raise_error()
+        ip.run_cell("%%nb source --title 'Bench notes' --sync\nThe cell grows.").raise_error()
+        yield ip
+
+
+@pytest.fixture
+def run(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a cell; return its value."""
+    monkeypatch.setattr(progress, "interval", lambda _: 0.0)
+
+    def run_cell(cell: str) -> Any:
+        done = shell.run_cell(cell)
+        done.raise_error()
+        return done.result
+
+    return run_cell
+
+
+@pytest.fixture
+def refused(shell: InteractiveShell) -> Callable[[str], str]:
+    """Run a cell that is refused; return the one line."""
+
+    def run_cell(cell: str) -> str:
+        error = shell.run_cell(cell).error_in_exec
+        assert isinstance(error, LabextError), (cell, error)
+        assert error.next_step.endswith((".", "?"))
+        return str(error)
+
+    return run_cell
+
+
+@pytest.fixture(autouse=True)
+def without_fault(replay: Replay, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Stay connected; see that nothing was asked that a real server would ignore."""
+    monkeypatch.setenv("LABEXT_NB_BASE_URL", replay.base_url)
+    yield
+    assert replay.faults == []
+
+
+def test_settings(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    before = run("%nb settings")
+    assert list(before.columns) == ["setting", "value"]
+    after = run("%nb settings --set docling_ocr=no --set youtube_preferred_languages=en,de")
+    assert "docling_ocr is no, youtube_preferred_languages is en,de now." in capsys.readouterr().out
+    assert dict(after.to_numpy())["youtube_preferred_languages"] == "en,de"
+    run("%nb settings --set docling_ocr={False}")
+    assert "set so already" in capsys.readouterr().out
+    assert "There is no setting" in refused("%nb settings --set docling=no")
+    assert "set twice" in refused("%nb settings --set docling_ocr=no --set docling_ocr=yes")
+
+
+def test_insights(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    made = run('%nb insights new "Simple Summary" --source "Bench notes"')
+    assert list(made["insight_type"]) == ["Simple Summary"]
+    every = run("%nb insights")
+    assert set(made["id"]) <= set(every["id"])
+    assert list(run("%nb insights --source 'Bench notes'")["id"]) == list(every["id"])
+    assert "Keep one of the two" in refused("%nb insights --all --notebook Growth")
+    drawn = run('%nb insights show "simple summary" --source "Bench notes"')
+    assert drawn.title == "Simple Summary of Bench notes"
+    assert drawn.text == made["content"].iloc[0]
+
+    note = run('%nb insights save "Simple Summary"')
+    assert list(note["title"]) == ["Simple Summary from source Bench notes"]
+    again = run('%nb insights save "Simple Summary"')
+    assert list(again["id"]) == list(note["id"])
+    assert "says that already" in capsys.readouterr().out
+
+    assert "the insight Simple Summary of Bench notes" in refused(
+        '%nb insights delete "Simple Summary"'
+    )
+    run('%nb insights delete "Simple Summary" --preview')
+    run('%nb insights delete "Simple Summary" --yes')
+    assert "There is no insight" in refused('%nb insights show "Simple Summary"')
+    assert "needs --source" in refused("%nb insights new 'Simple Summary'")
+
+
+def test_an_insight_that_fails_is_an_error(run: Run, refused: Run, replay: Replay) -> None:
+    run("%nb sources")  # nothing is under way
+    replay.state.works = False
+    before = set(replay.state.jobs)
+    try:
+        import threading
+
+        def fail() -> None:
+            while not (new := set(replay.state.jobs) - before):
+                pass
+            replay.state.jobs[new.pop()].update(status="failed", error_message="No such model")
+
+        failing = threading.Thread(target=fail, daemon=True)
+        failing.start()
+        said = refused('%nb insights new "Simple Summary" --source "Bench notes"')
+        failing.join(10)
+    finally:
+        replay.state.works = True
+    assert "The insight Simple Summary has failed: No such model." in said
+
+
+def test_vectors(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(run('%nb sources embed "Bench notes"')["title"]) == ["Bench notes"]
+    run("%nb note Warm --title Plan\n%nb notes embed Plan")
+    assert "Vectors of Plan are computed." in capsys.readouterr().out
+    done = run("%nb embeddings rebuild --mode all --no-insights")
+    assert list(done["status"]) == ["completed"]
+    begun = run("%nb embeddings rebuild --background")
+    job = begun["job_id"].iloc[0]
+    assert f"`%nb embeddings status {job}` shows how far" in capsys.readouterr().out
+    assert list(run(f"%nb embeddings status {job}")["job_id"]) == [job]
+    assert "nothing left" in refused("%nb embeddings rebuild --no-sources --no-notes --no-insights")
+
+
+def test_commands(
+    run: Run, refused: Run, replay: Replay, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = run("%nb commands --status completed --limit 5")
+    assert "process_source" in set(rows["command"])
+    assert "embed_note" in set(run("%nb commands kinds")["command"])
+    assert "is given nothing" in refused("%nb commands run embed_note")
+    replay.state.works = False
+    try:
+        job = run("%nb commands run embed_note --set note_id=note:1")["job_id"].iloc[0]
+        assert "This would cancel" in refused(f"%nb commands cancel {job}")
+        assert list(run(f"%nb commands cancel {job} --yes")["status"]) == ["new"]
+    finally:
+        replay.state.works = True
+    assert f"`%nb commands wait {job}` looks what becomes of it" in capsys.readouterr().out
+    assert list(run(f"%nb commands wait {job}")["status"]) == ["completed"]
+    assert list(run(f"%nb commands show {job}")["command"]) == ["embed_note"]
+    assert "is over already" in refused(f"%nb commands cancel {job} --yes")
+
+
+def test_a_chat_about_a_source_goes_on(
+    run: Run, refused: Run, replay: Replay, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("%%nb sources chat 'Bench notes'\nWhich strain?")
+    assert 'The chat "Which strain?" begins.' in capsys.readouterr().out
+    run("%nb sources chat 'Bench notes' 'And then?' --model fake-chat")
+    about = " --source 'Bench notes'"
+    assert list(run("%nb source-chats" + about)["message_count"]) == [4]
+    run("%nb sources chat 'Bench notes' 'Again?' --new")
+    run("%nb sources chat 'Bench notes' 'Back?' --session 'Which strain?'")
+    assert len(run("%nb source-chats show 'Which strain?'" + about)) == 6
+    assert "Keep one of the two" in refused("%nb sources chat 'Bench notes' x --new --session y")
+    assert "has no text" in refused("%nb sources chat 'Bench notes'")
+    assert "Nothing to change" in refused("%nb source-chats edit 'Again?'" + about)
+    run("%nb source-chats edit 'Again?' --title Second" + about)
+    assert "the chat" in refused("%nb source-chats delete Second" + about).casefold()
+    run("%nb source-chats delete Second 'Which strain?' --yes" + about)
+    assert run("%nb source-chats" + about).empty
+    run("%nb sources chat 'Bench notes' 'Anew?'")  # the one that is gone does not go on
+    assert list(run("%nb source-chats" + about)["title"]) == ["Anew?"]
+
+
+def test_tab_knows_settings_insights_commands_and_chats(run: Run, shell: InteractiveShell) -> None:
+    run('%nb insights new "Simple Summary" --source "Bench notes"')
+    run("%nb sources chat 'Bench notes' 'Tab?' --title Tabbed")
+
+    comes(shell, "%nb settings --set docling_o", "%nb settings --set docling_ocr=")
+    comes(shell, "%nb settings --set docling_ocr=", "%nb settings --set docling_ocr=yes")
+    comes(
+        shell,
+        "%nb settings --set default_embedding_option=a",
+        "%nb settings --set default_embedding_option=always",
+    )
+    comes(shell, "%nb insights show Simple", '%nb insights show "Simple Summary"')
+    comes(shell, "%nb commands run process", "%nb commands run process_source")
+    comes(shell, "%nb commands --status comp", "%nb commands --status completed")
+    comes(
+        shell,
+        '%nb source-chats show --source "Bench notes" Tab',
+        '%nb source-chats show --source "Bench notes" Tabbed',
+    )
+    job = run("%nb commands")["job_id"].iloc[0]
+    comes(shell, "%nb commands show command:", f"%nb commands show {job}")

@@ -1,0 +1,347 @@
+"""The client against the local notebook service, over real HTTP: all it can do, once.
+
+The operations are those of the contract's groups Notebooks, Sources, Notes, Chat and Search. What
+the client makes of odd answers is tested elsewhere, without this service.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labext.errors import (
+    ConflictError,
+    InputError,
+    JobFailedError,
+    NotFoundError,
+    SetupError,
+    SignInError,
+)
+from labext.nb import Answer, Final, NotebookClient, Partial, Strategy, records
+from labext.nb.backends.contract.notebooks import ADD_SOURCE_JSON
+from labext.progress import Outcome
+from labext.sandbox import Sandbox
+from labext.sandbox.core.database import Database
+from labext.sandbox.nb.limits import LIMITS
+
+pytestmark = pytest.mark.contract
+
+PAPER = """Glucose is added to the uninduced culture because it represses the araBAD promoter.
+
+Arabinose induces expression of the gene. The plasmid is pBAD30."""
+PAGE = """<html><head><title>Catabolites</title></head><body><p>Catabolite repression lowers the
+leaky expression of genes in cells that are grown with sugar.</p></body></html>"""
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    sandbox = Sandbox(
+        tmp_path_factory.mktemp("nb") / "data",
+        rate="off",
+        workers=2,
+        services=["labext.sandbox.nb.app:service"],
+    )
+    sandbox.start()
+    yield sandbox
+    sandbox.stop()
+
+
+@pytest.fixture(scope="module")
+def nb(box: Sandbox) -> Iterator[NotebookClient]:
+    with NotebookClient(box.nb.base_url, box.nb.password) as client:
+        yield client
+
+
+@pytest.fixture
+def name(nb: NotebookClient) -> str:
+    """The name of a notebook of this test's own."""
+    return str(nb.notebooks.create(f"n{uuid.uuid4().hex[:8]}", "pBAD30 notes")["name"])
+
+
+@pytest.fixture(scope="module")
+def shelf(nb: NotebookClient, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A notebook with two processed files, a text and a note."""
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "paper.txt").write_text(PAPER)
+    (folder / "page.html").write_text(PAGE)
+    nb.notebooks.create("Shelf")
+    nb.sources.add([folder / "paper.txt", folder / "page.html"], "Shelf")
+    nb.sources.add_text("Cells grew at 37 °C.", "Shelf", title="Bench", process_async=False)
+    nb.notes.create("Check the leaky expression.", title="Plan", notebook="Shelf")
+    nb.sources.wait(list(nb.sources.list("Shelf")["id"]), timeout=60)
+    return "Shelf"
+
+
+def test_the_status(nb: NotebookClient, box: Sandbox) -> None:
+    status = nb.status()
+    assert status["password_needed"] is True
+    assert status["signed_in"] is True
+    assert status["database"] == "online"
+    assert status["version"]
+    with NotebookClient(box.nb.base_url, "a wrong password") as stranger:
+        assert stranger.status()["signed_in"] is False
+        with pytest.raises(SignInError, match="does not accept the password"):
+            stranger.notebooks.list()
+    with (
+        NotebookClient(box.nb.base_url) as nobody,
+        pytest.raises(SignInError, match="asks for a password"),
+    ):
+        nobody.notebooks.list()
+
+
+class TestNotebooks:
+    def test_from_the_first_to_the_last(self, nb: NotebookClient) -> None:
+        made = nb.notebooks.create("Arabinose induction", "pBAD30 notes")
+        assert list(made) == list(records.NOTEBOOK)
+        assert nb.notebooks.get("arabinose induction") == made
+        changed = nb.notebooks.update("Arabinose induction", name="Induction", archived=True)
+        assert (changed["id"], changed["archived"]) == (made["id"], True)
+        assert changed["description"] == "pBAD30 notes"
+        assert made["id"] in set(nb.notebooks.list(archived=True)["id"])
+        assert made["id"] not in set(nb.notebooks.list(archived=False)["id"])
+        by_name = list(nb.notebooks.list(order_by="name asc")["name"])
+        assert by_name == sorted(by_name, key=str.casefold)
+        assert "Induction" in nb.notebooks.names()
+        assert nb.notebooks.delete("Induction")["id"] == made["id"]
+        with pytest.raises(NotFoundError, match="no notebook"):
+            nb.notebooks.get("Induction")
+        with pytest.raises(NotFoundError, match="%nb notebooks"):
+            nb.notebooks.get(made["id"])
+
+    def test_two_of_a_name_are_both_listed(self, nb: NotebookClient, name: str) -> None:
+        other = nb.notebooks.create(name)
+        with pytest.raises(ConflictError) as caught:
+            nb.notebooks.get(name)
+        assert other["id"] in caught.value.message
+        assert nb.notebooks.get(other["id"])["name"] == name
+
+    def test_the_preview_is_what_a_deletion_does(self, nb: NotebookClient, name: str) -> None:
+        other = nb.notebooks.create(f"{name} other")["id"]
+        own = nb.sources.add_text("Own.", name, title=f"{name} own")
+        shared = nb.sources.add_text("Shared.", name, title=f"{name} shared")
+        nb.notebooks.link(other, f"{name} shared")
+        nb.notebooks.link(other, f"{name} shared")
+        nb.notes.create("A note.", notebook=name)
+        nb.chat.create(name, "Talk")
+        preview = nb.notebooks.preview(name)
+        counts = [preview[each] for each in list(records.PREVIEW)[2:]]
+        assert counts == [1, 1, 1, 1]
+        told = nb.notebooks.delete(name, delete_sources=True)
+        assert [told[each] for each in list(records.NOTEBOOK_DELETION)[1:]] == [1, 1, 1, 1]
+        with pytest.raises(NotFoundError):
+            nb.sources.get(own["id"])
+        assert nb.sources.get(shared["id"])["notebooks"] == [other]
+        nb.notebooks.unlink(other, shared["id"])
+        assert nb.sources.get(shared["id"])["notebooks"] == []
+
+
+class TestSources:
+    def test_a_file_goes_and_comes_back(
+        self, nb: NotebookClient, name: str, tmp_path: Path
+    ) -> None:
+        path = tmp_path / f"{name} über.txt"
+        path.write_text(PAPER)
+        gone: list[tuple[int, int | None]] = []
+        record = nb.sources.add_file(
+            path, name, topic="plasmids", on_bytes=lambda *each: gone.append(each)
+        )
+        assert list(record) == list(records.SOURCE_DETAIL)
+        assert gone[-1][0] == gone[-1][1]
+        frame = nb.sources.wait(path.name, timeout=60)
+        assert set(frame.columns) == set(records.SOURCE)
+        assert list(frame["status"]) == ["completed"]
+        whole = nb.sources.get(path.name)
+        assert "araBAD promoter" in whole["full_text"]
+        assert (whole["topic"], whole["kind"]) == ("plasmids", "upload")
+        (tmp_path / "there").mkdir()
+        back = nb.sources.download(path.name, tmp_path / "there")
+        assert back == tmp_path / "there" / path.name
+        assert back.read_text() == PAPER
+        assert nb.sources.exists(path.name)
+        nb.sources.delete(path.name)
+        assert not nb.sources.exists(record["id"])
+
+    def test_a_text_is_processed_before_the_answer(self, nb: NotebookClient, name: str) -> None:
+        record = nb.sources.add_text(PAPER, name, title=f"{name} text", process_async=False)
+        assert (record["status"], record["kind"]) == ("completed", "text")
+        assert nb.sources.status(record["id"])["status"] == "completed"
+        assert list(nb.sources.status(record["id"])) == list(records.STATUS)
+        changed = nb.sources.update(record["id"], title=f"{name} new", topic="t")
+        assert (changed["title"], changed["topic"]) == (f"{name} new", "t")
+        assert not nb.sources.exists(record["id"])
+        with pytest.raises(NotFoundError, match="has no file"):
+            nb.sources.download(record["id"])
+        insights = nb.sources.insights(record["id"])
+        assert set(insights.columns) == set(records.INSIGHT)
+        with pytest.raises(InputError):
+            nb.sources.retry(record["id"])
+
+    def test_a_page_that_may_not_be_fetched_has_failed(self, nb: NotebookClient, name: str) -> None:
+        record = nb.sources.add_url("http://127.0.0.1:9/page", name, title=f"{name} page")
+        *_, last = nb.sources.watch(record["id"])
+        assert last.outcome is Outcome.FAILED
+        (row,) = last.rows
+        assert (row.title, row.status) == (f"{name} page", "failed")
+        assert row.reason
+        with pytest.raises(JobFailedError, match=f"{name} page: "):
+            nb.sources.wait(f"{name} page")
+        again = nb.sources.retry(f"{name} page")
+        assert again["id"] == record["id"]
+        assert again["status"] != "failed"
+        *_, last = nb.sources.watch(record["id"])
+        assert last.outcome is Outcome.FAILED
+
+    def test_the_legacy_address_makes_the_same(self, nb: NotebookClient, name: str) -> None:
+        body = {"text": PAPER, "title": f"{name} json"}
+        made = nb._executor.transport.send(ADD_SOURCE_JSON, json=body).json()
+        assert nb.sources.get(f"{name} json")["id"] == made["id"]
+
+    def test_a_list_is_cut_ordered_and_filtered(self, nb: NotebookClient, name: str) -> None:
+        for title in ("c", "a", "b"):
+            nb.sources.add_text(PAPER, name, title=f"{name} {title}")
+        by_title = nb.sources.list(name, order_by="title asc")
+        assert list(by_title["title"]) == [f"{name} {title}" for title in "abc"]
+        cut = nb.sources.list(name, limit=1, offset=1, order_by="title asc")
+        assert list(cut["title"]) == [f"{name} b"]
+        assert sorted(nb.sources.names(name)) == [f"{name} {title}" for title in "abc"]
+        assert len(list(nb.sources.iter(limit=2))) == 2
+        with pytest.raises(InputError, match="order"):
+            nb.sources.list(order_by="nonsense")
+
+    def test_a_file_over_the_limit_is_refused_while_it_is_sent(
+        self, nb: NotebookClient, limit: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        path = tmp_path / "film.txt"
+        with path.open("wb") as file:
+            file.truncate(24 << 20)
+        small = limit("upload_bytes", 1 << 20), limit("text_bytes", 1 << 10)
+        with small[0], small[1], pytest.raises(InputError) as caught:
+            nb.sources.add_file(path)
+        assert caught.value.status == 413
+        assert "larger" in caught.value.message
+
+    def test_a_kind_of_file_that_nothing_can_read(self, nb: NotebookClient, tmp_path: Path) -> None:
+        path = tmp_path / "archive.zip"
+        path.write_bytes(b"PK\x03\x04" + bytes(100))
+        with pytest.raises((InputError, JobFailedError)) as caught:
+            nb.sources.wait(nb.sources.add_file(path)["id"], timeout=60)
+        assert "archive.zip" in str(caught.value) or "kind" in str(caught.value)
+
+
+@pytest.fixture
+def limit(box: Sandbox) -> Callable[..., Any]:
+    """Another value for one of the service's limits, for a while."""
+
+    @contextmanager
+    def set_limit(name: str, value: int) -> Iterator[None]:
+        database = Database.at(box.data_dir / "sandbox.sqlite")
+        try:
+            with database.write() as session:
+                LIMITS.change(session, name, value)
+            yield
+            with database.write() as session:
+                LIMITS.change(session, name, None)
+        finally:
+            database.close()
+
+    return set_limit
+
+
+def test_notes_from_the_first_to_the_last(nb: NotebookClient, name: str) -> None:
+    title = f"{name} plan"
+    made = nb.notes.create("Check leaky expression.", title=title, notebook=name)
+    assert list(made) == list(records.NOTE)
+    assert nb.notes.get(title) == made
+    changed = nb.notes.update(title, content="Check it twice.", note_type="ai")
+    assert (changed["content"], changed["note_type"]) == ("Check it twice.", "ai")
+    named = nb.notes.create("Glucose represses the promoter.", note_type="ai", notebook=name)
+    assert named["title"]
+    assert set(nb.notes.list(name)["id"]) == {made["id"], named["id"]}
+    assert title in nb.notes.names(name)
+    with pytest.raises(InputError) as caught:
+        nb.notes.create("By whom?", note_type="robot", notebook=name)  # type: ignore[arg-type]
+    assert caught.value.status == 400
+    nb.notes.delete(title)
+    assert list(nb.notes.list(name)["id"]) == [named["id"]]
+
+
+class TestAnswers:
+    def test_words_are_found(self, nb: NotebookClient, shelf: str) -> None:
+        hits = nb.search("araBAD", notebook=shelf)
+        assert set(hits.columns) == set(records.HIT)
+        assert list(hits["title"]) == ["paper.txt"]
+        assert "araBAD promoter" in hits["match"][0]
+
+    def test_what_means_the_same_is_found(self, nb: NotebookClient, shelf: str) -> None:
+        hits = nb.search("catabolite repression", type="vector", notebook=shelf, limit=1)
+        assert len(hits) == 1
+        assert hits["similarity"][0] > 0.2
+        none = nb.search("catabolite", type="vector", notebook=shelf, min_similarity=0.999)
+        assert len(none) == 0
+
+    def test_what_is_looked_at_can_be_chosen(self, nb: NotebookClient, shelf: str) -> None:
+        def kinds(**chosen: Any) -> set[str]:
+            hits = nb.search("expression", notebook=shelf, **chosen)
+            return set(hits["title"])
+
+        assert "Plan" in kinds()
+        assert kinds(include_sources=False) == {"Plan"}
+        assert "Plan" not in kinds(include_notes=False)
+        assert kinds(source_ids=["paper.txt"]) == {"paper.txt"}
+        assert kinds(note_ids=["Plan"]) == {"Plan"}
+        assert kinds(include_sources=False, include_notes=False) == set()
+
+    def test_a_question_is_answered_at_once_and_as_it_comes(
+        self, nb: NotebookClient, shelf: str
+    ) -> None:
+        question = "Why is glucose added to the uninduced culture?"
+        answer = nb.ask(question, notebook=shelf)
+        assert "represses" in answer.text
+        assert answer.citations
+        for cited in answer.citations:
+            assert cited.quote in cited.passage
+        first, *between, last = nb.ask_stream(question, notebook=shelf)
+        assert isinstance(first, Strategy)
+        assert all(isinstance(each, Partial) for each in between)
+        assert last == Final(answer)
+
+    def test_an_empty_notebook_answers_nothing(self, nb: NotebookClient, name: str) -> None:
+        assert len(nb.search("araBAD", notebook=name)) == 0
+        with pytest.raises(InputError, match="nothing to answer from"):
+            nb.ask("Why?", notebook=name)
+
+    @pytest.mark.parametrize("model", ["model:none", "model:wordllama"])
+    def test_a_model_that_can_not_answer(self, nb: NotebookClient, shelf: str, model: str) -> None:
+        for slot in ("model_override", "strategy_model", "answer_model", "final_answer_model"):
+            with pytest.raises((NotFoundError, SetupError)) as caught:
+                next(nb.ask_stream("Why?", **{slot: model}))  # type: ignore[arg-type]
+            assert caught.value.status in (404, 422)
+
+    def test_a_chat_from_the_first_to_the_last(self, nb: NotebookClient, shelf: str) -> None:
+        made = nb.chat.create(shelf, "Talk")
+        assert list(made) == list(records.SESSION)
+        reply = nb.chat.execute("Talk", "What does arabinose do?", source_ids=["paper.txt"])
+        assert isinstance(reply, Answer)
+        assert {cited.title for cited in reply.citations} == {"paper.txt"}
+        whole = nb.chat.get("Talk")
+        assert [each["type"] for each in whole["messages"]] == ["human", "ai"]
+        assert list(nb.chat.messages("Talk")["content"])[1] == reply.text
+        changed = nb.chat.update("Talk", title="Talked", model_override="model:extractive")
+        assert (changed["title"], changed["model_override"]) == ("Talked", "model:extractive")
+        assert nb.chat.update("Talked", model_override="")["model_override"] is None
+        assert list(nb.chat.sessions(shelf)["title"]) == ["Talked"]
+        assert "Talked" in nb.chat.names()
+        context = nb.chat.context("Talked", include_notes=False)
+        assert list(context) == list(records.CONTEXT)
+        assert len(context["sources"]) == 3
+        assert context["notes"] == []
+        assert context["token_count"] > 0
+        config = {"notes": {nb.notes.find("Plan", shelf): "full content"}}
+        assert len(nb.chat.context(notebook=shelf, config=config)["notes"]) == 1
+        nb.chat.delete("Talked")
+        assert len(nb.chat.sessions(shelf)) == 0

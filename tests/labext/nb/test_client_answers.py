@@ -1,0 +1,368 @@
+"""The client against the local notebook service: what is made of notebooks, and by which models.
+
+The operations are those of the contract's groups Transformations, Models, Credentials and Podcasts,
+and those on profiles. What the client makes of odd answers is tested elsewhere, without this
+service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import OpenAI, serving
+
+from labext.errors import (
+    InputError,
+    JobFailedError,
+    NotFoundError,
+    NotReadyError,
+    ServiceError,
+    SetupError,
+)
+from labext.frames.views import frame_text
+from labext.nb import NotebookClient, records
+from labext.progress import Outcome
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.contract
+
+KEY = "sk-labext-contract-4711"
+PAPER = """Glucose is added to the uninduced culture because it represses the araBAD promoter.
+Arabinose induces expression of the gene. The plasmid is pBAD30. Cells grew at 37 degrees."""
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[OpenAI]:
+    with serving() as server:
+        server.key = KEY
+        yield server
+
+
+@pytest.fixture(scope="module")
+def nb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookClient]:
+    box = Sandbox(
+        tmp_path_factory.mktemp("nb") / "data",
+        rate="off",
+        workers=2,
+        services=["labext.sandbox.nb.app:service"],
+    )
+    box.start()
+    with NotebookClient(box.nb.base_url, box.nb.password) as client:
+        client.notebooks.create("Bench")
+        client.sources.add_text(PAPER, "Bench", title="Paper", process_async=False)
+        yield client
+    box.stop()
+
+
+@pytest.fixture(scope="module")
+def lab(nb: NotebookClient, provider: OpenAI) -> str:
+    """A credential for the provider; its key is right."""
+    nb.credentials.create("openai_compatible", "lab", KEY, provider.base_url)
+    return "lab"
+
+
+@pytest.fixture(scope="module")
+def talker(nb: NotebookClient, lab: str) -> str:
+    """A language model of the provider."""
+    nb.models.create("talker", "llm", "openai_compatible", lab)
+    return "openai_compatible/talker"
+
+
+@pytest.fixture(scope="module")
+def voice(nb: NotebookClient, lab: str) -> str:
+    """A voice model of the provider, in its slot: nothing needs to be installed."""
+    nb.credentials.register_models(lab, [("tts-1", "tts")])
+    nb.models.set_defaults({"text_to_speech": "openai_compatible/tts-1"})
+    return "tts-1"
+
+
+@pytest.fixture(scope="module")
+def episode(nb: NotebookClient, voice: str) -> str:
+    sent = nb.podcasts.generate("Bench", "interview", ["host", "guest"], "Episode 1")
+    assert list(sent) == list(records.EPISODE_SUBMISSION)
+    seen = list(nb.podcasts.watch("Episode 1"))
+    assert seen[-1].outcome is Outcome.COMPLETE, seen[-1].reason
+    assert {each.subject for each in seen} == {"Episode 1"}
+    job = nb.podcasts.job(sent["job_id"])
+    assert list(job) == list(records.JOB)
+    assert job["result"]["episode_id"] == sent["episode_id"]
+    assert nb.podcasts.wait(sent["job_id"], 10)["id"] == sent["episode_id"]
+    return "Episode 1"
+
+
+class TestTransformations:
+    def test_from_the_first_to_the_last(self, nb: NotebookClient) -> None:
+        made = nb.transformations.create("Methods", "List every reagent.", description="d")
+        assert list(made) == list(records.TRANSFORMATION)
+        assert (made["title"], made["apply_default"], made["model_id"]) == ("Methods", False, None)
+        assert nb.transformations.get("methods") == made
+        changed = nb.transformations.update("Methods", title="Reagents", apply_default=True)
+        assert (changed["id"], changed["prompt"]) == (made["id"], "List every reagent.")
+        assert nb.transformations.find("reagents") == made["id"]
+        frame = nb.transformations.list()
+        assert set(frame.columns) == set(records.TRANSFORMATION)
+        assert {"Key findings", "Methods"} <= set(nb.transformations.names())
+        assert "Methods" in frame_text(frame)
+        nb.transformations.delete("Methods")
+        with pytest.raises(NotFoundError, match="%nb transformations"):
+            nb.transformations.get("Methods")
+
+    def test_a_text_is_transformed(self, nb: NotebookClient, provider: OpenAI, talker: str) -> None:
+        own = nb.transformations.execute("Key findings", PAPER)
+        assert list(own) == list(records.OUTPUT)
+        assert own["output"]
+        before = nb.transformations.default_prompt()
+        try:
+            assert nb.transformations.set_default_prompt("Be brief.") == "Be brief."
+            assert nb.transformations.default_prompt() == "Be brief."
+            other = nb.transformations.execute("Key findings", PAPER, talker)
+            assert other["model_id"] == nb.models.find(talker)
+            asked = provider.asked[-1]
+            assert asked.headers["authorization"] == f"Bearer {KEY}"
+            assert "Be brief." in asked.text
+            assert "araBAD" in asked.text
+        finally:
+            nb.transformations.set_default_prompt(before)
+
+    def test_one_without_a_model(self, nb: NotebookClient) -> None:
+        before = nb.models.defaults()["transformation"]
+        nb.models.set_defaults({"transformation": None})
+        try:
+            with pytest.raises(SetupError) as caught:
+                nb.transformations.execute("Key findings", PAPER)
+            assert "`%nb models defaults --set transformation=" in caught.value.next_step
+        finally:
+            nb.models.set_defaults({"transformation": before["id"] if before else None})
+
+
+class TestModels:
+    def test_from_the_first_to_the_last(self, nb: NotebookClient, lab: str) -> None:
+        made = nb.models.create("tts-1", "tts", "openai_compatible", lab)
+        assert list(made) == list(records.MODEL)
+        assert made["credential"] == nb.credentials.find(lab)
+        with pytest.raises(InputError, match="already"):
+            nb.models.create("tts-1", "tts", "openai_compatible", lab)
+        assert "tts-1" in nb.models.names("tts")
+        assert "tts-1" not in nb.models.names("llm")
+        assert set(nb.models.list().columns) == set(records.MODEL)
+        assert nb.models.find("openai_compatible/tts-1") == made["id"]
+        counted = nb.models.count("openai_compatible")
+        assert counted["counts"]["tts"] == 1
+        assert made["id"] in set(nb.models.by_provider("openai_compatible")["id"])
+        nb.models.delete("tts-1")
+        with pytest.raises(NotFoundError, match="%nb models"):
+            nb.models.find("tts-1")
+
+    def test_one_in_a_slot_stays(self, nb: NotebookClient, talker: str) -> None:
+        before = nb.models.defaults()
+        assert list(before) == list(records.SLOTS)
+        after = nb.models.set_defaults({"summary": talker})
+        try:
+            assert after["summary"] is not None
+            assert after["summary"]["name"] == "talker"
+            assert {slot: model for slot, model in after.items() if slot != "summary"} == {
+                slot: model for slot, model in before.items() if slot != "summary"
+            }
+            with pytest.raises(InputError, match="summary") as caught:
+                nb.models.delete(talker)
+            assert "`%nb models defaults --" in caught.value.next_step
+        finally:
+            cleared = nb.models.set_defaults({"summary": None})
+        assert cleared["summary"] is None
+        assigned = nb.models.auto_assign()
+        assert "summary" in assigned["assigned"]
+        assert "chat" in assigned["skipped"]
+
+    def test_a_test_says_whether_it_works(
+        self, nb: NotebookClient, provider: OpenAI, talker: str
+    ) -> None:
+        assert nb.models.test(talker)["success"] is True
+        provider.key = "another"
+        try:
+            told = nb.models.test(talker)
+        finally:
+            provider.key = KEY
+        assert told["success"] is False
+        assert told["message"]
+        assert KEY not in repr(told)
+
+    def test_providers_and_what_they_offer(self, nb: NotebookClient, talker: str) -> None:
+        providers = nb.models.providers()
+        assert set(providers.columns) == set(records.PROVIDER)
+        by_name = providers.set_index("provider")["available"]
+        assert bool(by_name["openai_compatible"])
+        assert not bool(by_name["groq"])
+        offered = nb.models.discover("openai_compatible")
+        assert {"talker", "tts-1"} <= set(offered["name"])
+        (synced,) = nb.models.sync("openai_compatible").to_dict("records")
+        assert synced["discovered"] == synced["new"] + synced["existing"]
+        every = nb.models.sync()
+        assert "openai_compatible" in set(every["provider"])
+        assert set(every.columns) == set(records.SYNC_RESULT)
+        with pytest.raises(InputError, match="no provider"):
+            nb.models.discover("nobody")
+
+
+class TestCredentials:
+    def test_from_the_first_to_the_last(self, nb: NotebookClient, provider: OpenAI) -> None:
+        made = nb.credentials.create("openai_compatible", "home", KEY, provider.base_url)
+        assert list(made) == list(records.CREDENTIAL)
+        assert (made["has_api_key"], made["decryption_error"]) == (True, None)
+        assert KEY not in repr(nb.credentials.get("home")) + repr(nb.credentials.list())
+        assert nb.credentials.test("home")["success"] is True
+        offered = nb.credentials.discover("home")
+        assert "talker" in set(offered["name"])
+        registered = nb.credentials.register_models("home", [("talker", "llm"), ("tts-1", "tts")])
+        assert registered == {"created": 2, "existing": 0}
+        again = nb.credentials.register_models("home", [("talker", "llm")])
+        assert again == {"created": 0, "existing": 1}
+        assert nb.credentials.get("home")["model_count"] == 2
+        assert nb.credentials.update("home", name="house", api_key="")["has_api_key"] is False
+        assert "house" in nb.credentials.names("openai_compatible")
+        assert made["id"] in set(nb.credentials.by_provider("openai_compatible")["id"])
+        assert nb.credentials.delete("house") == {"id": made["id"], "deleted_models": 2}
+        with pytest.raises(NotFoundError, match="%nb credentials"):
+            nb.credentials.get("house")
+
+    def test_where_keys_are(self, nb: NotebookClient, lab: str) -> None:
+        frame = nb.credentials.status()
+        assert set(frame.columns) == set(records.CREDENTIAL_STATUS)
+        source = frame.set_index("provider")["source"]
+        assert (source["openai_compatible"], source["groq"]) == ("database", "none")
+        assert frame.attrs["encryption_configured"] is True
+        assert nb.credentials.env_status()["groq"] is False
+
+    def test_bad_ones(self, nb: NotebookClient) -> None:
+        with pytest.raises(InputError, match="no provider"):
+            nb.credentials.create("nobody", "x", KEY)
+        with pytest.raises(InputError, match="link-local"):
+            nb.credentials.create("ollama", "x", base_url="http://169.254.169.254/")
+        nb.credentials.create("openai_compatible", "gone", KEY, "http://127.0.0.1:9/v1")
+        try:
+            assert nb.credentials.test("gone")["success"] is False
+            with pytest.raises(ServiceError, match=r"127\.0\.0\.1:9") as caught:
+                nb.credentials.discover("gone")
+            assert caught.value.next_step
+        finally:
+            nb.credentials.delete("gone")
+
+
+class TestProfiles:
+    def test_of_episodes(self, nb: NotebookClient) -> None:
+        assert "interview" in nb.episode_profiles.names()
+        made = nb.episode_profiles.create(
+            "short",
+            ["host", "guest"],
+            description="d",
+            num_segments=2,
+            default_briefing="Be short.",
+        )
+        assert list(made) == list(records.EPISODE_PROFILE)
+        assert made["speaker_profile_ids"] == [
+            nb.speaker_profiles.find("host"),
+            nb.speaker_profiles.find("guest"),
+        ]
+        assert nb.episode_profiles.get("short") == made
+        with pytest.raises(InputError):
+            nb.episode_profiles.create("short")
+        changed = nb.episode_profiles.update("short", num_segments=3, speakers="expert")
+        assert (changed["num_segments"], changed["default_briefing"]) == (3, "Be short.")
+        copy = nb.episode_profiles.duplicate("short")
+        assert (copy["name"] != "short", copy["num_segments"]) == (True, 3)
+        assert {"short", copy["name"]} <= set(nb.episode_profiles.list()["name"])
+        nb.episode_profiles.delete("short")
+        nb.episode_profiles.delete(copy["id"])
+        with pytest.raises(NotFoundError, match="%nb profiles"):
+            nb.episode_profiles.get("short")
+
+    def test_of_speakers(self, nb: NotebookClient) -> None:
+        ada = {"name": "Ada", "backstory": "A biologist."}
+        made = nb.speaker_profiles.create("ada", ada)
+        assert list(made) == list(records.SPEAKER_PROFILE)
+        assert made["speakers"] == [dict.fromkeys(records.SPEAKER) | {"personality": ""} | ada]
+        with pytest.raises(InputError):
+            nb.speaker_profiles.create("many", [{"name": f"S{n}"} for n in range(5)])
+        changed = nb.speaker_profiles.update("ada", description="d")
+        assert (changed["description"], changed["speakers"]) == ("d", made["speakers"])
+        copy = nb.speaker_profiles.duplicate("ada")
+        assert copy["speakers"] == made["speakers"]
+        assert {"host", "ada", copy["name"]} <= set(nb.speaker_profiles.list()["name"])
+        nb.speaker_profiles.delete("ada")
+        nb.speaker_profiles.delete(copy["id"])
+        with pytest.raises(NotFoundError, match="%nb profiles"):
+            nb.speaker_profiles.find("ada")
+
+
+class TestPodcasts:
+    def test_what_is_said_and_heard(self, nb: NotebookClient, episode: str, tmp_path: Path) -> None:
+        record = nb.podcasts.episode(episode)
+        assert list(record) == list(records.EPISODE_DETAIL)
+        lines = record["transcript"]["transcript"]
+        assert len({each["speaker"] for each in lines}) == 2
+        assert all(each["start"] < each["end"] <= record["duration"] for each in lines)
+        assert record["outline"]["segments"]
+        written = nb.podcasts.audio(episode, tmp_path)
+        assert written == tmp_path / "Episode 1.mp3"
+        sound = nb.podcasts.sound(episode)
+        assert written.read_bytes() == sound
+        assert len(sound) == record["audio_bytes"]
+        frame = nb.podcasts.episodes()
+        assert set(frame.columns) == set(records.EPISODE)
+        assert "Episode 1" in frame_text(frame)
+        assert episode in nb.podcasts.names()
+
+    def test_one_that_is_there_is_not_retried(self, nb: NotebookClient, episode: str) -> None:
+        with pytest.raises(InputError, match="failed"):
+            nb.podcasts.retry(episode)
+
+    def test_a_provider_that_fails_in_the_middle(
+        self, nb: NotebookClient, provider: OpenAI, episode: str
+    ) -> None:
+        provider.key = "another"
+        try:
+            nb.podcasts.generate("Bench", "interview", None, "Episode 2")
+            with pytest.raises(JobFailedError) as caught:
+                nb.podcasts.wait("Episode 2", 30)
+            assert '%nb episodes retry "Episode 2"' in caught.value.next_step
+            with pytest.raises(JobFailedError):
+                nb.podcasts.sound("Episode 2")
+        finally:
+            provider.key = KEY
+        before = nb.podcasts.episode("Episode 2")
+        again = nb.podcasts.retry("Episode 2")
+        assert again["job_id"] != before["job_id"]
+        assert nb.podcasts.wait("Episode 2", 30)["id"] == before["id"]
+        nb.podcasts.delete("Episode 2")
+        with pytest.raises(NotFoundError, match="%nb episodes"):
+            nb.podcasts.episode("Episode 2")
+
+    def test_what_can_not_be_made(self, nb: NotebookClient, voice: str) -> None:
+        nb.notebooks.create("Empty")
+        with pytest.raises(InputError) as caught:
+            nb.podcasts.generate("Empty", "interview", name="x")
+        assert "`%nb add" in caught.value.next_step
+        with pytest.raises(NotFoundError, match="%nb profiles"):
+            nb.podcasts.generate("Bench", "nothing")
+        with pytest.raises(NotFoundError, match="%nb profiles"):
+            nb.podcasts.generate("Bench", "interview", ["nobody"])
+        crowd = nb.speaker_profiles.create("crowd", [{"name": f"S{n}"} for n in range(4)])
+        with pytest.raises(InputError, match="speakers"):
+            nb.podcasts.generate("Bench", "interview", ["host", crowd["id"]])
+        slot = nb.models.defaults()["podcast"]
+        nb.models.set_defaults({"podcast": None})
+        try:
+            with pytest.raises(SetupError) as missing:
+                nb.podcasts.generate("Bench", "interview", name="x")
+            assert "`%nb models defaults --set podcast=" in missing.value.next_step
+        finally:
+            nb.models.set_defaults({"podcast": slot["id"] if slot else None})
+        assert "x" not in nb.podcasts.names()
+
+    def test_one_that_is_not_there_in_time(self, nb: NotebookClient, voice: Any) -> None:
+        nb.podcasts.generate("Bench", "interview", name="Episode 3")
+        with pytest.raises(NotReadyError, match="unchanged for"):
+            nb.podcasts.wait("Episode 3", 0)
+        nb.podcasts.delete("Episode 3")

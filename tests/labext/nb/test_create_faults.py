@@ -1,0 +1,210 @@
+"""Nothing is made twice, nothing is left in doubt without a word, and no secret shows."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labext.errors import (
+    BusyError,
+    InputError,
+    NotFoundError,
+    OutcomeUnknownError,
+    ServiceError,
+    SignInError,
+    UnreachableError,
+)
+from labext.nb import NotebookClient
+
+pytestmark = pytest.mark.faults
+
+KEY = "sk-abcdefghijklmnop1234"
+SOURCE = {"id": "source:1", "title": "t", "status": "new"}
+
+MAKING: dict[str, Callable[[NotebookClient], Any]] = {
+    "notebook": lambda nb: nb.notebooks.create("A"),
+    "note": lambda nb: nb.notes.create("text", notebook="notebook:1"),
+    "text": lambda nb: nb.sources.add_text("text"),
+    "page": lambda nb: nb.sources.add_url("https://example.org"),
+    "session": lambda nb: nb.chat.create("notebook:1"),
+    "message": lambda nb: nb.chat.execute("chat_session:1", "Why?"),
+}
+
+
+@pytest.mark.parametrize("what", MAKING)
+@pytest.mark.parametrize("lost", ["silence", "reset"])
+def test_a_lost_answer_is_told_as_unknown_and_sent_once(
+    faulty: Any, client_of: Any, what: str, lost: str
+) -> None:
+    server = faulty(getattr(faulty, lost))
+    with pytest.raises(OutcomeUnknownError) as caught:
+        MAKING[what](client_of(server))
+    assert server.count == 1
+    assert "may or may not have been done" in caught.value.message
+    assert "`%nb " in caught.value.next_step
+
+
+def test_a_lost_answer_to_a_file_is_unknown_too(
+    faulty: Any, client_of: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "paper.pdf"
+    path.write_bytes(b"%PDF" * 1000)
+    server = faulty(faulty.silence)
+    with pytest.raises(OutcomeUnknownError, match="%nb sources"):
+        client_of(server).sources.add_file(path)
+    assert server.count == 1
+
+
+@pytest.mark.parametrize("what", MAKING)
+def test_what_surely_did_not_arrive_is_no_doubt(faulty: Any, client_of: Any, what: str) -> None:
+    client = NotebookClient(
+        f"http://127.0.0.1:{faulty.closed_port()}/api", rate=None, backend="contract"
+    )
+    with pytest.raises(UnreachableError, match="connection refused"):
+        MAKING[what](client)
+    client.close()
+
+
+@pytest.mark.parametrize("what", MAKING)
+def test_a_provider_that_failed_is_the_services_last_word(
+    faulty: Any, client_of: Any, what: str
+) -> None:
+    server = faulty(faulty.answer({"detail": f"The provider answered 429, key {KEY}."}, 502))
+    with pytest.raises(ServiceError, match="The provider answered 429") as caught:
+        MAKING[what](client_of(server))
+    assert type(caught.value) is ServiceError  # and not that nobody knows
+    assert KEY not in str(caught.value)
+    assert server.count == 1
+
+
+@pytest.mark.parametrize("what", ["note", "message"])
+def test_a_gateways_502_leaves_it_unknown(faulty: Any, client_of: Any, what: str) -> None:
+    server = faulty(faulty.answer("<html><title>Bad gateway</title></html>", 502, "text/html"))
+    with pytest.raises(OutcomeUnknownError):
+        MAKING[what](client_of(server))
+    assert server.count == 1
+
+
+def test_a_retry_whose_answer_was_lost_is_settled(faulty: Any, client_of: Any) -> None:
+    server = faulty(faulty.silence, faulty.answer(SOURCE | {"status": "running"}))
+    assert client_of(server).sources.retry("source:1")["status"] == "running"
+    assert [each.method for each in server.received] == ["POST", "GET"]
+
+
+def test_a_link_and_a_deletion_may_be_repeated(faulty: Any, client_of: Any) -> None:
+    server = faulty(faulty.silence, faulty.answer({"message": "linked"}))
+    client_of(server).notebooks.link("notebook:1", "source:1")
+    assert server.count == 2
+    gone = faulty(faulty.silence, faulty.answer({"detail": "There is no notebook."}, 404))
+    told = client_of(gone).notebooks.delete("notebook:1")
+    assert told == {
+        "id": "notebook:1",
+        "deleted_notes": None,
+        "deleted_sources": None,
+        "unlinked_sources": None,
+        "deleted_chat_sessions": None,
+    }
+    never = faulty(faulty.answer({"detail": "There is no notebook notebook:1."}, 404))
+    with pytest.raises(NotFoundError, match="There is no notebook"):
+        client_of(never).notebooks.delete("notebook:1")
+
+
+def test_the_client_waits_as_long_as_the_service_works(faulty: Any, client_of: Any) -> None:
+    def slow(body: Any) -> Any:
+        def act(connection: socket.socket, request: Any) -> bool:
+            threading.Event().wait(0.4)
+            return bool(faulty.answer(body)(connection, request))
+
+        return act
+
+    replies = {"messages": [{"type": "ai", "content": "So."}]}
+    server = faulty(
+        slow(SOURCE), slow({"answer": "So."}), slow(replies), slow({"results": []}), slow([])
+    )
+    client = client_of(server)
+    transport = client._executor.transport
+    transport._terms = replace(transport._terms, timeout=(1, 0.2), attempts=1)
+    assert client.sources.add_text("text", process_async=False)["id"] == "source:1"
+    assert client.ask("Why?").text == "So."
+    assert client.chat.execute("chat_session:1", "Why?").text == "So."
+    assert client.search("lac").empty
+    with pytest.raises(UnreachableError, match="no answer in time"):  # a list has less patience
+        client.models.list()
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(401, SignInError), (429, BusyError), (500, ServiceError)]
+)
+def test_no_secret_of_a_servers_words_shows(
+    faulty: Any, client_of: Any, status: int, kind: Any
+) -> None:
+    words = f"{client_of.password} and api_key='{KEY}' and Bearer {KEY}"
+    server = faulty(faulty.answer({"detail": words}, status, Retry_After="0"))
+    client = client_of(server)
+    with pytest.raises(kind) as caught:
+        client.notebooks.list()
+    error = caught.value
+    shown = f"{error} {error!r} {error.server} {error._render_traceback_()} {client!r}"
+    assert client_of.password not in shown
+    assert KEY not in shown
+    assert server.received[0].headers["authorization"] == f"Bearer {client_of.password}"
+
+
+def test_a_service_without_a_password_is_sent_none(faulty: Any, client_of: Any) -> None:
+    server = faulty(faulty.answer([]))
+    assert len(client_of(server, None).notebooks.list()) == 0
+    assert "authorization" not in server.received[0].headers
+
+
+def test_an_answer_of_something_in_between_is_no_list(faulty: Any, client_of: Any) -> None:
+    server = faulty(faulty.answer("<html>Sign in</html>", kind="text/html"))
+    with pytest.raises(ServiceError, match="Sign in"):
+        client_of(server).notebooks.list()
+
+
+def test_where_sources_takes_forms_alone_json_goes_to_its_own_address(
+    faulty: Any, client_of: Any
+) -> None:
+    server = faulty(faulty.answer({"detail": "Forms alone."}, 415), faulty.answer(SOURCE))
+    assert client_of(server).sources.add_text("text", topic="t")["id"] == "source:1"
+    first, second = server.received
+    assert (first.path, second.path) == ("/api/sources", "/api/sources/json")
+    assert json.loads(second.body) == {"text": "text", "topic": "t", "process_async": True}
+
+
+def test_the_status_of_who_is_not_let_in(faulty: Any, client_of: Any) -> None:
+    server = faulty(
+        faulty.answer({"version": "1.0", "dbStatus": "online"}),
+        faulty.answer({"auth_enabled": True}),
+        faulty.answer({"detail": "The password is wrong."}, 401),
+    )
+    status = client_of(server).status()
+    assert status == {
+        "address": server.url.rstrip("/"),
+        "backend": "contract",
+        "version": "1.0",
+        "database": "online",
+        "password_needed": True,
+        "signed_in": False,
+        "notebooks": None,
+    }
+
+
+def test_nothing_to_change_is_sent_nowhere(faulty: Any, client_of: Any) -> None:
+    server = faulty(faulty.silence)
+    client = client_of(server)
+    for change in (client.notebooks.update, client.notes.update, client.sources.update):
+        with pytest.raises(InputError, match="Nothing of the"):
+            change("source:1")
+    with pytest.raises(InputError, match="Nothing of the session"):
+        client.chat.update("chat_session:1")
+    with pytest.raises(InputError, match="of a session or of a notebook"):
+        client.chat.context()
+    assert server.count == 0

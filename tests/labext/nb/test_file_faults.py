@@ -1,0 +1,259 @@
+"""Files go and come whole, or not at all; and the password goes to the service alone."""
+
+from __future__ import annotations
+
+import re
+import socket
+import struct
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labext.errors import (
+    InputError,
+    NotFoundError,
+    OutcomeUnknownError,
+    ServiceError,
+    SignInError,
+)
+from labext.http.download import PartialFile
+
+pytestmark = pytest.mark.faults
+
+SOURCE = {
+    "id": "source:1",
+    "title": "t",
+    "status": "new",
+    "asset": {"file_path": "/data/uploads/paper.pdf", "url": None},
+}
+CONTENT = bytes(range(256)) * 4000
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Path:
+    path = tmp_path / "paper “1”.pdf"
+    path.write_bytes(CONTENT)
+    return path
+
+
+class TestUploads:
+    def test_a_file_arrives_as_it_is(self, faulty: Any, client_of: Any, paper: Path) -> None:
+        server = faulty(faulty.answer(SOURCE))
+        told: list[tuple[int, int | None]] = []
+        client_of(server).sources.add_file(
+            paper,
+            "notebook:1",
+            title="A paper",
+            process_async=False,
+            on_bytes=lambda *each: told.append(each),
+        )
+        (request,) = server.received
+        boundary = re.search("boundary=(.*)", request.headers["content-type"])
+        assert boundary is not None
+        parts = request.body.split(f"--{boundary[1]}".encode())[1:-1]
+        fields = dict(self._field(part) for part in parts)
+        assert fields == {
+            "notebook_id": b"notebook:1",
+            "title": b"A paper",
+            "process_async": b"false",
+            "file": CONTENT,
+        }
+        assert int(request.headers["content-length"]) == len(request.body)
+        assert told == sorted(told)
+        assert told[-1] == (len(request.body), len(request.body))
+
+    @staticmethod
+    def _field(part: bytes) -> tuple[str, bytes]:
+        head, _, body = part.removesuffix(b"\r\n").partition(b"\r\n\r\n")
+        name = re.search(rb' name="([^"]*)"', head)
+        assert name is not None
+        return name[1].decode(), body
+
+    def test_a_large_file_needs_no_memory(
+        self, faulty: Any, client_of: Any, tmp_path: Path
+    ) -> None:
+        def act(connection: socket.socket, request: Any) -> bool:
+            left = int(request.headers["content-length"])
+            held = bytearray(1 << 20)
+            while left:
+                left -= connection.recv_into(held, min(left, len(held)))
+            return faulty.answer(SOURCE)(connection, request)
+
+        act.before_body = True  # type: ignore[attr-defined]
+        path = tmp_path / "film.mp4"
+        with path.open("wb") as file:
+            file.truncate(64 << 20)
+        client = client_of(faulty(act))
+        tracemalloc.start()
+        try:
+            client.sources.add_file(path)
+            most = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert most < 8 << 20
+
+    def test_a_refusal_while_it_is_sent_is_told(
+        self, faulty: Any, client_of: Any, tmp_path: Path
+    ) -> None:
+        def act(connection: socket.socket, request: Any) -> bool:
+            faulty.answer({"detail": "At most 1 MiB."}, 413, Connection="close")(
+                connection, request
+            )
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(1 << 20):  # as a server that hangs up with good manners
+                pass
+            return False
+
+        act.before_body = True  # type: ignore[attr-defined]
+        path = tmp_path / "film.mp4"
+        with path.open("wb") as file:
+            file.truncate(32 << 20)
+        server = faulty(act)
+        with pytest.raises(InputError, match="At most 1 MiB") as caught:
+            client_of(server).sources.add_file(path)
+        assert caught.value.status == 413
+        assert server.count == 1
+
+    def test_a_connection_that_breaks_while_it_is_sent_leaves_it_unknown(
+        self, faulty: Any, client_of: Any, paper: Path
+    ) -> None:
+        def act(connection: socket.socket, request: Any) -> bool:
+            connection.recv(1000)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.close()
+            return False
+
+        act.before_body = True  # type: ignore[attr-defined]
+        server = faulty(act)
+        with pytest.raises(OutcomeUnknownError):
+            client_of(server).sources.add_file(paper)
+        assert server.count == 1
+
+    def test_several_files_and_pages(self, faulty: Any, client_of: Any, paper: Path) -> None:
+        server = faulty(*(faulty.answer(SOURCE | {"id": f"source:{n}"}) for n in range(2)))
+        added: list[str] = []
+        frame = client_of(server).sources.add(
+            [paper, "https://example.org"],
+            "notebook:1",
+            topic="t",
+            on_added=lambda record: added.append(record["id"]),
+        )
+        assert list(frame["id"]) == added == ["source:0", "source:1"]
+
+
+class TestDownloads:
+    def test_a_file_comes_with_the_password_and_under_its_own_name(
+        self, faulty: Any, client_of: Any, tmp_path: Path
+    ) -> None:
+        server = faulty(
+            faulty.answer(SOURCE), faulty.answer(CONTENT, kind="application/pdf", ETag='"v1"')
+        )
+        told: list[tuple[int, int | None]] = []
+        where = client_of(server).sources.download(
+            "source:1", tmp_path, on_bytes=lambda *each: told.append(each)
+        )
+        assert where == tmp_path / "paper.pdf"
+        assert where.read_bytes() == CONTENT
+        assert [each.name for each in tmp_path.iterdir()] == ["paper.pdf"]
+        assert told[-1] == (len(CONTENT), len(CONTENT))
+        sent = server.received[1].headers
+        assert sent["authorization"] == f"Bearer {client_of.password}"
+        assert server.received[1].path == "/api/sources/source%3A1/download"
+
+    def test_a_cut_one_goes_on_where_it_was(
+        self, faulty: Any, client_of: Any, tmp_path: Path
+    ) -> None:
+        half = len(CONTENT) // 2
+        head = (f'HTTP/1.1 200 OK\r\nETag: "v1"\r\nContent-Length: {len(CONTENT)}\r\n\r\n').encode()
+        rest = (
+            f'HTTP/1.1 206 Partial Content\r\nETag: "v1"\r\n'
+            f"Content-Range: bytes {half}-{len(CONTENT) - 1}/{len(CONTENT)}\r\n"
+            f"Content-Length: {len(CONTENT) - half}\r\n\r\n"
+        ).encode()
+        server = faulty(
+            faulty.answer(SOURCE),
+            faulty.raw(head + CONTENT[:half]),
+            faulty.raw(rest + CONTENT[half:]),
+        )
+        where = client_of(server).sources.download("source:1", tmp_path / "a.pdf")
+        assert where.read_bytes() == CONTENT
+        again = server.received[2].headers
+        assert (again["range"], again["if-range"]) == (f"bytes={half}-", '"v1"')
+        assert again["authorization"] == f"Bearer {client_of.password}"
+
+    def test_one_that_stays_cut_leaves_nothing_under_its_name(
+        self, faulty: Any, client_of: Any, tmp_path: Path
+    ) -> None:
+        whole = faulty.answer(CONTENT[:1000], kind="application/pdf", length=len(CONTENT))
+        server = faulty(faulty.answer(SOURCE), whole)
+        with pytest.raises(ServiceError):
+            client_of(server).sources.download("source:1", tmp_path / "a.pdf")
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        ("status", "detail", "kind"),
+        [
+            (401, "The password is wrong", SignInError),
+            (404, "There is no file of source:1.", NotFoundError),
+            (500, "It failed.", ServiceError),
+        ],
+    )
+    def test_a_refusal_is_told_in_the_services_words(
+        self, faulty: Any, client_of: Any, tmp_path: Path, status: int, detail: str, kind: Any
+    ) -> None:
+        server = faulty(faulty.answer(SOURCE), faulty.answer({"detail": detail}, status))
+        with pytest.raises(kind, match=detail) as caught:
+            client_of(server).sources.download("source:1", tmp_path / "a.pdf")
+        assert type(caught.value) is kind
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_page_in_place_of_a_file_is_told_and_a_page_itself_is_none(
+        self, faulty: Any, client_of: Any, tmp_path: Path
+    ) -> None:
+        page = faulty.answer("<html>Sign in</html>", kind="text/html")
+        server = faulty(faulty.answer(SOURCE), page)
+        with pytest.raises(ServiceError, match="a web page in place of"):
+            client_of(server).sources.download("source:1", tmp_path / "a.pdf")
+        saved = SOURCE | {"asset": {"file_path": "page.html"}}
+        server = faulty(faulty.answer(saved), page)
+        where = client_of(server).sources.download("source:1", tmp_path / "saved.txt")
+        assert where.read_text() == "<html>Sign in</html>"
+
+    def test_the_password_goes_to_no_other_server(
+        self, faulty: Any, client_of: Any, tmp_path: Path
+    ) -> None:
+        other = faulty(faulty.answer(CONTENT, kind="application/pdf"))
+        moved = faulty.answer(b"", 302, Location=f"{other.url}elsewhere")
+        server = faulty(faulty.answer(SOURCE), moved)
+        where = client_of(server).sources.download("source:1", tmp_path / "a.pdf")
+        assert where.read_bytes() == CONTENT
+        assert "authorization" not in other.received[0].headers
+
+    def test_a_text_has_no_file(self, faulty: Any, client_of: Any, tmp_path: Path) -> None:
+        server = faulty(faulty.answer(SOURCE | {"asset": None}))
+        with pytest.raises(NotFoundError, match="has no file to download"):
+            client_of(server).sources.download("source:1", tmp_path)
+        assert server.count == 1
+
+    def test_a_second_download_to_the_same_place_waits_for_none(
+        self, faulty: Any, client_of: Any, tmp_path: Path
+    ) -> None:
+        server = faulty(faulty.answer(SOURCE), faulty.answer(CONTENT, kind="application/pdf"))
+        with PartialFile(tmp_path / "a.pdf"), pytest.raises(OSError, match="Another download"):
+            client_of(server).sources.download("source:1", tmp_path / "a.pdf")
+
+
+@pytest.mark.parametrize("length", [b"Content-Length: 100\r\n", b""])
+@pytest.mark.parametrize("kind", [b"text/html", b"application/pdf"])
+def test_a_look_for_a_file_is_judged_by_its_status(
+    faulty: Any, client_of: Any, length: bytes, kind: bytes
+) -> None:
+    there = faulty.raw(b"HTTP/1.1 200 OK\r\nContent-Type: " + kind + b"\r\n" + length + b"\r\n")
+    assert client_of(faulty(there)).sources.exists("source:1") is True
+    gone = faulty(faulty.answer(b"", 404))
+    assert client_of(gone).sources.exists("source:1") is False
+    refused = faulty(faulty.answer(b"", 401))
+    with pytest.raises(SignInError):
+        client_of(refused).sources.exists("source:1")

@@ -1,0 +1,95 @@
+"""Models, credentials and transformations by a service that loses answers or tells too much."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from labext.errors import InputError, OutcomeUnknownError, ServiceError, SetupError
+from labext.nb import NotebookClient
+
+pytestmark = pytest.mark.faults
+
+KEY = "plain-words-are-a-key-too"
+MODEL = {"id": "model:1", "name": "gpt", "provider": "openai", "type": "llm", "credential": None}
+
+ONCE: dict[str, Callable[[NotebookClient], Any]] = {
+    "transformation": lambda nb: nb.transformations.create("A", "Do it."),
+    "run": lambda nb: nb.transformations.execute("transformation:1", "text"),
+    "credential": lambda nb: nb.credentials.create("openai", "lab", KEY),
+    "register": lambda nb: nb.credentials.register_models("credential:1", [("a", "llm")]),
+    "sync": lambda nb: nb.models.sync("openai"),
+    "auto-assign": lambda nb: nb.models.auto_assign(),
+    "copy": lambda nb: nb.episode_profiles.duplicate("episode_profile:1"),
+}
+
+
+@pytest.mark.parametrize("what", ONCE)
+def test_a_lost_answer_is_told_as_unknown_and_sent_once(
+    faulty: Any, client_of: Any, what: str
+) -> None:
+    server = faulty(faulty.silence)
+    with pytest.raises(OutcomeUnknownError) as caught:
+        ONCE[what](client_of(server))
+    assert server.count == 1
+    assert caught.value.next_step
+
+
+def test_a_model_whose_answer_was_lost_is_looked_up(faulty: Any, client_of: Any) -> None:
+    server = faulty(faulty.silence, faulty.answer([MODEL]))
+    assert client_of(server).models.create("gpt", "llm", "openai")["id"] == "model:1"
+    assert [each.method for each in server.received] == ["POST", "GET"]
+
+
+def test_changes_that_end_the_same_are_repeated(faulty: Any, client_of: Any) -> None:
+    server = faulty(faulty.silence, faulty.answer({"chat": None}))
+    assert client_of(server).models.set_defaults({"chat": None})["chat"] is None
+    assert server.count == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(400, InputError), (422, SetupError), (502, ServiceError)]
+)
+def test_a_key_that_the_service_says_back_is_not_told(
+    faulty: Any, client_of: Any, caplog: pytest.LogCaptureFixture, status: int, kind: Any
+) -> None:
+    server = faulty(faulty.answer({"detail": f"The provider refused api key {KEY}."}, status))
+    client = client_of(server)
+    with caplog.at_level(logging.DEBUG), pytest.raises(kind) as caught:
+        client.credentials.create("openai", "lab", KEY)
+    assert json.loads(server.received[0].body)["api_key"] == KEY
+    told = "".join(traceback.format_exception(caught.value)) + repr(caught.value) + caplog.text
+    assert KEY not in told
+    assert KEY not in repr(client.credentials) + repr(client)
+
+
+def test_a_key_in_a_tests_answer_is_not_told(faulty: Any, client_of: Any) -> None:
+    told = {"provider": "openai", "success": False, "message": f"401: {KEY} is no key."}
+    server = faulty(faulty.answer({"id": "credential:1"}), faulty.answer(told))
+    client = client_of(server)
+    client.credentials.create("openai", "lab", KEY)
+    tested = client.credentials.test("credential:1")
+    assert tested == told | {"message": "401: ••• is no key.", "details": None}
+
+
+@pytest.mark.parametrize(
+    ("detail", "doing"),
+    [
+        ("gpt is the default for chat.", lambda nb: nb.models.delete("model:1")),
+        (
+            "One of its models is in the slot summary.",
+            lambda nb: nb.credentials.delete("credential:1"),
+        ),
+    ],
+)
+def test_what_is_in_use_is_not_deleted(
+    faulty: Any, client_of: Any, detail: str, doing: Any
+) -> None:
+    with pytest.raises(InputError) as caught:
+        doing(client_of(faulty(faulty.answer({"detail": detail}, 400))))
+    assert "`%nb models defaults`" in caught.value.next_step

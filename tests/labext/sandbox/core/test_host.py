@@ -1,0 +1,501 @@
+"""The host as a real process: started, stopped, killed, started again, asked from outside."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+import requests
+
+from labext.errors import ConflictError, NotReadyError, ServiceError, SetupError
+from labext.sandbox import Sandbox
+from labext.sandbox.core.data_folder import MARKER_FILE, FileLock
+
+pytestmark = pytest.mark.contract
+
+NewBox = Callable[..., Sandbox]
+
+
+def poll(condition: Callable[[], Any], seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it did not come to pass"
+        time.sleep(0.01)
+
+
+def put(box: Sandbox, kind: str, name: str, **payload: Any) -> None:
+    answer = requests.post(f"{box.jobs.base_url}tasks/{kind}/{name}", json=payload, timeout=60)
+    assert answer.ok, answer.text
+
+
+def rows(box: Sandbox) -> dict[str, Any]:
+    answer = requests.get(f"{box.jobs.base_url}tasks", timeout=60)
+    assert answer.ok
+    return dict(answer.json())
+
+
+def work(box: Sandbox, name: str) -> Path:
+    return box.data_dir / "jobs" / "work" / name
+
+
+def pids(box: Sandbox, name: str) -> list[int]:
+    """Return the pids of the task, its child, the one that left the group and its grandchild.
+
+    Waits until all live and the task is recorded as running.
+    """
+    path = work(box, name) / "pids"
+    poll(path.exists)
+    poll(lambda: rows(box)[name]["state"] == "running")
+    return [int(pid) for pid in path.read_text().split()]
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def pid_of(box: Sandbox) -> int:
+    pid = box.status().pid
+    assert pid is not None
+    return pid
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    poll(lambda: is_gone(pid))
+
+
+def kill_host(box: Sandbox) -> None:
+    """Kill the host, and wait for its last thread, which keeps its files open so long."""
+    lock = FileLock(box.data_dir / "host.lock")
+    kill(pid_of(box))
+    poll(lambda: not lock.is_held())
+
+
+# Starting and stopping
+
+
+@pytest.mark.usefixtures("cold")
+def test_it_answers_once_it_is_started_and_all_is_readable_by_its_owner_only(
+    small_box: NewBox,
+) -> None:
+    box = small_box()
+    status = box.status()
+    assert status.running
+    assert status.rate == "off"
+    assert rows(box) == {}
+    connection = box.connection()
+    assert connection["pid"] == status.pid
+    assert connection["data_dir"] == str(box.data_dir)
+    assert urlsplit(connection["jobs"]["base_url"]).hostname == "127.0.0.1"
+    for path in (box.data_dir, *box.data_dir.rglob("*")):
+        wanted = 0o700 if path.is_dir() else 0o600
+        assert path.stat().st_mode & 0o777 == wanted, path
+    assert connection["jobs"]["api_key"] not in repr((box.jobs, status))
+
+
+def test_starting_what_runs_changes_nothing(small_box: NewBox) -> None:
+    box = small_box()
+    before = box.connection()
+    assert Sandbox(box.data_dir).start().pid == before["pid"]
+    with Sandbox(box.data_dir) as same:
+        assert same.connection() == before
+    assert box.status().running, "whoever found it running leaves it running"
+
+
+def test_two_who_start_it_at_once_get_the_same(small_box: NewBox, tmp_path: Path) -> None:
+    code = (
+        "import sys; from labext.sandbox import Sandbox\n"
+        "box = Sandbox(sys.argv[1], services=['labext_test_service:service'])\n"
+        "print(box.start().pid)\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "shared")]
+    starters = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    told = {starter.communicate(timeout=60)[0].strip() for starter in starters}
+    box = Sandbox(tmp_path / "shared")
+    try:
+        assert told == {str(box.status().pid)}
+    finally:
+        box.stop()
+    assert box.status().state == "stopped"
+
+
+@pytest.mark.usefixtures("cold")
+def test_it_outlives_its_starter_and_holds_none_of_its_files(
+    small_box: NewBox, tmp_path: Path
+) -> None:
+    with (tmp_path / "of-the-kernel").open("w") as file, socket.create_server(("", 0)) as server:
+        os.set_inheritable(server.fileno(), True)
+        os.set_inheritable(file.fileno(), True)
+        box = small_box()
+        host = psutil.Process(pid_of(box))
+        assert os.getsid(host.pid) == host.pid
+        assert os.getpgid(host.pid) != os.getpgid(0)
+        for process in (host, *host.children(recursive=True)):
+            assert not [
+                open_file for open_file in process.open_files() if "kernel" in open_file.path
+            ]
+            taken = {link.laddr.port for link in process.net_connections() if link.laddr}
+            assert server.getsockname()[1] not in taken
+
+
+def test_what_runs_tasks_does_not_listen_and_does_not_hold_the_lock(small_box: NewBox) -> None:
+    box = small_box()
+    put(box, "wait", "long", seconds=60)
+    poll((work(box, "long") / "started").exists)
+    host = psutil.Process(pid_of(box))
+    below = host.children(recursive=True)
+    assert len(below) == 2
+    for process in below:
+        assert process.net_connections("inet") == []
+        paths = [Path(open_file.path).name for open_file in process.open_files()]
+        assert "host.lock" not in paths
+        assert "sandbox.sqlite" not in paths
+
+
+@pytest.mark.usefixtures("cold")
+def test_stop_leaves_nothing_but_the_data(small_box: NewBox) -> None:
+    box = small_box()
+    put(box, "descend", "deep")
+    below = psutil.Process(pid_of(box)).children(recursive=True)
+    all_pids = [*pids(box, "deep"), pid_of(box), *(process.pid for process in below)]
+    address = urlsplit(box.jobs.base_url)
+    assert box.stop()
+    assert [pid for pid in all_pids if not is_gone(pid)] == []
+    assert not psutil.pid_exists(all_pids[4]), "its starter has buried it"
+    assert box.status().state == "stopped"
+    assert not (box.data_dir / "connection.json").exists()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((address.hostname or "", address.port or 0), timeout=2)
+    assert not box.stop()
+    with pytest.raises(NotReadyError, match="not running"):
+        box.connection()
+
+
+def test_after_a_clean_stop_its_task_starts_again_and_nothing_is_lost(small_box: NewBox) -> None:
+    box = small_box(workers=1)
+    put(box, "wait", "first", seconds=1.0)
+    put(box, "answer", "second", x=2)
+    poll((work(box, "first") / "started").exists)
+    poll(lambda: rows(box)["first"]["starts"] == 1)
+    address = box.jobs.base_url
+    box.stop()
+    box.start()
+    assert box.jobs.base_url == address
+    poll(lambda: [row["state"] for row in rows(box).values()] == ["done", "done"])
+    assert rows(box)["first"]["starts"] == 2
+    assert rows(box)["second"]["result"] == {"x": 2}
+
+
+def test_a_port_that_was_taken_meanwhile_is_given_up(small_box: NewBox) -> None:
+    box = small_box()
+    port = urlsplit(box.jobs.base_url).port
+    box.stop()
+    with socket.create_server(("127.0.0.1", port or 0)):
+        box.start()
+        assert urlsplit(box.jobs.base_url).port != port
+        assert rows(box) == {}
+
+
+def test_another_rate_takes_a_restart_and_then_has_effect(small_box: NewBox) -> None:
+    box = small_box(rate="off")
+    with pytest.raises(ConflictError, match="runs with rate off, not named"):
+        Sandbox(box.data_dir, rate="named").start()
+    with pytest.raises(ConflictError, match="runs with workers by default, not 3"):
+        Sandbox(box.data_dir, workers=3).start()
+    assert requests.get(f"{box.jobs.base_url}site", timeout=60).json()["rate"] == "off"
+    box.stop()
+    named = small_box(data_dir=box.data_dir, rate="named", workers=3)
+    assert named.status().workers == 3
+    assert requests.get(f"{named.jobs.base_url}site", timeout=60).json()["rate"] == "named"
+
+
+# Killed
+
+
+@pytest.mark.usefixtures("cold")
+def test_a_killed_host_takes_its_tasks_along_and_they_run_again(small_box: NewBox) -> None:
+    box = small_box()
+    put(box, "descend", "deep", seconds=60)
+    processes = pids(box, "deep")
+    kill_host(box)
+    poll(lambda: all(is_gone(pid) for pid in processes), 2)
+    assert box.status().state == "stopped"
+    with pytest.raises(NotReadyError):
+        box.connection()
+    (work(box, "deep") / "pids").unlink()
+    box.start()
+    assert pids(box, "deep") != processes
+    poll(lambda: rows(box)["deep"]["starts"] == 2)
+    requests.delete(f"{box.jobs.base_url}tasks/deep", timeout=60)
+    assert rows(box)["deep"]["state"] == "stopped"
+
+
+def test_what_is_left_when_all_watchers_are_killed_is_found_at_the_next_start(
+    small_box: NewBox,
+) -> None:
+    box = small_box()
+    put(box, "descend", "deep")
+    processes = pids(box, "deep")
+    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        host = psutil.Process(pid_of(box))
+        [server] = host.children()
+        server.suspend()  # so that it can't clean up
+        kill_host(box)
+        kill(server.pid)
+        poll(lambda: is_gone(processes[0]), 5)
+        assert not is_gone(processes[-1]), "the grandchild is on its own now"
+        (work(box, "deep") / "pids").unlink()
+        box.start()
+        assert [pid for pid in processes if not is_gone(pid)] == []
+        assert pids(box, "deep") != processes
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+def test_a_task_during_which_the_host_is_killed_three_times_is_given_up(
+    small_box: NewBox,
+) -> None:
+    box = small_box()
+    put(box, "wait", "cursed", seconds=60)
+    for _ in range(3):
+        poll((work(box, "cursed") / "started").exists)
+        kill_host(box)
+        (work(box, "cursed") / "started").unlink()
+        box.start()
+    row = rows(box)["cursed"]
+    assert row["state"] == "failed"
+    assert row["reason"] == "The service was killed 3 times while this ran."
+
+
+def test_a_stale_number_fools_nobody(small_box: NewBox) -> None:
+    box = small_box()
+    kill_host(box)
+    lock = box.data_dir / "host.lock"
+    alive = psutil.Process()
+    lock.write_text(f'{{"pid": {alive.pid}, "created": {alive.create_time()}}}')
+    assert box.status().state == "stopped"
+    assert not box.stop()
+    assert box.start().running
+
+
+# Without its folder
+
+
+@pytest.mark.usefixtures("cold")
+@pytest.mark.parametrize("then", ["deleted", "moved", "replaced"])
+def test_a_host_whose_folder_is_gone_ends_with_its_tasks(small_box: NewBox, then: str) -> None:
+    box = small_box()
+    put(box, "descend", "deep", seconds=60)
+    gone = [*pids(box, "deep"), pid_of(box)]
+    gone += [process.pid for process in psutil.Process(pid_of(box)).children(recursive=True)]
+    elsewhere = box.data_dir.with_name("elsewhere")
+    if then == "deleted":
+        shutil.rmtree(box.data_dir)
+    else:
+        box.data_dir.rename(elsewhere)
+    if then == "replaced":
+        other = small_box(data_dir=box.data_dir)
+        put(other, "wait", "new", seconds=60)
+    poll(lambda: all(is_gone(pid) for pid in gone))
+    if then == "deleted":
+        assert not box.data_dir.exists()
+    elif then == "moved":
+        assert rows(small_box(data_dir=elsewhere))["deep"]["state"] in ("waiting", "running")
+    else:
+        assert other.status().running
+        assert list(rows(other)) == ["new"]
+        poll(lambda: rows(other)["new"]["state"] == "running")
+        assert rows(other)["new"]["starts"] == 1
+
+
+# What can go wrong at the start
+
+
+@pytest.mark.usefixtures("cold")
+def test_a_host_that_fails_says_why_and_is_gone(small_box: NewBox, tmp_path: Path) -> None:
+    box = Sandbox(tmp_path / "bad", services=["no_such_service:service"])
+    with pytest.raises(ServiceError, match="No module named 'no_such_service'") as caught:
+        box.start()
+    assert "host.log" in caught.value.next_step
+    assert box.status().state == "stopped"
+
+
+def test_a_folder_with_other_things_is_neither_used_nor_deleted(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("dear")
+    box = Sandbox(tmp_path)
+    with pytest.raises(SetupError, match="holds other things"):
+        box.start()
+    with pytest.raises(SetupError, match="not a sandbox's"):
+        box.reset()
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_missing_package_names_the_line_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib_find_spec()
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name: None if name == "uvicorn" else found(name)
+    )
+    with pytest.raises(SetupError) as caught:
+        Sandbox(tmp_path / "box").start()
+    assert "uvicorn" in caught.value.message
+    assert 'pip install "labext-jupyter[sandbox]"' in caught.value.next_step
+    assert not (tmp_path / "box").exists()
+
+
+def importlib_find_spec() -> Callable[[str], Any]:
+    from importlib.util import find_spec
+
+    return find_spec
+
+
+def test_windows_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    box = Sandbox(tmp_path / "box")
+    with pytest.raises(SetupError, match="needs Linux or macOS"):
+        box.start()
+    assert box.status().state == "stopped"
+    assert not box.stop()
+
+
+# Resetting
+
+
+def test_reset_stops_and_deletes_and_a_start_begins_anew(small_box: NewBox) -> None:
+    box = small_box()
+    put(box, "wait", "long", seconds=60)
+    key = box.jobs.api_key
+    closed = box.data_dir / "jobs" / "closed"
+    closed.mkdir()
+    (closed / "file").touch()
+    closed.chmod(0o500)
+    assert box.reset()
+    assert not box.data_dir.exists()
+    assert not box.reset()
+    box.start()
+    assert rows(box) == {}
+    assert box.jobs.api_key != key
+
+
+def test_a_reset_that_was_cut_off_can_be_taken_up(tmp_path: Path) -> None:
+    (tmp_path / MARKER_FILE).touch()
+    (tmp_path / "half").mkdir()
+    assert Sandbox(tmp_path).reset()
+    assert not tmp_path.exists()
+
+
+# Asked from outside
+
+
+def _answer(box: Sandbox, request: bytes) -> bytes:
+    address = urlsplit(box.jobs.base_url)
+    with socket.create_connection((address.hostname or "", address.port or 0), timeout=60) as link:
+        link.sendall(request)
+        return link.recv(65536)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
+def test_a_foreign_host_name_is_refused(shared_small_box: Sandbox, host: str) -> None:
+    box = shared_small_box
+    for path in ("/api/tasks", "/docs", "/nowhere"):
+        request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        assert _answer(box, request.encode()).startswith(b"HTTP/1.1 400 ")
+    request = (
+        f"GET /api/tasks HTTP/1.1\r\nHost: localhost:{urlsplit(box.jobs.base_url).port}\r\n\r\n"
+    )
+    assert _answer(box, request.encode()).startswith(b"HTTP/1.1 200 ")
+
+
+def test_it_listens_on_loopback_alone(shared_small_box: Sandbox) -> None:
+    box = shared_small_box
+    links = psutil.Process(pid_of(box)).net_connections("inet")
+    listening = [link.laddr.ip for link in links if link.status == psutil.CONN_LISTEN]
+    assert listening == ["127.0.0.1"]
+
+
+def test_a_body_beyond_all_bounds_is_refused_and_harms_nobody(shared_small_box: Sandbox) -> None:
+    box = shared_small_box
+    head = "POST /api/length HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n"
+    for length in (10**13, 10**40):
+        assert _answer(box, head.format(length).encode()).startswith(b"HTTP/1.1 4")
+    assert (
+        requests.post(f"{box.jobs.base_url}length", data=b"x" * 10**6, timeout=60).json() == 10**6
+    )
+
+
+@pytest.mark.parametrize("garbage", [b"\x00" * 100, b"GET\r\n\r\n", b"{" * 100_000])
+def test_garbage_harms_nobody(shared_small_box: Sandbox, garbage: bytes) -> None:
+    box = shared_small_box
+    _answer(box, garbage + b"\r\n\r\n")
+    assert rows(box) == {}
+
+
+def test_errors_have_the_services_own_form(shared_small_box: Sandbox) -> None:
+    base = shared_small_box.jobs.base_url
+    for path, status in {"refused": 418, "nowhere": 404, "fault": 500}.items():
+        answer = requests.get(base + path, timeout=60)
+        assert answer.status_code == status
+        assert list(answer.json()) == ["error"]
+    misread = requests.post(f"{base}tasks/answer/x", data="[", timeout=60)
+    assert misread.status_code == 400
+    assert list(misread.json()) == ["error"]
+
+
+def test_the_log_holds_no_secret(small_box: NewBox) -> None:
+    box = small_box()
+    key = box.jobs.api_key
+    requests.get(
+        f"{box.jobs.base_url}tasks?signature={key}", headers={"x-api-key": key}, timeout=60
+    )
+    requests.get(f"{box.jobs.base_url}fault?key={key}", timeout=60)
+    box.stop()
+    log = (box.data_dir / "host.log").read_text()
+    assert "RuntimeError" in log
+    assert key not in log
+    assert "signature" not in log
+
+
+def test_a_request_that_is_under_way_does_not_keep_it_from_stopping(small_box: NewBox) -> None:
+    box = small_box()
+    address = urlsplit(box.jobs.base_url)
+    link = http.client.HTTPConnection(address.hostname or "", address.port)
+    link.putrequest("POST", "/api/length")
+    link.putheader("Content-Length", "1000")
+    link.endheaders()
+    began = time.monotonic()
+    assert box.stop()
+    assert time.monotonic() - began < 10
+    link.close()
+
+
+def test_it_sleeps_when_there_is_nothing_to_do(small_box: NewBox) -> None:
+    box = small_box()
+    host = psutil.Process(pid_of(box))
+
+    def spent() -> float:
+        return sum(
+            sum(process.cpu_times()[:2]) for process in (host, *host.children(recursive=True))
+        )
+
+    before = spent()
+    time.sleep(4)
+    assert spent() - before < 0.2

@@ -1,0 +1,138 @@
+"""A service closes connections whose client has stalled, and goes on for everybody else."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+pytestmark = pytest.mark.faults
+
+SERVICE = """
+import asyncio, resource, sys
+import uvicorn
+from labext.sandbox.core import host
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+host.HEAD_SECONDS = host.BODY_SECONDS = host.WRITE_SECONDS = 1.0
+host.STALL_CHECK_SECONDS = 0.1
+
+async def app(scope, receive, send):
+    if scope["type"] != "http":
+        raise RuntimeError("no lifespan")
+    length, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        length, more = length + len(message.get("body", b"")), message.get("more_body", False)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    size = 8 * 1024 * 1024 if scope["path"] == "/large" else 0
+    await send({"type": "http.response.body", "body": str(length).encode() + b"a" * size})
+
+config = host._server_config(app, None)
+config.lifespan = "off"
+server = host._Server(config)
+
+async def main():
+    listener = __import__("socket").create_server(("127.0.0.1", 0), backlog=200)
+    print(listener.getsockname()[1], flush=True)
+    await server.serve(sockets=[listener])
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """A service that may have 64 files open, and waits 1 second for whatever stalls."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVICE],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        yield int(process.stdout.readline())
+        process.kill()
+
+
+HEAD = b"POST / HTTP/1.1\r\nHost: localhost\r\n"
+
+STALLED = {
+    "no byte": b"",
+    "half a head": HEAD,
+    "no body": HEAD + b"Content-Length: 10000\r\n\r\n",
+    "half a body": HEAD + b"Content-Length: 10000\r\n\r\n" + b"a" * 5000,
+    "half a chunk": HEAD + b"Transfer-Encoding: chunked\r\n\r\n400\r\na",
+    "half a second request": HEAD + b"Content-Length: 0\r\n\r\n" + HEAD,
+    "a response that is not read": b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n",
+}
+
+
+def connected(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), 30)
+
+
+def answer(connection: socket.socket) -> bytes:
+    """Return what comes until the connection is closed."""
+    received = b""
+    with contextlib.suppress(ConnectionError):
+        while part := connection.recv(65536):
+            received += part
+    return received
+
+
+def send_slowly(connection: socket.socket) -> None:
+    for _ in range(200):
+        connection.sendall(b"a")
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("sent", STALLED.values(), ids=STALLED)
+def test_stalled_connections_are_closed_and_the_service_recovers(sent: bytes, port: int) -> None:
+    with ExitStack() as stack:
+        for _ in range(80):
+            connection = stack.enter_context(connected(port))
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(sent)
+        with connected(port) as connection:
+            connection.sendall(HEAD + b"Content-Length: 3\r\nConnection: close\r\n\r\nabc")
+            assert answer(connection).endswith(b"\r\n3\r\n0\r\n\r\n")
+
+
+@pytest.mark.parametrize("part", ["head", "body"])
+def test_bytes_one_by_one_keep_no_connection_open(part: str, port: int) -> None:
+    with connected(port) as connection:
+        connection.sendall(HEAD)
+        if part == "body":
+            connection.sendall(b"Content-Length: 100000\r\n\r\n")
+        with pytest.raises(ConnectionError):
+            send_slowly(connection)
+
+
+def test_slow_upload_that_progresses_goes_on(port: int) -> None:
+    with connected(port) as connection:
+        connection.sendall(HEAD + b"Content-Length: 60000\r\nConnection: close\r\n\r\n")
+        for _ in range(30):
+            connection.sendall(b"a" * 2000)
+            time.sleep(0.1)
+        assert answer(connection).endswith(b"\r\n60000\r\n0\r\n\r\n")
+
+
+def test_kept_alive_connection_may_idle_longer_than_a_head_takes(port: int) -> None:
+    with connected(port) as connection:
+        for _ in range(2):
+            connection.sendall(HEAD + b"Content-Length: 1\r\n\r\na")
+            received = b""
+            while not received.endswith(b"0\r\n\r\n"):
+                part = connection.recv(1000)
+                assert part, "the connection was closed"
+                received += part
+            time.sleep(1.5)

@@ -1,0 +1,311 @@
+"""Start-up: no file is deleted, a database without its rows is refused, errors name their cause."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shlex
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+import requests
+
+from labext import JobsClient, cli
+from labext.errors import LabextError, StorageError
+from labext.sandbox import Sandbox
+from labext.sandbox.jobs.administration import open_administration
+
+pytestmark = pytest.mark.contract
+
+NewBox = Callable[..., Sandbox]
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder with its content."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def quarantined(box: Sandbox) -> dict[str, bytes]:
+    """The files of all quarantine folders, by their path in the data folder."""
+    found: dict[str, bytes] = {}
+    for folder in (box.data_dir / "quarantine").iterdir():
+        found |= tree(folder)
+    return found
+
+
+def refused(box: Sandbox) -> LabextError:
+    with pytest.raises(LabextError) as caught:
+        box.start()
+    assert box.status().state == "stopped"
+    return caught.value
+
+
+# A database without the rows of its files
+
+
+@pytest.fixture
+def filled(new_box: NewBox) -> tuple[Sandbox, dict[str, bytes]]:
+    """A stopped sandbox with an upload, a job and a source; and their files."""
+    box = new_box(workers=1)
+    with JobsClient(box.jobs.base_url, box.jobs.api_key) as jobs:
+        jobs.upload(box.data_dir / "ports.json")
+        jobs.submit("cut", "digest", {"sequence": "GAATTC", "enzymes": ["EcoRI"]})
+        jobs.wait("cut", timeout=60)
+    sent = requests.post(
+        f"{box.nb.base_url}/sources",
+        data={"type": "upload", "process_async": "false"},
+        files={"file": ("paper.txt", b"Arabinose induces pBAD.")},
+        headers={"Authorization": f"Bearer {box.nb.password}"},
+        timeout=60,
+    )
+    assert sent.ok, sent.text
+    box.stop()
+    folders = ("jobs/files", "jobs/jobs", "nb/originals")
+    files = {
+        f"{name}/{path}": content
+        for name in folders
+        for path, content in tree(box.data_dir / name).items()
+    }
+    assert {name for name in folders for path in files if path.startswith(name)} == {*folders}
+    return box, files
+
+
+@pytest.mark.parametrize("loss", ["truncated", "deleted", "damaged", "header"])
+def test_a_database_that_lost_its_rows_is_refused_and_no_file_is_touched(
+    filled: tuple[Sandbox, dict[str, bytes]], loss: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    box, files = filled
+    database = box.data_dir / "sandbox.sqlite"
+    before = database.read_bytes()
+    if loss == "truncated":
+        os.truncate(database, 0)
+    elif loss == "deleted":
+        database.unlink()
+    elif loss == "damaged":
+        database.write_bytes(before[:4096] + b"x" * (len(before) - 4096))
+    else:
+        database.write_bytes(b"x" * 4096 + before[4096:])
+    kept = tree(box.data_dir / "jobs") | tree(box.data_dir / "nb")
+    error = refused(box)
+    assert ("damaged" if loss in ("damaged", "header") else "is empty") in error.message
+    assert str(database) in error.message
+    assert "labext sandbox restore FILE --yes" in error.next_step
+    assert tree(box.data_dir / "jobs") | tree(box.data_dir / "nb") == kept
+    if database.exists():
+        with (
+            pytest.raises(LabextError, match=r"is empty|damaged"),
+            open_administration(box.data_dir),
+        ):
+            pass
+    assert cli.main(["sandbox", "start", "--data-dir", str(box.data_dir)]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    # The way out that is named, typed as it stands.
+    _, _, line = said.partition("empty database with `")
+    program, *words = shlex.split(line.partition("`")[0])
+    assert program == "labext"
+    assert cli.main(words) == 0
+    told = capsys.readouterr()
+    assert "quarantine" in told.err
+    assert box.status().running
+    moved = quarantined(box)
+    assert moved.items() >= files.items()
+    if loss in ("damaged", "header"):
+        assert "sandbox.sqlite" in moved
+    with JobsClient(box.jobs.base_url, box.jobs.api_key) as jobs:
+        assert jobs.files() == []
+        jobs.submit("cut", "digest", {"sequence": "GAATTC", "enzymes": ["EcoRI"]})
+        assert jobs.wait("cut", timeout=60)["JobStatus"] == "Complete"
+
+
+def test_the_log_of_an_emptied_database_is_kept(small_box: NewBox) -> None:
+    """It may have rows that are nowhere else; SQLite would delete it."""
+    box = small_box()
+    requests.post(f"{box.jobs.base_url}tasks/answer/known", json={}, timeout=60)
+    host = psutil.Process(box.status().pid)
+    host.kill()
+    host.wait(30)
+    database = box.data_dir / "sandbox.sqlite"
+    wal = Path(f"{database}-wal")
+    before = wal.read_bytes()
+    assert b"known" in before
+    os.truncate(database, 0)
+    assert "is empty" in refused(box).message
+    with pytest.raises(StorageError, match="is empty"):
+        box.backup(box.data_dir.with_name("b.zip"))
+    with pytest.raises(StorageError, match="is empty"), open_administration(box.data_dir):
+        pass
+    assert wal.read_bytes() == before
+    adopted = Sandbox(box.data_dir, services=box._services, adopt_empty=True)
+    adopted.start()
+    assert quarantined(box)["sandbox.sqlite-wal"] == before
+
+
+def test_an_address_signed_before_opens_nothing_of_the_adopted_database(
+    filled: tuple[Sandbox, dict[str, bytes]],
+) -> None:
+    box, _ = filled
+    box.start()
+    with JobsClient(box.jobs.base_url, box.jobs.api_key) as jobs:
+        body = {"jobName": "cut"}
+        signed = requests.post(
+            f"{box.jobs.base_url}result",
+            json=body,
+            headers={"x-api-key": box.jobs.api_key},
+            timeout=60,
+        ).text.strip('"')
+        assert requests.get(signed, timeout=60).ok
+        box.stop()
+        os.truncate(box.data_dir / "sandbox.sqlite", 0)
+        Sandbox(box.data_dir, adopt_empty=True).start()
+        jobs.submit("cut", "digest", {"sequence": "AAGCTT", "enzymes": ["HindIII"]})
+        jobs.wait("cut", timeout=60)
+    assert requests.get(signed, timeout=60).status_code == 403
+    box.stop()
+
+
+def test_a_database_of_another_version_is_refused_and_left_as_it_is(small_box: NewBox) -> None:
+    box = small_box()
+    box.stop()
+    database = box.data_dir / "sandbox.sqlite"
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA user_version=999")
+        connection.execute("ALTER TABLE test_rows ADD COLUMN invented TEXT")
+        connection.commit()
+    before = database.read_bytes()
+    error = refused(box)
+    assert "another version of labext: its schema version is 999" in error.message
+    assert "--data-dir" in error.next_step
+    assert database.read_bytes() == before
+    with pytest.raises(LabextError, match="another version"):
+        Sandbox(box.data_dir, services=box._services, adopt_empty=True).start()
+    assert database.read_bytes() == before
+
+
+# Files without a row
+
+
+def test_files_without_a_row_are_moved_and_reported(
+    small_box: NewBox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    box = small_box()
+    requests.post(f"{box.jobs.base_url}tasks/answer/known", json={}, timeout=60)
+    box.stop()
+    files = box.data_dir / "jobs" / "files"
+    (files / "unknown" / "deep").mkdir(parents=True)
+    (files / "unknown" / "deep" / "result.csv").write_text("a,b")
+    (files / "unknown.txt").write_text("text")
+    (files / "known").write_text("kept")
+    (files / "empty" / "inner").mkdir(parents=True)
+    status = box.start()
+    assert tree(files) == {"known": b"kept"}
+    assert not (files / "empty").exists()
+    assert quarantined(box) == {
+        "jobs/files/unknown/deep/result.csv": b"a,b",
+        "jobs/files/unknown.txt": b"text",
+    }
+    (notice,) = status.notices
+    assert "Moved 2 items" in notice
+    assert str(next((box.data_dir / "quarantine").iterdir())) in notice
+    for verb in ("start", "status"):
+        assert cli.main(["sandbox", verb, "--data-dir", str(box.data_dir)]) == 0
+        told = capsys.readouterr()
+        assert notice in told.out + told.err
+    box.stop()
+    assert box.start().notices == (), "nothing was moved this time"
+    assert len(quarantined(box)) == 2
+
+
+@pytest.mark.parametrize("left", [0, 5])
+def test_a_damaged_index_that_hides_rows_moves_nothing(small_box: NewBox, left: int) -> None:
+    box = small_box()
+    for number in range(10):
+        requests.post(f"{box.jobs.base_url}tasks/answer/row{number}", json={}, timeout=60)
+    box.stop()
+    files = box.data_dir / "jobs" / "files"
+    files.mkdir()
+    for number in range(10):
+        (files / f"row{number}").write_text("kept")
+    with closing(sqlite3.connect(box.data_dir / "sandbox.sqlite")) as connection:
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_test_rows_1'"
+        ).fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    with (box.data_dir / "sandbox.sqlite").open("r+b") as file:
+        file.seek((root - 1) * size + 3)
+        file.write(left.to_bytes(2, "big"))  # how many rows the page of the index lists
+    assert "damaged" in refused(box).message
+    assert len(tree(files)) == 10
+    assert not (box.data_dir / "quarantine").exists()
+
+
+# Errors of the start
+
+
+@pytest.mark.usefixtures("cold")
+def test_a_full_disk_at_the_start_is_named(small_box: NewBox) -> None:
+    box = small_box()
+    box.stop()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        error = refused(box)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "disk is full" in error.message
+    assert "Make room" in error.next_step
+    assert box.start().running
+
+
+@pytest.mark.parametrize("port", [-1, 0, 99_999, 10**30, "80", True, None])
+def test_a_bad_port_is_given_up(small_box: NewBox, port: Any) -> None:
+    box = small_box()
+    box.stop()
+    (box.data_dir / "ports.json").write_text(json.dumps({"jobs": port}))
+    box.start()
+    assert (urlsplit(box.jobs.base_url).port or 0) >= 20_000
+
+
+@pytest.mark.parametrize("name", ["sandbox.sqlite", "connection.json", "secrets/signing"])
+def test_a_file_that_cannot_be_used_is_named(small_box: NewBox, name: str) -> None:
+    box = small_box()
+    box.stop()
+    path = box.data_dir / name
+    path.unlink(missing_ok=True)
+    path.mkdir()
+    error = refused(box)
+    assert str(path) in error.message
+    assert "Traceback" not in str(error)
+    assert "sqlalche.me" not in str(error)
+
+
+@pytest.mark.usefixtures("cold")
+def test_a_host_that_is_killed_while_it_starts_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "killed.py").write_text("import os; os.kill(os.getpid(), 9)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    error = refused(Sandbox(tmp_path / "box", services=["killed:service"]))
+    assert "SIGKILL" in error.message
+
+
+@pytest.mark.usefixtures("cold")
+def test_a_host_that_takes_too_long_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slow.py").write_text("import time; time.sleep(60)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr("labext.sandbox.lifecycle.START_SECONDS", 0.5)
+    error = refused(Sandbox(tmp_path / "box", services=["slow:service"]))
+    assert "did not start within 0.5 seconds" in error.message

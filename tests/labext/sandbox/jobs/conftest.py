@@ -1,0 +1,282 @@
+"""Plain requests against a running job service: independent of labext's own client."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+import uuid
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+import yaml
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from labext.sandbox import Sandbox
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue, QueueBase
+from labext.sandbox.core.service_protocol import Options, Site
+from labext.sandbox.core.signing import Signer
+from labext.sandbox.jobs import limits, tasks
+from labext.sandbox.jobs.app import JobService
+from labext.sandbox.jobs.tables import Account, Base, Limit
+
+ENDED = {"Complete", "Stopped", "AggregationFailed"}
+SLOW = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 23}
+"""989 bases for rna_fold: several seconds."""
+
+
+@cache
+def operations() -> dict[tuple[str, str], Any]:
+    """What the service serves, by method and path: described by itself, or in this folder."""
+    import schemathesis
+
+    core = json.loads((files("labext.sandbox.jobs") / "openapi.json").read_text())
+    others = yaml.safe_load((Path(__file__).parent / "others.openapi.yaml").read_text())
+    for kind, named in core["components"].items():
+        others["components"][kind] = named | others["components"].get(kind, {})
+    others["components"]["schemas"]["Known"] = {"type": "string"}
+    return {
+        (method.upper(), path): schemathesis.openapi.from_dict(description)[path][method.upper()]
+        for description in (core, json.loads(json.dumps(others)))  # aliases are one object
+        for path, item in description["paths"].items()
+        for method in item
+    }
+
+
+def hold_to_description(response: requests.Response, **_options: Any) -> None:
+    """Fail where an answer's status, type or body is not as described."""
+    path = urlsplit(response.url).path.removeprefix("/api")
+    if path.startswith("/upload/"):
+        path = "/upload/{filename}"
+    operation = operations().get((response.request.method or "", path))
+    if operation is not None:
+        described = operation.definition.raw["responses"]
+        assert str(response.status_code) in described, (path, response.status_code, response.text)
+        operation.validate_response(response)
+
+
+class Api:
+    """One account's view of a service; every answer is held to its description."""
+
+    def __init__(self, box: Sandbox, key: str | None = None) -> None:
+        self.base = box.jobs.base_url
+        self.session = requests.Session()
+        self.session.headers["x-api-key"] = key or box.jobs.api_key
+        self.session.hooks["response"].append(hold_to_description)
+
+    def get(self, path: str, **query: Any) -> requests.Response:
+        return self.session.get(self.base + path, params=query, timeout=60)
+
+    def post(self, path: str, body: Any) -> requests.Response:
+        return self.session.post(self.base + path, json=body, timeout=60)
+
+    def delete(self, path: str, body: Any = None, **query: Any) -> requests.Response:
+        return self.session.delete(self.base + path, json=body, params=query, timeout=60)
+
+    def upload(self, name: str, content: bytes, **query: Any) -> requests.Response:
+        return self.session.put(f"{self.base}upload/{name}", data=content, params=query, timeout=60)
+
+    def row(self, name: str, **query: Any) -> dict[str, Any]:
+        response = self.get("jobs", jobName=name, **query)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    def rows(self, **query: Any) -> list[dict[str, Any]]:
+        response = self.get("jobs", **query)
+        assert response.status_code == 200, response.text
+        return response.json()["jobs"]
+
+    def submit(self, type: str, settings: dict[str, Any], name: str | None = None) -> str:
+        name = name or new_name()
+        response = self.post("submit-job", {"jobName": name, "type": type, "settings": settings})
+        assert response.status_code == 200, response.text
+        return name
+
+    def batch(self, settings: list[dict[str, Any]], type: str = "digest", **more: Any) -> str:
+        """A batch with jobs j0, j1, …; its name."""
+        name = new_name()
+        names = [f"j{place}" for place in range(len(settings))]
+        body = {"batchName": name, "type": type, "jobNames": names, "settings": settings} | more
+        response = self.post("submit-batch", body)
+        assert response.status_code == 200, response.text
+        return name
+
+    def until(
+        self, name: str, good: Callable[[dict[str, Any]], bool], seconds: float = 90
+    ) -> dict[str, Any]:
+        """Ask for a row until it is as wanted."""
+        deadline = time.monotonic() + seconds
+        while not good(row := self.row(name)):
+            assert time.monotonic() < deadline, f"not in time: {row}"
+            time.sleep(0.02)
+        return row
+
+    def ended(self, name: str) -> dict[str, Any]:
+        return self.until(name, lambda row: row.get("batchStatus", row["JobStatus"]) in ENDED)
+
+    def address(self, name: str, **more: Any) -> str:
+        response = self.post("result", {"jobName": name} | more)
+        assert response.status_code == 200, response.text
+        return response.text
+
+    def archive(self, name: str, **more: Any) -> zipfile.ZipFile:
+        """The archive of a complete job, fetched without a key."""
+        response = requests.get(self.address(name, **more), timeout=60)
+        assert response.status_code == 200, response.text
+        return zipfile.ZipFile(io.BytesIO(response.content))
+
+
+def new_name() -> str:
+    return f"n{uuid.uuid4().hex[:12]}"
+
+
+def cut(sequence: str = "AAGAATTCAAAAGCTTAA") -> dict[str, Any]:
+    """Settings of the fastest tool, digest."""
+    return {"sequence": sequence, "enzymes": ["EcoRI", "HindIII"]}
+
+
+def sentence(response: requests.Response, status: int = 400) -> str:
+    """The one sentence of a refusal."""
+    assert response.status_code == status, response.text
+    body = response.json()
+    assert set(body) == {"error"}, body
+    text = body["error"]
+    assert isinstance(text, str)
+    assert text.strip()
+    assert "\n" not in text
+    return text
+
+
+class Back:
+    """What whoever runs the service may change: limits and accounts, in its database."""
+
+    def __init__(self, box: Sandbox) -> None:
+        self.path = box.data_dir / "sandbox.sqlite"
+
+    @contextmanager
+    def limit(self, name: str, value: int) -> Iterator[None]:
+        """Another value for one of the service's limits."""
+        before = self._set_limit(name, value)
+        try:
+            yield
+        finally:
+            self._set_limit(name, before)
+
+    @contextmanager
+    def quota(self, email: str, value: int) -> Iterator[None]:
+        """Another storage quota for an account, in bytes."""
+        before = self._set_quota(email, value)
+        try:
+            yield
+        finally:
+            self._set_quota(email, before)
+
+    def _set_limit(self, name: str, value: int | None) -> int | None:
+        with self._session() as session:
+            changed = session.get(Limit, name)
+            before = None if changed is None else changed.value
+            limits.change_limit(session, name, value)
+        return before
+
+    def _set_quota(self, email: str, value: int) -> int:
+        with self._session() as session:
+            account = session.scalars(select(Account).where(Account.email == email)).one()
+            before, account.storage_quota = account.storage_quota, value
+        return before
+
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        database = Database.at(self.path)
+        try:
+            with database.write() as session:
+                yield session
+        finally:
+            database.close()
+
+
+def teacher_key(box: Sandbox) -> str:
+    return (box.data_dir / "secrets" / "jobs_teacher_key").read_text().strip()
+
+
+def only_json(text: str) -> Any:
+    """The value of a field that holds JSON as a string."""
+    assert isinstance(text, str)
+    return json.loads(text)
+
+
+class Kit:
+    """The helpers of this folder, which tests get as a fixture."""
+
+    Api, Back = Api, Back
+    SLOW = SLOW
+    name = staticmethod(new_name)
+    cut = staticmethod(cut)
+    sentence = staticmethod(sentence)
+    json = staticmethod(only_json)
+    teacher_key = staticmethod(teacher_key)
+
+
+@pytest.fixture(scope="session")
+def kit() -> type[Kit]:
+    return Kit
+
+
+@pytest.fixture(scope="session")
+def api(box: Sandbox) -> Api:
+    """The student."""
+    return Api(box)
+
+
+@pytest.fixture(scope="session")
+def teacher(box: Sandbox) -> Api:
+    """The organization's owner, who may also set gated parameters."""
+    return Api(box, teacher_key(box))
+
+
+@pytest.fixture(scope="session")
+def back(box: Sandbox) -> Back:
+    return Back(box)
+
+
+@pytest.fixture(scope="session")
+def services() -> list[str]:
+    return ["labext.sandbox.jobs.app:service"]
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A job service with its queue, in which nothing runs."""
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "secrets").mkdir()
+    database = Database.at(tmp_path / "db")
+    database.create(QueueBase.metadata, Base.metadata)
+    made = Site(
+        folder=tmp_path / "jobs",
+        secrets=tmp_path / "secrets",
+        database=database,
+        queue=Queue(),
+        signer=Signer("key"),
+        origins={"jobs": "http://127.0.0.1:1"},
+        options=Options(rate="off"),
+    )
+    for kind in tasks.task_kinds(made):
+        made.queue.add(kind)
+    JobService().seed(made)
+    yield made
+    database.close()
+
+
+@pytest.fixture
+def student(site):
+    with site.database.read() as session:
+        return session.scalars(select(Account).where(Account.owner.is_(False))).one()

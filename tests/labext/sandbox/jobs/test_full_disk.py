@@ -1,0 +1,161 @@
+"""The service's disk fills up while it works, and has room again later.
+
+No file of the host may grow beyond the size that the database's log has now (RLIMIT_FSIZE, put on
+the running process): every write fails as it does on a full disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import requests
+
+from labext import JobsClient
+from labext.errors import ServiceError
+from labext.lab import ApiKey, LabClient
+from labext.sandbox import Sandbox
+
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.usefixtures("at_once"),
+    pytest.mark.skipif(
+        sys.platform != "linux", reason="only Linux changes the limits of a process that runs"
+    ),
+]
+
+CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
+FOLD = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 12}
+
+Full = Callable[[], AbstractContextManager[None]]
+
+
+@pytest.fixture
+def box(new_box: Any) -> Sandbox:
+    made: Sandbox = new_box(workers=2)
+    return made
+
+
+@pytest.fixture
+def jobs(box: Sandbox) -> Iterator[JobsClient]:
+    with JobsClient(box.jobs.base_url, box.jobs.api_key) as client:
+        yield client
+
+
+@contextlib.contextmanager
+def full_disk(box: Sandbox) -> Iterator[None]:
+    """While the block runs, the host can write nothing."""
+    host = psutil.Process(box.status().pid)
+    before = host.rlimit(psutil.RLIMIT_FSIZE)
+    host.rlimit(psutil.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        host.rlimit(psutil.RLIMIT_FSIZE, before)
+
+
+@pytest.fixture
+def full(box: Sandbox) -> Full:
+    assert resource.RLIMIT_FSIZE == psutil.RLIMIT_FSIZE
+    return lambda: full_disk(box)
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def listed(jobs: JobsClient) -> list[str]:
+    return sorted(row["JobName"] for row in jobs.iter_jobs(subjobs=True))
+
+
+def test_what_cannot_be_written_is_refused_and_leaves_nothing(
+    jobs: JobsClient, full: Full, box: Sandbox
+) -> None:
+    jobs.submit("before", "digest", CUT)
+    jobs.wait("before", timeout=60)
+    with full():
+        with pytest.raises(ServiceError, match="disk"):
+            jobs.submit("single", "digest", CUT)
+        with pytest.raises(ServiceError, match="disk"):
+            jobs.submit_batch("batch", "digest", {"a": CUT, "b": CUT})
+        with pytest.raises(ServiceError, match="disk"):
+            jobs.delete("before")
+        assert listed(jobs) == ["before"]  # what is there is still shown
+    assert jobs.job("before")["JobStatus"] == "Complete"
+    jobs.submit("single", "digest", CUT)
+    jobs.submit_batch("batch", "digest", {"a": CUT, "b": CUT})
+    assert jobs.wait("batch", timeout=60)["batchStatus"] == "Complete"
+    assert listed(jobs) == ["batch", "batch-a", "batch-b", "before", "single"]
+
+
+def test_reads_of_lab_and_nb_go_on(new_box: Any) -> None:
+    box: Sandbox = new_box(services=None)
+    password = {"Authorization": f"Bearer {box.nb.password}"}
+    made = requests.post(
+        f"{box.nb.base_url}/notebooks", json={"name": "N"}, headers=password, timeout=60
+    )
+    assert made.ok
+    text = {"text": "Arabinose induces pBAD.", "process_async": False}
+    source = requests.post(f"{box.nb.base_url}/sources", json=text, headers=password, timeout=60)
+    assert source.json()["status"] == "completed", source.text
+    note = {"content": "Arabinose is a sugar.", "notebook_id": made.json()["id"]}
+    assert requests.post(f"{box.nb.base_url}/notes", json=note, headers=password, timeout=60).ok
+    lab = LabClient(box.lab.base_url, ApiKey(box.lab.api_key), verify=box.lab.ca_bundle)
+    with lab, full_disk(box):
+        assert len(list(lab.iter_sequences())) >= 10
+        for path in ("notebooks", "sources", "notes", "models", "podcasts/episodes"):
+            read = requests.get(f"{box.nb.base_url}/{path}", headers=password, timeout=60)
+            assert read.ok, (path, read.text)
+        for kind in ("text", "vector"):
+            query = {"query": "arabinose", "search_type": kind}
+            found = requests.post(
+                f"{box.nb.base_url}/search", json=query, headers=password, timeout=60
+            )
+            assert found.ok, (kind, found.text)
+            assert found.json()["results"], kind
+
+
+def test_an_upload_without_room_leaves_nothing(
+    jobs: JobsClient, full: Full, box: Sandbox, tmp_path: Path
+) -> None:
+    file = tmp_path / "structure.pdb"
+    file.write_bytes(b"REMARK\n" * 100_000)
+    with full(), pytest.raises(ServiceError, match="disk"):
+        jobs.upload(file)
+    assert jobs.files() == []
+    assert not list((box.data_dir / "jobs" / "incoming").iterdir())
+    assert not list((box.data_dir / "jobs" / "files").iterdir())
+    assert jobs.upload(file).name == "structure.pdb"
+    assert jobs.files() == ["structure.pdb"]
+
+
+def test_jobs_that_end_meanwhile_are_recorded_once_there_is_room(
+    jobs: JobsClient, full: Full, box: Sandbox
+) -> None:
+    jobs.submit_batch("folds", "rna_fold", {f"j{n}": FOLD for n in range(6)})
+
+    def running() -> int:
+        count: int = jobs.job("folds")["statuses"]["Running"]
+        return count
+
+    def reports() -> int:
+        return len([*(box.data_dir / "tasks").glob("*/report.json")])
+
+    until(running)
+    with full():
+        # All that run have ended, and that can't be recorded.
+        until(lambda: 0 < running() <= reports())
+    row = jobs.wait("folds", timeout=90)
+    assert row["batchStatus"] == "Complete"
+    assert row["statuses"]["Complete"] == 6

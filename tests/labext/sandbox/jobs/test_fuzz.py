@@ -1,0 +1,135 @@
+"""Generated bodies, queries and names get a documented status, never 500 (JOBS-13)."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pytestmark = pytest.mark.contract
+
+KNOWN = {200, 400, 401, 403, 404, 429}
+FUZZ = settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+words = st.text(max_size=30) | st.sampled_from(
+    ["digest", "batch", "a-b", "x" * 101, "../a", "a/b", "student@sandbox.local/a", "true", "\0"]
+)
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | words,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(words, inner, max_size=4),
+    max_leaves=12,
+)
+FIELDS = {
+    "submit-job": ["jobName", "type", "settings", "projectTag"],
+    "validate-job": ["jobName", "type", "settings", "projectTag"],
+    "submit-batch": ["batchName", "type", "tool", "jobNames", "settings", "jobs",
+                     "maxRuntimeSeconds", "weightedHoursBudget", "projectTag"],
+    "submit-pipeline": ["jobName", "initialInputs", "stages", "projectTag"],
+    "run-pipeline": ["jobName", "pipelineName", "initialInputs", "inputs", "projectTag"],
+    "result": ["jobName", "fileName", "pdbsOnly", "jobEmail"],
+    "stop-job": ["jobName"],
+    "cancelJob": ["jobName"],
+    "cancelBatch": ["jobName", "batchName"],
+    "getPresignedUploadUrl": ["filename", "folder"],
+}  # fmt: skip
+QUERIES = {
+    "jobs": ["jobName", "batch", "limit", "startKey", "organization", "includeSubjobs", "jobEmail"],
+    "files": ["folder", "includeFolders"],
+    "tools": ["name"],
+    "getFolders": ["folder"],
+    "usage-statistics": ["statistic", "scope"],
+}
+
+
+def check(response):
+    assert response.status_code in KNOWN, (response.status_code, response.text)
+    if response.status_code != 200:
+        body = response.json()
+        assert set(body) == {"error"}
+        assert body["error"].strip()
+
+
+@pytest.mark.parametrize("path", FIELDS)
+@FUZZ
+@given(data=st.data())
+def test_any_json_body(api, path, data):
+    import orjson
+
+    body = data.draw(st.dictionaries(st.sampled_from(FIELDS[path]), values))
+    check(api.session.post(api.base + path, data=_bytes(orjson, body), timeout=60))
+
+
+def _bytes(orjson, body):
+    try:
+        return orjson.dumps(body)
+    except TypeError:  # integers of more than 64 bits, half a surrogate pair
+        import json
+
+        return json.dumps(body).encode()
+
+
+@FUZZ
+@given(data=st.data())
+def test_any_settings_of_any_tool(api, data):
+    tools = api.get("tools").json()
+    tool = data.draw(st.sampled_from(tools), label="tool")
+    names = [parameter["name"] for parameter in tool["settings"]]
+    sent = data.draw(st.dictionaries(st.sampled_from(names), values), label="settings")
+    body = {"type": tool["name"], "settings": sent}
+    content = _bytes(__import__("orjson"), body)
+    answer = api.session.post(api.base + "validate-job", data=content, timeout=60)
+    check(answer)
+    if answer.status_code == 200:
+        assert answer.json()["valid"] in (True, False)
+
+
+@pytest.mark.parametrize("path", [*FIELDS, "delete-job"])
+@FUZZ
+@given(content=st.binary(max_size=200))
+def test_any_bytes_as_a_body(api, path, content):
+    method = "DELETE" if path == "delete-job" else "POST"
+    check(api.session.request(method, api.base + path, data=content, timeout=60))
+
+
+@pytest.mark.parametrize("path", QUERIES)
+@FUZZ
+@given(data=st.data())
+def test_any_query(api, path, data):
+    encodable = words.filter(lambda word: not any("\ud800" <= c <= "\udfff" for c in word))
+    query = data.draw(st.dictionaries(st.sampled_from(QUERIES[path]), encodable))
+    check(api.get(path, **query))
+
+
+@FUZZ
+@given(
+    name=st.text(alphabet=string.printable, max_size=40),
+    query=st.text(alphabet=string.printable.replace("#", ""), max_size=40),
+)
+def test_any_name_of_a_file(api, name, query):
+    from urllib.parse import quote
+
+    check(api.session.put(f"{api.base}upload/{quote(name, safe='/%')}", data=b"", timeout=60))
+    check(api.session.delete(f"{api.base}delete-file?filePath={quote(query)}", timeout=60))
+
+
+@FUZZ
+@given(path=st.text(alphabet=string.printable.replace("#", ""), max_size=40), query=st.text())
+def test_any_presigned_address(api, path, query):
+    from urllib.parse import quote
+
+    origin = api.base.removesuffix("/api/")
+    encodable = query.encode("utf-8", "replace")
+    query = f"signature={quote(encodable)}&expires=9"
+    for method, prefix in (("GET", "download"), ("PUT", "store"), ("HEAD", "store")):
+        address = f"{origin}/{prefix}/{quote(path, safe='/')}?{query}"
+        assert api.session.request(method, address, timeout=30).status_code == 403

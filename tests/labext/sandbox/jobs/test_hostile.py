@@ -1,0 +1,258 @@
+"""What nobody sends by mistake: the job service refuses it, or keeps it as it is, and lives on."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import socket
+import zipfile
+from urllib.parse import quote, urlsplit
+
+import pytest
+import requests
+
+pytestmark = pytest.mark.contract
+
+HTML = "<script>alert(1)</script><img src=x onerror=alert(2)>&amp;\"'"
+CUT = '{"sequence": "AAGAATTCAA", "enzymes": "EcoRI"}'
+
+
+def raw(box, head, body=b"", most=65536):
+    """The status of a request that is written by hand; None where there was no answer."""
+    address = urlsplit(box.jobs.base_url)
+    head = head.replace("$HOST", address.netloc).replace("$KEY", box.jobs.api_key)
+    with socket.create_connection((address.hostname, address.port), timeout=30) as wire:
+        with contextlib.suppress(ConnectionError):  # refused before all of it was sent
+            wire.sendall(head.replace("\n", "\r\n").encode("latin-1") + b"\r\n" + body)
+        answer = b""
+        with contextlib.suppress(ConnectionError):
+            while b"\r\n" not in answer and (more := wire.recv(most)):
+                answer += more
+    return int(answer.split(b" ")[1]) if answer else None
+
+
+@pytest.fixture(autouse=True)
+def alive(box, api):
+    """After each of them the service answers as before."""
+    yield
+    assert api.get("jobs", limit=1).status_code == 200
+
+
+TEXTS = {
+    "half a surrogate pair": r"\ud800",
+    "the other half": r"a\udfffb",
+    "NUL": r"a\u0000b",
+    "HTML": "<b>a</b>",
+    "a line break": r"a\nb",
+    "turned around": "a\u202eb",
+}
+FIELDS = [
+    ("submit-job", "jobName", {"type": "digest", "settings": {}}),
+    ("submit-job", "type", {"jobName": "a", "settings": {}}),
+    ("submit-job", "projectTag", {"jobName": "a", "type": "digest", "settings": {}}),
+    ("submit-batch", "batchName", {"type": "digest", "jobNames": ["a"], "settings": [{}]}),
+    ("stop-job", "jobName", {}),
+    ("cancelJob", "jobName", {}),
+    ("cancelBatch", "batchName", {}),
+    ("result", "jobName", {}),
+    ("result", "jobEmail", {"jobName": "a"}),
+]
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize(("path", "field", "more"), FIELDS, ids=lambda value: str(value)[:12])
+def test_a_hostile_text_in_a_field_is_refused_in_one_line(api, kit, path, field, more, text):
+    body = json.dumps({**more, field: "$TEXT"}, ensure_ascii=False).replace("$TEXT", text)
+    answer = api.session.post(api.base + path, data=body.encode(), timeout=30)
+    assert answer.headers["Content-Type"] == "application/json"
+    words = kit.sentence(answer, answer.status_code)
+    assert answer.status_code in (400, 403, 404)
+    assert words.isprintable()
+
+
+@pytest.mark.parametrize(
+    "number", ["NaN", "Infinity", "-Infinity", "1e400", "-1e999", "1" * 400, "0x10", "1_000", "+1"]
+)
+def test_a_number_that_is_none_is_refused(api, kit, number):
+    name = kit.name()
+    settings = f'{{"sequence": "ACGU", "temperature": {number}}}'
+    body = f'{{"jobName": "{name}", "type": "rna_fold", "settings": {settings}}}'
+    kit.sentence(api.session.post(api.base + "submit-job", data=body, timeout=30))
+    limit = (
+        f'{{"batchName": "{name}", "type": "digest", "jobNames": ["a"], "settings": [{CUT}], '
+        f'"weightedHoursBudget": {number}}}'
+    )
+    kit.sentence(api.session.post(api.base + "submit-batch", data=limit, timeout=30))
+    assert api.get("jobs", jobName=name).status_code == 404
+
+
+def test_of_a_field_that_is_there_twice_the_last_counts(api, kit):
+    first, last = kit.name(), kit.name()
+    body = f'{{"jobName": "{first}", "jobName": "{last}", "type": "digest", "settings": {CUT}}}'
+    answer = api.session.post(api.base + "submit-job", data=body, timeout=30)
+    assert answer.text == f"{last} submitted to queue."
+    assert api.get("jobs", jobName=first).status_code == 404
+
+
+@pytest.mark.parametrize("levels", [300, 100_000])
+@pytest.mark.parametrize("opening", ["[", '{"a":'])
+def test_nesting_has_an_end(api, kit, levels, opening):
+    closing = {"[": "]", '{"a":': "}"}[opening]
+    deep = opening * levels + "1" + closing * levels
+    body = f'{{"jobName": "{kit.name()}", "type": "digest", "settings": {{"sequence": {deep}}}}}'
+    kit.sentence(api.session.post(api.base + "submit-job", data=body, timeout=30))
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["{}".encode("utf-16"), b"\xef\xbb\xbf{}", b'{"jobName": "\xe4"}', b"{} {}", b"a=b&c=d"],
+    ids=["UTF-16", "a mark", "Latin-1", "two values", "a form"],
+)
+@pytest.mark.parametrize("path", ["submit-job", "stop-job", "result", "getPresignedUploadUrl"])
+def test_a_body_that_is_no_json_is_refused_whatever_it_calls_itself(api, kit, path, content):
+    for kind in ("application/json", "text/plain", "application/x-www-form-urlencoded", ""):
+        headers = {"Content-Type": kind}
+        answer = api.session.post(api.base + path, data=content, headers=headers, timeout=30)
+        kit.sentence(answer)
+
+
+def test_a_packed_body_is_not_unpacked(api, kit):
+    content = gzip.compress(b"[" + b"0," * 10_000_000 + b"0]")
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    answer = api.session.post(api.base + "submit-job", data=content, headers=headers, timeout=30)
+    assert "JSON" in kit.sentence(answer)
+
+
+def test_html_in_a_setting_stays_text(api, kit):
+    name = kit.name()
+    settings = {"sequence": "ACDEFGHIK", "conformation": HTML}
+    body = {"jobName": name, "type": "peptide_build", "settings": settings}
+    words = kit.sentence(api.post("submit-job", body))
+    assert "conformation" in words
+    pdb = f"REMARK {HTML}\n" * 3
+    name = api.submit("normal_modes", {"pdbFile": pdb + "ATOM  \n"})
+    answer = api.get("jobs", jobName=name)
+    assert answer.headers["Content-Type"] == "application/json"
+    assert kit.json(answer.json()["Settings"])["pdbFile"].startswith(pdb)
+    assert api.ended(name)["JobStatus"] == "Stopped"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "'; DROP TABLE jobs_files; --.txt",
+        '"quoted".txt',
+        "%",
+        "_",
+        "a*?[b].txt",
+        HTML.replace("/", ""),
+    ],
+)
+def test_a_hostile_files_name_is_that_files_name_alone(api, kit, name):
+    folder = kit.name()
+    api.upload("other", b"a", folder=folder)
+    assert api.upload(quote(name, safe=""), b"b", folder=folder).status_code == 200
+    assert api.delete("delete-file", filePath=f"{folder}/{name}").status_code == 200
+    assert api.get("files", folder=folder).json() == ["other"]
+
+
+QUERIES = ["jobName", "batch", "startKey", "jobEmail", "limit", "organization", "includeSubjobs"]
+
+
+@pytest.mark.parametrize(
+    "value", ["%00", "%ff%fe", "%ED%A0%80", "%", "%zz", "'%20OR%201=1", "9" * 999]
+)
+@pytest.mark.parametrize("field", QUERIES)
+def test_a_hostile_value_in_the_query_is_refused(api, kit, field, value):
+    address = f"{api.base}jobs?{field}={value}"
+    prepared = requests.Request("GET", address, headers=api.session.headers).prepare()
+    prepared.url = address  # as it is
+    answer = api.session.send(prepared, timeout=30)
+    assert answer.status_code in (400, 403, 404)
+    kit.sentence(answer, answer.status_code)
+
+
+def bomb():
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.pdb", b"ATOM  " * 20_000_000)
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("tool", "setting", "name"),
+    [("normal_modes", "pdbFile", "a.pdb"), ("msa_tree", "sequences", "a.fasta")],
+)
+@pytest.mark.parametrize("packed", [bomb, lambda: gzip.compress(b">a\n" + b"A" * 50_000_000)])
+def test_an_archive_in_place_of_a_file_stops_its_job(api, kit, tool, setting, name, packed):
+    folder, name = kit.name(), f"{kit.name()}{name}"
+    assert api.upload(name, packed(), folder=folder).status_code == 200
+    row = api.ended(api.submit(tool, {setting: name}))
+    assert row["JobStatus"] == "Stopped"
+    assert row["Reason"]
+    assert "Traceback" not in row["Reason"]
+
+
+def test_a_body_without_a_length_is_read_as_it_comes(api, kit):
+    name = kit.name()
+    body = json.dumps({"jobName": name, "type": "digest", "settings": kit.cut()}).encode()
+    pieces = (body[place : place + 7] for place in range(0, len(body), 7))
+    answer = api.session.post(api.base + "submit-job", data=pieces, timeout=30)
+    assert answer.text == f"{name} submitted to queue."
+
+
+POST = "POST /api/submit-job HTTP/1.1\nHost: $HOST\nx-api-key: $KEY\n"
+WRONG = {
+    "two lengths": POST + "Content-Length: 2\nContent-Length: 3\n",
+    "no number": POST + "Content-Length: many\n",
+    "a negative length": POST + "Content-Length: -2\n",
+    "an unknown coding": POST + "Transfer-Encoding: gzip\n",
+    "no chunk": POST + "Transfer-Encoding: chunked\n",
+    "a foreign host": "GET /api/files HTTP/1.1\nHost: evil.example\nx-api-key: $KEY\n",
+    "two hosts": "GET /api/files HTTP/1.1\nHost: $HOST\nHost: evil.example\nx-api-key: $KEY\n",
+    "no host": "GET /api/files HTTP/1.1\nx-api-key: $KEY\n",
+    "a host in disguise": "GET /api/files HTTP/1.1\nHost: 127.0.0.1@evil.example\n",
+    "a longer host": "GET /api/files HTTP/1.1\nHost: localhost.evil.example\nx-api-key: $KEY\n",
+    "a folded foreign host": "GET /api/files HTTP/1.1\nHost: evil.example\n $HOST\n",
+    "a header too long": f"GET /api/files HTTP/1.1\nHost: $HOST\nx: {'a' * 200_000}\n",
+    "an address too long": f"GET /api/files?folder={'a' * 200_000} HTTP/1.1\nHost: $HOST\n",
+    "no protocol": "GET /api/files\nHost: $HOST\n",
+}
+
+
+@pytest.mark.parametrize("head", WRONG.values(), ids=WRONG)
+def test_a_request_that_is_none_is_refused(box, head):
+    assert raw(box, head, b"{}\r\n\r\n") in (400, 414, 431)
+
+
+def test_a_folded_header_is_refused_or_one_value(box):
+    """RFC 9112, 5.2, leaves the choice to a server; what it must not become is a header more."""
+    head = "GET /api/files HTTP/1.1\nHost: $HOST\nx-api-key: wrong\nx: y\n x-api-key: $KEY\n"
+    assert raw(box, head) in (400, 401)
+
+
+KEYS = ["", " ", "x" * 5000, "\xe4\xff", "$KEY, $KEY", "$KEY$KEY", "Bearer $KEY"]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_that_is_none_is_refused(box, key):
+    assert raw(box, f"GET /api/files HTTP/1.1\nHost: $HOST\nx-api-key: {key}\n") == 401
+
+
+def test_only_the_method_of_the_request_counts_and_the_services_own_name(box, api, kit):
+    tricks = {
+        "X-HTTP-Method-Override": "DELETE",
+        "X-Forwarded-Host": "evil.example",
+        "X-Forwarded-Proto": "https",
+        "X-Original-URL": "/api/delete-job",
+        "Forwarded": "host=evil.example",
+    }
+    name = api.submit("digest", kit.cut())
+    api.ended(name)
+    answer = api.session.post(
+        api.base + "result", json={"jobName": name}, headers=tricks, timeout=30
+    )
+    assert answer.text.startswith(api.base.removesuffix("api/"))
+    assert api.row(name)["JobStatus"] == "Complete"

@@ -1,0 +1,229 @@
+"""The service is killed at random moments while a client submits, runs, aggregates, deletes.
+
+The client keeps a ledger of what it asked for, and types the same line again after an error, as a
+user would. In the end the service must have what the ledger says: nothing lost, nothing doubled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from sqlalchemy import func, select
+
+from labext import JobsClient
+from labext.errors import LabextError, NotFoundError
+from labext.jobs import records
+from labext.sandbox import Sandbox
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Task
+from labext.sandbox.jobs.tables import Job, Usage
+
+pytestmark = pytest.mark.faults
+
+KILLS = 5
+"""In each of the four phases: 20 in all."""
+
+JOBS = 6
+"""In a batch."""
+
+CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
+FOLD = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 6}
+
+
+@dataclass
+class Ledger:
+    """What the client has asked for and had confirmed; with a batch and a pipeline, their jobs."""
+
+    jobs: set[str] = field(default_factory=set)
+    parents: dict[str, list[str]] = field(default_factory=dict)
+    submitted: int = 0
+    tries: int = 0
+    kills: int = 0
+
+    def names(self) -> list[str]:
+        subjobs = [f"{name}-{job}" for name, jobs in self.parents.items() for job in jobs]
+        return sorted([*self.jobs, *self.parents, *subjobs])
+
+
+class User:
+    """Types lines, and each again until it is confirmed."""
+
+    def __init__(self, box: Sandbox) -> None:
+        self.client = JobsClient(box.jobs.base_url, box.jobs.api_key)
+        self.ledger = Ledger()
+
+    def submit(self, name: str) -> None:
+        self._again(lambda: self.client.submit(name, "digest", CUT))
+        self.ledger.jobs.add(name)
+        self.ledger.submitted += 1
+
+    def batch(self, name: str, tool: str = "digest", settings: dict[str, Any] = CUT) -> None:
+        jobs = {f"j{n}": settings for n in range(JOBS)}
+        self._again(lambda: self.client.submit_batch(name, tool, jobs))
+        self.ledger.parents[name] = list(jobs)
+        self.ledger.submitted += JOBS
+
+    def pipeline(self, name: str) -> None:
+        sequences = ["ACDEFGHIKL", "MKTAYIAKQR", "GIGKFLHSAK", "LLGDFFRKSK"]
+        self._again(lambda: self.client.run_pipeline(name, "helix-to-modes", sequences))
+        jobs = [
+            f"stage{stage}-{tool}-{n}"
+            for stage, tool in [(1, "peptide_build"), (2, "normal_modes")]
+            for n in range(1, len(sequences) + 1)
+        ]
+        self.ledger.parents[name] = jobs
+        self.ledger.submitted += len(jobs)
+
+    def delete(self, name: str) -> None:
+        def gone() -> None:
+            # An earlier try, whose answer was lost, may have deleted it.
+            with contextlib.suppress(NotFoundError):
+                self.client.delete(name)
+
+        self._again(gone)
+        self.ledger.jobs.discard(name)
+        self.ledger.parents.pop(name, None)
+
+    def look(self, name: str) -> dict[str, Any]:
+        return self._again(lambda: self.client.job(name))
+
+    def _again(self, line: Callable[[], Any]) -> Any:
+        until = time.monotonic() + 60
+        while True:
+            self.ledger.tries += 1
+            try:
+                return line()
+            except LabextError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
+
+
+@pytest.fixture
+def killed(new_box: Any) -> Iterator[tuple[Sandbox, User, Callable[[float], threading.Thread]]]:
+    box: Sandbox = new_box(workers=2)
+    user = User(box)
+
+    def kill_after(seconds: float) -> threading.Thread:
+        """Kill the host from another thread after so long, and start it again."""
+        host = psutil.Process(box.status().pid)
+
+        def kill() -> None:
+            time.sleep(seconds)
+            host.kill()
+            host.wait(30)
+            box.start()
+            user.ledger.kills += 1
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        return thread
+
+    yield box, user, kill_after
+    user.client.close()
+
+
+def until_state(user: User, name: str, *states: str) -> None:
+    deadline = time.monotonic() + 60
+    while records.phase(user.look(name)) not in states:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def until_idle(box: Sandbox) -> None:
+    database = Database.at(box.data_dir / "sandbox.sqlite")
+    deadline = time.monotonic() + 120
+    while True:
+        with database.read() as session:
+            if session.scalar(select(func.count()).select_from(Task)) == 0:
+                break
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    database.close()
+
+
+def test_nothing_is_lost_or_doubled_by_many_kills(killed: Any, tmp_path: Path) -> None:
+    box, user, kill_after = killed
+    chance = random.Random(20261120)
+
+    for n in range(KILLS):  # while jobs and batches are submitted
+        killer = kill_after(chance.uniform(0, 0.15))
+        number = 0
+        while killer.is_alive():
+            number += 1
+            user.submit(f"single{n}-{number}")
+            user.batch(f"sent{n}-{number}")
+        killer.join()
+        # What runs while the service is killed three times is given up: that is not the question.
+        until_idle(box)
+
+    for n in range(KILLS):  # while jobs run
+        user.batch(f"run{n}", "rna_fold", FOLD)
+        user.pipeline(f"pipe{n}")
+        kill_after(chance.uniform(0.1, 0.8)).join()
+        until_state(user, f"run{n}", "Complete")
+        until_state(user, f"pipe{n}", "Complete")
+
+    for n in range(KILLS):  # while a batch is aggregated
+        name = f"aggregate{n}"
+        user.batch(name)
+        until_state(user, name, "Aggregating", "Complete")
+        kill_after(chance.uniform(0, 0.05)).join()
+        until_state(user, name, "Complete")
+
+    for n in range(KILLS):  # while jobs are deleted, one batch complete and one that runs
+        running = f"deleted{n}"
+        user.batch(running, "rna_fold", FOLD)
+        killer = kill_after(chance.uniform(0, 0.15))
+        user.delete(running)
+        user.delete(f"aggregate{n}")
+        killer.join()
+        assert user.ledger.kills == 3 * KILLS + n + 1
+
+    check_as_in_the_ledger(box, user, tmp_path)
+
+
+def check_as_in_the_ledger(box: Sandbox, user: User, folder: Path) -> None:
+    ledger = user.ledger
+    until_idle(box)
+    found = list(user.client.iter_jobs(subjobs=True))
+    assert sorted(row["JobName"] for row in found) == ledger.names()
+    assert {records.phase(row) for row in found} == {"Complete"}
+
+    batch = "run0"
+    user.client.download(batch, folder / f"{batch}.zip")
+    with zipfile.ZipFile(folder / f"{batch}.zip") as archive:
+        assert archive.testzip() is None
+        assert len(archive.read("metrics.csv").splitlines()) == JOBS + 1
+
+    database = Database.at(box.data_dir / "sandbox.sqlite")
+    try:
+        with database.read() as session:
+            kept = {str(number) for number in session.scalars(select(Job.id))}
+            assert session.scalar(select(func.sum(Usage.jobs))) == ledger.submitted
+    finally:
+        database.close()
+    on_disk = {entry.name for entry in (box.data_dir / "jobs" / "jobs").iterdir()}
+    assert on_disk <= kept
+    assert not list((box.data_dir / "tasks").glob("[0-9]*"))
+    assert not workers_in(box.data_dir / "jobs")
+
+
+def workers_in(folder: Path) -> list[str]:
+    """The processes that work in a folder, also those that a killed host has left."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if Path(process.cwd()).is_relative_to(folder):
+                found.append(" ".join(process.cmdline()))
+    return found

@@ -1,0 +1,151 @@
+"""`GET /jobs`: by name, plain, a batch, an organization; paging (JOBS-75 to JOBS-86)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+pytestmark = pytest.mark.contract
+
+TALLY = {"Complete", "Running", "In Queue", "Stopped"}
+
+
+@pytest.fixture(scope="module")
+def names(api, kit):
+    """Five jobs, a batch of three and their names, oldest first."""
+    singles = [api.submit("digest", kit.cut()) for _ in range(5)]
+    batch = api.batch([kit.cut()] * 3)
+    for name in [*singles, batch]:
+        api.ended(name)
+    return [*singles, batch]
+
+
+def pages(api, **query):
+    key, found = "", []
+    while True:
+        answer = api.get("jobs", startKey=key, **query).json()
+        assert len(answer["jobs"]) <= int(query["limit"])
+        found.append(answer)
+        key = answer["startKey"]
+        if not key:
+            return found
+
+
+def test_a_name_gives_the_bare_row_with_its_tally(api, names):
+    row = api.row(names[0])
+    assert "jobs" not in row
+    assert row["JobName"] == names[0]
+    assert row["statuses"] == {"Complete": 1, "Running": 0, "In Queue": 0, "Stopped": 0}
+    assert api.row(names[-1])["statuses"]["Complete"] == 3
+
+
+@pytest.mark.parametrize("query", [{"jobName": "nope"}, {"jobName": ""}, {"jobName": "a b"}])
+def test_an_unknown_name_is_404(api, kit, query):
+    kit.sentence(api.get("jobs", **query), 404)
+
+
+def test_a_list_has_the_three_fields_and_no_subjobs(api, names):
+    answer = api.get("jobs").json()
+    assert set(answer) == {"jobs", "startKey", "statuses"}
+    assert set(answer["statuses"]) >= TALLY
+    listed = [row["JobName"] for row in answer["jobs"]]
+    assert [name for name in listed if name in names] == names[::-1]  # newest first
+    assert f"{names[-1]}-j0" not in listed
+    assert answer["startKey"] == ""
+
+
+def test_subjobs_come_when_they_are_asked_for(api, names):
+    listed = [row["JobName"] for row in api.rows(includeSubjobs="true")]
+    assert {f"{names[-1]}-j{place}" for place in range(3)} <= set(listed)
+    assert len(listed) == len(set(listed))
+
+
+def test_a_batch_lists_its_jobs_in_the_order_of_submission(api, names):
+    batch = names[-1]
+    answer = api.get("jobs", batch=batch).json()
+    assert [row["JobName"] for row in answer["jobs"]] == [f"{batch}-j{n}" for n in range(3)]
+    assert answer["statuses"]["Complete"] == 3
+
+
+@pytest.mark.parametrize("query", [{}, {"includeSubjobs": "true"}])
+def test_pages_together_are_the_list(api, names, query):
+    whole = [row["JobName"] for row in api.rows(**query)]
+    found = pages(api, limit="2", **query)
+    assert [row["JobName"] for page in found for row in page["jobs"]] == whole
+    assert all(page["statuses"] == found[0]["statuses"] for page in found)
+    assert sum(found[0]["statuses"].values()) == len(whole)
+
+
+def test_pages_of_a_batch(api, names):
+    found = pages(api, limit="2", batch=names[-1])
+    assert [len(page["jobs"]) for page in found] == [2, 1]
+    assert found[0]["statuses"]["Complete"] == 3  # of the selection, not of the page
+
+
+def test_a_page_is_not_shifted_by_newer_jobs(api, kit, names):
+    first = api.get("jobs", limit=2).json()
+    api.submit("digest", kit.cut())
+    second = api.get("jobs", limit=2, startKey=first["startKey"]).json()
+    listed = [row["JobName"] for page in (first, second) for row in page["jobs"]]
+    times = [row["Created"] for page in (first, second) for row in page["jobs"]]
+    assert len(set(listed)) == 4
+    assert all(later >= earlier for later, earlier in pairwise(times))
+
+
+def test_a_cursor_can_be_neither_made_up_nor_used_for_another_list(api, teacher, kit, names):
+    key = api.get("jobs", limit=1).json()["startKey"]
+    for forged in ("x", "1", key[:-2], key + "a", "a" * 5000):
+        assert "startKey" in kit.sentence(api.get("jobs", startKey=forged))
+    assert "startKey" in kit.sentence(api.get("jobs", startKey=key, includeSubjobs="true"))
+    assert "startKey" in kit.sentence(api.get("jobs", startKey=key, batch=names[-1]))
+    assert "startKey" in kit.sentence(teacher.get("jobs", startKey=key))
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "x", "1.5", "", " 1", "²", "9" * 30])
+def test_a_limit_is_a_whole_number_from_1(api, kit, limit):
+    assert "limit" in kit.sentence(api.get("jobs", limit=limit))
+
+
+@pytest.mark.parametrize("field", ["organization", "includeSubjobs"])
+@pytest.mark.parametrize("value", ["yes", "1", "", "truth"])
+def test_a_boolean_is_true_or_false(api, kit, field, value):
+    assert field in kit.sentence(api.get("jobs", **{field: value}))
+
+
+def test_booleans_in_any_case(api, names):
+    assert len(api.rows(includeSubjobs="True")) > len(api.rows(includeSubjobs="FALSE"))
+
+
+@pytest.mark.parametrize("batch", ["nope", "", "a b"])
+def test_an_unknown_batch_is_404(api, kit, batch):
+    kit.sentence(api.get("jobs", batch=batch), 404)
+
+
+def test_a_job_is_no_batch(api, kit, names):
+    assert "batch" in kit.sentence(api.get("jobs", batch=names[0]))
+
+
+def test_an_owner_sees_the_organization_and_others_do_not(api, teacher, kit, names):
+    mine = teacher.submit("digest", kit.cut())
+    rows = teacher.rows(organization="true")
+    emails = {row["JobName"]: row["Email"] for row in rows}
+    assert emails[mine] == "teacher@sandbox.local"
+    assert emails[names[0]] == "student@sandbox.local"
+    assert f"{names[-1]}-j0" not in emails
+    assert names[0] not in [row["JobName"] for row in teacher.rows()]
+    assert "organization" in kit.sentence(api.get("jobs", organization="true"), 403)
+    assert teacher.row(names[0], organization="true")["JobName"] == names[0]
+    assert len(teacher.rows(organization="true", batch=names[-1])) == 3
+
+
+def test_an_owner_sees_a_teammates_jobs_and_others_do_not(api, teacher, kit, names):
+    student = "student@sandbox.local"
+    assert names[0] in [row["JobName"] for row in teacher.rows(jobEmail=student)]
+    assert teacher.row(names[0], jobEmail=student)["JobName"] == names[0]
+    assert len(teacher.rows(jobEmail=student, batch=names[-1])) == 3
+    assert teacher.get("jobs", jobName=names[0]).status_code == 404
+    assert names[0] in [row["JobName"] for row in api.rows(jobEmail=student)]  # oneself
+    for email in ("teacher@sandbox.local", "nobody@sandbox.local"):
+        assert "jobEmail" in kit.sentence(api.get("jobs", jobEmail=email), 403)
+    assert "jobEmail" in kit.sentence(teacher.get("jobs", jobEmail="nobody@sandbox.local"), 404)

@@ -1,0 +1,223 @@
+"""Archives of parents are rebuilt without deleted jobs (JOBS-110 to JOBS-113)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import psutil
+import pytest
+import requests
+
+pytestmark = pytest.mark.contract
+
+PEPTIDES = [{"sequence": each} for each in ("ACDEFGHIK", "MKTAYIAKQR", "GIGKFLHSAK")]
+
+
+def jobs_in(archive):
+    """The folders of an archive, and the jobs that its metrics tell of."""
+    table = csv.DictReader(io.StringIO(archive.read("metrics.csv").decode()))
+    folders = {name.partition("/")[0] for name in archive.namelist() if "/" in name}
+    return folders, [line["job"] for line in table]
+
+
+def delete(api, name):
+    answer = api.delete("delete-job", {"jobName": name})
+    assert answer.status_code == 200, answer.text
+    return answer.json()["message"]
+
+
+def used(box):
+    """The bytes of the parents' archives, as they are counted, and as they are."""
+    from sqlalchemy import select
+
+    from labext.sandbox.core.database import Database
+    from labext.sandbox.jobs.tables import Job
+
+    database = Database.at(box.data_dir / "sandbox.sqlite")
+    try:
+        with database.read() as session:
+            found = session.execute(select(Job.id, Job.bytes).where(Job.parent_id.is_(None))).all()
+    finally:
+        database.close()
+    archives = {
+        job.id: box.data_dir / "jobs" / "jobs" / str(job.id) / "work" / "archive.zip"
+        for job in found
+    }
+    there = {n: file.stat().st_size for n, file in archives.items() if file.is_file()}
+    return {job.id: job.bytes for job in found if job.bytes}, there
+
+
+def test_the_archive_of_a_batch_loses_a_deleted_job(new_box, kit):
+    box = new_box(workers=2)
+    api = kit.Api(box)
+    name = api.batch(PEPTIDES, "peptide_build")
+    before = api.ended(name)
+    assert jobs_in(api.archive(name)) == ({"j0", "j1", "j2"}, ["j0", "j1", "j2"])
+    given_out = [
+        api.address(name, **more)
+        for more in (
+            {},
+            {"pdbsOnly": True},
+            {"fileName": "metrics.csv"},
+            {"fileName": "j1/peptide.pdb"},
+        )
+    ]
+    assert all(requests.get(each, timeout=60).status_code == 200 for each in given_out)
+
+    assert name in delete(api, f"{name}-j1")
+    after = api.ended(name)
+    assert after["batchStatus"] == after["JobStatus"] == "Complete"
+    assert after["statuses"] == {"Complete": 2, "Running": 0, "In Queue": 0, "Stopped": 0}
+    assert after["Completed"] > before["Completed"]
+    assert {key: after[key] for key in ("Created", "Started", "WeightedHours")} == {
+        key: before[key] for key in ("Created", "Started", "WeightedHours")
+    }
+    assert jobs_in(api.archive(name)) == ({"j0", "j2"}, ["j0", "j2"])
+    structures = api.archive(name, pdbsOnly=True).namelist()
+    assert structures == ["j0/peptide.pdb", "j2/peptide.pdb"]
+    metrics = requests.get(api.address(name, fileName="metrics.csv"), timeout=60).text
+    assert "j1" not in metrics
+    kit.sentence(api.post("result", {"jobName": name, "fileName": "j1/peptide.pdb"}), 404)
+    for address in given_out:
+        got = requests.get(address, timeout=60)
+        assert got.status_code == 404 or b"j1" not in got.content
+    assert requests.get(given_out[-1], timeout=60).status_code == 404
+    counted, there = used(box)
+    assert counted == there
+
+
+def test_without_a_complete_job_a_batch_is_stopped(new_box, kit):
+    box = new_box(workers=2)
+    api = kit.Api(box)
+    name = api.batch([kit.cut(), {"sequence": "ACGT" * 30, "enzymes": ["EcoRI"]}])
+    api.ended(name)
+    address = api.address(name)
+    for job in ("j0", "j1"):
+        delete(api, f"{name}-{job}")
+    row = api.ended(name)
+    assert row["batchStatus"] == row["JobStatus"] == "Stopped"
+    assert row["Reason"] == "All its jobs were deleted."
+    kit.sentence(api.post("result", {"jobName": name}))
+    assert requests.get(address, timeout=60).status_code == 404
+    assert used(box) == ({}, {})
+    assert not [*(box.data_dir / "jobs" / "jobs").rglob("*.*")]
+
+
+def test_a_pipelines_archive_loses_a_deleted_job(api, kit):
+    name = kit.name()
+    stages = [
+        {"task": "Build", "toolSettings": {"peptide_build": {"sequence": "pipe"}}},
+        {"task": "Score", "toolSettings": {"structure_summary": {"pdbFile": "pipe"}}},
+    ]
+    body = {"jobName": name, "initialInputs": ["ACDEFGHIK"], "stages": stages}
+    assert api.post("submit-pipeline", body).status_code == 200
+    before = api.ended(name)
+    first, last = "stage1-peptide_build", "stage2-structure_summary"
+    assert jobs_in(api.archive(name)) == ({first, last}, [first, last])
+    delete(api, f"{name}-{last}")
+    after = api.ended(name)
+    assert after["JobStatus"] == "Complete"
+    assert after["WeightedHours"] == before["WeightedHours"]
+    assert jobs_in(api.archive(name)) == ({first}, [first])
+    delete(api, f"{name}-{first}")
+    assert api.ended(name)["Reason"] == "All its jobs were deleted."
+
+
+@pytest.fixture
+def busy(new_box, kit):
+    """A service whose one worker a slow job keeps busy after a batch has become complete."""
+    box = new_box(workers=1)
+    api = kit.Api(box)
+    name = api.batch([kit.cut()] * 4)
+    api.ended(name)
+    slow = api.submit("rna_fold", kit.SLOW)
+    api.until(slow, lambda row: row["JobStatus"] == "Running")
+    return api, name, slow
+
+
+def test_until_it_is_built_again_nobody_gets_the_earlier_archive(busy, kit):
+    api, name, slow = busy
+    address = api.address(name)
+    delete(api, f"{name}-j2")
+    row = api.row(name)
+    assert (row["batchStatus"], row["JobStatus"]) == ("Aggregating", "Running")
+    assert "resultUrl" not in row
+    assert "Completed" not in row
+    for more in ({}, {"pdbsOnly": True}, {"fileName": "metrics.csv"}):
+        assert "Aggregating" in kit.sentence(api.post("result", {"jobName": name} | more))
+    assert requests.get(address, timeout=60).status_code == 404
+    api.post("stop-job", {"jobName": slow})
+    assert api.ended(name)["batchStatus"] == "Complete"
+    assert jobs_in(api.archive(name))[1] == ["j0", "j1", "j3"]
+    assert requests.get(address, timeout=60).status_code == 200
+
+
+def test_jobs_deleted_at_once_and_while_it_is_built_all_go(new_box, kit):
+    box = new_box(workers=2)
+    name = kit.Api(box).batch(PEPTIDES * 8, "peptide_build")
+    kit.Api(box).ended(name)
+    ready = threading.Barrier(4)
+
+    def worker(first):
+        api = kit.Api(box)
+        ready.wait()
+        for n in range(first, 20, 4):
+            delete(api, f"{name}-j{n}")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(worker, range(4)))
+    api = kit.Api(box)
+    assert api.ended(name)["batchStatus"] == "Complete"
+    left = [f"j{n}" for n in range(20, 24)]
+    assert jobs_in(api.archive(name)) == (set(left), left)
+    counted, there = used(box)
+    assert counted == there
+
+
+def test_a_batch_that_is_aggregating_for_the_first_time_loses_it_too(new_box, kit):
+    api = kit.Api(new_box(workers=1))
+    name = api.batch([kit.cut()] * 3)
+    slow = api.submit("rna_fold", kit.SLOW)
+    api.until(name, lambda row: row["batchStatus"] == "Aggregating")
+    delete(api, f"{name}-j1")
+    api.post("stop-job", {"jobName": slow})
+    row = api.ended(name)
+    assert (row["batchStatus"], row.get("AggregationError")) == ("Complete", None)
+    assert jobs_in(api.archive(name)) == ({"j0", "j2"}, ["j0", "j2"])
+
+
+def test_killed_at_any_moment_the_deleted_job_is_gone(new_box, kit):
+    box = new_box(workers=2)
+    api = kit.Api(box)
+    name = api.batch(PEPTIDES * 4, "peptide_build")
+    api.ended(name)
+    for n in range(4):
+        delete(api, f"{name}-j{n}")
+        time.sleep(0.02 * n)  # the archive is about to be built, is being built, or is there
+        host = psutil.Process(box.status().pid)
+        host.kill()
+        host.wait(30)
+        box.start()
+        api = kit.Api(box)
+        assert api.ended(name)["batchStatus"] == "Complete"
+        left = [f"j{each}" for each in range(n + 1, 12)]
+        assert jobs_in(api.archive(name)) == (set(left), left)
+        counted, there = used(box)
+        assert counted == there
+
+
+def test_a_full_storage_is_no_reason_to_lose_the_archive(new_box, kit):
+    box = new_box(workers=2)
+    api = kit.Api(box)
+    name = api.batch(PEPTIDES, "peptide_build")
+    api.ended(name)
+    (size,) = used(box)[0].values()
+    with kit.Back(box).quota("student@sandbox.local", size):
+        delete(api, f"{name}-j0")
+        assert api.ended(name)["batchStatus"] == "Complete"
+        (smaller,) = used(box)[0].values()
+        assert smaller < size

@@ -1,0 +1,221 @@
+"""Values of file settings (JOBS-39 to JOBS-50)."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+pytestmark = pytest.mark.contract
+
+
+@pytest.fixture(scope="module")
+def helix(api):
+    """A complete job, and the path of its structure in the archive."""
+    name = api.submit("peptide_build", {"sequence": "ACDEFGHIKLMN"})
+    assert api.ended(name)["JobStatus"] == "Complete"
+    pdb = next(n for n in api.archive(name).namelist() if n.endswith(".pdb"))
+    return name, pdb
+
+
+@pytest.fixture(scope="module")
+def structure(api, helix):
+    name, pdb = helix
+    return api.archive(name).read(pdb)
+
+
+def modes(api, value, kit):
+    name = kit.name()
+    body = {"jobName": name, "type": "normal_modes", "settings": {"pdbFile": value}}
+    return name, api.post("submit-job", body)
+
+
+def test_a_string_is_the_content_itself(api, kit, structure):
+    name, answer = modes(api, structure.decode(), kit)
+    assert answer.status_code == 200
+    assert api.ended(name)["JobStatus"] == "Complete"
+
+
+def test_a_bare_name_is_an_uploaded_file(api, kit, structure):
+    file = f"{kit.name()}.pdb"
+    api.upload(file, structure)
+    name, answer = modes(api, file, kit)
+    assert answer.status_code == 200
+    row = api.ended(name)
+    assert row["JobStatus"] == "Complete"
+    assert kit.json(row["Settings"]) == {"pdbFile": file}
+
+
+def test_a_bare_name_is_found_in_a_folder_too(api, kit, structure):
+    file = f"{kit.name()}.pdb"
+    api.upload(file, structure, folder="structures")
+    name, answer = modes(api, file, kit)
+    assert answer.status_code == 200
+    assert api.ended(name)["JobStatus"] == "Complete"
+
+
+def test_the_file_is_taken_as_it_was_when_the_job_was_submitted(new_box, kit, structure):
+    box = new_box(workers=1)
+    api = kit.Api(box)
+    api.submit("rna_fold", kit.SLOW)  # keeps the only worker busy
+    api.upload("a.pdb", structure)
+    name, answer = modes(api, "a.pdb", kit)
+    assert answer.status_code == 200
+    api.upload("a.pdb", b"ATOM")
+    api.delete("delete-file", filePath="a.pdb")
+    kept = box.data_dir / "jobs" / "jobs" / "2" / "inputs"
+    assert [file.name for file in kept.rglob("*.pdb")] == ["a.pdb"]
+    assert api.ended(name)["JobStatus"] == "Complete"
+    deadline = time.monotonic() + 60
+    while kept.exists():  # it goes once the end is recorded
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_an_output_of_an_earlier_job(api, kit, helix):
+    job, pdb = helix
+    name, answer = modes(api, f"{job}/{pdb}", kit)
+    assert answer.status_code == 200
+    assert api.ended(name)["JobStatus"] == "Complete"
+
+
+def test_an_output_of_a_batchs_job_by_either_name(api, kit):
+    batch = api.batch([{"sequence": "ACDEFGHIKLMN"}], type="peptide_build")
+    api.ended(batch)
+    pdb = next(n for n in api.archive(f"{batch}-j0").namelist() if n.endswith(".pdb"))
+    for value in (f"{batch}-j0/{pdb}", f"{batch}/j0/{pdb}"):
+        name, answer = modes(api, value, kit)
+        assert answer.status_code == 200, answer.text
+        assert api.ended(name)["JobStatus"] == "Complete"
+
+
+ACCOUNT_FILES = [
+    "student@sandbox.local/1A8O.pdb",
+    "teacher@sandbox.local/1A8O.pdb",
+    "nobody/1A8O.pdb",
+    "no-such-job/model.pdb",
+    "structures/1A8O.pdb",
+    "student@sandbox.local/my file.pdb",
+    "../etc/passwd",
+]
+
+
+@pytest.mark.parametrize("value", ACCOUNT_FILES)
+def test_the_file_of_an_account_has_not_been_uploaded(api, kit, structure, value):
+    api.upload("1A8O.pdb", structure)
+    _name, answer = modes(api, value, kit)
+    words = kit.sentence(answer)
+    assert "have not been uploaded" in words
+    assert value in words
+
+
+def test_all_files_that_have_not_been_uploaded_are_named(api, kit):
+    values = ["a/1.pdb", "b/2.pdb"]
+    body = {
+        "batchName": kit.name(),
+        "type": "normal_modes",
+        "jobNames": ["x", "y"],
+        "settings": [{"pdbFile": value} for value in values],
+    }
+    words = kit.sentence(api.post("submit-batch", body))
+    assert all(value in words for value in values)
+
+
+def test_an_output_that_is_not_there_is_named(api, kit, helix):
+    _name, answer = modes(api, f"{helix[0]}/nope.pdb", kit)
+    words = kit.sentence(answer)
+    assert "nope.pdb" in words
+    assert helix[0] in words
+
+
+@pytest.mark.parametrize("path", ["../log.txt", "../../1/work/log.txt", "/etc/passwd", "."])
+def test_a_path_does_not_leave_the_jobs_outputs(api, kit, helix, path):
+    _name, answer = modes(api, f"{helix[0]}/{path}", kit)
+    kit.sentence(answer)
+
+
+def test_a_job_that_is_not_complete_gives_no_file(new_box, kit):
+    api = kit.Api(new_box(workers=1))
+    waiting = api.submit("rna_fold", kit.SLOW)
+    _name, answer = modes(api, f"{waiting}/model.pdb", kit)
+    assert "not complete" in kit.sentence(answer)
+
+
+def test_another_accounts_job_gives_no_file(teacher, kit, helix):
+    job, pdb = helix
+    _name, answer = modes(teacher, f"{job}/{pdb}", kit)
+    assert "have not been uploaded" in kit.sentence(answer)
+
+
+def test_a_name_that_is_neither_uploaded_nor_a_structure_is_refused(api, kit):
+    _name, answer = modes(api, "1XYZ.pdb", kit)
+    words = kit.sentence(answer)
+    assert "pdbFile" in words
+    assert "1XYZ.pdb" in words
+
+
+def test_a_gated_parameter_is_set_by_those_who_may(teacher, kit, structure):
+    settings = {"pdbFile": structure.decode(), "springs": "distance"}
+    assert teacher.ended(teacher.submit("normal_modes", settings))["JobStatus"] == "Complete"
+
+
+def test_sequences_may_be_sent_as_content(api):
+    fasta = ">a/1\nACGTACGTAC\n>b\nACGTTCGTAC\n>c\nACGTTCGAAC\n"
+    row = api.ended(api.submit("msa_tree", {"sequences": fasta}))
+    assert row["JobStatus"] == "Complete"
+
+
+FOLDER_FASTA = b">a\nACGTACGTAC\n>b\nACGTTCGTAC\n>c\nACGTTCGAAC\n"
+FOLDER_FASTA_4 = FOLDER_FASTA + b">d\nACGTTCGAAG\n"
+
+
+def tree(api, kit, value):
+    name = kit.name()
+    body = {"jobName": name, "type": "msa_tree", "settings": {"sequences": value}}
+    return name, api.post("submit-job", body)
+
+
+def test_a_path_of_folder_and_file_names_an_uploaded_file(api, kit):
+    file, folders = f"{kit.name()}.fasta", [kit.name(), kit.name()]
+    for folder, content in zip(folders, (FOLDER_FASTA, FOLDER_FASTA_4), strict=True):
+        api.upload(file, content, folder=folder)
+    for folder, sequences in zip(folders, (3, 4), strict=True):
+        name, answer = tree(api, kit, f"{folder}/{file}")
+        assert answer.status_code == 200, answer.text
+        row = api.ended(name)
+        assert kit.json(row["Score"])["sequences"] == sequences
+        assert kit.json(row["Settings"]) == {"sequences": f"{folder}/{file}"}
+
+
+def test_an_ambiguous_bare_name_is_refused_and_lists_every_path(api, kit):
+    file, folders = f"{kit.name()}.fasta", sorted([kit.name(), kit.name()])
+    for folder in folders:
+        api.upload(file, FOLDER_FASTA, folder=folder)
+    _name, answer = tree(api, kit, file)
+    words = kit.sentence(answer)
+    assert "2 uploaded files" in words
+    assert all(f"{folder}/{file}" in words for folder in folders)
+    api.upload(file, FOLDER_FASTA_4)
+    name, answer = tree(api, kit, file)
+    assert answer.status_code == 200, "outside all folders there is one file of that name"
+    assert kit.json(api.ended(name)["Score"])["sequences"] == 4
+
+
+def test_another_accounts_folder_names_no_file(api, teacher, kit):
+    file, folder = f"{kit.name()}.fasta", kit.name()
+    teacher.upload(file, FOLDER_FASTA, folder=folder)
+    _name, answer = tree(api, kit, f"{folder}/{file}")
+    assert "have not been uploaded" in kit.sentence(answer)
+
+
+def test_a_path_of_both_an_output_and_an_uploaded_file_is_refused(api, kit, helix, structure):
+    job, pdb = helix
+    file = f"{kit.name()}.pdb"
+    api.upload(file, structure, folder=job)
+    assert modes(api, f"{job}/{file}", kit)[1].status_code == 200
+    assert modes(api, f"{job}/{pdb}", kit)[1].status_code == 200
+    api.upload(pdb, structure, folder=job)
+    words = kit.sentence(modes(api, f"{job}/{pdb}", kit)[1])
+    assert "output of job" in words
+    assert "uploaded file in the folder" in words
+    api.delete("delete-file", filePath=f"{job}/{pdb}")

@@ -1,0 +1,115 @@
+"""The service takes up after a kill where it stopped: nothing lost, nothing doubled."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import psutil
+import pytest
+import requests
+
+pytestmark = pytest.mark.contract
+
+
+def settings(count, kit):
+    return [{"sequence": kit.SLOW["sequence"][: 250 + n]} for n in range(count)]
+
+
+@pytest.mark.parametrize("done", [0, 3])
+def test_a_batch_survives_a_kill_of_the_service(new_box, kit, done):
+    box = new_box(workers=2)
+    api = kit.Api(box)
+    name = api.batch(settings(10, kit), type="rna_fold")
+    api.until(name, lambda row: row["statuses"]["Complete"] >= done)
+    host = psutil.Process(box.status().pid)
+    host.kill()
+    host.wait(30)
+    box.start()
+    api = kit.Api(box)  # the same address and key
+    parent = api.ended(name)
+    assert parent["batchStatus"] == "Complete"
+    assert parent["statuses"] == {"Complete": 10, "Running": 0, "In Queue": 0, "Stopped": 0}
+    assert len(api.archive(name).read("metrics.csv").splitlines()) == 11
+    assert len(api.rows(includeSubjobs="true")) == 11
+
+
+def test_a_batch_survives_a_kill_while_it_is_aggregated(new_box, kit):
+    box = new_box(workers=2)
+    api = kit.Api(box)
+    name = api.batch([kit.cut()] * 60)
+    api.until(name, lambda row: row["batchStatus"] != "Running")
+    host = psutil.Process(box.status().pid)
+    host.kill()
+    host.wait(30)
+    box.start()
+    api = kit.Api(box)
+    parent = api.ended(name)
+    assert parent["batchStatus"] == "Complete"
+    assert parent["statuses"]["Complete"] == 60
+    archive = api.archive(name)
+    assert archive.testzip() is None
+    assert len({entry.split("/")[0] for entry in archive.namelist()}) == 61
+    assert not list((box.data_dir / "jobs").rglob("*.part"))
+
+
+def test_what_was_acknowledged_is_there_once_after_a_kill(new_box, kit):
+    box = new_box(workers=2)
+    acknowledged = []
+
+    def submit(_n):
+        api = kit.Api(box)
+        while True:
+            name = kit.name()
+            try:
+                api.submit("digest", kit.cut(), name)
+            except requests.RequestException:
+                return
+            acknowledged.append(name)
+
+    with ThreadPoolExecutor(4) as pool:
+        ends = pool.map(submit, range(4))
+        while len(acknowledged) < 40:
+            time.sleep(0.01)
+        psutil.Process(box.status().pid).kill()
+        list(ends)
+    box.start()
+    api = kit.Api(box)
+    for name in acknowledged:
+        assert api.ended(name)["JobStatus"] == "Complete"
+    listed = [row["JobName"] for row in api.rows()]
+    assert len(listed) == len(set(listed))
+    assert len(acknowledged) <= len(listed) <= len(acknowledged) + 4  # whose answers were lost
+
+
+def test_rows_files_and_addresses_outlive_a_restart(new_box, kit):
+    box = new_box(workers=1)
+    api = kit.Api(box)
+    name = api.submit("digest", kit.cut())
+    row = api.ended(name)
+    api.upload("a.txt", b"a")
+    address = api.address(name)
+    box.stop()
+    box.start()
+    api = kit.Api(box)
+    assert api.row(name) == row
+    assert api.get("files").json() == ["a.txt"]
+    answer = api.session.get(address, timeout=30)
+    assert answer.status_code == 200
+
+
+def test_what_a_kill_left_without_a_row_is_cleared_away(new_box, kit):
+    box = new_box(workers=1)
+    api = kit.Api(box)
+    api.upload("a.txt", b"a")
+    box.stop()
+    home = box.data_dir / "jobs"
+    (home / "jobs" / "999" / "work").mkdir(parents=True)
+    (home / "files" / "999").write_bytes(b"lost")
+    (home / "incoming" / "part").write_bytes(b"half")
+    box.start()
+    left = {
+        file.name for folder in ("jobs", "files", "incoming") for file in (home / folder).iterdir()
+    }
+    assert len(left) == 1
+    assert kit.Api(box).get("files").json() == ["a.txt"]

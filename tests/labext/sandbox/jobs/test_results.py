@@ -1,0 +1,233 @@
+"""`POST /result` and its presigned addresses (JOBS-114 to JOBS-123)."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+import zipfile
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import requests
+
+pytestmark = pytest.mark.contract
+
+
+@pytest.fixture(scope="module")
+def helix(api):
+    """A complete job with a PDB file."""
+    name = api.submit("peptide_build", {"sequence": "ACDEFGHIK"})
+    assert api.ended(name)["JobStatus"] == "Complete"
+    return name
+
+
+@pytest.fixture(scope="module")
+def helices(api):
+    """A complete batch of two jobs with PDB files."""
+    name = api.batch([{"sequence": "ACDEFGHIK"}, {"sequence": "ACDEFG"}], type="peptide_build")
+    assert api.ended(name)["batchStatus"] == "Complete"
+    return name
+
+
+def fetch(address, **headers):
+    return requests.get(address, headers=headers, timeout=60)
+
+
+def test_the_answer_is_a_bare_address_that_needs_no_key(api, helix):
+    response = api.post("result", {"jobName": helix})
+    assert response.headers["content-type"].startswith("text/plain")
+    address = response.text
+    assert urlsplit(address).path.endswith(f"/{helix}.zip")
+    assert api.session.headers["x-api-key"] not in address
+    answer = fetch(address)
+    assert answer.status_code == 200
+    assert f'filename="{helix}.zip"' in answer.headers["content-disposition"]
+    assert int(answer.headers["content-length"]) == len(answer.content)
+
+
+def test_the_archive_holds_the_outputs_and_what_they_came_from(api, kit, helix):
+    archive = api.archive(helix)
+    names = archive.namelist()
+    assert archive.testzip() is None
+    assert {"log.txt", "settings.json", "score.json"} < set(names)
+    assert any(name.endswith(".pdb") for name in names)
+    row = api.row(helix)
+    assert json.loads(archive.read("settings.json")) == kit.json(row["Settings"])
+    assert json.loads(archive.read("score.json")) == kit.json(row["Score"])
+
+
+def test_too_early_says_so(new_box, kit):
+    api = kit.Api(new_box(workers=1))
+    running = api.submit("rna_fold", kit.SLOW)
+    waiting = api.submit("digest", kit.cut())
+    words = kit.sentence(api.post("result", {"jobName": waiting}))
+    assert words == f"Job {waiting} is not complete. Status: In Queue"
+    api.until(running, lambda row: row["JobStatus"] == "Running")
+    words = kit.sentence(api.post("result", {"jobName": running}))
+    assert words == f"Job {running} is not complete. Status: Running"
+    api.post("stop-job", {"jobName": running})
+    words = kit.sentence(api.post("result", {"jobName": running}))
+    assert words == f"Job {running} is not complete. Status: Stopped"
+
+
+BODIES = [
+    ({}, 400, "jobName"),
+    ({"jobName": 7}, 400, "jobName"),
+    ({"jobName": "nope"}, 404, "nope"),
+    ({"jobName": "a\0b"}, 404, "job"),
+    ({"jobName": "x", "pdbsOnly": "yes"}, 400, "pdbsOnly"),
+    ({"jobName": "x", "pdbsOnly": 1}, 400, "pdbsOnly"),
+    ({"jobName": "x", "fileName": 7}, 400, "fileName"),
+    ({"jobName": "x", "jobEmail": 7}, 400, "jobEmail"),
+]
+
+
+@pytest.mark.parametrize(("body", "status", "named"), BODIES)
+def test_a_fault_is_named(api, kit, body, status, named):
+    assert named in kit.sentence(api.post("result", body), status)
+
+
+def test_one_file_instead_of_the_archive(api, helix):
+    archive = api.archive(helix)
+    for name in archive.namelist():
+        assert fetch(api.address(helix, fileName=name)).content == archive.read(name)
+
+
+def test_one_file_of_a_batch(api, helices):
+    archive = api.archive(helices)
+    for name in ("metrics.csv", "j1/score.json"):
+        assert fetch(api.address(helices, fileName=name)).content == archive.read(name)
+
+
+HOSTILE = [
+    "nope",
+    "",
+    ".",
+    "..",
+    "/",
+    "../log.txt",
+    "../archive.zip",
+    "out/../../archive.zip",
+    "/etc/passwd",
+    "a\0b",
+    "..\\log.txt",
+    "x" * 5000,
+    "%2e%2e/log.txt",
+]
+
+
+@pytest.mark.parametrize("file", HOSTILE)
+def test_a_file_that_is_no_output_is_404(api, kit, helix, helices, file):
+    for job in (helix, helices):
+        kit.sentence(api.post("result", {"jobName": job, "fileName": file}), 404)
+
+
+def test_structures_alone(api, helix, helices):
+    alone = api.archive(helix, pdbsOnly=True)
+    assert alone.namelist()
+    assert all(name.endswith(".pdb") for name in alone.namelist())
+    whole = api.archive(helices)
+    pdbs = {name for name in whole.namelist() if name.endswith(".pdb")}
+    assert set(api.archive(helices, pdbsOnly=True).namelist()) == pdbs
+    assert {name.split("/")[0] for name in pdbs} == {"j0", "j1"}
+
+
+def test_a_job_without_structures_says_so(api, kit):
+    name = api.submit("digest", kit.cut())
+    api.ended(name)
+    assert "PDB" in kit.sentence(api.post("result", {"jobName": name, "pdbsOnly": True}), 404)
+
+
+def test_one_file_and_structures_alone_exclude_each_other(api, kit, helix):
+    body = {"jobName": helix, "fileName": "log.txt", "pdbsOnly": True}
+    kit.sentence(api.post("result", body))
+
+
+def test_an_address_expires(api, back, kit, helix):
+    with back.limit("url_seconds", 2):
+        address = api.address(helix)
+    assert fetch(address).status_code == 200
+    deadline = time.monotonic() + 60
+    while (answer := fetch(address)).status_code == 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert "expired" in kit.sentence(answer, 403)
+
+
+def test_an_address_is_valid_for_a_quarter_of_an_hour(api, helix):
+    query = dict(part.split("=") for part in urlsplit(api.address(helix)).query.split("&"))
+    assert 14 * 60 < int(query["expires"]) - time.time() <= 15 * 60
+
+
+def test_a_changed_address_is_refused(api, kit, helix, helices):
+    address = api.address(helix, fileName="log.txt")
+    expires = urlsplit(address).query.split("&")[0].split("=")[1]
+    other = urlsplit(api.address(helices))
+    for forged in (
+        address.replace("log.txt", "settings.json"),
+        address.replace("/file/", "/archive/"),
+        address.replace(expires, str(int(expires) + 60)),
+        address.replace(expires, "9" * 400),
+        address.replace("signature=", "signature=A"),
+        address.split("&")[0],
+        address.split("?")[0],
+        f"{address.split('?')[0]}?{other.query}",
+    ):
+        kit.sentence(fetch(forged), 403)
+
+
+def test_the_address_of_a_deleted_job_is_404(api, kit):
+    name = api.submit("digest", kit.cut())
+    api.ended(name)
+    address = api.address(name)
+    api.delete("delete-job", {"jobName": name})
+    kit.sentence(fetch(address), 404)
+    api.submit("digest", kit.cut(), name)
+    api.ended(name)
+    kit.sentence(fetch(address), 404)  # nor does it read another job of that name
+
+
+def test_a_range_resumes_and_if_range_sees_a_change(api, helix):
+    address = api.address(helix)
+    whole = fetch(address)
+    assert whole.headers["accept-ranges"] == "bytes"
+    tag = whole.headers["etag"]
+    rest = fetch(address, Range="bytes=100-", **{"If-Range": tag})
+    assert rest.status_code == 206
+    size = len(whole.content)
+    assert rest.headers["content-range"] == f"bytes 100-{size - 1}/{size}"
+    assert whole.content[:100] + rest.content == whole.content
+    changed = fetch(address, Range="bytes=100-", **{"If-Range": '"another"'})
+    assert changed.status_code == 200
+    assert changed.content == whole.content
+    beyond = fetch(address, Range=f"bytes={size}-")
+    assert beyond.status_code == 416
+
+
+def test_two_addresses_of_one_archive_have_the_same_tag(api, helix):
+    first, second = (fetch(api.address(helix)) for _ in range(2))
+    assert first.headers["etag"] == second.headers["etag"]
+    assert first.content == second.content
+
+
+def test_a_head_request_tells_the_size(api, helix):
+    address = api.address(helix)
+    answer = requests.head(address, timeout=30)
+    assert answer.status_code == 200
+    assert int(answer.headers["content-length"]) == len(fetch(address).content)
+
+
+def test_an_owner_fetches_a_teammates_results(api, teacher, kit, helix):
+    response = teacher.post("result", {"jobName": helix, "jobEmail": "student@sandbox.local"})
+    archive = zipfile.ZipFile(io.BytesIO(fetch(response.text).content))
+    assert archive.namelist() == api.archive(helix).namelist()
+    assert teacher.post("result", {"jobName": helix}).status_code == 404
+    refused = api.post("result", {"jobName": helix, "jobEmail": "teacher@sandbox.local"})
+    assert "jobEmail" in kit.sentence(refused, 403)
+
+
+def test_the_parents_result_url_is_its_archive(api, helices):
+    address = api.row(helices)["resultUrl"]
+    assert unquote(urlsplit(address).path).endswith(f"/{helices}.zip")
+    assert fetch(address).content == fetch(api.address(helices)).content

@@ -1,0 +1,35 @@
+"""A tool whose settings can't bound its time has a time limit of its own."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select
+
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Task
+from labext.sandbox.jobs.tools.catalogue import available_tools
+
+pytestmark = pytest.mark.contract
+
+
+def limits_of_waiting(box):
+    database = Database.at(box.data_dir / "sandbox.sqlite")
+    try:
+        with database.read() as session:
+            tasks = session.scalars(select(Task))
+            return {task.payload["tool"]: task.max_seconds for task in tasks}
+    finally:
+        database.close()
+
+
+def test_the_shortest_of_all_limits_holds(new_box, kit):
+    box = new_box(workers=1)
+    api = kit.Api(box)
+    api.submit("rna_fold", kit.SLOW)  # holds the worker, so that the others wait
+    search = {"query": ">q\nMKTAYIAKQR\n", "targets": ">t\nMKTAYIAKQRQISFVK\n"}
+    api.submit("hmm_search", search)
+    api.batch([kit.cut()], maxRuntimeSeconds=30)
+    found = limits_of_waiting(box)
+    assert found["hmm_search"] == available_tools()["hmm_search"].seconds == 60
+    assert found["digest"] == 30
+    assert found["rna_fold"] == 15 * 60

@@ -1,0 +1,77 @@
+"""`GET /usage-statistics` (JOBS-173 to JOBS-175)."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.contract
+
+STUDENT, TEACHER = "student@sandbox.local", "teacher@sandbox.local"
+
+
+@pytest.fixture
+def service(new_box):
+    return new_box(workers=2)
+
+
+@pytest.fixture
+def student(service, kit):
+    return kit.Api(service)
+
+
+def used(who, **query):
+    response = who.get("usage-statistics", **query)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_what_jobs_have_used_is_counted_once_and_kept_when_they_are_deleted(student, kit, service):
+    assert used(student) == {
+        "statistic": "weighted_hours",
+        "scope": "user",
+        "total": 0,
+        "byTool": {},
+        "byUser": {STUDENT: 0},
+    }
+    one = student.submit("digest", kit.cut())
+    batch = student.batch([kit.cut()] * 3)
+    refused = student.post(
+        "submit-job", {"jobName": one, "type": "digest", "settings": kit.cut()}
+    )  # the name is taken: nothing is counted
+    assert refused.status_code == 400
+    hours = student.ended(one)["WeightedHours"] + student.ended(batch)["WeightedHours"]
+
+    def holds():
+        jobs = used(student, statistic="jobs", scope="user")
+        assert jobs["total"] == 4
+        assert jobs["byTool"] == {"digest": 4}
+        assert jobs["byUser"] == {STUDENT: 4}
+        weighted = used(student, statistic="weighted_hours")
+        assert weighted["total"] == pytest.approx(hours, abs=1e-8)
+        assert weighted["byTool"] == {"digest": weighted["total"]}
+
+    holds()
+    for name in (one, batch):
+        assert student.delete("delete-job", {"jobName": name}).status_code == 200
+    holds()
+
+    teacher = kit.Api(service, kit.teacher_key(service))
+    everybody = used(teacher, statistic="jobs", scope="organization")
+    assert everybody["byUser"] == {STUDENT: 4, TEACHER: 0}
+    assert everybody["total"] == 4
+    assert used(teacher, statistic="jobs")["byUser"] == {TEACHER: 0}
+    assert "scope" in kit.sentence(student.get("usage-statistics", scope="organization"), 403)
+
+
+def test_a_job_deleted_while_it_runs_has_used_what_it_ran(student, kit):
+    name = student.submit("rna_fold", kit.SLOW)
+    student.until(name, lambda row: row["JobStatus"] == "Running")
+    assert student.delete("delete-job", {"jobName": name}).status_code == 200
+    assert used(student)["byTool"]["rna_fold"] > 0
+    assert used(student, statistic="jobs")["byTool"] == {"rna_fold": 1}
+
+
+@pytest.mark.parametrize("field", ["statistic", "scope"])
+@pytest.mark.parametrize("value", ["", "both", "Jobs", "\x00", "user "])
+def test_an_unknown_statistic_or_scope_is_refused(api, kit, field, value):
+    assert field in kit.sentence(api.get("usage-statistics", **{field: value}))

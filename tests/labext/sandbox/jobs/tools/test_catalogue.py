@@ -1,0 +1,235 @@
+"""The catalogue as the service shows it, and what holds for every tool in it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labext.sandbox.jobs.tools import catalogue
+from labext.sandbox.jobs.tools.tool import Parameter, Tool
+
+DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
+HEAVY = ("numpy", "Bio", "RNA", "biotite", "PeptideBuilder", "pandas", "openmm", "rdkit", "pyhmmer")
+HEAVY += ("primer3", "pyrodigal")
+GENE = (DATA / "its.fasta").read_text().split(">")[1].split("\n", 1)[1]
+PLASMID = re.sub("[^acgt]", "", (DATA / "NC_005816.gb").read_text().split("\nORIGIN")[1])
+EXAMPLES: dict[str, tuple[dict, dict[str, Path | str]]] = {
+    "peptide_build": ({"sequence": "ACDEFGHIKLMNPQRSTVWY", "conformation": "helix"}, {}),
+    "digest": ({"sequence": "GAATTCAAGCTT", "enzymes": "EcoRI,HindIII"}, {}),
+    "align_pair": ({"sequence1": "GATTACA", "sequence2": "GCATGCA"}, {}),
+    "rna_fold": ({"sequence": "GGGGAAAACCCC"}, {}),
+    "normal_modes": ({"pdbFile": "1A8O.pdb"}, {"pdbFile": DATA / "1A8O.pdb"}),
+    "msa_tree": ({"sequences": "its.fasta"}, {"sequences": DATA / "its.fasta"}),
+    "structure_summary": ({"pdbFile": "1A8O.pdb"}, {"pdbFile": DATA / "1A8O.pdb"}),
+    "peptide_relax": ({"sequence": "GIGK", "iterations": 20}, {}),
+    "conformers": ({"smiles": "CC(=O)Oc1ccccc1C(=O)O"}, {}),
+    "codon_optimise": ({"sequence": "MKTAYIAKQR", "avoid": "EcoRI"}, {}),
+    "hmm_search": (
+        {"query": "query.fasta", "targets": "its.fasta", "molecule": "DNA"},
+        {"query": ">q\n" + GENE, "targets": f">t\n{GENE[:50]}A{GENE[50:]}\n"},
+    ),
+    "primer_design": ({"sequence": GENE, "productMin": 80}, {}),
+    "gene_find": ({"sequences": "plasmid.fasta"}, {"sequences": ">pPCP1\n" + PLASMID}),
+}
+"""Settings, and for each file setting the file or what is in it."""
+TOOLS = pytest.mark.parametrize("tool", catalogue.all_tools(), ids=lambda tool: tool.name)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def installed(tool: Tool) -> Tool:
+    if tool.missing_modules():
+        pytest.skip(
+            f"{tool.name} needs the extra {tool.extra}: {', '.join(tool.missing_modules())}"
+        )
+    return tool
+
+
+def files(inputs: dict[str, Path | str], folder: Path) -> dict[str, Path]:
+    """The files of an example, those that are given by their content written into `folder`."""
+    found = {}
+    for name, value in inputs.items():
+        found[name] = value if isinstance(value, Path) else folder / f"{name}.txt"
+        if isinstance(value, str):
+            found[name].write_text(value)
+    return found
+
+
+def test_importing_the_catalogue_imports_none_of_the_packages_that_work():
+    code = (
+        "import sys; from labext.sandbox.jobs.tools import catalogue; catalogue.available_tools(); "
+        "catalogue.all_tools(); catalogue.preload_modules(); "
+        f"print([name for name in {HEAVY} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_tools_of_this_service():
+    assert [tool.name for tool in catalogue.all_tools()] == list(EXAMPLES)
+
+
+@TOOLS
+def test_a_record_has_the_fields_of_the_contract_and_no_null(tool):
+    record = tool.record({"advanced"})
+    assert set(record) == {"name", "displayName", "description", "github", "paper", "settings"}
+    assert re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", record["github"])
+    assert record["paper"].startswith("https://doi.org/10.")
+    for parameter in record["settings"]:
+        assert {"name", "required"} <= set(parameter)
+        assert set(parameter) <= {"name", "required", "type", "default", "description", "options"}
+        assert None not in parameter.values()
+    assert json.loads(json.dumps(record)) == record
+
+
+def test_some_parameters_declare_no_type():
+    records = [p for tool in catalogue.all_tools() for p in tool.record({"advanced"})["settings"]]
+    untyped = [p for p in records if "type" not in p]
+    assert 0.3 <= len(untyped) / len(records) <= 0.6
+
+
+def test_a_gated_parameter_is_dropped_for_those_without_the_permission():
+    gated = {
+        (tool.name, p.name)
+        for tool in catalogue.all_tools()
+        for p in tool.parameters
+        if p not in tool.visible(())
+    }
+    assert gated == {("normal_modes", "springs")}
+    tool = next(tool for tool in catalogue.all_tools() if tool.name == "normal_modes")
+    without, with_it = (
+        [parameter["name"] for parameter in tool.record(gates)["settings"]]
+        for gates in ((), ("advanced",))
+    )
+    assert without == [name for name in with_it if name != "springs"]
+    assert "springs" in with_it
+
+
+def test_which_settings_are_conditional():
+    conditional = {
+        (tool.name, p.name): p.when
+        for tool in catalogue.all_tools()
+        for p in tool.parameters
+        if p.when
+    }
+    custom = ("conformation", ("custom",))
+    assert conditional == {
+        ("peptide_build", "phi"): custom,
+        ("peptide_build", "psi"): custom,
+        ("gene_find", "translationTable"): ("mode", ("single",)),
+    }
+
+
+def test_defaults_are_filled_in_where_they_apply():
+    tool = Tool(
+        "t",
+        "T",
+        "",
+        "",
+        "",
+        (
+            Parameter("late", default=1, when=("mode", ("slow",))),
+            Parameter("mode", default="slow", options=("slow", "fast")),
+            Parameter("none"),
+        ),
+    )
+    assert tool.with_defaults({}) == {"mode": "slow", "late": 1}
+    assert tool.with_defaults({"mode": "fast"}) == {"mode": "fast"}
+    assert tool.with_defaults({"late": 5}) == {"mode": "slow", "late": 5}
+
+
+def test_a_tool_without_its_package_is_not_listed(
+    monkeypatch,
+):
+    absent = replace(catalogue.all_tools()[3], requires=("no_such_package_here",))
+    monkeypatch.setattr(catalogue, "all_tools", lambda: [absent])
+    assert catalogue.available_tools() == {}
+    assert catalogue.preload_modules() == []
+
+
+def test_everything_that_is_preloaded_can_be_imported():
+    for name in catalogue.preload_modules():
+        importlib.import_module(name)
+
+
+@TOOLS
+def test_kinds_of_content_are_declared_for_pipelines(tool):
+    assert tool.passes_content, "what a pipeline hands on has a kind of content"
+    for parameter in tool.parameters:
+        if parameter.file or (parameter.required and parameter.type == "string"):
+            assert parameter.content, f"{parameter.name} names the kinds of content that it takes"
+        assert "content" not in parameter.record()
+    names = {parameter.name for parameter in tool.parameters}
+    for kind in (tool.passes_content, *(kind for p in tool.parameters for kind in p.content)):
+        assert {field for _, field, _, _ in Formatter().parse(kind) if field} <= names
+
+
+@TOOLS
+def test_an_example_passes_its_check_and_runs_the_same_twice(tool, tmp_path):
+    settings, inputs = EXAMPLES[installed(tool).name]
+    inputs = files(inputs, tmp_path)
+    assert tool.check(settings) is None
+    results = []
+    for turn in ("first", "second"):
+        out = tmp_path / turn
+        out.mkdir()
+        score = catalogue.run_tool(tool.name, settings, inputs, out)
+        assert json.loads(json.dumps(score)) == score
+        assert all(isinstance(v, int | float | str) for v in score.values())
+        assert all(math.isfinite(v) for v in score.values() if not isinstance(v, str))
+        results.append((score, {path.name: path.read_bytes() for path in out.iterdir()}))
+        for pattern in tool.passes:
+            assert [*out.glob(pattern)], f"a pipeline hands on {pattern}, which is not written"
+    assert results[0] == results[1]
+    assert all(content for content in results[0][1].values())
+
+
+@TOOLS
+def test_defaults_sent_or_not_make_no_difference(tool, tmp_path):
+    settings, inputs = EXAMPLES[installed(tool).name]
+    inputs = files(inputs, tmp_path)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    filled = tool.with_defaults(settings)
+    assert tool.check(filled) is None
+    assert catalogue.run_tool(tool.name, settings, inputs, tmp_path / "a") == catalogue.run_tool(
+        tool.name, filled, inputs, tmp_path / "b"
+    )
+
+
+@TOOLS
+def test_a_missing_required_setting_is_named(tool):
+    installed(tool)
+    for parameter in tool.parameters:
+        if parameter.required:
+            settings = {k: v for k, v in EXAMPLES[tool.name][0].items() if k != parameter.name}
+            assert tool.check(settings) == f"{parameter.name}: it is missing."
+
+
+@TOOLS
+@settings(deadline=None)
+@given(data=st.data())
+def test_a_check_answers_any_json_with_one_line_naming_a_parameter(tool, data):
+    installed(tool)
+    names = [parameter.name for parameter in tool.parameters]
+    changed = data.draw(st.dictionaries(st.sampled_from(names), json_values, min_size=1))
+    fault = tool.check({**EXAMPLES[tool.name][0], **changed})
+    if fault is not None:
+        assert "\n" not in fault
+        assert fault.endswith((".", "?"))
+        assert any(fault.startswith(name) for name in names)
+        assert len(fault) < 400

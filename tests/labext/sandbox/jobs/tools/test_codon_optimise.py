@@ -1,0 +1,280 @@
+"""Optimised DNA against Biopython's translation and index, and against every choice there is."""
+
+from __future__ import annotations
+
+import csv
+import re
+from itertools import product
+from math import exp, log
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labext.sandbox.jobs.tools import catalogue, codon_optimise
+from labext.sandbox.jobs.tools.codon_optimise import (
+    CODONS,
+    GENETIC_CODE,
+    HOSTS,
+    NoCodonChoiceError,
+    PatternMatcher,
+    best_codons,
+    both_strands,
+    load_codon_usage,
+    translate_codons,
+)
+from labext.sandbox.jobs.tools.tool import ToolError
+
+pytest.importorskip("Bio", reason="biopython is in the sandbox extra")
+
+DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
+TOOL = codon_optimise.TOOL
+hosts = st.sampled_from(tuple(HOSTS))
+proteins = st.text("ACDEFGHIKLMNPQRSTVWY", min_size=1, max_size=40)
+
+
+def optimise(out: Path, sequence: str, **sent):
+    sent = {"sequence": sequence, **sent}
+    assert TOOL.check(sent) is None
+    score = catalogue.run_tool("codon_optimise", sent, {}, out)
+    header, *lines = (out / "optimised.fasta").read_text().split("\n")
+    assert header.startswith(">optimised ")
+    with (out / "codons.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    dna = "".join(lines)
+    assert [row["codon"] for row in rows] == re.findall("...", dna)
+    assert score["codons"] == len(rows)
+    assert score["gc"] == round(100 * sum(map(dna.count, "GC")) / len(dna), 2)
+    return score, dna, rows
+
+
+def test_the_genetic_code_and_the_shares_of_every_host():
+    from Bio.Data import CodonTable
+
+    for number in (1, 11):  # the two differ in their starts alone
+        table = CodonTable.unambiguous_dna_by_id[number]
+        assert {c: a for c, a in GENETIC_CODE.items() if a != "*"} == table.forward_table
+        assert {c for c, a in GENETIC_CODE.items() if a == "*"} == set(table.stop_codons)
+    for host in HOSTS:
+        usage = load_codon_usage(host)
+        for letter, codons in usage.choices.items():
+            assert abs(sum(usage.share[codon] for codon in codons) - 100) <= 1, (host, letter)
+            assert usage.weight[codons[0]] == 1
+        assert min(usage.share.values()) > 0
+
+
+def test_what_is_known_of_two_hosts():
+    # E. coli prefers CTG for leucine and hardly has AGG; yeast prefers AGA for arginine
+    assert load_codon_usage("e_coli").choices["L"][0] == "CTG"
+    assert load_codon_usage("e_coli").choices["R"][-1] == "AGG"
+    assert load_codon_usage("s_cerevisiae").choices["R"][0] == "AGA"
+    assert load_codon_usage("h_sapiens").choices["*"][0] == "TGA"
+
+
+def test_a_peptide_by_hand(tmp_path):
+    score, dna, rows = optimise(tmp_path, "MKLR*")
+    assert dna == "ATGAAACTGCGCTAA"
+    assert score["cai"] == 1
+    assert rows[2] == {
+        "place": "3",
+        "amino_acid": "L",
+        "codon": "CTG",
+        "share": "50",
+        "codon_before": "",
+        "share_before": "",
+    }
+
+
+def test_the_index_before_and_after(tmp_path):
+    score, dna, rows = optimise(tmp_path, "ATGAAGCTAAGGTGA", molecule="DNA")
+    assert dna == "ATGAAACTGCGCTAA"
+    logs = [log(24 / 76), log(4 / 50), log(2 / 40)]  # M and the stop are left out
+    assert score["cai_before"] == round(exp(sum(logs) / 3), 4)
+    assert score["changed"] == 4
+    assert [row["codon_before"] for row in rows] == ["ATG", "AAG", "CTA", "AGG", "TGA"]
+
+
+def test_the_index_is_that_of_biopython():
+    from Bio.SeqUtils import CodonAdaptationIndex
+
+    usage = load_codon_usage("s_cerevisiae")
+    theirs = CodonAdaptationIndex([])
+    theirs.update(usage.weight)
+    codons = [codon for codon in CODONS if GENETIC_CODE[codon] != "*"]
+    for part in (codons, codons[:7], codons[20:50]):
+        assert usage.adaptation(part) == pytest.approx(theirs.calculate("".join(part)))
+
+
+def test_a_first_codon_that_starts_a_gene_is_kept(tmp_path):
+    assert optimise(tmp_path, "GTGGTGTTG", molecule="DNA", host="s_cerevisiae")[1] == "GTGGTTTTG"
+
+
+def genes() -> list[str]:
+    """The coding sequences of plasmid pPCP1, from its annotation."""
+    from Bio import SeqIO
+
+    record = SeqIO.read(DATA / "NC_005816.gb", "genbank")
+    return [
+        str(feature.extract(record.seq)) for feature in record.features if feature.type == "CDS"
+    ]
+
+
+@pytest.mark.parametrize("host", ["e_coli", "h_sapiens"])
+def test_real_genes_keep_their_protein_and_lose_the_sites(tmp_path, host):
+    from Bio.Restriction import BsaI, EcoRI, RestrictionBatch
+    from Bio.Seq import Seq
+
+    cut = 0
+    for gene in genes():
+        sites = RestrictionBatch([BsaI, EcoRI])
+        cut += any(sites.search(Seq(gene)).values())
+        score, dna, _ = optimise(
+            tmp_path, gene, molecule="DNA", host=host, avoid="BsaI EcoRI", longestRun=5
+        )
+        assert Seq(dna).translate(table=11) == Seq(gene).translate(table=11)
+        assert not any(sites.search(Seq(dna)).values())
+        assert not re.search("A{6}|C{6}|G{6}|T{6}", dna)
+        assert score["cai_before"] < score["cai"] <= 1
+    assert cut
+
+
+def test_bounds_of_the_gc_content(tmp_path):
+    gene = max(genes(), key=len)
+    free, _, _ = optimise(tmp_path, gene, molecule="DNA", host="h_sapiens")
+    assert free["gc"] > 58
+    for bounds in ((0, 45), (44.9, 45.1), (62, 100)):
+        score, _, _ = optimise(
+            tmp_path, gene, molecule="DNA", host="h_sapiens", gcMin=bounds[0], gcMax=bounds[1]
+        )
+        assert bounds[0] <= score["gc"] <= bounds[1]
+        assert 0.4 < score["cai"] < free["cai"]
+    # all alike, so that one worth of a G or C changes all of them at once
+    assert 40 <= optimise(tmp_path, "L" * 100, gcMin=40, gcMax=41)[0]["gc"] <= 41
+
+
+@settings(max_examples=40, deadline=None)
+@given(proteins, hosts, st.booleans())
+def test_a_protein_comes_back_from_its_dna(tmp_path_factory, protein, host, stop):
+    from Bio.Seq import Seq
+
+    out = tmp_path_factory.mktemp("codons")
+    score, dna, _ = optimise(out, protein + "*" * stop, host=host)
+    assert str(Seq(dna).translate()) == protein + "*" * stop
+    assert score["cai"] == 1
+    again, same, _ = optimise(out, dna, molecule="DNA", host=host)
+    assert same == dna
+    assert again["changed"] == 0
+    assert again["cai"] == again["cai_before"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.sampled_from(CODONS), min_size=1, max_size=30).filter(
+        lambda codons: "*" not in translate_codons(codons[:-1]) and GENETIC_CODE[codons[0]] != "*"
+    ),
+    hosts,
+)
+def test_the_index_never_falls_where_nothing_is_to_be_avoided(tmp_path_factory, codons, host):
+    out = tmp_path_factory.mktemp("codons")
+    score, dna, _ = optimise(out, "".join(codons), molecule="DNA", host=host)
+    assert score["cai"] >= score["cai_before"]
+    assert translate_codons(re.findall("...", dna)) == translate_codons(codons)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.text("LKGEAF", min_size=1, max_size=5),
+    st.lists(st.text("ACGTRYN", min_size=2, max_size=5), max_size=3),
+)
+def test_the_choice_is_the_best_of_all_there_are(protein, patterns):
+    usage = load_codon_usage("e_coli")
+    choices = [[(c, log(usage.weight[c])) for c in usage.choices[a]] for a in protein]
+    texts = [pattern.translate(CLASSES) for pattern in patterns]
+    clear = [
+        codons
+        for codons in product(*choices)
+        if not any(re.search(text, "".join(codon for codon, _ in codons)) for text in texts)
+    ]
+    if not clear:
+        with pytest.raises(NoCodonChoiceError):
+            best_codons(choices, PatternMatcher(patterns))
+        return
+    best = max(sum(worth for _, worth in codons) for codons in clear)
+    found = best_codons(choices, PatternMatcher(patterns))
+    assert any(found == [codon for codon, _ in codons] for codons in clear)
+    assert sum(log(usage.weight[codon]) for codon in found) == pytest.approx(best)
+
+
+CLASSES = str.maketrans({"R": "[AG]", "Y": "[CT]", "N": "."})
+
+
+def test_both_strands_of_a_site():
+    assert both_strands("GAATTC") == ("GAATTC",)
+    assert both_strands("GGTCTC") == ("GGTCTC", "GAGACC")
+    assert both_strands("GACRTN") == ("GACRTN", "NAYGTC")
+
+
+def test_what_is_written_passes_on_to_a_digest(tmp_path):
+    (tmp_path / "cut").mkdir()
+    _, dna, _ = optimise(tmp_path, "EFEFMKTAYIAKQR", avoid=["EcoRI"])
+    found = catalogue.run_tool(
+        "digest", {"sequence": dna, "enzymes": "EcoRI"}, {}, tmp_path / "cut"
+    )
+    assert found["cuts"] == 0
+    assert TOOL.passes == ("optimised.fasta",)
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        (
+            {"sequence": "WG", "longestRun": 3},
+            "longestRun: every choice of codons up to G at 2 makes a site or run that is to be "
+            "avoided.",
+        ),
+        (
+            {"sequence": "WM", "avoid": "FokI"},
+            "avoid: every choice of codons up to M at 2 makes a site or run that is to be avoided.",
+        ),
+        ({"sequence": "KK", "gcMin": 90}, "gcMin: the largest GC content of DNA for this is 33.33"),
+        ({"sequence": "GG", "gcMax": 20}, "gcMax: the least GC content of DNA for this is 66.67 %"),
+        (
+            {"sequence": "KK", "gcMin": 20, "gcMax": 30},
+            "gcMin, gcMax: nothing was found between 20",
+        ),
+    ],
+)
+def test_what_can_not_be_is_told(tmp_path, sent, fault):
+    assert TOOL.check(sent) is None
+    with pytest.raises(ToolError) as caught:
+        catalogue.run_tool("codon_optimise", sent, {}, tmp_path)
+    assert str(caught.value).startswith(fault)
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        ({"sequence": "MKJ"}, "sequence: 'J' at 3 is no amino acid"),
+        ({"sequence": "MK*L"}, "sequence: a stop stands at 3, before the end of the protein."),
+        ({"sequence": "*"}, "sequence: it is a stop alone."),
+        (
+            {"sequence": "ATGTAAAAA", "molecule": "DNA"},
+            "sequence: a stop stands at 2, before the end of the protein.",
+        ),
+        (
+            {"sequence": "ATGA", "molecule": "DNA"},
+            "sequence: its 4 bases are no whole number of codons.",
+        ),
+        ({"sequence": "A" * 2001}, "sequence: it has 2001 letters, where 1 to 2000 are taken."),
+        ({"sequence": "MK", "host": "yeti"}, "host: 'yeti' is none of e_coli, b_subtilis,"),
+        ({"sequence": "MK", "avoid": "EcoR1"}, "avoid: 'EcoR1' is not in REBASE; did you mean"),
+        ({"sequence": "MK", "avoid": ["EcoRI"] * 21}, "avoid: 21 were given, and 20 are the most."),
+        ({"sequence": "MK", "longestRun": 2}, "longestRun: 2 is outside 3 to 20."),
+        ({"sequence": "MK", "gcMin": 60, "gcMax": 40}, "gcMin: 60 is more than gcMax, 40."),
+    ],
+)
+def test_faults(sent, fault):
+    found = TOOL.check(sent)
+    assert found is not None
+    assert found.startswith(fault)

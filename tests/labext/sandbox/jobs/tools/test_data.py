@@ -1,0 +1,125 @@
+"""The example data is what its README says: real sequences, cut by a rule that is held here."""
+
+from __future__ import annotations
+
+import csv
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+from labext.sandbox.jobs.tools import catalogue
+
+DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
+SOURCES = ("pBAD30.gb", "NC_005816.gb", "ls_orchid.fasta")
+COMPLEMENT = str.maketrans("ACGT", "TGCA")
+STEM, LOOP, FLANK, ROWS = 5, range(3, 13), 8, 250
+
+
+def sequences() -> dict[str, str]:
+    """Each source sequence by its accession without a version, in the order of the files."""
+    found = {}
+    for name in SOURCES:
+        text = (DATA / name).read_text()
+        if name.endswith(".gb"):
+            accession = re.search(r"^LOCUS\s+(\S+)", text, re.M)[1]
+            found[accession] = re.sub(r"[^a-z]", "", text.split("\nORIGIN")[1].split("\n", 1)[1])
+            continue
+        for record in text.split(">")[1:]:
+            header, *lines = record.split("\n")
+            accession = re.search(r"(Z\d+)\.\d", header)[1]
+            found[accession] = "".join(lines)
+    return {accession: letters.upper() for accession, letters in found.items()}
+
+
+def stems(letters: str) -> list[tuple[int, int, int, int]]:
+    """(stem, loop, start, end) of every inverted repeat with its flanks, from 0, end excluded."""
+    found = []
+    for inner in range(len(letters)):
+        for loop in LOOP:
+            across, stem = inner + loop + 1, 0
+            while (
+                inner - stem >= 0
+                and across + stem < len(letters)
+                and letters[inner - stem] in "ACGT"
+                and letters[inner - stem].translate(COMPLEMENT) == letters[across + stem]
+            ):
+                stem += 1
+            start, end = inner - stem + 1 - FLANK, across + stem + FLANK
+            if stem >= STEM and start >= 0 and end <= len(letters) and end - start >= 30:
+                found.append((stem, loop, start, end))
+    return found
+
+
+def hairpins() -> list[tuple[str, str]]:
+    """The rule of example_notebooks/data/README.md."""
+    order = {accession: place for place, accession in enumerate(sequences())}
+    ranked = []
+    for accession, letters in sequences().items():
+        taken: list[tuple[int, int]] = []
+        for stem, loop, start, end in sorted(
+            stems(letters), key=lambda found: (-found[0], found[1], found[2])
+        ):
+            bases = letters[start:end]
+            if set(bases) <= set("ACGT") and all(end <= a or b <= start for a, b in taken):
+                taken.append((start, end))
+                ranked.append((-stem, loop, order[accession], start, accession, bases))
+    chosen: dict[str, tuple[int, int, str]] = {}
+    for _, _, place, start, accession, bases in sorted(ranked):
+        if len(chosen) < ROWS:
+            chosen.setdefault(bases, (place, start, f"{accession}_{start + 1}"))
+    return [(name, bases) for bases, (_, _, name) in sorted(chosen.items(), key=lambda i: i[1])]
+
+
+def table() -> list[tuple[str, str]]:
+    with (DATA / "hairpins.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["name", "bases"]
+    return [(name, bases) for name, bases in rows[1:]]
+
+
+def test_hairpins_are_what_the_rule_cuts_from_the_sequences_beside_them():
+    assert table() == hairpins()
+
+
+def test_hairpins_are_250_jobs_with_names_that_the_service_takes():
+    rows = table()
+    assert len(rows) == 250
+    assert len({name for name, _ in rows}) == len({bases for _, bases in rows}) == 250
+    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", name) for name, _ in rows)
+    assert all(30 <= len(bases) <= 80 and set(bases) <= set("ACGT") for _, bases in rows)
+
+
+def test_the_its_sequences_are_records_of_the_orchid_file():
+    records = (DATA / "its.fasta").read_text().split(">")[1:]
+    assert len(records) == 10
+    source = sequences()
+    for record in records:
+        header, *lines = record.split("\n")
+        assert "".join(lines) == source[header.split(".")[0]]
+
+
+def test_the_data_is_small_and_each_file_is_named_in_the_readme():
+    readme = (DATA / "README.md").read_text()
+    files = [path for path in DATA.iterdir() if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 320_000
+    assert all(f"`{path.name}`" in readme for path in files if path.name != "README.md")
+
+
+def test_the_genbank_files_read_without_a_warning():
+    SeqIO = pytest.importorskip("Bio.SeqIO", reason="biopython is in the sandbox extra")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lengths = [
+            len(SeqIO.read(DATA / name, "genbank")) for name in SOURCES if name.endswith(".gb")
+        ]
+    assert lengths == [4923, 9609]
+
+
+@pytest.mark.skipif("rna_fold" not in catalogue.available_tools(), reason="ViennaRNA is an extra")
+def test_every_tenth_hairpin_folds(tmp_path):
+    for name, bases in table()[::10]:
+        score = catalogue.run_tool("rna_fold", {"sequence": bases}, {}, tmp_path)
+        assert score["mfe"] <= 0, name
+        assert score["length"] == len(bases)

@@ -1,0 +1,215 @@
+"""Digests against cuts made by hand and by plain text search."""
+
+from __future__ import annotations
+
+import csv
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labext.sandbox.jobs.tools import catalogue
+
+pytest.importorskip("Bio", reason="biopython is in the sandbox extra")
+
+DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
+TOOL = catalogue.all_tools()[1]
+dna = st.text("ACGT", min_size=2, max_size=80)
+
+
+def digest(out: Path, sequence: str, enzymes, circular=False):
+    settings = {"sequence": sequence, "enzymes": enzymes, "circular": circular}
+    assert TOOL.check(settings) is None
+    score = catalogue.run_tool("digest", settings, {}, out)
+    with (out / "fragments.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    pieces = [
+        "".join(record.split("\n")[1:])
+        for record in (out / "fragments.fasta").read_text().split(">")[1:]
+    ]
+    assert [len(piece) for piece in pieces] == [int(row["length"]) for row in rows]
+    assert score["fragments"] == len(rows)
+    assert score["longest"] == max(map(len, pieces))
+    assert score["shortest"] == min(map(len, pieces))
+    assert score["length"] == len(sequence)
+    return score, rows, pieces
+
+
+def plasmid() -> str:
+    text = (DATA / "pBAD30.gb").read_text().split("\nORIGIN")[1].split("\n", 1)[1]
+    return re.sub("[^a-z]", "", text).upper()
+
+
+def test_two_enzymes_on_linear_dna(tmp_path):
+    # G^AATTC and A^AGCTT
+    score, rows, pieces = digest(tmp_path, "GAATTCAAGCTT", "EcoRI,HindIII")
+    assert pieces == ["G", "AATTCA", "AGCTT"]
+    assert [(r["start"], r["end"]) for r in rows] == [("1", "1"), ("2", "7"), ("8", "12")]
+    assert [r["left_enzyme"] for r in rows] == ["", "EcoRI", "HindIII"]
+    assert [r["right_overhang"] for r in rows] == ["AATT", "AGCT", ""]
+    assert {r["right_end"] for r in rows} == {"5'", ""}
+    assert score["cuts"] == 2
+
+
+@pytest.mark.parametrize(
+    ("enzyme", "site", "pieces", "kind", "overhang"),
+    [
+        ("KpnI", "TTGGTACCTT", ["TTGGTAC", "CTT"], "3'", "GTAC"),
+        ("SmaI", "TTCCCGGGTT", ["TTCCC", "GGGTT"], "blunt", ""),
+        ("BsaI", "TTGGTCTCACGTAAA", ["TTGGTCTCA", "CGTAAA"], "5'", "CGTA"),
+        # the same site on the other strand: cut before the site
+        ("BsaI", "AAACGTATGAGACCTT", ["AAA", "CGTATGAGACCTT"], "5'", "CGTA"),
+        # GACNNNN^NNGTC: a site with any letters within, two of them in the 3' overhang
+        ("DrdI", "TTGACAAGCATGTCTT", ["TTGACAAGC", "ATGTCTT"], "3'", "GC"),
+    ],
+)
+def test_kinds_of_ends(tmp_path, enzyme, site, pieces, kind, overhang):
+    _, rows, found = digest(tmp_path, site, [enzyme])
+    assert found == pieces
+    assert rows[0]["right_end"] == rows[1]["left_end"] == kind
+    assert rows[0]["right_overhang"] == overhang
+
+
+def test_an_enzyme_that_cuts_on_both_sides_of_its_site(tmp_path):
+    # BcgI: (10/12)CGA(N)6TGC(12/10), a 3' overhang of two bases on each side
+    site = "A" * 20 + "CGA" + "TTTTTT" + "TGC" + "C" * 20
+    _, rows, pieces = digest(tmp_path, site, "BcgI")
+    assert [len(piece) for piece in pieces] == [10, 34, 8]
+    assert [row["right_overhang"] for row in rows] == ["AA", "CC", ""]
+
+
+def test_a_site_whose_cut_lies_beyond_the_end_is_not_cut(tmp_path):
+    score, _, _ = digest(tmp_path, "TTTTGGTCTCA", "BsaI")
+    assert score["cuts"] == 0
+
+
+def test_a_circle_over_its_origin(tmp_path):
+    score, rows, pieces = digest(tmp_path, "TTCAAAAAAGAA", "EcoRI", circular=True)
+    assert score["cuts"] == 1
+    assert pieces == ["AATTCAAAAAAG"]
+    assert (rows[0]["start"], rows[0]["end"]) == ("11", "10")
+    assert rows[0]["left_overhang"] == rows[0]["right_overhang"] == "AATT"
+
+
+def test_an_uncut_circle_is_one_piece_without_ends(tmp_path):
+    _, rows, pieces = digest(tmp_path, "ACGTACGT", "EcoRI", circular=True)
+    assert pieces == ["ACGTACGT"]
+    assert rows[0]["left_enzyme"] == rows[0]["right_enzyme"] == ""
+
+
+def test_a_real_plasmid(tmp_path):
+    score, _, pieces = digest(tmp_path, plasmid(), ["EcoRI", "HindIII", "TaqI"], circular=True)
+    assert sum(map(len, pieces)) == 4923
+    # TaqI is T^CGA: counted by text over the origin; no two of the three cut at one place here
+    letters = plasmid() + plasmid()[:5]
+    sites = len(re.findall("(?=TCGA)", letters[: 4923 + 3]))
+    sites += len(re.findall("(?=GAATTC|AAGCTT)", letters))
+    assert score["cuts"] == score["fragments"] == sites
+    drawing = ET.parse(tmp_path / "map.svg").getroot()
+    labels = [node.text for node in drawing.iter() if node.text and " " in node.text.strip()]
+    assert {label.split()[0] for label in labels} >= {"EcoRI", "HindIII", "TaqI"}
+
+
+def test_small_and_ambiguous_letters(tmp_path):
+    score, _, pieces = digest(tmp_path, "ttgaattcRYSWKMBDHVNGAANTC", "EcoRI")
+    assert pieces == ["TTG", "AATTCRYSWKMBDHVNGAANTC"]
+    assert score["cuts"] == 1
+    assert "'U' at 3" in TOOL.check({"sequence": "ACU", "enzymes": "EcoRI"})
+
+
+def test_a_map_with_more_cuts_than_room_counts_them(tmp_path):
+    score, _, _ = digest(tmp_path, "GATC" * 400, "DpnII")
+    assert f"{score['cuts']} cuts" in (tmp_path / "map.svg").read_text()
+
+
+@settings(deadline=None)
+@given(dna, st.booleans())
+def test_fragments_join_to_the_sequence_and_cuts_are_where_text_search_finds_them(
+    tmp_path_factory, sequence, circular
+):
+    out = tmp_path_factory.mktemp("digest")
+    score, rows, pieces = digest(out, sequence, ["MboI", "TaqI"], circular)
+    joined = "".join(pieces)
+    start = int(rows[0]["start"]) - 1
+    assert joined == sequence[start:] + sequence[:start]
+    # MboI is ^GATC, TaqI is T^CGA; a cut needs both strands within the molecule
+    size = len(sequence)
+    letters = sequence + sequence[:3] if circular else sequence
+    expected = {(found.start()) % size for found in re.finditer("(?=GATC)", letters)}
+    expected |= {(found.start() + 1) % size for found in re.finditer("(?=TCGA)", letters)}
+    if not circular:
+        overhang = {cut: 4 if sequence.startswith("GATC", cut) else 2 for cut in expected}
+        expected = {cut for cut in expected if cut > 0 and cut + overhang[cut] < size}
+    if size > 4:
+        assert {int(row["start"]) - 1 for row in rows if row["left_enzyme"]} == expected
+        assert score["cuts"] == len(expected)
+
+
+@settings(deadline=None)
+@given(dna.filter(lambda letters: len(letters) > 8), st.integers(0, 79))
+def test_where_a_circle_is_opened_makes_no_difference(tmp_path_factory, sequence, by):
+    out = tmp_path_factory.mktemp("digest")
+    turned = sequence[by % len(sequence) :] + sequence[: by % len(sequence)]
+    lengths = [sorted(map(len, digest(out, s, "MboI", True)[2])) for s in (sequence, turned)]
+    assert lengths[0] == lengths[1]
+
+
+def test_no_enzyme_cuts_at_an_unknown_base(tmp_path):
+    assert digest(tmp_path, "AAGANTTCAA", "EcoRI")[0]["cuts"] == 0
+
+
+def test_names_are_taken_in_any_case_and_once(tmp_path):
+    score, rows, _ = digest(tmp_path, "GAATTCAAGCTT", "ecori EcoRI, HINDIII")
+    assert score["cuts"] == 2
+    assert rows[1]["left_enzyme"] == "EcoRI"
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        (
+            {"sequence": "GAXTTCZ", "enzymes": "EcoRI"},
+            "sequence: 'X' at 3, 'Z' at 7 are no DNA bases (the letters are ACGTRYSWKMBDHVN).",
+        ),
+        (
+            {"sequence": "GA XTTC", "enzymes": "EcoRI"},
+            "sequence: 'X' at 3 is no DNA base (the letters are ACGTRYSWKMBDHVN).",
+        ),
+        (
+            {"sequence": "GAATTC", "enzymes": "EcoR1"},
+            "enzymes: 'EcoR1' is not in REBASE; did you mean EcoRI?",
+        ),
+        (
+            {"sequence": "GAATTC", "enzymes": ["Hind3"]},
+            "enzymes: 'Hind3' is not in REBASE; did you mean HindIII?",
+        ),
+        ({"sequence": "GAATTC", "enzymes": "§"}, "enzymes: '§' is not in REBASE."),
+        ({"sequence": "GAATTC", "enzymes": []}, "enzymes: it is empty."),
+        ({"sequence": "GAATTC", "enzymes": " , "}, "enzymes: it is empty."),
+        (
+            {"sequence": "A" * 200_001, "enzymes": "EcoRI"},
+            "sequence: it has 200001 letters, where 2 to 200000 are taken.",
+        ),
+        (
+            {"sequence": "GAATTC", "enzymes": ["EcoRI"] * 21},
+            "enzymes: 21 were given, and 20 are the most.",
+        ),
+        (
+            {"sequence": "GAATTC", "enzymes": "EcoRI", "circular": "yes"},
+            "circular: true or false is expected, not 'yes'.",
+        ),
+    ],
+)
+def test_faults(settings, fault):
+    assert TOOL.check(settings) == fault
+
+
+def test_an_enzyme_with_unknown_cuts_is_refused():
+    from Bio.Restriction import AllEnzymes
+
+    unknown = next(e for e in sorted(AllEnzymes, key=str) if not (e.cut_once() or e.cut_twice()))
+    settings = {"sequence": "GAATTC", "enzymes": str(unknown)}
+    assert TOOL.check(settings) == f"enzymes: where {unknown} cuts is not known."

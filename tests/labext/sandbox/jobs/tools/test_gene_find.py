@@ -1,0 +1,204 @@
+"""Genes that are found against those that the plasmids are annotated with."""
+
+from __future__ import annotations
+
+import csv
+import random
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from labext.sandbox.jobs.tools import _inputs, catalogue, codon_optimise, gene_find
+from labext.sandbox.jobs.tools.tool import ToolError
+
+DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
+TOOL = gene_find.TOOL
+COMPLEMENT = str.maketrans("ACGT", "TGCA")
+needs_pyrodigal = pytest.mark.skipif(
+    bool(TOOL.missing_modules()), reason="pyrodigal is in the gpl-tools extra"
+)
+
+
+def bases(name: str) -> str:
+    text = (DATA / name).read_text().split("\nORIGIN")[1].split("\n", 1)[1]
+    return re.sub("[^a-z]", "", text).upper()
+
+
+def annotated(name: str) -> dict[tuple[int, int, str], str]:
+    """The coding sequences of a record: lower end, upper end, strand, and the protein."""
+    SeqIO = pytest.importorskip("Bio.SeqIO", reason="biopython is in the sandbox extra")
+    record = SeqIO.read(DATA / name, "genbank")
+    return {
+        (
+            int(feature.location.start) + 1,
+            int(feature.location.end),
+            "+" if feature.location.strand > 0 else "-",
+        ): feature.qualifiers.get("translation", [""])[0]
+        for feature in record.features
+        if feature.type == "CDS"
+    }
+
+
+def find(out: Path, text: str, **sent):
+    (out / "in.fasta").write_text(text)
+    sent = {"sequences": "in.fasta", **sent}
+    assert TOOL.check(sent) is None
+    score = catalogue.run_tool("gene_find", sent, {"sequences": out / "in.fasta"}, out)
+    with (out / "genes.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert score["genes"] == len(rows)
+    assert len({row["gene"] for row in rows}) == len(rows)
+    return score, rows
+
+
+def place(row: dict[str, str]) -> tuple[int, int, str]:
+    return int(row["start"]), int(row["end"]), row["strand"]
+
+
+@needs_pyrodigal
+def test_the_genes_of_a_plasmid_of_the_plague(tmp_path):
+    known = annotated("NC_005816.gb")
+    score, rows = find(tmp_path, f">pPCP1\n{bases('NC_005816.gb')}\n")
+    assert score["mode"] == "meta"
+    # A gene is known by its end: where it starts is what annotations differ in.
+    ends = {(e if strand == "+" else s, strand): (s, e, strand) for s, e, strand in known}
+    hits = [row for row in rows if stop(row) in ends]
+    assert len(hits) >= 7
+    assert len(hits) >= 0.8 * len(rows)
+    assert sum(place(row) in known for row in rows) >= 6
+    proteins = sequences(tmp_path / "proteins.fasta")
+    for row in hits:
+        if place(row) in known:
+            assert proteins[row["gene"]] == known[place(row)]
+    assert 50 < score["coding"] < 70
+    assert score["gc"] == 45.26
+
+
+def stop(row: dict[str, str]) -> tuple[int, str]:
+    start, end, strand = place(row)
+    return (end if strand == "+" else start), strand
+
+
+def sequences(path: Path) -> dict[str, str]:
+    return _inputs.parse_fasta(path.read_text(), "x", "ACDEFGHIKLMNPQRSTVWYX", "letter")
+
+
+@needs_pyrodigal
+def test_the_two_genes_of_an_expression_plasmid(tmp_path):
+    _, rows = find(tmp_path, f">pBAD30\n{bases('pBAD30.gb')}\n")
+    proteins = sequences(tmp_path / "proteins.fasta")
+    found = set(proteins.values())
+    # AraC and the beta-lactamase, by how they start and end
+    assert any(p.startswith("MAEAQNDPLLPGYS") and p.endswith("VAVKLS") for p in found)
+    assert any(p.startswith("MSIQHFRVALIPFFAAFCLPVFAHPETLVKVKDAEDQLGARVGYIELD") for p in found)
+    assert len(rows) < 10
+
+
+@needs_pyrodigal
+def test_each_file_tells_the_same_genes(tmp_path):
+    dna = bases("NC_005816.gb")
+    _, rows = find(tmp_path, f">pPCP1\n{dna}\n>b;2=x,y\n{dna[:2000]}\n")
+    genes = sequences(tmp_path / "genes.fasta")
+    proteins = sequences(tmp_path / "proteins.fasta")
+    features = [
+        line.split("\t")
+        for line in (tmp_path / "genes.gff3").read_text().split("\n")
+        if line and not line.startswith("#")
+    ]
+    assert len(features) == len(rows) == len(genes) == len(proteins)
+    for row, feature in zip(rows, features, strict=True):
+        start, end, strand = place(row)
+        piece = dna[start - 1 : end]
+        piece = piece if strand == "+" else piece.translate(COMPLEMENT)[::-1]
+        assert genes[row["gene"]] == piece
+        assert len(piece) == int(row["length"])
+        codons = re.findall("...", piece)
+        read = codon_optimise.translate_codons(codons).removesuffix("*")
+        if row["start_codon"]:
+            assert codons[0] == row["start_codon"]
+            read = "M" + read[1:]
+        assert proteins[row["gene"]] == read
+        assert unquote(feature[0]) == row["sequence"]
+        assert feature[2:5] == ["CDS", str(start), str(end)]
+        assert feature[6:8] == [strand, "0"]
+        attributes = dict(part.split("=") for part in feature[8].split(";"))
+        assert unquote(attributes["ID"]) == row["gene"]
+        assert ("partial" in attributes) == (row["partial"] != "no")
+    assert {row["sequence"] for row in rows} == {"pPCP1", "b;2=x,y"}
+
+
+@needs_pyrodigal
+def test_closed_ends_leave_out_genes_that_run_off(tmp_path):
+    cut = bases("NC_005816.gb")[200:1500]  # through two genes
+    _, rows = find(tmp_path, f">cut\n{cut}\n")
+    assert [row["partial"] for row in rows] == ["left", "right"]
+    assert rows[0]["start_codon"] == ""
+    score, rows = find(tmp_path, f">cut\n{cut}\n", closedEnds=True)
+    assert all(row["partial"] == "no" for row in rows)
+    assert score["genes"] == len(rows)
+
+
+@needs_pyrodigal
+def test_a_genome_teaches_its_own_model(tmp_path):
+    # Genes of one composition with nothing but stops between them
+    chance = random.Random(4)
+    letters = [
+        c for c in codon_optimise.CODONS if codon_optimise.GENETIC_CODE[c] != "*" and c[2] in "GC"
+    ]
+    made, dna = {}, ""
+    for _ in range(40):
+        dna += "TTAATTAATTAA" + "".join(chance.choices("AT", k=60)) + "AGGAGGTATATA"
+        gene = "ATG" + "".join(chance.choices(letters, k=chance.randint(150, 300))) + "TAA"
+        made[len(dna) + 1, len(dna) + len(gene), "+"] = gene
+        dna += gene
+    score, rows = find(tmp_path, f">made\n{dna}\n", mode="single")
+    assert score["mode"] == "single"
+    found = {stop(row) for row in rows}
+    assert len(found & {(end, strand) for _, end, strand in made}) >= 36
+    shown = find(tmp_path, f">made\n{dna}\n")[0]
+    assert shown["mode"] == "meta"  # a good model needs 100,000
+
+
+@needs_pyrodigal
+def test_nothing_is_found_in_unknown_bases(tmp_path):
+    score, rows = find(tmp_path, f">n\n{'N' * 500}\n>short\nA\n")
+    assert score == {"sequences": 2, "genes": 0, "mode": "meta", "coding": 0.0, "gc": 0.0}
+    assert rows == []
+    assert not (tmp_path / "proteins.fasta").exists()
+
+
+@needs_pyrodigal
+def test_too_little_to_learn_from_is_told(tmp_path):
+    with pytest.raises(ToolError, match=r"^mode: single learns from at least 20,000 bases, and"):
+        find(tmp_path, ">a\nACGT\n", mode="single")
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        ({"sequences": ">a\nACGE"}, "sequences, a: 'E' at 4 is no DNA base"),
+        ({"sequences": ">a\nACGT\n>a\nAC"}, "sequences: the name a stands twice."),
+        (
+            {"sequences": ">a\nACGT", "mode": "single"},
+            "mode: single learns from at least 20,000 bases, and there are 4; take meta.",
+        ),
+        (
+            {"sequences": "".join(f">s{i}\nA\n" for i in range(2001))},
+            "sequences: there are 2,001, and 2,000 are the most.",
+        ),
+        (
+            {"sequences": ">a\n" + "A" * 2_000_001, "mode": "meta"},
+            "sequences: they have 2,000,001 bases, and 2,000,000 are the most where mode is meta.",
+        ),
+        ({"mode": "fast"}, "mode: 'fast' is none of auto, single, meta."),
+        ({"translationTable": 4}, "translationTable: it applies only where mode is single."),
+        ({"mode": "single", "translationTable": 1}, "translationTable: 1 is none of 4, 11, 25."),
+        ({"closedEnds": "yes"}, "closedEnds: true or false is expected, not 'yes'."),
+    ],
+)
+def test_faults(sent, fault):
+    found = TOOL.check({"sequences": "in.fasta", **sent})
+    assert found is not None
+    assert found.startswith(fault)

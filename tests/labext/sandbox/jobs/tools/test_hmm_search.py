@@ -1,0 +1,228 @@
+"""Profile searches: a family finds its own, where it is, and chance finds what the E-value says."""
+
+from __future__ import annotations
+
+import csv
+import random
+from pathlib import Path
+
+import pytest
+
+from labext.sandbox.jobs.tools import _inputs, catalogue, hmm_search
+from labext.sandbox.jobs.tools.tool import ToolError
+
+DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
+TOOL = hmm_search.TOOL
+needs_pyhmmer = pytest.mark.skipif(
+    bool(TOOL.missing_modules()), reason="pyhmmer is in the tools extra"
+)
+COMPLEMENT = str.maketrans("ACGT", "TGCA")
+
+
+def search(out: Path, query: str, targets: str, **sent):
+    inputs = {"query": out / "query.txt", "targets": out / "targets.fasta"}
+    for name, text in (("query", query), ("targets", targets)):
+        inputs[name].write_text(text)
+    sent = {"query": "query.txt", "targets": "targets.fasta", **sent}
+    assert TOOL.check(sent) is None
+    score = catalogue.run_tool("hmm_search", sent, inputs, out)
+    with (out / "hits.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert score["domains"] == len(rows)
+    assert score["hits"] == len({row["target"] for row in rows})
+    assert ("best_evalue" in score) == bool(rows)
+    return score, rows
+
+
+def fasta(**sequences: str) -> str:
+    return "".join(f">{name}\n{letters}\n" for name, letters in sequences.items())
+
+
+def proteins() -> dict[str, str]:
+    """The proteins of plasmid pPCP1 by their locus tags, from its annotation."""
+    SeqIO = pytest.importorskip("Bio.SeqIO", reason="biopython is in the sandbox extra")
+    record = SeqIO.read(DATA / "NC_005816.gb", "genbank")
+    return {
+        feature.qualifiers["locus_tag"][0]: feature.qualifiers["translation"][0]
+        for feature in record.features
+        if feature.type == "CDS"
+    }
+
+
+def relative(letters: str, seed: int, alphabet: str, share: float) -> str:
+    """The sequence with a share of its letters changed."""
+    chance = random.Random(seed)
+    return "".join(
+        chance.choice(alphabet) if chance.random() < share else letter for letter in letters
+    )
+
+
+@needs_pyhmmer
+def test_a_protein_finds_itself_alone_among_those_of_its_plasmid(tmp_path):
+    everything = proteins()
+    for name in ("YP_pPCP01", "YP_pPCP07"):
+        score, rows = search(tmp_path, fasta(query=everything[name]), fasta(**everything))
+        length = str(len(everything[name]))
+        assert rows[0]["target"] == name
+        assert [rows[0][key] for key in ("length", "end", "profile_end")] == [length] * 3
+        assert [rows[0][key] for key in ("start", "profile_start")] == ["1", "1"]
+        assert score["members"] == 1
+        assert score["best_evalue"] < 1e-50
+        assert score["profile_length"] == len(everything[name])
+        assert score["targets"] == len(everything)
+
+
+@needs_pyhmmer
+def test_a_family_finds_a_relative_within_a_longer_protein(tmp_path):
+    letters = "ACDEFGHIKLMNPQRSTVWY"
+    chance = random.Random(11)
+    core = "".join(chance.choices(letters, k=80))
+    rows = {f"row{i}": relative(core, i, letters, 0.3) for i in range(8)}
+    rows["row3"] = rows["row3"][:40] + "--" + rows["row3"][42:]
+    noise = ["".join(chance.choices(letters, k=200)) for _ in range(50)]
+    targets = {f"noise{i}": text for i, text in enumerate(noise)}
+    targets["twice"] = noise[0] + relative(core, 99, letters, 0.3) + noise[1] + core + noise[2]
+    score, found = search(tmp_path, fasta(**rows), fasta(**targets))
+    members = [row for row in found if row["member"] == "yes"]
+    assert [row["target"] for row in members] == ["twice", "twice"]
+    for row, start in zip(members, (201, 481), strict=True):
+        assert abs(int(row["start"]) - start) <= 3
+        assert abs(int(row["end"]) - (start + 79)) <= 3
+        assert float(row["domain_evalue"]) < 1e-10
+    assert score["members"] == 1
+    aligned = _inputs.parse_fasta(
+        (tmp_path / "domains.fasta").read_text(), "x", letters, "", aligned=True
+    )
+    assert len(aligned) == 2
+    for row in members:
+        place = slice(int(row["start"]) - 1, int(row["end"]))
+        name = f"twice/{row['start']}-{row['end']}"
+        assert aligned[name].replace("-", "") == targets["twice"][place]
+
+
+@needs_pyhmmer
+def test_dna_is_found_on_both_strands(tmp_path):
+    chance = random.Random(5)
+    noise = ["".join(chance.choices("ACGT", k=3000)) for _ in range(3)]
+    gene = (DATA / "its.fasta").read_text().split(">")[1].split("\n", 1)[1].replace("\n", "")
+    back = gene.translate(COMPLEMENT)[::-1]
+    targets = fasta(genome=noise[0] + gene + noise[1] + back, other=noise[2])
+    score, rows = search(tmp_path, f">gene\n{gene}", targets, molecule="DNA")
+    assert score["hits"] == score["members"] == 1
+    places = {row["strand"]: (int(row["start"]), int(row["end"])) for row in rows}
+    assert set(places) == {"+", "-"}
+    for strand, (first, last) in {"+": (3001, 3740), "-": (7480, 6741)}.items():
+        assert abs(places[strand][0] - first) <= 3
+        assert abs(places[strand][1] - last) <= 3
+
+
+@needs_pyhmmer
+def test_real_orchids_are_found_by_the_alignment_of_some_of_them(tmp_path):
+    pytest.importorskip("biotite", reason="biotite is in the tools extra")
+    records = (DATA / "its.fasta").read_text().split(">")[1:]
+    (tmp_path / "some.fasta").write_text("".join(f">{record}" for record in records[:3]))
+    catalogue.run_tool(
+        "msa_tree", {"sequences": "some.fasta"}, {"sequences": tmp_path / "some.fasta"}, tmp_path
+    )
+    alignment = (tmp_path / "alignment.fasta").read_text()
+    targets = (DATA / "its.fasta").read_text()
+    score, rows = search(tmp_path, alignment, targets, molecule="DNA")
+    assert score["members"] == 10
+    best = {row["target"] for row in rows[:3]}
+    assert best == {record.split()[0] for record in records[:3]}
+
+
+@needs_pyhmmer
+def test_a_profile_that_was_written_finds_the_same(tmp_path):
+    everything = proteins()
+    first = search(tmp_path, fasta(a=everything["YP_pPCP05"]), fasta(**everything))
+    profile = (tmp_path / "profile.hmm").read_text()
+    assert profile.startswith("HMMER3/")
+    assert "\nDATE" not in profile
+    assert search(tmp_path, profile, fasta(**everything)) == first
+
+
+@needs_pyhmmer
+def test_stockholm_is_read_as_fasta_is(tmp_path):
+    rows = {"a": "MKTAYIAKQRQISFVKSHFSRQ", "b": "MKTAYLAKQR-ISFVKSHFARQ"}
+    stockholm = "".join(f"{name} {letters}\n" for name, letters in rows.items())
+    targets = fasta(t="GG" + rows["a"] + "GG")
+    found = [
+        search(tmp_path, text, targets)
+        for text in (fasta(**rows), f"# STOCKHOLM 1.0\n{stockholm}//\n")
+    ]
+    assert found[0] == found[1]
+    assert found[0][1][0]["start"] == "3"
+
+
+@needs_pyhmmer
+def test_chance_gives_as_many_hits_as_the_e_value_says(tmp_path):
+    chance = random.Random(2)
+    letters = "ACDEFGHIKLMNPQRSTVWY"
+    noise = {f"n{i}": "".join(chance.choices(letters, k=100)) for i in range(400)}
+    query = fasta(q="".join(chance.choices(letters, k=60)))
+    score, rows = search(tmp_path, query, fasta(**noise), evalue=1)
+    assert score["hits"] <= 5
+    assert all(float(row["evalue"]) <= 1 for row in rows)
+    assert score["members"] == 0
+    assert not (tmp_path / "domains.fasta").exists()
+
+
+HMM = "HMMER3/f [3.4 | Aug 2023]\n"
+
+
+@needs_pyhmmer
+@pytest.mark.parametrize(
+    ("query", "fault"),
+    [
+        ("MKTAYIAK", "query: it is no FASTA, no Stockholm alignment and no profile of HMMER 3."),
+        (HMM, "query: it has 0 profiles, where one is taken."),
+        ("HMMER3/x\nfoo\n", "query: HMMER makes no profile of it: "),
+        ("# STOCKHOLM 1.0\na MK\n", "query: HMMER makes no profile of it: "),
+        (">a\nMK--\n>b\n--TA\n>c\nM\n", "query: it is no alignment: c has 1 columns where a has 4"),
+        (">a\n" + "M" * 1001, "query, a: it has 1001 letters, where 1 to 1000 are taken."),
+        (">a\n--\n", "query: a has no letters."),
+    ],
+)
+def test_a_query_that_will_not_do(tmp_path, query, fault):
+    (tmp_path / "query.txt").write_text(query)
+    (tmp_path / "targets.fasta").write_text(">t\nMKTAYIAK\n")
+    inputs = {"query": tmp_path / "query.txt", "targets": tmp_path / "targets.fasta"}
+    with pytest.raises(ToolError) as caught:
+        catalogue.run_tool("hmm_search", {"query": "q", "targets": "t"}, inputs, tmp_path)
+    assert str(caught.value).startswith(fault)
+
+
+@needs_pyhmmer
+def test_a_profile_of_the_other_molecule_is_told(tmp_path):
+    search(tmp_path, ">a\nMKTAYIAKQRQISFVKSHFSRQ", ">t\nMKTAYIAK")
+    profile = (tmp_path / "profile.hmm").read_text()
+    fault = r"^query: the profile is not of the DNA that molecule asks for\.$"
+    with pytest.raises(ToolError, match=fault):
+        search(tmp_path, profile, ">t\nACGT", molecule="DNA")
+
+
+@needs_pyhmmer
+def test_too_much_together_is_told(tmp_path):
+    targets = "".join(f">t{i}\n{'MK' * 5000}\n" for i in range(81))
+    with pytest.raises(ToolError, match=r"^targets: their letters times the 1000 of the profile"):
+        search(tmp_path, ">a\n" + "MKTAYIAKQR" * 100, targets)
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        ({"query": ">a\nMK1"}, "query, a: '1' at 3 is no amino acid"),
+        ({"query": ">a\nACGE", "molecule": "DNA"}, "query, a: 'E' at 4 is no DNA base"),
+        ({"targets": ">a\nMK\n>a\nMK"}, "targets: the name a stands twice."),
+        ({"targets": ">a\nM-K*\n>b\n\n"}, "targets: b has no letters."),
+        ({"targets": ">a\n" + "M" * 20_001}, "targets, a: it has 20001 letters, where 1 to 20000"),
+        ({"evalue": 0}, "evalue: 0 is outside 1e-300 to 1000."),
+        ({"inclusion": "much"}, "inclusion: a number is expected, not 'much'."),
+        ({"molecule": "RNA"}, "molecule: 'RNA' is none of protein, DNA."),
+    ],
+)
+def test_faults(sent, fault):
+    found = TOOL.check({"query": "q.fasta", "targets": "t.fasta", **sent})
+    assert found is not None
+    assert found.startswith(fault)

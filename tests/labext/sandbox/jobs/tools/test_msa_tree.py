@@ -1,0 +1,286 @@
+"""Trees against additive distances, alignments against what they must keep."""
+
+from __future__ import annotations
+
+import csv
+import math
+from io import StringIO
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labext.sandbox.jobs.tools import _inputs, catalogue, msa_tree
+from labext.sandbox.jobs.tools.tool import ToolError
+
+DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
+TOOL = catalogue.all_tools()[5]
+needs_biotite = pytest.mark.skipif(
+    bool(TOOL.missing_modules()), reason="biotite is in the tools extra"
+)
+
+
+def paths(tree: msa_tree.TreeNode) -> dict[tuple[str, str], float]:
+    """The way from each leaf to each other one, by names in order."""
+    found: dict[tuple[str, str], float] = {}
+
+    def below(node: msa_tree.TreeNode) -> dict[str, float]:
+        if not node.branches:
+            return {node.name: 0.0}
+        sides = [
+            {name: way + length for name, way in below(child).items()}
+            for child, length in node.branches
+        ]
+        for left, right in combinations(sides, 2):
+            for a, b in ((a, b) for a in left for b in right):
+                found[min(a, b), max(a, b)] = left[a] + right[b]
+        return {name: way for side in sides for name, way in side.items()}
+
+    below(tree)
+    return found
+
+
+def test_the_worked_example_of_five_taxa():
+    # Wikipedia, 'Neighbor joining': the branches are a 2, b 3, c 4, d 2, e 1, and within 3, 2.
+    distances = [
+        [0, 5, 9, 9, 8],
+        [5, 0, 10, 10, 9],
+        [9, 10, 0, 8, 7],
+        [9, 10, 8, 0, 3],
+        [8, 9, 7, 3, 0],
+    ]
+    tree = msa_tree.join_neighbours(np.array(distances), list("abcde"))
+    assert paths(tree) == {
+        ("abcde"[i], "abcde"[j]): pytest.approx(distances[i][j])
+        for i, j in combinations(range(5), 2)
+    }
+    lengths = {n.name: length for n, length in branches(tree) if n.name}
+    assert lengths == pytest.approx({"a": 2, "b": 3, "c": 4, "d": 2, "e": 1})
+    inner = sorted(length for n, length in branches(tree) if not n.name)
+    assert inner == pytest.approx([2, 3])
+
+
+def branches(node: msa_tree.TreeNode):
+    for child, length in node.branches:
+        yield child, length
+        yield from branches(child)
+
+
+@st.composite
+def trees(draw) -> msa_tree.TreeNode:
+    size = draw(st.integers(2, 9))
+    nodes = [msa_tree.TreeNode(f"t{i}") for i in range(size)]
+    length = st.integers(1, 50).map(lambda tenths: tenths / 10)
+    while len(nodes) > 2:
+        first = nodes.pop(draw(st.integers(0, len(nodes) - 1)))
+        second = nodes.pop(draw(st.integers(0, len(nodes) - 1)))
+        nodes.append(msa_tree.TreeNode(branches=((first, draw(length)), (second, draw(length)))))
+    return msa_tree.TreeNode(branches=tuple((node, draw(length)) for node in nodes))
+
+
+@settings(deadline=None)
+@given(trees())
+def test_additive_distances_give_their_tree_back(tree):
+    ways = paths(tree)
+    names = sorted({name for pair in ways for name in pair})
+    distances = np.zeros((len(names), len(names)))
+    for (a, b), way in ways.items():
+        i, j = names.index(a), names.index(b)
+        distances[i, j] = distances[j, i] = way
+    found = msa_tree.join_neighbours(distances, names)
+    assert paths(found) == pytest.approx(ways)
+    assert all(length > -1e-9 for _, length in branches(found))
+
+
+UNEVEN = [[0, 9, 1, 9], [9, 0, 1, 2], [1, 1, 0, 9], [9, 2, 9, 0]]
+"""Distances of no tree: neighbour joining gives negative branch lengths."""
+
+
+def test_negative_branch_lengths_are_set_to_zero_and_reported():
+    raw = msa_tree.join_neighbours(np.array(UNEVEN), list("abcd"))
+    lengths = [length for _, length in branches(raw)]
+    below = [length for length in lengths if length < 0]
+    assert below, "the example has negative lengths"
+    tree, negative = msa_tree.without_negative_lengths(raw)
+    assert sorted(negative) == sorted(below)
+    assert [length for _, length in branches(tree)] == [max(0.0, length) for length in lengths]
+    assert [node.name for node, _ in branches(tree)] == [node.name for node, _ in branches(raw)]
+    assert "-" not in msa_tree.to_newick(tree)
+
+
+def test_a_length_that_rounds_to_zero_is_not_reported_as_negative():
+    tree, negative = msa_tree.without_negative_lengths(
+        msa_tree.TreeNode(
+            branches=((msa_tree.TreeNode("a"), -1e-9), (msa_tree.TreeNode("b"), -0.0))
+        )
+    )
+    assert negative == []
+    assert msa_tree.to_newick(tree) == "(a:0.000000,b:0.000000);"
+
+
+def test_newick_reads_back_with_odd_names():
+    Phylo = pytest.importorskip("Bio.Phylo", reason="biopython is in the sandbox extra")
+    names = ["plain", "two words", "a(b):c,d;", "[x]", "x|1.2"]
+    tree = msa_tree.join_neighbours(np.ones((5, 5)) - np.eye(5), names)
+    read = Phylo.read(StringIO(msa_tree.to_newick(tree)), "newick")
+    assert sorted(leaf.name for leaf in read.get_terminals()) == sorted(names)
+    assert len(read.root.clades) == 3
+    # a quote within a quoted name is doubled; Biopython before 1.85 does not read that
+    assert msa_tree.to_newick(msa_tree.TreeNode("it's")) == "'it''s';"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("ACGT", "sequences: it is not FASTA: a record starts with > and a name."),
+        ("", "sequences: it is not FASTA: a record starts with > and a name."),
+        (">a\nACGT\n>\nACGT", "sequences: record 2 has no name."),
+        (">a\nACGT\n>a x\nACGT", "sequences: the name a stands twice."),
+        (">a\n--\n", "sequences: a has no letters."),
+        (">a\nAC\nXT", "sequences, a: 'X' at 3 is no DNA base (the letters are ACGTN)."),
+    ],
+)
+def test_fasta_that_will_not_do(text, fault):
+    with pytest.raises(ToolError) as caught:
+        _inputs.parse_fasta(text, "sequences", "ACGTN", "DNA base")
+    assert str(caught.value) == fault
+
+
+def test_fasta_as_it_comes():
+    text = "\ufeff\n>a first\r\nac-g\r\nT.\r\n\r\n>b\nAC GT*\n"
+    assert _inputs.parse_fasta(text, "x", "ACGT", "base") == {"a": "ACGT", "b": "ACGT"}
+
+
+def run(out: Path, text: str, **sent):
+    (out / "in.fasta").write_text(text)
+    sent = {"sequences": "in.fasta", **sent}
+    assert TOOL.check(sent) is None
+    score = catalogue.run_tool("msa_tree", sent, {"sequences": out / "in.fasta"}, out)
+    aligned = {
+        record.split("\n")[0]: "".join(record.split("\n")[1:])
+        for record in (out / "alignment.fasta").read_text().split(">")[1:]
+    }
+    with (out / "distances.csv").open(newline="") as file:
+        table = {row.pop("name"): row for row in csv.DictReader(file)}
+    distances = {(a, b): float(value) for a, row in table.items() for b, value in row.items()}
+    return score, aligned, distances, (out / "tree.nwk").read_text()
+
+
+def fasta(**sequences: str) -> str:
+    return "".join(f">{name}\n{letters}\n" for name, letters in sequences.items())
+
+
+@needs_biotite
+def test_a_small_alignment_by_hand(tmp_path):
+    score, aligned, distances, _ = run(
+        tmp_path, fasta(a="ACGTACGTACGT", b="ACGTACGACGT", c="ACGTTCGTACGT"), gapOpen=4
+    )
+    assert aligned == {"a": "ACGTACGTACGT", "b": "ACGTACG-ACGT", "c": "ACGTTCGTACGT"}
+    assert distances["a", "b"] == 0
+    assert distances["a", "c"] == pytest.approx(1 / 12, abs=1e-6)
+    assert distances["b", "c"] == pytest.approx(1 / 11, abs=1e-6)
+    assert score["columns"] == 12
+    assert score["sequences"] == 3
+    assert score["mean_identity"] == pytest.approx(100 * (1 + 11 / 12 + 10 / 11) / 3, abs=0.01)
+    assert score["least_identity"] == pytest.approx(100 * 10 / 11, abs=0.01)
+
+
+@needs_biotite
+def test_negative_branch_lengths_are_counted_in_the_score_and_named_in_the_log(tmp_path, capsys):
+    text = fasta(a="AAAAAAAAAA", b="AAAAACCCCC", c="CCCCCAAAAA", d="CCCCCCCCCC", e="AACCAACCAA")
+    score, _, distances, tree = run(tmp_path, text, gapOpen=50)
+    matrix = np.array([[distances[a, b] for b in "abcde"] for a in "abcde"])
+    raw = [length for _, length in branches(msa_tree.join_neighbours(matrix, list("abcde")))]
+    below = [length for length in raw if length < -1e-6]
+    assert below, "the example has negative lengths"
+    assert score["negative_branches"] == len(below)
+    assert "-" not in tree
+    log = capsys.readouterr().out
+    assert f"{min(below):.6f}" in log
+    assert "tree.nwk they are 0" in log
+
+
+@needs_biotite
+def test_distances_corrected_for_repeated_changes(tmp_path):
+    text = fasta(a="ACGTACGTAC", b="ACGTACGTAT", c="ACGTACGTAC")
+    _, _, distances, _ = run(tmp_path, text, distance="corrected")
+    assert distances["a", "b"] == pytest.approx(-0.75 * math.log(1 - 4 / 30), abs=1e-6)
+    protein = fasta(a="MKTAYIAKQR", b="MKTAYIAKQK", c="MKTAYIAKQR")
+    _, _, distances, _ = run(tmp_path, protein, distance="corrected", molecule="protein")
+    assert distances["a", "b"] == pytest.approx(-math.log(1 - 0.1 - 0.01 / 5), abs=1e-6)
+
+
+@needs_biotite
+def test_what_differs_too_much_to_be_corrected_is_told(tmp_path):
+    text = fasta(a="AAAAAAAA", b="CCCCCCCC", c="AAAAAAAA")
+    with pytest.raises(ToolError, match=r"^distance: a and b differ in 100% of the sites"):
+        run(tmp_path, text, distance="corrected", gapOpen=50)
+    assert run(tmp_path, text, gapOpen=50)[0]["least_identity"] == 0
+
+
+@needs_biotite
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.text("ACGTN", min_size=1, max_size=25), min_size=3, max_size=6))
+def test_an_alignment_keeps_every_letter(tmp_path_factory, sequences):
+    out = tmp_path_factory.mktemp("msa")
+    named = {f"s{i}": letters for i, letters in enumerate(sequences)}
+    score, aligned, distances, tree = run(out, fasta(**named))
+    assert {name: row.replace("-", "") for name, row in aligned.items()} == named
+    assert {len(row) for row in aligned.values()} == {score["columns"]}
+    assert all(set(column) != {"-"} for column in zip(*aligned.values(), strict=True))
+    for a, b in combinations(named, 2):
+        both = [(x, y) for x, y in zip(aligned[a], aligned[b], strict=True) if "-" not in (x, y)]
+        differ = sum(x != y for x, y in both) / len(both) if both else 1
+        assert distances[a, b] == distances[b, a] == pytest.approx(differ, abs=1e-6)
+    assert tree.endswith(";\n")
+    assert all(f"{name}:" in tree for name in named)
+
+
+@needs_biotite
+def test_orchids_of_a_genus_stand_together(tmp_path):
+    Phylo = pytest.importorskip("Bio.Phylo", reason="biopython is in the sandbox extra")
+    score, _, _, tree = run(tmp_path, (DATA / "its.fasta").read_text())
+    assert score["sequences"] == 10
+    assert 70 < score["least_identity"] <= score["mean_identity"] < 100
+    read = Phylo.read(StringIO(tree), "newick")
+    leaves = {leaf.name.split(".")[0]: leaf for leaf in read.get_terminals()}
+    read.root_with_outgroup(leaves["Z78533"])
+    for genus in (("Z78499", "Z78490", "Z78440"), ("Z78513", "Z78508", "Z78501")):
+        assert read.is_monophyletic([leaves[name] for name in genus])
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        ({"sequences": fasta(a="ACGT", b="ACGT")}, "there are 2, where 3 to 60 are taken."),
+        (
+            {"sequences": fasta(**{f"s{i}": "A" for i in range(61)})},
+            "there are 61, where 3 to 60 are taken.",
+        ),
+        (
+            {"sequences": fasta(a="A", b="A", c="A" * 3001)},
+            "c: it has 3001 letters, where 1 to 3000 are taken.",
+        ),
+        (
+            {"sequences": fasta(**{f"s{i}": "ACGT" * 500 for i in range(40)})},
+            "40 sequences of this length are too many",
+        ),
+        ({"sequences": ">a\nMEV\n>b\nA\n>c\nA", "molecule": "DNA"}, "no DNA base"),
+        ({"gapOpen": 0}, "gapOpen: 0 is outside 1 to 100."),
+        ({"gapExtend": 11}, "gapExtend: 11 is more than gapOpen, 10."),
+        ({"distance": "far"}, "distance: 'far' is none of identity, corrected."),
+    ],
+)
+def test_faults(sent, fault):
+    found = TOOL.check({"sequences": "its.fasta", **sent})
+    assert found is not None
+    assert fault in found
+
+
+def test_an_uploaded_file_is_looked_at_when_the_job_runs(tmp_path):
+    (tmp_path / "in.fasta").write_text(">a\nACGT\n")
+    with pytest.raises(ToolError, match=r"^sequences: there are 1, where 3 to 60 are taken\.$"):
+        run(tmp_path, ">a\nACGT\n")

@@ -1,0 +1,266 @@
+"""The relaxed peptide against mechanics: downhill, in the right field, without tearing it."""
+
+from __future__ import annotations
+
+import csv
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labext.sandbox.jobs.tools import _pdb, _protein, catalogue, peptide_build, peptide_relax
+from labext.sandbox.jobs.tools.peptide_relax import ENERGY_TERMS, prepare_peptide
+from labext.sandbox.jobs.tools.tool import ToolError
+
+openmm = pytest.importorskip("openmm", reason="peptide_relax needs openmm")
+
+DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
+TOOL = peptide_relax.TOOL
+
+
+def run(out: Path, path: Path | None = None, **sent):
+    if path is not None:
+        sent = {"pdbFile": path.name, **sent}
+    assert TOOL.check(sent) is None
+    out.mkdir(exist_ok=True)
+    return catalogue.run_tool("peptide_relax", sent, {} if path is None else {"pdbFile": path}, out)
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def fragment(tmp_path: Path, first: int, last: int) -> Path:
+    """Residues of the first helix of the domain, as they stand in its file."""
+    path = tmp_path / "fragment.pdb"
+    with (DATA / "1A8O.pdb").open() as file:
+        kept = [x for x in file if x.startswith("ATOM") and first <= int(x[22:26]) <= last]
+    path.write_text("".join(kept))
+    return path
+
+
+def handedness(residues) -> list[int]:
+    """+1 for each L residue, -1 for D, 0 for glycine."""
+    found = []
+    for residue in residues:
+        if "CB" not in residue.atoms:
+            found.append(0)
+            continue
+        n, c, cb, ca = (np.array(residue.atoms[name].xyz) for name in ("N", "C", "CB", "CA"))
+        found.append(int(np.sign(np.dot(np.cross(n - ca, c - ca), cb - ca))))
+    return found
+
+
+def bond_lengths(residues) -> list[float]:
+    return [
+        float(np.linalg.norm(np.subtract(one.atoms["C"].xyz, two.atoms["N"].xyz)))
+        for one, two in pairwise(residues)
+    ]
+
+
+@pytest.fixture(scope="module")
+def magainin(tmp_path_factory):
+    """A whole run: the peptide of the frog's skin, whose helix is amphipathic."""
+    out = tmp_path_factory.mktemp("magainin")
+    return run(out, sequence="GIGKFLHSAKKFGKAFVGEIMNS", iterations=90), out
+
+
+def test_the_energy_falls_with_every_iteration(magainin):
+    score, out = magainin
+    energies = [float(row["energy"]) for row in table(out / "minimisation.csv")]
+    assert len(energies) == score["iterations"] == 90
+    assert all(later <= earlier for earlier, later in pairwise(energies))
+    assert energies[0] <= score["energy_before"]
+    assert energies[-1] == pytest.approx(score["energy_after"], abs=0.01)
+    assert score["energy_after"] < -1900
+
+
+def test_the_terms_sum_up_to_the_energy(magainin):
+    score, out = magainin
+    rows = {row["term"]: row for row in table(out / "energies.csv")}
+    total = rows.pop("total")
+    assert list(rows) == list(ENERGY_TERMS)
+    for when in ("before", "after"):
+        assert sum(float(row[when]) for row in rows.values()) == pytest.approx(
+            float(total[when]), abs=0.01
+        )
+        assert float(total[when]) == pytest.approx(score[f"energy_{when}"], abs=0.002)
+        assert all(float(rows[term][when]) > 0 for term in ("bonds", "angles"))
+    # The charges of a peptide are eased by water, and never the other way.
+    assert float(rows["solvent"]["after"]) < 0
+
+
+def test_the_helix_stays_a_helix_of_l_residues_with_whole_bonds(magainin):
+    score, out = magainin
+    start, end = (_pdb.read_residues(out / name, "x") for name in ("start.pdb", "rank_1.pdb"))
+    assert handedness(start) == handedness(end)
+    assert set(handedness(end)) == {0, 1}
+    assert [residue.name for residue in start] == [residue.name for residue in end]
+    assert all(1.28 < length < 1.40 for length in bond_lengths(end))
+    for one, two in pairwise(end):
+        atoms = [(one, "CA"), (one, "C"), (two, "N"), (two, "CA")]
+        omega = _protein.dihedral_angle(*(residue.atoms[name].xyz for residue, name in atoms))
+        assert abs(omega) > 160  # every peptide bond trans, as it was built
+    # Half of the backbone's oxygens are within reach of the hydrogen four residues on.
+    reach = [
+        np.linalg.norm(np.subtract(end[i].atoms["O"].xyz, end[i + 4].atoms["H"].xyz)) < 2.5
+        for i in range(len(end) - 4)
+    ]
+    assert sum(reach) > len(reach) / 2
+    assert 0.1 < score["rmsd"] < 1.5
+
+
+def test_the_solvent_is_the_one_of_openmms_own_file(tmp_path):
+    from openmm import app, unit
+
+    peptide_build.run({"sequence": "ACDHKMRWG", "conformation": "strand"}, {}, tmp_path)
+    peptide = prepare_peptide(tmp_path / "peptide.pdb", 7.0, solvent=True)
+    field = app.ForceField("amber14/protein.ff14SB.xml", "implicit/obc2.xml")
+    system = field.createSystem(peptide.topology, nonbondedMethod=app.NoCutoff)
+    platform = openmm.Platform.getPlatformByName("Reference")
+    energies = []
+    for model in (peptide.system, system):
+        context = openmm.Context(model, openmm.VerletIntegrator(0.001), platform)
+        context.setPositions(peptide.places * unit.angstrom)
+        energy = context.getState(getEnergy=True).getPotentialEnergy()
+        energies.append(energy.value_in_unit(unit.kilojoule_per_mole))
+    assert energies[0] == pytest.approx(energies[1], abs=0.01)
+
+
+def test_a_minimum_that_is_found_is_no_further_than_the_tolerance(tmp_path):
+    score = run(tmp_path / "out", sequence="GA", tolerance=1)
+    assert score["converged"] == "yes"
+    assert score["force"] <= 1
+    again = run(tmp_path / "again", tmp_path / "out" / "rank_1.pdb", tolerance=1)
+    # From a minimum there is next to nothing to gain: its hydrogens are placed anew.
+    assert again["energy_after"] == pytest.approx(score["energy_after"], abs=3)
+    assert again["rmsd"] < 0.3
+    assert run(tmp_path / "short", sequence="GA", tolerance=1, iterations=2)["converged"] == "no"
+
+
+def test_hydrogens_follow_the_ph(tmp_path):
+    atoms = [
+        run(tmp_path / "out", sequence="GDKHG", ph=ph, iterations=1)["atoms"] for ph in (1, 7, 13)
+    ]
+    # Asp gains one at pH 1, His too; Lys and the amino end lose one each at pH 13.
+    assert atoms[0] > atoms[1] > atoms[2]
+
+
+def test_without_solvent_there_is_no_such_term(tmp_path):
+    run(tmp_path / "out", sequence="GAG", solvent="none", iterations=5)
+    rows = {row["term"]: float(row["after"]) for row in table(tmp_path / "out" / "energies.csv")}
+    assert rows["solvent"] == 0
+    assert rows["nonbonded"] != 0
+
+
+def test_a_fragment_of_a_crystal_structure_hardly_moves(tmp_path):
+    path = fragment(tmp_path, 161, 170)
+    score = run(tmp_path / "out", path, iterations=60)
+    assert score["residues"] == 10
+    assert score["rmsd"] < 1
+    start = _pdb.read_residues(path, "x")
+    end = _pdb.read_residues(tmp_path / "out" / "start.pdb", "x")
+    assert [residue.number for residue in end] == [residue.number for residue in start]
+    for one, two in zip(start, end, strict=True):
+        for atom in one.heavy:  # the heavy atoms start where the file has them
+            assert two.atoms[atom.name].xyz == pytest.approx(atom.xyz, abs=0.0011)
+    last = end[-1].atoms
+    apart = [np.linalg.norm(np.subtract(last["OXT"].xyz, last[x].xyz)) for x in ("C", "O")]
+    assert apart == [pytest.approx(1.25, abs=0.01), pytest.approx(2.2, abs=0.15)]
+
+
+def test_a_helix_and_a_strand_are_different_minima(tmp_path):
+    radii = []
+    for conformation in ("helix", "strand"):
+        run(tmp_path / "out", sequence="A" * 10, conformation=conformation, iterations=30)
+        ends = _pdb.read_residues(tmp_path / "out" / "rank_1.pdb", "x")
+        alphas = (ends[0].atoms["CA"].xyz, ends[-1].atoms["CA"].xyz)
+        radii.append(np.linalg.norm(np.subtract(*alphas)))
+    assert radii[0] == pytest.approx(1.5 * 9, rel=0.15)
+    assert radii[1] == pytest.approx(3.3 * 9, rel=0.15)
+
+
+@settings(max_examples=5, deadline=None)
+@given(
+    st.text("ACDEFGHIKLMNPQRSTVWY", min_size=2, max_size=5), st.sampled_from(["helix", "strand"])
+)
+def test_any_peptide_loses_energy_and_keeps_its_hands(tmp_path_factory, sequence, conformation):
+    out = tmp_path_factory.mktemp("any")
+    score = run(out, sequence=sequence, conformation=conformation, iterations=40)
+    assert score["residues"] == len(sequence)
+    assert score["energy_after"] <= score["energy_before"]
+    start, end = (_pdb.read_residues(out / name, "x") for name in ("start.pdb", "rank_1.pdb"))
+    assert handedness(start) == handedness(end)
+    assert all(1.2 < length < 1.45 for length in bond_lengths(end))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.binary(max_size=120), st.integers(0, 79), st.integers(0, 8))
+def test_no_file_gives_a_traceback(tmp_path_factory, junk, where, line):
+    folder = tmp_path_factory.mktemp("junk")
+    peptide_build.run({"sequence": "GA"}, {}, folder)
+    lines = [bytearray(x, "utf-8") for x in (folder / "peptide.pdb").read_text().splitlines(True)]
+    lines[line][where : where + len(junk)] = junk
+    (folder / "x.pdb").write_bytes(b"".join(lines))
+    with suppress(ToolError):
+        run(folder / "out", folder / "x.pdb", iterations=1)
+
+
+def test_residues_that_are_not_whole_or_not_known_are_named(tmp_path):
+    text = fragment(tmp_path, 161, 164).read_text()
+
+    def fault(changed: str) -> str:
+        path = tmp_path / "x.pdb"
+        path.write_text(changed)
+        with pytest.raises(ToolError) as caught:
+            run(tmp_path / "out", path)
+        return str(caught.value)
+
+    lines = text.splitlines(keepends=True)
+    cut = "".join(x for x in lines if not (x[12:16] == " CG " and int(x[22:26]) == 163))
+    assert fault(cut) == "pdbFile: ASP 163 of chain A has no CG."
+    gap = "".join(x for x in lines if int(x[22:26]) != 163)
+    assert fault(gap) == "pdbFile: before TYR 164 of chain A the chain has a gap."
+    strange = text.replace("ASP A", "SEP A")
+    assert fault(strange) == "pdbFile: SEP 163 of chain A is none of the 20 amino acids."
+    surplus = text.replace(" CG  ASP", " CX  ASP") + lines[-1].replace(lines[-1][12:16], " CG ")
+    assert "has no CG" in fault(surplus)
+    assert fault("".join(lines[:11])) == "pdbFile: it has 1 residues, where 2 to 25 are taken."
+    whole = (DATA / "1A8O.pdb").read_text()
+    assert fault(whole) == "pdbFile: it has 70 residues, where 2 to 25 are taken."
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        ({}, "sequence: it is missing; send it, or a structure as pdbFile."),
+        (
+            {"sequence": "GA", "pdbFile": "x.pdb"},
+            "pdbFile: it can't be sent together with sequence.",
+        ),
+        ({"pdbFile": "x.pdb", "conformation": "helix"}, "conformation: it applies only where"),
+        ({"sequence": "G" * 26}, "sequence: it has 26 letters, where 2 to 25 are taken."),
+        ({"sequence": "GAX"}, "sequence: 'X' at 3 is no amino acid"),
+        ({"sequence": "GA", "conformation": "custom"}, "conformation: 'custom' is none of helix,"),
+        ({"sequence": "GA", "iterations": 1001}, "iterations: 1001 is outside 1 to 1000."),
+        ({"sequence": "GA", "tolerance": 0}, "tolerance: 0 is outside 0.1 to 1000."),
+        ({"sequence": "GA", "ph": 15}, "ph: 15 is outside 0 to 14."),
+        ({"sequence": "GA", "solvent": "wine"}, "solvent: 'wine' is none of obc2, none."),
+    ],
+)
+def test_faults(sent, fault):
+    assert TOOL.check(sent).startswith(fault)
+
+
+def test_random_numbers_of_others_are_left_alone(tmp_path):
+    import random
+
+    random.seed(7)
+    expected = random.Random(7).random()
+    run(tmp_path / "out", sequence="GA", iterations=1)
+    assert random.random() == expected

@@ -1,0 +1,329 @@
+"""Surfaces, secondary structures and sizes against geometry, and a domain against its own file."""
+
+from __future__ import annotations
+
+import csv
+import math
+from contextlib import suppress
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labext.sandbox.jobs.tools import _pdb, _protein, catalogue, peptide_build, structure_summary
+from labext.sandbox.jobs.tools.tool import ToolError
+
+biotite = pytest.importorskip("biotite.structure", reason="structure_summary needs biotite")
+
+DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
+TOOL = structure_summary.TOOL
+
+
+def atom(number=1, xyz=(0.0, 0.0, 0.0), name=" CA ", *, alternative=" ", **more) -> str:
+    told = {"residue": "ALA", "chain": "A", "insertion": " ", "occupancy": " 1.00", **more}
+    x, y, z = xyz
+    return (
+        f"{told.get('record', 'ATOM'):<6}{1:5d} {name}{alternative}{told['residue']:>3} "
+        f"{told['chain']}{number:4d}{told['insertion']}   {x:8.3f}{y:8.3f}{z:8.3f} "
+        f"{told['occupancy']:>5} 10.00          {told.get('element', ''):>2}\n"
+    )
+
+
+def run(out: Path, path: Path, **sent):
+    sent = {"pdbFile": path.name, **sent}
+    assert TOOL.check(sent) is None
+    out.mkdir(exist_ok=True)
+    score = catalogue.run_tool("structure_summary", sent, {"pdbFile": path}, out)
+    with (out / "residues.csv").open(newline="") as file:
+        return score, list(csv.DictReader(file))
+
+
+def peptide(folder: Path, sequence: str, conformation: str = "helix") -> Path:
+    folder.mkdir(exist_ok=True)
+    peptide_build.run({"sequence": sequence, "conformation": conformation}, {}, folder)
+    return folder / "peptide.pdb"
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "x.pdb"
+    path.write_text(text)
+    return path
+
+
+def test_a_real_domain_has_the_helices_that_its_file_names(tmp_path):
+    score, rows = run(tmp_path / "out", DATA / "1A8O.pdb")
+    named = set()
+    for line in (DATA / "1A8O.pdb").read_text().splitlines():
+        if line.startswith("HELIX"):
+            named |= set(range(int(line[21:25]), int(line[33:37]) + 1))
+    found = {int(row["residue"]) for row in rows if row["structure"] == "helix"}
+    assert len(found & named) / len(found | named) > 0.75
+    assert score["helix"] == pytest.approx(len(found) / 70, abs=1e-4)
+    assert score["helix"] + score["coil"] == pytest.approx(1, abs=2e-4)
+    assert (score["residues"], score["chains"], score["strand"]) == (70, 1, 0)
+    # 556 heavy protein atoms, says REMARK 3 of the file; the 88 waters are left out.
+    assert score["atoms"] == 556
+    helix = [row for row in rows if 162 <= int(row["residue"]) <= 173]
+    assert all(-90 < float(row["phi"]) < -40 and -60 < float(row["psi"]) < -10 for row in helix)
+
+
+def test_the_radius_of_gyration_is_that_of_the_atoms_in_the_file(tmp_path):
+    mass = {"C": 12.011, "N": 14.007, "O": 15.999, "S": 32.06, "SE": 78.971}
+    places, weights = [], []
+    for line in (DATA / "1A8O.pdb").read_text().splitlines():
+        if line.startswith(("ATOM", "HETATM")) and line[17:20] != "HOH" and line[16] in " A":
+            places.append([float(line[at : at + 8]) for at in (30, 38, 46)])
+            weights.append(mass[line[76:78].strip()])
+    places, weights = np.array(places), np.array(weights)
+    apart = ((places[:, None] - places[None]) ** 2).sum(axis=2)
+    pairs = weights @ apart @ weights / 2 / weights.sum() ** 2  # Lagrange's identity
+    score, _ = run(tmp_path / "out", DATA / "1A8O.pdb")
+    assert score["radius_of_gyration"] == pytest.approx(math.sqrt(pairs), abs=0.01)
+
+
+def test_the_surface_sums_up_and_no_residue_shows_more_than_it_has(tmp_path):
+    score, rows = run(tmp_path / "out", DATA / "1A8O.pdb")
+    areas = [float(row["sasa"]) for row in rows]
+    assert score["sasa"] == pytest.approx(sum(areas), abs=0.5)
+    assert min(areas) >= 0
+    assert all(0 <= float(row["relative_sasa"]) < 1.1 for row in rows)
+    # Of 70 residues the monomer of a helical domain hides some altogether.
+    assert 2 <= sum(area < 5 for area in areas) <= 30
+
+
+def test_a_bare_atom_shows_the_sphere_of_its_radius_and_the_probe(tmp_path):
+    text = atom(1) + atom(1, (500, 0, 0), " O  ")
+    for probe in (1.4, 3.0):
+        score, _ = run(tmp_path / "out", written(tmp_path, text), probe=probe)
+        spheres = 4 * math.pi * ((1.88 + probe) ** 2 + (1.42 + probe) ** 2)  # ProtOr: CH, C=O
+        assert score["sasa"] == pytest.approx(spheres, abs=0.06)
+
+
+def test_the_radii_of_the_amino_acids_are_those_of_biotite():
+    from biotite.structure.info import residue, vdw_radius_protor
+
+    for name in _protein.MAX_ACCESSIBLE_AREA:
+        for atom in residue(name).atom_name:
+            if atom[0] != "H":
+                assert _protein._protor_radius(name, atom) == pytest.approx(
+                    vdw_radius_protor(name, atom) or 1.8
+                ), (name, atom)
+
+
+def test_two_spheres_hide_the_caps_where_they_overlap(tmp_path):
+    radius, apart = 1.88 + 1.4, 3.0
+    text = atom(1) + atom(1, (apart, 0, 0), " CB ")
+    score, _ = run(tmp_path / "out", written(tmp_path, text))
+    cap = 2 * math.pi * radius * (radius - apart / 2)
+    assert score["sasa"] == pytest.approx(2 * (4 * math.pi * radius**2 - cap), rel=0.005)
+
+
+@pytest.mark.parametrize(
+    ("conformation", "phi", "psi"), [("helix", -57, -47), ("strand", -139, 135)]
+)
+def test_a_built_peptide_has_the_angles_and_the_structure_it_was_built_with(
+    tmp_path, conformation, phi, psi
+):
+    path = peptide(tmp_path / "p", "ACDEFGHIKLMNPQRSTVWY", conformation)
+    score, rows = run(tmp_path / "out", path)
+    assert score[conformation] > 0.7
+    assert rows[0]["phi"] == rows[-1]["psi"] == ""
+    assert all(float(row["phi"]) == pytest.approx(phi, abs=0.3) for row in rows[1:])
+    assert all(float(row["psi"]) == pytest.approx(psi, abs=0.3) for row in rows[:-1])
+    with (tmp_path / "p" / "ramachandran.csv").open(newline="") as file:
+        built = list(csv.DictReader(file))
+    assert [row["name"] for row in rows] == [row["name"] for row in built]
+
+
+def test_a_helix_is_shorter_than_the_strand_of_the_same_peptide(tmp_path):
+    helix, strand = (
+        run(tmp_path / "out", peptide(tmp_path / kind, "A" * 30, kind))[0]
+        for kind in ("helix", "strand")
+    )
+    # 1.5 Å a residue against 3.3: the lengths of a rod of 30 residues over the square root of 12.
+    assert helix["radius_of_gyration"] == pytest.approx(1.5 * 30 / math.sqrt(12), rel=0.1)
+    assert strand["radius_of_gyration"] == pytest.approx(3.3 * 30 / math.sqrt(12), rel=0.1)
+    assert helix["sasa"] < strand["sasa"]
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.text("ACDEFGHIKLMNPQRSTVWY", min_size=2, max_size=12), st.integers(0, 2**32))
+def test_turning_a_peptide_changes_next_to_nothing(tmp_path_factory, sequence, seed):
+    folder = tmp_path_factory.mktemp("turned")
+    path = peptide(folder, sequence)
+    turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3))).Q
+    turn *= np.linalg.det(turn)
+    moved = []
+    for line in path.read_text().splitlines():
+        if line.startswith("ATOM"):
+            place = np.array([float(line[at : at + 8]) for at in (30, 38, 46)]) @ turn + 20
+            line = line[:30] + "".join(f"{x:8.3f}" for x in place) + line[54:]
+        moved.append(line)
+    one, _ = run(folder / "out", path)
+    two, _ = run(folder / "out", written(folder, "\n".join(moved)))
+    assert two["sasa"] == pytest.approx(one["sasa"], rel=0.02)
+    assert two["radius_of_gyration"] == pytest.approx(one["radius_of_gyration"], abs=0.003)
+    assert {two[k] - one[k] for k in ("residues", "atoms", "helix", "strand")} == {0}
+
+
+def test_hydrogens_do_not_count(tmp_path):
+    bare = peptide(tmp_path / "p", "ACDEFG").read_text()
+    nitrogens = [line for line in bare.splitlines() if line[12:16] == " N  "]
+    more = "".join(f"{line[:12]} H  {line[16:76]} H\n" for line in nitrogens)
+    first, _ = run(tmp_path / "out", written(tmp_path, bare))
+    second, _ = run(tmp_path / "out", written(tmp_path, more + bare))
+    assert first == second
+
+
+def test_alpha_carbons_alone_have_no_surface_but_a_structure(tmp_path):
+    whole = (DATA / "1A8O.pdb").read_text().splitlines(keepends=True)
+    text = "".join(line for line in whole if not line.startswith("ATOM") or line[12:16] == " CA ")
+    text = "".join(
+        line
+        for line in text.splitlines(keepends=True)
+        if not (line.startswith("HETATM") and line[12:16] != " CA ")
+    )
+    score, rows = run(tmp_path / "out", written(tmp_path, text))
+    assert "sasa" not in score
+    assert {row["sasa"] for row in rows} == {row["relative_sasa"] for row in rows} == {""}
+    assert score["helix"] == run(tmp_path / "out", DATA / "1A8O.pdb")[0]["helix"]
+
+
+def test_a_chain_is_measured_without_the_others_and_a_gap_parts_it(tmp_path):
+    near = peptide(tmp_path / "p", "A" * 10).read_text().splitlines(keepends=True)
+    atoms = [line for line in near if line.startswith("ATOM")]
+    other = [f"{line[:21]}B{line[22:30]}{float(line[30:38]) + 5:8.3f}{line[38:]}" for line in atoms]
+    path = written(tmp_path, "".join([*atoms, *other]))
+    both, rows = run(tmp_path / "out", path)
+    alone, _ = run(tmp_path / "out", path, chains="B")
+    assert (both["chains"], alone["chains"]) == (2, 1)
+    assert both["sasa"] < 2 * alone["sasa"]
+    first_of_b = next(row for row in rows if row["chain"] == "B")
+    assert first_of_b["phi"] == ""
+    with pytest.raises(ToolError, match=r"^chains: there is no chain C; the file has A, B\.$"):
+        run(tmp_path / "out", path, chains="C")
+
+
+def test_a_model_is_chosen(tmp_path):
+    text = "".join(
+        f"MODEL     {n:4d}\n{atom(1)}{atom(1, (n, 0, 0), ' CB ')}ENDMDL\n" for n in (1, 4)
+    )
+    path = written(tmp_path, text)
+    gyrations = [run(tmp_path / "out", path, model=n)[0]["radius_of_gyration"] for n in (1, 2)]
+    assert gyrations == [0.5, 2.0]
+    with pytest.raises(ToolError, match=r"^model: there is no model 3; the file has 2\.$"):
+        run(tmp_path / "out", path, model=3)
+
+
+def test_of_alternatives_one_is_read_as_a_whole(tmp_path):
+    text = "".join(
+        [
+            atom(1),
+            atom(1, (1, 0, 0), " CB ", alternative="A", occupancy="0.60"),
+            atom(1, (1, 1, 0), " CG ", alternative="A", occupancy="0.30"),
+            atom(1, (2, 0, 0), " CB ", alternative="B", occupancy="0.40"),
+            atom(1, (2, 1, 0), " CG ", alternative="B", occupancy="0.70"),
+            atom(2, (9, 0, 0), alternative="A", residue="SER", occupancy="0.50"),
+            atom(2, (9, 1, 0), alternative="B", residue="THR", occupancy="0.50"),
+        ]
+    )
+    one, two = _pdb.read_residues(written(tmp_path, text), "pdbFile")
+    assert [a.xyz for a in one.atoms.values()] == [(0, 0, 0), (2, 0, 0), (2, 1, 0)]
+    assert (two.name, two.atoms["CA"].xyz) == ("SER", (9, 0, 0))
+
+
+def test_ions_ligands_and_residues_without_an_alpha_carbon_are_left_out(tmp_path):
+    text = "".join(
+        [
+            "MODRES 1ABC SEP A    3  SER  PHOSPHOSERINE\n",
+            atom(1),
+            atom(2, (3.8, 0, 0), record="HETATM", residue="MSE"),
+            atom(3, (7.6, 0, 0), record="HETATM", residue="SEP"),
+            atom(4, (9, 0, 0), record="HETATM", residue="LIG"),
+            atom(5, (9, 9, 0), "CA  ", residue="CA", element="CA"),
+            atom(6, (9, 9, 9), " CB "),
+            atom(7, insertion="A"),
+        ]
+    )
+    found = _pdb.read_residues(written(tmp_path, text), "pdbFile")
+    assert [residue.number for residue in found] == ["1", "2", "3", "7A"]
+
+
+@pytest.mark.parametrize("codes", [[-1, 0, 1, 2], ["", "c", "a", "b"]])
+def test_the_codes_of_biotite_1_and_2_are_both_read(tmp_path, monkeypatch, codes):
+    monkeypatch.setattr(biotite, "annotate_sse", lambda _trace: np.array(codes))
+    text = "".join(atom(n, (3.8 * n, 0, 0)) for n in range(4))
+    score, rows = run(tmp_path / "out", written(tmp_path, text))
+    assert [row["structure"] for row in rows] == ["", "coil", "helix", "strand"]
+    assert [score[kind] for kind in ("helix", "strand", "coil")] == [0.25, 0.25, 0.25]
+
+
+def test_the_picture_has_a_panel_a_chain_and_is_sound_xml(tmp_path):
+    text = "".join(atom(n, (3.8 * n, 0, 0), chain=c) for c in "AB<" for n in range(1, 4))
+    run(tmp_path / "out", written(tmp_path, text))
+    drawn = ElementTree.parse(tmp_path / "out" / "profile.svg").getroot()
+    texts = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert [text for text in texts if "chain" in text] == ["chain A", "chain B", "chain <"]
+
+
+def test_a_residue_that_the_dictionary_does_not_have_is_measured_too(tmp_path):
+    text = atom(1, residue="QQ@") + atom(1, (1.5, 0, 0), " CB ", residue="QQ@")
+    score, rows = run(tmp_path / "out", written(tmp_path, text))
+    assert score["sasa"] > 100
+    assert rows[0]["relative_sasa"] == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("data_1ABC\nloop_\n", "pdbFile: it has no alpha carbons; it may be an mmCIF file"),
+        (atom(1)[:40], "pdbFile: line 1 is no proper ATOM record."),
+        (atom(1, name="    "), "pdbFile: line 1 is no proper ATOM record."),
+        (atom(1) + atom(1, name=" XX ", element="XX"), "pdbFile: 'XX' is no chemical element."),
+        (
+            atom(1) + atom(2, (9000, 9000, 9000)),
+            "pdbFile: its atoms lie too far apart, in a box of 9,007 × 9,007 × 9,007 Å.",
+        ),
+        (
+            "".join(atom(n, (n % 10 * 4, n // 10 % 10 * 4, n // 100 * 4)) for n in range(3001)),
+            "pdbFile: it has 3,001 residues and 3,001 heavy atoms, where 3,000 and 30,000 are the",
+        ),
+    ],
+)
+def test_files_that_will_not_do(tmp_path, text, fault):
+    with pytest.raises(ToolError) as caught:
+        run(tmp_path / "out", written(tmp_path, text))
+    assert str(caught.value).startswith(fault)
+    assert "\n" not in str(caught.value)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.binary(max_size=300), st.integers(0, 79), st.integers(0, 7))
+def test_no_file_gives_a_traceback(tmp_path_factory, junk, where, line):
+    folder = tmp_path_factory.mktemp("junk")
+    lines = [
+        bytearray(atom(n, (3.8 * n, m, n % 2), name).encode())
+        for n in range(1, 8)
+        for m, name in enumerate((" CA ", " C  "))
+    ]
+    lines[line][where : where + len(junk)] = junk
+    path = folder / "x.pdb"
+    path.write_bytes(b"".join(lines))
+    with suppress(ToolError):
+        run(folder / "out", path)
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        ({"pdbFile": ""}, "pdbFile: it is empty."),
+        ({"model": 0}, "model: 0 is outside 1 to 9999."),
+        ({"probe": "wide"}, "probe: a number is expected, not 'wide'."),
+        ({"chains": 5}, "chains: a list of names is expected, not 5."),
+    ],
+)
+def test_faults(sent, fault):
+    assert TOOL.check({"pdbFile": "1A8O.pdb", **sent}) == fault

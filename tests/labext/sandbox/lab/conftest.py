@@ -1,0 +1,339 @@
+"""The laboratory platform without a server: its applications, asked in this process.
+
+Two tenants with their people, apps and places, put into the tables by hand: how they are seeded and
+administered is tested elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from lab_service import Api, Runner, message
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from starlette.types import ASGIApp, Message
+
+from labext.sandbox import Sandbox
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue, QueueBase
+from labext.sandbox.core.service_protocol import Options, Site
+from labext.sandbox.core.signing import Signer, hash_key
+from labext.sandbox.lab import access_control
+from labext.sandbox.lab.app import LabService
+from labext.sandbox.lab.oidc.verifier import VerificationError
+from labext.sandbox.lab.tables import (
+    ApiKey,
+    App,
+    AuditEntry,
+    Base,
+    Grant,
+    Secret,
+    Tenant,
+    Token,
+    User,
+    current_timestamp,
+)
+
+
+@dataclass(frozen=True)
+class Told:
+    """An answer."""
+
+    status: int
+    headers: dict[str, str]
+    content: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.content)
+
+
+class Door:
+    """A tenant's application, asked without a network; each call from an address of its own."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._thread = ThreadPoolExecutor(1)
+        self._runner = asyncio.Runner()
+
+    def get(self, path: str, *authorization: str, **more: Any) -> Told:
+        return self.ask("GET", f"/api/v2/{path}", *authorization, **more)
+
+    def token(self, *authorization: str, address: str = "127.0.0.1", **form: str) -> Told:
+        """Ask the token endpoint with a form."""
+        body = urlencode({"grant_type": "client_credentials"} | form).encode()
+        headers = [("content-type", "application/x-www-form-urlencoded")]
+        return self.ask(
+            "POST", "/api/v2/token", *authorization, headers=headers, body=body, address=address
+        )
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        *authorization: str,
+        headers: list[tuple[str, str]] | None = None,
+        query: str = "",
+        body: bytes = b"",
+        address: str | None = "127.0.0.1",
+        on_behalf_of: str | None = None,
+    ) -> Told:
+        sent = [("host", "localhost"), *(headers or [])]
+        sent += [("authorization", each) for each in authorization]
+        sent += [("on-behalf-of", on_behalf_of)] if on_behalf_of is not None else []
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": path,
+            "query_string": query.encode(),
+            "headers": [(name.encode(), value.encode("latin-1")) for name, value in sent],
+            "client": None if address is None else (address, 50_000),
+        }
+        # In a thread of its own: a browser test leaves a loop running in this one.
+        return self._thread.submit(self._runner.run, self._asked(scope, body)).result(60)
+
+    async def _asked(self, scope: dict[str, Any], body: bytes) -> Told:
+        answer: list[Message] = []
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: Message) -> None:
+            answer.append(message)
+
+        await self._app(scope, receive, send)
+        headers = {name.decode(): value.decode() for name, value in answer[0]["headers"]}
+        content = b"".join(message.get("body", b"") for message in answer[1:])
+        return Told(answer[0]["status"], headers, content)
+
+    def close(self) -> None:
+        self._thread.submit(self._runner.close).result(60)
+        self._thread.shutdown()
+
+
+class FakeVerifier:
+    """Knows an ID token's email by the token; the real one is held to its rules by its own tests.
+
+    A token is `e.EMAIL.s`, in base64 where it holds and in capitals where it has expired.
+    """
+
+    def __init__(self, url: str, audience: str, authorities: Path) -> None:
+        assert (url, audience) == ("https://provider/configuration", "campus")
+
+    def email(self, token: str) -> str:
+        if token.startswith("EXPIRED."):
+            raise VerificationError("The ID token has expired.")
+        return base64.b64decode(token.split(".")[1]).decode()
+
+
+def basic(name: str, password: str = "") -> str:
+    """The value of an Authorization header."""
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+def id_token(email: str, *, expired: bool = False) -> str:
+    """The value of an Authorization header for `FakeVerifier`."""
+    head = "EXPIRED" if expired else "e"
+    return f"Bearer {head}.{base64.b64encode(email.encode()).decode()}.s"
+
+
+class World:
+    """The platform's rows, and the doors to its tenants."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.database = site.database
+        with self.database.write() as session:
+            for name, url in (("campus", "https://provider/configuration"), ("clinic", None)):
+                session.add(
+                    Tenant(
+                        name=name,
+                        enterprise=url is not None,
+                        configuration_url=url,
+                        audience="campus" if url else None,
+                    )
+                )
+        apps = LabService().apps(site)
+        self.campus = Door(apps["lab"])
+        self.clinic = Door(apps["lab-clinic"])
+
+    def close(self) -> None:
+        self.campus.close()
+        self.clinic.close()
+
+    def tenant_id(self, session: Session, name: str = "campus") -> int:
+        return session.scalars(select(Tenant.id).where(Tenant.name == name)).one()
+
+    def user(
+        self, email: str, *, tenant: str = "campus", suspended: bool = False, **granted: str
+    ) -> str:
+        """Make a user with a key and a grant; the key."""
+        with self.database.write() as session:
+            user = User(
+                id=f"ent_{email}",
+                tenant_id=self.tenant_id(session, tenant),
+                handle=email.partition("@")[0],
+                name=email.partition("@")[0].title(),
+                email=email,
+                suspended=suspended,
+            )
+            session.add(user)
+            session.flush()
+            if granted:
+                session.add(Grant(user_id=user.id, **granted))
+        return self.key(email)
+
+    def key(self, email: str, name: str = "first", *, deleted: bool = False) -> str:
+        key = f"sk_{email}_{name}"
+        with self.database.write() as session:
+            session.add(
+                ApiKey(
+                    user_id=f"ent_{email}",
+                    name=name,
+                    hash=hash_key(key),
+                    created=current_timestamp(),
+                    deleted=current_timestamp() if deleted else None,
+                )
+            )
+        return key
+
+    def app(
+        self,
+        name: str,
+        *,
+        tenant: str = "campus",
+        archived: bool = False,
+        permissions: tuple[str, ...] = ("sequences:read",),
+        **granted: str,
+    ) -> str:
+        """Make an app with a secret and a grant; the secret. Its client id is `id-NAME`."""
+        with self.database.write() as session:
+            app = App(
+                id=f"app_{name}",
+                tenant_id=self.tenant_id(session, tenant),
+                name=name,
+                client_id=f"id-{name}",
+                redirect_uris=[],
+                permissions=list(permissions),
+                archived=archived,
+            )
+            session.add(app)
+            session.flush()
+            if granted:
+                session.add(Grant(app_id=app.id, **granted))
+        return self.secret(name)
+
+    def secret(self, app: str, name: str = "first", *, deleted: bool = False) -> str:
+        secret = f"cs_{app}_{name}"
+        with self.database.write() as session:
+            session.add(
+                Secret(
+                    app_id=f"app_{app}",
+                    name=name,
+                    hash=hash_key(secret),
+                    created=current_timestamp(),
+                    deleted=current_timestamp() if deleted else None,
+                )
+            )
+        return secret
+
+    def token(self, secret: str, *, seconds: float = 900) -> str:
+        """A token for a secret, put into the table."""
+        token = f"at_{secret}_{seconds:g}".replace(".", "-")
+        with self.database.write() as session:
+            owner = session.scalars(select(Secret).where(Secret.hash == hash_key(secret))).one()
+            session.add(
+                Token(secret_id=owner.id, hash=hash_key(token), expires=time.time() + seconds)
+            )
+        return token
+
+    def log(self, last: int) -> list[AuditEntry]:
+        """The last calls, the first of them first."""
+        with self.database.read() as session:
+            newest = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(last)
+            return list(session.scalars(newest))[::-1]
+
+
+class Kit:
+    """The helpers of this folder, which tests get as a fixture."""
+
+    Api = Api
+    Runner = Runner
+    basic = staticmethod(basic)
+    id_token = staticmethod(id_token)
+    message = staticmethod(message)
+
+
+@pytest.fixture(scope="session")
+def kit() -> type[Kit]:
+    return Kit
+
+
+@pytest.fixture(scope="session")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the provider's keys are: they take longer to make than all else of a platform."""
+    return tmp_path_factory.mktemp("secrets")
+
+
+@pytest.fixture(scope="module")
+def make_world(tmp_path_factory: pytest.TempPathFactory, secrets: Path) -> Iterator[Any]:
+    """`make_world(rate="off")`: a platform with nobody on it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(access_control, "Verifier", FakeVerifier)
+        made: list[World] = []
+
+        def make(rate: str = "off") -> World:
+            path = tmp_path_factory.mktemp("lab")
+            database = Database.at(path / "db")
+            database.create(QueueBase.metadata, Base.metadata)
+            site = Site(
+                folder=path,
+                secrets=secrets,
+                database=database,
+                queue=Queue(),
+                signer=Signer("key"),
+                origins={
+                    door: f"https://localhost:{place}"
+                    for place, door in enumerate(LabService.endpoints, start=1)
+                },
+                options=Options(rate=rate),  # type: ignore[arg-type]
+            )
+            made.append(World(site))
+            return made[-1]
+
+        yield make
+        for world in made:
+            world.close()
+            world.database.close()
+
+
+@pytest.fixture(scope="module")
+def world(make_world: Any) -> World:
+    """A platform without limits, shared by the tests of a file: use names of your own."""
+    return make_world()
+
+
+@pytest.fixture(scope="session")
+def api(box: Sandbox) -> Api:
+    """`campus`."""
+    return Api(box)
+
+
+@pytest.fixture(scope="session")
+def clinic(box: Sandbox) -> Api:
+    return Api(box, "clinic")
+
+
+@pytest.fixture(scope="session")
+def runner(box: Sandbox) -> Iterator[Runner]:
+    with Runner.of(box) as made:
+        yield made

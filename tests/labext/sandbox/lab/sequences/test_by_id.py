@@ -1,0 +1,260 @@
+"""Sequences and folders by their addresses: `apiURL`, `:bulk-get`, `webURL` and `/folders`."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from labext.sandbox import Sandbox
+from labext.sandbox.lab import tables
+
+pytestmark = pytest.mark.contract
+
+
+class Api:
+    """A tenant, queried with the API key of one of its users."""
+
+    def __init__(self, box: Sandbox, who: str | None = "student", tenant: str = "campus") -> None:
+        self.address = box.lab.tenants[tenant]
+        self._session = requests.Session()
+        self._session.trust_env = False
+        self._session.verify = box.lab.ca_bundle
+        if who is not None:
+            key = Path(box.data_dir) / "secrets" / f"lab_{tenant}_{who}_key"
+            self._session.auth = (key.read_text(), "")
+
+    def url(self, url: str, **params: Any) -> requests.Response:
+        return self._session.get(url, params=params, timeout=30)
+
+    def get(self, path: str, **params: Any) -> requests.Response:
+        return self.url(f"{self.address}/api/v2/{path}", **params)
+
+    def records(self, **params: Any) -> list[dict[str, Any]]:
+        response = self.get("dna-sequences", pageSize=100, **params)
+        assert response.status_code == 200, response.text
+        return list(response.json()["dnaSequences"])
+
+
+def message(response: requests.Response, status: int) -> str:
+    assert response.status_code == status, response.text
+    return str(response.json()["error"]["message"])
+
+
+@pytest.fixture(scope="module")
+def api(box: Sandbox) -> Api:
+    return Api(box)
+
+
+@pytest.fixture(scope="module")
+def hidden(box: Sandbox) -> dict[str, Any]:
+    """A sequence that the teacher sees and the student does not."""
+    return Api(box, "teacher").records(nameIncludes="P.exul")[0]
+
+
+def test_the_api_url_of_every_record_returns_it(api: Api) -> None:
+    for record in api.records()[::9]:
+        response = api.url(record["apiURL"])
+        assert response.status_code == 200
+        assert response.headers["Content-Type"] == "application/json"
+        assert response.json() == record
+
+
+def test_an_archived_sequence_is_returned_by_its_id(api: Api) -> None:
+    (archived,) = api.records(archiveReason="ANY_ARCHIVED")
+    assert api.url(archived["apiURL"]).json() == archived
+
+
+def test_a_single_record_is_reduced_to_the_returned_fields(api: Api) -> None:
+    (record,) = api.records(name="pBAD30")
+    response = api.url(record["apiURL"], returning="id, creator.name,annotations.name")
+    assert response.json() == {
+        "id": record["id"],
+        "creator": {"name": record["creator"]["name"]},
+        "annotations": record["annotations"],
+    }
+    assert api.url(record["apiURL"], returning="*").json() == record
+    for wrong in ("dnaSequences.id", "colour", "creator."):
+        assert message(api.url(record["apiURL"], returning=wrong), 400).startswith("returning")
+
+
+def test_a_hidden_and_a_missing_sequence_are_refused_alike(api: Api, hidden: Any) -> None:
+    missing = message(api.get("dna-sequences/seq_nothere1"), 403)
+    assert message(api.url(hidden["apiURL"]), 403) == missing.replace("seq_nothere1", hidden["id"])
+    assert message(api.get("folders/lib_nothere1"), 403)
+
+
+def test_an_id_that_no_sequence_can_have_is_an_unknown_address(box: Sandbox, api: Api) -> None:
+    for path in ("dna-sequences/seq_x", "dna-sequences/seq_nothere1%0a", "folders/seq_nothere1"):
+        message(api.get(path), 404)
+        message(Api(box, None).get(path), 401)
+    page = api.url(f"{api.address}/campus/f/lib_nothere1-x/lib_nothere1-x/edit")
+    assert page.status_code == 404
+    assert 'role="alert"' in page.text
+
+
+def test_a_record_needs_credentials_of_its_own_tenant(box: Sandbox, api: Api) -> None:
+    (record,) = api.records(name="pBAD30")
+    for who in ("guest", "suspended"):
+        message(Api(box, who).url(record["apiURL"]), 403)
+    message(Api(box, None).url(record["apiURL"]), 401)
+    message(Api(box, "clinician", "clinic").get(f"dna-sequences/{record['id']}"), 403)
+
+
+def test_bulk_get_returns_records_in_the_requested_order(api: Api) -> None:
+    records = api.records()[:30:7]
+    ids = [record["id"] for record in records][::-1]
+    response = api.get("dna-sequences:bulk-get", dnaSequenceIds=",".join([*ids, ids[0]]))
+    assert response.json() == {"dnaSequences": records[::-1]}
+    some = api.get(
+        "dna-sequences:bulk-get", dnaSequenceIds=ids[0], returning="dnaSequences.id"
+    ).json()
+    assert some == {"dnaSequences": [{"id": ids[0]}]}
+
+
+def test_bulk_get_names_the_ids_of_no_visible_sequence(api: Api, hidden: Any) -> None:
+    known = api.records()[0]["id"]
+    asked = ",".join([known, "seq_nothere1", hidden["id"]])
+    refused = message(api.get("dna-sequences:bulk-get", dnaSequenceIds=asked), 400)
+    assert f"seq_nothere1, {hidden['id']}" in refused
+    assert known not in refused
+    for params in ({}, {"dnaSequenceIds": ""}, {"ids": known}):
+        message(api.get("dna-sequences:bulk-get", **params), 400)
+
+
+@pytest.mark.parametrize(
+    "path", ["dna-sequences", "dna-sequences/ID", "dna-sequences:bulk-get", "folders", "folders/F"]
+)
+def test_unknown_parameters_are_refused_at_every_address(api: Api, path: str) -> None:
+    (record,) = api.records(name="pBAD30")
+    path = path.replace("ID", record["id"]).replace("F", record["folderId"])
+    params = {"dnaSequenceIds": record["id"]} if "bulk" in path else {}
+    assert api.get(path, **params).status_code == 200
+    assert '"colour"' in message(api.get(path, colour="red", **params), 400)
+
+
+def test_the_web_url_shows_a_sequence_to_whoever_may_see_it(
+    box: Sandbox, api: Api, hidden: Any
+) -> None:
+    (record,) = api.records(name="NC_005816")
+    page = api.url(record["webURL"])
+    assert page.status_code == 200
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    text = unescape(re.sub(r"<[^>]*>|\s", "", page.text))
+    feature = record["annotations"][0]["name"]
+    for shown in (record["name"], record["id"], record["bases"], "VEC003", "circular", feature):
+        assert re.sub(r"\s", "", shown) in text
+    assert not re.search(r"(?:src|href)=", page.text)
+    assert api.url(record["webURL"], returning="id", colour="red").text == page.text
+    for who, url, status in (
+        ("student", hidden["webURL"], 403),
+        ("guest", record["webURL"], 403),
+        (None, record["webURL"], 401),
+    ):
+        refused = Api(box, who).url(url)
+        assert refused.status_code == status
+        assert refused.headers["Content-Type"] == "text/html; charset=utf-8"
+        assert 'role="alert"' in refused.text
+        assert record["name"] not in refused.text
+    assert "Basic" in Api(box, None).url(record["webURL"]).headers["WWW-Authenticate"]
+
+
+def test_the_web_page_shows_names_as_text(box: Sandbox, command: Any, tmp_path: Path) -> None:
+    lab, file = command("lab"), tmp_path / "odd.fa"
+    file.write_text("><script>alert(1)</script> a & <b>\nACGT\n")
+    lab.said("folders", "add", "Odd names", "--project", "Cloning course")
+    try:
+        lab.said("sequences", "import", str(file), "--folder", "Odd names")
+        api = Api(box)
+        (record,) = api.records(nameIncludes="<script>")
+        page = api.url(record["webURL"])
+    finally:
+        lab.said("folders", "remove", "Odd names", "--yes")
+    assert page.status_code == 200
+    assert "<script" not in page.text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.text
+
+
+def folders(api: Api, **params: Any) -> list[str]:
+    response = api.get("folders", **params)
+    assert response.status_code == 200, response.text
+    assert set(response.json()) == {"folders", "nextToken"}
+    return [folder["name"] for folder in response.json()["folders"]]
+
+
+def test_the_visible_folders_are_listed_by_name(box: Sandbox, api: Api) -> None:
+    vectors = tables.stable_identifier("lib", "campus", "Vectors")
+    project = tables.stable_identifier("src", "campus", "Cloning course")
+    named = api.get("folders", name="vectors").json()
+    assert named == {
+        "folders": [
+            {
+                "id": vectors,
+                "name": "Vectors",
+                "parentFolderId": None,
+                "projectId": project,
+                "archiveRecord": None,
+            }
+        ],
+        "nextToken": "",
+    }
+    assert api.get(f"folders/{vectors}").json() == named["folders"][0]
+    everything = folders(api)
+    assert everything == sorted(everything, key=str.casefold)
+    assert {record["folderId"] for record in api.records()} <= {
+        folder["id"] for folder in api.get("folders").json()["folders"]
+    }
+    assert "Orchid ITS regions" not in everything
+    assert "Orchid ITS regions" in folders(Api(box, "teacher"))
+    assert folders(Api(box, "guest")) == []
+    message(
+        api.get(f"folders/{tables.stable_identifier('lib', 'campus', 'Orchid ITS regions')}"), 403
+    )
+
+
+def test_the_folder_list_is_filtered_sorted_and_paged(api: Api) -> None:
+    everything = folders(api)
+    project = tables.stable_identifier("src", "campus", "Cloning course")
+    vectors = tables.stable_identifier("lib", "campus", "Vectors")
+    assert folders(api, sort="name:desc") == everything[::-1]
+    assert folders(api, nameIncludes="GEST") == ["Digests"]
+    assert set(folders(api, projectId=project)) == {"Vectors", "Digests", "Fragments and mutants"}
+    assert folders(api, ids=vectors) == ["Vectors"]
+    assert folders(api, parentFolderId="NO_PARENT") == everything
+    assert folders(api, parentFolderId=vectors) == []
+    assert folders(api, archiveReason="ANY_ARCHIVED") == []
+    assert folders(api, archiveReason="ANY_ARCHIVED_OR_NOT_ARCHIVED") == everything
+    assert folders(api, pageSize=0) == []
+    found, token = list[str](), ""
+    while True:
+        page = api.get("folders", pageSize=2, nextToken=token).json()
+        assert len(page["folders"]) <= 2
+        found += [folder["name"] for folder in page["folders"]]
+        token = page["nextToken"]
+        if not token:
+            break
+    assert found == everything
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "status"),
+    [
+        ("sort", "modifiedAt", 400),
+        ("ids", "lib_nothere1", 400),
+        ("nextToken", "x", 400),
+        ("archiveReason", "bogus", 400),
+        ("name", "", 400),
+        ("parentFolderId", "lib_nothere1", 403),
+        ("projectId", "src_nothere1", 403),
+    ],
+)
+def test_an_invalid_value_of_a_folder_list_is_refused(
+    box: Sandbox, api: Api, name: str, value: str, status: int
+) -> None:
+    for who in (api, Api(box, "guest")):
+        assert message(who.get("folders", **{name: value}), status).startswith(name)

@@ -1,0 +1,139 @@
+"""The list of sequences over HTTPS, as any client of the real service asks for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from labext.sandbox import Sandbox
+from labext.sandbox.lab.administration import open_administration
+
+pytestmark = pytest.mark.contract
+
+
+class Api:
+    """A tenant's list, asked for by somebody with an API key."""
+
+    def __init__(self, box: Sandbox, tenant: str = "campus", who: str = "student") -> None:
+        self._address = f"{box.lab.tenants[tenant]}/api/v2/dna-sequences"
+        self._session = requests.Session()
+        self._session.trust_env = False
+        self._session.verify = box.lab.ca_bundle
+        key = (Path(box.data_dir) / "secrets" / f"lab_{tenant}_{who}_key").read_text()
+        self._session.auth = (key, "")
+
+    def get(self, **query: Any) -> requests.Response:
+        given = {name.replace("_", "."): value for name, value in query.items()}
+        return self._session.get(self._address, params=given, timeout=30)
+
+    def pages(self, **query: Any) -> Iterator[list[dict[str, Any]]]:
+        token = ""
+        while True:
+            answer = self.get(nextToken=token, **query).json()
+            yield answer["dnaSequences"]
+            token = answer["nextToken"]
+            if token == "":
+                return
+
+    def all(self, **query: Any) -> list[dict[str, Any]]:
+        return [record for page in self.pages(pageSize=100, **query) for record in page]
+
+
+@pytest.fixture(scope="module")
+def api(box: Sandbox) -> Api:
+    return Api(box)
+
+
+def test_the_whole_list_comes_in_pages(api: Api) -> None:
+    pages = [*api.pages(pageSize=7)]
+    ids = [record["id"] for page in pages for record in page]
+    assert [len(page) for page in pages[:-1]] == [7] * (len(pages) - 1)
+    assert len(ids) == len(set(ids)) == int(api.get(pageSize=1).headers["Result-Count"])
+    assert ids == [record["id"] for record in api.all()]
+
+
+def test_an_answer_is_json_with_the_tenants_own_addresses(api: Api, box: Sandbox) -> None:
+    answer = api.get(name="pBAD30")
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "application/json"
+    (record,) = answer.json()["dnaSequences"]
+    assert record["apiURL"] == f"{box.lab.base_url}/api/v2/dna-sequences/{record['id']}"
+    assert record["webURL"] == box.lab.base_url + record["url"]
+
+
+def test_parameters_travel_as_they_are_written(api: Api) -> None:
+    names = ["kin", "plasmid pBAD30, cut with EcoRI"]
+    assert {
+        record["name"] for record in api.all(names_anyOf=",".join(f'"{name}"' for name in names))
+    } == {*names}
+    found = api.all(modifiedAt="> 2026-03-02T16:00:00+00:00 AND < 2026-03-02T17:00:00+00:00")
+    assert found[0]["name"] == "pBAD30"
+    assert api.get(name="pBAD30", returning="dnaSequences.id,dnaSequences.name").json() == {
+        "dnaSequences": [{"id": found[0]["id"], "name": "pBAD30"}],
+        "nextToken": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("pageSize", "101"), ("sort", "size"), ("ids", "seq_nothere1"), ("createdAt", "yesterday")],
+)
+def test_a_value_that_will_not_do_is_400_in_the_services_form(
+    api: Api, name: str, value: str
+) -> None:
+    answer = api.get(**{name: value})
+    assert answer.status_code == 400
+    error = answer.json()["error"]
+    assert error["type"] == "invalid_request_error"
+    assert error["message"].startswith(name)
+    assert error["userMessage"] == error["message"]
+
+
+def test_a_page_token_of_another_tenant_is_none(api: Api, box: Sandbox) -> None:
+    elsewhere = Api(box, "clinic", "clinician").get(pageSize=1).json()["nextToken"]
+    assert elsewhere
+    answer = api.get(pageSize=1, nextToken=elsewhere)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith("nextToken")
+
+
+def test_a_page_token_of_somebody_else_shows_no_more_than_one_may_see(
+    api: Api, box: Sandbox
+) -> None:
+    mine = {record["id"] for record in api.all()}
+    token = Api(box, who="teacher").get(pageSize=5).json()["nextToken"]
+    found = api.get(pageSize=100, nextToken=token).json()["dnaSequences"]
+    assert found
+    assert {record["id"] for record in found} <= mine
+    assert Api(box, who="guest").get(nextToken=token).json()["dnaSequences"] == []
+
+
+def test_a_long_list_is_whole_while_others_are_imported(new_box: Any, tmp_path: Path) -> None:
+    box = new_box(sequences=700)
+    api = Api(box, who="teacher")
+    assert int(api.get(pageSize=0).headers["Result-Count"]) == 699  # one is archived
+    before = {record["id"] for record in api.all()}
+    file = tmp_path / "more.fa"
+    file.write_text(">more\nACGT\n" * 3)
+    added = 0
+
+    def import_some() -> None:
+        nonlocal added
+        with open_administration(Path(box.data_dir)) as admin:
+            for _ in range(12):
+                told = admin.import_sequences(file, "Digests", "teacher@sandbox.local")
+                added += len(told)
+
+    for sort in ("modifiedAt", "createdAt:asc", "name"):
+        thread = threading.Thread(target=import_some)
+        thread.start()
+        found = [record["id"] for page in api.pages(pageSize=25, sort=sort) for record in page]
+        thread.join()
+        assert len(found) == len({*found})
+        assert before <= {*found}
+    assert len(api.all()) == 699 + added == 699 + 3 * 3 * 12

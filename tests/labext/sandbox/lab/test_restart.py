@@ -1,0 +1,86 @@
+"""A platform whose host was killed takes up where it stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import requests
+
+from labext.sandbox.core.data_folder import FileLock
+
+pytestmark = pytest.mark.contract
+
+KILLS = 20
+
+
+def test_what_was_handed_out_is_good_after_the_host_was_killed(new_box, kit):
+    box = new_box(services=["labext.sandbox.lab.app:service"])
+    with kit.Runner.of(box) as runner:
+        email, key = runner.user("Vectors")
+        _, client_id, secret = runner.app("Vectors")
+        api = kit.Api(box)
+        access_token = api.token(client_id, secret).json()["access_token"]
+        credentials = [kit.basic(key), f"Bearer {access_token}", f"Bearer {runner.id_token(email)}"]
+
+        def first_page(**query):
+            answers = [
+                api.get("dna-sequences", each, pageSize=1, **query).json() for each in credentials
+            ]
+            assert answers == answers[:1] * 3
+            return answers[0]
+
+        before = first_page()
+        second = first_page(nextToken=before["nextToken"])
+        logged, lab = runner.logged(), box.lab
+        certificate = Path(lab.ca_bundle).read_bytes()
+        _kill(box)
+        box.start()
+        assert box.lab == lab
+        assert Path(lab.ca_bundle).read_bytes() == certificate
+        assert runner.logged() == logged
+        assert first_page() == before
+        assert first_page(nextToken=before["nextToken"]) == second
+        assert runner.logged()[6:] == logged
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # urllib3, of a cut handshake
+def test_no_token_or_log_entry_is_lost_or_doubled_by_many_kills(new_box, kit):
+    box = new_box(services=["labext.sandbox.lab.app:service"])
+    chance = random.Random(20261122)
+    with kit.Runner.of(box) as runner:
+        runner.user("Vectors")
+        _, client_id, secret = runner.app("Vectors")
+        before, attempts, tokens = len(runner.logged(limit=None)), 0, []
+        for _ in range(KILLS):
+            killer = threading.Timer(chance.uniform(0.02, 0.4), _kill, [box])
+            killer.start()
+            api = kit.Api(box)
+            while killer.is_alive():
+                attempts += 1
+                with contextlib.suppress(requests.RequestException, OSError):
+                    tokens.append(api.token(client_id, secret).json()["access_token"])
+            killer.join()
+            box.start()
+        entries = len(runner.logged(limit=None)) - before
+        assert len(tokens) <= entries <= attempts
+        assert len(set(tokens)) == len(tokens)
+        api = kit.Api(box)
+        for token in tokens:
+            assert api.get("dna-sequences", f"Bearer {token}", pageSize=1).status_code == 200
+        print(f"{KILLS} kills: {len(tokens)} of {attempts} tokens answered, {entries} log entries")
+
+
+def _kill(box):
+    lock = FileLock(box.data_dir / "host.lock")
+    os.kill(box.status().pid, signal.SIGKILL)
+    until = time.monotonic() + 60
+    while lock.is_held():  # its last thread keeps its files open a moment longer
+        assert time.monotonic() < until
+        time.sleep(0.01)

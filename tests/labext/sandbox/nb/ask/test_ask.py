@@ -1,0 +1,349 @@
+"""Questions to the knowledge base: what is answered, from what, by which model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import openai_server
+import pytest
+import requests
+
+from labext.sandbox.nb.tables import NEW, NotebookSource, Source
+
+pytestmark = pytest.mark.contract
+
+NOTHING = "No passage matches well enough."
+WHY = "Why is glucose added to the uninduced culture?"
+
+
+def passages(asked: Any) -> set[str]:
+    """The sources and notes whose passages a model was given."""
+    return {
+        name
+        for name in ("source:paper", "source:protocol", "note:plan", "note:other")
+        if f"[{name}#" in asked.text
+    }
+
+
+def replies(body: Any) -> str:
+    """A model that plans, answers and cites a source and something invented."""
+    told = body["messages"][-1]["content"]
+    if "JSON object" in told:
+        search = {"term": "glucose in the culture", "instructions": "Say why."}
+        return json.dumps({"reasoning": "About sugar.", "searches": [search]})
+    return f"{body['model']}: glucose keeps expression low [source:paper]. It rains [source:no]."
+
+
+def test_an_answer_cites_what_stands_in_the_sources(api: Any, kit: Any) -> None:
+    answer = api.simple(WHY)
+    assert answer["question"] == WHY
+    assert answer["model"] == "extractive"
+    assert answer["citations"]
+    for citation in answer["citations"]:
+        title, text = kit.TEXTS[citation["id"]]
+        assert citation["title"] == title
+        assert citation["quote"] in citation["passage"]
+        assert citation["passage"] in text
+        assert f"[{citation['id']}]" in answer["answer"]
+        assert " ".join(citation["quote"].split()) in answer["answer"]
+    assert "glucose is added to the uninduced culture" in answer["answer"]
+
+
+def test_a_question_that_shares_no_word_with_its_answer_is_answered(api: Any) -> None:
+    answer = api.simple("At what temperature did bacteria grow?")
+    (citation,) = answer["citations"]
+    assert "Cells of strain DH10B were grown at 37 °C." in citation["quote"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the capital of France?",
+        "Who won the football world cup in 1998?",
+        "How do I bake a chocolate cake?",
+        "Which telescope found the exoplanet?",
+        "How does CRISPR-Cas9 cut?",
+        "???",
+    ],
+)
+def test_a_question_about_something_else_is_told_so_and_cites_nothing(
+    api: Any, question: str
+) -> None:
+    answer = api.simple(question)
+    assert (answer["answer"], answer["citations"]) == (NOTHING, [])
+
+
+def test_the_events_of_the_built_in_model(api: Any) -> None:
+    strategy, partial, final, complete = api.stream(WHY)
+    assert strategy["type"] == "strategy"
+    assert "Without a language model" in strategy["reasoning"]
+    assert [each["term"] for each in strategy["searches"]] == [WHY]
+    assert [each["type"] for each in (partial, final, complete)] == [
+        "answer",
+        "final_answer",
+        "complete",
+    ]
+    assert partial["content"] == final["content"] == complete["final_answer"]
+    assert partial["citations"] == final["citations"] == complete["citations"] != []
+    assert {each["model"] for each in (partial, final, complete)} == {"extractive"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({}, {"source:paper", "note:plan", "note:other"}),
+        ({"include_sources": False}, {"note:plan", "note:other"}),
+        ({"include_notes": False}, {"source:paper"}),
+        ({"include_sources": False, "include_notes": False}, set()),
+        ({"source_ids": ["source:paper"]}, {"source:paper"}),
+        ({"source_ids": []}, set()),
+        ({"note_ids": ["note:plan"]}, {"note:plan"}),
+        (
+            {"source_ids": ["source:paper"], "note_ids": ["note:other"]},
+            {"source:paper", "note:other"},
+        ),
+        ({"limit": 1}, None),
+        ({"min_similarity": 1.0}, set()),
+    ],
+)
+def test_what_a_question_is_answered_from(
+    api: Any, served: Any, provider: Any, asked: Any, found: set[str] | None
+) -> None:
+    provider.replies = lambda body: "No plan."  # so that the question itself is looked for
+    answer = api.simple("What about arabinose?", **asked, model_override=served.add())
+    given = passages(provider.chats()[1]) if len(provider.chats()) > 1 else set()
+    if found is None:
+        assert len(given) == 1
+    else:
+        assert given == found
+        assert (answer["answer"] == NOTHING) == (not found)
+
+
+ELSEWHERE = "Who won the football world cup in 1998?"
+
+
+@pytest.fixture
+def unprocessed(admin: Any, kit: Any) -> Iterator[str]:
+    """A source of the notebook that is never processed."""
+    identifier = "source:unread"
+    with admin.database.write() as session:
+        session.add(Source(id=identifier, kind="text", title="Unread", status=NEW))
+        session.flush()
+        session.add(NotebookSource(notebook_id=kit.NOTEBOOK, source_id=identifier))
+    yield identifier
+    with admin.database.write() as session:
+        session.delete(session.get(Source, identifier))
+
+
+@pytest.mark.parametrize(
+    ("scope", "is_counted"),
+    [
+        ({}, True),
+        ({"source_ids": ["source:paper", "source:unread"]}, True),
+        ({"source_ids": ["source:paper"]}, False),
+        ({"note_ids": ["note:plan"]}, False),
+        ({"include_sources": False}, False),
+    ],
+)
+def test_nothing_is_said_to_be_absent_while_a_source_is_processed(
+    api: Any, unprocessed: str, scope: Any, is_counted: bool
+) -> None:
+    said = (
+        "No passage that has been processed matches well enough; 1 source is still being processed."
+    )
+    expected = said if is_counted else NOTHING
+    assert api.simple(ELSEWHERE, **scope)["answer"] == expected
+    _, partial, final, complete = api.stream(ELSEWHERE, **scope)
+    assert [partial["content"], final["content"], complete["final_answer"]] == [expected] * 3
+    assert api.simple(WHY)["citations"], "an answer that has support is as it was"
+
+
+def test_a_chat_says_nothing_is_absent_while_a_source_is_processed(
+    api: Any, kit: Any, unprocessed: str
+) -> None:
+    assert "1 source is still being processed" in api.say(api.chat(), ELSEWHERE)[-1]["content"]
+    other = api.told("POST", "chat/sessions", {"notebook_id": kit.OTHER})["id"]
+    assert api.say(other, ELSEWHERE)[-1]["content"] == NOTHING
+
+
+@pytest.mark.parametrize("path", ["search", "search/ask", "search/ask/simple", "chat/execute"])
+@pytest.mark.parametrize(
+    ("scope", "unknown"),
+    [
+        ({"source_ids": ["source:paper", "source:nobody"]}, "source source:nobody"),
+        ({"note_ids": ["note:nobody"]}, "note note:nobody"),
+        ({"source_ids": ["note:plan"]}, "source note:plan"),
+        ({"note_ids": ["nobody"], "source_ids": ["source:paper"]}, "note nobody"),
+    ],
+)
+def test_sources_and_notes_that_do_not_exist_are_404(
+    api: Any, path: str, scope: Any, unknown: str
+) -> None:
+    body = {
+        "search": {"query": WHY},
+        "chat/execute": {"message": WHY},
+    }.get(path, {"question": WHY})
+    if path == "chat/execute":
+        body |= {"session_id": api.chat(), "context": scope}
+    else:
+        body |= scope
+    assert api.refused(404, "POST", path, body) == f"There is no {unknown}."
+
+
+def test_a_model_of_a_server_gets_key_prompt_and_passages_and_cites_what_it_was_given(
+    api: Any, served: Any, provider: Any, kit: Any
+) -> None:
+    provider.replies = replies
+    served.default("chat", served.add("talker"))
+    strategy, partial, final, complete = api.stream(WHY)
+    assert strategy["reasoning"] == "About sugar."
+    assert strategy["searches"] == [{"term": "glucose in the culture", "instructions": "Say why."}]
+    assert partial["content"] == "talker: glucose keeps expression low [source:paper]. It rains."
+    for event in (partial, final, complete):
+        assert event["model"] == "talker"
+        (citation,) = event["citations"]
+        assert citation["id"] == "source:paper"
+        assert citation["quote"] in citation["passage"]
+        assert citation["quote"].startswith("Glucose lowers")
+    plan, first, last = provider.chats()
+    assert {each.headers["authorization"] for each in provider.asked} == {f"Bearer {kit.KEY}"}
+    assert {each.body["model"] for each in provider.asked} == {"talker"}
+    assert all(WHY in each.text for each in (plan, first, last))
+    assert kit.TEXTS["source:paper"][1] in first.text
+    assert "Say why." in first.text
+    assert partial["content"] in last.text
+
+
+@pytest.mark.parametrize(
+    ("named", "models"),
+    [
+        ({}, ["talker"] * 3),
+        ({"model_override": "other"}, ["other"] * 3),
+        ({"strategy_model": "other"}, ["other", "talker", "talker"]),
+        ({"answer_model": "other"}, ["talker", "other", "talker"]),
+        ({"final_answer_model": "other"}, ["talker", "talker", "other"]),
+        ({"model_override": "other", "answer_model": "third"}, ["other", "third", "other"]),
+    ],
+)
+def test_each_step_asks_the_model_that_is_named_for_it(
+    api: Any, served: Any, provider: Any, named: dict[str, str], models: list[str]
+) -> None:
+    provider.replies = replies
+    known = {name: served.add(name) for name in ("talker", "other", "third")}
+    served.default("chat", known["talker"])
+    api.simple(WHY, **{field: known[name] for field, name in named.items()})
+    assert [each.body["model"] for each in provider.chats()] == models
+
+
+def test_a_step_may_be_the_built_in_models(api: Any, served: Any, provider: Any) -> None:
+    provider.replies = replies
+    answer = api.simple(WHY, model_override="model:extractive", strategy_model=served.add())
+    assert len(provider.chats()) == 1
+    assert answer["model"] == "extractive"
+    assert {each["id"] for each in answer["citations"]} == {"source:paper"}
+
+
+def test_without_a_chat_model_what_to_set_is_said(api: Any, served: Any) -> None:
+    served.default("chat", None)
+    for path in ("search/ask", "search/ask/simple"):
+        said = api.refused(422, "POST", path, {"question": WHY})
+        assert "`%nb models defaults --set chat=NAME`" in said
+    assert api.simple(WHY, model_override="model:extractive")["citations"]
+
+
+@pytest.mark.parametrize("path", ["search/ask", "search/ask/simple"])
+def test_a_model_that_can_not_answer_is_refused(api: Any, path: str) -> None:
+    missing = {"question": WHY, "answer_model": "model:nobody"}
+    assert "model:nobody" in api.refused(404, "POST", path, missing)
+    embedding = {"question": WHY, "strategy_model": "model:wordllama"}
+    assert "type embedding" in api.refused(422, "POST", path, embedding)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        [],
+        {},
+        {"question": "  "},
+        {"question": 3},
+        {"question": "x" * 20_001},
+        {"question": WHY, "limit": 0},
+        {"question": WHY, "limit": 1001},
+        {"question": WHY, "min_similarity": 1.1},
+        {"question": WHY, "source_ids": "source:paper"},
+        {"question": WHY, "include_notes": "no"},
+        {"question": WHY, "answer_model": ""},
+    ],
+)
+def test_what_is_no_question_is_400(api: Any, body: Any) -> None:
+    for path in ("search/ask", "search/ask/simple"):
+        api.refused(400, "POST", path, body)
+
+
+TROUBLES = [
+    (openai_server.echoes_key(401), "Incorrect API key provided: •••"),
+    (openai_server.says(429, {"error": {"message": "Slow down."}}), "Slow down."),
+    (openai_server.says(500, {"error": {"message": "Out of memory."}}), "Out of memory."),
+    (openai_server.says(200, ""), "answered nothing"),
+    (openai_server.says(200, "Hello!", "text/plain"), "Hello!"),
+    (openai_server.cut, "broke off"),
+    (openai_server.hung_up, "can't be reached"),
+]
+
+
+@pytest.mark.parametrize(
+    ("good", "trouble", "told"),
+    [*((0, *each) for each in TROUBLES), (1, *TROUBLES[0]), (2, *TROUBLES[2]), (2, *TROUBLES[5])],
+)
+def test_a_provider_that_fails_is_told_at_any_step(
+    api: Any, served: Any, provider: Any, kit: Any, good: int, trouble: Any, told: str
+) -> None:
+    provider.replies = replies
+    model = served.add()
+    provider.troubles = [None] * good + [trouble]
+    status = 429 if told == "Slow down." else 502
+    body = {"question": WHY, "model_override": model}
+    said = api.refused(status, "POST", "search/ask/simple", body)
+    provider.troubles = [None] * good + [trouble]
+    events = api.stream(WHY, model_override=model)
+    assert [each["type"] for each in events] == [*["strategy", "answer"][:good], "error"]
+    assert set(events[-1]) == {"type", "message"}
+    for words in (said, events[-1]["message"]):
+        assert told in words
+        assert kit.KEY not in words
+
+
+def test_events_come_one_by_one_and_the_work_ends_when_the_client_leaves(
+    api: Any, served: Any, provider: Any, kit: Any
+) -> None:
+    held = provider.held()
+    provider.replies = replies
+    provider.troubles = [None, held]
+    with api.opened(WHY, model_override=served.add()) as response:
+        read = kit.events(response)
+        assert next(read)["type"] == "strategy"
+        assert held.entered.wait(30)  # the answer is only being made
+    assert provider.left.wait(30)
+    assert len(provider.asked) == 2
+    assert api.simple(WHY)["citations"]
+
+
+def test_an_answer_in_one_piece_ends_when_the_client_leaves(
+    api: Any, served: Any, provider: Any
+) -> None:
+    held = provider.held()
+    provider.troubles = [held]
+    body = {"question": WHY, "model_override": served.add()}
+    with pytest.raises(requests.ReadTimeout):
+        requests.post(
+            f"{api.base}/search/ask/simple",
+            json=body,
+            headers=api.session.headers,
+            timeout=(30, 0.5),
+        )
+    assert held.entered.wait(30)
+    assert provider.left.wait(30)
+    assert len(provider.asked) == 1

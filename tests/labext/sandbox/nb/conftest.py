@@ -1,0 +1,77 @@
+"""A running notebook service, asked by plain requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import pytest
+from nb_service import PASSWORD, SERVICE, Api, Back, Kit
+
+from labext.sandbox import Sandbox
+from labext.sandbox.core.data_folder import write_secret
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue, QueueBase
+from labext.sandbox.core.service_protocol import Options, Site
+from labext.sandbox.core.signing import Signer
+from labext.sandbox.nb.app import service
+from labext.sandbox.nb.seed import password_file
+
+
+@pytest.fixture(scope="module")
+def in_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Site]]:
+    """Make a site with the password `PASSWORD`, whose tasks nobody runs."""
+    made: list[Site] = []
+
+    def make(rate: Literal["named", "off"] = "off") -> Site:
+        folder = tmp_path_factory.mktemp("site")
+        site = Site(
+            folder=folder,
+            secrets=folder,
+            database=Database.at(folder / "sandbox.sqlite"),
+            queue=Queue(),
+            signer=Signer("a key of this test"),
+            origins={"nb": "http://127.0.0.1:1"},
+            options=Options(rate=rate),
+        )
+        made.append(site)
+        write_secret(password_file(site), PASSWORD)
+        site.database.create(QueueBase.metadata, service.metadata)
+        for kind in service.kinds(site):
+            site.queue.add(kind)
+        service.seed(site)
+        return site
+
+    yield make
+    for site in made:
+        site.database.close()
+
+
+@pytest.fixture(scope="session")
+def kit() -> type[Kit]:
+    return Kit
+
+
+@pytest.fixture(scope="session")
+def services() -> list[str]:
+    return [SERVICE]
+
+
+@pytest.fixture(scope="session")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A running sandbox with the notebook service alone."""
+    folder = tmp_path_factory.mktemp("nb") / "data"
+    sandbox = Sandbox(folder, rate="off", workers=1, services=[SERVICE])
+    sandbox.start()
+    yield sandbox
+    sandbox.stop()
+
+
+@pytest.fixture(scope="session")
+def api(box: Sandbox) -> Api:
+    return Kit.api(box)
+
+
+@pytest.fixture(scope="session")
+def back(box: Sandbox) -> Back:
+    return Back(box.data_dir / "sandbox.sqlite")

@@ -1,0 +1,133 @@
+"""Models and credentials of a running notebook service, and two providers that record.
+
+One is reached by credentials, the other by the environment that the service was started with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import nb_service
+import openai_server
+import pytest
+from sqlalchemy import delete
+
+from labext.sandbox import Sandbox
+from labext.sandbox.core.database import Database
+from labext.sandbox.nb.providers import provider_variables
+from labext.sandbox.nb.tables import Credential, DefaultModel, Model
+
+KEY = "correct-horse-battery-staple"
+ENVIRONMENT_KEY = "key-of-the-environment-4711"
+
+
+class Models:
+    """The two groups; every answer is held to its description, and none may have a key in it."""
+
+    KEY, ENVIRONMENT_KEY = KEY, ENVIRONMENT_KEY
+    name = staticmethod(nb_service.new_name)
+
+    def __init__(self, box: Sandbox, provider: openai_server.OpenAI) -> None:
+        self.api = nb_service.Kit.api(box)
+        self.api.session.hooks["response"].append(self._hold)
+        self.box, self.provider = box, provider
+        self.database = Database.at(box.data_dir / "sandbox.sqlite")
+
+    @staticmethod
+    def _hold(response: Any, **_options: Any) -> None:
+        for key in (KEY, ENVIRONMENT_KEY):
+            assert key not in response.text
+            assert key not in str(response.headers)
+
+    def told(self, method: str, path: str, body: Any = None) -> Any:
+        return self.api.told(method, path, json=body)
+
+    def refused(self, status: int, method: str, path: str, body: Any = None) -> str:
+        """The sentence of a refusal."""
+        return nb_service.sentence(self.api.ask(method, path, json=body), status)
+
+    def credential(self, key: str | None = KEY, **more: Any) -> dict[str, Any]:
+        """A new credential of the provider."""
+        body = {
+            "provider": "openai_compatible",
+            "name": self.name(),
+            "api_key": key,
+            "base_url": self.provider.base_url,
+        }
+        return self.told("POST", "credentials", body | more)
+
+    def model(self, type: str = "llm", name: str = "", **more: Any) -> dict[str, Any]:
+        """A new model of the provider, of a credential of its own unless one is given."""
+        if "credential" not in more:
+            more["credential"] = self.credential()["id"]
+        body = {"name": name or self.name(), "provider": "openai_compatible", "type": type}
+        return self.told("POST", "models", body | more)
+
+    def tested(self, model: dict[str, Any]) -> dict[str, Any]:
+        return self.told("POST", f"models/{model['id']}/test")
+
+    def clear(self) -> None:
+        """Leave the built-in models alone, with the slots that they have at first."""
+        slots = dict.fromkeys(("chat", "transformation", "podcast", "summary"), "model:extractive")
+        speech = {"speech_to_text": "model:pocketsphinx", "text_to_speech": "model:espeak-ng"}
+        first = slots | speech | {"embedding": "model:wordllama"}
+        with self.database.write(durable=False) as session:
+            session.execute(delete(DefaultModel))
+            session.execute(delete(Model).where(Model.provider != "built-in"))
+            session.execute(delete(Credential))
+            session.add_all(
+                DefaultModel(slot=slot, model_id=model) for slot, model in first.items()
+            )
+
+    def close(self) -> None:
+        self.api.session.close()
+        self.database.close()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[openai_server.OpenAI]:
+    with openai_server.serving(KEY) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def other() -> Iterator[openai_server.OpenAI]:
+    """What the environment of the service names as the address of `openai`."""
+    with openai_server.serving(ENVIRONMENT_KEY) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def box(tmp_path_factory: pytest.TempPathFactory, other: openai_server.OpenAI) -> Iterator[Sandbox]:
+    folder = tmp_path_factory.mktemp("nb") / "data"
+    sandbox = Sandbox(folder, rate="off", workers=1, services=[nb_service.SERVICE])
+    with pytest.MonkeyPatch.context() as patch:
+        for name in provider_variables.provider_variables():
+            patch.delenv(name, raising=False)
+        patch.setenv("OPENAI_API_KEY", ENVIRONMENT_KEY)
+        patch.setenv("OPENAI_BASE_URL", other.base_url)
+        sandbox.start()
+    yield sandbox
+    sandbox.stop()
+
+
+@pytest.fixture
+def provider(server: openai_server.OpenAI) -> Iterator[openai_server.OpenAI]:
+    fresh = vars(openai_server.OpenAI(server.base_url, KEY))
+    server.__dict__.update(fresh)
+    yield server
+    server.__dict__.update(vars(openai_server.OpenAI(server.base_url, KEY)))
+
+
+@pytest.fixture(scope="session")
+def service(box: Sandbox, server: openai_server.OpenAI) -> Iterator[Models]:
+    found = Models(box, server)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def nb(service: Models, provider: openai_server.OpenAI) -> Iterator[Models]:
+    yield service
+    service.clear()

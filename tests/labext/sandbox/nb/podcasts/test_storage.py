@@ -1,0 +1,219 @@
+"""What an episode is made from, and what is kept of it: whole, or not at all."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.core.queue import Task, TaskOutcome
+from labext.sandbox.nb import files, limits
+from labext.sandbox.nb.podcasts import inputs, service, tasks
+from labext.sandbox.nb.podcasts.recording import SILENCE_AFTER
+from labext.sandbox.nb.podcasts.script import Segment, SpokenTurn
+from labext.sandbox.nb.podcasts.tasks import result_audio, write_result
+from labext.sandbox.nb.tables import (
+    COMPLETED,
+    FAILED,
+    NEW,
+    RUNNING,
+    Episode,
+    Note,
+    Notebook,
+    NotebookSource,
+    Source,
+)
+
+pytestmark = pytest.mark.contract
+
+
+@pytest.fixture(scope="module")
+def site(in_process):
+    return in_process()
+
+
+@pytest.fixture
+def add(site, kit):
+    """Add an episode; its identifier."""
+
+    def make(status, **more):
+        identifier = f"episode:{kit.name()}"
+        with site.database.write() as session:
+            session.add(
+                Episode(
+                    id=identifier,
+                    name="One",
+                    job_id="command:1",
+                    status=status,
+                    profile={},
+                    speakers=[],
+                    **more,
+                )
+            )
+        return identifier
+
+    return make
+
+
+def episode(site, identifier):
+    with site.database.read() as session:
+        return session.get_one(Episode, identifier)
+
+
+@pytest.fixture
+def work(site, add):
+    """The folder of an episode's task, which has left its result there; and the episode."""
+    running = add(RUNNING)
+    task = Task(kind=tasks.PODCAST_TASK, key=tasks.task_key(running), payload={"episode": running})
+    folder = tasks.podcast_task_kind(site).work(task)
+    folder.mkdir()
+    result_audio(folder).write_bytes(b"sound")
+    spoken = [SpokenTurn("Ada", "Hello.", 0.3, 1.5)]
+    write_result(folder, [Segment("All", "of it", "short")], spoken)
+    return folder, task, running
+
+
+def end(site, task, ending):
+    with site.database.write() as session:
+        tasks.podcast_task_kind(site).on_end(session, task, ending)
+
+
+def test_an_episode_is_completed_with_its_sound(site, work):
+    folder, task, running = work
+    end(site, task, TaskOutcome("done"))
+    made = episode(site, running)
+    assert (made.status, made.duration, made.size) == (COMPLETED, 1.5 + SILENCE_AFTER, 5)
+    assert files.audio_path(site, running).read_bytes() == b"sound"
+    assert not folder.exists()
+
+
+def test_a_full_disk_loses_no_sound(site, work):
+    _folder, task, running = work
+
+    def end_on_a_full_disk():
+        with site.database.write() as session:
+            tasks.podcast_task_kind(site).on_end(session, task, TaskOutcome("done"))
+            raise OSError("The disk is full.")
+
+    with pytest.raises(OSError, match="full"):
+        end_on_a_full_disk()
+    assert episode(site, running).status == RUNNING
+    end(site, task, TaskOutcome("done"))
+    assert episode(site, running).status == COMPLETED
+    assert files.audio_path(site, running).read_bytes() == b"sound"
+
+
+@pytest.mark.parametrize("left", [None, b"", b"soun"])
+def test_without_its_whole_sound_it_is_not_completed(site, work, left):
+    folder, task, running = work
+    result_audio(folder).unlink()
+    if left is not None:
+        result_audio(folder).write_bytes(left)
+    end(site, task, TaskOutcome("done"))
+    made = episode(site, running)
+    assert (made.status, made.duration) == (FAILED, None)
+    assert "retry" in made.reason
+
+
+@pytest.mark.parametrize(
+    ("ending", "told"),
+    [
+        (TaskOutcome("stopped", "The time limit of 5 seconds was reached."), "podcast_seconds"),
+        (
+            TaskOutcome("stopped", "The memory limit of 2 GiB was reached.", over="memory"),
+            "limit of 2 GiB was reached. Retry it with fewer segments, or allow more: "
+            "`labext sandbox nb limits set podcast_memory`.",
+        ),
+        (TaskOutcome("failed", "The tool's process ended with signal 9 (SIGKILL)."), "retry"),
+        (TaskOutcome("failed", "The voices are hoarse."), "The voices are hoarse."),
+    ],
+)
+def test_a_failure_has_a_reason_that_helps(site, work, ending, told):
+    _folder, task, running = work
+    end(site, task, ending)
+    made = episode(site, running)
+    assert made.status == FAILED
+    assert told in made.reason
+    assert not files.audio_path(site, running).exists()
+
+
+def test_an_episode_without_a_notebook_is_not_retried(site, add):
+    failed = add(FAILED)
+    with pytest.raises(HTTPException, match="deleted") as refusal:
+        service.retry_episode(site, failed)
+    assert refusal.value.status_code == 400
+
+
+def test_the_time_of_a_task_is_limited(site, add):
+    waiting = add(NEW)
+    with site.database.write() as session:
+        limits.LIMITS.change(session, "podcast_seconds", 77)
+        tasks.queue_episode(session, site, session.get_one(Episode, waiting))
+        session.flush()
+        assert site.queue.find(session, tasks.task_key(waiting)).max_seconds == 77
+
+
+def test_only_audio_without_an_episode_is_an_orphan(site, add):
+    kept = [add(state, size=1) for state in (COMPLETED, RUNNING, FAILED)]
+    for each in (*kept, "episode:gone"):
+        files.audio_path(site, each).write_bytes(b"s")
+    files.prepare_episodes(site)
+    assert files.orphaned_episodes(site) == {files.audio_path(site, "episode:gone")}
+    assert all(files.audio_path(site, each).exists() for each in (*kept, "episode:gone"))
+
+
+def test_an_episode_whose_audio_is_lost_can_be_retried_and_keeps_its_transcript(site, add):
+    whole, lost = add(COMPLETED, size=1), add(COMPLETED, size=1)
+    with site.database.write() as session:
+        session.get_one(Episode, lost).transcript = [{"text": "Hello."}]
+    files.audio_path(site, whole).write_bytes(b"s")
+    files.prepare_episodes(site)
+    assert [episode(site, each).status for each in (whole, lost)] == [COMPLETED, FAILED]
+    assert "no longer" in episode(site, lost).reason
+    assert service.get_episode(site, lost)["transcript"] == {"transcript": [{"text": "Hello."}]}
+
+
+def test_it_is_made_of_what_is_read_and_of_the_notes(site, monkeypatch):
+    book = "notebook:material"
+    with site.database.write() as session:
+        session.add_all([Notebook(id=book, name="Book"), Notebook(id="notebook:other", name="O")])
+        for n, (status, text) in enumerate([(COMPLETED, "a" * 30), (FAILED, "x"), (RUNNING, "y")]):
+            source = f"source:{n}"
+            session.add(
+                Source(id=source, kind="text", title=f"S{n}", full_text=text, status=status)
+            )
+            session.flush()
+            session.add(NotebookSource(notebook_id=book, source_id=source))
+        for n, (where, text) in enumerate([(book, "note"), ("notebook:other", "elsewhere")]):
+            session.add(Note(id=f"note:{n}", notebook_id=where, content=text, kind="human"))
+    with site.database.read() as session:
+        whole = inputs.gather_material(session, book)
+        monkeypatch.setattr(inputs, "MAX_CHARACTERS", 20)
+        cut = inputs.gather_material(session, book)
+    assert whole.notebook == "Book"
+    assert [(text.title, text.text) for text in whole.texts] == [("S0", "a" * 30), ("", "note")]
+    assert [text.text for text in cut.texts] == ["a" * 16, "note"]
+
+
+def test_sources_that_are_still_processed_are_waited_for(site):
+    with site.database.write() as session:
+        session.add(Notebook(id="notebook:early", name="Early"))
+        session.add(Source(id="source:early", kind="text", status=RUNNING, full_text="x"))
+        session.flush()
+        session.add(NotebookSource(notebook_id="notebook:early", source_id="source:early"))
+        session.flush()
+        with pytest.raises(HTTPException, match="still being processed"):
+            inputs.check_material(session, "notebook:early")
+
+
+@given(st.lists(st.integers(0, 10_000), min_size=1, max_size=30), st.integers(1, 20_000))
+def test_the_short_texts_leave_room_to_the_long_ones(lengths, most):
+    each = inputs.fair_share(lengths, most)
+    cut = [min(length, each) for length in lengths]
+    assert sum(cut) <= most
+    if sum(lengths) <= most:
+        assert cut == lengths
+    else:
+        # One more letter of each that was cut would be too many.
+        assert sum(min(length, each + 1) for length in lengths) > most

@@ -1,0 +1,236 @@
+"""How sources come in: files, pages and texts, by forms and as JSON."""
+
+from __future__ import annotations
+
+import socket
+import time
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+from labext_test_documents import docx, pdf
+
+pytestmark = pytest.mark.contract
+
+TEXT = "Cells were induced with 0.2 % arabinose. Glucose represses the promoter."
+PAGE = (
+    b"<!DOCTYPE html><title>Repression</title>"
+    b"<p>Glucose keeps the promoter closed, so that nothing leaks.</p>"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "title", "said"),
+    [
+        ("paper.pdf", pdf([TEXT, "Second page."], "Induction of pBAD"), "Induction of pBAD", TEXT),
+        ("protocol.docx", docx(["# Protocol", TEXT]), "Protocol", TEXT),
+        ("page.html", PAGE, "Repression", "Glucose keeps the promoter closed"),
+        ("notes.md", f"# Plan\n\n{TEXT}".encode(), "Plan", f"# Plan\n\n{TEXT}"),
+        ("größe µ.txt", f"Größe. {TEXT}".encode("utf-16"), "größe µ.txt", f"Größe. {TEXT}"),
+    ],
+)
+def test_a_file_is_read_and_kept_as_it_came(sources, name, content, title, said):
+    made = sources.file(content, name, topic="induction")
+    assert made["status"] == "completed", made
+    assert (made["title"], made["topic"], made["kind"]) == (title, "induction", "upload")
+    assert made["asset"] == {"file_path": name, "url": None}
+    assert made["size"] == len(content)
+    assert said in made["full_text"]
+    assert made["passages"] >= 1
+    assert made["error"] is None
+    assert made["stage"] == ""
+    response = sources.api.get(f"sources/{made['id']}/download")
+    assert response.content == content
+    assert sources.api.ask("HEAD", f"sources/{made['id']}/download").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("açúcar & größe.txt", "açúcar & größe.txt"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\data\\a.txt", "a.txt"),
+        ('quo"te.txt', 'quo"te.txt'),
+        ("x" * 300 + ".txt", "x" * 251 + ".txt"),
+        ("..", "file"),
+    ],
+)
+def test_a_file_keeps_its_name_but_no_folder(sources, name, kept):
+    made = sources.send(b"Text.", name).json()
+    assert made["asset"]["file_path"] == kept
+    disposition = sources.api.get(f"sources/{made['id']}/download").headers["Content-Disposition"]
+    assert disposition.startswith("attachment")
+    quoted = requests.utils.unquote(disposition)
+    assert kept in quoted.replace('\\"', '"')
+
+
+def test_a_download_can_be_taken_up(sources):
+    made = sources.send(b"0123456789").json()
+    path = f"sources/{made['id']}/download"
+    response = sources.api.ask("GET", path, headers={"Range": "bytes=3-5"})
+    assert (response.status_code, response.content) == (206, b"345")
+
+
+@pytest.mark.parametrize("path", ["sources", "sources/json"])
+def test_a_text_as_json(sources, path):
+    body = {"text": f"# Plan\r\n{TEXT}", "process_async": False}
+    made = sources.api.told("POST", path, json=body)
+    assert (made["status"], made["kind"], made["title"]) == ("completed", "text", "Plan")
+    assert made["full_text"] == f"# Plan\n{TEXT}"
+    assert made["asset"] == {"file_path": None, "url": None}
+    assert sources.api.get(f"sources/{made['id']}/download").status_code == 404
+
+
+@pytest.mark.parametrize("files", [None, {"nothing": (None, "x")}])
+def test_a_text_by_a_form(sources, files):
+    """As multipart/form-data and as application/x-www-form-urlencoded."""
+    fields = {"text": "Größe & Länge.", "process_async": "False", "title": "", "topic": "t"}
+    made = sources.api.told("POST", "sources", data=fields, files=files)
+    assert made["status"] == "completed"
+    assert made["full_text"] == "Größe & Länge."
+    assert made["title"] == "Größe & Länge"
+    assert made["topic"] == "t"
+
+
+def test_a_given_title_stays(sources):
+    assert sources.file(pdf([TEXT], "Its own"), "a.pdf", title="Mine")["title"] == "Mine"
+    assert sources.file(pdf([TEXT], "Its own"), "a.pdf", title="a.pdf")["title"] == "a.pdf"
+    assert sources.text("# Its own", title="Mine")["title"] == "Mine"
+
+
+def test_by_default_nobody_waits(sources):
+    made = sources.send(b"Text.").json()
+    assert made["status"] in ("new", "running", "completed")
+    status = sources.until(made["id"])
+    assert status["status"] == "completed"
+    assert status["started_at"] <= status["completed_at"] == status["changed_at"]
+    assert status["error"] is None
+
+
+def test_a_source_may_be_in_a_notebook(sources):
+    notebook = sources.api.notebook()
+    made = sources.text("In it.", notebook_id=notebook)
+    sources.text("Not in it.")
+    assert made["notebooks"] == [notebook]
+    assert [each["id"] for each in sources.listed(notebook_id=notebook)] == [made["id"]]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({}, "exactly one"),
+        ({"text": "a", "url": "https://example.org"}, "exactly one"),
+        ({"text": " \n"}, "empty"),
+        ({"url": "example.org"}, "url"),
+        ({"url": "file:///etc/passwd"}, "url"),
+        ({"url": "http://me:secret@example.org"}, "url"),
+        ({"text": 7}, "text"),
+        ({"text": "a", "process_async": "maybe"}, "process_async"),
+        ({"text": "a", "title": "x" * 501}, "title"),
+        ({"text": "a\0b"}, "NUL"),
+        ([], "object"),
+    ],
+)
+def test_what_is_no_source_is_refused(sources, sentence, body, told):
+    before = len(sources.listed(limit=1000))
+    for path in ("sources", "sources/json"):
+        reason = sentence(sources.api.post(path, body))
+        assert told in reason
+        assert "secret" not in reason
+    assert len(sources.listed(limit=1000)) == before
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "told"),
+    [
+        ("application/json", b"{", "JSON"),
+        ("application/json", b'{"text": "\\ud800"}', "JSON"),
+        ("text/plain", b"text", "form"),
+        ("application/x-www-form-urlencoded", b"a=1&" * 101 + b"text=b", "can't be read"),
+        ("multipart/form-data", b"--x--", "boundary"),
+        ("multipart/form-data; boundary=x", b"", "broke off"),
+        ("multipart/form-data; boundary=x", b"--y\r\n", "can't be read"),
+        ("multipart/form-data; boundary=x", b"--x\r\nA: b\r\n\r\n1\r\n--x--\r\n", "no name"),
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc',
+            "broke off",
+        ),
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\nContent-Disposition: form-data; name="other"; filename="a"\r\n\r\na\r\n--x--',
+            "field file",
+        ),
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\nContent-Disposition: form-data; name="text"\r\n\r\n\xff\r\n--x--\r\n',
+            "UTF-8",
+        ),
+        ("multipart/form-data; boundary=x", b"--x\r\nA: " + b"b" * 20_000, "The form"),
+    ],
+)
+def test_what_is_no_form_is_refused(sources, sentence, content_type, body, told):
+    before = sources.files()
+    headers = {"Content-Type": content_type}
+    response = sources.api.ask("POST", "sources", data=body, headers=headers)
+    assert told in sentence(response)
+    assert sources.files() == before
+
+
+def test_an_unknown_notebook_makes_nothing(sources, sentence):
+    before, listed = sources.files(), len(sources.listed(limit=1000))
+    assert "notebook" in sentence(sources.send(b"Text.", notebook_id="notebook:none"), 404)
+    assert sources.files() == before
+    assert len(sources.listed(limit=1000)) == listed
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_file_over_the_limit_leaves_nothing(sources, sentence, declared):
+    """Its length is told, or it comes in chunks; the form itself may be some bytes longer."""
+    before = sources.files()
+    with sources.limit("upload_bytes", 100_000):
+        assert sources.send(b"x" * 100_000).status_code == 200
+        there = sources.files()
+        assert len(there) == len(before) + 1
+        form = requests.Request("POST", "http://x", files={"file": ("a", b"x" * 100_001)}).prepare()
+        body = form.body if declared else iter([form.body[:50_000], form.body[50_000:]])
+        headers = {"Content-Type": form.headers["Content-Type"]}
+        refused = sources.api.ask("POST", "sources", data=body, headers=headers)
+    assert "100,000" in sentence(refused, 413)
+    assert sources.files() == there
+
+
+def test_a_text_over_the_limit_is_refused(sources, sentence):
+    with sources.limit("text_bytes", 1000):
+        assert sources.text("é" * 500)["status"] == "completed"
+        assert "1,000" in sentence(sources.api.post("sources", {"text": "é" * 501}), 413)
+        fields = {"text": "é" * 501}
+        assert "1,000" in sentence(sources.api.ask("POST", "sources", data=fields), 413)
+
+
+def test_fields_that_would_fill_the_memory_are_refused(sources, sentence):
+    there = sources.files()
+    with sources.limit("text_bytes", 1000):
+        sentence(sources.send(b"x", nonsense="x" * 100_000), 413)
+    assert sources.files() == there
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(sources):
+    before = sources.files()
+    parts = urlsplit(sources.api.base)
+    with socket.create_connection((parts.hostname, parts.port)) as connection:
+        head = (
+            f"POST {parts.path}/sources HTTP/1.1\r\nHost: {parts.netloc}\r\n"
+            f"Authorization: {sources.api.session.headers['Authorization']}\r\n"
+            "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 5000000\r\n\r\n"
+            '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+        )
+        connection.sendall(head.encode() + b"x" * 2_000_000)
+        deadline = time.monotonic() + 20
+        while sources.files() == before:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    deadline = time.monotonic() + 20
+    while sources.files() != before:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

@@ -1,0 +1,57 @@
+"""In which order sources are processed, and which of them share a process."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from labext.sandbox.core.queue import TaskTransitions
+from labext.sandbox.nb.ingestion import tasks
+from labext.sandbox.nb.tables import Source
+
+pytestmark = pytest.mark.contract
+
+
+@pytest.fixture
+def site(in_process):
+    return in_process()
+
+
+@pytest.fixture
+def claims(site):
+    """Queue sources given as (kind, size, awaited); return them in the order of their turns."""
+
+    def run(*sources):
+        with site.database.write() as session:
+            for number, (kind, size, awaited) in enumerate(sources):
+                source = Source(
+                    id=f"source:{number}", kind=kind, size=size, topic="", title=f"{number}"
+                )
+                session.add(source)
+                tasks.queue_source(session, site, source, titled=True, awaited=awaited)
+        ledger = TaskTransitions(site.database, site.queue)
+        return ledger.turn([], {}, Counter(), len(sources)).claims
+
+    return run
+
+
+def test_awaited_sources_come_first_then_short_texts(claims):
+    short, long = tasks.SHORT_BYTES, tasks.SHORT_BYTES + 1
+    found = claims(
+        ("upload", 10, False),
+        ("text", long, False),
+        ("link", None, False),
+        ("text", short, False),
+        ("text", 0, False),
+        ("upload", long, True),
+        ("text", short, True),
+    )
+    order = [claim.payload["source"].removeprefix("source:") for claim in found]
+    assert order == ["5", "6", "3", "4", "0", "1", "2"]
+
+
+def test_only_short_texts_share_a_process(claims):
+    short, long = tasks.SHORT_BYTES, tasks.SHORT_BYTES + 1
+    found = claims(("text", short, False), ("text", long, False), ("upload", 10, False))
+    assert [claim.is_warm for claim in found] == [True, False, False]

@@ -1,0 +1,140 @@
+"""Speech without a service: its models, and an episode that was spoken once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import openai_server
+import pytest
+
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue
+from labext.sandbox.core.service_protocol import Options, Site
+from labext.sandbox.core.signing import Signer
+from labext.sandbox.nb.podcasts import recording
+from labext.sandbox.nb.podcasts.script import SpokenTurn, Turn
+from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.tables import Base, Credential, DefaultModel, Model
+
+TURNS = (
+    Turn("Ada", "The promoter is induced by arabinose, and glucose represses it.", opens=True),
+    Turn("Ben", "How long did the cells grow before the colour was seen?"),
+    Turn("Cleo", "They grew for six hours at 37 °C, in a flask with 2 mM arabinose."),
+    Turn("Ben", "🧬"),
+    Turn("Dan", "Two three four five six. The time was seven minutes past nine.", opens=True),
+    Turn("Ada", "Then the green cells were counted, and there were a thousand of them."),
+)
+
+
+@dataclass(frozen=True)
+class Episode:
+    """What was recorded, and how it is heard."""
+
+    spoken: Sequence[SpokenTurn]
+    told: Sequence[tuple[str, int, int]]
+    path: Path
+    samples: Any
+    rate: int
+
+    def of(self, turn: SpokenTurn) -> Any:
+        """The samples of a turn, by its times."""
+        return self.samples[int(turn.start * self.rate) : int(turn.end * self.rate)]
+
+
+@pytest.fixture(scope="session")
+def built_in() -> Callable[..., Model]:
+    """A model that comes with the service, by its name."""
+    return _built_in
+
+
+def _built_in(name: str, kind: str = "tts") -> Model:
+    return Model(id=f"model:{name}", name=name, kind=kind, provider=registry.BUILT_IN)
+
+
+@pytest.fixture(scope="session")
+def espeak() -> Model:
+    return _built_in("espeak-ng")
+
+
+@pytest.fixture(scope="session")
+def flite() -> Model:
+    import shutil
+
+    if shutil.which("flite") is None:
+        pytest.skip("flite is a package of the system, and is not installed")
+    return _built_in("flite")
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Where a service with a database lives, in which no slot has a model."""
+    folder = tmp_path_factory.mktemp("site")
+    database = Database.at(folder / "db.sqlite")
+    database.create(Base.metadata)
+    yield Site(folder, folder, database, Queue(), Signer("signing"), {}, Options())
+    database.close()
+
+
+@pytest.fixture
+def slot(site: Site) -> Iterator[Callable[[Model], None]]:
+    """Give the slot speech_to_text a model."""
+
+    def give(model: Model) -> None:
+        with site.database.write() as session:
+            session.merge(model)
+            session.flush()
+            session.add(DefaultModel(slot="speech_to_text", model_id=model.id))
+
+    yield give
+    with site.database.write() as session:
+        for default in session.query(DefaultModel):
+            session.delete(default)
+
+
+@pytest.fixture
+def provider() -> Iterator[openai_server.OpenAI]:
+    with openai_server.serving() as server:
+        yield server
+
+
+@pytest.fixture
+def remote(site: Site, provider: openai_server.OpenAI) -> Callable[..., Model]:
+    """A model of the provider."""
+
+    def made(name: str = "talker", kind: str = "tts") -> Model:
+        with site.database.write() as session:
+            credential = Credential(
+                id=f"credential:{provider.base_url[-12:]}",
+                provider="openai_compatible",
+                name="the provider",
+                base_url=provider.base_url,
+            )
+            session.merge(credential)
+            session.flush()
+            model = Model(
+                id=f"model:{name}",
+                name=name,
+                kind=kind,
+                provider="openai_compatible",
+                credential_id=credential.id,
+            )
+            session.merge(model)
+        return model
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def episode(tmp_path_factory: pytest.TempPathFactory, espeak: Model, site: Site) -> Episode:
+    """Four speakers, two segments, and a turn that can't be said."""
+    import soundfile
+
+    path = tmp_path_factory.mktemp("episode") / "episode.mp3"
+    told: list[tuple[str, int, int]] = []
+    cast = dict.fromkeys(("Ada", "Ben", "Cleo", "Dan"), (espeak, None))
+    spoken = recording.record_dialogue(site, TURNS, cast, path, lambda *stage: told.append(stage))
+    samples, rate = soundfile.read(path, dtype="float32")
+    return Episode(spoken, told, path, samples, rate)

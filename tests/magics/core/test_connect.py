@@ -1,0 +1,283 @@
+"""`%jobs connect` and `login`: which key is taken, what is kept, and that no key is ever shown."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import keyring
+import keyring.backend
+import pytest
+from IPython.core.error import StdinNotImplementedError
+from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import opened
+
+from labext import config
+from labext.errors import InputError, SetupError, SignInError, UnreachableError
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.contract
+
+TYPED = "typed-but-wrong-0123456789"
+
+
+class Memory(keyring.backend.KeyringBackend):
+    """A keyring that forgets with the test."""
+
+    priority = 1.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.kept[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        del self.kept[service, username]
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    before, backend = keyring.get_keyring(), Memory()
+    keyring.set_keyring(backend)
+    yield backend
+    keyring.set_keyring(before)
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
+    monkeypatch.chdir(tmp_path)
+    with opened() as ip:
+        ip.run_cell("%load_ext labext").raise_error()
+        yield ip
+
+
+@pytest.fixture
+def run(shell: InteractiveShell) -> Callable[[str], Any]:
+    def run_cell(cell: str) -> Any:
+        done = shell.run_cell(cell, store_history=True)
+        done.raise_error()
+        return done.result
+
+    return run_cell
+
+
+@pytest.fixture
+def asked_for(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Let the user answer with these keys, then be gone; return what they were asked."""
+
+    def prepare(*answers: str) -> list[str]:
+        prompts: list[str] = []
+        left = list(answers)
+
+        def ask(prompt: str = "", stream: Any = None) -> str:
+            prompts.append(prompt)
+            if not left:
+                raise StdinNotImplementedError
+            return left.pop(0)
+
+        monkeypatch.setattr(getpass, "getpass", ask)
+        return prompts
+
+    return prepare
+
+
+Ask = Callable[..., list[str]]
+Run = Callable[[str], Any]
+
+
+def everything_written(home: Path) -> str:
+    return "".join(p.read_text("utf-8", "replace") for p in home.rglob("*") if p.is_file())
+
+
+def test_the_environments_key_comes_first(
+    run: Run, box: Sandbox, asked_for: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompts = asked_for()
+    monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
+    run(f"%jobs connect {box.jobs.base_url}")
+    assert run("%jobs status")["value"]["address"] == box.jobs.base_url
+    monkeypatch.setenv("LABEXT_JOBS_API_KEY", TYPED)
+    with pytest.raises(SignInError):
+        run(f"%jobs connect {box.jobs.base_url}")
+    assert not prompts
+
+
+def test_the_environments_key_goes_to_the_environments_address_only(
+    run: Run, box: Sandbox, asked_for: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompts = asked_for()
+    monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
+    monkeypatch.setenv("LABEXT_JOBS_BASE_URL", "https://elsewhere.example.org/api/")
+    with pytest.raises(SetupError, match="needs a key"):
+        run(f"%jobs connect {box.jobs.base_url}")
+    assert len(prompts) == 1
+
+
+def test_a_key_is_asked_for_and_kept_only_on_demand(
+    run: Run, box: Sandbox, asked_for: Ask, memory: Memory, isolated: Path
+) -> None:
+    prompts = asked_for(box.jobs.api_key, box.jobs.api_key)
+    run(f"%jobs connect {box.jobs.base_url} --save lab1")
+    assert len(prompts) == 1
+    assert box.jobs.base_url in prompts[0]
+    assert not memory.kept
+    assert run("%jobs status")["value"]["profile"] == "lab1"
+    run(f"%jobs connect {box.jobs.base_url} --save lab1 --keep")
+    assert list(memory.kept.values()) == [box.jobs.api_key]
+    config.forget_session()
+    run("%jobs connect lab1")
+    assert len(prompts) == 2
+    assert run("%jobs status")["value"]["profile"] == "lab1"
+    assert box.jobs.api_key not in everything_written(isolated / "config")
+
+
+def test_a_kept_key_that_is_refused_is_asked_for_again(
+    run: Run, box: Sandbox, asked_for: Ask, memory: Memory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.save_profile("lab1", "jobs", box.jobs.base_url)
+    config.save_secret("jobs", "lab1", "api_key", TYPED)
+    config.forget_session()
+    prompts = asked_for(box.jobs.api_key)
+    run("%jobs connect lab1 --keep")
+    assert "not accepted" in capsys.readouterr().out
+    assert len(prompts) == 1
+    assert list(memory.kept.values()) == [box.jobs.api_key]
+    run("%jobs login")
+    assert len(prompts) == 1
+
+
+def test_a_wrong_key_changes_nothing(
+    run: Run, box: Sandbox, asked_for: Ask, memory: Memory, isolated: Path
+) -> None:
+    asked_for(TYPED, "", TYPED)
+    for _ in range(3):
+        with pytest.raises((SignInError, SetupError)):
+            run(f"%jobs connect {box.jobs.base_url} --save lab1 --keep")
+    assert config.profile_names() == []
+    assert not memory.kept
+    with pytest.raises(SetupError, match="No jobs service is configured"):
+        run("%jobs list")
+
+
+def test_a_failed_connect_names_the_service_that_stays_in_use(
+    run: Run, box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    down = "%jobs connect http://127.0.0.1:9/api/ --save down --keep"
+    with pytest.raises(UnreachableError, match=r"No jobs service is in use\.$"):
+        run(down)
+    monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
+    run(f"%jobs connect {box.jobs.base_url} --save up")
+    with pytest.raises(UnreachableError) as caught:
+        run(down)
+    assert caught.value.next_step == (
+        "Check the address, and that the service runs. "
+        f"`%jobs` still uses {box.jobs.base_url} (profile up)."
+    )
+    assert config.profile_names() == ["up"]
+
+
+def test_where_nobody_can_be_asked(run: Run, box: Sandbox, asked_for: Ask) -> None:
+    asked_for()
+    with pytest.raises(SetupError) as caught:
+        run(f"%jobs connect {box.jobs.base_url}")
+    assert "LABEXT_JOBS_API_KEY" in caught.value.next_step
+
+
+def test_what_does_not_go_together(run: Run, box: Sandbox, asked_for: Ask) -> None:
+    asked_for()
+    url = box.jobs.base_url
+    config.save_profile("other", "jobs", "https://jobs.example.org/api/")
+    config.save_profile("lab", "lab", "https://lab.example.org/")
+    for line, what in {
+        f"%jobs connect {url} --keep": "under the name of a profile",
+        f"%jobs connect {url} --save other": "is there already",
+        f"%jobs connect {url} --save sandbox": "kept for the sandbox",
+        f"%jobs connect {url} --save 'a b'": "no name for a profile",
+        f"%jobs connect {url} --ca-bundle nosuch.pem": "no file nosuch.pem",
+        "%jobs connect other --save more": "go with an address",
+        "%jobs connect ohter": "no profile ohter",
+        "%jobs connect lab": "no address for jobs",
+    }.items():
+        with pytest.raises((InputError, SetupError), match=what):
+            run(line)
+    assert config.profile_names() == ["lab", "other"]
+
+
+def test_a_profile_of_another_service_takes_this_one_too(
+    run: Run, box: Sandbox, asked_for: Ask, memory: Memory
+) -> None:
+    asked_for(box.jobs.api_key)
+    config.save_profile("lab", "lab", "https://lab.example.org/")
+    run(f"%jobs connect {box.jobs.base_url} --save lab --keep")
+    assert config.connection("jobs", "lab").base_url == box.jobs.base_url
+    assert config.connection("lab", "lab").base_url == "https://lab.example.org/"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%jobs connect URL KEY",
+        "%jobs connect KEY",
+        "%jobs connect URL --key KEY",
+        "%jobs connect URL --api-key=KEY",
+        "%jobs list --x-api-key KEY",
+        "%jobs login KEY",
+        "%jobs connect http://me:KEY@127.0.0.1/api/",
+        "%jobs connect http://127.0.0.1/api/?key=KEY",
+    ],
+)
+def test_a_key_on_a_line_is_refused_and_never_shown(
+    run: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str], box: Sandbox, line: str
+) -> None:
+    with pytest.raises(InputError, match="history") as caught:
+        run(line.replace("URL", box.jobs.base_url).replace("KEY", TYPED))
+    assert "LABEXT_JOBS_API_KEY" in caught.value.next_step
+    assert TYPED not in capsys.readouterr().out + str(caught.value)
+
+
+def test_a_split_batch_is_counted_once(
+    run: Run, box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
+    run(f"%jobs connect {box.jobs.base_url}")
+
+    def counted() -> int:
+        return int(run("%jobs status")["value"]["jobs and batches"])
+
+    before = counted()
+    rows = "{{f'j{n}': {'sequence': 'GAATTC', 'enzymes': 'EcoRI'} for n in range(101)}}"
+    run(f"%jobs batch counted --type digest --from {rows}")
+    try:
+        assert counted() == before + 1 == len(run("%jobs list"))
+    finally:
+        run("%jobs delete counted --yes")
+
+
+def test_no_key_is_in_history_or_output(
+    run: Run, shell: InteractiveShell, box: Sandbox, asked_for: Ask,
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
+    asked_for(box.jobs.api_key)
+    shown = []
+    for line in (
+        f"%jobs connect {box.jobs.base_url}",
+        "%jobs status",
+        "%lab sandbox start",
+        "%lab sandbox status",
+        "%jobs connect sandbox",
+        "%jobs login",
+        "%jobs tools",
+        "%jobs list",
+    ):
+        shown.append(str(run(line)))
+    shown += [capsys.readouterr().out, *shell.history_manager.input_hist_raw]
+    shown += [repr(value) for name, value in shell.user_ns.items() if name[:1] != "_"]
+    assert box.jobs.api_key not in "".join(shown)

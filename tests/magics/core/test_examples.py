@@ -1,0 +1,190 @@
+"""Every example of the magics' help and of the README is run, on a sandbox or a stand-in."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import opened
+from open_notebook import serving
+
+from labext.cli import examples
+from labext.config import connection
+from labext.errors import SetupError, UnreachableError
+from labext_magics.core.dispatch import magic_named
+
+pytestmark = pytest.mark.contract
+
+NewBox = Callable[..., Any]
+README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+
+ELSEWHERE = ("%lab connect https", "%jobs connect https", "%nb connect http")
+"""Examples that name a server which is not there: it is looked for."""
+
+BEYOND = (
+    *("%nb settings", "%nb commands", "%nb embeddings"),
+    *("%nb sources chat", "%nb insights new"),
+)
+"""Examples of what Open Notebook has beyond the contract."""
+
+PROVIDERS = ("%nb credentials", "%nb models new")
+"""Examples about models of providers: the sandbox keeps what they say, and asks nobody."""
+
+OAUTH = "%lab login --method oauth"
+
+
+OFFLINE = "example.org/page"
+"""A page that an example adds; it can't be read where there is no network."""
+
+
+def _cells(lines: list[str]) -> Iterator[str]:
+    """Give the cells of a command's examples: a cell magic has its body below it."""
+    cell: list[str] = []
+    for line in [*lines, ""]:
+        if cell and (not line or not cell[0].startswith("%%")):
+            yield "\n".join(cell)
+            cell = []
+        if line:
+            cell.append(line)
+
+
+HELP = {
+    name: [cell for each in magic_named(name).commands for cell in _cells([*each.examples])]
+    for name in ("lab", "jobs", "nb")
+}
+BLOCKS = [
+    block.strip("\n")
+    for block in re.findall(r"^```\w*\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    if re.search(r"^\S* ?=? ?%%?(?:lab|jobs|nb|load_ext) ?", block, re.MULTILINE)
+]
+
+
+def _on_the_sandbox(cells: list[str]) -> list[str]:
+    return [cell for cell in cells if not cell.startswith((*ELSEWHERE, *BEYOND, *PROVIDERS, OAUTH))]
+
+
+@pytest.fixture(scope="module")
+def opened_shell() -> Iterator[InteractiveShell]:
+    with opened() as ip:
+        yield ip
+
+
+@pytest.fixture
+def shell(
+    opened_shell: InteractiveShell,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[InteractiveShell]:
+    """A shell in the folder of the example notebooks, cut to a few rows."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LABEXT_NB_OPENAI_KEY", "sk-test-4f9b2c7d8e1a6035")
+    shutil.copytree(examples.examples_folder() / "data", tmp_path / "data")
+    table = tmp_path / "data" / "hairpins.csv"
+    table.write_text("\n".join(table.read_text().splitlines()[:4]))
+    opened_shell.run_cell("%load_ext labext").raise_error()
+    yield opened_shell
+    opened_shell.run_line_magic("unload_ext", "labext")
+    opened_shell.reset()
+
+
+def _run(shell: InteractiveShell, cells: list[str]) -> None:
+    failed = []
+    for cell in cells:
+        done = shell.run_cell(cell)
+        error = done.error_before_exec or done.error_in_exec
+        if error and not (OFFLINE in cell and "1 of" in str(error) and OFFLINE in str(error)):
+            failed.append(f"{cell}: {error!r}")
+    assert not failed, "\n".join(failed)
+
+
+@pytest.fixture
+def local(
+    shell: InteractiveShell, new_box: NewBox, monkeypatch: pytest.MonkeyPatch
+) -> InteractiveShell:
+    """The shell on a sandbox of its own, in which the names of the examples are free."""
+    box = new_box()
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
+    _run(shell, [f"%{name} connect sandbox" for name in HELP])
+    return shell
+
+
+def test_examples_of_lab_run(local: InteractiveShell) -> None:
+    _run(local, _on_the_sandbox(HELP["lab"]))
+
+
+def test_examples_of_jobs_run(local: InteractiveShell) -> None:
+    before = [
+        "import pandas as pd",
+        'frame = pd.read_csv("data/hairpins.csv")',
+        "%jobs submit digest --name helix1 --set sequence=GAATTC --set enzymes=EcoRI --wait",
+    ]
+    _run(local, [*before, *_on_the_sandbox(HELP["jobs"])])
+
+
+def test_examples_of_nb_run(local: InteractiveShell) -> None:
+    before = ['%nb use "Examples" --create']
+    _run(local, [*before, *_on_the_sandbox(HELP["nb"])])
+
+
+def test_blocks_of_the_readme_run(local: InteractiveShell) -> None:
+    assert len(BLOCKS) > 6
+    _run(local, [block for block in BLOCKS if "%lab sandbox start" not in block])
+
+
+def test_python_of_the_readme_runs(
+    local: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _run(local, ['%nb use "Arabinose induction" --create'])
+    monkeypatch.chdir(tmp_path / "data")
+    used = connection("lab")
+    given = {"key": used.secrets["api_key"], "ca_bundle": used.options.get("ca_bundle")}
+    blocks = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 3
+    for block in blocks:
+        code = block.replace("https://lab.example.org", used.base_url)
+        exec(code.replace("ApiKey(key)", "ApiKey(key), verify=ca_bundle"), given)
+
+
+def test_examples_of_providers_run(
+    shell: InteractiveShell, box: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
+    cells = sorted(cell for cell in HELP["nb"] if cell.startswith(PROVIDERS))
+    new = [cell for cell in cells if "credentials new" in cell]
+    _run(shell, ["%nb connect sandbox", *new, *(cell for cell in cells if cell not in new)])
+
+
+def test_examples_beyond_the_contract_run(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = [
+        '%nb use "Examples" --create',
+        "%nb note text --title T",
+        "%nb notes --out notes",
+        '%nb transformations new "Key findings" --prompt "List the findings."',
+        '%%nb source --title "Bench notes" --sync\nThe strain is DH10B.',
+    ]
+    with serving() as server:
+        monkeypatch.setenv("LABEXT_NB_BASE_URL", server.base_url)
+        _run(shell, [f"%nb connect {server.base_url}", *before])
+        note = shell.user_ns["notes"].id[0]
+        cells = [cell for cell in HELP["nb"] if cell.startswith(BEYOND)]
+        _run(shell, [cell.replace("note:abc123", note) for cell in cells])
+
+
+def test_example_of_signing_in_as_an_app_runs(local: InteractiveShell) -> None:
+    assert OAUTH in HELP["lab"]
+    _run(local, [OAUTH])
+
+
+@pytest.mark.parametrize(
+    "cell", [cell for each in HELP.values() for cell in each if cell.startswith(ELSEWHERE)]
+)
+def test_example_of_another_server_looks_for_it(shell: InteractiveShell, cell: str) -> None:
+    error = shell.run_cell(cell).error_in_exec
+    assert isinstance(error, UnreachableError | SetupError), error

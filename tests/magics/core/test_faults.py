@@ -1,0 +1,326 @@
+"""A service or a disk that fails under a line: one line, a next step, nothing half done."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import os
+import resource
+import signal
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import opened
+
+import labext.jobs.client.base
+from labext.errors import (
+    AccessError,
+    ArchiveError,
+    LabextError,
+    ServiceError,
+    SignInError,
+    StorageError,
+    TransferInterrupted,
+    UnreachableError,
+)
+from labext.http import HttpClient
+
+pytestmark = pytest.mark.faults
+
+KEY = "swordfish-0123456789"
+ROW = {"JobName": "done1", "Type": "digest", "JobStatus": "Complete", "Settings": "{}"}
+
+Run = Callable[[str], LabextError]
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
+    monkeypatch.chdir(tmp_path)
+    patient = functools.partial(HttpClient, attempts=2)
+    monkeypatch.setattr(labext.jobs.client.base, "HttpClient", patient)
+    with opened() as ip:
+        ip.run_cell("%load_ext labext").raise_error()
+        yield ip
+
+
+@pytest.fixture
+def fails(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a line that fails; return its error, which must be one line with a next step."""
+
+    def run(line: str) -> LabextError:
+        capsys.readouterr()
+        error = shell.run_cell(line, store_history=True).error_in_exec
+        shown = capsys.readouterr().out
+        assert isinstance(error, LabextError), error
+        assert len(shown.strip().splitlines()) == 1, shown
+        assert error.next_step
+        assert KEY not in shown
+        return error
+
+    return run
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Choose a service by its address, with a key."""
+
+    def choose(url: str) -> None:
+        monkeypatch.setenv("LABEXT_JOBS_BASE_URL", url)
+        monkeypatch.setenv("LABEXT_JOBS_API_KEY", KEY)
+
+    return choose
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "kind", "error", "words"),
+    [
+        ("<html><body>Welcome</body></html>", 200, "text/html", ServiceError, "Welcome"),
+        ('{"jobs": [{"JobName"', 200, "application/json", ServiceError, "JobName"),
+        ("", 200, "application/json", ServiceError, "nothing"),
+        ("[1, 2]", 200, "application/json", ServiceError, "makes no sense"),
+        ("it broke", 500, "text/plain", ServiceError, "it broke"),
+        (f'"wrong key {KEY}"', 401, "application/json", SignInError, "wrong key"),
+        ('{"message": "budget exceeded"}', 403, "application/json", AccessError, "budget"),
+    ],
+)
+def test_a_service_that_answers_nonsense_or_refuses(
+    faulty: Any, fails: Run, use: Any, body: str, status: int, kind: str, error: type, words: str
+) -> None:
+    use(faulty(faulty.answer(body, status, kind)).url)
+    raised = fails("%jobs list")
+    assert isinstance(raised, error)
+    assert words in str(raised)
+
+
+def test_no_service_at_the_address(faulty: Any, fails: Run, use: Any) -> None:
+    use(f"http://127.0.0.1:{faulty.closed_port()}/api/")
+    for line in ("%jobs list", "%jobs status", "%jobs submit digest --set a=1"):
+        assert isinstance(fails(line), UnreachableError)
+    use(faulty(faulty.silence).url)
+    assert isinstance(fails("%jobs list"), UnreachableError)
+
+
+def test_a_submission_that_is_refused_is_sent_once(faulty: Any, fails: Run, use: Any) -> None:
+    tools = [{"name": "digest", "settings": [{"name": "sequence", "required": True}]}]
+    refuse = faulty.answer({"error": "There is no such job."}, 404)
+
+    def act(connection: Any, request: Any) -> bool:
+        if request.path.endswith("/tools"):
+            return bool(faulty.answer(tools)(connection, request))
+        if request.method == "POST":
+            return bool(faulty.answer("sequence: too short", 400)(connection, request))
+        return bool(refuse(connection, request))
+
+    server = faulty(act)
+    use(server.url)
+    assert "too short" in str(fails("%jobs submit digest --name x --set sequence=A"))
+    assert "sequence is missing" in str(fails("%jobs submit digest --name x --set squence=A"))
+    assert [r.path for r in server.received if r.method == "POST"] == ["/api/submit-job"]
+
+
+@pytest.fixture
+def offers(faulty: Any, use: Any) -> Callable[..., Any]:
+    """Serve one complete job whose download is answered by an act; choose that service."""
+
+    def serve(download: Callable[[Any, Any], bool]) -> Any:
+        def act(connection: Any, request: Any) -> bool:
+            if "/download" in request.path:
+                assert "x-api-key" not in request.headers
+                return download(connection, request)
+            if request.path.endswith("/result"):
+                url = server.url.replace("/api/", "/download/done1.zip?signature=s3cr3tsignature")
+                return bool(faulty.answer(url, kind="text/plain")(connection, request))
+            return bool(faulty.answer(ROW)(connection, request))
+
+        server = faulty(act)
+        use(server.url)
+        return server
+
+    return serve
+
+
+def archive(files: dict[str, bytes]) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as made:
+        for name, content in files.items():
+            made.writestr(name, content)
+    return held.getvalue()
+
+
+def test_an_address_that_has_expired(faulty: Any, fails: Run, offers: Any, tmp_path: Path) -> None:
+    offers(faulty.answer("Request has expired", 403, "text/plain"))
+    raised = fails("%jobs results done1 --to out")
+    assert "s3cr3tsignature" not in str(raised)
+    assert not list(tmp_path.glob("out/*"))
+
+
+def test_an_archive_that_leaves_its_folder(
+    faulty: Any, fails: Run, offers: Any, tmp_path: Path
+) -> None:
+    offers(faulty.answer(archive({"good.txt": b"x", "../evil.txt": b"x"}), kind="application/zip"))
+    assert isinstance(fails("%jobs results done1 --to deep/out"), ArchiveError)
+    assert not [p for p in tmp_path.rglob("*") if p.is_file()]
+    offers(faulty.answer(b"no archive at all", kind="application/zip"))
+    assert isinstance(fails("%jobs results done1 --to out"), ArchiveError)
+
+
+def test_a_disk_that_is_full_and_a_folder_that_is_none(
+    faulty: Any, fails: Run, offers: Any, tmp_path: Path
+) -> None:
+    content = bytes(range(256)) * 16384
+    offers(faulty.answer(archive({"big.bin": content}), kind="application/zip"))
+    (tmp_path / "afile").touch()
+    assert isinstance(fails("%jobs results done1 --to afile/out"), StorageError)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
+    try:
+        raised = fails("%jobs results done1 --to out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert isinstance(raised, StorageError)
+    assert not [p for p in tmp_path.rglob("big.bin") if p.stat().st_size == len(content)]
+
+
+class Terminal(io.StringIO):
+    """What a terminal was sent, and a shell that runs in it."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        super().__init__()
+        self.shell = shell
+
+    def run(self, line: str) -> BaseException | None:
+        """Run a line, and return its error."""
+        with contextlib.redirect_stdout(self):
+            error: BaseException | None = self.shell.run_cell(line).error_in_exec
+        return error
+
+    def isatty(self) -> bool:
+        return True
+
+    def until(self, words: str) -> None:
+        """Wait for words, from another thread."""
+        end = time.monotonic() + 60
+        while words not in self.getvalue():
+            assert time.monotonic() < end, self.getvalue()
+            time.sleep(0.005)
+
+
+@pytest.fixture
+def terminal(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal, where a transfer is drawn from its beginning."""
+    from labext_widgets.progress import transfer
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(transfer, "DISPLAY_AFTER", 0.0)
+    return Terminal(shell)
+
+
+HALF = b'HTTP/1.1 %b\r\nContent-Length: %d\r\nETag: "one"\r\nAccept-Ranges: bytes\r\n%b\r\n'
+
+
+class Halves:
+    """A download in two halves; what happens between them is the test's."""
+
+    def __init__(self, content: bytes, between: Callable[[], None]) -> None:
+        self.content, self.between = content, between
+
+    def __call__(self, connection: Any, request: Any) -> bool:
+        asked = request.headers.get("range")
+        start = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
+        whole, half = len(self.content), len(self.content) // 2
+        span = f"Content-Range: bytes {start}-{whole - 1}/{whole}\r\n".encode() if asked else b""
+        connection.sendall(HALF % (b"206 X" if asked else b"200 X", whole - start, span))
+        if not asked:
+            connection.sendall(self.content[:half])
+            start = half
+            self.between()
+        connection.sendall(self.content[start:])
+        return True
+
+
+BIG = {"big.bin": bytes(2 * 1024 * 1024), "log.txt": b"done"}
+
+
+def test_a_slow_download_is_drawn_and_gives_way_to_its_message(
+    offers: Any, terminal: Terminal
+) -> None:
+    offers(Halves(archive(BIG), lambda: terminal.until("of 2.10 MB")))
+    assert terminal.run("df = %jobs results done1 --to out") is None
+    drawn, said = terminal.getvalue().rsplit("\r\x1b[K", 1)
+    assert drawn.startswith("\rdone1: Fetching, 0.52 of 2.10 MB (0:00)\x1b[K")
+    assert said == "The results (2 files) were fetched to out.\n"
+    terminal.truncate(0)
+    assert terminal.run("df = %jobs results done1 --to out") is None
+    assert "\r" not in terminal.getvalue(), "what is there already needs no bar"
+
+
+@pytest.mark.parametrize("to", ["out", "alone.zip"])
+def test_an_interrupted_download_says_so_and_is_taken_up(
+    offers: Any, terminal: Terminal, to: str
+) -> None:
+    def interrupt() -> None:
+        terminal.until("of 2.10 MB")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    content = archive(BIG)
+    server = offers(Halves(content, interrupt))
+    error = terminal.run(f"%jobs results done1 --to {to}")
+    assert isinstance(error, TransferInterrupted)
+    assert error.message.startswith("Fetching was stopped at ")
+    assert error.next_step == f"`%jobs results done1 --to {to}` goes on from there."
+    shown = terminal.getvalue().rsplit("\r\x1b[K", 1)[1].splitlines()
+    assert shown[0].startswith("done1: Stopped, ")
+    assert len(shown) == 2, shown
+    assert terminal.run(f"df = {error.next_step.split('`')[1]}") is None
+    asked = [each.headers.get("range") for each in server.received if "download" in each.path]
+    assert asked[0] is None
+    assert len(asked) == 2
+    assert int(asked[1].removeprefix("bytes=").rstrip("-")) >= 512 * 1024
+    kept = Path("alone.zip" if to.endswith(".zip") else "out/done1.zip")
+    assert kept.read_bytes() == content
+
+
+def test_where_nothing_can_be_drawn_again_a_slow_download_says_its_message_alone(
+    shell: InteractiveShell,
+    offers: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from labext_widgets.progress import transfer
+
+    monkeypatch.setattr(transfer, "DISPLAY_AFTER", 0.0)
+    offers(Halves(archive(BIG), lambda: None))
+    shell.run_cell("df = %jobs results done1 --to out").raise_error()
+    assert capsys.readouterr().out == "The results (2 files) were fetched to out.\n"
+
+
+def test_a_bug_keeps_its_traceback(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from labext_magics.core import session
+
+    def broken(_: Any) -> Any:
+        raise ZeroDivisionError("a bug of ours")
+
+    monkeypatch.setattr(session.Session, "jobs", broken)
+    error = shell.run_cell("%jobs list").error_in_exec
+    assert isinstance(error, ZeroDivisionError)
+    assert "Traceback" in capsys.readouterr().out
+
+
+def test_a_row_may_hold_anything(
+    faulty: Any, shell: InteractiveShell, use: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"JobName": "<b>x</b>", "Settings": "{half", "Created": "yesterday", "Score": "[]"}
+    use(faulty(faulty.answer({"jobs": [row], "startKey": ""})).url)
+    done = shell.run_cell("df = %jobs list --scores\ndf")
+    done.raise_error()
+    assert done.result["Settings"][0] == "{half"
+    assert list(done.result["JobName"]) == ["<b>x</b>"]

@@ -1,0 +1,170 @@
+"""Every line of the issue's 'Bad input', typed into a real shell: one line, a next step, a stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import opened
+
+from labext.errors import LabextError, NotReadyError
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.contract
+
+SETUP = """
+import pandas as pd
+frame = pd.DataFrame({"name": ["a", "b"], "bases": ["ACGUACGU", "GGGGAAAACCCC"]})
+hole = frame.assign(bases=["ACGU", None])
+blank = frame.assign(bases=["ACGU", ""])
+twice = frame.assign(name="a")
+none = frame.iloc[:0]
+long = "x" * 101
+almost = "x" * 99
+"""
+BATCH = "%jobs batch bad --type rna_fold --name-column name --map sequence=bases"
+GOOD = "--set sequence=GAATTC --set enzymes=EcoRI"
+
+LINES = [
+    (f"%jobs submit digest --name 'a b' {GOOD}", "a space in it"),
+    (f"%jobs submit digest --name {{long}} {GOOD}", "has 101 characters"),
+    (f"%jobs submit digest --name fold_{{i}} {GOOD}", "has '{' in it"),
+    ("%jobs submit digest --name taken --set sequence=AAAA --set enzymes=EcoRI", "not the same"),
+    (f"%jobs submit align_pair --name taken {GOOD}", "enzymes is no setting"),
+    (f"%jobs batch {{almost}} {BATCH[15:]} --from frame", "has 101 characters"),
+    (f"{BATCH.replace('bad', 'taken')} --from frame", "taken"),
+    ("%jobs submit digset --set a=1", 'did you mean "digest"'),
+    ("%jobs tool digset", 'did you mean "digest"'),
+    ("%jobs submit digest --set sequence=GAATTC", "enzymes is missing"),
+    ("%jobs submit digest --set sequnce=GAATTC", 'did you mean "sequence"'),
+    (f"%jobs submit digest {GOOD} --set colour=red", "colour is no setting"),
+    (f"%jobs submit digest {GOOD} --set msa=x", "set by the service itself"),
+    (f"%jobs submit digest {GOOD} --set submit_method=x", "set by the service itself"),
+    ("%jobs submit peptide_build --set sequence=ACD --set conformation=helx", 'mean "helix"'),
+    ("%jobs submit peptide_build --set sequence=ACD --set conformation=helix --set phi=-57,-57",
+     "phi"),
+    ("%%jobs batch bad --type rna_fold\njobNames: [a, b]\nsettings: [{sequence: ACGU}]",
+     "2 jobNames and 1 settings"),
+    ("%%jobs batch bad --type rna_fold\n[]", "no jobs"),
+    ("%%jobs batch bad --type rna_fold\n- {name: a, settings: {}}\n- {name: a, settings: {}}",
+     "a is there twice"),
+    ("%%jobs submit digest\nsequence: [GAATTC", "no YAML"),
+    (f"{BATCH} --from none", "no rows"),
+    (f"{BATCH} --from {{{{}}}}", "columns"),
+    ("%jobs batch bad --type rna_fold --from {{}}", "no jobs"),
+    (f"{BATCH} --from twice", "more than once"),
+    ("%%jobs batch bad --type rna_fold\n- {name: a b, settings: {sequence: ACGU}}",
+     "a space in it"),
+    (f"{BATCH} --from blank", "has an empty cell (row"),
+    (f"{BATCH} --from hole", "has an empty cell (row"),
+    (f"{BATCH.replace('bases', 'bses')} --from frame", 'did you mean "bases"'),
+    (f"{BATCH.replace('column name', 'column nmae')} --from frame", 'did you mean "name"'),
+    (f"{BATCH} --from fraem", "no variable `fraem`"),
+    (f"{BATCH} --from long", "takes a DataFrame"),
+    (f"{BATCH} --from frame --max-runtime 0", "a whole number from 1"),
+    (f"{BATCH} --from frame --budget -1", "a number above 0"),
+    (f"{BATCH} --from frame --to out", "--to"),
+    (f"{BATCH} --from frame --set sequence=ACGU", "sequence"),
+    ("%jobs upload nothing.pdb", "no file nothing.pdb"),
+    ("%jobs submit normal_modes --set pdbFile=someone@example.org/1A8O.pdb", "bare name"),
+    ("%jobs submit normal_modes --set pdbFile=nowhere.pdb", "`%jobs upload nowhere.pdb`"),
+    ("%jobs upload .", ". is a folder"),
+    ("%jobs submit normal_modes --set pdbFile={Path('1A8O.pdb')}", "path"),
+    ("%jobs results nosuch --to out/w", 'called "nosuch"'),
+    ("%jobs results taken --to out/w --file nosuch.txt", "nosuch.txt"),
+    ("%jobs results taken --to afile", "is a file"),
+    ("%jobs show nosuch", 'called "nosuch"'),
+    ("%jobs watch nosuch", 'called "nosuch"'),
+    ("%jobs stop nosuch", 'called "nosuch"'),
+    ("%jobs delete nosuch --yes", 'called "nosuch"'),
+    ("%jobs delete taken", "Add --yes"),
+    ("%jobs list --batch nosuch", "nosuch"),
+    ("%jobs list --batch taken", "`%jobs show taken`"),
+    ("%jobs list --limit 0", "a whole number from 1"),
+    ("%jobs list --start-key made-up", "startKey"),
+    ("%jobs list --organization", "owner"),
+    ("%jobs list --email teacher@sandbox.local", "owner"),
+    ("%jobs rm nosuch.pdb --yes", "nosuch.pdb"),
+    ("%jobs rm", "one file or one"),
+    ("%jobs submit digest --project my-project --set sequence=GAATTC --set enzymes=EcoRI",
+     "no project"),
+    ("%jobs connect nosuch", "no profile nosuch"),
+    ("%jobs connect http://[", "is no address of a service"),
+    ("%jobs connect localhost:99999", "is no address of a service"),
+    ("%jobs connect [::1", "is no address of a service"),
+    ("%jobs connect http://127.0.0.1:9/api/", "No job service answers"),
+    ("%lab sandbox reset", "Add --yes"),
+    ("%lab sandbox start --rate off --workers 7", "workers"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def shell(
+    box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[InteractiveShell]:
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "afile").touch()
+    with opened() as ip:
+        ip.run_cell("%load_ext labext\n%lab sandbox start\nfrom pathlib import Path").raise_error()
+        ip.run_cell(SETUP).raise_error()
+        yield ip
+
+
+@pytest.fixture
+def run(shell: InteractiveShell) -> Callable[[str], Any]:
+    return lambda cell: shell.run_cell(cell, store_history=True)
+
+
+def snapshot(shell: InteractiveShell, folder: Path) -> tuple[Any, ...]:
+    """Everything a line could have left half done."""
+    rows = shell.run_line_magic("jobs", "list --subjobs")
+    files = shell.run_line_magic("jobs", "files --folders")
+    return (
+        list(zip(rows["JobName"], rows["JobStatus"], strict=True)),
+        list(files["file"]),
+        sorted(str(p) for p in folder.rglob("*")),
+        shell.run_line_magic("jobs", "status")["value"]["address"],
+        sorted(name for name in shell.user_ns if name[:1] != "_"),
+    )
+
+
+def test_bad_input_is_one_line_with_a_next_step_and_nothing_half_done(
+    shell: InteractiveShell,
+    run: Callable[[str], Any],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    run(f"%jobs submit digest --name taken {GOOD} --wait").raise_error()
+    before = snapshot(shell, tmp_path)
+    wrong = []
+    for line, what in LINES:
+        capsys.readouterr()
+        done = run(line)
+        shown = capsys.readouterr().out
+        error = done.error_in_exec
+        if not isinstance(error, LabextError):
+            wrong.append(f"{line}: {error!r}")
+        elif what not in f"{error.message} {error.next_step}":
+            wrong.append(f"{line}: {error}")
+        elif not error.next_step or "\n" in str(error) or len(shown.strip().splitlines()) != 1:
+            wrong.append(f"{line}: not one line: {shown}")
+    assert not wrong, "\n".join(wrong)
+    assert snapshot(shell, tmp_path) == before
+
+
+def test_results_asked_too_early(run: Callable[[str], Any], tmp_path: Path) -> None:
+    slow = "{{str(i): {'sequence': 'GGGAAACCCUUU' * 80} for i in range(3)}}"
+    run(f"%jobs batch early --type rna_fold --from {slow}").raise_error()
+    run(f"%jobs submit digest --name waiting {GOOD}").raise_error()
+    try:
+        for name in ("early", "waiting"):
+            error = run(f"%jobs results {name} --to out").error_in_exec
+            assert isinstance(error, NotReadyError)
+            assert "watch" in error.next_step
+        assert not list(tmp_path.glob("out/*"))
+    finally:
+        run("%jobs delete early waiting --yes").raise_error()

@@ -1,0 +1,286 @@
+"""The issue's cells, and others, through a real shell against a real local service."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import opened
+
+from labext.cli import examples
+from labext.errors import InputError, JobFailedError
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.contract
+
+CELLS = r"""
+%load_ext labext
+%lab sandbox start
+# %%
+tools = %jobs tools
+tools
+# %%
+%jobs tool peptide_build
+# %%
+%jobs submit peptide_build --name helix1 --set sequence=ACDEFGHIKLMNPQRSTVWY --set conformation=helix
+# %%
+%jobs watch helix1
+# %%
+%jobs results helix1 --to out/helix1
+# %%
+%jobs submit digest --set sequence=GAATTCAAGCTT --set enzymes=EcoRI,HindIII --wait --to out/cut   # all in one line, a name made up
+# %%
+import pandas as pd
+frame = pd.read_csv("data/hairpins.csv")            # name, bases
+# %%
+%jobs batch folds --type rna_fold --from frame --name-column name --map sequence=bases
+# %%
+%jobs watch folds
+# %%
+%jobs results folds --to out/folds
+# %%
+scores = %jobs list --batch folds --scores
+scores.sort_values("score.mfe").head()
+# %%
+%jobs upload data/1A8O.pdb
+# %%
+%jobs submit normal_modes --name modes1 --set pdbFile=1A8O.pdb --wait
+# %%
+%jobs list --limit 50
+""".strip().split("# %%\n")  # noqa: E501
+
+ROWS = 120
+"""Of the examples' 250: more than one request takes."""
+
+Run = Callable[[str], Any]
+
+
+@pytest.fixture
+def shell(
+    box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[InteractiveShell]:
+    """A shell in a folder with the examples' data, whose sandbox is the one that runs."""
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
+    shutil.copytree(examples.examples_folder() / "data", tmp_path / "data")
+    table = tmp_path / "data" / "hairpins.csv"
+    table.write_text("".join(table.read_text().splitlines(keepends=True)[: ROWS + 1]))
+    monkeypatch.chdir(tmp_path)
+    with opened() as ip:
+        yield ip
+
+
+@pytest.fixture
+def run(shell: InteractiveShell) -> Run:
+    """Run a cell and return what it shows; raise what it raises."""
+
+    def run_cell(cell: str) -> Any:
+        done = shell.run_cell(cell, store_history=True)
+        done.raise_error()
+        return done.result
+
+    return run_cell
+
+
+@pytest.fixture
+def ready(run: Run) -> Run:
+    """The same, with the extension loaded and the sandbox chosen."""
+    run("%load_ext labext\n%lab sandbox start")
+    return run
+
+
+def test_the_cells_of_the_issue_run_twice(
+    run: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    first = [run(cell) for cell in CELLS]
+    told = capsys.readouterr().out
+    assert "helix1 submitted to queue." in told
+    assert f"{ROWS} jobs" in told
+    tools, parameters, helix, watched, files = first[1:6]
+    assert "peptide_build" in set(tools["name"])
+    assert "conformation" in set(parameters["name"])
+    assert list(helix["JobName"]) == ["helix1"]
+    assert list(watched["JobStatus"]) == ["Complete"]
+    assert (tmp_path / "out/helix1" / files["file"][0]).is_file()
+    assert list(first[6]["JobStatus"]) == ["Complete"]
+    assert any((tmp_path / "out/cut").iterdir())
+    frame, scores = shell.user_ns["frame"], shell.user_ns["scores"]
+    assert len(first[8]) == ROWS
+    assert list(first[9]["batchStatus"]) == ["Complete"]
+    metrics = pd.read_csv(tmp_path / "out/folds/metrics.csv")
+    assert len(metrics) == ROWS
+    assert list(scores["Name"]) == list(frame["name"])
+    assert list(scores["bases"]) == list(frame["bases"])
+    assert scores["score.mfe"].notna().all()
+    assert len(first[12]) == 1
+    assert list(first[13]["JobStatus"]) == ["Complete"]
+    assert {"helix1", "modes1"} <= set(first[14]["JobName"])
+
+    written = {p: p.stat().st_mtime_ns for p in (tmp_path / "out").rglob("*")}
+    second = [run(cell) for cell in CELLS]
+    told = capsys.readouterr().out
+    assert "helix1 is there already with the same settings" in told
+    assert f"folds is there already with the same {ROWS} jobs" in told
+    assert "already, whole" in told
+    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "out").rglob("*")} == written
+    assert len(second[14]) == len(first[14])
+
+
+def test_cell_magics_submit(ready: Run, shell: InteractiveShell) -> None:
+    line = "%%jobs submit digest --name cell1 --wait"
+    row = ready(f"{line}\nsequence: GAATTCAAGCTT\nenzymes: [EcoRI, HindIII]")
+    assert list(row["JobStatus"]) == ["Complete"]
+    settings = {"sequence": "GAATTCAAGCTT", "enzymes": ["EcoRI", "HindIII"]}
+    assert row["Settings"][0] == settings
+    whole = json.dumps({"type": "digest", "name": "cell1", "settings": settings})
+    assert list(ready(f"%%jobs submit\n{whole}")["Created"]) == list(row["Created"])
+    batch = "%%jobs batch cellbatch --type rna_fold --wait --out kept\n"
+    assert ready(batch + "NO: {sequence: ACGUACGU}\n'1e5': {sequence: GGGGAAAACCCC}\n") is None
+    kept = shell.user_ns["kept"]
+    assert list(kept["Name"]) == ["NO", "1e5"]
+    assert kept["score.mfe"].notna().all()
+
+
+def test_python_objects_on_the_line(ready: Run, shell: InteractiveShell) -> None:
+    ready("seqs = {'bases': ['GAATTC']}\nfor_all = {'enzymes': ['EcoRI']}")
+    row = ready('%jobs submit digest --name obj1 --set sequence={seqs["bases"][0]} --set {for_all}')
+    assert row["Settings"][0] == {"sequence": "GAATTC", "enzymes": ["EcoRI"]}
+    ready(
+        "def cut(bases):\n"
+        "    %jobs submit digest --name obj1 --set sequence={bases} --set enzymes={['EcoRI']}\n"
+        "cut('GAATTC')"
+    )
+    ready(
+        "for i in range(2):\n    %jobs submit digest --name {f'loop{i}'} --set enzymes=EcoRI"
+        " --set sequence={'GAATTC' + 'A' * i}"
+    )
+    assert {"loop0", "loop1"} <= set(ready("%jobs list")["JobName"])
+    by_name = ready(
+        '%jobs batch dictbatch --type rna_fold --from {{"a": {"sequence": "ACGU"}}} --wait'
+    )
+    assert list(by_name["Name"]) == ["a"]
+
+
+def test_check_submits_nothing(ready: Run) -> None:
+    before = list(ready("%jobs list")["JobName"])
+    shown = ready("%jobs submit digest --check --set sequence=GAATTC --set enzymes=EcoRI,HindIII")
+    assert dict(zip(shown["setting"], shown["value"], strict=True))["sequence"] == "GAATTC"
+    ready(
+        "import pandas as pd\nrows = pd.DataFrame({'n': ['a', 'b'], 'sequence': ['ACGU', 'GGCC']})"
+    )
+    checked = ready("%jobs batch checked --type rna_fold --from rows --name-column n --check")
+    assert list(checked["JobName"]) == ["checked-a", "checked-b"]
+    with pytest.raises(InputError):
+        ready("%jobs submit digest --check --set sequence=GAATTC --set enzymes=NoSuchEnzyme")
+    assert list(ready("%jobs list")["JobName"]) == before
+
+
+def test_files_come_and_go(ready: Run, tmp_path: Path) -> None:
+    (tmp_path / "one.pdb").write_text("END\n")
+    (tmp_path / "two.pdb").write_text("END\n")
+    assert list(ready("%jobs upload one.pdb two.pdb --folder mine")["file"]) == [
+        "one.pdb",
+        "two.pdb",
+    ]
+    assert list(ready("%jobs files --folder mine")["file"]) == ["one.pdb", "two.pdb"]
+    assert any("mine" in name for name in ready("%jobs files --folders")["file"])
+    with pytest.raises(InputError, match=r"would remove: mine/one\.pdb, mine/two\.pdb"):
+        ready("%jobs rm --folder mine")
+    assert len(ready("%jobs rm --folder mine --preview")) == 2
+    assert ready("%jobs rm --folder mine --yes") is None
+    assert not any("mine" in name for name in ready("%jobs files --folders")["file"])
+    with pytest.raises(InputError, match="There is no file three"):
+        ready("%jobs upload one.pdb three.pdb")
+    assert "one.pdb" not in set(ready("%jobs files")["file"])
+
+
+def test_deleting_asks_first(ready: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("gone1", "gone2"):
+        ready(f"%jobs submit digest --name {name} --set sequence=GAATTC --set enzymes=EcoRI --wait")
+    with pytest.raises(InputError, match=r"would delete: gone1 .* and its results, gone2"):
+        ready("%jobs delete gone1 gone2")
+    assert list(ready("%jobs delete gone1 gone2 --preview")["JobName"]) == ["gone1", "gone2"]
+    with pytest.raises(InputError, match="No job, batch or pipeline is called"):
+        ready("%jobs delete gone1 nosuch --yes")
+    assert list(ready("%jobs show gone1")["JobName"]) == ["gone1"]
+    ready("%jobs delete gone1 gone2 --yes")
+    with pytest.raises(InputError, match="gone1"):
+        ready("%jobs show gone1")
+
+
+def test_a_job_that_is_stopped_stops_run_all(ready: Run) -> None:
+    long_one = "ACGU" * 250
+    ready(
+        "%jobs batch stopped --type rna_fold --from "
+        f"{{{{str(i): {{'sequence': '{long_one}'}} for i in range(20)}}}}"
+    )
+    ready("%jobs stop stopped")
+    with pytest.raises(JobFailedError, match="The batch stopped ended as Stopped"):
+        ready("%jobs watch stopped")
+
+
+def test_lists_take_every_query(ready: Run) -> None:
+    ready("%jobs batch listed --type rna_fold --from {{'a': {'sequence': 'ACGU'}}} --wait")
+    ready("%jobs submit digest --name listed2 --set sequence=GAATTC --set enzymes=EcoRI --wait")
+    top = ready("%jobs list")
+    assert "listed-a" not in set(top["JobName"])
+    assert "listed-a" in set(ready("%jobs list --subjobs")["JobName"])
+    assert list(ready("%jobs list --batch listed")["JobName"]) == ["listed-a"]
+    first = ready("%jobs list --limit 1")
+    rest = ready(f"%jobs list --start-key {first.attrs['start_key']} --limit 1")
+    assert len(first) == len(rest) == 1
+    assert list(first["JobName"]) != list(rest["JobName"])
+    one = ready("%jobs results listed2 --to one --file score.json")
+    assert len(one) == 1
+    ready("import pandas as pd\nmine = pd.DataFrame({'who': ['a'], 'note': ['x']})")
+    joined = ready("%jobs list --batch listed --from mine --name-column who")
+    assert list(joined["note"]) == ["x"]
+
+
+def test_status_shows_no_secret(
+    ready: Run, box: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = ready("%jobs status")
+    assert status["value"]["profile"] == "sandbox"
+    assert status["value"]["address"] == box.jobs.base_url
+    sandbox = ready("%lab sandbox status")
+    assert sandbox["value"]["state"] == "running"
+    shown = capsys.readouterr().out + status.to_string() + sandbox.to_string()
+    assert box.jobs.api_key not in shown
+
+
+def test_a_semicolon_hides_and_out_stores(
+    ready: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ready("%jobs tools;") is None
+    assert ready("%jobs tools --out kept") is None
+    assert "digest" in set(shell.user_ns["kept"]["name"])
+    assert ready("%jobs tools fold")["name"].str.contains("fold").any()
+    with pytest.raises(InputError, match="can't be the name of a variable"):
+        ready("%jobs tools --out 2x")
+
+
+def test_the_sandbox_has_a_data_dir_of_its_own(
+    ready: Run, box: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    try:
+        ready(f"%lab sandbox start --data-dir {other} --rate off --workers 1")
+        assert "is running" in capsys.readouterr().out
+        address = ready("%jobs status")["value"]["address"]
+        assert address != box.jobs.base_url
+        with pytest.raises(InputError, match=re.escape(str(other))):
+            ready(f"%lab sandbox reset --data-dir {other}")
+        assert ready(f"%lab sandbox reset --data-dir {other} --preview") is not None
+        ready("%lab sandbox stop")
+        assert ready("%lab sandbox status")["value"]["state"] == "stopped"
+        assert box.status().running
+    finally:
+        ready(f"%lab sandbox reset --data-dir {other} --yes")
+    assert not any(other.glob("*")) or not Sandbox(other).status().running

@@ -1,0 +1,227 @@
+"""What can go wrong behind `%lab`, in a real shell: one line, a next step, a stop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import labext_test_shell
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from labext import cli
+from labext.errors import (
+    AccessError,
+    ConflictError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    SignInError,
+)
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.contract
+
+STUDENT = "student@sandbox.local"
+
+SETUP = """
+import pandas as pd
+frame = pd.DataFrame({"name": ["a", "b"], "bases": ["ACGT", "GGGG"]})
+hole = frame.assign(bases=["ACGT", None])
+blank = frame.assign(bases=["ACGT", ""])
+odd = frame.assign(bases=["ACGT", "12 34"])
+twice = frame.assign(name="a")
+number = 3
+"""
+
+LINES = [
+    ("%lab sequences --columns nmae", InputError, 'did you mean "name"'),
+    ("%lab sequences --columns name,,", InputError, "words with commas"),
+    ("%lab sequences --columns fields.Volumne", InputError, "fields.Volumne"),
+    ("%lab sequences --folder lib_nosuch", AccessError, "not visible"),
+    ("%lab sequences --project src_nosuch", AccessError, "not visible"),
+    ("%lab sequences --sort length", InputError, "createdAt or modifiedAt"),
+    ("%lab sequences --sort nmae", InputError, "Did you mean `name`"),
+    ("%lab sequences --circular maybe", InputError, "yes or no"),
+    ("%lab sequences --limit 0", InputError, "a whole number from 1"),
+    ("%lab sequences --min-length 9 --max-length 3", InputError, "No sequence is that long"),
+    ("%lab sequences --created-at soon", InputError, "no range of time"),
+    ("%lab sequences --nmae x", InputError, "Did you mean `--name`"),
+    ("%lab sequences --names {number}", InputError, "words with commas"),
+    ("%lab sequences pBAD30", InputError, "no place for `pBAD30`"),
+    ("%lab show pBAD31", NotFoundError, 'did you mean "pBAD30"'),
+    ("%lab show seq_nosuch1", NotFoundError, "seq_nosuch1"),
+    ("%lab show", InputError, "needs NAME"),
+    ("%lab show pBAD30 --enzymes EcoR", InputError, "EcoR"),
+    ("%lab export pBAD30", InputError, "needs --to"),
+    ("%lab export --to a.gb", InputError, "names of sequences"),
+    ("%lab export pBAD30 --from frame --to a.gb", InputError, "names of sequences"),
+    ("%lab export pBAD30 --to a.txt", InputError, "--format fasta or --format genbank"),
+    ("%lab export pBAD30 --to a.gb --format embl", InputError, "fasta or genbank"),
+    ("%lab export pBAD30 nosuch --to a.gb", NotFoundError, "nosuch"),
+    ("%lab export pBAD30 --to there.gb", ConflictError, "--force"),
+    ("%lab export --from hole --to a.fa", InputError, "Without bases: b"),
+    ("%lab export --from blank --to a.fa", InputError, "Without bases: b"),
+    ("%lab export --from odd --to a.fa", InputError, "is no base"),
+    ("%lab export --from twice --to a.fa", ConflictError, "one name: a"),
+    ("%lab export --from {frame[['name']]} --to a.fa", InputError, "The frame has no column"),
+    ("%lab export --from {frame[:0]} --to a.fa", InputError, "no sequence to write"),
+    ("%lab export --from number --to a.fa", InputError, "takes a DataFrame"),
+    ("%lab export --from {frame.iloc[0]} --to a.fa", InputError, "`frame.iloc[[0]]`"),
+    ("%lab export --from fraem --to a.fa", InputError, "no variable `fraem`"),
+    ("%lab exprot", InputError, "Did you mean `%lab export`"),
+]
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[InteractiveShell]:
+    with labext_test_shell.opened() as ip:
+        yield ip
+
+
+@pytest.fixture
+def shell(
+    opened: InteractiveShell, box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[InteractiveShell]:
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.gb").write_text("mine")
+    opened.run_cell("%load_ext labext\n%lab connect sandbox").raise_error()
+    opened.run_cell(SETUP).raise_error()
+    yield opened
+    opened.run_line_magic("unload_ext", "labext")
+    opened.reset()
+
+
+Refused = Callable[..., LabextError]
+
+
+@pytest.fixture
+def refused(shell: InteractiveShell, tmp_path: Path) -> Refused:
+    """Run a line that is refused, and return the error: one line and a next step."""
+
+    def run(line: str, kind: type[LabextError]) -> LabextError:
+        error = shell.run_cell(line, store_history=True).error_in_exec
+        assert type(error) is kind, (line, error)
+        assert "\n" not in str(error)
+        assert error.next_step.endswith((".", "?"))
+        assert len(error._render_traceback_()) == 1
+        assert [path.name for path in tmp_path.iterdir()] == ["there.gb"]
+        return error
+
+    return run
+
+
+@pytest.fixture
+def admin(box: Sandbox, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """Administer the platform, and return what it answers."""
+
+    def run(*words: str) -> Any:
+        capsys.readouterr()
+        assert cli.main(["sandbox", "lab", *words, "--data-dir", str(box.data_dir), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return run
+
+
+def test_wrong_lines_do_nothing(refused: Refused, tmp_path: Path) -> None:
+    for line, kind, what in LINES:
+        assert what in str(refused(line, kind)), line
+    assert (tmp_path / "there.gb").read_text() == "mine"
+
+
+def connected(box: Sandbox, tenant: str = "campus") -> str:
+    return f"%lab connect {box.lab.tenants[tenant]} --ca-bundle {box.lab.ca_bundle}"
+
+
+def test_keys_that_are_none(
+    refused: Refused, box: Sandbox, admin: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = admin("keys", "add", STUDENT, "--name", "short-lived")
+    admin("keys", "remove", STUDENT, "short-lived", "--yes")
+    for key, kind, what in (
+        ("wrong-key-0123456789", SignInError, "does not accept the API key"),
+        (made["api_key"], SignInError, "does not accept the API key"),
+        (f"{made['api_key'][:5]} {made['api_key'][5:]}", InputError, "blanks within"),
+        (f"Basic {made['api_key']}", InputError, "whole header"),
+    ):
+        monkeypatch.setenv("LABEXT_LAB_API_KEY", key)
+        error = refused(connected(box), kind)
+        assert what in error.message
+        assert key not in str(error)
+
+
+def test_a_key_of_another_tenant(
+    refused: Refused, box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABEXT_LAB_API_KEY", box.lab.api_key)
+    refused(connected(box, "clinic"), SignInError)
+
+
+def test_id_tokens_that_hold_nothing(
+    refused: Refused, box: Sandbox, admin: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = admin("id-token", STUDENT)["id_token"]
+    head, claims, seal = good.split(".")
+    for token, kind, what in (
+        (admin("id-token", STUDENT, "--seconds", "-60")["id_token"], SignInError, "has expired"),
+        (f"{head}.{claims}.{seal[::-1]}", SignInError, "does not accept the ID token"),
+        (admin("id-token", STUDENT, "--audience", "others")["id_token"], SignInError,
+         "does not accept the ID token"),
+        (admin("id-token", "nobody@sandbox.local")["id_token"], SignInError,
+         "does not accept the ID token"),
+        ("no-token", InputError, "three parts"),
+    ):  # fmt: skip
+        monkeypatch.setenv("LABEXT_LAB_ID_TOKEN", token)
+        error = refused("%lab login --method oidc", kind)
+        assert what in error.message
+        assert token not in str(error)
+        assert "oidc" in error.next_step or "LABEXT_LAB_ID_TOKEN" in error.next_step
+        assert "•" not in error.next_step
+
+
+def test_a_suspended_user_and_one_without_grants(
+    refused: Refused, shell: InteractiveShell, box: Sandbox, admin: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    made = admin("keys", "add", "suspended@sandbox.local", "--name", "late")
+    monkeypatch.setenv("LABEXT_LAB_API_KEY", made["api_key"])
+    error = refused(connected(box), AccessError)
+    assert error.message.endswith("(“The user is suspended”).")
+    made = admin("keys", "add", "guest@sandbox.local", "--name", "visit")
+    monkeypatch.setenv("LABEXT_LAB_API_KEY", made["api_key"])
+    shell.run_cell(connected(box)).raise_error()
+    assert len(shell.run_line_magic("lab", "sequences")) == 0
+    refused("%lab show pBAD30", NotFoundError)
+
+
+def test_an_app_without_grants_and_an_archived_one(
+    refused: Refused, shell: InteractiveShell, box: Sandbox, admin: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    made = admin("apps", "add", "lines")
+    monkeypatch.setenv("LABEXT_LAB_CLIENT_ID", made["client_id"])
+    monkeypatch.setenv("LABEXT_LAB_CLIENT_SECRET", made["client_secret"])
+    shell.run_cell(f"{connected(box)} --method oauth").raise_error()
+    assert "grant the app access" in refused("%lab sequences", AccessError).next_step
+    told = shell.run_line_magic("lab", "status")["value"]
+    assert told["answers"] == "yes, and refuses the caller"
+    assert told["signed in as"] == f"the app {made['client_id']}, for no user"
+    admin("apps", "archive", "lines")
+    refused("%lab sequences", AccessError)
+    assert "unarchive" in refused(f"{connected(box)} --method oauth", AccessError).next_step
+    monkeypatch.setenv("LABEXT_LAB_CLIENT_SECRET", "wrong-secret-0123456789")
+    error = refused(f"{connected(box)} --method oauth", SignInError)
+    assert "client ID and secret" in error.message
+    admin("apps", "remove", "lines", "--yes")
+
+
+def test_an_address_outside_the_range(refused: Refused, admin: Callable[..., Any]) -> None:
+    admin("ip", "add", "192.0.2.0/24")
+    try:
+        errors = [refused(line, AccessError) for line in ("%lab login", "%lab sequences")]
+    finally:
+        admin("ip", "remove", "192.0.2.0/24")
+    assert all("IP address" in error.next_step for error in errors)

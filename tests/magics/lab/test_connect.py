@@ -1,0 +1,546 @@
+"""`%lab connect`, `login` and `logout`: three ways to sign in, what is asked, what is kept."""
+
+from __future__ import annotations
+
+import builtins
+import getpass
+import json
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import keyring
+import keyring.backend
+import labext_test_shell
+import pytest
+from IPython.core.error import StdinNotImplementedError
+from IPython.core.interactiveshell import InteractiveShell
+from keyring.errors import PasswordDeleteError
+
+from labext import cli, config
+from labext.errors import InputError, LabextError, SetupError, SignInError, UnreachableError
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.contract
+
+WRONG = "typed-but-wrong-0123456789"
+STUDENT = "student@sandbox.local"
+
+Run = Callable[[str], Any]
+
+
+class Memory(keyring.backend.KeyringBackend):
+    """A keyring that forgets with the test."""
+
+    priority = 1.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[str, str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.kept.get(username)
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.kept[username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        if self.kept.pop(username, None) is None:
+            raise PasswordDeleteError(username)
+
+
+@dataclass
+class User:
+    """Somebody at the keyboard: what they will answer, and what they were asked.
+
+    Attributes:
+        answers: in turn; without one there is nobody.
+        keeps: whether they want it in the keyring.
+        unseen, seen: what was asked for without an echo, and with one.
+        offers: how often the keyring was offered.
+    """
+
+    answers: list[str] = field(default_factory=list)
+    keeps: bool = False
+    unseen: list[str] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
+    offers: int = 0
+
+    def hide(self, prompt: str = "", stream: Any = None) -> str:
+        self.unseen.append(prompt)
+        return self._answer()
+
+    def show(self, prompt: str = "") -> str:
+        if prompt.endswith("[y/N] "):
+            self.offers += 1
+            return "y" if self.keeps else ""
+        self.seen.append(prompt)
+        return self._answer()
+
+    def _answer(self) -> str:
+        if not self.answers:
+            raise StdinNotImplementedError
+        return self.answers.pop(0)
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    before, backend = keyring.get_keyring(), Memory()
+    keyring.set_keyring(backend)
+    yield backend
+    keyring.set_keyring(before)
+
+
+@pytest.fixture
+def user(monkeypatch: pytest.MonkeyPatch) -> User:
+    somebody = User()
+    monkeypatch.setattr(getpass, "getpass", somebody.hide)
+    monkeypatch.setattr(builtins, "input", somebody.show)
+    return somebody
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[InteractiveShell]:
+    with labext_test_shell.opened() as ip:
+        yield ip
+
+
+@pytest.fixture
+def shell(
+    opened: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[InteractiveShell]:
+    monkeypatch.chdir(tmp_path)
+    opened.run_cell("%load_ext labext").raise_error()
+    yield opened
+    opened.run_line_magic("unload_ext", "labext")
+    opened.reset()
+
+
+@pytest.fixture
+def run(shell: InteractiveShell) -> Run:
+    def run_cell(cell: str) -> Any:
+        done = shell.run_cell(cell, store_history=True)
+        done.raise_error()
+        return done.result
+
+    return run_cell
+
+
+@pytest.fixture
+def sandbox(run: Run, box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A session that uses the sandbox."""
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
+    run("%lab connect sandbox")
+    return run
+
+
+@pytest.fixture
+def address(box: Sandbox) -> str:
+    """The tenant's address as it is connected to, with its certificate."""
+    return f"{box.lab.base_url} --ca-bundle {box.lab.ca_bundle}"
+
+
+@pytest.fixture
+def id_token(box: Sandbox, capsys: pytest.CaptureFixture[str]) -> str:
+    """What the identity provider says of the student."""
+    line = ["sandbox", "lab", "id-token", STUDENT, "--data-dir", str(box.data_dir), "--json"]
+    assert cli.main(line) == 0
+    return str(json.loads(capsys.readouterr().out)["id_token"])
+
+
+def status(run: Run) -> dict[str, str]:
+    return dict(run("%lab status")["value"])
+
+
+def who(run: Run) -> dict[str, Any]:
+    found = run("%lab whoami").iloc[0].astype("object")
+    return dict(found.where(found.notna(), None))
+
+
+def test_on_the_sandbox_nothing_is_asked(sandbox: Run, user: User, box: Sandbox) -> None:
+    assert who(sandbox) == {
+        "name": "Sam Student",
+        "email": STUDENT,
+        "method": "key",
+        "address": box.lab.base_url,
+        "app": None,
+    }
+    sandbox("%lab login --method oauth")
+    assert who(sandbox)["method"] == "oauth"
+    assert who(sandbox)["app"] == box.lab.client_id
+    assert who(sandbox)["email"] is None
+    assert 0 < int(status(sandbox)["token expires in"].split()[0]) < 15
+    sandbox("%lab login --method key")
+    assert who(sandbox)["email"] == STUDENT
+    assert "token expires in" not in status(sandbox)
+    assert not user.unseen
+    assert not user.seen
+
+
+def test_an_app_acts_for_somebody(sandbox: Run, box: Sandbox) -> None:
+    sandbox(f"%lab login --method oauth --user {STUDENT}")
+    assert who(sandbox)["email"] == STUDENT
+    assert who(sandbox)["app"] == box.lab.client_id
+    sandbox("%lab login --method oauth")
+    assert who(sandbox)["email"] is None
+
+
+def test_on_the_sandbox_the_secret_of_the_student_gets_an_id_token(
+    sandbox: Run, user: User, box: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    sandbox("%lab login --method oidc")
+    assert "by ID token" in capsys.readouterr().out
+    assert (who(sandbox)["email"], who(sandbox)["method"]) == (STUDENT, "oidc")
+    assert int(status(sandbox)["token expires in"].split()[0]) > 50
+    assert not user.unseen
+    assert not user.seen
+    sandbox("%lab logout")
+    assert status(sandbox)["signed in as"] == "nobody"
+    sandbox("%lab login --method oidc")
+    assert who(sandbox)["method"] == "oidc"
+    sandbox("%lab connect sandbox --method oidc")
+    assert who(sandbox)["method"] == "oidc"
+
+
+def test_a_refused_secret_of_the_sandbox_is_told_and_a_token_is_asked_for(
+    sandbox: Run, user: User, id_token: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    known = config.connection_with_secrets("lab")
+    stale = replace(known, secrets={**known.secrets, "oidc_secret": WRONG})
+    user.answers = [id_token]
+    with monkeypatch.context() as patch:
+        patch.setattr(config, "connection_with_secrets", lambda *_: stale)
+        sandbox("%lab login --method oidc")
+    out = capsys.readouterr().out
+    assert "not accepted" in out
+    assert WRONG not in out
+    assert len(user.unseen) == 1
+    assert (who(sandbox)["email"], who(sandbox)["method"]) == (STUDENT, "oidc")
+
+
+def test_an_id_token_comes_from_the_environment_or_is_asked_for(
+    run: Run, address: str, user: User, id_token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = f"%lab connect {address} --method oidc"
+    with pytest.raises(SetupError) as nobody:
+        run(connect)
+    assert "LABEXT_LAB_ID_TOKEN" in nobody.value.next_step
+    assert f"id-token {STUDENT}".split()[0] in nobody.value.next_step
+    user.answers = [id_token]
+    run(connect)
+    assert (who(run)["email"], who(run)["method"]) == (STUDENT, "oidc")
+    assert "token expires in" in status(run)
+    assert not user.offers  # it is of no use tomorrow
+    run("%lab logout")
+    monkeypatch.setenv("LABEXT_LAB_ID_TOKEN", id_token)
+    run("%lab login --method oidc")
+    assert who(run)["method"] == "oidc"
+    assert len(user.unseen) == 2
+
+
+def test_the_environments_key_comes_first(
+    run: Run, box: Sandbox, address: str, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABEXT_LAB_API_KEY", box.lab.api_key)
+    run(f"%lab connect {address}")
+    assert who(run)["email"] == STUDENT
+    monkeypatch.setenv("LABEXT_LAB_API_KEY", WRONG)
+    with pytest.raises(SignInError, match="does not accept the API key") as caught:
+        run(f"%lab connect {address}")
+    assert caught.value.next_step.startswith("LABEXT_LAB_API_KEY of the environment")
+    assert caught.value.status == 401
+    assert not user.unseen
+
+
+def test_a_refused_key_is_asked_for_by_the_same_line(
+    sandbox: Run, box: Sandbox, address: str, user: User
+) -> None:
+    user.answers = [WRONG, box.lab.api_key]
+    with pytest.raises(SignInError, match="does not accept the API key") as caught:
+        sandbox(f"%lab connect {address}")
+    step = "Run this line again, and give another key. `%lab` still uses"
+    assert caught.value.next_step.startswith(step)
+    assert status(sandbox)["profile"] == "sandbox", "nothing has changed"
+    sandbox(f"%lab connect {address}")
+    assert status(sandbox)["profile"] != "sandbox"
+
+
+def test_the_sandboxs_own_key_may_be_replaced(
+    sandbox: Run, box: Sandbox, user: User, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    known = config.connection_with_secrets("lab")
+    stale = replace(known, secrets={**known.secrets, "api_key": WRONG})
+    user.answers = [box.lab.api_key]
+    with monkeypatch.context() as patch:
+        patch.setattr(config, "connection_with_secrets", lambda *_: stale)
+        sandbox("%lab login")
+    assert "The key that was kept is not accepted." in capsys.readouterr().out
+    assert len(user.unseen) == 1
+    assert who(sandbox)["email"] == STUDENT
+
+
+def test_the_environments_key_goes_to_the_environments_address_only(
+    run: Run, box: Sandbox, address: str, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABEXT_LAB_API_KEY", box.lab.api_key)
+    monkeypatch.setenv("LABEXT_LAB_BASE_URL", "https://elsewhere.example.org")
+    with pytest.raises(SetupError, match="needs a key"):
+        run(f"%lab connect {address}")
+    assert len(user.unseen) == 1
+
+
+def test_a_typed_key_is_offered_to_the_keyring(
+    run: Run, box: Sandbox, address: str, user: User, memory: Memory, isolated: Path
+) -> None:
+    user.answers = [box.lab.api_key, box.lab.api_key]
+    run(f"%lab connect {address} --save work")
+    assert user.offers == 1
+    assert not memory.kept
+    assert box.lab.base_url in user.unseen[0]
+    user.keeps = True
+    run("%lab logout")
+    run("%lab login")
+    assert memory.kept == {"work/lab/api_key": box.lab.api_key}
+    config.forget_session()
+    run("%lab connect work")
+    assert who(run)["email"] == STUDENT
+    assert len(user.unseen) == user.offers == 2
+    assert box.lab.api_key not in (isolated / "config" / "profiles.toml").read_text()
+
+
+def test_an_app_is_asked_for_by_its_id_in_the_clear(
+    run: Run, box: Sandbox, address: str, user: User, memory: Memory
+) -> None:
+    user.answers = [box.lab.client_id, box.lab.client_secret]
+    run(f"%lab connect {address} --save work --method oauth --keep")
+    assert [len(user.seen), len(user.unseen), user.offers] == [1, 1, 0]
+    assert memory.kept == {
+        "work/lab/client_id": box.lab.client_id,
+        "work/lab/client_secret": box.lab.client_secret,
+    }
+    assert config.connection("lab", "work").options["method"] == "oauth"
+    config.forget_session()
+    run("%lab connect work")
+    assert who(run)["app"] == box.lab.client_id
+
+
+def test_another_way_is_kept_with_the_profile(
+    run: Run, box: Sandbox, address: str, user: User, memory: Memory
+) -> None:
+    user.answers = [box.lab.api_key, box.lab.client_id, box.lab.client_secret]
+    run(f"%lab connect {address} --save work --keep")
+    run("%lab login --method oauth --keep")
+    config.forget_session()
+    run("%lab connect work")
+    assert who(run)["method"] == "oauth"
+    run("%lab connect work --method key")
+    assert who(run)["method"] == "key"
+    assert len(memory.kept) == 3
+
+
+def test_a_kept_key_that_is_refused_is_asked_for_again(
+    run: Run, box: Sandbox, user: User, memory: Memory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.save_profile("work", "lab", box.lab.base_url, {"ca_bundle": box.lab.ca_bundle})
+    memory.kept["work/lab/api_key"] = WRONG
+    user.answers = [box.lab.api_key]
+    run("%lab connect work --keep")
+    assert "not accepted" in capsys.readouterr().out
+    assert memory.kept == {"work/lab/api_key": box.lab.api_key}
+
+
+def test_a_wrong_key_changes_nothing(run: Run, address: str, user: User, memory: Memory) -> None:
+    user.answers, user.keeps = [WRONG, "", "two words"], True
+    for _ in range(3):
+        with pytest.raises(LabextError):
+            run(f"%lab connect {address} --save work")
+    assert config.profile_names() == []
+    assert not memory.kept
+    assert not user.offers
+    with pytest.raises(SetupError, match="No lab service is configured"):
+        run("%lab sequences")
+
+
+@pytest.mark.parametrize(
+    ("method", "variables"),
+    [
+        ("key", ["LABEXT_LAB_API_KEY"]),
+        ("oauth", ["LABEXT_LAB_CLIENT_ID", "LABEXT_LAB_CLIENT_SECRET"]),
+        ("oidc", ["LABEXT_LAB_ID_TOKEN"]),
+    ],
+)
+def test_where_nobody_can_be_asked(
+    run: Run, address: str, user: User, method: str, variables: list[str]
+) -> None:
+    with pytest.raises(SetupError, match="nobody here to ask") as caught:
+        run(f"%lab connect {address} --method {method}")
+    assert all(variable in caught.value.next_step for variable in variables)
+
+
+def test_signing_out_and_in_again(
+    sandbox: Run, box: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sandbox("%lab logout")
+    for line in ("%lab whoami", "%lab sequences", "%lab show pBAD30"):
+        with pytest.raises(SignInError) as caught:
+            sandbox(line)
+        assert "`%lab login`" in caught.value.next_step
+    capsys.readouterr()
+    assert status(sandbox)["signed in as"] == "nobody"
+    assert "`%lab login`" in capsys.readouterr().out
+    assert status(sandbox)["address"] == box.lab.base_url
+    sandbox("%lab login")
+    assert who(sandbox)["email"] == STUDENT
+
+
+def test_signing_out_spares_the_keyring_unless_told(
+    run: Run, box: Sandbox, address: str, user: User, memory: Memory,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    user.answers = [box.lab.api_key]
+    run(f"%lab connect {address} --save work --keep")
+    run("%lab logout")
+    assert "`--yes` removes that too" in capsys.readouterr().out
+    run("%lab login")
+    assert len(user.unseen) == 1
+    run("%lab logout --yes")
+    assert not memory.kept
+    with pytest.raises(SetupError, match="needs a key"):
+        run("%lab login")
+
+
+def test_what_was_typed_is_forgotten_at_sign_out(
+    run: Run, box: Sandbox, address: str, user: User
+) -> None:
+    user.answers = [box.lab.api_key]
+    run(f"%lab connect {address}")
+    assert not user.offers  # there is no profile to keep it under
+    run("%lab logout")
+    with pytest.raises(SetupError, match="needs a key"):
+        run("%lab login")
+
+
+def test_an_address_that_is_not_encrypted_gets_no_byte(run: Run, user: User) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        plain = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        for line in (f"%lab connect {plain}", f"%lab connect {plain} --save work"):
+            with pytest.raises(InputError, match="HTTPS alone") as caught:
+                run(line)
+            assert "https://" in caught.value.next_step
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+    assert not user.unseen
+    assert config.profile_names() == []
+
+
+def test_a_certificate_that_nobody_knows_is_told_before_a_key_is_asked_for(
+    run: Run, box: Sandbox, user: User
+) -> None:
+    user.answers = [box.lab.api_key]
+    with pytest.raises(SetupError, match="not trusted"):
+        run(f"%lab connect {box.lab.base_url}")
+    assert not user.unseen
+
+
+def test_a_host_that_does_not_answer_is_told_before_a_key_is_asked_for(
+    run: Run, user: User
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(UnreachableError, match="No lab platform answers"):
+        run(f"%lab connect https://127.0.0.1:{port}")
+    assert not user.unseen
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("%lab connect URL --keep", "under the name of a profile"),
+        ("%lab connect sandbox --keep", "under the name of a profile"),
+        ("%lab connect URL --save sandbox", "kept for the sandbox"),
+        ("%lab connect URL --save other", "is there already"),
+        ("%lab connect other --save more", "go with an address"),
+        ("%lab connect ohter", "no profile ohter"),
+        ("%lab connect jobs", "no address for lab"),
+        ("%lab connect odd", 'no way to sign in to lab called "magic"'),
+        ("%lab connect URL --method magic", "key or oauth or oidc"),
+        ("%lab connect nosuch", "no profile nosuch"),
+        ("%lab connect lab.example.org", "%lab connect https://lab.example.org"),
+        ("%lab connect localhost:8443/api", "%lab connect https://localhost:8443/api"),
+        ("%lab connect https://", "begins with https://, a host"),
+        (
+            "%lab connect https://lab.example.org --ca-bundle junk.pem",
+            "junk.pem holds no certificate",
+        ),
+        ("%lab login --user ada@example.org", "no app was asked for"),
+        ("%lab login --method key --user ada@example.org", "no app was asked for"),
+    ],
+)
+def test_what_does_not_go_together(
+    sandbox: Run, address: str, user: User, line: str, what: str
+) -> None:
+    config.save_profile("other", "lab", "https://lab.example.org")
+    config.save_profile("jobs", "jobs", "https://jobs.example.org/api/")
+    config.save_profile("odd", "lab", "https://lab.example.org", {"method": "magic"})
+    Path("junk.pem").write_text("no certificate")
+    with pytest.raises((InputError, SetupError), match=what):
+        sandbox(line.replace("URL", address))
+    assert who(sandbox)["email"] == STUDENT
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%lab connect URL KEY",
+        "%lab connect KEY",
+        "%lab connect URL --api-key KEY",
+        "%lab login --client-secret=KEY",
+        "%lab login --id-token KEY",
+        "%lab login KEY",
+        "%lab connect https://me:KEY@127.0.0.1/",
+        "%lab connect https://127.0.0.1/?key=KEY",
+    ],
+)
+def test_a_secret_on_a_line_is_refused_and_never_shown(
+    run: Run, capsys: pytest.CaptureFixture[str], address: str, line: str
+) -> None:
+    with pytest.raises(InputError, match="history") as caught:
+        run(line.replace("URL", address).replace("KEY", WRONG))
+    assert "`%lab connect`" in caught.value.next_step
+    assert "LABEXT_LAB_API_KEY" in caught.value.next_step
+    assert "JOBS" not in str(caught.value)
+    assert WRONG not in capsys.readouterr().out + str(caught.value)
+
+
+def test_no_secret_is_in_history_or_output(
+    sandbox: Run, shell: InteractiveShell, box: Sandbox, address: str, user: User, id_token: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    user.answers = [box.lab.client_id, box.lab.client_secret, id_token]
+    shown = [
+        str(sandbox(line))
+        for line in (
+            "%lab sandbox status",
+            "%lab status",
+            f"%lab connect {address} --method oauth",
+            "%lab status",
+            "%lab whoami",
+            "%lab login --method oidc",
+            "%lab status",
+            "%lab whoami",
+            "%lab sequences --limit 1",
+            "%lab logout",
+            "%lab status",
+        )
+    ]
+    assert not user.answers
+    shown += [capsys.readouterr().out, *shell.history_manager.input_hist_raw]
+    shown += [repr(value) for name, value in shell.user_ns.items() if name[:1] != "_"]
+    for secret in (box.lab.api_key, box.lab.client_secret, id_token):
+        assert secret not in "".join(shown)

@@ -1,0 +1,182 @@
+"""`%lab` sequences, show, export and status on a real platform, and Tab behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import comes, offered
+from labext_test_shell import opened as opened_shell
+
+from labext.errors import ConflictError, NotFoundError
+from labext.lab import files
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.contract
+
+Run = Callable[[str], Any]
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[InteractiveShell]:
+    with opened_shell() as ip:
+        yield ip
+
+
+@pytest.fixture
+def shell(
+    opened: InteractiveShell, box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[InteractiveShell]:
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
+    monkeypatch.chdir(tmp_path)
+    opened.run_cell("%load_ext labext\n%lab sandbox start").raise_error()
+    yield opened
+    opened.run_line_magic("unload_ext", "labext")
+    opened.reset()
+
+
+@pytest.fixture
+def run(shell: InteractiveShell) -> Run:
+    def run_cell(cell: str) -> Any:
+        done = shell.run_cell(cell, store_history=True)
+        done.raise_error()
+        return done.result
+
+    return run_cell
+
+
+def names(run: Run, options: str) -> set[str]:
+    return set(run(f"%lab sequences {options}")["name"])
+
+
+def test_a_list_is_a_frame_with_the_columns_that_were_asked_for(
+    run: Run, shell: InteractiveShell
+) -> None:
+    run("seqs = %lab sequences")
+    seqs = shell.user_ns["seqs"]
+    assert {"pBAD30", "kin1"} <= set(seqs["name"])
+    assert {"id", "name", "bases", "annotations", "modifiedAt"} <= set(seqs.columns)
+    assert run("%lab sequences --out kept") is None
+    assert shell.user_ns["kept"].equals(seqs)
+    few = run("%lab sequences --limit 2 --columns name,length")
+    assert list(few.columns) == ["name", "length"]
+    assert len(few) == 2
+    spread = run("%lab sequences --name pBAD30 --spread")
+    assert {"fields.Origin", "creator.name"} <= set(spread.columns)
+
+
+def test_every_filter_is_handed_on(run: Run) -> None:
+    every = run("%lab sequences").set_index("name")
+    plasmid = every.loc["pBAD30"]
+    genes = {"cor6.6", "kin2", "kin1", "csp14", "kin", "BN28a"}
+    genes &= set(every.index)
+    assert names(run, "--name pBAD30") == {"pBAD30"}
+    assert names(run, "--name-includes kan") == set(every.index[every.index.str.contains("kan")])
+    assert names(run, "--names kin1,kin2") == {"kin1", "kin2"}
+    assert names(run, f"--ids {plasmid['id']}") == {"pBAD30"}
+    assert names(run, f"--bases {every.loc['kin1', 'bases']}") == {"kin1"}
+    assert names(run, f"--folder {plasmid['folderId']} --circular yes") == set(
+        every.index[every["isCircular"]]
+    )
+    assert names(run, "--folder Vectors") == names(run, f"--folder {plasmid['folderId']}")
+    assert names(run, "--folder 'cold-regulated GENES'") == genes
+    assert names(run, "--circular no --max-length 1000 --min-length 500") == set(
+        every.index[~every["isCircular"] & every["length"].between(500, 1000)]
+    )
+    schema = every.loc["kin1", "schema"]["id"]
+    assert genes <= names(run, f"--schema {schema}") < set(every.index)
+    assert names(run, f"--creator {plasmid['creator']['id']}") >= {"pBAD30"}
+    assert names(run, "--created-at '< 2000-01-01'") == set()
+    assert names(run, "--modified-at '> 2000-01-01'") == set(every.index)
+    assert names(run, "--archive-reason 'Made in error'").isdisjoint(every.index)
+    ordered = list(run("%lab sequences --sort name:desc --limit 5")["name"])
+    assert ordered == sorted(every.index, key=str.casefold, reverse=True)[:5]
+
+
+def test_an_ambiguous_folder_is_an_error_that_lists_the_folders(
+    run: Run, command: Callable[[str], Any]
+) -> None:
+    lab = command("lab")
+    assert len(run("%lab sequences --folder Vectors")) == 3
+    lab.said("folders", "add", "Vectors", "--project", "Cold response")
+    try:
+        with pytest.raises(ConflictError) as caught:
+            run("%lab sequences --folder Vectors")
+        ids = [each["id"] for each in lab.json("folders", "list") if each["name"] == "Vectors"]
+        assert len(ids) == 2
+        assert all(f"{each} (project src_" in caught.value.message for each in ids)
+        (counts,) = {len(run(f"%lab sequences --folder {each}")) for each in ids} - {3}
+        assert counts == 0
+    finally:
+        second = next(
+            each["id"]
+            for each in lab.json("folders", "list")
+            if (each["name"], each["project"]) == ("Vectors", "Cold response")
+        )
+        lab.said("folders", "remove", second)
+    with pytest.raises(NotFoundError, match='did you mean "Vectors"'):
+        run("%lab sequences --folder Vektors")
+
+
+def test_a_sequence_is_shown_and_its_selection_comes_back(
+    run: Run, shell: InteractiveShell
+) -> None:
+    run("viewer = %lab show pBAD30 --enzymes EcoRI")
+    viewer = shell.user_ns["viewer"]
+    assert viewer.record["name"] == "pBAD30"
+    assert viewer.selection is None
+    by_id = run(f"%lab show {viewer.record['id']}")
+    assert by_id.record == viewer.record
+
+
+def test_an_export_runs_twice(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = "%lab export pBAD30 kin1 --format genbank --to out/two.gb"
+    capsys.readouterr()
+    run(line)
+    assert capsys.readouterr().out == "Wrote 2 sequences to out/two.gb.\n"
+    run(line)
+    assert capsys.readouterr().out == "out/two.gb holds the same 2 sequences already.\n"
+    written = files.read(tmp_path / "out" / "two.gb")
+    assert [record["name"] for record in written] == ["pBAD30", "kin1"]
+    assert len(written[0]["annotations"]) == 13
+    run("%lab export kin1 --to out/two.gb --force")
+    assert capsys.readouterr().out == "Wrote 1 sequence to out/two.gb.\n"
+
+
+def test_a_frame_is_exported(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("seqs = %lab sequences --names pBAD30,kin1,kin2")
+    run("%lab export --from seqs --to all.fasta")
+    text = (tmp_path / "all.fasta").read_text()
+    assert text.count(">") == 3
+    assert "labext" not in text
+    capsys.readouterr()
+    run("%lab export --from {seqs[['name', 'bases']]} --to all.gb")
+    assert "annotations, isCircular" in capsys.readouterr().out
+
+
+def test_status_tells_what_may_be_asked_for(run: Run, box: Sandbox) -> None:
+    told = dict(run("%lab status")["value"])
+    assert told["profile"] == "sandbox"
+    assert told["address"] == box.lab.base_url
+    assert told["sequences"] == f"{len(run('%lab sequences')):,}"
+    assert "by API key" in told["signed in as"]
+
+
+def test_tab_offers_names_columns_and_words(run: Run, shell: InteractiveShell) -> None:
+    run("seqs = %lab sequences --limit 3")
+
+    comes(shell, "%lab show pB", "%lab show pBAD30")
+    comes(shell, "%lab sequences --folder V", "%lab sequences --folder Vectors")
+    assert '%lab show "plasmid pFA6a-kanMX6, cut with EcoRI"' in offered(shell, "%lab show plasmid")
+    assert offered(shell, "%lab sequences --columns id,na") == ["%lab sequences --columns id,name"]
+    assert "%lab sequences --columns id,id" not in offered(shell, "%lab sequences --columns id,i")
+    assert offered(shell, "%lab login --method o") == [
+        "%lab login --method oauth",
+        "%lab login --method oidc",
+    ]
+    assert offered(shell, "%lab export --from se") == ["%lab export --from seqs"]
+    assert offered(shell, "%lab export --format g") == ["%lab export --format genbank"]
+    assert offered(shell, "%lab connect san") == ["%lab connect sandbox"]

@@ -1,0 +1,114 @@
+"""A shell on a sandbox with the notebook service alone, shared by this folder's files."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import labext_test_shell
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from openai_server import OpenAI, serving
+
+from labext.cli import examples
+from labext.errors import LabextError
+from labext.sandbox import Sandbox
+from labext_magics.core import grammar
+from labext_magics.core.line import tokenize
+from labext_magics.core.namespace import Namespace
+from labext_magics.nb import magic
+
+Run = Callable[[str], Any]
+Refused = Callable[[str], LabextError]
+
+
+@pytest.fixture(scope="session")
+def nb_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A running notebook service; use notebooks of your own."""
+    folder = tmp_path_factory.mktemp("nb_magics") / "data"
+    sandbox = Sandbox(folder, rate="off", services=["labext.sandbox.nb.app:service"])
+    sandbox.start()
+    yield sandbox
+    sandbox.stop()
+
+
+@pytest.fixture(scope="session")
+def opened() -> Iterator[InteractiveShell]:
+    """A shell; making one takes most of a test's time."""
+    with labext_test_shell.opened() as ip:
+        yield ip
+
+
+@pytest.fixture
+def shell(
+    opened: InteractiveShell, nb_box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[InteractiveShell]:
+    """The shell, connected, in a folder with the example data."""
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(nb_box.data_dir))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    for name in ("paper.pdf", "protocol.docx", "page.html"):
+        shutil.copy(examples.examples_folder() / "data" / name, tmp_path / "data")
+    opened.run_cell("%load_ext labext\n%nb connect sandbox").raise_error()
+    yield opened
+    opened.run_line_magic("unload_ext", "labext")
+    opened.reset()
+
+
+@pytest.fixture
+def run(shell: InteractiveShell) -> Run:
+    """Run a cell; return what it shows last."""
+
+    def run_cell(cell: str) -> Any:
+        done = shell.run_cell(cell, store_history=True)
+        done.raise_error()
+        return done.result
+
+    return run_cell
+
+
+@pytest.fixture
+def provider() -> Iterator[OpenAI]:
+    """An OpenAI-compatible server on loopback, which accepts one key."""
+    with serving() as server:
+        server.key = "sk-test-4f9b2c7d8e1a6035"
+        yield server
+
+
+@pytest.fixture
+def said(run: Run, capsys: pytest.CaptureFixture[str]) -> Callable[[str], str]:
+    """Run a cell; return what it prints."""
+
+    def run_cell(cell: str) -> str:
+        capsys.readouterr()
+        run(cell)
+        return capsys.readouterr().out
+
+    return run_cell
+
+
+@pytest.fixture
+def refused(shell: InteractiveShell) -> Refused:
+    """Run a cell that is refused; return the error, which is one line and a next step."""
+
+    def run_cell(cell: str) -> LabextError:
+        error = shell.run_cell(cell, store_history=True).error_in_exec
+        assert isinstance(error, LabextError), (cell, error)
+        assert "\n" not in str(error)
+        assert error.next_step.endswith((".", "?")), error.next_step
+        assert len(error._render_traceback_()) == 1
+        return error
+
+    return run_cell
+
+
+@pytest.fixture(scope="session")
+def parse() -> Callable[..., grammar.ParsedLine]:
+    """Read a line as the magic does: `parse("sources", has_body=False)`."""
+
+    def wanted(line: str, *, has_body: bool = False) -> grammar.ParsedLine:
+        return grammar.parse(magic.MAGIC, tokenize(line), Namespace({}), has_body=has_body)
+
+    return wanted

@@ -1,0 +1,185 @@
+"""What can go wrong behind `%nb`: one line, a next step, and a stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from labext.errors import (
+    ConflictError,
+    InputError,
+    JobFailedError,
+    LabextError,
+    NotFoundError,
+    SetupError,
+    WatchInterrupted,
+)
+from labext.nb import NotebookClient
+from labext.nb.chat import Chat
+from labext.sandbox import Sandbox
+from labext.sandbox.nb import administration
+
+pytestmark = pytest.mark.contract
+
+Run = Callable[[str], Any]
+Refused = Callable[[str], LabextError]
+
+KEY = "sk-proj-4f9b2c7d8e1a6035"
+
+LINES: list[tuple[str, type[LabextError], str]] = [
+    ("%nb notebooks foo", InputError, "it has show, new, edit"),
+    ("%nb notebooks shwo", InputError, "Did you mean `%nb notebooks show`"),
+    ("%nb sources 'Bench notes'", InputError, "has no verb `Bench notes`"),
+    ("%nb notbooks", InputError, "Did you mean `%nb notebooks`"),
+    ("%%nb notes\ntext", InputError, "takes no text below its line"),
+    ("%nb notebooks --order-by size", InputError, "updated_at, created_at or name"),
+    ("%nb notebooks --archived maybe", InputError, "yes or no"),
+    ("%nb use Wrnog", NotFoundError, 'did you mean "Wrong"'),
+    ("%nb use Nowhere", NotFoundError, "`%nb use Nowhere --create` makes it"),
+    ("%nb use notebook:nosuch --create", NotFoundError, "nosuch"),
+    ("%nb use Wrong --description other", InputError, "Add `--create`"),
+    ("%nb new Wrong --description other", ConflictError, "with another description"),
+    ("%nb notebooks edit Wrong", InputError, "`--name` or `--description` or `--archived`"),
+    ("%nb notebooks show Twin", ConflictError, "2 notebooks are called"),
+    ("%nb delete Gone --yes", NotFoundError, 'no notebook "Gone"'),
+    ("%nb delete Wrong", InputError, "Add --yes to do it"),
+    ("%nb delete Wrong --yes --preview", InputError, "Keep one of the two"),
+    ("%nb sources --all --notebook Wrong", InputError, "Keep one of the two"),
+    ("%nb sources --limit 0", InputError, "a whole number from 1"),
+    ("%nb sources --offset -1", InputError, "a whole number from 0"),
+    ("%nb sources show Nothing", NotFoundError, 'no source "Nothing"'),
+    ("%nb sources show source:nosuch", NotFoundError, "source:nosuch"),
+    ("%nb sources edit Text", InputError, "`--title` or `--topic`"),
+    ("%nb sources retry Text", InputError, "failed"),
+    ("%nb sources download Text", NotFoundError, "no file"),
+    ("%nb sources download Text --check --to x", InputError, "Keep one of the two"),
+    ("%nb add", InputError, "There is nothing to add"),
+    ("%nb add data/papr.pdf data/page.html", InputError, 'did you mean "paper.pdf"'),
+    ("%nb add data/*.xyz", InputError, "No file fits data/*.xyz"),
+    ("%nb add data", InputError, "is a folder"),
+    (
+        f"%nb source '{'The rate doubled. ' * 30}' --title Rate",
+        InputError,
+        "is a text, and no file",
+    ),
+    ("%nb add empty.pdf data/page.html", InputError, "empty.pdf is empty"),
+    ("%nb add data/paper.pdf data/page.html --title Both", InputError, "these are 2 sources"),
+    ("%nb add data/paper.pdf --sync --async", InputError, "Keep one of the two"),
+    ("%nb source --url ftp://example.org/x", InputError, "is no address of a page"),
+    ("%%nb source --url http://example.org\ntext", InputError, "there is a text below it"),
+    ("%%nb source --title Text\nanother", ConflictError, "with another text"),
+    ("%nb note", InputError, "The note has no text"),
+    ("%%nb note one\ntwo", InputError, "There are two texts"),
+    ("%nb note x --type robot", InputError, "human or ai, not `robot`"),
+    ("%nb note other --title Plan", ConflictError, "with another text"),
+    ("%nb notes show Plna", NotFoundError, 'did you mean "Plan"'),
+    ("%nb notes edit Plan", InputError, "`--title` or `--type`"),
+    ("%nb notes delete Plan Nothing --yes", NotFoundError, 'no note "Nothing"'),
+    ("%nb search", InputError, "needs QUERY"),
+    ("%nb search x --type vektor", InputError, "text or vector"),
+    ("%nb search x --min-similarity 2", InputError, "a number from -1 to 1"),
+    ("%nb search x --limit 5000", InputError, "1000"),
+    ("%nb search x --note Plan --no-notes", InputError, "`--no-notes` leaves them out"),
+    ("%nb search x --source Nothing", NotFoundError, 'no source "Nothing"'),
+    ("%nb ask", InputError, "The question has no text"),
+    ("%nb ask why --no-sources --no-notes", InputError, "nothing to answer from"),
+    ("%nb ask why --model model:nosuch", LabextError, "model:nosuch"),
+    ("%nb chat", InputError, "The message has no text"),
+    ("%nb chat hello --session Nothing", NotFoundError, 'no session "Nothing"'),
+    ("%nb chat hello --session Nothing --new", InputError, "Keep one of the two"),
+    ("%nb sessions edit Nothing --title x", NotFoundError, 'no session "Nothing"'),
+    ("%nb sessions context Nothing --notebook Wrong", InputError, "Leave `--notebook` out"),
+    (f"%nb connect {KEY}", InputError, "what looks like a key"),
+    (f"%nb connect http://localhost:1/api {KEY}", InputError, "more than an address"),
+    (f"%nb login --password {KEY}", InputError, "it was not used"),
+    (f"%nb sources --api-key {KEY}", InputError, "it was not used"),
+    (f"%nb connect http://user:{KEY}@localhost/api", InputError, "it was not used"),
+    (f"%nb add https://user:{KEY}@example.org/x", InputError, "it was not used"),
+]
+
+
+@pytest.fixture
+def wrong(run: Run, tmp_path: Path) -> Iterator[None]:
+    """A notebook to be wrong about, in use; and two of one name."""
+    (tmp_path / "empty.pdf").touch()
+    run("%nb use Wrong --create --description 'of the tests'")
+    run("%nb note 'Check the plasmid.' --title Plan")
+    run("%%nb source --title Text\nThe plasmid is checked.")
+    run("from labext import connect\nnb = connect('nb')")
+    run("twins = [nb.notebooks.create('Twin')['id'] for _ in range(2)]")
+    yield
+    run("for each in twins: nb.notebooks.delete(each)")
+    run("%nb delete Wrong --yes --delete-sources")
+
+
+def test_wrong_lines_do_nothing(wrong: None, run: Run, refused: Refused) -> None:
+    for line, kind, what in LINES:
+        error = refused(line)
+        assert isinstance(error, kind), (line, error)
+        assert what in str(error), (line, str(error))
+        assert KEY not in str(error)
+    assert list(run("%nb sources")["title"]) == ["Text"]
+    assert list(run("%nb notes")["title"]) == ["Plan"]
+    assert run("%nb sessions").empty
+
+
+def test_without_a_notebook_in_use_the_error_says_how(refused: Refused) -> None:
+    for line in ("%nb sources", "%nb note x", "%nb search x", "%nb ask x", "%nb chat x"):
+        assert "`%nb use NAME`" in refused(line).next_step
+
+
+def test_what_fails_is_named_after_the_others_were_awaited(
+    run: Run, refused: Refused, tmp_path: Path
+) -> None:
+    run("%nb use Failing --create")
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing more")
+    (tmp_path / "odd.bin").write_bytes(bytes(range(256)) * 4)
+    error = refused("%nb add broken.pdf odd.bin data/page.html --wait")
+    assert isinstance(error, JobFailedError)
+    assert "2 of 3 sources failed" in error.message
+    assert "broken.pdf: " in error.message
+    assert "odd.bin: " in error.message
+    found = run("%nb sources").set_index("file_name")
+    assert found.loc["page.html", "status"] == "completed"
+    assert found.loc["broken.pdf", "error"] in error.message + "."
+    assert isinstance(refused("%nb sources retry broken.pdf --wait"), JobFailedError)
+    run("%nb delete Failing --yes --delete-sources")
+
+
+def test_a_search_by_meaning_needs_a_model(run: Run, refused: Refused, nb_box: Sandbox) -> None:
+    run("%nb use Meaning --create\n%nb note 'Glucose is a sugar.' --title Sugar")
+    with administration.open_administration(nb_box.data_dir) as admin:
+        before = next(m for m in admin.models() if "embedding" in m["default_for"])
+        admin.set_default("embedding", None)
+        try:
+            error = refused("%nb search sweet --type vector")
+        finally:
+            admin.set_default("embedding", before["id"])
+    assert isinstance(error, SetupError)
+    assert error.status == 422
+    assert "models" in error.next_step
+    assert not run("%nb search sugar").empty
+    run("%nb delete Meaning --yes")
+
+
+def test_the_notebook_in_use_is_gone(run: Run, refused: Refused, shell: InteractiveShell) -> None:
+    run("%nb use Short --create")
+    run("from labext import connect\nconnect('nb').notebooks.delete('Short')")
+    assert isinstance(refused("%nb note x --title y"), NotFoundError)
+
+
+@pytest.mark.parametrize("line", ["%%nb chat\nAnd then?", "%nb ask 'And then?' --simple"])
+def test_an_interrupted_reply_is_one_line(
+    run: Run, refused: Refused, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    def interrupt(*_arguments: Any, **_named: Any) -> None:
+        raise KeyboardInterrupt
+
+    run("%nb use Interrupted --create\n%nb sessions new --title Before")
+    monkeypatch.setattr(Chat, "execute", interrupt)
+    monkeypatch.setattr(NotebookClient, "ask", interrupt)
+    assert isinstance(refused(line), WatchInterrupted)

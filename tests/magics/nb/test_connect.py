@@ -1,0 +1,325 @@
+"""`%nb connect`, `login`, `logout` and `status`, with a password and without."""
+
+from __future__ import annotations
+
+import builtins
+import getpass
+import json
+import socket
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, ClassVar
+from urllib.parse import unquote
+
+import pytest
+from IPython.core.error import StdinNotImplementedError
+from IPython.core.interactiveshell import InteractiveShell
+from open_notebook import Replay, serving, web_page
+from openai_server import serving as other_server
+
+from labext import config
+from labext.errors import (
+    LabextError,
+    ServiceError,
+    SetupError,
+    SignInError,
+    StorageError,
+    UnreachableError,
+)
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.contract
+
+Run = Callable[[str], Any]
+Refused = Callable[[str], LabextError]
+
+WRONG = "typed-but-wrong-0123456789"
+KEY = "sk-proj-4f9b2c7d8e1a6035abcd"
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What somebody at the keyboard will type, unseen; nobody is there once it is empty."""
+    given: list[str] = []
+
+    def ask(_: str = "", stream: Any = None) -> str:
+        if not given:
+            raise StdinNotImplementedError
+        return given.pop(0)
+
+    monkeypatch.setattr(getpass, "getpass", ask)
+    monkeypatch.setattr(builtins, "input", ask)
+    return given
+
+
+def status(run: Run) -> dict[str, str]:
+    return dict(run("%nb status")["value"])
+
+
+def test_a_password_is_asked_for_and_never_shown(
+    run: Run, refused: Refused, nb_box: Sandbox, answers: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    line, password = f"%nb connect {nb_box.nb.base_url}", nb_box.nb.password
+    assert password is not None
+    nobody = refused(line)
+    assert isinstance(nobody, SetupError)
+    assert "LABEXT_NB_PASSWORD" in nobody.next_step
+    answers.append(WRONG)
+    wrong = refused(line)
+    assert isinstance(wrong, SignInError)
+    assert wrong.next_step.startswith("Run this line again, and give another password. `%nb` still")
+    assert status(run)["profile"] == "sandbox", "nothing has changed"
+    answers.append(password)
+    run(line)
+    told = status(run)
+    assert told["address"].rstrip("/") == nb_box.nb.base_url.rstrip("/")
+    assert "accepted" in told["password needed"]
+    run("%nb logout")
+    assert isinstance(refused("%nb notebooks"), SignInError)
+    assert "%nb login" in status(run)["password needed"]
+    answers.append(password)
+    run("%nb login\n%nb notebooks")
+    shown = capsys.readouterr()
+    for text in (shown.out, shown.err, str(nobody), str(wrong), str(told)):
+        assert password not in text
+        assert WRONG not in text
+
+
+def test_a_wrong_password_of_the_environment(
+    refused: Refused, nb_box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABEXT_NB_PASSWORD", WRONG)
+    error = refused(f"%nb connect {nb_box.nb.base_url}")
+    assert isinstance(error, SignInError)
+    assert error.next_step.startswith("LABEXT_NB_PASSWORD of the environment")
+
+
+def test_the_notebook_in_use_is_one_of_the_service(
+    run: Run, refused: Refused, open_nb: str
+) -> None:
+    run("%nb use Here --create")
+    assert "Here" in status(run)["notebook in use"]
+    run("%nb login")
+    assert "Here" in status(run)["notebook in use"]
+    run(f"%nb connect {open_nb}")
+    assert status(run)["notebook in use"] == "none"
+    run("%nb connect sandbox\n%nb delete Here --yes")
+
+
+class Open(BaseHTTPRequestHandler):
+    """A service of the contract without a password, whose answers break off or fail."""
+
+    notebook: ClassVar = {"id": "notebook:1", "name": "Only", "source_count": 0, "note_count": 0}
+    events: ClassVar = [
+        {"type": "strategy", "reasoning": "Look for it.", "searches": []},
+        {"type": "answer", "content": "Half of an"},
+    ]
+
+    def do_GET(self) -> None:
+        path = unquote(self.path.partition("?")[0]).removeprefix("/api")
+        answers: dict[str, Any] = {
+            "/config": {"version": "1"},
+            "/auth/status": {"auth_enabled": False},
+            "/notebooks": [self.notebook],
+            "/notebooks/notebook:1": self.notebook,
+            "/notes": [{"id": "note:1", "title": "N", "content": "c", "note_type": "human"}],
+        }
+        self.answer(200, json.dumps(answers.get(path, [])))
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        path = self.path.removeprefix("/api")
+        if path == "/search/ask":
+            lines = "".join(f"data: {json.dumps(each)}\n\n" for each in self.events)
+            self.answer(200, lines, "text/event-stream")
+        elif path == "/chat/sessions":
+            session = {"id": "chat_session:1", "title": "T", "notebook_id": "notebook:1"}
+            self.answer(200, json.dumps(session))
+        else:
+            said = f"The provider answered 401: Incorrect API key provided: {KEY}."
+            self.answer(502, json.dumps({"detail": said}))
+
+    def answer(self, code: int, text: str, kind: str = "application/json") -> None:
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(text.encode())))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def open_nb() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Open)
+    thread = Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/api"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_without_a_password_nobody_is_asked(run: Run, open_nb: str) -> None:
+    run(f"%nb connect {open_nb}")  # there is nobody to ask
+    assert status(run)["password needed"] == "no"
+    assert list(run("%nb notebooks")["name"]) == ["Only"]
+
+
+def test_what_fails_on_the_way_is_an_error_without_the_key(
+    run: Run, refused: Refused, open_nb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(f"%nb connect {open_nb}\n%nb use Only")
+    cut = refused("%nb ask why")
+    assert isinstance(cut, UnreachableError | ServiceError)
+    assert "ended before it was whole" in cut.message
+    for line in ("%nb ask why --simple", "%nb chat why", "%nb search why"):
+        failed = refused(line)
+        assert isinstance(failed, ServiceError), line
+        assert failed.status == 502
+        assert "provider answered 401" in failed.message
+        assert KEY not in str(failed)
+    shown = capsys.readouterr()
+    assert KEY not in shown.out + shown.err
+
+
+def test_nobody_answers(refused: Refused, shell: InteractiveShell) -> None:
+    error = refused("%nb connect http://127.0.0.1:9/api")
+    assert isinstance(error, UnreachableError)
+
+
+@pytest.fixture
+def replay() -> Iterator[Replay]:
+    with serving() as server:
+        yield server
+
+
+@pytest.mark.parametrize("path", ["", "/", "/notebooks"])
+@pytest.mark.parametrize("scheme", ["http://", ""])
+def test_pasted_addresses_lead_to_the_api(run: Run, replay: Replay, scheme: str, path: str) -> None:
+    with web_page(replay) as page:
+        run(f"%nb connect {scheme}{page.removeprefix('http://')}{path} --save pasted")
+        assert status(run)["address"] == f"{page}/api"
+        assert config.connection("nb", "pasted").base_url == f"{page}/api"
+    run(f"%nb connect {scheme}{replay.base_url.removeprefix('http://').removesuffix('/api')}")
+    assert status(run)["address"] == replay.base_url
+
+
+def test_http_is_named_and_not_chosen_where_others_could_read_along(
+    run: Run, refused: Refused, replay: Replay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labext.http.connection_pool.is_loopback", lambda _: False)
+    where = replay.base_url.removeprefix("http://")
+    error = refused(f"%nb connect {where}")
+    assert isinstance(error, SetupError)
+    assert "does not speak HTTPS" in error.message
+    assert f"`%nb connect http://{where}`" in error.next_step
+    assert "https://" not in error.next_step
+    assert not replay.asked
+
+
+def test_https_is_chosen_where_it_is_spoken(
+    refused: Refused, box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = box.lab.base_url.removeprefix("https://").rstrip("/")
+    for loopback in (True, False):
+        monkeypatch.setattr(
+            "labext.http.connection_pool.is_loopback", lambda _, is_so=loopback: is_so
+        )
+        error = refused(f"%nb connect {where}")
+        assert f"at https://{where}/" in error.message
+        assert "not trusted" in error.message
+
+
+@pytest.mark.parametrize("where", ["http://127.0.0.1:9", "localhost:9", "http://127.0.0.1:9/api"])
+def test_after_a_failure_nothing_is_saved_and_the_service_in_use_is_named(
+    run: Run, refused: Refused, nb_box: Sandbox, where: str
+) -> None:
+    run("%nb use Here --create")
+    error = refused(f"%nb connect {where} --save broken --keep")
+    assert isinstance(error, UnreachableError)
+    assert f"`%nb` still uses {nb_box.nb.base_url}" in error.next_step
+    assert "sandbox start" not in error.next_step
+    assert "broken" not in config.profile_names()
+    assert "Here" in status(run)["notebook in use"]
+    config.forget_session()
+    assert refused(f"%nb connect {where}").next_step.endswith("No nb service is in use.")
+    run("%nb connect sandbox\n%nb delete Here --yes")
+
+
+def test_a_password_that_nobody_asks_for_is_not_kept(
+    run: Run, said: Callable[[str], str], replay: Replay
+) -> None:
+    told = said(f"%nb connect {replay.base_url} --save open --keep")
+    assert "It asks for no password, so there is none to keep." in told
+    assert status(run)["profile"] == "open"
+    run("%nb connect sandbox")
+    assert "Connected to" in said("%nb connect open --keep")
+
+
+def test_an_interrupt_at_the_last_question_saves_nothing(
+    shell: InteractiveShell, nb_box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: str = "") -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(getpass, "getpass", lambda *_, **__: nb_box.nb.password)
+    monkeypatch.setattr(builtins, "input", interrupted)
+    done = shell.run_cell(f"%nb connect {nb_box.nb.base_url} --save left")
+    assert isinstance(done.error_in_exec, KeyboardInterrupt)
+    assert "left" not in config.profile_names()
+    assert config.chosen_profile("nb") == "sandbox"
+
+
+def test_what_can_not_be_saved_is_not_used_or_kept(
+    run: Run, refused: Refused, nb_box: Sandbox, answers: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    answers.append(str(nb_box.nb.password))
+    forgotten: list[tuple[str, ...]] = []
+    monkeypatch.setattr(config, "forget_secret", lambda *names: forgotten.append(names))
+
+    def full(*_: Any) -> None:
+        raise StorageError("The disk is full.", "Make room.")
+
+    monkeypatch.setattr(config, "save_profile", full)
+    error = refused(f"%nb connect {nb_box.nb.base_url} --save left --keep")
+    assert error.message == "The disk is full."
+    assert "still uses" in error.next_step
+    assert forgotten == [("nb", "left", "password")]
+    assert status(run)["profile"] == "sandbox"
+
+
+def test_a_sandbox_that_has_died_is_to_be_started_again(
+    run: Run, refused: Refused, nb_box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    left = {"nb": {"base_url": f"http://127.0.0.1:{port}/api", "password": "gone-0123456789"}}
+    (tmp_path / "connection.json").write_text(json.dumps(left))
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(tmp_path))
+    assert "%lab sandbox start" in refused("%nb notebooks").next_step
+
+
+def test_the_environments_password_belongs_to_its_address_with_and_without_api(
+    run: Run, nb_box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = nb_box.nb.base_url.rstrip("/").removesuffix("/api")
+    monkeypatch.setenv("LABEXT_NB_PASSWORD", str(nb_box.nb.password))
+    for named in (root, f"{root}/api"):
+        monkeypatch.setenv("LABEXT_NB_BASE_URL", named)
+        run(f"%nb connect {root}")  # there is nobody to ask
+        assert "accepted" in status(run)["password needed"]
+
+
+def test_another_server_than_a_notebook_service_is_named(refused: Refused) -> None:
+    with other_server() as provider:
+        error = refused(f"%nb connect {provider.base_url.removesuffix('/v1')}")
+    assert isinstance(error, SetupError)
+    assert "is no notebook service" in error.message
+    assert "5055" in error.next_step

@@ -1,0 +1,205 @@
+"""`%nb credentials` on a real service: keys come from the environment or are asked for."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from openai_server import OpenAI
+
+from labext.errors import (
+    ConflictError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    ServiceError,
+    SetupError,
+)
+from labext.frames.views import frame_text
+from labext.sandbox import Sandbox
+from labext_magics.core import sign_in
+
+pytestmark = pytest.mark.contract
+
+Run = Callable[[str], Any]
+Said = Callable[[str], str]
+Refused = Callable[[str], LabextError]
+
+VARIABLE = "LABEXT_NB_OPENAI_KEY"
+
+
+@pytest.fixture(autouse=True)
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is nobody to ask, as when nbclient runs a notebook; and no key in the environment."""
+
+    def ask(_prompt: str) -> str:
+        raise sign_in.NonInteractiveError
+
+    monkeypatch.setattr(sign_in, "prompt_secret", ask)
+    monkeypatch.delenv(VARIABLE, raising=False)
+
+
+@pytest.fixture
+def lab(run: Run, provider: OpenAI, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAI]:
+    """The server, with a credential called lab."""
+    monkeypatch.setenv(VARIABLE, str(provider.key))
+    run(f"%nb credentials new openai --name lab --base-url {provider.base_url}")
+    yield provider
+    run("%nb credentials delete lab --yes")
+
+
+def test_a_credential_from_its_beginning_to_its_end(
+    run: Run, said: Said, refused: Refused, provider: OpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = f"%nb credentials new openai --name bench --base-url {provider.base_url}"
+    error = refused(line)
+    assert isinstance(error, SetupError)
+    assert f"Set {VARIABLE}" in error.next_step
+    monkeypatch.setenv(VARIABLE, str(provider.key))
+    assert f"is stored, with the key of {VARIABLE}" in said(line)
+    monkeypatch.delenv(VARIABLE)
+    told = said(line)  # no key is asked for
+    assert "was kept" in told
+    assert "`%nb credentials edit bench --new-key`" in told
+    assert isinstance(refused(f"{line}/other"), ConflictError)
+
+    shown = run("%nb credentials show bench")
+    assert (shown.iloc[0]["provider"], bool(shown.iloc[0]["has_api_key"])) == ("openai", True)
+    for frame in (shown, run("%nb credentials"), run("%nb credentials by-provider openai")):
+        assert "bench" in set(frame["name"])
+        assert str(provider.key) not in frame.to_string()
+    assert "bench" not in set(run("%nb credentials --provider groq")["name"])
+    assert "works (" in said("%nb credentials test bench")
+    status = run("%nb credentials status").set_index("provider")
+    assert (status.loc["openai", "source"], bool(status.loc["openai", "configured"])) == (
+        "database",
+        True,
+    )
+
+    run("%nb credentials edit bench --name shelf")
+    assert "was kept" not in said("%nb credentials edit shelf --no-key")
+    assert not run("%nb credentials show shelf").iloc[0]["has_api_key"]
+    run("%nb credentials edit shelf --no-base-url")
+    assert "base_url" not in frame_text(run("%nb credentials show shelf"))
+    assert "the credential shelf" in said("%nb credentials delete shelf --preview")
+    assert isinstance(refused("%nb credentials delete shelf"), InputError)
+    assert "is deleted" in said("%nb credentials delete shelf --yes")
+    assert isinstance(refused("%nb credentials show shelf"), NotFoundError)
+
+
+def test_a_key_is_asked_for_unseen(
+    said: Said, provider: OpenAI, monkeypatch: pytest.MonkeyPatch, shell: InteractiveShell
+) -> None:
+    asked: list[str] = []
+
+    def ask(prompt: str) -> str:
+        asked.append(prompt)
+        return str(provider.key)
+
+    monkeypatch.setattr(sign_in, "prompt_secret", ask)
+    said(f"%nb credentials new openai --name typed --base-url {provider.base_url}")
+    assert asked == ["Key of openai: "]
+    assert "works" in said("%nb credentials test typed")
+    assert str(provider.key) not in str(shell.user_ns["In"])
+    said("%nb credentials delete typed --yes")
+
+
+def test_what_a_credential_opens_is_registered(
+    run: Run, said: Said, refused: Refused, lab: OpenAI
+) -> None:
+    offered = run("%nb credentials discover lab")
+    assert {"llm", "embedding"} <= set(offered["model_type"])
+    named = "%nb credentials register lab --model alpha=llm --model beta=embedding"
+    assert "2 models are new." in said(named)
+    assert "No model is new; 2 were there already, and kept." in said(named)
+    there = run("%nb credentials register lab --all").set_index("name")
+    assert set(offered["name"]) | {"alpha", "beta"} == set(there.index)
+    assert there.loc["beta", "type"] == "embedding"
+    assert set(there["credential"]) == {"lab"}
+    run("%nb models defaults --set chat=alpha")
+    error = refused("%nb credentials delete lab --yes")
+    run("%nb models defaults --set chat=extractive")
+    assert "slot chat" in error.message
+    count = len(there)
+    assert f"with {count} models" in said("%nb credentials delete lab --preview")
+
+
+def test_a_server_that_is_not_reached_and_a_wrong_key_are_told(
+    said: Said, refused: Refused, lab: OpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.key = "sk-new-0a1b2c3d4e5f6a7b"
+    error = refused("%nb credentials test lab")
+    assert isinstance(error, ServiceError)
+    assert "does not work" in error.message
+    assert "--new-key" in error.next_step
+    monkeypatch.setenv(VARIABLE, lab.key)
+    assert f"is changed, with the key of {VARIABLE}" in said("%nb credentials edit lab --new-key")
+    assert "works" in said("%nb credentials test lab")
+    error = refused("%nb credentials edit lab --base-url http://127.0.0.1:1/v1")
+    assert isinstance(error, InputError)
+    assert "--new-key" in error.next_step
+    said("%nb credentials edit lab --base-url http://127.0.0.1:1/v1 --new-key")
+    error = refused("%nb credentials test lab")
+    assert isinstance(error, ServiceError)
+    assert "127.0.0.1:1" in error.message
+    assert "--base-url" in error.next_step
+    assert isinstance(refused("%nb credentials discover lab"), LabextError)
+
+
+@contextmanager
+def other_secret(box: Sandbox) -> Iterator[None]:
+    """Let keys be encrypted by another secret for a while."""
+    (path,) = box.data_dir.rglob("nb_encryption")
+    before = path.read_text()
+    path.write_text(secrets.token_urlsafe(32))
+    try:
+        yield
+    finally:
+        path.write_text(before)
+
+
+def test_a_key_that_can_not_be_read_any_more_is_told_and_given_again(
+    run: Run, said: Said, refused: Refused, lab: OpenAI, nb_box: Sandbox
+) -> None:
+    with other_secret(nb_box):
+        assert "can't be read" in run("%nb credentials show lab").iloc[0]["decryption_error"]
+        error = refused("%nb credentials test lab")
+        assert "has changed" in error.message
+        assert "`%nb credentials edit lab" in error.next_step
+        assert "--new-key" in error.next_step
+        said("%nb credentials edit lab --new-key")
+        assert "works" in said("%nb credentials test lab")
+        assert run("%nb credentials show lab")["decryption_error"].isna().all()
+
+
+LINES: list[tuple[str, type[LabextError], str]] = [
+    ("%nb credentials new opnai --name x", InputError, 'did you mean "openai"'),
+    ("%nb credentials new openai --name KEY", InputError, "what looks like a key"),
+    ("%nb credentials new openai --name x KEY", InputError, "it was not used"),
+    ("%nb credentials new openai --name x --key KEY", InputError, "it was not used"),
+    ("%nb credentials new openai --name x --base-url https://u:KEY@h/v1", InputError, "not used"),
+    ("%nb credentials new openai --name x --base-url ftp://h/v1", InputError, "http"),
+    ("%nb credentials new openai --name x --base-url http://169.254.169.254/", InputError, ""),
+    ("%nb credentials new openai_compatible --name x", InputError, "Add it: `--base-url"),
+    ("%nb credentials edit lab", InputError, "`--name` or `--base-url`"),
+    ("%nb credentials edit lab --new-key --no-key", InputError, "Keep one of the two"),
+    ("%nb credentials edit lab --new-key KEY", InputError, "it was not used"),
+    ("%nb credentials show lbb", NotFoundError, 'did you mean "lab"'),
+    ("%nb credentials register lab", InputError, "No model is named"),
+    ("%nb credentials register lab --model x=lm", InputError, 'did you mean "llm"'),
+    ("%nb credentials lab", InputError, "has no verb `lab`"),
+]
+
+
+def test_wrong_lines_do_nothing(run: Run, refused: Refused, lab: OpenAI) -> None:
+    before = run("%nb credentials")
+    for line, kind, what in LINES:
+        error = refused(line.replace("KEY", "sk-proj-4f9b2c7d8e1a6035"))
+        assert isinstance(error, kind), (line, error)
+        assert what in str(error), (line, str(error))
+        assert "4f9b2c7d" not in str(error)
+    assert run("%nb credentials").equals(before)

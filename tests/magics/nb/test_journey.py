@@ -1,0 +1,212 @@
+"""One journey of `%nb` lines on Open Notebook and on the local service: the same frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pandas as pd
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from open_notebook import serving
+
+from labext import cli
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.contract
+
+JOURNEY = """
+status            %nb status
+begun             %nb use Journey --create --description "pBAD30 notes"
+files             %nb add page.md notes.md --topic induction --wait
+page              %nb add {page} --wait
+dead page         %nb add http://127.0.0.1:9/nothing --wait
+text              %%nb source --title "Bench notes"|{text}
+sources           %nb sources
+kept              %nb add page.md notes.md
+status of one     %nb sources status "Bench notes"
+shown             %nb sources show "Bench notes"
+waited            %nb sources wait "Bench notes" notes.md
+edited            %nb sources edit notes.md --title "Repression" --topic "glucose"
+insights          %nb sources insights "Bench notes"
+fetched           %nb sources download Repression --to back.md
+dead page goes    %nb sources delete http://127.0.0.1:9/nothing --yes
+note              %%nb note --title Plan|Check leaky expression without arabinose.
+notes             %nb notes
+note shown        %nb notes show Plan
+found             %nb search arabinose --limit 3
+by meaning        %nb search "glucose represses the promoter" --type vector --limit 3
+answer            %nb ask "Why is glucose added?"
+answer at once    %nb ask "Why is glucose added?" --all --simple
+reply             %%nb chat|What should I vary first?
+sessions          %nb sessions
+session shown     %nb sessions show "What should I vary first?"
+new transform     %nb transformations new terse --prompt "Say it shortly."
+transformations   %nb transformations
+transformed       %nb transform terse --source "Bench notes" --save Shortly
+models            %nb models
+some models       %nb models --type llm
+defaults          %nb models defaults
+slot              %nb models defaults --set transformation={llm}
+providers         %nb models providers
+credential        %nb credentials new ollama --name shelf --base-url http://127.0.0.1:9/v1
+credentials       %nb credentials
+credential goes   %nb credentials delete shelf --yes
+speaker           %nb profiles new pair --speaker Ada {voice}
+profile           %nb profiles new brief --speakers pair --segments 3 {writing}
+profiles          %nb profiles
+linked            %nb use Other --create
+link              %nb sources link "Bench notes" --notebook Other
+linked again      %nb sources link "Bench notes" --notebook Other
+of the other      %nb sources --notebook Other
+podcast           %nb podcast --name "Episode 1" --profile brief
+same podcast      %nb podcast --name "Episode 1" --profile brief
+episodes          %nb episodes
+turns             %nb episodes show "Episode 1" --transcript
+played            %nb play "Episode 1"
+listened          %nb episodes download "Episode 1"
+archived          %nb notebooks archive Other
+notebooks         %nb notebooks --archived no
+without yes       %nb delete Journey
+would go          %nb delete Journey --preview
+episode goes      %nb episodes delete "Episode 1" --yes
+profiles go       %nb profiles delete brief --yes
+speaker goes      %nb profiles delete pair --yes
+transform goes    %nb transformations delete terse --yes
+gone              %nb delete Journey --yes --delete-sources
+other goes        %nb delete Other --yes --delete-sources
+nothing           %nb episodes
+"""
+TEXT = "Cells were induced with 0.2 % arabinose. Glucose represses the promoter of pBAD30."
+STEPS = {line[:18].strip(): line[18:].replace("|", "\n") for line in JOURNEY.strip().split("\n")}
+
+
+@dataclass
+class Travelled:
+    """What a journey has seen: of each line what it returned, or the kind of its refusal."""
+
+    results: dict[str, Any] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def frames(self) -> dict[str, pd.DataFrame]:
+        return {name: r for name, r in self.results.items() if isinstance(r, pd.DataFrame)}
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[str]:
+    """The address of a page on loopback; page.md and notes.md are in the folder."""
+    (tmp_path / "page.html").write_text(f"<title>Induction</title><p>{TEXT}</p>")
+    (tmp_path / "page.md").write_text(f"# Induction\n\n{TEXT}")
+    (tmp_path / "notes.md").write_text(f"Repression is by cyclic AMP. {TEXT}")
+    folder = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), folder)
+    thread = Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/page.html"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def travel(shell: InteractiveShell, given: Mapping[str, str]) -> Travelled:
+    seen = Travelled()
+    for name, line in STEPS.items():
+        done = shell.run_cell(line.format(**given))
+        if done.error_in_exec is not None:
+            seen.refused[name] = type(done.error_in_exec).__name__
+        seen.results[name] = done.result
+    return seen
+
+
+ONLY_HERE = {
+    "stage": "Open Notebook tells no stages",
+    "passages": "its list of sources tells no number of passages",
+    "size": "it tells no size of a file",
+    "insights_count": "it counts insights in its list of sources alone",
+    "notebooks": "it tells the notebooks of a source that is asked for by itself",
+    "completed_at": "it tells when processing began, and no more",
+    "changed_at": "it tells when processing began, and no more",
+    "notebook_id": "it never tells of which notebook a note or an episode is",
+    "match": "its search for words returns no passages",
+    "model": "it tells of a message neither its model nor its time",
+    "created_at": "messages and profiles have no times",
+    "updated_at": "profiles and episodes have no time of a change",
+    "description": "what nobody has described is null, not empty",
+    "job_id": "an episode does not tell its job",
+    "duration": "it measures no sound",
+    "audio_bytes": "it measures no sound",
+    "start": "its transcript has no times",
+    "end": "its transcript has no times",
+}
+"""Columns that have values on the local service alone, and why."""
+
+ONLY_THERE = {"credential": "the local service's models need none"}
+
+GIVEN = {
+    *("Journey", "Other", "notes.md", "Repression", "Bench notes", "Plan", "Shortly", "terse"),
+    *("What should I vary first?", "shelf", "pair", "brief", "Episode 1"),
+}
+"""The names that the journey gives to things."""
+
+VOICE = "--voice nova --voice-model fake-tts"
+WRITING = "--outline-model fake-chat --transcript-model fake-chat"
+
+
+def names(frame: pd.DataFrame) -> set[str]:
+    """The names of a frame's things that the journey has given."""
+    return {name for column in ("name", "title") if column in frame for name in frame[column]} & (
+        GIVEN
+    )
+
+
+def dtypes(frame: pd.DataFrame) -> list[tuple[str, str]]:
+    return [(str(column), str(dtype)) for column, dtype in frame.dtypes.items()]
+
+
+def empty(frame: pd.DataFrame) -> set[str]:
+    return {str(column) for column in frame if frame[column].isna().all()}
+
+
+def test_the_same_lines_return_the_same_frames(
+    shell: InteractiveShell,
+    nb_box: Sandbox,
+    page: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("labext.progress.interval", lambda _: 0.1)
+    monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.1)
+    assert not cli.main(["sandbox", "nb", "fetch", "allow-private", *_at(nb_box)])
+    given = {"page": page, "text": TEXT, "llm": "extractive", "voice": "", "writing": ""}
+    here = travel(shell, given)
+    assert not cli.main(["sandbox", "nb", "fetch", "deny-private", *_at(nb_box)])
+    with serving() as server:
+        shell.run_cell(f"%nb connect {server.base_url}").raise_error()
+        for profile in server.state.speaker_profiles.values():
+            profile["voice_model"] = next(iter(server.state.models))  # of all, also of unused ones
+        there = travel(shell, given | {"llm": "fake-chat", "voice": VOICE, "writing": WRITING})
+    assert not server.faults
+    assert not server.state.sources
+    assert not server.state.notebooks
+
+    expected = {"dead page": "JobFailedError", "without yes": "InputError"}
+    assert here.refused == there.refused == expected
+    kinds = {name: type(each) for name, each in here.results.items()}
+    assert {name: type(each) for name, each in there.results.items()} == kinds
+    ours, theirs = here.frames(), there.frames()
+    for name, frame in ours.items():
+        assert dtypes(theirs[name]) == dtypes(frame), name
+        if "similarity" not in frame:  # each search has another order
+            assert names(theirs[name]) == names(frame), name
+    filled = [name for name in ours if len(ours[name]) and len(theirs[name])]
+    both = [(empty(ours[name]), empty(theirs[name])) for name in filled]
+    assert set().union(*(there - here for here, there in both)) == set(ONLY_HERE)
+    assert set().union(*(here - there for here, there in both)) == set(ONLY_THERE)
+
+
+def _at(box: Sandbox) -> list[str]:
+    return ["--data-dir", str(box.data_dir)]

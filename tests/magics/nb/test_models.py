@@ -1,0 +1,163 @@
+"""`%nb models` on a real service, the models on an OpenAI-compatible server on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from openai_server import OpenAI, says
+
+from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
+from labext.frames.views import frame_text
+
+pytestmark = pytest.mark.contract
+
+Run = Callable[[str], Any]
+Said = Callable[[str], str]
+Refused = Callable[[str], LabextError]
+
+
+@pytest.fixture
+def lab(run: Run, provider: OpenAI, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAI]:
+    """The server, with a credential called lab and one model of it called helper."""
+    monkeypatch.setenv("LABEXT_NB_OPENAI_COMPATIBLE_KEY", str(provider.key))
+    run(f"%nb credentials new openai_compatible --name lab --base-url {provider.base_url}")
+    run("%nb models new helper --type llm --provider openai-compatible --credential lab")
+    yield provider
+    slots = " ".join(f"--set {each}=extractive" for each in ("chat", "transformation", "summary"))
+    run(f"%nb models defaults {slots}\n%nb credentials delete lab --yes")
+
+
+def slots_of(run: Run, model: str) -> str:
+    return str(run("%nb models").set_index("name").loc[model, "slots"])
+
+
+def test_models_are_listed_with_their_slots(run: Run) -> None:
+    listed = run("%nb models").set_index("name")
+    assert "chat" in listed.loc["extractive", "slots"].split(", ")
+    assert "extractive" in frame_text(run("%nb models --type llm"))
+    assert set(run("%nb models --type embedding")["type"]) == {"embedding"}
+    providers = run("%nb models providers").set_index("provider")
+    assert providers.loc["built-in", "available"]
+    counted = run("%nb models count built-in").set_index("type")["models"]
+    assert counted["all"] == len(run("%nb models by-provider built-in"))
+
+
+def test_defaults_are_set_once_and_then_quiet(run: Run, said: Said, lab: OpenAI) -> None:
+    frame = run("%nb models defaults")
+    assert len(frame) == 7
+    assert frame.set_index("slot").loc["chat", "model"] == "extractive"
+    line = "%nb models defaults --set chat=helper --set summary=openai_compatible/helper"
+    assert "helper is in the slots chat, summary now." in said(line)
+    assert " is in " not in said(line)
+    assert slots_of(run, "helper") == "chat, summary"
+    assert "Nothing is in the slot chat now." in said("%nb models defaults --clear chat")
+    assigned = said("%nb models auto-assign")
+    assert "is in the slot chat now" in assigned
+    assert "every slot has a model" in said("%nb models auto-assign").lower()
+
+
+def test_each_slot_is_used_by_what_it_is_for(run: Run, lab: OpenAI) -> None:
+    run("%nb models defaults --set chat=helper --set transformation=helper")
+    run('%nb use "Slots" --create\n%nb note "Glucose lowers cyclic AMP." --title Sugar')
+    lab.replies = lambda _: "**Sugar** matters."
+    assert run('%nb transform "Key findings" --note Sugar').text == "**Sugar** matters."
+    asked = lab.chats()[-1]
+    assert asked.headers["authorization"] == f"Bearer {lab.key}"
+    assert asked.body["model"] == "helper"
+    assert "Glucose lowers cyclic AMP." in asked.text
+    assert run("%nb transformations prompt").text.strip() in asked.text
+    count = len(lab.chats())
+    run("%nb chat 'What does glucose do?'")
+    assert len(lab.chats()) > count
+    count = len(lab.chats())
+    run("%nb chat 'And then?' --model extractive")
+    run('%nb transform "Key findings" --note Sugar --model extractive')
+    assert len(lab.chats()) == count
+    run("%nb delete Slots --yes")
+
+
+def test_what_is_made_before_a_failure_is_shown(
+    run: Run, refused: Refused, lab: OpenAI, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run('%nb use "Half" --create\n%nb note "Glucose." --title One\n%nb note "Salt." --title Two')
+    lab.troubles = [None, says(401, {"error": {"message": "The account is closed."}})]
+    lab.replies = lambda _: "The first is made."
+    capsys.readouterr()
+    error = refused("%nb transform Summary --note One --note Two --model helper --save Kept")
+    assert "The account is closed" in error.message
+    assert "The first is made." in capsys.readouterr().out
+    assert "Kept: One" in set(run("%nb notes")["title"])
+    run("%nb delete Half --yes")
+
+
+def test_a_model_is_made_once_and_deleted_when_no_slot_has_it(
+    run: Run, said: Said, refused: Refused, lab: OpenAI
+) -> None:
+    line = "%nb models new helper --type llm --provider openai_compatible --credential lab"
+    assert "was kept" in said(line)
+    assert "is new" in said(line.replace("helper", "second"))
+    run("%nb models defaults --set chat=second")
+    for cell in ("%nb models delete second helper --yes", "%nb credentials delete lab --yes"):
+        error = refused(cell)
+        assert isinstance(error, ConflictError)
+        assert "second is in the default slot chat" in error.message
+        assert "`%nb models defaults --set chat=MODEL`" in error.next_step
+    assert {"second", "helper"} <= set(run("%nb models")["name"])
+    run("%nb models defaults --set chat=extractive")
+    assert "Nothing is changed" in said("%nb models delete second --preview")
+    assert isinstance(refused("%nb models delete second"), InputError)
+    assert "is deleted" in said("%nb models delete second --yes")
+    assert isinstance(refused("%nb models show second"), InputError)
+    assert isinstance(refused("%nb models test second"), NotFoundError)
+
+
+def test_a_test_says_how_long_it_took_and_raises_where_it_fails(
+    run: Run, said: Said, refused: Refused, lab: OpenAI
+) -> None:
+    told = said("%nb models test helper")
+    assert "The model helper of openai_compatible works (" in told
+    assert " s)" in told
+    assert lab.chats()[-1].body["model"] == "helper"
+    lab.key = "sk-another-0123456789abcdef"
+    error = refused("%nb models test helper")
+    assert isinstance(error, ServiceError)
+    assert "does not work" in error.message
+    assert "`%nb credentials edit lab --new-key`" in error.next_step
+    run("%nb credentials edit lab --base-url http://127.0.0.1:1/v1 --no-key")
+    assert "`%nb credentials test lab`" in refused("%nb models test helper").next_step
+
+
+def test_what_a_provider_offers_is_taken_over(run: Run, said: Said, lab: OpenAI) -> None:
+    offered = run("%nb models discover openai_compatible")
+    assert not offered.empty
+    assert "new" in said("%nb models sync openai_compatible")
+    assert "0 models are new" in said("%nb models sync openai-compatible")
+    there = run("%nb models by-provider openai_compatible")
+    assert set(offered["name"]) <= set(there["name"])
+    assert set(there["credential"]) == {"lab"}
+    assert "openai_compatible" in set(run("%nb models sync")["provider"])
+
+
+LINES: list[tuple[str, type[LabextError], str]] = [
+    ("%nb models defaults --set chta=helper", InputError, 'did you mean "chat"'),
+    ("%nb models defaults --set chat=helpr", NotFoundError, 'did you mean "helper"'),
+    ("%nb models defaults --set chat=helper --clear chat", InputError, "Keep one of the two"),
+    ("%nb models defaults --set chat=helper --set chat=extractive", InputError, "set twice"),
+    ("%nb models defaults --set chat=wordllama", InputError, "`%nb models --type llm`"),
+    ("%nb models new x --type llm --provider opnai", InputError, 'did you mean "openai"'),
+    ("%nb models new x --type llm --provider openai --credential lba", NotFoundError, "lab"),
+    ("%nb models count nowhere", InputError, "`%nb models providers` lists them"),
+    ("%nb models discover groq", LabextError, "credential"),
+    ("%nb models tets helper", InputError, "Did you mean `%nb models test`"),
+]
+
+
+def test_wrong_lines_do_nothing(run: Run, refused: Refused, lab: OpenAI) -> None:
+    before = run("%nb models defaults")
+    for line, kind, what in LINES:
+        error = refused(line)
+        assert isinstance(error, kind), (line, error)
+        assert what in str(error), (line, str(error))
+    assert run("%nb models defaults").equals(before)

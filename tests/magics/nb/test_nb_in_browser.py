@@ -1,0 +1,213 @@
+"""Answers and ingestion in JupyterLab: live, by keyboard, in both themes, narrow, and reopened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from notebook_page import NotebookPage
+from own_server import Server, until
+from script import Script
+from streaming import ASK, Streaming, streaming
+
+pytestmark = pytest.mark.browser
+
+Pages = Callable[..., NotebookPage]
+
+QUOTE = "Glucose lowers cAMP, and without cAMP the promoter stays shut."
+SECOND = "Leaky expression costs $5 to $10 of yield."
+
+
+def cited(of: str, quote: str, page: int | None, **more: Any) -> dict[str, Any]:
+    passage = f"The araBAD promoter needs CRP.\n{quote} So the uninduced culture gets 0.2 %."
+    return {"id": of, "title": more.get("title", "paper.pdf"), "quote": quote, "page": page} | {
+        "passage_id": 1,
+        "passage": passage,
+    }
+
+
+CITATIONS = [
+    cited("source:a1", QUOTE, 3),
+    cited("note:b2", SECOND, None, title="Plan <b>A</b> & B, a note with quite a long title"),
+]
+TEXT = (
+    f"{QUOTE} [source:a1]\n\nTwo things follow:\n\n"
+    f"- **Leak**: {SECOND} [note:b2]\n- `pBAD30` stays *silent* <img src=x onerror=alert(1)>\n"
+)
+TERMS = ("CRP and cAMP", "leaky expression")
+INGEST = """import json, pathlib, time
+import labext_widgets
+from labext.nb.polling import Ingestion, SourceRow
+from labext.progress import Outcome
+def looks(path):
+    began = time.monotonic()
+    while True:
+        told = json.loads(pathlib.Path(path).read_text())
+        rows = tuple(SourceRow(**row) for row in told["rows"])
+        outcome = Outcome(told["outcome"]) if told["outcome"] else None
+        yield Ingestion(rows, time.monotonic() - began, outcome)
+        if outcome:
+            return
+        time.sleep(0.05)
+last = labext_widgets.watch_ingestion(looks({path!r}), again="%nb sources wait")
+"""
+LONG_NAME = "A_protocol_for_induction_with_a_name_that_nobody_would_ever_break_anywhere_at_all.docx"
+
+
+SOURCES = [
+    {"title": "paper.pdf", "status": "running", "stage": "Reading the pages", "unchanged": 42.0},
+    {"title": LONG_NAME, "status": "completed"},
+    {"title": "page.html", "status": "new"},
+    {
+        "title": "scan.pdf",
+        "status": "failed",
+        "reason": "No <b>text</b>: $2 of $3 pages are blank.",
+    },
+]
+
+
+def looked(outcome: str = "", *, status: str = "") -> dict[str, Any]:
+    """What a look at the sources sees; with a status, those that went on have it."""
+    over = {"stage": "", "status": status} if status else {}
+    found = [
+        {"id": f"source:{i}"} | each | (over if each["status"] in ("running", "new") else {})
+        for i, each in enumerate(SOURCES)
+    ]
+    return {"rows": found, "outcome": outcome}
+
+
+def narrow(nb: NotebookPage, name: str, cell: int) -> None:
+    """Keep a picture of a narrow page; nothing may stand out of it."""
+    nb.page.set_viewport_size({"width": 690, "height": 1000})
+    shown = nb.output(cell).locator(".jp-OutputArea-output").first
+    until(lambda: shown.bounding_box()["width"] < 360, "a narrow page")
+    nb.shot(name, nb.output(cell))
+    assert shown.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+    nb.page.set_viewport_size({"width": 1000, "height": 800})
+
+
+def html_of(nb: NotebookPage, cell: int) -> str:
+    """The HTML of a cell's first output in the file, which has no widget in it."""
+    data = nb.save().cells[cell].outputs[0].data
+    assert set(data) == {"text/html", "text/plain"}
+    return str(data["text/html"])
+
+
+def untrusted(nb: NotebookPage) -> Path:
+    """Change the file so that its outputs are nobody's."""
+    written = json.loads(nb.path.read_text())
+    for cell in written["cells"]:
+        cell["source"] = "# not the cell that was signed"
+    nb.path.write_text(json.dumps(written))
+    return nb.path
+
+
+@pytest.fixture
+def service() -> Iterator[Streaming]:
+    with streaming() as running:
+        yield running
+
+
+def test_an_answer_and_the_sources_it_rests_on(
+    page_of: Pages, server: Server, service: Streaming, script: Script, refused: list[str]
+) -> None:
+    cells = ASK.format(url=service.url), INGEST.format(path=str(script.path)), "seen"
+    nb = page_of().write(*cells).open()
+    the_answer_streams(nb, service)
+    by_keyboard_alone(nb)
+    in_the_dark_and_narrow(nb)
+    sources_are_processed(nb, script)
+    nb.run(2)
+    until(lambda: nb.output(2).locator(".labext-live .labext-cite").count() == 2, "it is drawn")
+    until(lambda: "Two things follow" in html_of(nb, 0), "the answer in the file")
+    until(lambda: "Watching stopped" in html_of(nb, 1), "the last look in the file")
+    assert nb.errors == []
+    nb.close()
+    server.stop_kernels()
+    the_file_is_right_untrusted_and_without_a_kernel(page_of(untrusted(nb)))
+    assert refused == []
+
+
+def the_answer_streams(nb: NotebookPage, service: Streaming) -> None:
+    """Every event is there at once; what is opened on the way stays open until the answer."""
+    nb.run(0)
+    nb.says("Asking…")
+    service.say(type="strategy", reasoning="Two ways.", searches=[{"term": each} for each in TERMS])
+    nb.says("Searching: CRP and cAMP; leaky expression")
+    service.say(type="answer", content=f"{QUOTE} [source:a1]", citations=CITATIONS[:1])
+    nb.says(QUOTE)
+    live = nb.output().locator(".labext-live")
+    live.get_by_role("button", name="Citation 1: paper.pdf, page 3").click()
+    live.locator("summary").click()
+    nb.shot("answer-coming", nb.output())
+    service.say(type="answer", content=f"Also: {SECOND} [note:b2]", citations=CITATIONS[1:])
+    nb.says(f"Also: {SECOND}")
+    assert live.locator(".labext-passage mark").inner_text() == QUOTE
+    assert live.locator("details[open]").count() == 1
+    service.say(type="final_answer", content=TEXT, citations=CITATIONS)
+    nb.says("Two things follow")
+    nb.idle()
+    assert SECOND in live.inner_text(), "a dollar is a dollar, no formula"
+    assert nb.output().locator(".jp-OutputArea-output").count() == 1, "it is not shown twice"
+
+
+def by_keyboard_alone(nb: NotebookPage) -> None:
+    """To the second mark, open its passage, close it, and open it again."""
+    live, keys = nb.output().locator(".labext-live"), nb.page.keyboard
+    marks = live.locator(".labext-cite")
+    assert marks.count() == 2
+    marks.first.focus()
+    keys.press("Tab")
+    keys.press("Enter")
+    assert marks.nth(1).get_attribute("aria-expanded") == "true"
+    passage = live.locator(f"#{marks.nth(1).get_attribute('aria-controls')}")
+    assert passage.locator("mark").inner_text() == SECOND
+    keys.press("Escape")
+    assert passage.count() == 0
+    assert marks.nth(1).evaluate("e => e === document.activeElement")
+    keys.press("Space")
+    assert passage.count() == 1
+
+
+def in_the_dark_and_narrow(nb: NotebookPage) -> None:
+    """Keep pictures."""
+    nb.shot("answer-light", nb.output())
+    nb.theme("JupyterLab Dark")
+    nb.shot("answer-dark", nb.output())
+    narrow(nb, "answer-dark-narrow", 0)
+    nb.theme("JupyterLab Light")
+
+
+def sources_are_processed(nb: NotebookPage, script: Script) -> None:
+    """A row a source; an interrupt ends the watching alone."""
+    script.tell(looked())
+    nb.run(1)
+    nb.says("Reading the pages, unchanged for 0:42", cell=1)
+    nb.shot("ingestion-live", nb.output(1))
+    script.tell(looked("failed", status="completed"))
+    nb.says("3 Complete", cell=1)
+    nb.idle()
+    narrow(nb, "ingestion-narrow", 1)
+    script.tell(looked())
+    nb.run(1)
+    nb.says("Reading the pages, unchanged for 0:42", cell=1)
+    nb.command("kernelmenu:interrupt")
+    nb.says("Watching stopped; the ingestion goes on.", cell=1)
+    nb.idle()
+
+
+def the_file_is_right_untrusted_and_without_a_kernel(dead: NotebookPage) -> None:
+    dead.open_without_kernel()
+    dead.says("No <b>text</b>: $2 of $3 pages are blank.", cell=1)
+    dead.shot("ingestion-reopened", dead.output(1))
+    out = dead.output()
+    fold = out.locator("details").first
+    fold.locator("summary").focus()
+    dead.page.keyboard.press("Enter")
+    assert fold.locator("mark").inner_text() == QUOTE
+    assert "Two things follow" in out.inner_text()
+    assert out.locator("button, img").count() == 0
+    dead.shot("answer-reopened", out)

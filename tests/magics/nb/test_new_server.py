@@ -1,0 +1,187 @@
+"""A fresh Open Notebook: each hint is a line that works, from no model to a finished podcast."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from open_notebook import Replay, serving
+
+from labext.errors import InputError, LabextError, SetupError
+
+pytestmark = pytest.mark.contract
+
+Run = Callable[[str], Any]
+Said = Callable[[str], str]
+Refused = Callable[[str], LabextError]
+
+WORKING = {"fake-chat", "slow-chat", "limit-chat", "junk-chat", "fake-embed", "fake-tts"}
+FAILING = {"fail-chat", "badkey-chat"}
+
+
+@pytest.fixture
+def server(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
+    monkeypatch.setattr("labext.progress.interval", lambda _: 0.05)
+    monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.05)
+    with serving(fresh=True) as replay:
+        shell.run_cell(f"%nb connect {replay.base_url}\n%nb use Here --create").raise_error()
+        yield replay
+        assert not replay.faults
+
+
+def lines(hint: str) -> list[str]:
+    """The lines of `%nb` that a hint names; of the providers, the one on this machine."""
+    found = re.findall(r"`(%nb [^`]+)`", hint)
+    local = [each for each in found if "new ollama" in each]
+    return local or [each for each in found if "models --type" not in each]
+
+
+@pytest.fixture
+def reached(shell: InteractiveShell) -> Callable[[str], list[str]]:
+    """Run a cell, following its hints until it succeeds; return the lines that were followed."""
+
+    def run(cell: str) -> list[str]:
+        followed: list[str] = []
+        for _ in range(8):
+            error = shell.run_cell(cell).error_in_exec
+            if error is None:
+                return followed
+            assert isinstance(error, LabextError), error
+            hinted = lines(error.next_step)
+            assert hinted, str(error)
+            for line in hinted:
+                assert line not in followed, f"{line} is hinted again"
+                shell.run_cell(line).raise_error()
+                followed.append(line)
+        raise AssertionError(followed)
+
+    return run
+
+
+def test_hints_lead_from_no_model_to_a_podcast(
+    server: Replay, reached: Callable[[str], list[str]], run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.md").write_text("Vary the arabinose first.")
+    assert not reached("%nb add plan.md --wait")
+    assert reached("%%nb chat\nWhat should I vary?") == [
+        "%nb credentials new ollama --name ollama --base-url http://localhost:11434",
+        "%nb credentials register ollama --all",
+        "%nb models defaults --set chat=fake-chat",
+    ]
+    assert not reached("%nb ask 'What about arabinose?'")
+    assert reached("%nb ask 'What about arabinose?' --all") == [
+        "%nb models defaults --set embedding=fake-embed"
+    ]
+    assert not reached("%nb sources embed plan.md")
+    followed = reached("%nb podcast --name One --profile solo_expert")
+    assert followed == [
+        "%nb profiles edit solo_expert --outline-model fake-chat --transcript-model fake-chat",
+        *(
+            f"%nb profiles edit {each} --voice-model fake-tts"
+            for each in ("business_panel", "solo_expert", "tech_experts")
+        ),
+    ]
+    assert list(run("%nb episodes")["job_status"]) == ["completed"]
+
+
+def test_hints_lead_from_no_model_to_an_answer_too(
+    server: Replay, reached: Callable[[str], list[str]]
+) -> None:
+    followed = reached("%nb ask 'What about arabinose?' --all")
+    assert followed[-2:] == [
+        "%nb models defaults --set chat=fake-chat",
+        "%nb models defaults --set embedding=fake-embed",
+    ]
+
+
+def test_adding_without_an_embedding_model_says_what_that_means(
+    server: Replay, said: Said, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.md").write_text("Vary the arabinose first.")
+    told = said("%nb add plan.md --wait")
+    assert "No embedding model is set" in told
+    assert "`%nb credentials new ollama" in told
+    assert "`%nb sources embed plan.md`" in told
+    run_lines = said("%nb credentials new ollama --name o\n%nb credentials register o --all")
+    assert "`%nb credentials register o --all`" in run_lines
+    assert "`%nb models auto-assign`" in run_lines
+    said("%nb models auto-assign")
+    assert "No embedding model" not in said("%nb add plan.md --wait")
+
+
+def test_registering_all_tries_models_of_unknown_type_and_names_every_one(
+    server: Replay, run: Run, said: Said
+) -> None:
+    run("%nb credentials new ollama --name o")
+    told = said("%nb credentials register o --all")
+    offered = set(run("%nb credentials discover o")["name"])
+    models = run("%nb models").set_index("name")
+    assert set(models.index) >= WORKING
+    assert not FAILING & set(models.index), "what failed its test is not there"
+    assert all(name in told for name in offered)
+    assert "fail-chat (OpenAI-compatible endpoint error" in told
+    assert "--model fail-chat=llm`" in told or "--model badkey-chat=llm`" in told
+    types = models["type"]
+    expected = {"fake-chat": "llm", "fake-embed": "embedding", "fake-tts": "tts", "fake-stt": "stt"}
+    assert {name: types[name] for name in expected} == expected
+    run("%nb credentials register o --all --model fail-chat=llm")
+    assert run("%nb models").set_index("name").loc["fail-chat", "type"] == "llm"
+    deleted = len(server.sent("DELETE", "/models"))
+    assert "is added" not in said("%nb credentials register o --all")
+    assert len(server.sent("DELETE", "/models")) == deleted
+
+
+def test_a_type_that_the_line_names_is_not_tried(server: Replay, run: Run, said: Said) -> None:
+    run("%nb credentials new ollama --name o")
+    assert "fail-chat (" not in said("%nb credentials register o --all --model fail-chat=llm")
+    assert "fail-chat" in set(run("%nb models")["name"])
+
+
+def test_a_credential_without_models_is_an_error(
+    server: Replay, run: Run, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABEXT_NB_OPENAI_KEY", "sk-test-4f9b2c7d8e1a6035")
+    run("%nb credentials new openai --name far")
+    error = refused("%nb credentials register far --all")
+    assert isinstance(error, InputError)
+    assert "opens no model" in error.message
+
+
+def test_auto_assign_says_which_slots_stay_empty_and_why(
+    server: Replay, run: Run, said: Said
+) -> None:
+    said("%nb credentials new ollama --name o")
+    run("%nb credentials register o --model fake-chat=llm --model fake-embed=embedding")
+    told = said("%nb models auto-assign")
+    assert "is in the slot chat now" in told
+    assert "does not fill the slot transformation by itself" in told
+    assert "`%nb models defaults --set transformation=fake-chat`" in told
+    assert "The slots speech_to_text, text_to_speech stay empty. No model of type" in told
+    assert "podcast" not in told
+    run("%nb models new fake-tts --type tts --provider ollama --credential o")
+    assert "--set text_to_speech=fake-tts`" in said("%nb models auto-assign")
+
+
+def test_slots_that_the_server_does_not_have_are_not_listed(server: Replay, run: Run) -> None:
+    assert set(run("%nb models defaults")["slot"]) == {
+        "chat",
+        "transformation",
+        "embedding",
+        "speech_to_text",
+        "text_to_speech",
+    }
+
+
+def test_a_podcast_without_any_voice_model_leads_to_one(
+    server: Replay, run: Run, refused: Refused
+) -> None:
+    run("%nb credentials new ollama --name o")
+    run("%nb credentials register o --model fake-chat=llm")
+    run("%nb profiles edit solo_expert --outline-model fake-chat --transcript-model fake-chat")
+    error = refused("%nb podcast --name One --profile solo_expert")
+    assert isinstance(error, SetupError)
+    assert "No model of type tts" in error.next_step

@@ -1,0 +1,209 @@
+"""Nouns, verbs and options behind `%nb`, on a real service: each does what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from labext.errors import LabextError
+from labext.frames.views import frame_html
+
+pytestmark = pytest.mark.contract
+
+Run = Callable[[str], Any]
+Said = Callable[[str], str]
+Refused = Callable[[str], LabextError]
+
+
+def names(frame: Any, column: str = "title") -> list[str]:
+    return [str(each) for each in frame[column]]
+
+
+def test_a_notebook_from_its_beginning_to_its_end(run: Run, said: Said) -> None:
+    assert "is new" in said('%nb new Alpha --description "first"')
+    assert "kept" in said("%nb notebooks new Alpha")
+    run("%nb notebooks new Beta")
+    assert "Beta is in use" in said("%nb use")
+    run("%nb notebooks edit Alpha --name Gamma --description other --archived yes")
+    shown = run("%nb notebooks show Gamma").iloc[0]
+    assert (shown["description"], shown["archived"]) == ("other", True)
+    assert "Gamma" in names(run("%nb notebooks --archived yes"), "name")
+    assert "Gamma" not in names(run("%nb notebooks --archived no"), "name")
+    run("%nb notebooks unarchive Gamma")
+    assert "Gamma" in names(run("%nb notebooks --archived no"), "name")
+    run("%nb notebooks archive Gamma")
+    assert "Gamma" in names(run("%nb notebooks --archived yes"), "name")
+    ordered = names(run("%nb notebooks --order-by name:desc"), "name")
+    assert ordered.index("Gamma") < ordered.index("Beta")
+    oldest_first = names(run("%nb notebooks --order-by created_at:asc"), "name")
+    assert oldest_first.index("Gamma") < oldest_first.index("Beta")
+    run("%nb notebooks delete Gamma --yes")
+    run("%nb delete Beta --yes")
+    assert {"Gamma", "Beta"}.isdisjoint(names(run("%nb notebooks"), "name"))
+
+
+def test_a_name_with_a_colon_is_a_name(run: Run, said: Said) -> None:
+    assert "is new" in said('%nb use "Plan: part 2" --create')
+    assert "Plan: part 2 is in use" in said("%nb use")
+    run('%nb delete "Plan: part 2" --yes')
+
+
+def test_notes(run: Run, said: Said) -> None:
+    run("%nb use Notes --create")
+    run("%nb note 'Without a title.'")
+    assert "was kept" in said("%nb note 'Without a title.'")
+    run("%%nb note --title One\nThe lac operator is bound by LacI.")
+    run('%nb notes new "Induce at noon." --title Two --type ai')
+    assert "The note " in said("%%nb note --type ai\nGlucose lowers cyclic AMP. It does so fast.")
+    found = run("%nb notes").set_index("title")
+    assert found.loc["Two", "note_type"] == "ai"
+    assert found.loc[found["note_type"] == "ai"].index.notna().all()  # it is given a title
+    run("%nb use Others --create")
+    run("%nb note elsewhere --title One --notebook Others")
+    assert run("%nb notes show One").iloc[0]["content"] == "elsewhere"
+    assert len(run("%nb notes --notebook Notes")) == 4
+    assert len(run("%nb notes --all")) >= 5
+    run("%nb use Notes")
+    run("%nb notes edit Two --title Second --type human")
+    run("%%nb notes edit Second\nInduce at one.")
+    second = run("%nb notes show Second").iloc[0]
+    assert (second["content"], second["note_type"]) == ("Induce at one.", "human")
+    assert "the note" in said("%nb notes delete One Second --preview").lower()
+    run("%nb notes delete One Second --yes")
+    assert len(run("%nb notes")) == 2
+    assert names(run("%nb notes --notebook Others")) == ["One"]
+    run("%nb delete Notes --yes\n%nb delete Others --yes")
+
+
+def test_a_source_from_its_beginning_to_its_end(
+    run: Run, said: Said, refused: Refused, tmp_path: Path, shell: InteractiveShell
+) -> None:
+    run("%nb use Sources --create")
+    (tmp_path / "a.txt").write_text("Ampicillin selects for the plasmid in every culture.")
+    (tmp_path / "b.md").write_text("# Medium\n\nLB without sugar is used for the induction.")
+    both = run("%nb add *.txt b.md --topic media --wait")
+    assert list(both["status"]) == ["completed", "completed"]
+    assert set(both["topic"]) == {"media"}
+    run("%nb sources edit a.txt --title Selection --topic drugs")
+    shown = run("%nb sources show Selection").iloc[0]
+    assert (shown["topic"], shown["file_name"]) == ("drugs", "a.txt")
+    assert "Ampicillin selects" in said("%nb sources show Selection --text")
+    assert run("%nb sources status Selection").iloc[0]["status"] == "completed"
+    assert "insight_type" in run("%nb sources insights Selection").columns
+    assert "can be downloaded" in said("%nb sources download Selection --check")
+    run("%nb sources download Selection --to copy.txt")
+    assert (tmp_path / "copy.txt").read_bytes() == (tmp_path / "a.txt").read_bytes()
+    assert "Nothing of Sources is being processed" in said("%nb sources wait")
+    ordered = names(run("%nb sources --order-by title:asc"))
+    assert ordered == sorted(ordered)
+    assert names(run("%nb sources --order-by title:asc --limit 1 --offset 1")) == ordered[1:]
+
+    run("%nb notebooks new Shared\n%nb use Sources")
+    run("%nb notebooks link Shared Selection b.md\n%nb sources link Selection --notebook Shared")
+    assert len(run("%nb sources --notebook Shared")) == 2
+    run("%nb notebooks unlink Shared b.md")
+    assert names(run("%nb sources --notebook Shared")) == ["Selection"]
+    assert "but not 1 source of other notebooks" in said(
+        "%nb notebooks delete Sources --delete-sources --preview"
+    )
+    run("%nb notebooks delete Sources --delete-sources --yes")
+    assert names(run("%nb sources --notebook Shared")) == ["Selection"]
+    run("%nb use Shared\n%nb sources unlink Selection")
+    assert run("%nb sources").empty
+    assert "Selection" in names(run("%nb sources --all"))
+    error = refused("%nb sources delete Selection --yes")
+    identifier = str(both["id"][0])
+    assert f"it is in no notebook ({identifier})" in error.message
+    run(f"%nb sources delete {identifier} --yes\n%nb delete Shared --yes")
+
+
+def test_search_keeps_to_what_it_is_told(run: Run) -> None:
+    run("%nb use Found --create")
+    for title, text in {
+        "Sugar": "Glucose represses the promoter of the plasmid.",
+        "Drug": "Ampicillin keeps the plasmid in the culture.",
+        "Heat": "The plasmid is lost at high temperature.",
+    }.items():
+        run(f"%%nb note --title {title}\n{text}")
+    every = run("%nb search plasmid")
+    assert set(every["title"]) == {"Sugar", "Drug", "Heat"}
+    assert len(run("%nb search plasmid --limit 2")) == 2
+    assert set(run("%nb search plasmid --note Drug --note Heat")["title"]) == {"Drug", "Heat"}
+    assert run("%nb search plasmid --no-notes").empty
+    assert len(run("%nb search plasmid --no-sources")) == 3
+    assert run("%nb search nowhere").empty
+    alike = run("%nb search 'antibiotic resistance' --type vector --min-similarity -1")
+    few = run("%nb search 'antibiotic resistance' --type vector --min-similarity 0.99")
+    assert len(alike) == 3
+    assert len(few) < len(alike)
+    run("%nb use Elsewhere --create\n%nb note 'A plasmid of another notebook.' --title Far")
+    assert names(run("%nb search plasmid")) == ["Far"]
+    assert {"Far", "Drug"} <= set(run("%nb search plasmid --all")["title"])
+    assert "Far" not in names(run("%nb search plasmid --notebook Found"))
+
+    answer = run("%nb ask 'What keeps the plasmid in the culture?' --notebook Found")
+    assert {each.title for each in answer.citations} >= {"Drug"}
+    narrowed = run(
+        "%%nb ask --notebook Found --note Sugar --limit 2 --min-similarity -1 --simple\n"
+        "What represses the promoter?"
+    )
+    assert {each.title for each in narrowed.citations} == {"Sugar"}
+    run("%nb delete Found --yes\n%nb delete Elsewhere --yes")
+
+
+def test_a_chat_goes_on(run: Run, said: Said) -> None:
+    run("%nb use Talk --create\n%nb note 'Arabinose opens the loop of AraC.' --title Loop")
+    assert '"What opens the loop?" begins' in said("%%nb chat\nWhat opens the loop?")
+    assert "begins" not in said("%nb chat 'And what closes it?'")
+    shown = run("%nb sessions show 'What opens the loop?'")
+    assert list(shown["type"]) == ["human", "ai", "human", "ai"]
+    assert '"What opens the loop? (2)" begins' in said("%nb chat --new 'What opens the loop?'")
+    run("%nb sessions new --title Third --model model:extractive")
+    run("%nb chat 'What opens the loop?' --no-sources --note Loop")
+    assert len(run("%nb sessions show Third")) == 2
+    assert run("%nb sessions").set_index("title").loc["Third", "model_override"] is not None
+    run("%nb sessions edit Third --title Last")
+    run("%nb chat again --session Last --model model:extractive")
+    assert len(run("%nb sessions show Last")) == 4
+    assert "Loop" in names(run("%nb sessions context"))
+    assert run("%nb sessions context Last --no-notes").empty
+    assert len(run("%nb sessions --all")) >= 3
+    run("%nb sessions delete Last --yes")
+    assert "begins" in said("%nb chat 'What opens the loop?'")  # the chat in use is gone
+    run("%nb delete Talk --yes")
+
+
+def test_lists_are_stored_by_name_and_hidden(run: Run, shell: InteractiveShell) -> None:
+    assert run("%nb notebooks --out kept") is None
+    assert "name" in shell.user_ns["kept"].columns
+    assert run("%nb notebooks;") is None
+
+
+@pytest.mark.parametrize("line", ["%nb", "%nb sources --help", "%nb add --help", "%nb?"])
+def test_help(said: Said, line: str) -> None:
+    assert "%nb" in said(line)
+
+
+def test_texts_of_models_and_markdown_sources_are_drawn(run: Run) -> None:
+    run("%nb use Drawn --create")
+    run("%nb transformations new Outline --prompt 'List every reagent.' --apply-default")
+    run("%%nb source --title Plan\n# Plan\n\n- add **LB**\n- shake <b>well</b>")
+    text = run("%nb sources show Plan --text")
+    assert text.is_markdown
+    assert "shake <b>well</b>" in text.text
+    run("%nb chat 'What is added?'")
+    run("%nb note '**Loop**: AraC' --title Loop")
+    drawn = {
+        "%nb insights": "<li>",
+        "%nb sources insights Plan": "<li>",
+        "%nb sessions show 'What is added?'": "What is added?</div>",
+        "%nb notes show Loop": "<strong>Loop</strong>: AraC",
+    }
+    for line, words in drawn.items():
+        html = str(frame_html(run(line)))
+        assert "<details" in html, line
+        assert words in html, line

@@ -1,0 +1,117 @@
+"""`%nb profiles`: both kinds, made once, changed, copied, deleted; and what Tab knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import offered
+
+import labext
+from labext.errors import ConflictError, InputError, LabextError, NotFoundError
+
+pytestmark = pytest.mark.contract
+
+Run = Callable[[str], Any]
+Said = Callable[[str], str]
+Refused = Callable[[str], LabextError]
+SEEDED = {"interview", "lecture", "panel", "host", "guest", "expert", "student"}
+
+
+@pytest.fixture(autouse=True)
+def _as_before(run: Run) -> Iterator[None]:
+    yield
+    with labext.connect("nb") as nb:
+        for group in (nb.episode_profiles, nb.speaker_profiles):
+            for each in [each for each in group.iter() if each["name"] not in SEEDED]:
+                group.delete(each["id"])
+
+
+def test_profiles_are_made_changed_copied_and_deleted(run: Run, said: Said) -> None:
+    every = run("%nb profiles").set_index("name")
+    assert set(every.index) >= SEEDED
+    assert (every.loc["interview", "kind"], every.loc["host", "kind"]) == ("episode", "speaker")
+    assert every.loc["interview", "speakers"] == "host, guest"
+    assert set(run("%nb profiles --kind speaker")["kind"]) == {"speaker"}
+
+    new = "%nb profiles new brief --speakers host,guest --segments 2 --briefing 'Numbers first.'"
+    assert "is new" in said(new)
+    assert "was kept" in said(new)
+    edited = run("%nb profiles edit brief --segments 3 --name briefer --outline-model extractive")
+    assert edited[["kind", "name", "speakers", "models"]].iloc[0].tolist() == [
+        *("episode", "briefer", "host, guest", "extractive")
+    ]
+    assert (edited["segments"].item(), edited["briefing"].item()) == (3, "Numbers first.")
+    run("%nb profiles edit briefer --language en-GB")
+    edited = run("%nb profiles edit briefer --no-models --no-language")
+    assert (edited["models"].item(), edited["language"].isna().item()) == ("", True)
+
+    assert "is new" in said("%nb profiles new Ada --voice en-us --personality dry")
+    edited = run("%nb profiles edit Ada --backstory 'Wrote the first program.'")
+    assert edited["speakers"].item() == "Ada (en-us)"
+    assert edited[["backstory", "personality"]].iloc[0].tolist() == [
+        *("Wrote the first program.", "dry")
+    ]
+    duo = "%%nb profiles new duo\n- {name: Ann, voice_id: en-gb}\n- {name: Ben}"
+    assert run(duo)["speakers"].item() == "Ann (en-gb), Ben"
+    assert "was kept" in said(duo)
+
+    assert "copy of duo" in said("%nb profiles duplicate duo --name trio")
+    assert "the speaker profile trio" in said("%nb profiles delete trio --preview")
+    assert "is deleted" in said("%nb profiles delete trio briefer --yes")
+    assert not {"trio", "briefer"} & set(run("%nb profiles")["name"])
+
+
+LINES: list[tuple[str, type[LabextError], str]] = [
+    ("%nb profiles new", InputError, "needs NAME"),
+    ("%nb profiles new x", InputError, "`--kind speaker`"),
+    ("%nb profiles new x --segments 2 --voice en-us", InputError, "`--voice` is for a speaker"),
+    ("%nb profiles new x --kind speaker --segments 2", InputError, "is for an episode profile"),
+    ("%nb profiles new x --speakers nobody", NotFoundError, '"nobody"'),
+    ("%nb profiles new x --segments 21 --speakers host", InputError, "20"),
+    ("%nb profiles new x --voice-model extractive", LabextError, "extractive"),
+    ("%%nb profiles new x\njust a text", InputError, "no list of speakers"),
+    ("%%nb profiles new x --voice en-us\n- {name: Ann}", InputError, "one of the two places"),
+    ("%%nb profiles new x --segments 2\n- {name: Ann}", InputError, "a cell of its own"),
+    ("%%nb profiles new x\n- {name: Ann, vocie_id: en}", InputError, "vocie_id"),
+    ("%nb profiles new interview --segments 2", ConflictError, "`%nb profiles edit interview …`"),
+    ("%nb profiles edit interview", InputError, "Nothing to change"),
+    ("%nb profiles edit intervew --segments 2", NotFoundError, 'did you mean "interview"'),
+    ("%nb profiles edit host --kind speaker --segments 2", InputError, "for an episode profile"),
+    ("%nb profiles edit host --kind speaker --no-language", InputError, "for an episode profile"),
+    ("%nb profiles edit host --segments 2", NotFoundError, 'no episode profile "host"'),
+    ("%nb profiles show twin", ConflictError, "`--kind episode` or `--kind speaker`"),
+    ("%nb profiles duplicate host --name guest", ConflictError, "guest already"),
+    ("%nb profiles delete host", InputError, "Add --yes"),
+    ("%nb profiles delete host nobody --yes", NotFoundError, '"nobody"'),
+    ("%nb profiles interview", InputError, "has no verb `interview`"),
+]
+
+
+def test_wrong_lines_change_nothing(run: Run, refused: Refused) -> None:
+    run("%nb profiles new twin --speakers host\n%nb profiles new twin --kind speaker")
+    before = run("%nb profiles")
+    for line, kind, what in LINES:
+        error = refused(line)
+        assert isinstance(error, kind), (line, error)
+        assert what in str(error), (line, str(error))
+    assert run("%nb profiles").equals(before)
+    assert run("%nb profiles show twin --kind speaker")["kind"].item() == "speaker"
+
+
+def test_what_tab_offers(run: Run, shell: InteractiveShell) -> None:
+    def comes(cell: str, *found: str) -> None:
+        """What comes late is there at a later Tab."""
+        tries = (set(offered(shell, cell)) for _ in range(100))
+        assert any(set(found) == each for each in tries), offered(shell, cell)
+
+    start = "%nb podcast --name x --profile"
+    comes(f"{start} l", f"{start} lecture")
+    start = f"{start} interview --speakers"
+    comes(f"{start} host,g", f"{start} host,guest")
+    comes(f"{start} h", f"{start} host")
+    comes("%nb profiles show --kind episode p", "%nb profiles show --kind episode panel")
+    comes("%nb profiles delete st", "%nb profiles delete student")
+    comes("%nb episodes re", "%nb episodes retry")

@@ -1,0 +1,184 @@
+"""Titles on a line mean the sources, notes and chats of the notebook in use, on both servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from open_notebook import serving
+
+from labext.errors import InputError, LabextError, NotFoundError
+
+pytestmark = pytest.mark.contract
+
+Run = Callable[[str], Any]
+Said = Callable[[str], str]
+Refused = Callable[[str], LabextError]
+
+
+@pytest.fixture(params=["sandbox", "open-notebook"])
+def notebooks(
+    request: pytest.FixtureRequest, shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Notebooks A and B, each with protocol.docx, a note and a chat; B is in use."""
+    if request.param == "sandbox":
+        filled(shell)
+        yield
+        shell.run_cell("%nb delete A --yes --delete-sources\n%nb delete B --yes --delete-sources")
+        return
+    monkeypatch.setattr("labext.progress.interval", lambda _: 0.05)
+    monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.05)
+    with serving() as replay:
+        shell.run_cell(f"%nb connect {replay.base_url}").raise_error()
+        filled(shell)
+        yield
+        assert not replay.faults
+
+
+def filled(shell: InteractiveShell) -> None:
+    for name in ("A", "B"):
+        shell.run_cell(f"%nb use {name} --create").raise_error()
+        shell.run_cell("%nb add data/protocol.docx --wait").raise_error()
+        shell.run_cell(f"%%nb note --title Plan\nOf {name}.").raise_error()
+        shell.run_cell("%nb sessions new --title Talk").raise_error()
+
+
+def sources_of(run: Run, notebook: str) -> list[str]:
+    return list(run(f"%nb sources --notebook {notebook}")["id"])
+
+
+LINES = {
+    "sources": "protocol.docx",
+    "notes": "Plan",
+    "sessions": "Talk",
+}
+
+
+@pytest.mark.parametrize("noun", LINES)
+def test_deleting_by_title_deletes_only_in_the_notebook_in_use(
+    notebooks: None, run: Run, said: Said, refused: Refused, noun: str
+) -> None:
+    title = LINES[noun]
+    (in_a,) = run(f"%nb {noun} --notebook A")["id"]
+    preview = said(f"%nb {noun} delete {title} --preview")
+    assert "of B" in preview
+    assert "of B is deleted" in said(f"%nb {noun} delete {title} --yes")
+    assert run(f"%nb {noun}").empty
+    error = refused(f"%nb {noun} delete {title} --yes")
+    assert isinstance(error, NotFoundError)
+    assert f'"{title}" in B' in error.message
+    assert in_a in error.message
+    assert in_a in error.next_step
+    assert list(run(f"%nb {noun} --notebook A")["id"]) == [in_a]
+
+
+def test_a_source_that_is_elsewhere_is_said_to_be_in_its_notebook(
+    notebooks: None, run: Run, refused: Refused
+) -> None:
+    run("%nb sources delete protocol.docx --yes")
+    for line in (
+        "%nb sources show protocol.docx",
+        "%nb sources insights protocol.docx",
+        "%nb sources edit protocol.docx --title X",
+        "%nb sources unlink protocol.docx",
+        "%nb insights --source protocol.docx",
+        "%nb search arabinose --source protocol.docx",
+        "%nb ask Why? --source protocol.docx",
+        "%nb chat Why? --source protocol.docx",
+        "%nb transform 'Key findings' --source protocol.docx",
+    ):
+        error = refused(line)
+        assert isinstance(error, NotFoundError), line
+        assert "in A (source:" in error.message, line
+
+
+def test_what_is_shown_by_title_is_the_notebooks_own(notebooks: None, run: Run) -> None:
+    (here,) = sources_of(run, "B")
+    assert list(run("%nb sources show protocol.docx")["id"]) == [here]
+    assert set(run("%nb sources insights protocol.docx")["source_id"]) == {here}
+    assert set(run("%nb insights --source protocol.docx")["source_id"]) == {here}
+    run("%nb use A")
+    assert list(run("%nb sources show protocol.docx")["id"]) == sources_of(run, "A") != [here]
+
+
+def test_a_source_of_two_notebooks_is_said_to_go_from_both(
+    notebooks: None, run: Run, said: Said
+) -> None:
+    (here,) = sources_of(run, "B")
+    run(f"%nb sources link {here} --notebook A")
+    told = said(f"%nb sources delete {here} --preview")
+    assert "of A, B" in told or "of B, A" in told
+    run("%nb sources unlink protocol.docx")
+    assert not sources_of(run, "B")
+    assert here in sources_of(run, "A"), "unlinked, not deleted"
+
+
+def test_link_takes_a_title_of_any_notebook(notebooks: None, run: Run) -> None:
+    run("%nb sources delete protocol.docx --yes")
+    (there,) = sources_of(run, "A")
+    run("%nb sources link protocol.docx")
+    assert sources_of(run, "B") == [there]
+
+
+def test_link_into_another_notebook_takes_the_source_of_the_notebook_in_use(
+    notebooks: None, run: Run
+) -> None:
+    (here,) = sources_of(run, "B")
+    run("%nb sources link protocol.docx --notebook A")
+    assert here in sources_of(run, "A")
+
+
+def test_without_a_notebook_in_use_nothing_is_deleted_by_title(
+    notebooks: None, run: Run, said: Said, refused: Refused, shell: InteractiveShell
+) -> None:
+    (here,), (there,) = sources_of(run, "B"), sources_of(run, "A")
+    run("%nb use C --create\n%nb delete C --yes")  # none is in use now
+    for line in (
+        "%nb sources delete protocol.docx --yes",
+        "%nb notes delete Plan --yes",
+        "%nb sessions delete Talk --yes",
+        "%nb insights delete Summary --yes",
+    ):
+        error = refused(line)
+        assert isinstance(error, InputError), line
+        assert "No notebook is in use" in error.message, line
+        assert "--all" in error.next_step, line
+    assert "of B is deleted" in said(f"%nb sources delete {here} --yes")
+    assert sources_of(run, "A") == [there]
+
+
+def test_adding_a_file_again_adds_nothing_where_another_notebook_has_it_too(
+    notebooks: None, run: Run, said: Said
+) -> None:
+    for _ in range(2):
+        assert "protocol.docx is in B already, and kept" in said("%nb add data/protocol.docx")
+    assert [len(sources_of(run, each)) for each in ("A", "B")] == [1, 1]
+
+
+def test_a_changed_file_is_added_beside_the_old_one_and_said_so(
+    notebooks: None, run: Run, said: Said, tmp_path: Path
+) -> None:
+    file = tmp_path / "plan.md"
+    file.write_text("Induce with 0.1 % arabinose.")
+    run("%nb add plan.md --wait")
+    (old,) = set(sources_of(run, "B")) - set(run("%nb sources show protocol.docx")["id"])
+    file.write_text("Induce with 0.2 % arabinose.")  # of the same size
+    told = said("%nb add plan.md --wait")
+    assert f"another plan.md ({old})" in told
+    assert f"%nb sources delete {old} --yes" in told
+    assert "plan.md is in B already" in said("%nb add plan.md")
+    assert len(sources_of(run, "B")) == 3
+
+
+def test_files_whose_names_look_numbered_are_all_added(
+    notebooks: None, run: Run, said: Said, tmp_path: Path
+) -> None:
+    (tmp_path / "gel (1).md").write_text("The second gel.")
+    run("%nb add 'gel (1).md' --wait")
+    (tmp_path / "gel.md").write_text("The first gel.")
+    assert "gel.md is added to B" in said("%nb add gel.md --wait")
+    assert "gel.md, gel (1).md are in B already" in said("%nb add gel.md 'gel (1).md'")
+    assert len(sources_of(run, "B")) == 3

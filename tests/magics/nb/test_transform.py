@@ -1,0 +1,181 @@
+"""`%nb transform` and `%nb transformations` on a real service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from labext.errors import ConflictError, InputError, LabextError, NotFoundError, SetupError
+from labext.frames.views import frame_text
+
+pytestmark = pytest.mark.contract
+
+Run = Callable[[str], Any]
+Said = Callable[[str], str]
+Refused = Callable[[str], LabextError]
+
+NEW = (
+    '%nb transformations new "Methods" --prompt "List every reagent with its concentration." '
+    "--apply-default"
+)
+
+
+@pytest.fixture
+def bench(run: Run) -> Iterator[None]:
+    """A notebook with two sources and a note, in use; the sources are kept for the next test."""
+    run('%nb use "Bench" --create')
+    run(
+        '%%nb source --title "Bench notes"\n'
+        "Cells were induced with 0.2 % arabinose. Glucose represses the promoter, because cyclic "
+        "AMP falls. We sampled every 30 minutes."
+    )
+    run(
+        '%%nb source --title "Cold room"\n'
+        "Plates are kept at 4 degrees. Ampicillin decays within three weeks on a plate."
+    )
+    run("%nb note 'The promoter leaks without glucose.' --title Leak")
+    yield
+    run("from labext import connect\nnb = connect('nb')")
+    run("for each in list(nb.notes.iter('Bench')): nb.notes.delete(each['id'])")
+
+
+def test_what_a_transformation_makes_is_shown_and_returned(
+    bench: None, run: Run, said: Said, shell: InteractiveShell
+) -> None:
+    made = run('%nb transform "Key findings" --source "Bench notes"')
+    assert "promoter" in made.text
+    shown = said('%nb transform "Key findings" --source "Bench notes"')
+    assert "Key findings: Bench notes" in shown
+    assert made.text.splitlines()[0] in shown
+    assert said('%nb transform "Key findings" --source "Bench notes";').strip() == ""
+    run('%nb transform "Key findings" --note Leak --out kept')
+    assert "leaks" in shell.user_ns["kept"].text
+    of_line = run('%nb transform Summary "Glucose represses the promoter of the plasmid."')
+    of_body = run("%%nb transform Summary\nGlucose represses the promoter of the plasmid.")
+    assert of_line.text == of_body.text
+    assert "Glucose" in of_body.text
+
+
+def test_several_sources_make_one_text_each(bench: None, run: Run, said: Said) -> None:
+    line = '%nb transform "Key findings" --source "Bench notes" --source "Cold room" --note Leak'
+    made = run(line)
+    assert [each.title for each in made] == [
+        "Key findings: Bench notes",
+        "Key findings: Cold room",
+        "Key findings: Leak",
+    ]
+    assert "Ampicillin" in made[1].text
+    assert "Ampicillin" not in made[0].text
+    told = said(line + " --save Found")
+    assert 'The note "Found: Cold room" is written into Bench.' in told
+    notes = run("%nb notes").set_index("title")
+    assert notes.loc["Found: Cold room", "note_type"] == "ai"
+    assert notes.loc["Found: Cold room", "content"].strip() == made[1].text.strip()
+
+
+def test_a_saved_text_is_written_once_and_never_over_a_humans(
+    bench: None, run: Run, said: Said, refused: Refused
+) -> None:
+    line = '%nb transform "Key findings" --source "{}" --save Findings'
+    assert 'The note "Findings" is written into Bench.' in said(line.format("Bench notes"))
+    assert "and was kept" in said(line.format("Bench notes"))
+    assert "is written anew" in said(line.format("Cold room"))
+    found = run("%nb notes show Findings").iloc[0]
+    assert "Ampicillin" in found["content"]
+    assert len(run("%nb notes")) == 2
+    error = refused('%nb transform "Key findings" --source "Cold room" --save Leak')
+    assert isinstance(error, ConflictError)
+    assert "A note of a human is called" in error.message
+    assert run("%nb notes show Leak").iloc[0]["content"] == "The promoter leaks without glucose."
+
+
+def test_a_transformation_from_its_beginning_to_its_end(
+    bench: None, run: Run, said: Said, refused: Refused
+) -> None:
+    assert "it is made of every new source" in said(NEW)
+    assert "was kept" in said(NEW)
+    assert "was kept" in said(
+        '%%nb transformations new "Methods" --apply-default\n'
+        "List every reagent with its concentration."
+    )
+    listed = run("%nb transformations")
+    assert list(listed["name"]).count("Methods") == 1
+    assert "Key findings" in set(listed["name"])
+    for other in ('--prompt "Another one."', NEW.partition('"Methods" ')[2] + " --title T"):
+        error = refused(f'%nb transformations new "Methods" {other}')
+        assert isinstance(error, ConflictError)
+        assert "`%nb transformations edit Methods …`" in error.next_step
+
+    run("%%nb source --title Medium\nAmpicillin is added to 100 µg/mL. LB holds 10 g/L NaCl.")
+    assert "Methods" in set(run("%nb sources insights Medium")["insight_type"])
+    run("%nb transformations edit Methods --apply-default no --title Reagents --description all")
+    run("%%nb transformations edit Methods --name Materials\nList every buffer.")
+    shown = run("%nb transformations show Materials").iloc[0]
+    assert shown["prompt"] == "List every buffer."
+    assert (shown["title"], shown["description"]) == ("Reagents", "all")
+    assert not shown["apply_default"]
+    run("%nb transformations edit Materials --model extractive")
+    assert run("%nb transformations show Materials").iloc[0]["model"] == "extractive"
+    run("%nb transformations edit Materials --no-model")
+    assert "extractive" not in frame_text(run("%nb transformations show Materials"))
+    assert "Nothing is changed by looking" in said("%nb transformations delete Materials --preview")
+    assert isinstance(refused("%nb transformations delete Materials"), InputError)
+    assert "is deleted" in said("%nb transformations delete Materials --yes")
+    assert isinstance(refused("%nb transformations show Materials"), NotFoundError)
+    run("%nb sources delete Medium --yes")
+
+
+def test_the_default_prompt_is_shown_and_set(run: Run, said: Said) -> None:
+    before = run("%nb transformations prompt").text
+    assert before
+    try:
+        assert "is changed" in said("%%nb transformations prompt\nAnswer in one sentence.")
+        assert "changed" not in said("%nb transformations prompt --set 'Answer in one sentence.'")
+        assert run("%nb transformations prompt").text == "Answer in one sentence."
+        assert "is gone" in said("%nb transformations prompt --clear")
+        assert run("%nb transformations prompt") is None
+    finally:
+        run(f"%%nb transformations prompt\n{before}")
+
+
+LINES: list[tuple[str, type[LabextError], str]] = [
+    ('%nb transform "Key findings"', InputError, "There is nothing to transform"),
+    ('%nb transform "Key findngs" x', NotFoundError, 'did you mean "Key findings"'),
+    ("%nb transform Key findings --note Leak", InputError, "goes in quotes"),
+    ('%nb transform Summary --source "Bench nots"', NotFoundError, 'did you mean "Bench notes"'),
+    ("%%nb transform Summary one\ntwo", InputError, "There are two texts"),
+    ("%%nb transform Summary --note Leak\ntwo", InputError, "Keep one of the two"),
+    ("%nb transform Summary x --model extractve", NotFoundError, 'did you mean "extractive"'),
+    ("%nb transform Summary x --model wordllama", LabextError, "llm"),
+    ("%nb transformations new X", InputError, "The prompt has no text"),
+    ("%nb transformations edit Summary", InputError, "`--name` or `--prompt`"),
+    ("%nb transformations shwo X", InputError, "Did you mean `%nb transformations show`"),
+    ("%nb transformations prompt --set x --clear", InputError, "Keep one of the two"),
+]
+
+
+def test_wrong_lines_do_nothing(bench: None, run: Run, refused: Refused) -> None:
+    before = list(run("%nb transformations")["id"])
+    for line, kind, what in LINES:
+        error = refused(line)
+        assert isinstance(error, kind), (line, error)
+        assert what in str(error), (line, str(error))
+    assert list(run("%nb transformations")["id"]) == before
+    assert len(run("%nb notes")) == 1
+
+
+def test_a_transformation_without_a_model_says_how_it_gets_one(
+    bench: None, run: Run, refused: Refused
+) -> None:
+    run("%nb models defaults --clear transformation")
+    try:
+        error = refused('%nb transform "Key findings" --source "Bench notes" --save Lost')
+    finally:
+        run("%nb models defaults --set transformation=extractive")
+    assert isinstance(error, SetupError)
+    assert error.status == 422
+    assert "%nb models defaults --set transformation=" in error.next_step
+    assert list(run("%nb notes")["title"]) == ["Leak"]

@@ -1,0 +1,99 @@
+"""The operation tables of the Open Notebook backend match the server, the client and `%nb`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+from labext.http import Operation
+from labext.nb import NotebookClient, backends
+from labext_magics.nb.magic import MAGIC
+
+ROOT = Path(__file__).parents[2]
+COVERAGE = ROOT / "labext" / "nb" / "backends" / "open_notebook" / "COVERAGE.md"
+OPERATIONS = ROOT / "tests" / "support" / "open_notebook" / "operations.txt"
+
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in COVERAGE.read_text(encoding="utf-8").splitlines()
+    if line.startswith("| `")
+]
+CALLED = {row[0].strip("`"): row[1:] for row in ROWS if len(row) == 4}
+LEFT_OUT = {row[0].strip("`"): row[1] for row in ROWS if len(row) == 2}
+
+
+def _without_names(method: str, path: str) -> tuple[str, str]:
+    return method, re.sub(r"\{\w+\}", "{}", path.removeprefix("/api").strip("/"))
+
+
+def _client_operations() -> set[tuple[str, str]]:
+    found = set()
+    for module in pkgutil.walk_packages(backends.__path__, f"{backends.__name__}."):
+        for value in vars(importlib.import_module(module.name)).values():
+            for each in (value, *getattr(value, "__dict__", {}).values()):
+                if isinstance(each, Operation):
+                    found.add(_without_names(each.method, each.path))
+    return found
+
+
+def test_tables_hold_every_operation_once() -> None:
+    lines = OPERATIONS.read_text(encoding="utf-8").splitlines()
+    listed = [" ".join(line.split()[:2]) for line in lines if line]
+    assert sorted(row[0].strip("`") for row in ROWS) == sorted(listed)
+    assert len(listed) == 115
+
+
+def test_introduction_states_the_counts() -> None:
+    numbers = re.search(
+        r"has (\d+) operations\. The client calls (\d+) of them and leaves out (\d+)",
+        COVERAGE.read_text(encoding="utf-8"),
+    )
+    assert numbers is not None
+    counts = [len(ROWS), len(CALLED), len(LEFT_OUT)]
+    assert [int(number) for number in numbers.groups()] == counts
+
+
+def test_every_operation_left_out_has_a_reason() -> None:
+    assert all(LEFT_OUT.values())
+
+
+@pytest.mark.parametrize("operation", CALLED)
+def test_named_methods_exist(operation: str) -> None:
+    with NotebookClient("http://127.0.0.1:1/api", backend="open-notebook") as client:
+        names = re.findall(r"`([\w.]+)`", CALLED[operation][0])
+        assert names
+        for name in names:
+            found: object = client
+            for part in name.split("."):
+                found = getattr(found, part)
+            assert callable(found), name
+
+
+@pytest.mark.parametrize("operation", CALLED)
+def test_named_lines_exist(operation: str) -> None:
+    _, line, note = CALLED[operation]
+    lines = re.findall(r"`%nb ([^`]+)`", f"{line} {note}")
+    assert lines
+    for words in lines:
+        command = MAGIC.find(words.split())
+        assert command is not None, words
+        assert words.startswith(command.name), words
+        for option in re.findall(r"--([a-z-]+)", words):
+            assert command.option(f"--{option}"), words
+
+
+def test_called_operations_are_declared_by_the_backends() -> None:
+    declared = _client_operations()
+    for operation in CALLED:
+        method, path = operation.split()
+        assert _without_names(method, path) in declared, operation
+
+
+def test_wheel_contains_the_tables() -> None:
+    files = WheelBuilder(str(ROOT)).recurse_included_files()
+    assert COVERAGE.relative_to(ROOT).as_posix() in {file.distribution_path for file in files}

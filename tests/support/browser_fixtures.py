@@ -1,0 +1,142 @@
+"""JupyterLab and Notebook 7 in a real Chromium, with no network but loopback."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from labext_test_gate import Gate
+from notebook_page import SIZE, Lab, NotebookPage
+from own_server import Server, jupyter_server
+from script import WATCH, Script
+
+from labext.sandbox import Sandbox
+
+PARTS = Path(__file__).parents[1] / "support"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--disable-default-apps",
+    "--disable-extensions",
+    # Nothing but loopback is found. A route would see to that too, but takes the page's cache away.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+    "--use-mock-keychain",
+    "--password-store=basic",
+]
+INNER = ("data", "blob", "about")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        pytest.skip("Chromium is not on the PATH: apt-get install chromium")
+    return found
+
+
+@pytest.fixture(scope="session")
+def server(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with jupyter_server(tmp_path_factory.mktemp("jupyter")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def refused() -> list[str]:
+    """The addresses outside loopback that a page asked for."""
+    return []
+
+
+@pytest.fixture(scope="session")
+def browser(
+    chromium: str, refused: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    """A Chromium with a fresh profile that reaches loopback alone."""
+    from playwright.sync_api import sync_playwright
+
+    def note(request: Any) -> None:
+        asked = urlsplit(request.url)
+        if asked.scheme not in INNER and asked.hostname not in ("127.0.0.1", "localhost"):
+            refused.append(request.url)
+
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("chromium"),
+            executable_path=chromium,
+            args=FLAGS,
+            viewport=SIZE,
+            reduced_motion="reduce",
+        )
+        context.on("request", note)
+        yield context
+        context.close()
+
+
+@pytest.fixture
+def gate(server: Server) -> Iterator[Gate]:
+    """A job service that `%lab sandbox start` finds running, and the gate before its tools."""
+    box = Sandbox(
+        server.home / "labext-sandbox",
+        rate="off",
+        workers=2,
+        services=["labext_test_gate:service"],
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(PARTS), prepend=os.pathsep)
+        box.start()
+    yield Gate(box)
+    box.reset()
+
+
+@pytest.fixture(scope="session")
+def labs(server: Server, browser: Any) -> Callable[[str], Lab]:
+    """The pages with JupyterLab that tests share, each loaded for the first that needs it."""
+    return cache(lambda name: Lab(server, browser, name))
+
+
+@pytest.fixture
+def page_of(
+    server: Server, browser: Any, labs: Callable[[str], Lab], request: pytest.FixtureRequest
+) -> Iterator[Any]:
+    """Make notebooks, of a file or a new one: `page_of().write("code", …).open()`."""
+    made: list[NotebookPage] = []
+
+    def make(path: Path | None = None) -> NotebookPage:
+        name = f"{request.node.name.removeprefix('test_')}-{len(made)}"
+        path = path or server.folder / f"{name}.ipynb"
+        made.append(NotebookPage(server, browser, labs, path))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+    server.stop_kernels()
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Script:
+    return Script(tmp_path / "script.json")
+
+
+@pytest.fixture
+def watched(page_of: Callable[..., NotebookPage], script: Script) -> Callable[..., NotebookPage]:
+    """Open a notebook whose first cell watches the script, and run that cell."""
+
+    def start(code: str = WATCH, *more: str, app: str = "shared") -> NotebookPage:
+        nb = page_of().write(code.format(path=str(script.path)), *more).open(app)
+        nb.run(0)
+        nb.page.wait_for_selector(".labext-live .labext-bar")
+        return nb
+
+    return start

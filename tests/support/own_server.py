@@ -1,0 +1,152 @@
+"""A Jupyter server of the tests' own: its folders, settings and port, stopped by its process id."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 90.0  # seconds: waiting for what comes costs nothing, however slow the machine is
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = [ROOT, ROOT / "magics", ROOT / "widgets", Path(__file__).parent]
+
+OPTIONS = [
+    "--no-browser",
+    "--allow-root",
+    "--ServerApp.ip=127.0.0.1",
+    "--ServerApp.port_retries=0",
+    "--IdentityProvider.token=",
+    "--ServerApp.password=",
+    "--ServerApp.disable_check_xsrf=True",
+    "--LabApp.expose_app_in_browser=True",
+    "--JupyterNotebookApp.expose_app_in_browser=True",
+    "--LabApp.news_url=None",
+]
+
+SETTINGS = {
+    "notebook-extension/tracker": {"windowingMode": "none"},
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+}
+
+
+@dataclass
+class Server:
+    """Where the server is, the folder of its files, and the one that it shows."""
+
+    url: str
+    home: Path
+    folder: Path
+
+    def kernels(self) -> list[dict[str, Any]]:
+        """Return the kernels that run."""
+        return self._ask("/api/kernels")
+
+    def stop_kernels(self) -> None:
+        """End every session and its kernel; one that restarts just then is asked again."""
+        until(lambda: not [each for each in self._ask("/api/sessions") if not self._end(each)])
+
+    def _end(self, session: dict[str, Any]) -> bool:
+        address = f"{self.url}/api/sessions/{session['id']}"
+        try:
+            urllib.request.urlopen(
+                urllib.request.Request(address, method="DELETE"), timeout=10
+            ).close()
+        except urllib.error.HTTPError as error:
+            error.close()
+            return error.code == 404
+        return True
+
+    def _ask(self, path: str) -> list[dict[str, Any]]:
+        with urllib.request.urlopen(f"{self.url}{path}", timeout=10) as answer:
+            found: list[dict[str, Any]] = json.load(answer)
+        return found
+
+
+@contextmanager
+def jupyter_server(home: Path) -> Iterator[Server]:
+    """Run JupyterLab, which serves Notebook 7 too, in `home`."""
+    folder, log = home / "notebooks", home / "jupyter.log"
+    folder.mkdir()
+    for name, settings in SETTINGS.items():
+        path = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(settings))
+    port = free_port()
+    command = [sys.executable, "-m", "jupyterlab", *OPTIONS, f"--ServerApp.port={port}"]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*command, str(folder)],
+            cwd=folder,
+            env=environment(home),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    server = Server(f"http://127.0.0.1:{port}", home, folder)
+    try:
+        until(lambda: answers(f"{server.url}/api/status"), f"JupyterLab; see {log}")
+        yield server
+    finally:
+        process.terminate()
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(5)
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Return an environment with nothing of the user's, and not that of a build machine."""
+    own = {k: v for k, v in os.environ.items() if k != "CI" and "JUPYTER" not in k}
+    return own | {
+        "HOME": str(home),
+        "PYTHONPATH": os.pathsep.join(map(str, PACKAGES)),
+        "IPYTHONDIR": str(home / "ipython"),
+        "JUPYTER_PLATFORM_DIRS": "1",
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
+        "LABEXT_CONFIG_DIR": str(home / "labext-config"),
+        "LABEXT_SANDBOX_DIR": str(home / "labext-sandbox"),
+        "LABEXT_STATE_DIR": str(home / "labext-state"),
+    }
+
+
+def free_port() -> int:
+    """Return a port that was free a moment ago."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def answers(url: str) -> bool:
+    """Whether a GET of `url` is answered."""
+    try:
+        with urllib.request.urlopen(url, timeout=2) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def until(true: Callable[[], Any], what: str = "") -> Any:
+    """Poll until `true()` is; return what it gave."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if found := true():
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"not within {PATIENCE} s: {what or true}")

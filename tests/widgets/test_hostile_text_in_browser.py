@@ -1,0 +1,148 @@
+"""A service with markup in every text, in a real browser: nothing of it runs, trusted or not."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import nbformat
+import pytest
+from notebook_page import NotebookPage
+from own_server import until
+
+pytestmark = pytest.mark.browser
+
+ACT = "window.hacked=(window.hacked||0)+1"
+EVIL = (
+    f"<script>{ACT}</script><img src=x onerror='{ACT}'><svg onload='{ACT}'></svg>"
+    f'<a href="javascript:{ACT}">here</a><iframe srcdoc="<script>parent.{ACT}</script>"></iframe>'
+    f"$\\href{{javascript:{ACT}}}{{there}}$ \"' onmouseover='{ACT}"
+)
+SETUP = """%load_ext labext
+import os
+import pandas as pd
+pd.set_option("display.max_colwidth", None)
+os.environ |= {{"LABEXT_JOBS_BASE_URL": {url!r}, "LABEXT_JOBS_API_KEY": "a key"}}"""
+LINES = [
+    "%jobs watch folds",
+    "%jobs list",
+    "%jobs list --batch folds --scores",
+    "%jobs tools",
+    "%jobs tool fold",
+    "%jobs show folds",
+    "%jobs files",
+    "%jobs stop folds",
+]
+STATE = """() => ({
+  hacked: window.hacked || 0,
+  acting: [...document.querySelectorAll(
+    ".jp-OutputArea script, .jp-OutputArea img, .jp-OutputArea iframe, .jp-OutputArea svg[onload],"
+    + ".jp-OutputArea [onerror], .jp-OutputArea [onmouseover]")].map(each => each.outerHTML),
+  links: [...document.querySelectorAll(".jp-OutputArea a")].map(each => each.href),
+})"""
+
+
+class Service:
+    """One batch that goes on until it is told to end; every text of it is hostile."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.over = threading.Event()
+
+    def answer(self, path: str, query: dict[str, list[str]]) -> Any:
+        """The answer to a request."""
+        inner = json.dumps({EVIL: EVIL})
+        row = {"JobName": EVIL, "Type": EVIL, "JobStatus": EVIL, "Settings": inner, "Score": inner}
+        row |= {"Reason": EVIL, EVIL: EVIL}
+        if path.endswith("/tools"):
+            parameter = {"name": EVIL, "required": True, "type": EVIL, "description": EVIL}
+            texts = dict.fromkeys(("displayName", "description", "paper", "github"), EVIL)
+            return [{"name": "fold", **texts, "settings": [parameter]}]
+        if path.endswith("/files"):
+            return [EVIL]
+        if path.endswith("/stop-job"):
+            return {"message": EVIL}
+        if "jobName" not in query:
+            return {"jobs": [row], "startKey": "", "statuses": {EVIL: 1}}
+        phase = "AggregationFailed" if self.over.is_set() else "Running"
+        parent = row | {"JobName": "folds", "Type": "batch", "batchStatus": phase}
+        return parent | {"statuses": {EVIL: 3, "Running": 1}, "AggregationError": EVIL}
+
+
+class Handler(BaseHTTPRequestHandler):
+    service: Service
+
+    def do_GET(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        asked = urlsplit(self.path)
+        body = json.dumps(self.service.answer(asked.path, parse_qs(asked.query))).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    made = Service()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Mine", (Handler,), {"service": made}))
+    server.daemon_threads = True
+    server.block_on_close = False
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    made.url = f"http://127.0.0.1:{server.server_port}/api/"
+    yield made
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+def check(nb: NotebookPage) -> None:
+    """Check that nothing of the service's words has run, or would at a click."""
+    found = nb.page.evaluate(STATE)
+    assert found["hacked"] == 0
+    assert found["acting"] == []
+    assert not [link for link in found["links"] if link.startswith("javascript")]
+
+
+def test_nothing_that_the_service_says_runs(
+    page_of: Callable[..., NotebookPage], service: Service, refused: list[str]
+) -> None:
+    nb = page_of().write(*LINES, SETUP.format(url=service.url)).open()
+    nb.run(len(LINES))
+    nb.idle()
+    nb.run(0)
+    nb.page.wait_for_selector(".labext-live .labext-bar")
+    check(nb)
+    service.over.set()
+    nb.says("ended as AggregationFailed")
+    nb.idle()
+    for number in range(1, len(LINES)):
+        nb.run(number)
+        nb.says("window.hacked", number)
+    nb.idle()
+    nb.output(0).hover()
+    check(nb)
+
+    kept = nb.save()
+    assert sum("window.hacked" in str(cell.outputs) for cell in kept.cells) == len(LINES)
+    kept.cells.append(nbformat.v4.new_markdown_cell("Changed, so that its signature is none."))
+    again = page_of()
+    nbformat.write(kept, again.path)
+    again.open_without_kernel()
+    until(lambda: "window.hacked" in again.output(1).inner_text(), "the kept outputs")
+    trusted = "() => window.jupyterapp.shell.currentWidget.content.model.cells.get(1).trusted"
+    assert again.page.evaluate(trusted) is False
+    check(again)
+    assert nb.errors == again.errors == []
+    assert refused == []

@@ -1,0 +1,145 @@
+"""The pattern of every widget: what the live view survives, and what ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+
+import pytest
+from notebook_page import PANEL, NotebookPage
+from own_server import until
+from script import AGGREGATING, COMPLETE, IN_BACKGROUND, Script
+
+pytestmark = pytest.mark.browser
+
+Watched = Callable[..., NotebookPage]
+LIVE = ".labext-live"
+
+COUNT = """import threading, ipywidgets
+from labext_widgets.core import hub
+watching = [t for t in threading.enumerate() if t.name.startswith("labext-watch")]
+print(len(watching), "threads,", "no hub" if hub._hub is None else f"{len(hub._hub.views)} views")
+"""
+UNLOAD = "labext_widgets.unload()"
+BROKEN = """from labext_widgets.core.placeholder import Placeholder
+broken = Placeholder("<b>the picture</b>", "the picture")
+broken.live("progress", {"html": "<b>alive</b>", "name": "x", "spoken": "", "busy": False})
+"""
+
+
+def lives(nb: NotebookPage, count: int) -> None:
+    until(lambda: nb.page.locator(LIVE).count() == count, f"{count} live views")
+
+
+def picture_is_seen(nb: NotebookPage) -> None:
+    lives(nb, 0)
+    assert nb.output().locator("[class^=labext-] > div").first.is_visible()
+    nb.gone(nb.page.locator(".labext-mounted"))
+
+
+def test_two_copies_and_a_moved_cell(watched: Watched, script: Script) -> None:
+    nb = watched(IN_BACKGROUND, "1")
+    nb.idle()
+    nb.select(0)
+    nb.command("notebook:create-output-view")
+    lives(nb, 2)
+    script.tell(AGGREGATING)
+    until(lambda: nb.page.locator(f"{LIVE} .labext-now:has-text('Aggregating')").count() == 2)
+    nb.shot("two-copies-page")
+    nb.page.locator(".jp-LinkedOutputView").first.wait_for()
+    nb.page.evaluate("() => window.jupyterapp.shell.currentWidget.close?.()")
+    nb.page.wait_for_function(f"() => {PANEL}?.content?.activeCellIndex !== undefined")
+    lives(nb, 1)
+    nb.select(0)
+    nb.command("notebook:move-cell-down")
+    until(lambda: nb.output(1).locator(LIVE).count() == 1)
+    script.tell(COMPLETE)
+    nb.says("248 Complete", cell=1)
+    lives(nb, 1)
+    assert nb.errors == []
+
+
+def test_a_reloaded_page_takes_the_live_view_up_again(watched: Watched, script: Script) -> None:
+    nb = watched(IN_BACKGROUND, app="reloaded")
+    nb.kept("120 In Queue")
+    nb.page.reload()
+    nb.ready()
+    lives(nb, 1)
+    nb.page.get_by_role("button", name="Stop batch folds").wait_for()
+    script.tell(COMPLETE)
+    nb.bar_says("Complete")
+    lives(nb, 1)
+
+
+def test_a_kernel_that_restarts_takes_its_live_view_with_it(watched: Watched) -> None:
+    nb = watched(IN_BACKGROUND)
+    nb.idle()
+    nb.page.evaluate(f"() => {{ void {PANEL}.sessionContext.session.kernel.restart(); }}")
+    picture_is_seen(nb)
+    nb.ready()
+    nb.run(0)
+    lives(nb, 1)
+    nb.bar_says("Running")
+
+
+def test_a_kernel_that_dies_takes_its_live_view_with_it(watched: Watched, script: Script) -> None:
+    pid = script.path.with_suffix(".pid")
+    tell_pid = f"import os; open({str(pid)!r}, 'w').write(str(os.getpid()))\n"
+    nb = watched(
+        IN_BACKGROUND.replace("import labext_widgets\n", f"import labext_widgets\n{tell_pid}")
+    )
+    os.kill(int(pid.read_text()), signal.SIGKILL)
+    picture_is_seen(nb)
+    assert "120 In Queue" in nb.output().inner_text()
+    nb.page.get_by_role("dialog").get_by_role("button", name="Ok").click()  # JupyterLab tells of it
+
+
+def test_a_kernel_that_is_shut_down_takes_its_live_view_with_it(watched: Watched) -> None:
+    nb = watched(IN_BACKGROUND)
+    nb.idle()
+    nb.page.evaluate(f"() => {{ void {PANEL}.sessionContext.shutdown(); }}")
+    picture_is_seen(nb)
+
+
+def test_a_cell_that_runs_again_ends_what_it_began(watched: Watched) -> None:
+    nb = watched(IN_BACKGROUND, COUNT)
+    for _ in range(2):
+        nb.idle()
+        nb.run(0)
+        lives(nb, 1)
+    nb.idle()
+    nb.run(1)
+    nb.says("1 threads, 1 views", cell=1)
+
+
+def test_a_deleted_cell_ends_what_it_began(watched: Watched) -> None:
+    nb = watched(IN_BACKGROUND, "1", COUNT)
+    nb.idle()
+    nb.select(0)
+    nb.command("notebook:delete-cell")
+    nb.run(0)
+    nb.run(1)
+    until(lambda: "0 views" in nb.output(1).inner_text())
+
+
+def test_unloading_leaves_the_picture_and_nothing_else(watched: Watched) -> None:
+    nb = watched(IN_BACKGROUND, UNLOAD, COUNT)
+    nb.run(1)
+    picture_is_seen(nb)
+    nb.says("Watching stopped; the batch goes on.")
+    nb.run(2)
+    nb.says("0 threads, no hub", cell=2)
+    nb.gone(nb.page.get_by_role("button", name="Stop"))
+
+
+def test_an_error_of_a_view_is_told_and_the_picture_comes_back(watched: Watched) -> None:
+    nb = watched(IN_BACKGROUND, BROKEN)
+    nb.idle()
+    nb.run(1)
+    nb.says("The live view failed", cell=1)
+    nb.says("the picture\n", cell=1)
+    assert nb.output(1).get_by_role("alert").count() == 1
+    nb.shot("view-failed", nb.output(1))
+    lives(nb, 2)
+    nb.bar_says("Running")

@@ -1,0 +1,304 @@
+"""A podcast in JupyterLab: watched, tried again, played, by keyboard, and reopened."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+import soundfile
+from notebook_page import NotebookPage
+from own_server import Server, until
+from script import Script
+
+pytestmark = pytest.mark.browser
+
+Pages = Callable[..., NotebookPage]
+
+FOLLOW = """import base64, json, pathlib
+import labext_widgets
+from follow import follow
+def retry():
+    told = json.loads(pathlib.Path({path!r}).read_text())
+    draft = pathlib.Path({path!r} + ".draft")
+    draft.write_text(json.dumps(told | dict(phase="In Queue", stage="", outcome=None, reason="")))
+    draft.replace({path!r})
+    return follow({path!r})
+last = labext_widgets.follow_podcast(
+    follow({path!r}), again='%nb episodes wait "Episode 1"', retry=retry,
+    made=lambda: ({record!r}, lambda: base64.b64decode({sound!r})),
+)
+"""
+PLAY = """import base64, pathlib, labext_widgets
+sound = base64.b64decode({sound!r})
+asked = []
+def fetch():
+    asked.append(1)
+    return sound
+record = {record!r}
+labext_widgets.show_player(record, fetch, embed={embed})
+"""
+COUNT = "print('asked', len(asked))"
+SAID = [
+    "Welcome to the bench. Today we look at how arabinose switches a promoter on.",
+    "And at why glucose keeps it shut, even if there is arabinose: no cAMP, no CRP.",
+    "So the uninduced culture gets 0.2 % glucose. That costs nothing and saves $5 to $10 of yield.",
+    "Is there <b>leak</b> without it? <img src=x onerror=alert(1)>",
+    "There is: two percent of the full expression, in our plates.",
+    "מה עם הפלסמיד? The plasmid of the day is pBAD30.",
+    "Which is circular, has 4,923 base pairs, and a low copy number.",
+    "Then the next step is to vary arabinose in five steps, with three replicates each.",
+]
+LENGTH = 1.0  # seconds a turn
+
+
+def record(**more: Any) -> dict[str, Any]:
+    turns = [
+        {
+            "speaker": ("Maya, the host", "Dr. Ilan Roth")[i % 2],
+            "dialogue": said,
+            "start": i * LENGTH,
+            "end": (i + 1) * LENGTH - 0.2,
+        }
+        for i, said in enumerate(SAID * 3)
+    ]
+    made = {
+        "id": "episode:1",
+        "name": "Episode 1: arabinose & <glucose>, or when a promoter stays shut",
+        "duration": len(turns) * LENGTH,
+        "transcript": {"transcript": turns},
+    }
+    return made | more
+
+
+@pytest.fixture(scope="module")
+def mp3() -> str:
+    """As many seconds of a tone as the record says, as MP3 in base64."""
+    t = numpy.arange(int(16000 * len(SAID) * 3 * LENGTH)) / 16000
+    written = io.BytesIO()
+    soundfile.write(written, 0.1 * numpy.sin(1400 * t), 16000, format="MP3")
+    return base64.b64encode(written.getvalue()).decode()
+
+
+def spoken(nb: NotebookPage, cell: int = 0) -> int:
+    """The number of the turn that is marked; -1 where none is."""
+    items = nb.output(cell).locator(".labext-turn")
+    marked: list[int] = items.evaluate_all(
+        "(all) => all.flatMap((e, i) => e.getAttribute('aria-current') ? [i] : [])"
+    )
+    assert len(marked) <= 1
+    return marked[0] if marked else -1
+
+
+def kept(nb: NotebookPage, words: str) -> str:
+    """Save until the first cell's output has the words; it is plain HTML and text alone."""
+
+    def html() -> str:
+        (output,) = nb.save().cells[0].outputs
+        assert set(output.data) == {"text/html", "text/plain"}
+        return str(output.data["text/html"])
+
+    return str(until(lambda: words in (found := html()) and found, words))
+
+
+def test_it_is_played(page_of: Pages, mp3: str, server: Server, refused: list[str]) -> None:
+    code = PLAY.format(sound=mp3, record=record(), embed=False)
+    nb = page_of().write(code, COUNT, "labext_widgets.show_player(record, fetch)").open()
+    nb.page.set_viewport_size({"width": 1100, "height": 900})
+    nb.run(0)
+    nb.run(2)
+    live = nb.output().locator(".labext-live")
+    live.locator(".labext-turn").nth(23).wait_for(state="attached")
+    nb.run(1)
+    nb.says("asked 0", cell=1)
+    assert spoken(nb) == -1
+    nb.shot("podcast-light", nb.output())
+
+    # It plays, and the mark follows by itself; a click on a turn goes there.
+    live.get_by_role("button", name="Play", exact=True).click()
+    until(lambda: spoken(nb) == 0, "the first turn")
+    until(lambda: spoken(nb) == 1, "the second turn, by itself")
+    nb.shot("podcast-playing", nb.output())
+    live.locator(".labext-said").nth(3).click()
+    until(lambda: spoken(nb) == 3, "the turn that was clicked")
+    play = live.locator(".labext-play")
+    for state in ("Play", "Pause"):
+        nb.page.keyboard.press("k")  # of the notebook's keys it is the one for the cell above
+        until(lambda state=state: play.get_attribute("aria-label") == state, state)
+    play.click()  # a slow machine may take as long for the next cell as the sound lasts
+    nb.run(1)
+    nb.says("asked 1", cell=1)
+    live.locator(".labext-said").nth(0).click()
+
+    # The reader scrolls elsewhere: the transcript stays there, until it is asked to follow.
+    turns = live.locator(".labext-turns")
+    follow = live.get_by_role("button", name="Show the turn that is spoken, and follow it")
+
+    def scrolled() -> bool:
+        turns.hover()  # JupyterLab may still be moving the cell away from under the mouse
+        nb.page.mouse.wheel(0, 3000)
+        return follow.is_visible()
+
+    until(scrolled, "the way back is offered")
+    end = "e => e.scrollTop + e.clientHeight >= e.scrollHeight - 1"
+    until(lambda: turns.evaluate(end), "the end of the transcript, where the wheel leads")
+    before = turns.evaluate("e => e.scrollTop")
+    was = spoken(nb)
+    until(lambda: spoken(nb) > was, "the next turn")
+    assert turns.evaluate("e => e.scrollTop") == before
+    nb.shot("podcast-scrolled", nb.output())
+    follow.click()
+    until(lambda: turns.evaluate("e => e.scrollTop") < before, "it follows")
+
+    # One plays at a time.
+    other = nb.output(2).locator(".labext-live")
+    other.get_by_role("button", name="Play", exact=True).click()
+    until(lambda: spoken(nb, 2) == 0, "the other one plays")
+    assert live.get_by_role("button", name="Play", exact=True).count() == 1
+    other.get_by_role("button", name="Pause", exact=True).click()
+
+    by_keyboard_alone(nb)
+    in_the_dark_and_narrow(nb)
+    nb.idle()
+    assert nb.errors == []
+    without_a_kernel(nb, page_of, server)
+    assert refused == []
+
+
+def by_keyboard_alone(nb: NotebookPage) -> None:
+    live, keys = nb.output().locator(".labext-live"), nb.page.keyboard
+    play = live.locator(".labext-play")
+    slider = live.get_by_role("slider", name="Position")
+    at = lambda: str(slider.get_attribute("aria-valuetext")).partition(" ")[0]  # noqa: E731
+    play.focus()
+    keys.press("Home")
+    until(lambda: at() == "0:00", "the beginning")
+    keys.press("ArrowRight")
+    until(lambda: at() == "0:05" and spoken(nb) == 5, "five seconds on")
+    keys.press("n")
+    until(lambda: spoken(nb) == 6, "the next turn")
+    keys.press("ArrowUp")
+    until(lambda: spoken(nb) == 5, "the turn before")
+    keys.press("ArrowLeft")
+    until(lambda: at() == "0:00", "not before the beginning")
+    for key, state in (("Space", "Pause"), ("k", "Play")):
+        keys.press(key)
+        until(lambda state=state: play.get_attribute("aria-label") == state, state)
+    keys.press("End")
+    until(lambda: at() == "0:24", "the end")
+    keys.press("Tab")
+    assert slider.evaluate("e => e === document.activeElement")
+    for _ in range(2):
+        keys.press("Tab")
+    name = "e => document.activeElement.getAttribute('aria-label')"
+    assert live.evaluate(name).startswith("Play from 0:23, "), "one turn is reached by Tab"
+    keys.press("ArrowUp")
+    until(lambda: spoken(nb) == 22, "up")
+    assert live.evaluate(name).startswith("Play from 0:22, "), "the focus goes along"
+    keys.press("Enter")
+    until(lambda: play.get_attribute("aria-label") == "Pause", "it plays from there")
+    keys.press("Space")
+    until(lambda: play.get_attribute("aria-label") == "Play", "Space is no click on the turn")
+    nb.shot("podcast-keyboard", nb.output())
+    for control in live.locator("button, input, select").all():
+        assert control.get_attribute("aria-label") or control.inner_text()
+    keys.press("Escape")
+    assert not live.evaluate("e => e.contains(document.activeElement)")
+
+
+def in_the_dark_and_narrow(nb: NotebookPage) -> None:
+    live = nb.output().locator(".labext-live")
+    nb.theme("JupyterLab Dark")
+    nb.shot("podcast-dark", nb.output())
+    side, turns = live.locator(".labext-side"), live.locator(".labext-transcript")
+    assert turns.bounding_box()["x"] > side.bounding_box()["x"] + 100
+    nb.page.set_viewport_size({"width": 690, "height": 1000})
+    until(lambda: live.bounding_box()["width"] < 360, "a narrow page")
+    assert turns.bounding_box()["y"] > side.bounding_box()["y"] + 100
+    assert live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+    nb.shot("podcast-dark-narrow", nb.output())
+    nb.theme("JupyterLab Light")
+    nb.shot("podcast-light-narrow", nb.output())
+    nb.page.set_viewport_size({"width": 1000, "height": 800})
+
+
+def without_a_kernel(nb: NotebookPage, page_of: Pages, server: Server) -> None:
+    """The kernel goes: the picture stands there, with the transcript and why there is no sound."""
+    assert "data:audio" not in kept(nb, "Transcript")
+    nb.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    nb.says("The sound needs the kernel")
+    nb.gone(nb.output().locator(".labext-live"))
+    nb.shot("podcast-kernel-gone", nb.output())
+
+
+def test_the_sound_stays_when_asked(page_of: Pages, mp3: str, server: Server) -> None:
+    nb = page_of().write(PLAY.format(sound=mp3, record=record(), embed=True), COUNT).open()
+    nb.run(0)
+    live = nb.output().locator(".labext-live")
+    live.get_by_role("button", name="Play", exact=True).click()
+    until(lambda: spoken(nb) == 0, "it plays what the notebook has")
+    nb.run(1)
+    nb.says("asked 1", cell=1)
+    kept(nb, "data:audio/mpeg;base64,")
+    nb.close()
+    server.stop_kernels()
+    written = json.loads(nb.path.read_text())
+    for cell in written["cells"]:
+        cell["source"] = "# not the cell that was signed"
+    nb.path.write_text(json.dumps(written))
+    dead = page_of(nb.path).open_without_kernel()
+    audio = dead.output().locator("audio")
+    audio.wait_for()
+    played = """async (e) => {
+      e.muted = true;
+      await e.play();
+      e.currentTime = 20;
+      await new Promise((done) => e.addEventListener("seeked", done, { once: true }));
+      return [e.duration, e.currentTime];
+    }"""
+    duration, at = audio.evaluate(played)
+    assert 23.9 < duration < 24.5
+    assert at >= 20
+    fold = dead.output().locator("details")
+    fold.locator("summary").click()
+    assert "Is there <b>leak</b> without it? <img src=x onerror=alert(1)>" in fold.inner_text()
+    assert fold.locator("img, b, mjx-container").count() == 0
+    dead.shot("podcast-reopened", dead.output())
+    dead.theme("JupyterLab Dark")
+    dead.shot("podcast-reopened-dark", dead.output())
+    dead.theme("JupyterLab Light")
+
+
+def looked(stage: str, **more: Any) -> dict[str, Any]:
+    return {"subject": "Episode 1", "kind": "podcast", "phase": "Running", "stage": stage} | more
+
+
+def test_it_is_watched_and_tried_again(page_of: Pages, script: Script, mp3: str) -> None:
+    script.tell(looked("3 of 4: speech, turn 12 of 40"))
+    nb = page_of().write(FOLLOW.format(path=str(script.path), record=record(), sound=mp3)).open()
+    nb.run(0)
+    nb.page.wait_for_selector(".labext-live .labext-bar")
+    nb.bar_says("Stage 3 of 4: speech, turn 12 of 40")
+    nb.shot("podcast-running", nb.output())
+    reason = "The speech server of <b>lab</b> answered 502 in turn 12 of 40."
+    script.tell(looked("", phase="Failed", outcome="failed", reason=reason, elapsed=61.0))
+    nb.says(reason)
+    nb.says("Failed in speech, turn 12 of 40")
+    nb.idle()
+    nb.shot("podcast-failed", nb.output())
+    nb.output().get_by_role("button", name="Make the podcast Episode 1 again").click()
+    nb.says("In Queue")
+    nb.output().get_by_role("button", name="Stop watching").wait_for()
+    script.tell(looked("", unchanged=95.0))
+    nb.says("Nothing has changed for 1:35.")
+    nb.shot("podcast-silent", nb.output())
+    script.tell(looked("", phase="Complete", outcome="complete", elapsed=83.0))
+    nb.output().get_by_role("button", name="Play", exact=True).click()
+    until(lambda: spoken(nb) == 1, "it is played where it was made")
+    assert nb.bar().count() == 0
+    assert "Dr. Ilan Roth" in kept(nb, "Transcript")
+    assert nb.errors == []

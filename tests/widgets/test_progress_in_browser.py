@@ -1,0 +1,270 @@
+"""The progress of a batch in JupyterLab: midway, complete, reopened, in the dark, by keyboard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from notebook_page import NotebookPage
+from own_server import Server, until
+from script import AGGREGATING, COMPLETE, FAILED, IN_BACKGROUND, MIDWAY, STOPPED, Script
+
+pytestmark = pytest.mark.browser
+
+Watched = Callable[..., NotebookPage]
+Pages = Callable[..., NotebookPage]
+BUSY = """import pathlib, time
+pathlib.Path({begun!r}).touch()
+while not pathlib.Path({over!r}).exists(): time.sleep(0.05)"""
+
+
+def test_follows_a_batch_to_its_end(watched: Watched, script: Script, refused: list[str]) -> None:
+    nb = watched()
+    nb.says("120 In Queue")
+    bar = nb.bar()
+    assert bar.count() == 1
+    assert bar.get_attribute("aria-valuenow") == "120"
+    assert bar.get_attribute("aria-valuemax") == "250"
+    nb.bar_says("Running, 120 of 250 complete")
+    assert nb.page.get_by_role("button", name="Stop").count() == 0
+    nb.shot("midway", nb.output())
+    nb.shot("midway-page")
+    script.tell(AGGREGATING)
+    nb.bar_says("Aggregating")
+    nb.shot("aggregating", nb.output())
+    assert "Aggregating" in nb.page.locator(".labext-spoken").inner_text()
+    script.tell(COMPLETE)
+    nb.bar_says("Complete")
+    nb.shot("complete", nb.output())
+    html = nb.kept("248 Complete")
+    assert "watched 1:23" in html
+    assert "As seen" not in html
+    assert "widgets" not in nb.save().metadata
+    assert nb.errors == []
+    assert refused == []
+
+
+def test_what_a_service_says_stays_text(watched: Watched, script: Script) -> None:
+    nb = watched()
+    script.tell(FAILED)
+    nb.says("<b>3.2 GB</b> and over the quota of $2$ GB & more.")
+    assert nb.output().locator("b, mjx-container").count() == 0
+    nb.shot("failed", nb.output())
+    nb.kept("&lt;b&gt;3.2 GB")
+
+
+def test_reopened(watched: Watched, script: Script, page_of: Pages, server: Server) -> None:
+    nb = watched()
+    script.tell(COMPLETE)
+    nb.kept("248 Complete")
+    nb.close()
+    server.stop_kernels()
+    until(lambda: server.kernels() == [])
+    dead = page_of(nb.path).open_without_kernel()
+    dead.says("248 Complete")
+    assert server.kernels() == []
+    dead.shot("reopened-no-kernel-page")
+    shows_the_picture_alone(dead)
+    dead.close()
+    fresh = page_of(nb.path).open("still")
+    fresh.says("248 Complete")
+    fresh.shot("reopened-fresh-kernel", fresh.output())
+    shows_the_picture_alone(fresh)
+
+
+def shows_the_picture_alone(nb: NotebookPage) -> None:
+    assert nb.page.locator(".labext-live, .jupyter-widgets").count() == 0
+    assert "Loading widget" not in nb.page.content()
+    assert "model not found" not in nb.page.content()
+
+
+def test_saved_midway_tells_when_it_was_seen(watched: Watched) -> None:
+    nb = watched()
+    assert "As seen 20" in nb.kept("120 In Queue")
+    assert "As seen" not in nb.output().inner_text(), "the live view hides the picture"
+
+
+def test_dark_and_narrow(watched: Watched, script: Script) -> None:
+    nb = watched(IN_BACKGROUND)
+    nb.theme("JupyterLab Dark")
+    nb.shot("dark", nb.output())
+    tint = "e => getComputedStyle(e.querySelector('.labext-bar > div')).backgroundColor"
+    assert nb.output().evaluate(tint) == "rgb(76, 175, 80)"
+    nb.page.set_viewport_size({"width": 620, "height": 700})
+    nb.page.wait_for_function(
+        "() => document.querySelector('.labext-live').getBoundingClientRect().width < 400"
+    )
+    nb.shot("dark-narrow", nb.output())
+    overflow = "e => e.scrollWidth - e.clientWidth"
+    assert nb.page.locator(".labext-live").evaluate(overflow) <= 0
+    nb.theme("JupyterLab Light")
+    nb.shot("light-narrow", nb.output())
+    script.tell(FAILED)
+    nb.says("AggregationFailed")
+    nb.shot("light-narrow-failed", nb.output())
+
+
+def test_untrusted_copy(watched: Watched, script: Script, page_of: Pages) -> None:
+    nb = watched()
+    script.tell(FAILED)
+    nb.kept("AggregationFailed")
+    saved = nb.save()
+    copy = page_of()
+    copy.write("# not the cell that was signed")
+    written = json.loads(copy.path.read_text())
+    written["cells"][0]["outputs"] = saved.cells[0].outputs
+    copy.path.write_text(json.dumps(written))
+    copy.open("still")
+    copy.says("over the quota of $2$ GB")
+    assert copy.bar().count() == 0, "the sanitizer drops aria"
+    tint = "e => getComputedStyle(e.querySelector('.labext-bar > div')).backgroundColor"
+    assert copy.output().evaluate(tint) == "rgb(56, 142, 60)"
+    copy.shot("untrusted", copy.output())
+    copy.theme("JupyterLab Dark")
+    copy.shot("untrusted-dark", copy.output())
+    copy.theme("JupyterLab Light")
+
+
+def test_stop_by_keyboard_asks_and_then_stops(
+    watched: Watched, script: Script, server: Server
+) -> None:
+    nb = watched(IN_BACKGROUND)
+    nb.idle()
+    page = nb.page
+    reached = "() => document.activeElement?.getAttribute('aria-label')"
+    page.locator(".jp-Notebook .jp-Cell").first.focus()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if page.evaluate(reached) == "Stop watching folds; the batch goes on":
+            break
+    assert page.evaluate(reached) == "Stop watching folds; the batch goes on"
+    nb.shot("keyboard-stop-watching", nb.output())
+    page.keyboard.press("Tab")
+    assert page.evaluate(reached) == "Stop batch folds"
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".labext-question")
+    assert page.evaluate(reached) == "Do not stop batch", "the safe answer has the focus"
+    nb.shot("keyboard-asked", nb.output())
+    page.keyboard.press("Escape")
+    assert page.evaluate(reached) == "Stop batch folds"
+    assert not script.stopped
+    page.keyboard.press("Space")
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate(reached) == "Stop batch folds"
+    page.keyboard.press("Enter")
+    until(lambda: script.stopped)
+    nb.says("Stop was asked for")
+    nb.shot("stop-asked", nb.output())
+    script.tell(STOPPED)
+    nb.says("■ Stopped")
+    nb.gone(page.get_by_role("button", name="Stop"))
+    nb.shot("stopped", nb.output())
+    nb.kept("■</span> Stopped")
+
+
+def test_stop_watching_leaves_the_batch_alone(watched: Watched, script: Script) -> None:
+    nb = watched(IN_BACKGROUND)
+    nb.idle()
+    nb.page.get_by_role("button", name="Stop watching folds").click()
+    nb.says("Watching stopped; the batch goes on. `%jobs watch folds` takes it up again.")
+    assert not script.stopped
+    nb.shot("watching-stopped", nb.output())
+    nb.kept("Watching stopped")
+
+
+def test_a_click_that_has_to_wait_says_what_for(watched: Watched, tmp_path: Path) -> None:
+    begun, over = tmp_path / "begun", tmp_path / "over"
+    nb = watched(IN_BACKGROUND, BUSY.format(begun=str(begun), over=str(over)))
+    nb.idle()
+    nb.run(1)
+    until(begun.exists)
+    nb.remember()
+    nb.page.get_by_role("button", name="Stop watching folds").click()
+    nb.said("Stop watching…")
+    nb.says("waiting for the kernel, which is busy with a cell")
+    nb.shot("waiting-for-the-kernel", nb.output())
+    over.touch()
+    nb.says("Watching stopped; the batch goes on.")
+
+
+def test_the_focus_survives_a_new_picture(watched: Watched, script: Script) -> None:
+    nb = watched(IN_BACKGROUND)
+    nb.idle()
+    nb.page.get_by_role("button", name="Stop batch folds").focus()
+    script.tell(AGGREGATING)
+    nb.kept("248 Complete")
+    focused = "() => document.activeElement?.getAttribute('aria-label')"
+    until(lambda: nb.page.evaluate(focused) == "Stop batch folds")
+
+
+def test_interrupting_the_kernel_stops_the_watching_only(watched: Watched) -> None:
+    nb = watched()
+    nb.command("notebook:interrupt-kernel")
+    nb.says("WatchInterrupted: Watching stopped; the batch goes on.")
+    nb.shot("interrupted", nb.output())
+    outputs = nb.save().cells[0].outputs
+    assert [each.output_type for each in outputs] == ["display_data", "error"]
+    assert "Watching stopped; the batch goes on." in outputs[0].data["text/plain"]
+    assert "%jobs watch folds" in outputs[1].evalue
+
+
+def test_notebook_7(watched: Watched, script: Script, refused: list[str]) -> None:
+    nb = watched(IN_BACKGROUND, app="notebook")
+    nb.idle()
+    nb.shot("notebook7-midway-page")
+    script.tell(COMPLETE)
+    nb.bar_says("Complete")
+    nb.gone(nb.page.get_by_role("button", name="Stop"))
+    assert refused == []
+
+
+RUNNING_JOB = {
+    "subject": "helix1",
+    "kind": "job",
+    "phase": "Running",
+    "running": 12.0,
+    "elapsed": 14.0,
+}
+WITH_FAILURES = MIDWAY | {
+    "rate": 0.5,
+    "remaining": 260.0,
+    "parts": [
+        {"name": "h7", "state": "Stopped", "reason": "sequence is empty"},
+        {"name": "h11, h19, h40 and 3 more", "state": "Stopped", "reason": "Out of time."},
+    ],
+}
+
+
+def test_a_running_job_has_a_bar_that_moves(watched: Watched, script: Script) -> None:
+    script.tell(RUNNING_JOB)
+    nb = watched()
+    nb.says("running 0:12")
+    piece = ".labext-live .labext-bar > div"
+    animation = f"e => getComputedStyle(e.querySelector('{piece}')).animationName"
+    try:
+        nb.page.emulate_media(reduced_motion="no-preference")
+        assert nb.output().evaluate(animation) == "labext-stripes"
+        nb.shot("running", nb.output())
+        nb.theme("JupyterLab Dark")
+        nb.shot("running-dark", nb.output())
+    finally:
+        nb.page.emulate_media(reduced_motion="reduce")
+    assert nb.output().evaluate(animation) == "none"
+    assert nb.bar().get_attribute("aria-valuenow") is None
+    assert "running 0:12" in nb.kept("running 0:12")
+    script.tell(RUNNING_JOB | {"phase": "Complete", "outcome": "complete", "running": None})
+    nb.bar_says("Complete")
+    nb.shot("running-complete", nb.output())
+
+
+def test_a_batch_shows_its_rate_and_failed_jobs(watched: Watched, script: Script) -> None:
+    script.tell(WITH_FAILURES)
+    nb = watched()
+    nb.says("30 jobs/min")
+    nb.says("about 5 min left")
+    nb.says("sequence is empty")
+    nb.shot("rate-and-failures", nb.output())
+    nb.theme("JupyterLab Dark")
+    nb.shot("rate-and-failures-dark", nb.output())

@@ -1,0 +1,138 @@
+"""Results that take long to fetch, in JupyterLab: midway, interrupted, at the end, in the dark."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from notebook_page import NotebookPage
+from own_server import until
+
+pytestmark = pytest.mark.browser
+
+ROW = {"JobName": "folds", "Type": "fold", "JobStatus": "Complete", "Settings": "{}"}
+SETUP = """%load_ext labext
+import os
+os.environ |= {{"LABEXT_JOBS_BASE_URL": {url!r}, "LABEXT_JOBS_API_KEY": "a key"}}"""
+RESULTS = "files = %jobs results folds --to out"
+BLOCK = 1024 * 1024
+BLOCKS = 34
+SECONDS = 0.15  # for each block: so slow that it is drawn
+
+
+class Service:
+    """One complete job, whose archive comes as far as the test lets it."""
+
+    def __init__(self) -> None:
+        held = io.BytesIO()
+        with zipfile.ZipFile(held, "w") as made:
+            for number in range(BLOCKS):
+                made.writestr(f"rank_{number}.pdb", bytes(BLOCK))
+        self.archive = held.getvalue()
+        self.url = ""
+        self.ranges: list[str | None] = []
+        self.told = threading.Condition()
+        self.blocks = 0
+
+    def let(self, blocks: int) -> None:
+        """Let this much of the archive come."""
+        with self.told:
+            self.blocks = blocks
+            self.told.notify_all()
+
+    def wait(self, blocks: int) -> bool:
+        with self.told:
+            return self.told.wait_for(lambda: self.blocks >= blocks, 240)
+
+
+class Handler(BaseHTTPRequestHandler):
+    service: Service
+
+    def do_GET(self) -> None:
+        if "/download" not in self.path:
+            self._answer(200, json.dumps(ROW).encode())
+            return
+        asked, whole = self.headers.get("Range"), self.service.archive
+        self.service.ranges.append(asked)
+        at = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
+        span = f"bytes {at}-{len(whole) - 1}/{len(whole)}"
+        more = {"Content-Range": span} if asked else {}
+        self._answer(206 if asked else 200, b"", len(whole) - at, ETag='"one"', **more)
+        while at < len(whole) and self.service.wait(1 + at // BLOCK):
+            self.wfile.write(whole[at : at + BLOCK])
+            at += BLOCK
+            time.sleep(SECONDS)
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer(200, f"{self.service.url}download/folds.zip".encode())
+
+    def _answer(self, status: int, body: bytes, length: int | None = None, **headers: str) -> None:
+        self.send_response(status)
+        headers["Content-Length"] = str(len(body) if length is None else length)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    made = Service()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Mine", (Handler,), {"service": made}))
+    server.daemon_threads = True
+    server.block_on_close = False
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    made.url = f"http://127.0.0.1:{server.server_port}/api/"
+    yield made
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+def test_results_are_seen_coming_and_taken_up_after_an_interrupt(
+    page_of: Callable[..., NotebookPage], service: Service, refused: list[str]
+) -> None:
+    nb = page_of().write(RESULTS, SETUP.format(url=service.url)).open()
+    nb.run(1)
+    nb.idle()
+    service.let(14)
+    nb.run(0)
+    nb.page.wait_for_selector(".labext-live .labext-bar")
+    until(lambda: int(nb.bar().get_attribute("aria-valuenow")) > 12_000_000, "12 MB")
+    nb.shot("results-midway", nb.output())
+    nb.shot("results-midway-page")
+    nb.theme("JupyterLab Dark")
+    nb.shot("results-midway-dark", nb.output())
+    nb.theme("JupyterLab Light")
+    assert "of 35.7 MB" in nb.kept("Fetching")
+    nb.command("notebook:interrupt-kernel")
+    nb.says("TransferInterrupted: Fetching was stopped at ")
+    nb.says("`%jobs results folds --to out` goes on from there.")
+    nb.idle()
+    nb.shot("results-interrupted", nb.output())
+    service.let(BLOCKS - 6)
+    nb.run(0)
+    nb.page.wait_for_selector(".labext-live .labext-bar")
+    service.let(BLOCKS + 1)
+    nb.says("The results (34 files) were fetched to out.")
+    nb.idle()
+    nb.shot("results-end", nb.output())
+    html = nb.kept("The results (34 files) were fetched to out.")
+    assert "labext-bar" not in html
+    nb.gone(nb.page.locator(".labext-live"))
+    assert service.ranges[0] is None
+    assert service.ranges[1] is not None
+    assert nb.errors == []
+    assert refused == []

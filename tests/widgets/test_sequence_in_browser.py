@@ -1,0 +1,138 @@
+"""The sequence viewer in JupyterLab: by mouse and keyboard, light and dark, live and reopened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from notebook_page import NotebookPage
+from own_server import Server, until
+
+pytestmark = pytest.mark.browser
+
+Pages = Callable[..., NotebookPage]
+
+RECORD = """import labext_widgets, random
+drawn = random.Random(7)
+bases = "".join(drawn.choices("ACGT", k=2400))
+bases = bases[:600] + "GGATCC" + bases[606:1500] + "TTAGGACCAT" + bases[1510:]
+def mark(name, start, end, strand, color=None):
+    return dict(name=name, type="CDS", start=start, end=end, strand=strand, color=color)
+record = dict(
+    id="seq_1", name="pViewed", bases=bases, isCircular=True, length=2400,
+    annotations=[
+        mark("over the origin", 2300, 150, 1), mark("araC <regulator>", 300, 1100, -1, "#4e79a7"),
+        mark("araC promoter", 1110, 1150, -1), mark("MCS", 1290, 1350, 0, "#f28e2b"),
+        mark("bla", 1400, 2200, 1), mark("inner", 1700, 1900, 1),
+    ],
+    translations=[mark("araC", 300, 1100, -1)],
+)
+viewer = labext_widgets.sequence_viewer(record, enzymes="BamHI EcoRI")
+viewer
+"""
+TELL = """chosen = viewer.selection
+print(chosen and (chosen.start, chosen.end, chosen.strand, len(chosen.bases)))"""
+SELECT = "viewer.select(2390, 10); viewer.enzymes = 'BamHI'"
+INK = "e => getComputedStyle(e.querySelector('.labext-bases')).fill"
+
+
+def in_python(nb: NotebookPage, said: str) -> None:
+    """Wait until a cell that asks for the selection says so."""
+
+    def asked() -> bool:
+        nb.run(1)
+        nb.idle()
+        return said in nb.output(1).inner_text()
+
+    until(asked, said)
+
+
+def status_says(nb: NotebookPage, words: str) -> None:
+    status = nb.output().locator(".labext-status")
+    until(lambda: status.inner_text() == words, words)
+
+
+def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
+    nb = page_of().write(RECORD, TELL, SELECT).open()
+    page, out = nb.page, nb.output()
+    page.set_viewport_size({"width": 1360, "height": 900})
+    nb.run(0)
+    page.wait_for_selector(".labext-live .labext-bases")
+    nb.idle()
+    assert out.locator("img").is_hidden(), "the live view hides the picture"
+    nb.shot("sequence-light-page")
+
+    # By mouse: a name on the circle, then along the bases, backwards.
+    out.locator(".labext-circle").locator("text", has_text="araC <").click()
+    status_says(nb, "Selected 301-1100 (800 bp, −)")
+    in_python(nb, "(300, 1100, -1, 800)")
+    row = out.locator(".labext-rows:visible svg").nth(3).bounding_box()
+    base, y = row["width"] / 50, row["y"] + 12
+    page.mouse.move(row["x"] + 30 * base, y)
+    page.mouse.down()
+    page.mouse.move(row["x"] + 20 * base, y, steps=3)
+    page.mouse.up()
+    until(lambda: "(10 bp, +)" in out.locator(".labext-status").inner_text(), "a drag of 10")
+
+    # By keyboard alone: a search on both strands, then the arrows from its hit, then Escape.
+    out.locator(".labext-search").fill("ATGGTCCTAA")
+    until(lambda: out.locator(".labext-count").inner_text() == "1 hit", "the other strand's")
+    page.keyboard.press("Enter")
+    status_says(nb, "Selected 1501-1510 (10 bp, −)")
+    in_python(nb, "(1500, 1510, -1, 10)")
+    out.locator(".labext-maps").focus()
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
+    status_says(nb, "Selected 1501-1512 (12 bp, −)")
+    nb.shot("sequence-selected", out)
+    page.keyboard.press("Escape")
+    status_says(nb, "Nothing is selected.")
+    in_python(nb, "None")
+
+    # From Python, over the origin; the enzymes too.
+    nb.run(2)
+    status_says(nb, "Selected 2391-10 (20 bp, +)")
+    until(lambda: "Chosen (1)" in out.locator("select").inner_text(), "the enzymes of Python")
+    nb.shot("sequence-over-the-origin", out)
+
+    # The theme is followed live, and a narrow page has room for everything.
+    nb.theme("JupyterLab Dark")
+    assert out.evaluate(INK) == "rgb(255, 255, 255)"
+    nb.shot("sequence-dark-page")
+    page.set_viewport_size({"width": 690, "height": 1000})
+    live = page.locator(".labext-live")
+    until(lambda: live.bounding_box()["width"] < 360, "a narrow page")
+    nb.shot("sequence-dark-narrow", out)
+    assert live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+    nb.theme("JupyterLab Light")
+    assert out.evaluate(INK) != "rgb(255, 255, 255)"
+    nb.shot("sequence-light-narrow", out)
+    assert nb.errors == []
+    assert refused == []
+
+
+def test_reopened(page_of: Pages, server: Server, refused: list[str]) -> None:
+    nb = page_of().write(RECORD.replace("\nviewer\n", "\nviewer.select(2390, 10)\nviewer\n")).open()
+    nb.run(0)
+    status_says(nb, "Selected 2391-10 (20 bp, +)")
+    nb.idle()
+    html = nb.kept("data:image/svg+xml;base64,")
+    assert "labext-live" not in html, "the live view is not saved"
+    assert "widgets" not in nb.save().metadata
+    nb.close()
+    server.stop_kernels()
+    written = json.loads(nb.path.read_text())
+    written["cells"][0]["source"] = "# not the cell that was signed"
+    nb.path.write_text(json.dumps(written))
+    dead = page_of(nb.path).open_without_kernel()
+    picture = dead.output().locator("img")
+    picture.wait_for()
+    assert picture.evaluate("e => e.naturalWidth") == 640, "it is drawn, also untrusted"
+    assert "pViewed: 2,400 bp, circular, 6 annotations" in picture.get_attribute("alt")
+    assert dead.page.locator(".labext-live, .jupyter-widgets").count() == 0
+    dead.shot("sequence-reopened", dead.output())
+    dead.theme("JupyterLab Dark")
+    dead.shot("sequence-reopened-dark", dead.output())
+    dead.theme("JupyterLab Light")
+    assert refused == []
