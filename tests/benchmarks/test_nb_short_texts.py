@@ -62,8 +62,8 @@ def queue_texts(database: Database, count: int) -> None:
             session.add(source)
             session.add(
                 Task(
-                    kind=tasks.PROCESS_TASK,
-                    key=tasks.task_key(source.id),
+                    kind=tasks.PROCESS.name,
+                    key=tasks.PROCESS.key(source.id),
                     payload={"source": source.id, "titled": True, "short": True},
                     priority=2,
                 )

@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from fastapi.openapi.docs import get_redoc_html, get_swagger_ui_html
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse
 from pydantic import Field
 from sqlalchemy import MetaData, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -28,7 +28,7 @@ from labext.sandbox.nb.cancellation import ModelThreads
 from labext.sandbox.nb.chat import router as chat
 from labext.sandbox.nb.chat.service import SessionLocks
 from labext.sandbox.nb.credentials import router as credentials
-from labext.sandbox.nb.dependencies import SiteDep, json_response
+from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.ingestion import tasks
 from labext.sandbox.nb.middleware import ASSETS_PATH, OPEN_PATHS, RequestGuard
@@ -164,28 +164,28 @@ class Config(Record):
 
 
 @router.get("/", response_model=MessageResponse)
-def get_root() -> Response:
+def get_root() -> dict[str, str]:
     """Say that the service is there."""
-    return json_response({"message": "The notebook service is running."})
+    return {"message": "The notebook service is running."}
 
 
 @router.get("/health", response_model=Health)
-def get_health() -> Response:
+def get_health() -> dict[str, str]:
     """Say that the service answers."""
-    return json_response({"status": "healthy"})
+    return {"status": "healthy"}
 
 
 @router.get("/api/auth/status", response_model=AuthStatus)
-def get_auth_status(site: SiteDep) -> Response:
+def get_auth_status(site: SiteDep) -> dict[str, Any]:
     """Say whether a password is asked for."""
     with site.database.read() as session:
         enabled = settings.get_setting(session, settings.PASSWORD) is not None
     message = "A password is required." if enabled else "No password is required."
-    return json_response({"auth_enabled": enabled, "message": message})
+    return {"auth_enabled": enabled, "message": message}
 
 
 @router.get("/api/config", response_model=Config)
-def get_config(site: SiteDep) -> Response:
+def get_config(site: SiteDep) -> dict[str, Any]:
     """Say which version answers, and whether its database does."""
     try:
         with site.database.read() as session:
@@ -194,7 +194,7 @@ def get_config(site: SiteDep) -> Response:
     except SQLAlchemyError:
         database = "offline"
     record = {"version": version("labext-jupyter"), "latestVersion": None, "hasUpdate": False}
-    return json_response(record | {"dbStatus": database})
+    return record | {"dbStatus": database}
 
 
 @router.get("/docs", include_in_schema=False)
@@ -254,9 +254,9 @@ class NotebookService:
     def kinds(self, site: Site) -> Sequence[TaskKind]:
         """Return the task kinds: processing sources, embedding passages, making episodes."""
         return [
-            tasks.process_task_kind(site),
+            tasks.PROCESS.kind(site),
             passage_vectors.embed_task_kind(site),
-            podcast_tasks.podcast_task_kind(site),
+            podcast_tasks.PODCAST.kind(site),
         ]
 
     def seed(self, site: Site) -> None:

@@ -1,18 +1,13 @@
-"""Dependencies that the endpoints share, and JSON responses."""
+"""Dependencies that the endpoints share."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
-import orjson
 from fastapi import Depends, Request
-from fastapi.responses import Response
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.cancellation import CancelToken, ModelThreads
-
-JSON_MEDIA_TYPE = "application/json"
 
 
 async def _get_site(request: Request) -> Site:
@@ -38,17 +33,3 @@ async def _new_cancel_token() -> CancelToken:
 
 CancelTokenDep = Annotated[CancelToken, Depends(_new_cancel_token)]
 """A cancel token for the request."""
-
-
-def format_time(seconds: float | None) -> str | None:
-    """Format seconds since the epoch as ISO 8601 in UTC: `2026-11-20T13:23:23.768Z`."""
-    if seconds is None:
-        return None
-    text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
-    return text.replace("+00:00", "Z")
-
-
-def json_response(value: Any, status: int = 200) -> Response:
-    """Return a value as a JSON response; bytes are sent unchanged."""
-    body = value if isinstance(value, bytes) else orjson.dumps(value)
-    return Response(body, status, media_type=JSON_MEDIA_TYPE)

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import unicodedata
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasGenerator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 MAX_LINE_LENGTH = 500
@@ -37,8 +46,28 @@ class RequestBody(BaseModel):
         }
 
 
+_COLUMN_NAMES = {"created_at": "created", "updated_at": "updated"}
+"""Columns whose names differ from those of the fields in all records."""
+
+
 class Record(BaseModel):
-    """Base of response records; used for documentation only, not for validation."""
+    """Base of response records, which are made from rows of a table or from dictionaries."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        populate_by_name=True,
+        alias_generator=AliasGenerator(validation_alias=lambda name: _COLUMN_NAMES.get(name, name)),
+    )
+
+
+def format_time(seconds: float) -> str:
+    """Format seconds since the epoch as ISO 8601 in UTC: `2026-11-20T13:23:23.768Z`."""
+    text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
+
+
+Timestamp = Annotated[str, BeforeValidator(format_time)]
+"""A time as stored, in seconds since the epoch; as text in responses."""
 
 
 class MessageResponse(Record):

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from labext.sandbox.core.data_folder import ensure_secret
 from labext.sandbox.core.database import mark_seeded
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import settings, tables
+from labext.sandbox.nb import settings
 from labext.sandbox.nb.middleware import hash_password
 from labext.sandbox.nb.podcast_profiles import service
 from labext.sandbox.nb.podcast_profiles.schemas import (
@@ -19,7 +19,12 @@ from labext.sandbox.nb.podcast_profiles.schemas import (
     NewSpeakerProfile,
 )
 from labext.sandbox.nb.providers import registry
-from labext.sandbox.nb.tables import SeedMarker, Transformation
+from labext.sandbox.nb.tables import (
+    EpisodeProfile,
+    SeedMarker,
+    SpeakerProfile,
+    Transformation,
+)
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,6 @@ def seed_transformations(session: Session) -> None:
         if mark_seeded(session, SeedMarker, f"transformation {seed.name}"):
             session.add(
                 Transformation(
-                    id=tables.new_identifier("transformation"),
                     name=seed.name,
                     title=seed.name,
                     description=seed.description,
@@ -158,11 +162,11 @@ def seed_profiles(session: Session) -> None:
     """Create the initial profiles that were never created before."""
     for speaker in SPEAKER_PROFILES:
         if mark_seeded(session, SeedMarker, f"speaker profile {speaker.name}"):
-            session.add(service.new_speaker_profile(speaker))
+            service.create_profile(session, SpeakerProfile, speaker)
     session.flush()
     for episode in EPISODE_PROFILES:
         if mark_seeded(session, SeedMarker, f"episode profile {episode.name}"):
-            service.new_episode_profile(session, episode)
+            service.create_profile(session, EpisodeProfile, episode)
 
 
 def seed_service(site: Site) -> None:

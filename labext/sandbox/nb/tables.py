@@ -5,10 +5,27 @@ from __future__ import annotations
 import secrets
 import string
 import time
-from typing import Any
+from typing import Any, ClassVar
 
-from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy import (
+    JSON,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    String,
+    Text,
+    UniqueConstraint,
+    func,
+    select,
+)
+from sqlalchemy.orm import (
+    DeclarativeBase,
+    InstrumentedAttribute,
+    Mapped,
+    column_property,
+    mapped_column,
+    relationship,
+)
 
 NEW, RUNNING, COMPLETED, FAILED = "new", "running", "completed", "failed"
 """The statuses of a source or an episode (NB-88)."""
@@ -18,20 +35,49 @@ class Base(DeclarativeBase):
     """The service's tables."""
 
 
-class Notebook(Base):
+class Entity(Base):
+    """Base of the objects with an identifier and the times of creation and last change.
+
+    Attributes:
+        noun: the name of the kind of object in messages.
+        id_prefix: the part of an identifier before the colon; by default from the noun.
+    """
+
+    __abstract__ = True
+    noun: ClassVar[str]
+    id_prefix: ClassVar[str] = ""
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    created: Mapped[float]
+    updated: Mapped[float]
+
+    def __init__(self, **values: Any) -> None:
+        now = time.time()
+        id = new_identifier(self.id_prefix or self.noun.replace(" ", "_"))
+        super().__init__(**{"id": id, "created": now, "updated": now} | values)
+
+
+_ID_LETTERS = string.ascii_lowercase + string.digits
+_ID_LENGTH = 20
+
+
+def new_identifier(prefix: str) -> str:
+    """Return a new unique identifier, such as `note:2v1h6nnjbp70uur02d4q`."""
+    return f"{prefix}:{''.join(secrets.choice(_ID_LETTERS) for _ in range(_ID_LENGTH))}"
+
+
+class Notebook(Entity):
     """A notebook, which groups sources and notes."""
 
     __tablename__ = "nb_notebooks"
+    noun = "notebook"
 
-    id: Mapped[str] = mapped_column(String(60), primary_key=True)
     name: Mapped[str] = mapped_column(Text)
     description: Mapped[str] = mapped_column(Text, default="")
     archived: Mapped[bool] = mapped_column(default=False)
-    created: Mapped[float] = mapped_column(default=time.time)
-    updated: Mapped[float] = mapped_column(default=time.time)
 
 
-class Source(Base):
+class Source(Entity):
     """Research material: a file, a page or a text.
 
     Attributes:
@@ -46,9 +92,9 @@ class Source(Base):
     """
 
     __tablename__ = "nb_sources"
+    noun = "source"
     __table_args__ = (Index("nb_sources_updated", "updated"),)
 
-    id: Mapped[str] = mapped_column(String(60), primary_key=True)
     kind: Mapped[str] = mapped_column(String(10))
     title: Mapped[str] = mapped_column(Text, default="")
     topic: Mapped[str] = mapped_column(Text, default="")
@@ -64,8 +110,6 @@ class Source(Base):
     started: Mapped[float | None]
     ended: Mapped[float | None]
     changed: Mapped[float] = mapped_column(default=time.time)
-    created: Mapped[float] = mapped_column(default=time.time)
-    updated: Mapped[float] = mapped_column(default=time.time)
 
 
 class NotebookSource(Base):
@@ -82,35 +126,32 @@ class NotebookSource(Base):
     )
 
 
-class Note(Base):
+class Note(Entity):
     """A note of a notebook; `kind` is `human` or `ai`."""
 
     __tablename__ = "nb_notes"
+    noun = "note"
     __table_args__ = (Index("nb_notes_notebook", "notebook_id"),)
 
-    id: Mapped[str] = mapped_column(String(60), primary_key=True)
     notebook_id: Mapped[str | None] = mapped_column(
         ForeignKey("nb_notebooks.id", ondelete="CASCADE")
     )
     title: Mapped[str | None] = mapped_column(Text)
     content: Mapped[str] = mapped_column(Text)
     kind: Mapped[str] = mapped_column(String(10))
-    created: Mapped[float] = mapped_column(default=time.time)
-    updated: Mapped[float] = mapped_column(default=time.time)
 
 
-class Insight(Base):
+class Insight(Entity):
     """A model's output about a source; `kind` is the title of the transformation."""
 
     __tablename__ = "nb_insights"
+    noun = "insight"
+    id_prefix = "source_insight"
     __table_args__ = (Index("nb_insights_source", "source_id"),)
 
-    id: Mapped[str] = mapped_column(String(60), primary_key=True)
     source_id: Mapped[str] = mapped_column(ForeignKey("nb_sources.id", ondelete="CASCADE"))
     kind: Mapped[str] = mapped_column(Text)
     content: Mapped[str] = mapped_column(Text)
-    created: Mapped[float] = mapped_column(default=time.time)
-    updated: Mapped[float] = mapped_column(default=time.time)
 
 
 class Passage(Base):
@@ -161,18 +202,19 @@ class Vector(Base):
     vector: Mapped[bytes] = mapped_column(LargeBinary)
 
 
-class ChatSession(Base):
+class ChatSession(Entity):
     """A conversation about a notebook."""
 
     __tablename__ = "nb_sessions"
+    noun = "chat session"
     __table_args__ = (Index("nb_sessions_notebook", "notebook_id"),)
 
-    id: Mapped[str] = mapped_column(String(60), primary_key=True)
     notebook_id: Mapped[str] = mapped_column(ForeignKey("nb_notebooks.id", ondelete="CASCADE"))
     title: Mapped[str] = mapped_column(Text)
     model_override: Mapped[str | None] = mapped_column(String(100))
-    created: Mapped[float] = mapped_column(default=time.time)
-    updated: Mapped[float] = mapped_column(default=time.time)
+    messages: Mapped[list[Message]] = relationship(
+        order_by="Message.id", cascade="all, delete-orphan", passive_deletes=True
+    )
 
 
 class Message(Base):
@@ -190,37 +232,33 @@ class Message(Base):
     created: Mapped[float] = mapped_column(default=time.time)
 
 
-class Credential(Base):
+class Credential(Entity):
     """The address and key of a model provider; `key` is encrypted."""
 
     __tablename__ = "nb_credentials"
+    noun = "credential"
 
-    id: Mapped[str] = mapped_column(String(60), primary_key=True)
     provider: Mapped[str] = mapped_column(String(60))
     name: Mapped[str] = mapped_column(Text)
     base_url: Mapped[str | None] = mapped_column(Text)
     key: Mapped[bytes | None] = mapped_column(LargeBinary)
-    created: Mapped[float] = mapped_column(default=time.time)
-    updated: Mapped[float] = mapped_column(default=time.time)
 
 
-class Model(Base):
+class Model(Entity):
     """A model: `kind` is `llm`, `embedding`, `stt` or `tts`; the credential is optional."""
 
     __tablename__ = "nb_models"
+    noun = "model"
 
-    id: Mapped[str] = mapped_column(String(60), primary_key=True)
     name: Mapped[str] = mapped_column(Text)
     kind: Mapped[str] = mapped_column(String(20))
     provider: Mapped[str] = mapped_column(String(60))
     credential_id: Mapped[str | None] = mapped_column(
         ForeignKey("nb_credentials.id", ondelete="CASCADE")
     )
-    created: Mapped[float] = mapped_column(default=time.time)
-    updated: Mapped[float] = mapped_column(default=time.time)
 
 
-class Transformation(Base):
+class Transformation(Entity):
     """A prompt that a model applies to a text.
 
     Attributes:
@@ -229,16 +267,14 @@ class Transformation(Base):
     """
 
     __tablename__ = "nb_transformations"
+    noun = "transformation"
 
-    id: Mapped[str] = mapped_column(String(60), primary_key=True)
     name: Mapped[str] = mapped_column(Text)
     title: Mapped[str] = mapped_column(Text)
     description: Mapped[str] = mapped_column(Text, default="")
     prompt: Mapped[str] = mapped_column(Text)
     by_default: Mapped[bool] = mapped_column(default=False)
     model_id: Mapped[str | None] = mapped_column(ForeignKey("nb_models.id", ondelete="SET NULL"))
-    created: Mapped[float] = mapped_column(default=time.time)
-    updated: Mapped[float] = mapped_column(default=time.time)
 
 
 class DefaultModel(Base):
@@ -285,20 +321,7 @@ class SeedMarker(Base):
     name: Mapped[str] = mapped_column(String(200), primary_key=True)
 
 
-_LETTERS = string.ascii_lowercase + string.digits
-_LENGTH = 20
-
-
-def new_identifier(table: str) -> str:
-    """Return a new unique identifier.
-
-    Args:
-        table: `notebook`, `source`, `note`, `chat_session`, `source_insight`, `model`, …
-    """
-    return f"{table}:{''.join(secrets.choice(_LETTERS) for _ in range(_LENGTH))}"
-
-
-class SpeakerProfile(Base):
+class SpeakerProfile(Entity):
     """A set of speakers; names are unique.
 
     Attributes:
@@ -308,17 +331,16 @@ class SpeakerProfile(Base):
     """
 
     __tablename__ = "nb_speaker_profiles"
+    noun = "speaker profile"
+    id_prefix = "speaker"
 
-    id: Mapped[str] = mapped_column(String(60), primary_key=True)
     name: Mapped[str] = mapped_column(Text, unique=True)
     description: Mapped[str] = mapped_column(Text, default="")
     voice_model: Mapped[str | None] = mapped_column(ForeignKey("nb_models.id", ondelete="SET NULL"))
     speakers: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
-    created: Mapped[float] = mapped_column(default=time.time)
-    updated: Mapped[float] = mapped_column(default=time.time)
 
 
-class EpisodeProfile(Base):
+class EpisodeProfile(Entity):
     """The settings for making an episode; names are unique.
 
     Attributes:
@@ -328,8 +350,8 @@ class EpisodeProfile(Base):
     """
 
     __tablename__ = "nb_episode_profiles"
+    noun = "episode profile"
 
-    id: Mapped[str] = mapped_column(String(60), primary_key=True)
     name: Mapped[str] = mapped_column(Text, unique=True)
     description: Mapped[str] = mapped_column(Text, default="")
     speaker_profile_ids: Mapped[list[str]] = mapped_column(JSON, default=list)
@@ -341,11 +363,9 @@ class EpisodeProfile(Base):
     briefing: Mapped[str] = mapped_column(Text, default="")
     segments: Mapped[int] = mapped_column(default=5)
     max_tokens: Mapped[int | None]
-    created: Mapped[float] = mapped_column(default=time.time)
-    updated: Mapped[float] = mapped_column(default=time.time)
 
 
-class Episode(Base):
+class Episode(Entity):
     """An episode, from its order on; its audio is `episodes/<the id's last part>.mp3`.
 
     Attributes:
@@ -364,9 +384,9 @@ class Episode(Base):
     """
 
     __tablename__ = "nb_episodes"
+    noun = "episode"
     __table_args__ = (Index("nb_episodes_job", "job_id"),)
 
-    id: Mapped[str] = mapped_column(String(60), primary_key=True)
     name: Mapped[str] = mapped_column(Text)
     notebook_id: Mapped[str | None] = mapped_column(
         ForeignKey("nb_notebooks.id", ondelete="SET NULL")
@@ -388,5 +408,14 @@ class Episode(Base):
     started: Mapped[float | None]
     ended: Mapped[float | None]
     changed: Mapped[float] = mapped_column(default=time.time)
-    created: Mapped[float] = mapped_column(default=time.time)
-    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+def _count(column: InstrumentedAttribute[Any], parent: type[Entity]) -> Any:
+    """Return an attribute of `parent`: the number of rows whose `column` refers to it."""
+    rows = select(func.count()).where(column == parent.id).correlate_except(column.class_)
+    return column_property(rows.scalar_subquery())
+
+
+Notebook.source_count = _count(NotebookSource.notebook_id, Notebook)
+Notebook.note_count = _count(Note.notebook_id, Notebook)
+ChatSession.message_count = _count(Message.session_id, ChatSession)

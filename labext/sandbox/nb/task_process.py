@@ -41,7 +41,7 @@ class ProgressWriter:
         part.replace(self._path)
 
     def set_progress(self, kind: str, done: int, total: int) -> None:
-        """Report the progress of a stage, which `read_count` returns: `speech 12 40`."""
+        """Report the progress of a stage, for `parse_progress`: `speech 12 40`."""
         self.set_stage(f"{kind} {done} {total}")
 
 
@@ -53,9 +53,9 @@ def read_stage(work: Path) -> str | None:
         return None
 
 
-def read_count(work: Path) -> tuple[str, int, int] | None:
-    """Return the last reported progress of a task: stage, `done` and `total`."""
-    match (read_stage(work) or "").split():
+def parse_progress(text: str) -> tuple[str, int, int] | None:
+    """Return the stage, `done` and `total` of a reported progress; None if it has another form."""
+    match text.split():
         case [kind, done, total] if done.isdecimal() and total.isdecimal():
             return kind, int(done), int(total)
     return None

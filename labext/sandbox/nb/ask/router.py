@@ -18,7 +18,6 @@ from labext.sandbox.nb.dependencies import (
     CancelTokenDep,
     SiteDep,
     ThreadsDep,
-    json_response,
 )
 from labext.sandbox.nb.search.dependencies import IndexDep
 
@@ -59,11 +58,9 @@ async def post_ask(
 @router.post("/search/ask/simple", response_model=AnswerRecord)
 async def post_ask_simple(
     request: Request, run: AnswerRunDep, cancel_token: CancelTokenDep, threads: ThreadsDep
-) -> Response:
+) -> dict[str, Any]:
     """Answer a question from the knowledge base, in one piece."""
-    return json_response(
-        await cancel_on_disconnect(request, cancel_token, threads.run(run.answered))
-    )
+    return await cancel_on_disconnect(request, cancel_token, threads.run(run.answered))
 
 
 def _encode_event(event: Event) -> bytes:

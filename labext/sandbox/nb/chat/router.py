@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import Response
+from fastapi import APIRouter, Depends, Request
+from sqlalchemy.orm import selectinload
 
+from labext.sandbox.core.database import count_rows
+from labext.sandbox.nb import errors
 from labext.sandbox.nb.cancellation import cancel_on_disconnect
 from labext.sandbox.nb.chat import service
 from labext.sandbox.nb.chat.schemas import (
@@ -20,14 +23,11 @@ from labext.sandbox.nb.chat.schemas import (
     SessionWithMessages,
 )
 from labext.sandbox.nb.chat.service import SessionLocks, answer_message, build_context
-from labext.sandbox.nb.dependencies import (
-    CancelTokenDep,
-    SiteDep,
-    ThreadsDep,
-    json_response,
-)
-from labext.sandbox.nb.schemas import Identifier, MessageResponse
+from labext.sandbox.nb.crud import add_crud_routes, load
+from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep
+from labext.sandbox.nb.schemas import Identifier
 from labext.sandbox.nb.search.dependencies import IndexDep
+from labext.sandbox.nb.tables import ChatSession, Notebook
 
 router = APIRouter()
 
@@ -37,40 +37,54 @@ async def _get_session_locks(request: Request) -> SessionLocks:
     return turns
 
 
-@router.get("/chat/sessions", response_model=list[SessionRecord])
-def get_sessions(
-    site: SiteDep,
-    notebook_id: Annotated[
-        Identifier | None, Query(description="Of this notebook alone; all if left out.")
-    ] = None,
-) -> Response:
-    """List sessions, the last used first."""
-    return json_response(service.list_sessions(site, notebook_id))
+add_crud_routes(
+    router,
+    "/chat/sessions/{session_id}",
+    ChatSession,
+    SessionRecord,
+    (ChatSession.updated.desc(), ChatSession.id),
+    record_with_details=SessionWithMessages,
+    load_row=lambda session, identifier: load(
+        session, ChatSession, identifier, selectinload(ChatSession.messages)
+    ),
+)
 
 
 @router.post("/chat/sessions", response_model=SessionRecord)
-def post_session(site: SiteDep, body: NewSession) -> Response:
-    """Begin a session about a notebook."""
-    return json_response(service.create_session(site, body))
-
-
-@router.get("/chat/sessions/{session_id}", response_model=SessionWithMessages)
-def get_session(site: SiteDep, session_id: Identifier) -> Response:
-    """Show a session with its messages."""
-    return json_response(service.get_session(site, session_id))
+def post_session(site: SiteDep, body: NewSession) -> ChatSession:
+    """Create a session about a notebook. The default title is numbered within the notebook."""
+    with site.database.write() as session:
+        load(session, Notebook, body.notebook_id)
+        service.check_model(session, body.model_override)
+        number = 1 + count_rows(session, ChatSession, ChatSession.notebook_id == body.notebook_id)
+        chat_session = ChatSession(
+            notebook_id=body.notebook_id,
+            title=body.title or f"Chat {number}",
+            model_override=body.model_override,
+        )
+        session.add(chat_session)
+        session.flush()
+        session.refresh(chat_session)
+    return chat_session
 
 
 @router.put("/chat/sessions/{session_id}", response_model=SessionRecord)
-def put_session(site: SiteDep, session_id: Identifier, body: SessionUpdate) -> Response:
-    """Change a session's title or model."""
-    return json_response(service.update_session(site, session_id, body))
-
-
-@router.delete("/chat/sessions/{session_id}", response_model=MessageResponse)
-def delete_session(site: SiteDep, session_id: Identifier) -> Response:
-    """Delete a session with its messages."""
-    service.delete_session(site, session_id)
-    return json_response({"message": f"The chat session {session_id} is deleted."})
+def put_session(site: SiteDep, session_id: Identifier, body: SessionUpdate) -> ChatSession:
+    """Update the title or the model of a session."""
+    with site.database.write() as session:
+        chat_session = load(session, ChatSession, session_id)
+        if body.title is not None:
+            if not body.title:
+                raise errors.bad_request("title: can't be empty")
+            chat_session.title = body.title
+        if "model_override" in body.model_fields_set:
+            service.check_model(session, body.model_override)
+            chat_session.model_override = body.model_override
+        if body.title is not None or "model_override" in body.model_fields_set:
+            chat_session.updated = time.time()
+        session.flush()
+        session.refresh(chat_session)
+    return chat_session
 
 
 @router.post("/chat/execute", response_model=ChatReply)
@@ -82,20 +96,20 @@ async def post_execute(
     cancel_token: CancelTokenDep,
     threads: ThreadsDep,
     turns: Annotated[SessionLocks, Depends(_get_session_locks)],
-) -> Response:
-    """Say something in a session, and have it answered from the notebook.
+) -> dict[str, Any]:
+    """Answer a message of a session from the notebook.
 
-    Messages that come while one is answered wait for their turn.
+    Messages that arrive while one is answered wait for their turn.
     """
 
     async def answer() -> dict[str, Any]:
         async with turns.of(body.session_id):
             return await threads.run(lambda: answer_message(site, index, body, cancel_token))
 
-    return json_response(await cancel_on_disconnect(request, cancel_token, answer()))
+    return await cancel_on_disconnect(request, cancel_token, answer())
 
 
 @router.post("/chat/context", response_model=ContextRecord)
-def post_context(site: SiteDep, body: ContextRequest) -> Response:
-    """Show the context material of a notebook and its size."""
-    return json_response(build_context(site, body))
+def post_context(site: SiteDep, body: ContextRequest) -> dict[str, Any]:
+    """Get the context material of a notebook and its size."""
+    return build_context(site, body)

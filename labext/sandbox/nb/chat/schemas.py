@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from labext.sandbox.nb.ask.schemas import CitationRecord
 from labext.sandbox.nb.schemas import (
@@ -14,6 +14,7 @@ from labext.sandbox.nb.schemas import (
     Record,
     RequestBody,
     SingleLine,
+    Timestamp,
 )
 
 MAX_MESSAGE_LENGTH = 100_000
@@ -83,12 +84,12 @@ class ContextRequest(RequestBody):
 class MessageRecord(Record):
     """A message; a human's has no model and no citations."""
 
-    id: str
-    type: Literal["human", "ai"]
+    id: Annotated[str, BeforeValidator(str)]
+    type: Literal["human", "ai"] = Field(validation_alias="kind")
     content: str
     citations: list[CitationRecord]
     model: str | None
-    timestamp: str
+    timestamp: Timestamp = Field(validation_alias="created")
 
 
 class SessionRecord(Record):
@@ -98,8 +99,8 @@ class SessionRecord(Record):
     notebook_id: str
     title: str
     model_override: str | None
-    created_at: str
-    updated_at: str
+    created_at: Timestamp
+    updated_at: Timestamp
     message_count: int
 
 

@@ -8,12 +8,11 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
-from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import errors, tables
+from labext.sandbox.nb import errors
 from labext.sandbox.nb.ask.answers import Answer, ChatTurn, mention_unprocessed, resolve_query
 from labext.sandbox.nb.ask.service import create_writer
 from labext.sandbox.nb.cancellation import CancelToken
@@ -22,21 +21,19 @@ from labext.sandbox.nb.chat.schemas import (
     ContextRequest,
     ContextSelection,
     NewMessage,
-    NewSession,
-    SessionUpdate,
 )
-from labext.sandbox.nb.dependencies import format_time
+from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.providers import registry
-from labext.sandbox.nb.queries import get_notebook
 from labext.sandbox.nb.search.index import Hit, SearchIndex
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count_unprocessed
-from labext.sandbox.nb.sources import service
+from labext.sandbox.nb.sources.schemas import InsightRecord
 from labext.sandbox.nb.tables import (
     ChatSession,
     Insight,
     Message,
     Model,
     Note,
+    Notebook,
     NotebookSource,
     Source,
 )
@@ -44,137 +41,14 @@ from labext.sandbox.nb.tables import (
 HUMAN, AI = "human", "ai"
 
 
-def load_session(session: Session, identifier: str) -> ChatSession:
-    """Return a chat session by its identifier.
+def check_model(session: Session, identifier: str | None) -> None:
+    """Check that a model, if one is given, can chat.
 
     Raises:
-        HTTPException: 404.
+        HTTPException: 404 if it does not exist; 422 if it is not of type `llm`.
     """
-    chat_session = session.get(ChatSession, identifier)
-    if chat_session is None:
-        raise errors.not_found("chat session", identifier)
-    return chat_session
-
-
-def load_messages(session: Session, identifier: str) -> list[Message]:
-    """Return the messages of a session, in order."""
-    query = select(Message).where(Message.session_id == identifier)
-    return list(session.scalars(query.order_by(Message.id)))
-
-
-def list_sessions(site: Site, notebook_id: str | None) -> list[dict[str, Any]]:
-    """Return the records of all sessions or of a notebook's, the last used first.
-
-    Raises:
-        HTTPException: 404 if the notebook does not exist.
-    """
-    message_count = (
-        select(func.count()).where(Message.session_id == ChatSession.id).scalar_subquery()
-    )
-    query = select(ChatSession, message_count).order_by(ChatSession.updated.desc(), ChatSession.id)
-    with site.database.read() as session:
-        if notebook_id is not None:
-            get_notebook(session, notebook_id)
-            query = query.where(ChatSession.notebook_id == notebook_id)
-        return [
-            _session_record(chat_session, count) for chat_session, count in session.execute(query)
-        ]
-
-
-def get_session(site: Site, identifier: str) -> dict[str, Any]:
-    """Return a session's record with its messages.
-
-    Raises:
-        HTTPException: 404.
-    """
-    with site.database.read() as session:
-        chat_session = load_session(session, identifier)
-        messages = [message_record(message) for message in load_messages(session, identifier)]
-    return _session_record(chat_session, len(messages)) | {"messages": messages}
-
-
-def create_session(site: Site, new: NewSession) -> dict[str, Any]:
-    """Create a session; the default title is numbered within the notebook.
-
-    Raises:
-        HTTPException: 404 if the notebook or model does not exist; 422 if the model can't chat.
-    """
-    with site.database.write() as session:
-        get_notebook(session, new.notebook_id)
-        _check_model(session, new.model_override)
-        number = 1 + count_rows(session, ChatSession, ChatSession.notebook_id == new.notebook_id)
-        now = time.time()
-        chat_session = ChatSession(
-            id=tables.new_identifier("chat_session"),
-            notebook_id=new.notebook_id,
-            title=new.title or f"Chat {number}",
-            model_override=new.model_override,
-            created=now,
-            updated=now,
-        )
-        session.add(chat_session)
-    return _session_record(chat_session, 0)
-
-
-def update_session(site: Site, identifier: str, update: SessionUpdate) -> dict[str, Any]:
-    """Change the given fields of a session and return its record.
-
-    Raises:
-        HTTPException: 404 if the session or model does not exist; 422 if the model can't chat; 400
-            if the title is empty.
-    """
-    with site.database.write() as session:
-        chat_session = load_session(session, identifier)
-        if update.title is not None:
-            if not update.title:
-                raise errors.bad_request("title: can't be empty")
-            chat_session.title = update.title
-        if "model_override" in update.model_fields_set:
-            _check_model(session, update.model_override)
-            chat_session.model_override = update.model_override
-        if update.title is not None or "model_override" in update.model_fields_set:
-            chat_session.updated = time.time()
-        message_count = count_rows(session, Message, Message.session_id == identifier)
-    return _session_record(chat_session, message_count)
-
-
-def delete_session(site: Site, identifier: str) -> None:
-    """Delete a session with its messages.
-
-    Raises:
-        HTTPException: 404.
-    """
-    with site.database.write() as session:
-        session.delete(load_session(session, identifier))
-
-
-def message_record(message: Message) -> dict[str, Any]:
-    """Return a message's record."""
-    return {
-        "id": str(message.id),
-        "type": message.kind,
-        "content": message.content,
-        "citations": message.citations,
-        "model": message.model,
-        "timestamp": format_time(message.created),
-    }
-
-
-def _check_model(session: Session, identifier: str | None) -> None:
     if identifier is not None:
         registry.get_model(session, identifier, registry.LLM)
-
-
-def _session_record(chat_session: ChatSession, messages: int) -> dict[str, Any]:
-    return {
-        "id": chat_session.id,
-        "notebook_id": chat_session.notebook_id,
-        "title": chat_session.title,
-        "model_override": chat_session.model_override,
-        "created_at": format_time(chat_session.created),
-        "updated_at": format_time(chat_session.updated),
-        "message_count": messages,
-    }
 
 
 MAX_PASSAGES = 10
@@ -205,11 +79,9 @@ def answer_message(
     cancel_token.check()
     asked_at = time.time()
     with site.database.read() as session:
-        chat_session = load_session(session, new.session_id)
+        chat_session = load(session, ChatSession, new.session_id)
         model = _select_model(session, chat_session, new.model_override)
-        history = [
-            ChatTurn(m.kind == HUMAN, m.content) for m in load_messages(session, chat_session.id)
-        ]
+        history = [ChatTurn(item.kind == HUMAN, item.content) for item in chat_session.messages]
         selection = new.context or ContextSelection()
         check_identifiers_exist(session, selection.source_ids, selection.note_ids)
         scope = _notebook_scope(session, chat_session.notebook_id, selection)
@@ -266,24 +138,20 @@ def _store_messages(
     site: Site, new: NewMessage, asked_at: float, answer: Answer, writer_name: str
 ) -> dict[str, Any]:
     with site.database.write() as session:
-        chat_session = load_session(session, new.session_id)  # raises if it was deleted meanwhile
+        chat_session = load(
+            session, ChatSession, new.session_id
+        )  # raises if it was deleted meanwhile
         chat_session.updated = now = time.time()
-        here = {"session_id": chat_session.id}
-        session.add(Message(kind=HUMAN, content=new.message, created=asked_at, **here))
-        session.flush()
-        citations = [citation.record() for citation in answer.citations]
-        session.add(
-            Message(
-                kind=AI,
-                content=answer.text,
-                citations=citations,
-                model=writer_name,
-                created=now,
-                **here,
-            )
+        question = Message(kind=HUMAN, content=new.message, citations=[], created=asked_at)
+        reply = Message(
+            kind=AI,
+            content=answer.text,
+            citations=[citation.record() for citation in answer.citations],
+            model=writer_name,
+            created=now,
         )
-        session.flush()
-        messages = [message_record(message) for message in load_messages(session, chat_session.id)]
+        messages = chat_session.messages
+        messages += [question, reply]
     return {"session_id": new.session_id, "messages": messages}
 
 
@@ -320,10 +188,10 @@ def build_context(site: Site, request: ContextRequest) -> dict[str, Any]:
 
 def _notebook_id(session: Session, request: ContextRequest) -> str:
     if request.session_id is not None:
-        return load_session(session, request.session_id).notebook_id
+        return load(session, ChatSession, request.session_id).notebook_id
     if request.notebook_id is None:
         raise errors.bad_request("Name a session by session_id, or a notebook by notebook_id.")
-    return get_notebook(session, request.notebook_id).id
+    return load(session, Notebook, request.notebook_id).id
 
 
 def _is_included(*flags: bool | None) -> bool:
@@ -360,7 +228,8 @@ def _insights_by_source(session: Session, notebook_id: str) -> dict[str, list[di
     )
     by_source: dict[str, list[dict[str, Any]]] = {}
     for insight in session.scalars(query):
-        by_source.setdefault(insight.source_id, []).append(service.insight_record(insight))
+        record = InsightRecord.model_validate(insight).model_dump(exclude={"source_id"})
+        by_source.setdefault(insight.source_id, []).append(record)
     return by_source
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from labext.sandbox.nb.models.schemas import DiscoveredModel, ModelType
-from labext.sandbox.nb.schemas import FreeText, Name, Record, RequestBody
+from labext.sandbox.nb.schemas import FreeText, Name, Record, RequestBody, Timestamp
 
 MAX_MODELS = 10_000
 
@@ -52,8 +52,8 @@ class CredentialRecord(Record):
     has_api_key: bool
     model_count: int
     decryption_error: str | None
-    created_at: str
-    updated_at: str
+    created_at: Timestamp
+    updated_at: Timestamp
 
 
 class CredentialStatus(Record):

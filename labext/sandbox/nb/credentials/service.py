@@ -14,8 +14,8 @@ from labext import messages
 from labext.config.profiles import same_server
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import addresses, errors, tables
-from labext.sandbox.nb.dependencies import format_time
+from labext.sandbox.nb import addresses, errors
+from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.models import service
 from labext.sandbox.nb.providers import provider_keys, registry, servers
 from labext.sandbox.nb.providers.registry import PROVIDERS, ProviderInfo, get_provider
@@ -30,18 +30,6 @@ def list_credentials(session: Session, provider: str | None = None) -> list[Cred
     return list(session.scalars(query))
 
 
-def load_credential(session: Session, identifier: str) -> Credential:
-    """Return a credential.
-
-    Raises:
-        HTTPException: 404.
-    """
-    credential = session.get(Credential, identifier)
-    if credential is None:
-        raise errors.not_found("credential", identifier)
-    return credential
-
-
 def create_credential(
     session: Session, site: Site, provider: str, name: str, key: str | None, base_url: str | None
 ) -> Credential:
@@ -52,15 +40,11 @@ def create_credential(
             keys can't be encrypted.
     """
     info = get_provider(provider)
-    now = time.time()
     credential = Credential(
-        id=tables.new_identifier("credential"),
         provider=provider,
         name=name,
         base_url=_check_address(info, base_url),
         key=_encrypt_key(site, key),
-        created=now,
-        updated=now,
     )
     session.add(credential)
     session.flush()
@@ -82,7 +66,7 @@ def update_credential(
         HTTPException: 404; 400 and 422 as `create_credential`; 400 also if the provider differs or
             the key was given for another server.
     """
-    credential = load_credential(session, identifier)
+    credential = load(session, Credential, identifier)
     provider = values.get("provider")
     if provider not in (None, credential.provider):
         raise errors.bad_request(
@@ -112,7 +96,7 @@ def delete_credential(session: Session, identifier: str) -> tuple[Credential, in
     Raises:
         HTTPException: 404; 400 if a default slot uses one of them.
     """
-    credential = load_credential(session, identifier)
+    credential = load(session, Credential, identifier)
     models = _credential_models(session, credential)
     service.check_not_default(session, models)
     for model in models:
@@ -132,8 +116,8 @@ def credential_record(session: Session, site: Site, credential: Credential) -> d
         "has_api_key": credential.key is not None,
         "model_count": count_rows(session, Model, Model.credential_id == credential.id),
         "decryption_error": provider_keys.key_error(site, credential),
-        "created_at": format_time(credential.created),
-        "updated_at": format_time(credential.updated),
+        "created_at": credential.created,
+        "updated_at": credential.updated,
     }
 
 
@@ -203,7 +187,8 @@ def check_connection(site: Site, identifier: str) -> dict[str, Any]:
     Raises:
         HTTPException: 404 if the credential does not exist.
     """
-    credential = _load_credential(site, identifier)
+    with site.database.read() as session:
+        credential = load(session, Credential, identifier)
     try:
         names = [row["name"] for row in service.discover_by_credential(site, credential)]
     except HTTPException as error:
@@ -224,14 +209,10 @@ def discover_models(site: Site, identifier: str) -> dict[str, Any]:
         HTTPException: 404 if the credential does not exist; 422 if its server can't be used; 502 if
             it failed.
     """
-    credential = _load_credential(site, identifier)
+    with site.database.read() as session:
+        credential = load(session, Credential, identifier)
     return {
         "credential_id": credential.id,
         "provider": credential.provider,
         "discovered": service.discover_by_credential(site, credential),
     }
-
-
-def _load_credential(site: Site, identifier: str) -> Credential:
-    with site.database.read() as session:
-        return load_credential(session, identifier)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -15,15 +12,14 @@ import orjson
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
-from labext.sandbox.core.database import after_commit
-from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
+from labext.sandbox.core.queue import Task, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import files, limits, tables, task_process
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.ingestion import readers, reading
 from labext.sandbox.nb.providers import chat
+from labext.sandbox.nb.row_task import RowTask
 from labext.sandbox.nb.search import index
-from labext.sandbox.nb.tables import COMPLETED, FAILED, NEW, RUNNING, Insight, Source
+from labext.sandbox.nb.tables import Insight, Source
 from labext.sandbox.nb.text.segmentation import PassageText
 
 if TYPE_CHECKING:
@@ -122,7 +118,6 @@ def read_result(work: Path) -> IngestionResult:
     )
 
 
-PROCESS_TASK = "nb.process"
 _LONG_PRIORITY, _SHORT_PRIORITY, _AWAITED_PRIORITY = 1, 2, 3
 """Priorities: higher ones run first. Jobs have lower ones; short sources precede long ones, and a
 source that a request waits for precedes all."""
@@ -131,137 +126,68 @@ SHORT_BYTES = 100_000
 """Texts of at most this size are processed with priority, in a warm process."""
 
 
-def process_task_kind(site: Site) -> TaskKind:
-    """Return the task kind that processes a source."""
-    return TaskKind(
-        name=PROCESS_TASK,
-        entry="labext.sandbox.nb.ingestion.execution:run",
-        on_start=_on_start,
-        on_end=partial(_on_end, site),
-        on_requeue=_on_requeue,
-        on_tick=partial(_on_tick, site),
-        work=partial(_task_work_folder, site),
-        warm=lambda task: bool(task.payload.get("short")),
-        memory=partial(limits.get_limit, name="source_memory"),
-    )
+class ProcessTask(RowTask[Source, IngestionResult]):
+    """The task that processes a source."""
 
+    name = "nb.process"
+    entry = "labext.sandbox.nb.ingestion.execution:run"
+    table = Source
+    limit = "source"
+    first_stage = "starting"
 
-def task_key(identifier: str) -> str:
-    """Return the key of a source's task in the queue."""
-    return f"{PROCESS_TASK} {identifier}"
+    def queue_source(
+        self, session: Session, site: Site, source: Source, *, titled: bool, awaited: bool = False
+    ) -> None:
+        """Queue the processing of a source in the current transaction.
 
+        Args:
+            session: a session for writing.
+            site: the service's site.
+            source: the source.
+            titled: whether the user gave a title, which the source's own does not replace.
+            awaited: whether a request waits for the result.
+        """
+        short = source.kind == "text" and (source.size or 0) <= SHORT_BYTES
+        priority = _AWAITED_PRIORITY if awaited else _SHORT_PRIORITY if short else _LONG_PRIORITY
+        self.queue(session, site, source, {"titled": titled, "short": short}, priority)
 
-def queue_source(
-    session: Session, site: Site, source: Source, *, titled: bool, awaited: bool = False
-) -> None:
-    """Queue the processing of a source in the current transaction.
+    def _is_short(self, task: Task) -> bool:
+        return bool(task.payload.get("short"))
 
-    Args:
-        session: a session for writing.
-        site: the service's site.
-        source: the source.
-        titled: whether the user gave a title, which the source's own does not replace.
-        awaited: whether a request waits for the result.
-    """
-    short = source.kind == "text" and (source.size or 0) <= SHORT_BYTES
-    site.queue.put(
-        session,
-        PROCESS_TASK,
-        task_key(source.id),
-        {"source": source.id, "titled": titled, "short": short},
-        max_seconds=limits.get_limit(session, "source_seconds"),
-        priority=_AWAITED_PRIORITY if awaited else _SHORT_PRIORITY if short else _LONG_PRIORITY,
-    )
+    def _set_stage(self, row: Source, stage: str) -> bool:
+        changed, row.stage = row.stage != stage, stage
+        return changed
 
-
-def _task_work_folder(site: Site, task: Task) -> Path:
-    return files.work_folder(site, task.payload["source"])
-
-
-def _load_task_source(session: Session, task: Task) -> Source | None:
-    return session.get(Source, task.payload["source"])
-
-
-def _on_start(session: Session, task: Task) -> None:
-    source = _load_task_source(session, task)
-    if source is not None:
-        source.status, source.stage = RUNNING, "starting"
-        source.reason = source.remark = None
-        source.started = source.changed = time.time()
-
-
-def _on_requeue(session: Session, task: Task) -> None:
-    source = _load_task_source(session, task)
-    if source is not None:
-        source.status, source.stage, source.started = NEW, "", None
-        source.changed = time.time()
-
-
-def _on_tick(site: Site, session: Session, tasks: Sequence[Task]) -> None:
-    """Store the current stage of each source."""
-    for task in tasks:
-        stage = task_process.read_stage(_task_work_folder(site, task))
-        source = _load_task_source(session, task) if stage is not None else None
-        if source is not None and stage and source.status == RUNNING and source.stage != stage:
-            source.stage, source.changed = stage, time.time()
-
-
-def _on_end(site: Site, session: Session, task: Task, ending: TaskOutcome) -> None:
-    work = _task_work_folder(site, task)
-    after_commit(session, partial(shutil.rmtree, work, ignore_errors=True))
-    source = _load_task_source(session, task)
-    if source is None:  # deleted while it was processed
-        return
-    source.stage = ""
-    source.ended = source.changed = source.updated = time.time()
-    result = _load_result(work) if ending.outcome == "done" else None
-    if result is None:
-        source.status, source.reason = FAILED, _failure_reason(ending)
-        return
-    source.status, source.reason = COMPLETED, None
-    _apply_result(session, site, source, result, titled=bool(task.payload.get("titled")))
-
-
-def _load_result(work: Path) -> IngestionResult | None:
-    try:
+    def _load_result(self, site: Site, row: Source, work: Path) -> IngestionResult:  # noqa: ARG002
         return read_result(work)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
-
-def _failure_reason(ending: TaskOutcome) -> str:
-    """Return the reason why a source failed, for the user."""
-    if ending.outcome == "done":
-        return "What was made of it is lost; retry it."
-    if ending.over == "memory":
-        return (
-            f"{ending.reason} Add it in parts, or allow more: `labext sandbox nb limits set "
-            "source_memory`."
+    def _apply_result(
+        self, session: Session, site: Site, row: Source, result: IngestionResult, task: Task
+    ) -> None:
+        row.full_text, row.remark = result.text, result.remark
+        if result.title and not task.payload.get("titled") and has_provisional_title(row):
+            row.title = result.title
+        index.index_passages(
+            session, row.id, row.title, result.pieces, result.vectors, result.space
         )
-    if ending.outcome == "stopped":
-        return f"{ending.reason} Retry it, or add it in parts."
-    if ending.reason.startswith("The tool's process"):
-        return "Reading it ended the process that did: it is broken, or far too big."
-    return ending.reason
-
-
-def _apply_result(
-    session: Session, site: Site, source: Source, result: IngestionResult, *, titled: bool
-) -> None:
-    source.full_text, source.remark = result.text, result.remark
-    if result.title and not titled and has_provisional_title(source):
-        source.title = result.title
-    index.index_passages(
-        session, source.id, source.title, result.pieces, result.vectors, result.space
-    )
-    passage_vectors.queue_if_due(session, site)
-    session.execute(delete(Insight).where(Insight.source_id == source.id))
-    session.add_all(
-        Insight(
-            id=tables.new_identifier("source_insight"),
-            source_id=source.id,
-            kind=kind,
-            content=content,
+        passage_vectors.queue_if_due(session, site)
+        session.execute(delete(Insight).where(Insight.source_id == row.id))
+        session.add_all(
+            Insight(source_id=row.id, kind=kind, content=content)
+            for kind, content in result.insights
         )
-        for kind, content in result.insights
-    )
+
+    def _failure_reason(self, outcome: TaskOutcome) -> str:
+        if outcome.over == "memory":
+            return (
+                f"{outcome.reason} Add it in parts, or allow more: `labext sandbox nb limits set "
+                "source_memory`."
+            )
+        if outcome.outcome == "stopped":
+            return f"{outcome.reason} Retry it, or add it in parts."
+        if outcome.reason.startswith("The tool's process"):
+            return "Reading it ended the process that did: it is broken, or far too big."
+        return outcome.reason
+
+
+PROCESS = ProcessTask()

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from labext.sandbox.nb.schemas import Identifier, Name, Record, RequestBody
+from labext.sandbox.nb.schemas import Identifier, Name, Record, RequestBody, Timestamp
 
 ModelType = Literal["llm", "embedding", "stt", "tts"]
 """A model's type (NB-274)."""
@@ -29,10 +29,10 @@ class ModelRecord(Record):
     id: str = Field(examples=["model:xqw43ktrgx2xufas0bfh"])
     name: str
     provider: str
-    type: ModelType
-    credential: str | None
-    created_at: str
-    updated_at: str
+    type: ModelType = Field(validation_alias="kind")
+    credential: str | None = Field(validation_alias="credential_id")
+    created_at: Timestamp
+    updated_at: Timestamp
 
 
 class DefaultsRecord(Record):

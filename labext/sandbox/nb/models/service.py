@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,8 +13,8 @@ from starlette.exceptions import HTTPException
 from labext import messages
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import errors, tables
-from labext.sandbox.nb.dependencies import format_time
+from labext.sandbox.nb import errors
+from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.providers import registry, servers
 from labext.sandbox.nb.providers.registry import (
@@ -54,9 +53,7 @@ def create_model(
     """
     get_provider(provider)
     if credential_id is not None:
-        credential = session.get(Credential, credential_id)
-        if credential is None:
-            raise errors.not_found("credential", credential_id)
+        credential = load(session, Credential, credential_id)
         if credential.provider != provider:
             raise errors.bad_request(
                 f"The credential {credential.name} is for {credential.provider}, and the model is "
@@ -68,7 +65,7 @@ def create_model(
             f"There is the model {name} of {provider} and type {kind} already.",
             "See `%nb models`.",
         )
-    model = _new_model(name, kind, provider, credential_id)
+    model = Model(name=name, kind=kind, provider=provider, credential_id=credential_id)
     session.add(model)
     session.flush()
     return model
@@ -94,7 +91,10 @@ def register_models(
         for name, kind in session.execute(select(Model.name, Model.kind).where(*conditions))
     }
     new = [item for item in dict.fromkeys(models) if item not in existing]
-    session.add_all(_new_model(name, kind, provider, credential_id) for name, kind in new)
+    session.add_all(
+        Model(name=name, kind=kind, provider=provider, credential_id=credential_id)
+        for name, kind in new
+    )
     session.flush()
     return len(new), len(models) - len(new)
 
@@ -164,37 +164,11 @@ def set_defaults(session: Session, site: Site, assignments: Mapping[str, str | N
         passage_vectors.queue_if_due(session, site)
 
 
-def model_record(model: Model) -> dict[str, Any]:
-    """Return a model's record."""
-    return {
-        "id": model.id,
-        "name": model.name,
-        "provider": model.provider,
-        "type": model.kind,
-        "credential": model.credential_id,
-        "created_at": format_time(model.created),
-        "updated_at": format_time(model.updated),
-    }
-
-
 def _exists(
     session: Session, name: str, kind: str, provider: str, credential_id: str | None
 ) -> bool:
     same = (Model.name == name, Model.kind == kind, Model.provider == provider)
     return count_rows(session, Model, *same, Model.credential_id == credential_id) > 0
-
-
-def _new_model(name: str, kind: str, provider: str, credential_id: str | None) -> Model:
-    now = time.time()
-    return Model(
-        id=tables.new_identifier("model"),
-        name=name,
-        kind=kind,
-        provider=provider,
-        credential_id=credential_id,
-        created=now,
-        updated=now,
-    )
 
 
 def assign_defaults(session: Session, site: Site) -> dict[str, Any]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from fastapi.responses import Response
+from sqlalchemy import exists, select
+from sqlalchemy.orm import Session, aliased
 
-from labext.sandbox.nb import queries
-from labext.sandbox.nb.dependencies import SiteDep, json_response
-from labext.sandbox.nb.notebooks import service
+from labext.sandbox.core.database import count_rows
+from labext.sandbox.nb import limits
+from labext.sandbox.nb.crud import SortKey, load, order_by_terms
+from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.notebooks.schemas import (
     DeletedNotebook,
     DeletePreview,
@@ -18,14 +23,23 @@ from labext.sandbox.nb.notebooks.schemas import (
     NotebookUpdate,
 )
 from labext.sandbox.nb.schemas import Identifier, MessageResponse
+from labext.sandbox.nb.search import index
+from labext.sandbox.nb.sources import service as sources
+from labext.sandbox.nb.tables import ChatSession, Note, Notebook, NotebookSource, Source
 
 router = APIRouter()
+
+_SORT_KEYS = {
+    "updated_at": SortKey(Notebook.updated, descending=True),
+    "created_at": SortKey(Notebook.created, descending=True),
+    "name": SortKey(Notebook.name),
+}
 
 
 @router.get("/notebooks", response_model=list[NotebookRecord])
 def get_notebooks(
     site: SiteDep,
-    archived: Annotated[bool | None, Query(description="These alone; all if left out.")] = None,
+    archived: Annotated[bool | None, Query(description="Only those; by default all.")] = None,
     order_by: Annotated[
         str,
         Query(
@@ -34,28 +48,48 @@ def get_notebooks(
             max_length=100,
         ),
     ] = "updated_at",
-) -> Response:
+) -> Sequence[Notebook]:
     """List the notebooks."""
-    return json_response(queries.list_notebooks(site, archived, order_by))
+    query = select(Notebook).order_by(*order_by_terms(order_by, _SORT_KEYS, Notebook.id))
+    if archived is not None:
+        query = query.where(Notebook.archived.is_(archived))
+    with site.database.read() as session:
+        return session.scalars(query).all()
 
 
 @router.post("/notebooks", response_model=NotebookRecord)
-def post_notebook(site: SiteDep, body: NewNotebook) -> Response:
-    """Make a notebook. Another one may have the same name."""
-    return json_response(service.create_notebook(site, body))
+def post_notebook(site: SiteDep, body: NewNotebook) -> Notebook:
+    """Create a notebook. Several notebooks may have the same name."""
+    with site.database.write() as session:
+        limits.check_text_size(session, body.description)
+        notebook = Notebook(name=body.name, description=body.description or "")
+        session.add(notebook)
+        session.flush()
+        session.refresh(notebook)
+    return notebook
 
 
 @router.get("/notebooks/{notebook_id}", response_model=NotebookRecord)
-def get_notebook(site: SiteDep, notebook_id: Identifier) -> Response:
-    """Show a notebook."""
+def get_notebook(site: SiteDep, notebook_id: Identifier) -> Notebook:
+    """Get a notebook."""
     with site.database.read() as session:
-        return json_response(queries.notebook_record(session, notebook_id))
+        return load(session, Notebook, notebook_id)
 
 
 @router.put("/notebooks/{notebook_id}", response_model=NotebookRecord)
-def put_notebook(site: SiteDep, notebook_id: Identifier, body: NotebookUpdate) -> Response:
+def put_notebook(site: SiteDep, notebook_id: Identifier, body: NotebookUpdate) -> Notebook:
     """Rename, describe or archive a notebook."""
-    return json_response(service.update_notebook(site, notebook_id, body))
+    values = body.model_dump(exclude_none=True)
+    with site.database.write() as session:
+        notebook = load(session, Notebook, notebook_id)
+        limits.check_text_size(session, body.description)
+        for name, value in values.items():
+            setattr(notebook, name, value)
+        if values:
+            notebook.updated = time.time()
+        session.flush()
+        session.refresh(notebook)
+    return notebook
 
 
 @router.delete("/notebooks/{notebook_id}", response_model=DeletedNotebook)
@@ -65,26 +99,93 @@ def delete_notebook(
     delete_sources: Annotated[
         bool, Query(description="Also the sources that no other notebook uses.")
     ] = False,
-) -> Response:
+) -> dict[str, Any]:
     """Delete a notebook with its notes and chat sessions."""
-    return json_response(service.delete_notebook(site, notebook_id, delete_sources=delete_sources))
+    with site.database.write() as session:
+        notebook = load(session, Notebook, notebook_id)
+        contents = _notebook_contents(session, notebook_id)
+        deleted = contents.exclusive if delete_sources else ()
+        index.remove_passages(session, contents.notes)
+        session.delete(notebook)  # cascades to its links, notes and sessions
+        session.flush()
+        stopped = sources.remove_sources(site, session, deleted)
+    site.queue.wait_all(site.database, stopped, sources.STOP_TIMEOUT)
+    return {
+        "message": f"The notebook {notebook.name} is deleted.",
+        "deleted_notes": len(contents.notes),
+        "deleted_sources": len(deleted),
+        "unlinked_sources": len(contents.exclusive) + len(contents.shared) - len(deleted),
+        "deleted_chat_sessions": contents.sessions,
+    }
 
 
 @router.get("/notebooks/{notebook_id}/delete-preview", response_model=DeletePreview)
-def get_delete_preview(site: SiteDep, notebook_id: Identifier) -> Response:
+def get_delete_preview(site: SiteDep, notebook_id: Identifier) -> dict[str, Any]:
     """Preview the effects of deleting a notebook."""
-    return json_response(service.preview_delete(site, notebook_id))
+    with site.database.read() as session:
+        notebook = load(session, Notebook, notebook_id)
+        contents = _notebook_contents(session, notebook_id)
+    return {
+        "notebook_id": notebook.id,
+        "notebook_name": notebook.name,
+        "note_count": len(contents.notes),
+        "exclusive_source_count": len(contents.exclusive),
+        "shared_source_count": len(contents.shared),
+        "session_count": contents.sessions,
+    }
 
 
 @router.post("/notebooks/{notebook_id}/sources/{source_id}", response_model=MessageResponse)
-def post_link(site: SiteDep, notebook_id: Identifier, source_id: Identifier) -> Response:
-    """Put a source into a notebook. Once more changes nothing."""
-    service.link_source(site, notebook_id, source_id)
-    return json_response({"message": f"{source_id} is in {notebook_id}."})
+def post_link(site: SiteDep, notebook_id: Identifier, source_id: Identifier) -> dict[str, str]:
+    """Add a source to a notebook, unless it is in it."""
+    with site.database.write() as session:
+        load(session, Notebook, notebook_id)
+        load(session, Source, source_id)
+        session.merge(NotebookSource(notebook_id=notebook_id, source_id=source_id))
+    return {"message": f"{source_id} is in {notebook_id}."}
 
 
 @router.delete("/notebooks/{notebook_id}/sources/{source_id}", response_model=MessageResponse)
-def delete_link(site: SiteDep, notebook_id: Identifier, source_id: Identifier) -> Response:
-    """Take a source out of a notebook. The source stays; once more changes nothing."""
-    service.unlink_source(site, notebook_id, source_id)
-    return json_response({"message": f"{source_id} is not in {notebook_id}."})
+def delete_link(site: SiteDep, notebook_id: Identifier, source_id: Identifier) -> dict[str, str]:
+    """Remove a source from a notebook, if it is in it. The source itself is not deleted."""
+    with site.database.write() as session:
+        load(session, Notebook, notebook_id)
+        load(session, Source, source_id)
+        link = session.get(NotebookSource, (notebook_id, source_id))
+        if link is not None:
+            session.delete(link)
+    return {"message": f"{source_id} is not in {notebook_id}."}
+
+
+@dataclass(frozen=True)
+class _NotebookContents:
+    """The contents of a notebook.
+
+    Attributes:
+        notes: the identifiers of its notes.
+        exclusive: the identifiers of sources used by no other notebook.
+        shared: the identifiers of sources also used by other notebooks.
+        sessions: the number of its chat sessions.
+    """
+
+    notes: Sequence[str]
+    exclusive: Sequence[str]
+    shared: Sequence[str]
+    sessions: int
+
+
+def _notebook_contents(session: Session, identifier: str) -> _NotebookContents:
+    elsewhere = aliased(NotebookSource)
+    used = exists().where(
+        elsewhere.source_id == NotebookSource.source_id, elsewhere.notebook_id != identifier
+    )
+    rows = session.execute(
+        select(NotebookSource.source_id, used).where(NotebookSource.notebook_id == identifier)
+    )
+    links = [(source_id, bool(shared)) for source_id, shared in rows]
+    return _NotebookContents(
+        notes=session.scalars(select(Note.id).where(Note.notebook_id == identifier)).all(),
+        exclusive=[source_id for source_id, shared in links if not shared],
+        shared=[source_id for source_id, shared in links if shared],
+        sessions=count_rows(session, ChatSession, ChatSession.notebook_id == identifier),
+    )

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from labext.sandbox.nb.schemas import FreeText, MessageResponse, Name, Record, RequestBody
+from labext.sandbox.nb.schemas import (
+    FreeText,
+    MessageResponse,
+    Name,
+    Record,
+    RequestBody,
+    Timestamp,
+)
 
 
 class NewNotebook(RequestBody):
@@ -29,8 +36,8 @@ class NotebookRecord(Record):
     name: str
     description: str
     archived: bool
-    created_at: str = Field(examples=["2026-11-20T13:23:23.768Z"])
-    updated_at: str
+    created_at: Timestamp = Field(examples=["2026-11-20T13:23:23.768Z"])
+    updated_at: Timestamp
     source_count: int
     note_count: int
 

@@ -1,51 +1,86 @@
-"""Endpoints of notes."""
+"""Endpoints of notes, which index their text."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import time
+from collections.abc import Sequence
 
-from fastapi import APIRouter, Query
-from fastapi.responses import Response
+from fastapi import APIRouter
+from sqlalchemy.orm import Session
 
-from labext.sandbox.nb.dependencies import SiteDep, json_response
-from labext.sandbox.nb.notes import service
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import limits
+from labext.sandbox.nb.crud import add_crud_routes, load
+from labext.sandbox.nb.dependencies import SiteDep
+from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.notes.schemas import NewNote, NoteRecord, NoteUpdate
-from labext.sandbox.nb.schemas import Identifier, MessageResponse
+from labext.sandbox.nb.providers.chat import generate_title
+from labext.sandbox.nb.schemas import Identifier
+from labext.sandbox.nb.search import index
+from labext.sandbox.nb.tables import Note, Notebook
+from labext.sandbox.nb.text.segmentation import PassageText, split_passages
 
 router = APIRouter()
-
-
-@router.get("/notes", response_model=list[NoteRecord])
-def get_notes(
-    site: SiteDep,
-    notebook_id: Annotated[
-        Identifier | None, Query(description="Of this notebook alone; all if left out.")
-    ] = None,
-) -> Response:
-    """List notes, the last changed first."""
-    return json_response(service.list_notes(site, notebook_id))
+add_crud_routes(
+    router,
+    "/notes/{note_id}",
+    Note,
+    NoteRecord,
+    (Note.updated.desc(), Note.id),
+    before_delete=lambda session, note: index.remove_passages(session, [note.id]),
+)
 
 
 @router.post("/notes", response_model=NoteRecord)
-def post_note(site: SiteDep, body: NewNote) -> Response:
-    """Make a note. It can be searched from then on."""
-    return json_response(service.create_note(site, body))
-
-
-@router.get("/notes/{note_id}", response_model=NoteRecord)
-def get_note(site: SiteDep, note_id: Identifier) -> Response:
-    """Show a note."""
-    return json_response(service.get_note(site, note_id))
+def post_note(site: SiteDep, body: NewNote) -> Note:
+    """Create a note. It can be searched from then on."""
+    with site.database.read() as session:
+        _check_note(session, body.notebook_id, body.content)
+    title = body.title or None
+    if title is None and body.note_type == "ai":
+        title = generate_title(site, body.content)  # may be slow: no transaction is open
+    note = Note(
+        notebook_id=body.notebook_id, title=title, content=body.content, kind=body.note_type
+    )
+    parts = split_passages([(None, body.content)])
+    with site.database.write() as session:
+        _check_note(session, body.notebook_id)
+        session.add(note)
+        session.flush()
+        _index_note(session, site, note, parts)
+    return note
 
 
 @router.put("/notes/{note_id}", response_model=NoteRecord)
-def put_note(site: SiteDep, note_id: Identifier, body: NoteUpdate) -> Response:
-    """Change a note."""
-    return json_response(service.update_note(site, note_id, body))
+def put_note(site: SiteDep, note_id: Identifier, body: NoteUpdate) -> Note:
+    """Update a note."""
+    parts = None if body.content is None else split_passages([(None, body.content)])
+    with site.database.write() as session:
+        note = load(session, Note, note_id)
+        if body.content is not None:
+            limits.check_text_size(session, body.content)
+            note.content = body.content
+        if body.title is not None:
+            note.title = body.title or None
+        if body.note_type is not None:
+            note.kind = body.note_type
+        if body.model_dump(exclude_none=True):
+            note.updated = time.time()
+        if parts is not None:
+            _index_note(session, site, note, parts)
+        elif body.title is not None:
+            index.retitle_passages(session, note_id, note.title or "")
+    return note
 
 
-@router.delete("/notes/{note_id}", response_model=MessageResponse)
-def delete_note(site: SiteDep, note_id: Identifier) -> Response:
-    """Delete a note."""
-    service.delete_note(site, note_id)
-    return json_response({"message": f"The note {note_id} is deleted."})
+def _index_note(session: Session, site: Site, note: Note, parts: Sequence[PassageText]) -> None:
+    """Replace the passages by which a note is found."""
+    index.index_passages(session, note.id, note.title or "", parts)
+    if len(parts) > passage_vectors.MAX_FOREGROUND_PASSAGES:
+        passage_vectors.queue_if_due(session, site)  # too many vectors for a search to wait for
+
+
+def _check_note(session: Session, notebook_id: str | None, content: str = "") -> None:
+    if notebook_id is not None:
+        load(session, Notebook, notebook_id)
+    limits.check_text_size(session, content)

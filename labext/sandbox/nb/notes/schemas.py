@@ -6,7 +6,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from labext.sandbox.nb.schemas import Identifier, NonEmptyText, Record, RequestBody, SingleLine
+from labext.sandbox.nb.schemas import (
+    Identifier,
+    NonEmptyText,
+    Record,
+    RequestBody,
+    SingleLine,
+    Timestamp,
+)
 
 NoteType = Literal["human", "ai"]
 
@@ -34,7 +41,7 @@ class NoteRecord(Record):
     id: str = Field(examples=["note:2v1h6nnjbp70uur02d4q"])
     title: str | None
     content: str
-    note_type: NoteType
+    note_type: NoteType = Field(validation_alias="kind")
     notebook_id: str | None
-    created_at: str = Field(examples=["2026-11-20T13:23:23.768Z"])
-    updated_at: str
+    created_at: Timestamp = Field(examples=["2026-11-20T13:23:23.768Z"])
+    updated_at: Timestamp

@@ -1,11 +1,17 @@
 """Endpoints of speaker profiles and episode profiles."""
 
-from __future__ import annotations
+# No postponed annotations: FastAPI could not resolve those of endpoints defined in a function.
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from fastapi import APIRouter
-from fastapi.responses import Response
+from sqlalchemy import func
+from sqlalchemy.orm import Session
 
-from labext.sandbox.nb.dependencies import SiteDep, json_response
+from labext.sandbox.nb.crud import add_crud_routes
+from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.podcast_profiles import service
 from labext.sandbox.nb.podcast_profiles.schemas import (
     EpisodeProfileRecord,
@@ -15,78 +21,72 @@ from labext.sandbox.nb.podcast_profiles.schemas import (
     SpeakerProfileRecord,
     SpeakerProfileUpdate,
 )
-from labext.sandbox.nb.schemas import MessageResponse, Name
+from labext.sandbox.nb.podcast_profiles.service import Profile
+from labext.sandbox.nb.schemas import Name, Record
+from labext.sandbox.nb.tables import EpisodeProfile, SpeakerProfile
 
 router = APIRouter()
 
 
-@router.get("/speaker-profiles", response_model=list[SpeakerProfileRecord])
-def get_speaker_profiles(site: SiteDep) -> Response:
-    """List the speaker profiles."""
-    return json_response(service.list_speaker_profiles(site))
+def _add_profile_routes(
+    kind: str,
+    table: type[Profile],
+    record: type[Record],
+    new: Any,
+    update: Any,
+    before_delete: Callable[[Session, Profile], None] | None = None,
+) -> None:
+    """Add the endpoints of one kind of profile, which is named by its name or identifier."""
+    collection = f"/{kind}-profiles"
+    path = f"{collection}/{{profile}}"
+    add_crud_routes(
+        router,
+        path,
+        table,
+        record,
+        (func.lower(table.name), table.name),
+        identifier_type=Name,
+        load_row=partial(service.load_profile, table=table),
+        before_delete=before_delete,
+    )
+
+    @router.post(
+        collection,
+        response_model=record,
+        name=f"post_{kind}_profile",
+        description=f"Create the {kind} profile. Its name must be unique.",
+    )
+    def post_profile(site: SiteDep, body: new) -> Any:
+        with site.database.write() as session:
+            return service.create_profile(session, table, body)
+
+    @router.put(
+        path,
+        response_model=record,
+        name=f"put_{kind}_profile",
+        description=f"Update the {kind} profile. Existing episodes stay as they are.",
+    )
+    def put_profile(site: SiteDep, profile: Name, body: update) -> Any:
+        return service.update_profile(site, table, profile, body)
+
+    @router.post(
+        f"{path}/duplicate",
+        response_model=record,
+        name=f"post_{kind}_copy",
+        description=f"Copy the {kind} profile under a free name.",
+    )
+    def post_copy(site: SiteDep, profile: Name) -> Any:
+        return service.copy_profile(site, table, profile)
 
 
-@router.post("/speaker-profiles", response_model=SpeakerProfileRecord)
-def post_speaker_profile(site: SiteDep, body: NewSpeakerProfile) -> Response:
-    """Make a speaker profile. No other one has its name."""
-    return json_response(service.create_speaker_profile(site, body))
-
-
-@router.get("/speaker-profiles/{profile}", response_model=SpeakerProfileRecord)
-def get_speaker_profile(site: SiteDep, profile: Name) -> Response:
-    """Show a speaker profile, by its name or identifier."""
-    return json_response(service.get_speaker_profile(site, profile))
-
-
-@router.put("/speaker-profiles/{profile}", response_model=SpeakerProfileRecord)
-def put_speaker_profile(site: SiteDep, profile: Name, body: SpeakerProfileUpdate) -> Response:
-    """Change a speaker profile. Episodes that are made already stay as they are."""
-    return json_response(service.update_speaker_profile(site, profile, body))
-
-
-@router.delete("/speaker-profiles/{profile}", response_model=MessageResponse)
-def delete_speaker_profile(site: SiteDep, profile: Name) -> Response:
-    """Delete a speaker profile that no episode profile names."""
-    return json_response(service.delete_speaker_profile(site, profile))
-
-
-@router.post("/speaker-profiles/{profile}/duplicate", response_model=SpeakerProfileRecord)
-def post_speaker_copy(site: SiteDep, profile: Name) -> Response:
-    """Copy a speaker profile, under a name of its own."""
-    return json_response(service.duplicate_speaker_profile(site, profile))
-
-
-@router.get("/episode-profiles", response_model=list[EpisodeProfileRecord])
-def get_episode_profiles(site: SiteDep) -> Response:
-    """List the episode profiles."""
-    return json_response(service.list_episode_profiles(site))
-
-
-@router.post("/episode-profiles", response_model=EpisodeProfileRecord)
-def post_episode_profile(site: SiteDep, body: NewEpisodeProfile) -> Response:
-    """Make an episode profile. No other one has its name."""
-    return json_response(service.create_episode_profile(site, body))
-
-
-@router.get("/episode-profiles/{profile}", response_model=EpisodeProfileRecord)
-def get_episode_profile(site: SiteDep, profile: Name) -> Response:
-    """Show an episode profile, by its name or identifier."""
-    return json_response(service.get_episode_profile(site, profile))
-
-
-@router.put("/episode-profiles/{profile}", response_model=EpisodeProfileRecord)
-def put_episode_profile(site: SiteDep, profile: Name, body: EpisodeProfileUpdate) -> Response:
-    """Change an episode profile. Episodes that are made already stay as they are."""
-    return json_response(service.update_episode_profile(site, profile, body))
-
-
-@router.delete("/episode-profiles/{profile}", response_model=MessageResponse)
-def delete_episode_profile(site: SiteDep, profile: Name) -> Response:
-    """Delete an episode profile. Its episodes stay."""
-    return json_response(service.delete_episode_profile(site, profile))
-
-
-@router.post("/episode-profiles/{profile}/duplicate", response_model=EpisodeProfileRecord)
-def post_episode_copy(site: SiteDep, profile: Name) -> Response:
-    """Copy an episode profile, under a name of its own."""
-    return json_response(service.duplicate_episode_profile(site, profile))
+_add_profile_routes(
+    "speaker",
+    SpeakerProfile,
+    SpeakerProfileRecord,
+    NewSpeakerProfile,
+    SpeakerProfileUpdate,
+    service.check_unused,
+)
+_add_profile_routes(
+    "episode", EpisodeProfile, EpisodeProfileRecord, NewEpisodeProfile, EpisodeProfileUpdate
+)

@@ -15,6 +15,7 @@ from labext.sandbox.nb.schemas import (
     Record,
     RequestBody,
     SingleLine,
+    Timestamp,
 )
 
 MAX_SPEAKERS = 4
@@ -133,8 +134,8 @@ class SpeakerProfileRecord(Record):
     description: str
     voice_model: str | None
     speakers: list[SpeakerRecord]
-    created_at: str
-    updated_at: str
+    created_at: Timestamp
+    updated_at: Timestamp
 
 
 class EpisodeProfileRecord(Record):
@@ -147,8 +148,8 @@ class EpisodeProfileRecord(Record):
     outline_llm: str | None
     transcript_llm: str | None
     language: str | None
-    default_briefing: str
-    num_segments: int
+    default_briefing: str = Field(validation_alias="briefing")
+    num_segments: int = Field(validation_alias="segments")
     max_tokens: int | None
-    created_at: str
-    updated_at: str
+    created_at: Timestamp
+    updated_at: Timestamp

@@ -10,13 +10,22 @@ from sqlalchemy.orm import Session
 
 from labext.extras import install_line
 from labext.sandbox.nb import errors
+from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.podcast_profiles.schemas import MAX_SPEAKERS
 from labext.sandbox.nb.podcast_profiles.service import check_speaker_names
 from labext.sandbox.nb.podcasts.script import Material, Speaker, Text
 from labext.sandbox.nb.providers import registry
-from labext.sandbox.nb.queries import get_notebook
 from labext.sandbox.nb.speech.voices import VoiceRequests
-from labext.sandbox.nb.tables import COMPLETED, NEW, RUNNING, Model, Note, NotebookSource, Source
+from labext.sandbox.nb.tables import (
+    COMPLETED,
+    NEW,
+    RUNNING,
+    Model,
+    Note,
+    Notebook,
+    NotebookSource,
+    Source,
+)
 
 MAX_CHARACTERS = 2_000_000
 """Maximum number of a notebook's characters that an episode is made from."""
@@ -28,7 +37,7 @@ def check_material(session: Session, notebook_id: str) -> None:
     Raises:
         HTTPException: 404 if the notebook does not exist; 400 if it has no text (yet).
     """
-    notebook = get_notebook(session, notebook_id)
+    notebook = load(session, Notebook, notebook_id)
     if any(_text_lengths(session, notebook_id)):
         return
     waiting = _linked_sources(notebook_id).where(Source.status.in_((NEW, RUNNING))).limit(1)
@@ -64,7 +73,7 @@ def gather_material(session: Session, notebook_id: str) -> Material:
     )
     rows = [*session.execute(sources), *session.execute(notes)]
     texts = [Text(title or "", text) for title, text in rows if text and text.strip()]
-    return Material(get_notebook(session, notebook_id).name, texts)
+    return Material(load(session, Notebook, notebook_id).name, texts)
 
 
 def fair_share(lengths: Sequence[int], most: int) -> int:

@@ -14,6 +14,7 @@ from labext.sandbox.nb.schemas import (
     Name,
     Record,
     RequestBody,
+    Timestamp,
 )
 
 
@@ -113,8 +114,8 @@ class JobRecord(Record):
     progress: ProgressRecord | None
     result: ResultRecord | None
     error_message: str | None
-    created_at: str
-    updated_at: str
+    created_at: Timestamp
+    updated_at: Timestamp
 
 
 class EpisodeRecord(Record):
@@ -135,8 +136,8 @@ class EpisodeRecord(Record):
     audio_file: str | None
     audio_url: str | None
     audio_bytes: int | None
-    created_at: str
-    updated_at: str = Field(description="Of the last change, also of how far it is.")
+    created_at: Timestamp
+    updated_at: Timestamp = Field(description="Of the last change, also of how far it is.")
 
 
 class EpisodeWithTranscript(EpisodeRecord):

@@ -13,14 +13,14 @@ from starlette.responses import Response
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors, files, limits, tables
-from labext.sandbox.nb.dependencies import format_time
+from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.files import StoredFileResponse
-from labext.sandbox.nb.podcast_profiles import service
+from labext.sandbox.nb.podcast_profiles.schemas import EpisodeProfileRecord, SpeakerProfileRecord
+from labext.sandbox.nb.podcast_profiles.service import Profile, load_profile
 from labext.sandbox.nb.podcasts import inputs, tasks, writer
 from labext.sandbox.nb.podcasts.schemas import EpisodeOrder
 from labext.sandbox.nb.podcasts.script import STAGES
 from labext.sandbox.nb.providers import registry
-from labext.sandbox.nb.queries import get_notebook
 from labext.sandbox.nb.speech.voices import assign_voices
 from labext.sandbox.nb.tables import (
     COMPLETED,
@@ -29,22 +29,11 @@ from labext.sandbox.nb.tables import (
     RUNNING,
     Episode,
     EpisodeProfile,
+    Notebook,
     SpeakerProfile,
 )
 
 _WITH_TRANSCRIPT = (undefer(Episode.outline), undefer(Episode.transcript))
-
-
-def load_episode(session: Session, identifier: str, *, whole: bool = False) -> Episode:
-    """Return an episode; with `whole`, including its outline and transcript.
-
-    Raises:
-        HTTPException: 404.
-    """
-    episode = session.get(Episode, identifier, options=_WITH_TRANSCRIPT if whole else ())
-    if episode is None:
-        raise errors.not_found("episode", identifier)
-    return episode
 
 
 def get_episode(site: Site, identifier: str) -> dict[str, Any]:
@@ -54,7 +43,7 @@ def get_episode(site: Site, identifier: str) -> dict[str, Any]:
         HTTPException: 404.
     """
     with site.database.read() as session:
-        episode = load_episode(session, identifier, whole=True)
+        episode = load(session, Episode, identifier, *_WITH_TRANSCRIPT)
     return _episode_record(episode) | _transcript_record(episode)
 
 
@@ -83,8 +72,8 @@ def get_job(site: Site, identifier: str) -> dict[str, Any]:
         "progress": _progress_record(episode),
         "result": _result_record(episode),
         "error_message": episode.reason,
-        "created_at": format_time(episode.ordered),
-        "updated_at": format_time(episode.changed),
+        "created_at": episode.ordered,
+        "updated_at": episode.changed,
     }
 
 
@@ -114,8 +103,8 @@ def _episode_record(episode: Episode) -> dict[str, Any]:
         "audio_file": files.audio_name(episode.id) if has_audio else None,
         "audio_url": f"/api/podcasts/episodes/{episode.id}/audio" if has_audio else None,
         "audio_bytes": episode.size,
-        "created_at": format_time(episode.created),
-        "updated_at": format_time(episode.changed),
+        "created_at": episode.created,
+        "updated_at": episode.changed,
     }
 
 
@@ -160,11 +149,11 @@ def delete_episode(site: Site, identifier: str) -> dict[str, str]:
         HTTPException: 404.
     """
     with site.database.write() as session:
-        episode = load_episode(session, identifier)
+        episode = load(session, Episode, identifier)
         session.delete(episode)
         session.flush()
         files.remove_audio_after_commit(session, site, identifier)
-        stopped = site.queue.cancel_all(session, [tasks.task_key(identifier)], "Deleted.")
+        stopped = site.queue.cancel_all(session, [tasks.PODCAST.key(identifier)], "Deleted.")
     site.queue.wait_all(site.database, stopped, STOP_TIMEOUT)
     return {"message": f"The episode {episode.name} is deleted.", "episode_id": identifier}
 
@@ -176,7 +165,7 @@ def episode_audio(site: Site, identifier: str) -> Response:
         HTTPException: 404 if the episode does not exist or has no audio; the message says why.
     """
     with site.database.read() as session:
-        episode = load_episode(session, identifier)
+        episode = load(session, Episode, identifier)
     if episode.status != COMPLETED:
         raise errors.not_available(_missing_audio_reason(episode))
     gone = errors.not_available(f"The sound of the episode {episode.name} is no longer there.")
@@ -207,26 +196,20 @@ def order_episode(site: Site, order: EpisodeOrder) -> Record:
         briefing = "\n\n".join(filter(None, (profile["default_briefing"], order.briefing_suffix)))
         limits.check_text_size(session, briefing)
     _check_order(site, order.notebook_id, profile, speakers)
-    now = time.time()
     with site.database.write() as session:
-        get_notebook(session, order.notebook_id)
+        load(session, Notebook, order.notebook_id)
         number = 1 + count_rows(session, Episode, Episode.notebook_id == order.notebook_id)
         episode = Episode(
-            id=tables.new_identifier("episode"),
             name=order.episode_name or f"Episode {number}",
             notebook_id=order.notebook_id,
             job_id=tables.new_identifier("command"),
             profile=profile,
             speakers=speakers,
             briefing=briefing,
-            ordered=now,
-            changed=now,
-            created=now,
-            updated=now,
         )
         session.add(episode)
         session.flush()
-        tasks.queue_episode(session, site, episode)
+        tasks.PODCAST.queue(session, site, episode)
     return {
         "job_id": episode.job_id,
         "status": "submitted",
@@ -264,7 +247,7 @@ def retry_episode(site: Site, identifier: str) -> Record:
         episode.duration = episode.size = None
         episode.started = episode.ended = None
         episode.ordered = episode.changed = episode.updated = time.time()
-        tasks.queue_episode(session, site, episode)
+        tasks.PODCAST.queue(session, site, episode)
     return {
         "job_id": episode.job_id,
         "message": f"The episode {episode.name} is being made again.",
@@ -274,26 +257,30 @@ def retry_episode(site: Site, identifier: str) -> Record:
 
 def _ordered_profiles(session: Session, order: EpisodeOrder) -> tuple[Record, list[Record]]:
     """Return the profiles of an order as they are stored with the episode."""
-    profile = service.load_profile(session, EpisodeProfile, order.episode_profile_id)
-    named = order.speaker_profile_ids or profile.speaker_profile_ids
-    speakers = [service.load_profile(session, SpeakerProfile, name) for name in named]
-    return service.episode_profile_record(profile), [
-        service.speaker_profile_record(speaker) for speaker in speakers
-    ]
+    profile = load_profile(session, order.episode_profile_id, EpisodeProfile)
+    names = order.speaker_profile_ids or profile.speaker_profile_ids
+    speakers = [load_profile(session, name, SpeakerProfile) for name in names]
+    return _profile_record(profile), [_profile_record(speaker) for speaker in speakers]
 
 
 def _current_profiles(session: Session, episode: Episode) -> tuple[Record, list[Record]]:
     """Return an episode's profiles as they are now, or as stored if they were deleted."""
-    profile = session.get(EpisodeProfile, episode.profile["id"])
-    speakers = []
-    for stored in episode.speakers:
-        current = session.get(SpeakerProfile, stored["id"])
-        speakers.append(stored if current is None else service.speaker_profile_record(current))
-    return episode.profile if profile is None else service.episode_profile_record(profile), speakers
+
+    def current(table: type[Profile], stored: Record) -> Record:
+        profile = session.get(table, stored["id"])
+        return stored if profile is None else _profile_record(profile)
+
+    speakers = [current(SpeakerProfile, stored) for stored in episode.speakers]
+    return current(EpisodeProfile, episode.profile), speakers
+
+
+def _profile_record(profile: EpisodeProfile | SpeakerProfile) -> Record:
+    schema = EpisodeProfileRecord if isinstance(profile, EpisodeProfile) else SpeakerProfileRecord
+    return schema.model_validate(profile).model_dump()
 
 
 def _load_failed(session: Session, identifier: str) -> Episode:
-    episode = load_episode(session, identifier)
+    episode = load(session, Episode, identifier)
     if episode.status != FAILED:
         raise errors.bad_request(f"Only a failed episode is retried; this one is {episode.status}.")
     return episode

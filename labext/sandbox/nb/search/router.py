@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from fastapi.responses import Response
 from pydantic import Field
 
-from labext.sandbox.nb.dependencies import SiteDep, json_response
+from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.schemas import Identifiers, NonEmptyText, Record, RequestBody
 from labext.sandbox.nb.search.dependencies import IndexDep
 from labext.sandbox.nb.search.index import Hit
@@ -63,7 +62,7 @@ router = APIRouter()
 
 
 @router.post("/search", response_model=SearchResults)
-def post_search(site: SiteDep, index: IndexDep, body: SearchRequest) -> Response:
+def post_search(site: SiteDep, index: IndexDep, body: SearchRequest) -> dict[str, Any]:
     """Find passages of sources and notes, by their words or by their meaning."""
     with site.database.read() as session:
         check_identifiers_exist(session, body.source_ids, body.note_ids)
@@ -78,9 +77,7 @@ def post_search(site: SiteDep, index: IndexDep, body: SearchRequest) -> Response
         include_notes=body.include_notes,
     )
     results = [_to_record(hit) for hit in hits]
-    return json_response(
-        {"results": results, "total_count": len(results), "search_type": body.search_type}
-    )
+    return {"results": results, "total_count": len(results), "search_type": body.search_type}
 
 
 def _to_record(hit: Hit) -> dict[str, Any]:

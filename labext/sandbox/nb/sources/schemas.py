@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from labext.sandbox.nb.schemas import FreeText, Identifier, Name, Record, RequestBody, SingleLine
+from labext.sandbox.nb.schemas import (
+    FreeText,
+    Identifier,
+    Name,
+    Record,
+    RequestBody,
+    SingleLine,
+    Timestamp,
+)
 
 
 class NewSource(RequestBody):
@@ -56,8 +64,8 @@ class SourceRecord(Record):
     passages: int
     insights_count: int
     file_available: bool
-    created_at: str
-    updated_at: str
+    created_at: Timestamp
+    updated_at: Timestamp
 
 
 class SourceWithText(SourceRecord):
@@ -73,9 +81,9 @@ class SourceStatusRecord(Record):
     stage: str
     message: str
     error: str | None
-    started_at: str | None
-    completed_at: str | None
-    changed_at: str
+    started_at: Timestamp | None
+    completed_at: Timestamp | None
+    changed_at: Timestamp
 
 
 class InsightRecord(Record):
@@ -83,10 +91,10 @@ class InsightRecord(Record):
 
     id: str
     source_id: str
-    insight_type: str
+    insight_type: str = Field(validation_alias="kind")
     content: str
-    created_at: str
-    updated_at: str
+    created_at: Timestamp
+    updated_at: Timestamp
 
 
 CREATE_REQUEST_BODY = {

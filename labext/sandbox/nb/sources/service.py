@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Select, delete, exists, func, select
@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import errors, files, tables
-from labext.sandbox.nb.dependencies import format_time
+from labext.sandbox.nb import errors, files
+from labext.sandbox.nb.crud import SortKey, load, order_by_terms
 from labext.sandbox.nb.files import StoredFileResponse
 from labext.sandbox.nb.ingestion import tasks
 from labext.sandbox.nb.ingestion.tasks import (
@@ -23,7 +23,6 @@ from labext.sandbox.nb.ingestion.tasks import (
     provisional_title,
     title_of_text,
 )
-from labext.sandbox.nb.queries import SortKey, get_notebook, order_by_terms
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.sources import uploads
 from labext.sandbox.nb.sources.schemas import NewSource, SourceUpdate
@@ -35,6 +34,7 @@ from labext.sandbox.nb.tables import (
     RUNNING,
     Base,
     Insight,
+    Notebook,
     NotebookSource,
     Passage,
     Source,
@@ -55,19 +55,6 @@ _MESSAGES = {
 }
 
 
-def load_source(session: Session, identifier: str, *, whole: bool = False) -> Source:
-    """Return a source; with `whole`, including its text.
-
-    Raises:
-        HTTPException: 404.
-    """
-    options = [undefer(Source.full_text)] if whole else []
-    source = session.get(Source, identifier, options=options)
-    if source is None:
-        raise errors.not_found("source", identifier)
-    return source
-
-
 def source_with_text(site: Site, identifier: str) -> dict[str, Any]:
     """Return the record of a source with its text.
 
@@ -75,7 +62,7 @@ def source_with_text(site: Site, identifier: str) -> dict[str, Any]:
         HTTPException: 404.
     """
     with site.database.read() as session:
-        text = load_source(session, identifier, whole=True).full_text
+        text = load(session, Source, identifier, undefer(Source.full_text)).full_text
         return source_record(session, site, identifier) | {"full_text": text}
 
 
@@ -108,7 +95,7 @@ def list_sources(
     )
     with site.database.read() as session:
         if notebook_id is not None:
-            get_notebook(session, notebook_id)
+            load(session, Notebook, notebook_id)
             page = page.join(NotebookSource).where(NotebookSource.notebook_id == notebook_id)
         return _to_records(session, site, page)
 
@@ -120,44 +107,29 @@ def processing_status(site: Site, identifier: str) -> dict[str, Any]:
         HTTPException: 404.
     """
     with site.database.read() as session:
-        source = load_source(session, identifier)
+        source = load(session, Source, identifier)
     return {
         "status": source.status,
         "stage": source.stage,
         "message": source.reason
         or " ".join(filter(None, [_MESSAGES[source.status], source.remark])),
         "error": source.reason,
-        "started_at": format_time(source.started),
-        "completed_at": format_time(source.ended),
-        "changed_at": format_time(source.changed),
+        "started_at": source.started,
+        "completed_at": source.ended,
+        "changed_at": source.changed,
     }
 
 
-def list_insights(site: Site, identifier: str) -> list[dict[str, Any]]:
+def list_insights(site: Site, identifier: str) -> Sequence[Insight]:
     """Return the insights of a source, the oldest first.
 
     Raises:
         HTTPException: 404.
     """
+    insights = select(Insight).where(Insight.source_id == identifier)
     with site.database.read() as session:
-        load_source(session, identifier)
-        rows = session.scalars(
-            select(Insight)
-            .where(Insight.source_id == identifier)
-            .order_by(Insight.created, Insight.id)
-        ).all()
-    return [{"source_id": row.source_id} | insight_record(row) for row in rows]
-
-
-def insight_record(insight: Insight) -> dict[str, Any]:
-    """Return the record of an insight without its source."""
-    return {
-        "id": insight.id,
-        "insight_type": insight.kind,
-        "content": insight.content,
-        "created_at": format_time(insight.created),
-        "updated_at": format_time(insight.updated),
-    }
+        load(session, Source, identifier)
+        return session.scalars(insights.order_by(Insight.created, Insight.id)).all()
 
 
 def _to_records(session: Session, site: Site, page: Select[Any]) -> list[dict[str, Any]]:
@@ -184,8 +156,8 @@ def _to_records(session: Session, site: Site, page: Select[Any]) -> list[dict[st
             "passages": row.passages,
             "insights_count": row.insights,
             "file_available": row.kind == "upload" and files.original_path(site, row.id).is_file(),
-            "created_at": format_time(row.created),
-            "updated_at": format_time(row.updated),
+            "created_at": row.created,
+            "updated_at": row.updated,
         }
         for row in rows
     ]
@@ -252,7 +224,7 @@ def _store_source(site: Site, source_request: SourceRequest) -> str:
             session.flush()
             _link_notebook(session, source, source_request.body.notebook_id)
             awaited = not source_request.body.process_async
-            tasks.queue_source(
+            tasks.PROCESS.queue_source(
                 session, site, source, titled=bool(source_request.body.title), awaited=awaited
             )
             if source_request.form.file is not None:
@@ -265,9 +237,7 @@ def _store_source(site: Site, source_request: SourceRequest) -> str:
 
 def _new_source(site: Site, source_request: SourceRequest) -> Source:
     body, file = source_request.body, source_request.form.file
-    source = Source(
-        id=tables.new_identifier("source"), topic=body.topic or "", title=body.title or ""
-    )
+    source = Source(topic=body.topic or "", title=body.title or "")
     if file is not None:
         source.kind, source.file_name = "upload", uploads.clean_file_name(file.name)
         source.media_type, source.size = file.media_type, file.size
@@ -286,7 +256,7 @@ def _initial_title(site: Site, source: Source, body: NewSource) -> str:
 
 def _link_notebook(session: Session, source: Source, notebook_id: str | None) -> None:
     if notebook_id is not None:
-        get_notebook(session, notebook_id)
+        load(session, Notebook, notebook_id)
         session.add(NotebookSource(notebook_id=notebook_id, source_id=source.id))
 
 
@@ -306,7 +276,7 @@ async def _wait_until_processed(site: Site, identifier: str, request: Request) -
 
 def _is_queued(site: Site, identifier: str) -> bool:
     with site.database.read() as session:
-        return site.queue.find(session, tasks.task_key(identifier)) is not None
+        return site.queue.find(session, tasks.PROCESS.key(identifier)) is not None
 
 
 def update_source(site: Site, identifier: str, body: SourceUpdate) -> dict[str, Any]:
@@ -316,7 +286,7 @@ def update_source(site: Site, identifier: str, body: SourceUpdate) -> dict[str, 
         HTTPException: 404.
     """
     with site.database.write() as session:
-        source = load_source(session, identifier)
+        source = load(session, Source, identifier)
         if body.title is not None and body.title != source.title:
             source.title = body.title
             index.retitle_passages(session, source.id, source.title)
@@ -334,15 +304,16 @@ def retry_source(site: Site, identifier: str) -> dict[str, Any]:
         HTTPException: 400 if it has not failed; 404.
     """
     with site.database.write() as session:
-        source = load_source(session, identifier)
+        source = load(session, Source, identifier)
         if source.status != FAILED and not source.remark:
             raise errors.bad_request(
                 f"Only a failed source is retried; this one is {source.status}."
             )
-        source.status, source.stage, source.reason = NEW, "", None
+        source.status, source.stage = NEW, ""
+        source.reason = source.remark = None
         source.started = source.ended = None
         source.changed = source.updated = time.time()
-        tasks.queue_source(session, site, source, titled=not has_provisional_title(source))
+        tasks.PROCESS.queue_source(session, site, source, titled=not has_provisional_title(source))
         session.flush()
         return source_record(session, site, source.id)
 
@@ -368,7 +339,7 @@ def remove_sources(site: Site, session: Session, source_ids: Collection[str]) ->
     session.execute(delete(Source).where(Source.id.in_(source_ids)))
     files.remove_originals_after_commit(session, site, source_ids)
     return site.queue.cancel_all(
-        session, [tasks.task_key(identifier) for identifier in source_ids], "Deleted."
+        session, [tasks.PROCESS.key(identifier) for identifier in source_ids], "Deleted."
     )
 
 
@@ -379,7 +350,7 @@ def delete_source(site: Site, identifier: str) -> dict[str, str]:
         HTTPException: 404.
     """
     with site.database.write() as session:
-        title = load_source(session, identifier).title
+        title = load(session, Source, identifier).title
         stopped = remove_sources(site, session, [identifier])
     site.queue.wait_all(site.database, stopped, STOP_TIMEOUT)
     return {"message": f"The source {title} is deleted."}
@@ -392,7 +363,7 @@ def download_original(site: Site, identifier: str) -> Response:
         HTTPException: 404 if the source does not exist or has no file.
     """
     with site.database.read() as session:
-        source = load_source(session, identifier)
+        source = load(session, Source, identifier)
     missing = errors.not_found("file of the source", source.title)
     if source.kind != "upload":
         raise missing

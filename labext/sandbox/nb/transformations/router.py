@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from typing import Any
+
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from sqlalchemy import func
+from sqlalchemy.orm import Session
 
 from labext.sandbox.nb import limits
 from labext.sandbox.nb.cancellation import cancel_on_disconnect
-from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep, json_response
-from labext.sandbox.nb.schemas import Identifier, MessageResponse
+from labext.sandbox.nb.crud import add_crud_routes, load
+from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep
+from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.schemas import Identifier
+from labext.sandbox.nb.tables import Transformation
 from labext.sandbox.nb.transformations import service
 from labext.sandbox.nb.transformations.schemas import (
     ExecuteRequest,
@@ -23,16 +30,21 @@ from labext.sandbox.nb.transformations.schemas import (
 router = APIRouter()
 
 
-@router.get("/transformations", response_model=list[TransformationRecord])
-def get_transformations(site: SiteDep) -> Response:
-    """List transformations, by their names."""
-    return json_response(service.list_transformations(site))
-
-
 @router.post("/transformations", response_model=TransformationRecord)
-def post_transformation(site: SiteDep, body: NewTransformation) -> Response:
-    """Make a transformation."""
-    return json_response(service.create_transformation(site, body))
+def post_transformation(site: SiteDep, body: NewTransformation) -> Transformation:
+    """Create a transformation."""
+    transformation = Transformation(
+        name=body.name,
+        title=body.title or body.name,
+        description=body.description or "",
+        prompt=body.prompt,
+        by_default=body.apply_default,
+        model_id=body.model_id,
+    )
+    with site.database.write() as session:
+        _check_transformation(session, transformation)
+        session.add(transformation)
+    return transformation
 
 
 @router.post("/transformations/execute", response_model=ExecuteResult)
@@ -42,47 +54,62 @@ async def post_execute(
     body: ExecuteRequest,
     cancel_token: CancelTokenDep,
     threads: ThreadsDep,
-) -> Response:
+) -> dict[str, Any]:
     """Run a transformation on a text.
 
-    The built-in model picks sentences of the text that the prompt asks for; it writes none.
+    The built-in model quotes sentences of the text that match the prompt; it writes none.
     """
     work = threads.run(lambda: service.execute_transformation(site, body, cancel_token))
-    return json_response(await cancel_on_disconnect(request, cancel_token, work))
+    return await cancel_on_disconnect(request, cancel_token, work)
 
 
 @router.get("/transformations/default-prompt", response_model=InstructionsRecord)
-def get_default_prompt(site: SiteDep) -> Response:
-    """Show the default prompt of all transformations."""
+def get_default_prompt(site: SiteDep) -> dict[str, str]:
+    """Get the default prompt of all transformations."""
     with site.database.read() as session:
-        return json_response({"transformation_instructions": service.get_instructions(session)})
+        return {"transformation_instructions": service.get_instructions(session)}
 
 
 @router.put("/transformations/default-prompt", response_model=InstructionsRecord)
-def put_default_prompt(site: SiteDep, body: InstructionsUpdate) -> Response:
+def put_default_prompt(site: SiteDep, body: InstructionsUpdate) -> InstructionsUpdate:
     """Set the default prompt of all transformations."""
     with site.database.write() as session:
         limits.check_text_size(session, body.transformation_instructions)
         service.set_instructions(session, body.transformation_instructions)
-    return json_response(body.model_dump())
+    return body
 
 
-@router.get("/transformations/{transformation_id}", response_model=TransformationRecord)
-def get_transformation(site: SiteDep, transformation_id: Identifier) -> Response:
-    """Show a transformation."""
-    return json_response(service.get_transformation(site, transformation_id))
+add_crud_routes(
+    router,
+    "/transformations/{transformation_id}",
+    Transformation,
+    TransformationRecord,
+    (func.lower(Transformation.name), Transformation.id),
+)
 
 
 @router.put("/transformations/{transformation_id}", response_model=TransformationRecord)
 def put_transformation(
     site: SiteDep, transformation_id: Identifier, body: TransformationUpdate
-) -> Response:
-    """Change a transformation."""
-    return json_response(service.update_transformation(site, transformation_id, body))
+) -> Transformation:
+    """Update a transformation."""
+    values = body.model_dump(exclude_none=True)
+    if "model_id" in body.model_fields_set:
+        values["model_id"] = body.model_id  # null selects the slot's model
+    if "apply_default" in values:
+        values["by_default"] = values.pop("apply_default")
+    with site.database.write() as session:
+        transformation = load(session, Transformation, transformation_id)
+        for name, value in values.items():
+            setattr(transformation, name, value)
+        if values:
+            transformation.updated = time.time()
+        with session.no_autoflush:
+            _check_transformation(session, transformation)
+    return transformation
 
 
-@router.delete("/transformations/{transformation_id}", response_model=MessageResponse)
-def delete_transformation(site: SiteDep, transformation_id: Identifier) -> Response:
-    """Delete a transformation. The insights that it has made stay."""
-    name = service.delete_transformation(site, transformation_id)
-    return json_response({"message": f"The transformation {name} is deleted."})
+def _check_transformation(session: Session, transformation: Transformation) -> None:
+    limits.check_text_size(session, transformation.description, transformation.prompt)
+    if transformation.model_id is not None:
+        registry.get_model(session, transformation.model_id, registry.LLM)

@@ -14,6 +14,7 @@ from labext.sandbox.nb.schemas import (
     Record,
     RequestBody,
     SingleLine,
+    Timestamp,
 )
 
 MAX_PROMPT_LENGTH = 100_000
@@ -57,10 +58,10 @@ class TransformationRecord(Record):
     title: str
     description: str
     prompt: str
-    apply_default: bool
+    apply_default: bool = Field(validation_alias="by_default")
     model_id: str | None = Field(description=_MODEL)
-    created_at: str
-    updated_at: str
+    created_at: Timestamp
+    updated_at: Timestamp
 
 
 class ExecuteRequest(RequestBody):

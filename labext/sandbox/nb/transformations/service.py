@@ -1,4 +1,4 @@
-"""Store transformations, run them on texts, and create the insights of new sources."""
+"""Run transformations on texts, and create the insights of new sources."""
 
 from __future__ import annotations
 
@@ -8,22 +8,18 @@ from contextlib import contextmanager
 from threading import Timer
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import errors, limits, settings, tables
+from labext.sandbox.nb import limits, settings
 from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken
-from labext.sandbox.nb.dependencies import format_time
+from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.tables import Model, Setting, Transformation
 from labext.sandbox.nb.text import extractive
-from labext.sandbox.nb.transformations.schemas import (
-    ExecuteRequest,
-    NewTransformation,
-    TransformationUpdate,
-)
+from labext.sandbox.nb.transformations.schemas import ExecuteRequest
 
 DEFAULT_INSTRUCTIONS = (
     "Answer from the text alone and invent nothing. Give only what is asked for, without an "
@@ -44,117 +40,6 @@ def set_instructions(session: Session, text: str) -> None:
     session.merge(Setting(name=_SETTING_NAME, value=text))
 
 
-def list_transformations(site: Site) -> list[dict[str, Any]]:
-    """Return the records of all transformations, ordered by name."""
-    ordered = select(Transformation).order_by(func.lower(Transformation.name), Transformation.id)
-    with site.database.read() as session:
-        return [_to_record(transformation) for transformation in session.scalars(ordered)]
-
-
-def get_transformation(site: Site, identifier: str) -> dict[str, Any]:
-    """Return a transformation's record.
-
-    Raises:
-        HTTPException: 404.
-    """
-    with site.database.read() as session:
-        return _to_record(load_transformation(session, identifier))
-
-
-def create_transformation(site: Site, new: NewTransformation) -> dict[str, Any]:
-    """Create a transformation and return its record.
-
-    Raises:
-        HTTPException: 404 if the model does not exist; 422 if it is not of type `llm`; 413 if a
-            text is too long.
-    """
-    now = time.time()
-    transformation = Transformation(
-        id=tables.new_identifier("transformation"),
-        name=new.name,
-        title=new.title or new.name,
-        description=new.description or "",
-        prompt=new.prompt,
-        by_default=new.apply_default,
-        model_id=new.model_id,
-        created=now,
-        updated=now,
-    )
-    with site.database.write() as session:
-        _check_transformation(session, transformation)
-        session.add(transformation)
-    return _to_record(transformation)
-
-
-def update_transformation(
-    site: Site, identifier: str, update: TransformationUpdate
-) -> dict[str, Any]:
-    """Change the given fields of a transformation and return its record.
-
-    Raises:
-        HTTPException: 404 if the transformation or model does not exist; 422 and 413 as
-            `create_transformation`.
-    """
-    values = update.model_dump(exclude_none=True)
-    if "model_id" in update.model_fields_set:
-        values["model_id"] = update.model_id  # null selects the slot's model
-    if "apply_default" in values:
-        values["by_default"] = values.pop("apply_default")
-    with site.database.write() as session:
-        transformation = load_transformation(session, identifier)
-        for name, value in values.items():
-            setattr(transformation, name, value)
-        if values:
-            transformation.updated = time.time()
-        with session.no_autoflush:
-            _check_transformation(session, transformation)
-    return _to_record(transformation)
-
-
-def delete_transformation(site: Site, identifier: str) -> str:
-    """Delete a transformation, keeping its insights, and return its name.
-
-    Raises:
-        HTTPException: 404.
-    """
-    with site.database.write() as session:
-        transformation = load_transformation(session, identifier)
-        session.delete(transformation)
-    return transformation.name
-
-
-def load_transformation(session: Session, identifier: str) -> Transformation:
-    """Return a transformation.
-
-    Raises:
-        HTTPException: 404.
-    """
-    transformation = session.get(Transformation, identifier)
-    if transformation is None:
-        raise errors.not_found("transformation", identifier)
-    return transformation
-
-
-def _check_transformation(session: Session, transformation: Transformation) -> None:
-    limits.check_text_size(session, transformation.description, transformation.prompt)
-    if transformation.model_id is not None:
-        registry.get_model(session, transformation.model_id, registry.LLM)
-
-
-def _to_record(transformation: Transformation) -> dict[str, Any]:
-    return {
-        "id": transformation.id,
-        "name": transformation.name,
-        "title": transformation.title,
-        "description": transformation.description,
-        "prompt": transformation.prompt,
-        "apply_default": transformation.by_default,
-        "model_id": transformation.model_id,
-        "created_at": format_time(transformation.created),
-        "updated_at": format_time(transformation.updated),
-    }
-
-
 SLOT = "transformation"
 
 
@@ -170,7 +55,7 @@ def execute_transformation(
     """
     with site.database.read() as session:
         limits.check_text_size(session, request.input_text)
-        transformation = load_transformation(session, request.transformation_id)
+        transformation = load(session, Transformation, request.transformation_id)
         model = registry.select_model(session, SLOT, request.model_id or transformation.model_id)
     output = run_transformation(
         site, model, transformation.prompt, request.input_text, cancel_token

@@ -65,8 +65,10 @@ def episode(site, identifier):
 def work(site, add):
     """The folder of an episode's task, which has left its result there; and the episode."""
     running = add(RUNNING)
-    task = Task(kind=tasks.PODCAST_TASK, key=tasks.task_key(running), payload={"episode": running})
-    folder = tasks.podcast_task_kind(site).work(task)
+    task = Task(
+        kind=tasks.PODCAST.name, key=tasks.PODCAST.key(running), payload={"episode": running}
+    )
+    folder = tasks.PODCAST.kind(site).work(task)
     folder.mkdir()
     result_audio(folder).write_bytes(b"sound")
     spoken = [SpokenTurn("Ada", "Hello.", 0.3, 1.5)]
@@ -76,7 +78,7 @@ def work(site, add):
 
 def end(site, task, ending):
     with site.database.write() as session:
-        tasks.podcast_task_kind(site).on_end(session, task, ending)
+        tasks.PODCAST.kind(site).on_end(session, task, ending)
 
 
 def test_an_episode_is_completed_with_its_sound(site, work):
@@ -93,7 +95,7 @@ def test_a_full_disk_loses_no_sound(site, work):
 
     def end_on_a_full_disk():
         with site.database.write() as session:
-            tasks.podcast_task_kind(site).on_end(session, task, TaskOutcome("done"))
+            tasks.PODCAST.kind(site).on_end(session, task, TaskOutcome("done"))
             raise OSError("The disk is full.")
 
     with pytest.raises(OSError, match="full"):
@@ -149,9 +151,9 @@ def test_the_time_of_a_task_is_limited(site, add):
     waiting = add(NEW)
     with site.database.write() as session:
         limits.LIMITS.change(session, "podcast_seconds", 77)
-        tasks.queue_episode(session, site, session.get_one(Episode, waiting))
+        tasks.PODCAST.queue(session, site, session.get_one(Episode, waiting))
         session.flush()
-        assert site.queue.find(session, tasks.task_key(waiting)).max_seconds == 77
+        assert site.queue.find(session, tasks.PODCAST.key(waiting)).max_seconds == 77
 
 
 def test_only_audio_without_an_episode_is_an_orphan(site, add):

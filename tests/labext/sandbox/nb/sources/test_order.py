@@ -29,7 +29,7 @@ def claims(site):
                     id=f"source:{number}", kind=kind, size=size, topic="", title=f"{number}"
                 )
                 session.add(source)
-                tasks.queue_source(session, site, source, titled=True, awaited=awaited)
+                tasks.PROCESS.queue_source(session, site, source, titled=True, awaited=awaited)
         ledger = TaskTransitions(site.database, site.queue)
         return ledger.turn([], {}, Counter(), len(sources)).claims
 

@@ -1,0 +1,159 @@
+"""Endpoints and queries that all kinds of objects share."""
+
+# No postponed annotations: FastAPI could not resolve those of endpoints defined in a function.
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Path, Query
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm.interfaces import ORMOption
+
+from labext.sandbox.nb import errors
+from labext.sandbox.nb.dependencies import SiteDep
+from labext.sandbox.nb.schemas import Identifier, MessageResponse, Record
+from labext.sandbox.nb.tables import Entity, Notebook
+
+Row = TypeVar("Row", bound=Entity)
+
+NotebookFilter = Annotated[
+    Identifier | None, Query(description="Only those of this notebook; by default all.")
+]
+
+
+def load(session: Session, table: type[Row], identifier: str, *options: ORMOption) -> Row:
+    """Return an object by its identifier.
+
+    Raises:
+        HTTPException: 404.
+    """
+    row = session.get(table, identifier, options=options)
+    if row is None:
+        raise errors.not_found(table.noun, identifier)
+    return row
+
+
+def add_crud_routes(
+    router: APIRouter,
+    path: str,
+    table: type[Row],
+    record: type[Record],
+    order_by: Sequence[Any],
+    *,
+    record_with_details: type[Record] | None = None,
+    identifier_type: Any = Identifier,
+    load_row: Callable[[Session, str], Row] | None = None,
+    before_delete: Callable[[Session, Row], None] | None = None,
+) -> None:
+    """Add endpoints that list, get and delete objects.
+
+    A list can be limited to a notebook if the table has the column `notebook_id`.
+
+    Args:
+        router: the router of the resource.
+        path: the path of an object, such as `/notes/{note_id}`.
+        table: the table of the objects.
+        record: the response of an object in the list.
+        order_by: the order of the list.
+        record_with_details: the response of a single object, if it differs.
+        identifier_type: the type of the path's parameter.
+        load_row: returns an object with its details, or raises a 404; by default `load`.
+        before_delete: checks or cleans up in the transaction that deletes an object.
+    """
+    collection, _, parameter = path.removesuffix("}").rpartition("/{")
+    plural = collection.rpartition("/")[2].replace("-", "_")
+    single = plural.removesuffix("s")
+    InPath = Annotated[identifier_type, Path(alias=parameter)]
+    load_row = load_row or (lambda session, identifier: load(session, table, identifier))
+
+    def get_rows(site: SiteDep, notebook_id: NotebookFilter = None) -> Any:
+        query = select(table).order_by(*order_by)
+        with site.database.read() as session:
+            if notebook_id is not None:
+                load(session, Notebook, notebook_id)
+                query = query.filter_by(notebook_id=notebook_id)
+            return session.scalars(query).all()
+
+    def get_all_rows(site: SiteDep) -> Any:
+        return get_rows(site)
+
+    def get_row(site: SiteDep, identifier: InPath) -> Any:
+        with site.database.read() as session:
+            return load_row(session, identifier)
+
+    def delete_row(site: SiteDep, identifier: InPath) -> Any:
+        with site.database.write() as session:
+            row = load_row(session, identifier)
+            if before_delete is not None:
+                before_delete(session, row)
+            session.delete(row)
+        return {"message": f"The {table.noun} {getattr(row, 'name', row.id)} is deleted."}
+
+    router.add_api_route(
+        collection,
+        get_rows if hasattr(table, "notebook_id") else get_all_rows,
+        name=f"get_{plural}",
+        response_model=list[record],  # type: ignore[valid-type]
+        description=f"List the {table.noun}s.",
+    )
+    router.add_api_route(
+        path,
+        get_row,
+        name=f"get_{single}",
+        response_model=record_with_details or record,
+        description=f"Get the {table.noun}.",
+    )
+    router.add_api_route(
+        path,
+        delete_row,
+        methods=["DELETE"],
+        name=f"delete_{single}",
+        response_model=MessageResponse,
+        description=f"Delete the {table.noun}.",
+    )
+
+
+_DIRECTIONS = {"asc": False, "desc": True}
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """A column that a list may be ordered by.
+
+    Attributes:
+        column: the column; texts are ordered case-insensitively.
+        descending: the default direction, True for times.
+    """
+
+    column: InstrumentedAttribute[Any]
+    descending: bool = False
+
+
+def order_by_terms(
+    order_by: str, sort_keys: Mapping[str, SortKey], last: Any
+) -> list[ColumnElement[Any]]:
+    """Return the terms of an ORDER BY clause.
+
+    Args:
+        order_by: a sort key, optionally followed by a blank and `asc` or `desc`.
+        sort_keys: the allowed keys by name.
+        last: the column that makes the order unique.
+
+    Raises:
+        HTTPException: 400 if `order_by` is invalid.
+    """
+    name, _, direction = order_by.strip().partition(" ")
+    key = sort_keys.get(name)
+    descending = (
+        key.descending if key is not None and not direction else _DIRECTIONS.get(direction.lower())
+    )
+    if key is None or descending is None:
+        names = ", ".join(sort_keys)
+        raise errors.bad_request(
+            f"order_by is one of {names}, and perhaps a blank with asc or desc."
+        )
+    textual = key.column.type.python_type is str
+    terms = [func.lower(key.column), key.column, last] if textual else [key.column, last]
+    return [term.desc() if descending else term.asc() for term in terms]
