@@ -65,7 +65,7 @@ class Action:
     stop_sandbox = _Kind("", "labext.sandbox.Sandbox().stop()")
     connect = _Kind("service profile", 'labext.config.save_profile($profile, $service, "URL")')
     sign_in = _Kind(
-        "service secret method", 'labext.config.save_secret($service, "PROFILE", $secret, "•••")'
+        "service secret method", 'labext.config.save_secret($service, "PROFILE", $secret, "VALUE")'
     )
 
     # lab

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from labext import messages
+from labext.actions import Action
 from labext.config import profiles as _file
 from labext.config import secret_store as _secrets
 from labext.config.paths import choose_sandbox, config_dir, sandbox_dir, state_dir
@@ -82,7 +83,8 @@ def connection_from_profile(service: Service, name: str) -> Connection:
     if not isinstance(entry, dict) or not isinstance(entry.get("base_url"), str):
         raise SetupError(
             f"The profile {name} has no address for {service}.",
-            f"Run `%{service} connect URL --save {name}`, or choose another profile.",
+            "Add one: {action}; or choose another profile.",
+            action=Action.connect(service, name),
         )
     _check_profile_keys(name, service, entry)
     secrets = {
@@ -116,7 +118,7 @@ def connection_from_sandbox(service: Service) -> Connection:
         entry = None
     if entry is None:
         raise SetupError(
-            f"The sandbox's {service} service is not running.", "Run `%lab sandbox start`."
+            f"The sandbox's {service} service is not running.", action=Action.start_sandbox()
         )
     # Its own come first. It has no ID token: `oidc_secret` gets one when it is needed.
     secrets = {
@@ -234,7 +236,8 @@ def connection_with_secrets(service: Service, profile: str | None = None) -> Con
         return connection_from_profile(service, "default")
     raise SetupError(
         f"No {service} service is configured.",
-        f"Run `%lab sandbox start` for a local one, or `%{service} connect URL`.",
+        f"Run {{action}} for a local one, or {Action.connect(service)}.",
+        action=Action.start_sandbox(),
     )
 
 

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import requests
 import urllib3.exceptions
 
+from labext.actions import Action, parameter
 from labext.config import is_sandbox
 from labext.errors import (
     AccessError,
@@ -224,10 +225,12 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
         )
     if stage is FailureStage.UNSENT:
         summary = f"No {service} answers at {place} ({why})."
-        step = "Check the address, and that the service runs."
+        error = UnreachableError(summary, "Check the address, and that the service runs.")
         if is_sandbox(url):
-            step = "Start the sandbox again with `%lab sandbox start`."
-        return ConnectionFailure(stage, why, UnreachableError(summary, step))
+            error = UnreachableError(
+                summary, "Start the sandbox again: {action}.", action=Action.start_sandbox()
+            )
+        return ConnectionFailure(stage, why, error)
     summary = f"The connection to the {service} at {place} broke ({why})."
     return ConnectionFailure(
         stage, why, UnreachableError(summary, "Try again; look at the service if it stays.")
@@ -255,8 +258,8 @@ def _tls_failure(failure: Exception, place: str, service: str) -> ConnectionFail
         why = excerpt(refused.verify_message or "certificate refused")
         error: LabextError = SetupError(
             f"The certificate of the {service} at {place} is not trusted ({why}).",
-            "Give the service's CA bundle (`--ca-bundle FILE`, or a profile's ca_bundle), or "
-            "correct the address.",
+            f"Give the service's CA bundle ({parameter('verify', 'FILE')}, or a profile's "
+            "ca_bundle), or correct the address.",
         )
         return ConnectionFailure(FailureStage.NEVER, why, error)
     broken = _find_cause(failure, ssl.SSLEOFError, ssl.SSLZeroReturnError, ConnectionError)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
+from labext.actions import Action, parameter
 from labext.errors import (
     AccessError,
     InputError,
@@ -29,7 +30,8 @@ def _submission(name: str, path: str) -> Operation:
         "POST",
         path,
         RetryMode.UNSENT,
-        find_out="Look whether `%jobs list` shows it; the same line again sends nothing twice.",
+        find_out="Look whether {action} shows it; sending it again sends nothing twice.",
+        action=Action.list_jobs(),
     )
 
 
@@ -164,7 +166,7 @@ class FilesApi:
                 raise
             raise NotFoundError(
                 "The service gives no presigned address to upload to.",
-                "Upload without `--presigned`.",
+                f"Upload without {parameter('presigned')}.",
                 status=error.status,
             ) from None
         address = answer.get("uploadUrl") if isinstance(answer, Mapping) else None

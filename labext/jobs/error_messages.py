@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from labext.actions import Action, parameter
 from labext.errors import (
     AccessError,
     BusyError,
@@ -70,11 +71,14 @@ def _bad_request_error(failure: ErrorResponse) -> LabextError:
     if _NOT_UPLOADED_PATTERN.search(words):
         return InputError(
             _with_server_message(failure, "A file is not there"),
-            "Upload it with `%jobs upload`, then give its bare name.",
+            "Upload it with {action}, then give its bare name.",
+            action=Action.upload_file(),
         )
     if _EARLY_PATTERN.search(words):
         return NotReadyError(
-            _with_server_message(failure, "Too early"), "Wait with `%jobs watch`, then ask again."
+            _with_server_message(failure, "Too early"),
+            "Wait with {action}, then ask again.",
+            action=Action.watch_job(),
         )
     if _TAKEN_PATTERN.search(words):
         return ConflictError(
@@ -86,16 +90,19 @@ def _bad_request_error(failure: ErrorResponse) -> LabextError:
         return _not_found_error(failure)
     if _KEY_PATTERN.search(words):
         return _sign_in_error(failure)
+    step, action = _next_step(failure)
     return InputError(
         _with_server_message(failure, f"The job service refused to {failure.op.name}"),
-        _next_step(failure),
+        step,
+        action=action,
     )
 
 
 def _sign_in_error(failure: ErrorResponse) -> SignInError:
     return SignInError(
         _with_server_message(failure, "The job service does not accept the key"),
-        "Check the key: `%jobs login`, or LABEXT_JOBS_API_KEY.",
+        "Check the key: {action}, or LABEXT_JOBS_API_KEY.",
+        action=Action.sign_in("jobs", "api_key"),
     )
 
 
@@ -124,17 +131,18 @@ def _not_found_error(failure: ErrorResponse) -> NotFoundError:
     if failure.op.name == api.RESULT.name and _OUTPUT_PATTERN.search(failure.server_message):
         return NotFoundError(
             _with_server_message(failure, "Not found"),
-            "Without `--file` and `--pdbs-only` all the job's files are fetched.",
+            f"Without {parameter('file', 'FILE')} and {parameter('pdbs_only')} all the job's files "
+            "are fetched.",
         )
     if failure.op.name in api.BY_NAME:
-        return NotFoundError(_with_server_message(failure, "Not found"), "See `%jobs list`.")
+        return NotFoundError(_with_server_message(failure, "Not found"), action=Action.list_jobs())
     if failure.op.name == api.RUN_PIPELINE.name:
         return NotFoundError(
             _with_server_message(failure, "Not found"),
             "Check the pipeline's name: it is the one under which it was saved on the service.",
         )
     if failure.op.name == api.DELETE_FILE.name:
-        return NotFoundError(_with_server_message(failure, "Not found"), "See `%jobs files`.")
+        return NotFoundError(_with_server_message(failure, "Not found"), action=Action.list_files())
     return NotFoundError(
         _with_server_message(
             failure, f"The job service did not find what it needs to {failure.op.name}"
@@ -143,16 +151,21 @@ def _not_found_error(failure: ErrorResponse) -> NotFoundError:
     )
 
 
-def _next_step(failure: ErrorResponse) -> str:
+def _next_step(failure: ErrorResponse) -> tuple[str, Action | None]:
     if failure.op.name in api.PIPELINES:
-        return "Correct the pipeline; `%jobs tool` shows what a tool takes."
+        return "Correct the pipeline; {action} shows what a tool takes.", Action.show_tool()
     if failure.op.name in api.SUBMISSIONS:
-        return "Correct the settings; `%jobs tool` shows what the tool takes."
+        return "Correct the settings; {action} shows what the tool takes.", Action.show_tool()
     if _CURSOR_PATTERN.search(failure.server_message):
-        return "Take the key that the list before gave, or leave `--start-key` out."
+        without = parameter("start_key", "KEY")
+        return f"Take the key that the list before gave, or leave {without} out.", None
     if _STORAGE_PATTERN.search(failure.server_message):
-        return "Make room: `%jobs files` lists what is uploaded, `%jobs rm FILE --yes` removes it."
-    return "Change what the service objects to."
+        remove = Action.delete_file()
+        return (
+            f"Make room: {{action}} lists what is uploaded, {remove} removes it.",
+            Action.list_files(),
+        )
+    return "Change what the service objects to.", None
 
 
 def _with_server_message(failure: ErrorResponse, otherwise: str) -> str:

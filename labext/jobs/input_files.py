@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from labext import messages
+from labext.actions import Action
 from labext.errors import ConflictError, NotFoundError, StorageError
 from labext.jobs import identity, records
 from labext.jobs.api import JobsApi
@@ -63,7 +64,8 @@ class FileReferences:
         """The next step if the only faults are missing files."""
         if len(self.faults) > len(self.absent):
             return None
-        return f"Correct the name, or upload it: `%jobs upload {' '.join(self.absent)}`."
+        uploads = messages.join_words(str(Action.upload_file(name)) for name in self.absent)
+        return f"Correct the name, or upload it: {uploads}."
 
 
 def check_references(
@@ -346,8 +348,9 @@ class InputContent:
             )
         raise ConflictError(
             f"{name} is there already, and was submitted with other content: {'; '.join(words)}.",
-            f"To run it anew, delete it first (`%jobs delete {name} --yes`) and run the same line "
-            "again; or choose another name.",
+            "To run it anew, delete it first ({action}) and submit it again; or choose another "
+            "name.",
+            action=Action.delete_job(name),
         )
 
     def caveat(self, name: str, row: JobRecord) -> str:
@@ -359,7 +362,7 @@ class InputContent:
             f"The content of {messages.join_words(unknown, _MAX_SHOWN_FILES)} could not be "
             "compared with what was "
             "submitted: neither the service nor this machine knows what it was then. To run it "
-            f"anew, delete it first: `%jobs delete {name} --yes`."
+            f"anew, delete it first: {Action.delete_job(name)}."
         )
 
     def check_unchanged(self, name: str) -> None:
@@ -378,8 +381,8 @@ class InputContent:
             raise ConflictError(
                 f"The rest of {name} would run with other content than its first jobs: "
                 f"{messages.join_words(changed, _MAX_SHOWN_FILES)}.",
-                f"Upload what it was, or delete the batch (`%jobs delete {name} --yes`) and submit "
-                "it anew.",
+                "Upload what it was, or delete the batch ({action}) and submit it anew.",
+                action=Action.delete_job(name),
             )
 
     def _recorded(self, name: str) -> dict[str, InputFile]:

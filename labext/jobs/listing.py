@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from labext import messages
+from labext.actions import Action, parameter
 from labext.errors import InputError, NotFoundError
 from labext.frames.sanitize import strip_control
 from labext.jobs import frames, identity, records
@@ -358,7 +359,7 @@ class JobLister:
             if column is None:
                 raise InputError(
                     "It is not said which column of the rows holds the jobs' names.",
-                    "Give it: `--name-column NAME`, or name_column=….",
+                    f"Give it: {parameter('name_column', 'NAME')}.",
                 )
             originals = plan.originals if plan is not None and _is_from_plan(table, plan) else {}
             if query.batch is None:  # a single job's name is never adapted
@@ -500,7 +501,7 @@ class JobLister:
         batch = str(query.batch)
         row = self._service.find(batch, query.email)
         if row is not None and not records.is_parent(row):
-            raise InputError(f"{batch} is a single job.", f"See `%jobs show {batch}`.")
+            raise InputError(f"{batch} is a single job.", action=Action.show_job(batch))
         return row
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from labext import messages
+from labext.actions import Action
 from labext.errors import InputError
 from labext.jobs import input_files, records
 from labext.jobs.api import JobsApi
@@ -192,8 +193,11 @@ def _pipeline_error(faults: list[str], step: str) -> InputError:
 
 def _next_step(tool: str | None) -> str:
     if tool is not None:
-        return f"See `%jobs tool {tool}`."
-    return "A stage is `{task: …, toolSettings: {TOOL: {setting: value}}}`; see `%jobs tools`."
+        return Action.show_tool(tool).sentence()
+    return (
+        "A stage is `{task: …, toolSettings: {TOOL: {setting: value}}}`; "
+        f"see {Action.list_tools()}."
+    )
 
 
 def _type_name(value: Any) -> str:

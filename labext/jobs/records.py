@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from labext.actions import Action
 from labext.errors import NotFoundError, ServiceError
 from labext.jobs.identity import stored_settings, submission_digest
 from labext.progress import Outcome
@@ -150,7 +151,7 @@ def _clean_record(row: JobRecord) -> JobRecord:
 def unknown_name_error(name: str, near: str = "") -> NotFoundError:
     """Return the error for a name that no job, batch or pipeline has."""
     return NotFoundError(
-        f'No job, batch or pipeline is called "{name}"{near}.', "See `%jobs list`."
+        f'No job, batch or pipeline is called "{name}"{near}.', action=Action.list_jobs()
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from labext.actions import Action
 from labext.errors import (
     ConflictError,
     InputError,
@@ -137,7 +138,9 @@ def validate_job(
         return
     answer = service.validate({"jobName": name, "type": type, "settings": dict(settings)})
     if answer is not None and not answer[0]:
-        raise InputError(f"The service would refuse this: {answer[1]}", f"See `%jobs tool {type}`.")
+        raise InputError(
+            f"The service would refuse this: {answer[1]}", action=Action.show_tool(type)
+        )
 
 
 def send_once(
@@ -188,7 +191,8 @@ def name_taken_error(name: str, unlike: str) -> ConflictError:
     """Return the error for a name taken by another submission."""
     return ConflictError(
         f"{name} is there already, and is not the same: {unlike}.",
-        f"Choose another name, or delete it: `%jobs delete {name} --yes`.",
+        "Choose another name, or delete it: {action}.",
+        action=Action.delete_job(name),
     )
 
 
@@ -210,8 +214,9 @@ def _outcome_unknown(
         lost,
         f"{name} ({what}) was sent, but its answer was lost, and it can't be looked up now: "
         f"{now.message}",
-        f"`%jobs show {name}` tells later whether it is there; the same line again looks first, "
-        "and sends nothing twice.",
+        "{action} tells later whether it is there; submitting it again looks first, and sends "
+        "nothing twice.",
+        Action.show_job(name),
     )
 
 
@@ -223,14 +228,23 @@ def _never_arrived(name: str, what: str, lost: LabextError) -> LabextError:
         lost,
         f"{name} ({what}) was sent {_TRIES} times, no answer came, and it was not there when "
         f"it was looked up: {lost.message}",
-        f"`%jobs show {name}` tells whether it has come since; the same line again looks first, "
-        "and sends nothing twice.",
+        "{action} tells whether it has come since; submitting it again looks first, and sends "
+        "nothing twice.",
+        Action.show_job(name),
     )
 
 
-def _with_server_message(lost: LabextError, what: str, step: str) -> OutcomeUnknownError:
+def _with_server_message(
+    lost: LabextError, message: str, step: str, action: Action
+) -> OutcomeUnknownError:
     return OutcomeUnknownError(
-        what, step, status=lost.status, method=lost.method, path=lost.path, server=lost.server
+        message,
+        step,
+        action=action,
+        status=lost.status,
+        method=lost.method,
+        path=lost.path,
+        server=lost.server,
     )
 
 
@@ -248,5 +262,5 @@ def _reuse_message(name: str, row: JobRecord, same_what: str, content: InputCont
     if caveat := content.caveat(name, row):
         return f"{message}sent. {caveat}"
     if records.outcome(row) not in (None, Outcome.COMPLETE):
-        return f"{message}sent; to run it again, delete it first: `%jobs delete {name} --yes`."
+        return f"{message}sent; to run it again, delete it first: {Action.delete_job(name)}."
     return f"{message}sent."

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from labext import messages
+from labext.actions import Action
 from labext.errors import InputError
 from labext.jobs.api import JobsApi
 from labext.jobs.identity import INTERNAL_FIELDS
@@ -55,9 +56,9 @@ def normalize_settings(
 
 def settings_error(tool: Tool, faults: list[str], step: str | None = None) -> InputError:
     """Return the error that names every fault, and another next step than the tool's page."""
+    action = None if step else Action.show_tool(tool.name)
     return InputError(
-        f"These settings of {tool.name} can't be used: {'; '.join(faults)}.",
-        step or f"See `%jobs tool {tool.name}`.",
+        f"These settings of {tool.name} can't be used: {'; '.join(faults)}.", step, action=action
     )
 
 
@@ -227,7 +228,7 @@ class ToolCatalogue:
         if name not in tools:
             raise InputError(
                 f'The service has no tool "{name}"{messages.did_you_mean(name, tools)}.',
-                "See `%jobs tools`.",
+                action=Action.list_tools(),
             )
         return tools[name]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from labext.actions import Action
 from labext.config import clean_url
 from labext.errors import (
     AccessError,
@@ -78,19 +79,23 @@ _FORBIDDEN_CAUSES = (
 _UNAUTHORIZED = {
     "key": (
         "does not accept the API key",
-        "Make a new key in the profile settings, then `%lab login --method key`.",
+        "Make a new key in the profile settings, then {action}.",
+        Action.sign_in("lab", "api_key", "key"),
     ),
     "oauth": (
         "does not accept the app's token",
-        "Check the app in the developer console, then `%lab login --method oauth`.",
+        "Check the app in the developer console, then {action}.",
+        Action.sign_in("lab", "client_secret", "oauth"),
     ),
     "oidc": (
         "does not accept the ID token",
-        "Get a new one from your identity provider: `%lab login --method oidc`.",
+        "Get a new one from your identity provider, then {action}.",
+        Action.sign_in("lab", "id_token", "oidc"),
     ),
 }
-_UNKNOWN_METHOD = "does not accept how you sign in", "Sign in again: `%lab login`."
-_NOT_SIGNED_IN = "asks who you are", "Sign in: `%lab login`."
+_SIGN_IN = Action.sign_in("lab", "api_key")
+_UNKNOWN_METHOD = "does not accept how you sign in", "Sign in again: {action}.", _SIGN_IN
+_NOT_SIGNED_IN = "asks who you are", "Sign in: {action}.", _SIGN_IN
 
 _CONTACTS = {
     "key": "an administrator of the platform to grant you access",
@@ -105,11 +110,11 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
     def explain(failure: ErrorResponse) -> LabextError | None:
         match failure.status:
             case 401:
-                way = (
+                what, step, action = (
                     _NOT_SIGNED_IN if method is None else _UNAUTHORIZED.get(method, _UNKNOWN_METHOD)
                 )
                 return SignInError(
-                    _with_server_message(failure, f"The lab platform {way[0]}"), way[1]
+                    _with_server_message(failure, f"The lab platform {what}"), step, action=action
                 )
             case 403:
                 whom = _CONTACTS.get(method or "", "an administrator of the platform for access")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
+from labext.actions import Action, parameter
 from labext.errors import InputError, InvalidJobsError
 from labext.frames.sanitize import strip_control
 from labext.jobs import frames, identity
@@ -133,7 +134,7 @@ def _all_columns(columns: list[str], name_column: str | None, tool: Tool) -> dic
             else f"No column is a setting of {tool.name}"
         )
         raise InputError(
-            f"{what}.", "Say which columns are settings: `--map setting=column`, or mapping={…}."
+            f"{what}.", f"Say which columns are settings: {parameter('mapping', 'setting=column')}."
         )
     return {column: column for column in others}
 
@@ -216,7 +217,11 @@ def _check_repeats(
         ),
         None,
     )
-    else_by = "" if other is None else f", or name them by another column: `--name-column {other}`"
+    else_by = (
+        ""
+        if other is None
+        else f", or name them by another column: {parameter('name_column', other)}"
+    )
     raise InputError(
         f'Column "{name_column}" has {messages.pluralize(len(twice), "name")} more than once: '
         f"{messages.join_words(twice, 3)}.",
@@ -336,13 +341,15 @@ class BatchDraft:
         """Return the error that names every faulty row."""
         better = self.errors.get(frozenset(self.faults))
         if better is not None:
-            what, step = better.message, better.next_step
+            what, step, action = better.message, better.next_step, better.action
         else:
             what = f"{self._what()}: {'; '.join(self.fault_lines())}."
-            step = f"See `%jobs tool {self.type}`."
+            action = Action.show_tool(self.type)
+            step = action.sentence()
         if others := len(self.valid_rows):
-            step += f" `--skip-invalid` submits the other {messages.pluralize(others, 'job')}."
-        return InvalidJobsError(what, step, refused=self.refused)
+            rest = messages.pluralize(others, "job")
+            step += f" {parameter('skip_invalid')} submits the other {rest}."
+        return InvalidJobsError(what, step, refused=self.refused, action=action)
 
     def _what(self) -> str:
         if not self._by_service:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext import file_lock
+from labext.actions import Action
 from labext.errors import NotReadyError
 from labext.jobs.batch.plan import BatchLimits, BatchPart, BatchPlan
 from labext.jobs.identity import account_digest
@@ -345,8 +346,8 @@ class Journal:
                 if not file_lock.lock_file(descriptor):
                     raise NotReadyError(
                         f"{name} is being sent by another process of this machine.",
-                        f"Wait until it is done; `%jobs resume {name}` then says whether "
-                        "anything is missing.",
+                        "Wait until it is done; {action} then says whether anything is missing.",
+                        action=Action.resume_batch(name),
                     )
                 if file_lock.is_same_file(descriptor, path):
                     yield

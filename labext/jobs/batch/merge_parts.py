@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from labext import messages
+from labext.actions import Action
 from labext.errors import InputError, NotFoundError
 from labext.jobs import identity, records
 from labext.jobs.api import JobsApi
@@ -124,8 +125,8 @@ def merge_part_rows(
             row[key] = reason
     if missing and word != "Running":
         row["Reason"] = (
-            f"{messages.join_words(missing, 3)} is not on the service; `%jobs resume {name}` tells "
-            "why, and sends what never was."
+            f"{messages.join_words(missing, 3)} is not on the service; {Action.resume_batch(name)} "
+            "tells why, and sends what never was."
         )
     row["parts"] = list(found)
     return row

@@ -96,7 +96,7 @@ def build_report(
         sentences.append(
             f"{_part_names(found.deleted)} {were} sent and {were} deleted since: "
             f"{_job_count(found.deleted)}. "
-            f"{them} not sent again; the same `%jobs batch` line would."
+            f"{them} not sent again; submitting the whole batch again would."
         )
     if words := identity.adapted_names_message(plan.originals):
         sentences.append(words)
@@ -234,7 +234,7 @@ def unfinished_names(journal: Journal) -> list[str]:
 
 def _unfinished_record(name: str, entry: JournalEntry | None) -> dict[str, Any] | None:
     if entry is None:
-        note = "its record is damaged; the same `%jobs batch` line sends what is not there"
+        note = "its record is damaged; submitting the batch again sends what is not there"
         return {"Name": name, "Note": note}
     if not entry.unconfirmed_parts:
         return None  # all was there; only the last line of the log is not

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
+from labext.actions import Action
 from labext.errors import InputError, LabextError, NotFoundError, OutcomeUnknownError, StorageError
 from labext.jobs import identity, records
 from labext.jobs.api import JobsApi
@@ -250,7 +251,7 @@ class BatchSubmitter:
         entry = self._journal.read(name)
         if entry is not None:
             return entry
-        again = "The same `%jobs batch` line sends only what is not on the service."
+        again = "Submitting the batch again sends only what is not on the service."
         if self._journal.has(name):
             raise StorageError(f"This machine's record of {name} is damaged.", again)
         if self._journal.is_other_account(name):
@@ -262,7 +263,8 @@ class BatchSubmitter:
         suggestion = messages.did_you_mean(part[0] if part else name, self._journal.names())
         raise NotFoundError(
             f'This machine has sent no batch called "{name}"{suggestion}.',
-            f"`%jobs resume` lists what is unfinished. {again}",
+            f"{{action}} lists what is unfinished. {again}",
+            action=Action.list_unfinished_batches(),
         )
 
     def _is_gone(self, entry: JournalEntry, part: BatchPart) -> bool:
@@ -451,10 +453,7 @@ def _interrupted_error(
     """Return the error for a batch that broke off, with how to finish it."""
     if isinstance(error, InputError) and not plan.split:
         return error
-    finish = (
-        f"finish it with `%jobs resume {plan.name}`, or run the same line again: "
-        "it sends only what is not there."
-    )
+    finish = "finish it with {action}, or submit it again: only what is not there is sent."
     if isinstance(error, OutcomeUnknownError):
         step = f"Look later: {finish}"
     else:
@@ -462,6 +461,7 @@ def _interrupted_error(
     return error.__class__(
         _interruption_message(plan, part, found, error),
         step,
+        action=Action.resume_batch(plan.name),
         status=error.status,
         method=error.method,
         path=error.path,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext import messages, progress
+from labext.actions import Action
 from labext.errors import InputError, JobFailedError, NotReadyError
 from labext.jobs import identity, records
 from labext.jobs.client.base import BaseClient
@@ -99,7 +100,7 @@ class ListMethods(BaseClient):
             raise InputError(
                 f'No job is of "{tool}", and the service has no such tool'
                 f"{messages.did_you_mean(tool, tools)}.",
-                "See `%jobs tools`.",
+                action=Action.list_tools(),
             )
 
     def iter_jobs(
@@ -188,7 +189,7 @@ class ListMethods(BaseClient):
                 why = f": {snapshot.reason}" if snapshot.reason else ""
                 raise JobFailedError(
                     f"{name} has ended as {snapshot.phase}{why}.",
-                    f"See `%jobs show {name}`.",
+                    action=Action.show_job(name),
                 )
             if timeout is not None and snapshot.elapsed >= timeout:
                 break

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from labext.actions import parameter
 from labext.errors import (
     AccessError,
     ArchiveError,
@@ -65,7 +66,8 @@ class ResultSelection:
     def __post_init__(self) -> None:
         if self.file is not None and self.pdbs_only:
             raise InputError(
-                "`--file` is one file, and `--pdbs-only` all structures.",
+                f"{parameter('file', self.file)} is one file, and {parameter('pdbs_only')} all "
+                "structures.",
                 "Keep one of the two.",
             )
         if self.file == "":

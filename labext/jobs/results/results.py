@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
+from labext.actions import Action
 from labext.errors import ArchiveError, ConflictError, JobFailedError, NotReadyError, StorageError
 from labext.jobs import records
 from labext.jobs.api import JobsApi
@@ -324,7 +325,9 @@ def _check_ended(job: ResultsJob) -> None:
     phase, outcome = records.phase(job.row), records.outcome(job.row)
     if outcome is None and (job.split or phase in ("Running", "Aggregating")):
         raise NotReadyError(
-            f"{job.name} is not complete. Status: {phase}.", f"Wait: `%jobs watch {job.name}`."
+            f"{job.name} is not complete. Status: {phase}.",
+            "Wait: {action}.",
+            action=Action.watch_job(job.name),
         )
 
 
@@ -334,11 +337,12 @@ def _without_results(job: ResultsJob) -> JobFailedError:
     ended = f"{phase} ({why.rstrip('.')})" if why else phase
     if not records.is_parent(job.row):
         return JobFailedError(
-            f"{job.name} has no results: it ended as {ended}.", f"See `%jobs show {job.name}`."
+            f"{job.name} has no results: it ended as {ended}.", action=Action.show_job(job.name)
         )
     return JobFailedError(
         f"{job.name} has no results: it ended as {ended}, and none of its jobs has any.",
-        f"`%jobs list --batch {job.name}` shows its jobs.",
+        "{action} shows its jobs.",
+        action=Action.list_jobs(job.name),
     )
 
 

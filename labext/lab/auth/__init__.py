@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from labext import messages
+from labext.actions import Action
 from labext.config import Connection
 from labext.errors import InputError, SignInError
 from labext.lab.auth.client_credentials import ClientCredentials
@@ -54,12 +55,14 @@ def choose_sign_in(connection: Connection) -> SignIn:
     if named is None:
         raise SignInError(
             "Nothing says how to sign in to the lab platform.",
-            "Run `%lab login`, or set LABEXT_LAB_API_KEY.",
+            "Run {action}, or set LABEXT_LAB_API_KEY.",
+            action=Action.sign_in("lab", "api_key"),
         )
     missing = [name for name in REQUIRED_SECRETS[named] if not secrets.get(name)]
     raise SignInError(
         f"To sign in to the lab platform by {named} there is no {' and no '.join(missing)}.",
-        f"Run `%lab login --method {named}`, or set LABEXT_LAB_{missing[0].upper()}.",
+        f"Run {{action}}, or set LABEXT_LAB_{missing[0].upper()}.",
+        action=Action.sign_in("lab", missing[0], named),
     )
 
 

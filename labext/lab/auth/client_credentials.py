@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from requests import PreparedRequest
 
+from labext.actions import Action
 from labext.errors import (
     AccessError,
     InputError,
@@ -28,7 +29,8 @@ from labext.lab.auth.http_auth import RenewableBearerAuth
 from labext.messages import quote_value
 from labext.redaction import register_secret
 
-_CHECK_CREDENTIALS = "Check both in the developer console, then `%lab login --method oauth`."
+_CHECK_CREDENTIALS = "Check both in the developer console, then {action}."
+_SIGN_IN = Action.sign_in("lab", "client_secret", "oauth")
 
 
 class AccessToken(NamedTuple):
@@ -104,7 +106,9 @@ class TokenEndpoint:
             else:
                 self._ways = [basic]
                 return answer
-        raise refused or SignInError("There is no way to ask for a token.", _CHECK_CREDENTIALS)
+        raise refused or SignInError(
+            "There is no way to ask for a token.", _CHECK_CREDENTIALS, action=_SIGN_IN
+        )
 
     def _asked(self, basic: bool) -> Any:
         client_id, client_secret = self._pair
@@ -170,12 +174,14 @@ def map_token_error(failure: ErrorResponse) -> LabextError | None:
         case 400 if "unsupported_grant_type" in failure.server_message:
             return SignInError(
                 f"The lab platform offers no sign-in for apps{suffix}.",
-                "Use an API key: `%lab login --method key`.",
+                "Use an API key: {action}.",
+                action=Action.sign_in("lab", "api_key", "key"),
             )
         case 400 | 401:
             return SignInError(
                 f"The lab platform does not accept the app's client ID and secret{suffix}.",
                 _CHECK_CREDENTIALS,
+                action=_SIGN_IN,
             )
         case 403:
             return AccessError(

@@ -11,6 +11,7 @@ from typing import Any
 
 from requests import PreparedRequest, Response
 
+from labext.actions import Action
 from labext.errors import InputError
 from labext.http.auth import BasicKeyAuth, RefreshableAuth, clean_secret
 from labext.http.connection_pool import origin
@@ -54,7 +55,8 @@ def _key_fault(key: str) -> tuple[str, str] | None:
     if _TOKEN.fullmatch(key):
         return (
             "That is a token, not an API key.",
-            "Sign in with `%lab login --method oidc`, or take a key from the profile settings.",
+            f"Sign in with {Action.sign_in('lab', 'id_token', 'oidc')}, or take a key from the "
+            "profile settings.",
         )
     if re.search(r"\s", key):
         return "The key has blanks within.", "Copy the key again: it is one word."

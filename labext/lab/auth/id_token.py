@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import orjson
 
+from labext.actions import Action
 from labext.config import clean_url
 from labext.errors import InputError, LabextError, ServiceError, SignInError
 from labext.http import ErrorResponse, HttpClient, Operation, RetryMode
@@ -149,7 +150,8 @@ def map_provider_error(failure: ErrorResponse) -> LabextError | None:
 _RENEWAL_SECONDS = 10.0
 """Seconds before its expiry from which a new token is requested, if possible."""
 
-_NEXT_STEP = "Get a new one from your identity provider: `%lab login --method oidc`."
+_NEXT_STEP = "Get a new one from your identity provider, then {action}."
+_SIGN_IN = Action.sign_in("lab", "id_token", "oidc")
 
 
 class IdToken(RenewableBearerAuth):
@@ -203,7 +205,9 @@ class IdToken(RenewableBearerAuth):
             self._take(self._give())
         if self._clock() >= self._until:
             raise SignInError(
-                f"The ID token has expired ({_format_time(self._until)}).", _NEXT_STEP
+                f"The ID token has expired ({_format_time(self._until)}).",
+                _NEXT_STEP,
+                action=_SIGN_IN,
             )
         return self._value
 
@@ -216,7 +220,9 @@ class IdToken(RenewableBearerAuth):
         claims = _claims(value)
         if claims is None:
             raise InputError(
-                "That is no ID token: one has three parts, parted by dots.", _NEXT_STEP
+                "That is no ID token: one has three parts, parted by dots.",
+                _NEXT_STEP,
+                action=_SIGN_IN,
             )
         email, expires = claims.get("email"), claims.get("exp")
         if not isinstance(email, str) or not email:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from labext import messages
+from labext.actions import parameter
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError
 from labext.lab.files import encoding
 from labext.lab.files.encoding import PRESERVED_MARK, Fields
@@ -110,7 +111,7 @@ def _as_records(records: Any) -> list[Fields]:
             if column not in records.columns:
                 raise InputError(
                     f'The frame has no column "{column}".',
-                    "Fetch it along: --columns id,name,bases.",
+                    f"Fetch it along: {parameter('columns', 'id,name,bases')}.",
                 )
         return [
             {str(name): _cell_value(cell) for name, cell in row.items()}
@@ -294,7 +295,7 @@ def write(
     if target.exists() and not force:
         raise ConflictError(
             f"{target} is there already, and holds something else.",
-            "Replace it with `--force`, or write to another path.",
+            f"Replace it with {parameter('force')}, or write to another path.",
         )
     make_folder(target.parent)
     write_atomic(target, text.encode())
@@ -332,7 +333,7 @@ def _choose_format(target: Path, named: Format | None) -> Format:
     if target.suffix.lower() not in SUFFIXES:
         raise InputError(
             f"{target.name} does not say its format.",
-            "Name it: --format fasta or --format genbank.",
+            f"Name it: {parameter('format', 'fasta')} or {parameter('format', 'genbank')}.",
         )
     return SUFFIXES[target.suffix.lower()]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
+from labext.actions import parameter
 from labext.errors import InputError
 from labext.lab.api import Record
 
@@ -115,7 +116,7 @@ class ColumnSelection:
             missing = messages.join_words(sorted(self._absent))
             raise InputError(
                 f"No sequence of this list has {missing}.",
-                "See what there is with --spread (spread=True).",
+                f"See what there is with {parameter('spread')}.",
             )
 
     def select(self, record: Record) -> Record:

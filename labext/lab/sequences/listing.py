@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from labext import messages
+from labext.actions import Action
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
 from labext.frames.sanitize import json_contains_control, strip_control_json
 from labext.http import HttpClient
@@ -165,7 +166,8 @@ def find_sequence(lister: SequenceLister, name: str) -> Record:
             )
     suggestion = messages.did_you_mean(name, _nearby_names(lister))
     raise NotFoundError(
-        f'No sequence that you may see is called "{name}"{suggestion}.', "See `%lab sequences`."
+        f'No sequence that you may see is called "{name}"{suggestion}.',
+        action=Action.list_sequences(),
     )
 
 

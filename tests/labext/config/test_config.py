@@ -54,8 +54,8 @@ def test_nothing_configured_says_what_to_do() -> None:
     with pytest.raises(SetupError) as caught:
         config.connection("jobs")
     assert caught.value.message == "No jobs service is configured."
-    assert "%lab sandbox start" in caught.value.next_step
-    assert "%jobs connect URL" in caught.value.next_step
+    assert "`labext.sandbox.Sandbox().start()`" in caught.value.next_step
+    assert 'save_profile("PROFILE", "jobs", "URL")' in caught.value.next_step
 
 
 def test_the_order_is_argument_session_environment_default(

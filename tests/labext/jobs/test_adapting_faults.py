@@ -88,7 +88,7 @@ def test_it_is_resumed_from_the_journal(client: JobsClient, ledger: Any) -> None
 def test_two_rows_of_one_name_are_an_error(client: JobsClient, ledger: Any) -> None:
     with pytest.raises(InputError, match=r'"name" has 1 name more than once: a b\.') as raised:
         send(client, SEQS.assign(name=SEQS["name"].replace("a.b", "a b")))
-    assert raised.value.next_step.endswith("`--name-column id`.")
+    assert raised.value.next_step.endswith('`name_column="id"`.')
     assert ledger.members == {}
 
 

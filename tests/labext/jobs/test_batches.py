@@ -110,7 +110,7 @@ def test_rows_and_names_that_do_not_fit() -> None:
         read(FRAME.head(0))
     with pytest.raises(InputError, match='"name" has 1 name more than once: a') as raised:
         read(FRAME.assign(name="a", id=["seq_1", "seq_2"]))
-    assert raised.value.next_step.endswith("`--name-column bases`."), "the first that tells apart"
+    assert raised.value.next_step.endswith('`name_column="bases"`.'), "the first that tells apart"
     with pytest.raises(InputError, match=r"2 names more than once: a b, c.") as raised:
         read(pd.DataFrame({"name": ["a b", "a b", "c", "c"], "bases": "AC"}))
     assert raised.value.next_step == "Give each job a name of its own."

@@ -74,7 +74,7 @@ def test_other_content_under_the_same_name_is_a_conflict(
         submit(client, kind)
     for content in (FIRST, SECOND):
         assert hashlib.sha256(content).hexdigest()[:12] in raised.value.message
-    assert "`%jobs delete n1 --yes`" in raised.value.next_step
+    assert '`jobs.delete("n1")`' in raised.value.next_step
     assert {k: v for k, v in ledger.done.items() if k.startswith(("submit", "run"))} == {
         k: v for k, v in before.items() if k.startswith(("submit", "run"))
     }
@@ -150,7 +150,7 @@ def test_content_that_nobody_recorded_is_compared_by_the_times(
     again = client.submit("n1", "fold", SETTINGS)
     assert not again.created
     assert "a.pdb could not be compared" in again.message
-    assert "`%jobs delete n1 --yes`" in again.message
+    assert '`jobs.delete("n1")`' in again.message
 
 
 def test_a_file_replaced_from_elsewhere_is_noticed_by_its_checksum(

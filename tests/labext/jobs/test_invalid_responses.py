@@ -250,9 +250,9 @@ def test_what_cannot_be_known_says_what_was_sent_and_how_to_find_out(
     with pytest.raises(OutcomeUnknownError, match="was sent, but its answer was lost") as raised:
         deed.act(quick, tmp_path)
     said, step = {
-        "submit": (r"f1 \(1 job of fold\) was sent", "`%jobs show f1`"),
-        "batch": (r"b1-part1of2 \(100 jobs of fold\) was sent", "`%jobs resume b1`"),
-        "pipeline": (r"p1 \(1 pipeline\) was sent", "`%jobs show p1`"),
+        "submit": (r"f1 \(1 job of fold\) was sent", '`jobs.show("f1")`'),
+        "batch": (r"b1-part1of2 \(100 jobs of fold\) was sent", '`jobs.resume("b1")`'),
+        "pipeline": (r"p1 \(1 pipeline\) was sent", '`jobs.show("p1")`'),
     }[what]
     assert re.search(said, raised.value.message)
     assert step in raised.value.next_step

@@ -44,7 +44,7 @@ def test_every_invalid_row_is_named_whoever_found_the_fault(
     assert "too hot: 101.0 (in c)" in said
     assert 'mode can\'t be "quick"' in said
     assert "(in d)" in said
-    assert raised.value.next_step.endswith("`--skip-invalid` submits the other 1 job.")
+    assert raised.value.next_step.endswith("`skip_invalid=True` submits the other 1 job.")
     assert ledger.count("submit-batch") == 0
     refused = raised.value.refused()
     assert refused["Name"].tolist() == ["b", "c", "d", "e"]
@@ -176,7 +176,7 @@ def test_a_row_whose_file_is_not_there_is_invalid(client: JobsClient, ledger: An
     del jobs["c"]
     with pytest.raises(InputError) as absent:
         client.submit_batch("other", "fold", jobs)
-    assert "upload it: `%jobs upload b.pdb`" in absent.value.next_step
+    assert 'upload it: `jobs.upload("b.pdb")`' in absent.value.next_step
 
 
 def test_rows_of_a_batch_of_several_parts_are_all_named(client: JobsClient, ledger: Any) -> None:

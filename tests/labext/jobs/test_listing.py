@@ -117,13 +117,13 @@ def test_a_stale_journal_does_not_hide_what_is_there(client: JobsClient, split: 
 def test_a_single_job_is_not_listed_as_a_batch(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
     ledger.fail("jobs", ledger.Answer(400, {"error": "batch: job f1 is no batch"}))
-    with pytest.raises(InputError, match=r"f1 is a single job\. See `%jobs show f1`"):
+    with pytest.raises(InputError, match=r'f1 is a single job\. See `jobs\.show\("f1"\)`'):
         client.jobs(batch="f1")
 
 
 def test_rows_without_a_name_column_name_the_option(client: JobsClient, split: Any) -> None:
     other = JobsClient(client.base_url, "ledger-key-0123456789")
-    with pytest.raises(InputError, match="--name-column"):
+    with pytest.raises(InputError, match="name_column="):
         other.jobs(rows=FRAME)
 
 
@@ -133,7 +133,7 @@ def test_another_batch_of_the_name_is_told_by_the_name_that_was_given(
     other = FRAME.assign(n=37).replace({"name": {"h7": "h_7"}})
     with pytest.raises(ConflictError, match=r"^folds is there .* folds-part1of3 has a job h_?7"):
         client.submit_batch("folds", "fold", other, {"sequence": "A"}, "name", MAPPING)
-    with pytest.raises(ConflictError, match="delete folds --yes"):
+    with pytest.raises(ConflictError, match=r'jobs\.delete\("folds"\)'):
         client.submit_batch("folds", "fold", FRAME.assign(n=38), {"sequence": "A"}, "name", MAPPING)
 
 

@@ -126,5 +126,7 @@ def test_many_jobs_are_left_to_the_service() -> None:
 
 def test_absent_files_are_named_in_the_next_step() -> None:
     found = resolve(Stored(STORED), "gone.pdb", "lost.pdb")
-    assert found.next_step == ("Correct the name, or upload it: `%jobs upload gone.pdb lost.pdb`.")
+    assert found.next_step == (
+        'Correct the name, or upload it: `jobs.upload("gone.pdb")`, `jobs.upload("lost.pdb")`.'
+    )
     assert resolve(Stored(STORED), "gone.pdb", "amb.pdb").next_step is None

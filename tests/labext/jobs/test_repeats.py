@@ -79,7 +79,7 @@ def test_a_submission_is_sent_again_only_if_it_surely_was_not_taken(
             send(reach(server), ALL[name])
         assert server.count == 1
         assert ALL[name].name in raised.value.message
-        assert "`%jobs list`" in raised.value.next_step
+        assert "`jobs.jobs()`" in raised.value.next_step
     rejected = faulty(
         faulty.answer("slow down", 429), faulty.answer("submitted", kind="text/plain")
     )

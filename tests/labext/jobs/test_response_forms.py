@@ -142,9 +142,9 @@ def test_answers_that_make_no_sense(client: JobsClient, ledger: Any, body: str) 
     [
         (401, "Invalid key", SignInError, "LABEXT_JOBS_API_KEY"),
         (400, {"error": "Invalid x-api-key"}, SignInError, "LABEXT_JOBS_API_KEY"),
-        (400, '"Job f1 not found"', NotFoundError, "%jobs list"),
-        (404, "", NotFoundError, "%jobs list"),
-        (400, "Job f1 is not complete. Status: In Queue", NotReadyError, "%jobs watch"),
+        (400, '"Job f1 not found"', NotFoundError, "jobs.jobs()"),
+        (404, "", NotFoundError, "jobs.jobs()"),
+        (400, "Job f1 is not complete. Status: In Queue", NotReadyError, "jobs.wait("),
         (403, {"message": "Budget exceeded for the organization"}, AccessError, "larger budget"),
         (403, {"detail": "Too many requests"}, AccessError, "Wait a few minutes"),
         (403, "Rate-limited", AccessError, "Wait a few minutes"),
@@ -177,13 +177,13 @@ def test_an_output_that_is_not_there_is_told_apart_from_a_job(
     ledger.add("f1")
     ledger.complete("f1")
     ledger.fail("result", ledger.Answer(404, {"error": words}))
-    with pytest.raises(NotFoundError, match="Without `--file` and `--pdbs-only`"):
+    with pytest.raises(NotFoundError, match='Without `file="FILE"` and `pdbs_only=True`'):
         client.download("f1", tmp_path, file="x.txt")
 
 
 def test_a_list_that_can_not_go_on_says_which_key_to_give(client: JobsClient, ledger: Any) -> None:
     ledger.fail("jobs", ledger.Answer(400, {"error": "startKey was not given out here."}))
-    with pytest.raises(InputError, match="`--start-key`"):
+    with pytest.raises(InputError, match="`start_key="):
         client.jobs(start_key="nonsense")
 
 

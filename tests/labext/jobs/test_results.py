@@ -214,8 +214,8 @@ def test_what_was_stopped_is_not_waited_for(
     ledger.add_batch("b", {"x": {}})
     ledger.rows["b"]["batchStatus"] = "Stopped"
     for name, said in (
-        ("f1", r"f1 has no results: it ended as Stopped \(Stopped by hand\)\. .*show f1"),
-        ("b", r"b has no results: it ended as Stopped, and none of its jobs .*list --batch b"),
+        ("f1", r"f1 has no results: it ended as Stopped \(Stopped by hand\)\. .*jobs\.show"),
+        ("b", r"b has no results: it ended as Stopped, and none of its jobs .*batch=\"b\""),
     ):
         words = f"Job {name} is not complete. Status: Stopped"
         ledger.fail("result", ledger.Answer(400, {"error": words}))

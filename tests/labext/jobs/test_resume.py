@@ -68,7 +68,7 @@ def test_a_batch_is_finished_without_its_frame(
 ) -> None:
     error = break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded for team X"))
     assert error.message.startswith("1 of 3 parts of folds were sent, then folds-part2of3 was not")
-    assert "`%jobs resume folds`" in error.next_step
+    assert '`jobs.resume("folds")`' in error.next_step
     (row,) = later.unfinished().to_dict("records")
     assert [row[key] for key in ("Name", "Type", "Jobs", "Parts", "Sent", "Missing", "Note")] == [
         "folds", "fold", 250, 3, 1, 150, "",
@@ -108,7 +108,7 @@ def test_a_part_whose_answer_was_lost_is_ours(
     assert isinstance(error, OutcomeUnknownError)
     assert "folds-part1of3 (100 jobs of fold) was sent, but its answer was lost" in error.message
     assert "blocked for a while" in error.message
-    assert "`%jobs resume folds`" in error.next_step
+    assert '`jobs.resume("folds")`' in error.next_step
     assert later.unfinished()["Note"].tolist() == ["folds-part1of3 was sent, and may be there"]
     done = later.resume("folds")
     assert done.message.startswith("folds-part1of3 had arrived, though the answer was lost. ")
@@ -213,7 +213,7 @@ def test_names_that_are_not_known_or_known_with_another_key(
     break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded"))
     with pytest.raises(NotFoundError, match='did you mean "folds"') as raised:
         client.resume("fold")
-    assert "`%jobs resume`" in raised.value.next_step
+    assert "`jobs.unfinished()`" in raised.value.next_step
     with pytest.raises(NotFoundError, match='did you mean "folds"'):
         client.resume(PARTS[1])
     with JobsClient(ledger.url, "another-key-9876543210", rate=None) as other:
@@ -320,7 +320,7 @@ def test_a_disk_that_is_full(
         send(client)
     assert {"before": 0, "sending": 1, "sent": 2}[at] == ledger.count("submit-batch")
     if at != "before":
-        assert "`%jobs resume folds`" in raised.value.next_step
+        assert '`jobs.resume("folds")`' in raised.value.next_step
         assert raised.value.message.startswith(
             {"sending": "1 of 3 parts of folds were sent, then", "sent": "2 of 3 parts of folds"}[
                 at
@@ -379,5 +379,5 @@ def test_an_interrupt_leaves_a_batch_that_can_be_finished(
 def test_a_budget_that_was_raised_is_used(client: JobsClient, ledger: Any) -> None:
     error = break_off(client, ledger, ledger.Answer(403, "Budget exceeded for team X"))
     assert isinstance(error, AccessError)
-    assert "larger budget. Then finish it with `%jobs resume folds`" in error.next_step
+    assert 'larger budget. Then finish it with `jobs.resume("folds")`' in error.next_step
     assert client.resume("folds").sent == tuple(PARTS)

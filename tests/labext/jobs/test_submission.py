@@ -88,7 +88,7 @@ def test_an_outcome_that_cannot_be_known_is_said_to_be_so(client: JobsClient, le
     with pytest.raises(OutcomeUnknownError, match=r"f1 \(1 job of fold\) was sent") as raised:
         client.submit("f1", "fold", SETTINGS)
     assert "blocked for a while" in raised.value.message
-    assert "`%jobs show f1`" in raised.value.next_step
+    assert '`jobs.show("f1")`' in raised.value.next_step
     assert "nothing twice" in raised.value.next_step
     ledger.scripts.clear()
     again = client.submit("f1", "fold", SETTINGS)
@@ -147,7 +147,7 @@ def test_a_batch_that_broke_off_is_finished_by_the_same_line(
     with pytest.raises(AccessError, match="2 of 3 parts of folds were sent") as raised:
         send(client, 250)
     assert "Budget exceeded for team X" in raised.value.message
-    assert "`%jobs resume folds`, or run the same line again" in raised.value.next_step
+    assert '`jobs.resume("folds")`, or submit it again' in raised.value.next_step
     if elsewhere:
         monkeypatch.setenv("LABEXT_STATE_DIR", str(tmp_path / "another"))
     other = JobsClient(client.base_url, "ledger-key-0123456789", rate=None)

@@ -95,7 +95,7 @@ def test_an_expired_token_is_told_before_it_is_sent() -> None:
     now += 60
     with pytest.raises(SignInError, match=r"expired \(2023-11-14 22:14:20 UTC\)") as caught:
         signed(auth)
-    assert "login" in caught.value.next_step
+    assert '"id_token"' in caught.value.next_step
 
 
 @pytest.mark.parametrize("exp", [None, "soon", [1], 1e300, -1e300])
@@ -193,9 +193,9 @@ def test_an_app_may_act_for_somebody() -> None:
     ("secrets", "options", "said"),
     [
         ({}, {}, "LABEXT_LAB_API_KEY"),
-        ({"client_id": "id"}, {}, "%lab login"),
+        ({"client_id": "id"}, {}, 'save_secret("lab"'),
         ({"client_id": "id"}, {"method": "oauth"}, "LABEXT_LAB_CLIENT_SECRET"),
-        ({"api_key": KEY}, {"method": "oidc"}, "--method oidc"),
+        ({"api_key": KEY}, {"method": "oidc"}, '"id_token"'),
     ],
 )
 def test_nothing_to_sign_in_with_is_told(secrets: Any, options: Any, said: str) -> None:

@@ -174,7 +174,7 @@ def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
     path.write_text("mine")
     with pytest.raises(ConflictError, match="there already") as caught:
         files.write([PRIMER], path)
-    assert "--force" in caught.value.next_step
+    assert "force=True" in caught.value.next_step
     assert path.read_text() == "mine"
     files.write([PRIMER], path, force=True, whole=True)
     assert files.read(path) == [PRIMER]

@@ -89,7 +89,7 @@ def test_a_certificate_of_an_unknown_ca_is_told(tenant: Any) -> None:
         with tenant.client(auth, verify=True) as lab, pytest.raises(SetupError) as caught:
             lab.whoami()
         assert "not trusted" in caught.value.message
-        assert "--ca-bundle" in caught.value.next_step
+        assert 'verify="FILE"' in caught.value.next_step
     assert tenant.received == []
 
 
@@ -104,8 +104,8 @@ def test_a_host_that_does_not_answer_is_told(faulty: Any) -> None:
 @pytest.mark.parametrize(
     ("auth", "said", "step"),
     [
-        (lambda: ApiKey("wrong-key-0123456789"), "the API key", "--method key"),
-        (lambda: None, "asks who you are", "%lab login"),
+        (lambda: ApiKey("wrong-key-0123456789"), "the API key", '"lab", "PROFILE", "api_key"'),
+        (lambda: None, "asks who you are", 'save_secret("lab"'),
     ],
 )
 def test_a_key_that_the_platform_does_not_know(
