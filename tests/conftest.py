@@ -97,6 +97,7 @@ def isolated(
         monkeypatch.delenv(variable)
     home = tmp_path_factory.mktemp("labext")
     for variable, folder in {
+        "LABEXT_CACHE_DIR": "cache",
         "LABEXT_CONFIG_DIR": "config",
         "LABEXT_SANDBOX_DIR": "sandbox",
         "LABEXT_STATE_DIR": "state",

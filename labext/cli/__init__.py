@@ -111,3 +111,26 @@ def doctor() -> None:
     from labext.cli import diagnostics
 
     print("\n".join(diagnostics.report_lines()))
+
+
+@labext.command()
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder to build into, instead of the user's cache.",
+)
+@click.option("--no-browser", is_flag=True, help="Only print the path.")
+def docs(output: Path | None, no_browser: bool) -> None:
+    """Open the reference of the magics, the Python API and the configuration.
+
+    It is built once per version and works without a network.
+    """
+    from labext.cli import reference
+
+    page = reference.reference_page(output)
+    print(page)
+    if not no_browser:
+        import webbrowser
+
+        webbrowser.open(page.as_uri())

@@ -1,4 +1,4 @@
-"""Locations of the configuration, journals and sandbox data."""
+"""Locations of the configuration, journals, cached files and sandbox data."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ def config_dir() -> Path:
 def state_dir() -> Path:
     """Return the folder for journals; it need not exist yet."""
     return _environment_path("LABEXT_STATE_DIR") or _platform_dir("user_state_path")
+
+
+def cache_dir() -> Path:
+    """Return the folder for files that can be made again; it need not exist yet."""
+    return _environment_path("LABEXT_CACHE_DIR") or _platform_dir("user_cache_path")
 
 
 def sandbox_dir() -> Path:

@@ -20,7 +20,7 @@ from labext.cli import examples
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-USERS = ("sandbox", "tools", "semantic", "speech", "rna", "gpl-tools")
+USERS = ("sandbox", "tools", "semantic", "speech", "rna", "gpl-tools", "docs")
 """The extras with packages that labext itself imports."""
 SERVED = {"fastapi-offline"}
 """Of these the files are served, and nothing is imported."""
@@ -60,6 +60,12 @@ def test_the_notebooks_travel_in_the_wheel_with_their_data(wheel: zipfile.ZipFil
     assert "data/hairpins.csv" in ours
     travelling = {name: wheel.read(name) for name in wheel.namelist() if name.startswith(inside)}
     assert travelling == {inside + name: content for name, content in ours.items()}
+
+
+def test_the_sources_of_the_reference_travel_in_the_wheel(wheel: zipfile.ZipFile) -> None:
+    ours = {path.relative_to(ROOT).as_posix() for path in (ROOT / ".docs").rglob("*.*")}
+    assert ".docs/text/index.md" in ours
+    assert {f"labext/{name}" for name in ours} <= set(wheel.namelist())
 
 
 def test_the_wheel_holds_no_front_end_sources_twice_and_no_bytecode(wheel: zipfile.ZipFile) -> None:

@@ -1,0 +1,166 @@
+"""Build the reference: `python -m labext_magics.reference SOURCES OUTPUT`.
+
+pdoc renders docstrings and texts, nbconvert the example notebooks. SOURCES has the texts and the
+templates.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import nbformat
+import pandas as pd
+import pdoc.doc
+from nbconvert.exporters import HTMLExporter
+from pdoc import render
+from pygments.formatters import HtmlFormatter
+
+from labext.cli import examples
+from labext.nb.resource import Resource
+from labext_magics.reference import command_pages, magic_pages
+
+MAGICS = ("lab", "jobs", "nb")
+API = ("labext", "labext.lab", "labext.jobs", "labext.nb", "labext.errors", "labext.sandbox")
+WIDGETS = "labext_widgets"
+TUTORIALS = ("lab", "jobs", "jobs_in_depth", "nb", "podcast")
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of the reference.
+
+    Attributes:
+        module: the module that pdoc documents; for a text, one whose docstring is that text.
+        title: its name in the menu and its heading.
+        html: rendered content to insert after the heading, for a tutorial.
+    """
+
+    module: ModuleType
+    title: str
+    html: str = ""
+
+    @property
+    def name(self) -> str:
+        """The module's name, which pdoc makes the path of the page."""
+        return self.module.__name__
+
+
+def build(sources: Path, output: Path) -> None:
+    """Write all pages and the search index into a folder."""
+    # Python before 3.12 does not record the bases of a TypedDict.
+    warnings.filterwarnings("ignore", "Cannot determine where", UserWarning, "pdoc")
+    # Generic in the stubs of pandas only; pdoc evaluates the annotations.
+    pd.Series.__class_getitem__ = classmethod(lambda cls, _: cls)  # type: ignore[attr-defined]
+    sections = _sections(sources / "text")
+    pages = {page.name: page for group in sections.values() for page in group}
+    modules = {name: pdoc.doc.Module(page.module) for name, page in pages.items()}
+    render.configure(
+        docformat="google", show_source=False, template_directory=sources / "templates"
+    )
+    render.env.globals |= {"sections": sections, "pages": pages, "highlight_css": _highlight_css()}
+    for name, module in modules.items():
+        path = output / f"{name.replace('.', '/')}.html"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(render.html_module(module, modules), encoding="utf-8")
+    (output / "search.js").write_text(render.search_index(modules), encoding="utf-8")
+
+
+def _sections(texts: Path) -> dict[str, list[Page]]:
+    """Return the pages by the headings of the menu."""
+    return {
+        "": [_text_page(texts / "index.md", "labext")],
+        "Magics": [_magic_page(texts, name) for name in MAGICS],
+        "Guides": [
+            _text_page(texts / "configuration.md", "Configuration"),
+            _text_page(texts / "sandbox.md", "The sandbox"),
+            _page("command_line", "Command line", command_pages.text()),
+        ],
+        "Python": [_api_page(name) for name in (*API, WIDGETS)],
+        "Tutorials": [_tutorial(name) for name in TUTORIALS],
+    }
+
+
+def _page(name: str, title: str, text: str, html: str = "") -> Page:
+    module = ModuleType(name, text)
+    module.__dict__.update(__docformat__="markdown", __all__=[])
+    return Page(module, title, html)
+
+
+def _text_page(path: Path, title: str, more: str = "") -> Page:
+    text = path.read_text(encoding="utf-8")
+    # On a code host the texts link to each other as Markdown files.
+    text = re.sub(r"\]\((\w+)\.md(#[\w-]+)?\)", r"](\1.html\2)", text)
+    return _page(path.stem, title, text.partition("\n")[2] + more)
+
+
+def _magic_page(texts: Path, name: str) -> Page:
+    return _text_page(texts / f"magic_{name}.md", f"%{name}", magic_pages.commands(name))
+
+
+def _api_page(name: str) -> Page:
+    """Return the page of a package, with its client first and everything imported."""
+    module = import_module(name)
+    if name == "labext.nb":
+        _add_resources(module)
+    public: Sequence[str] | None = getattr(module, "__all__", None)
+    if name == "labext":
+        public = ["connect", "Rate"]  # all else is on the pages of the services and the errors
+    if public is not None:
+        ordered = sorted(public, key=lambda each: not each.endswith("Client"))
+        # Lazily imported names are attributes only once they are used.
+        module.__dict__.update({each: getattr(module, each) for each in ordered})
+        module.__dict__["__all__"] = ordered
+    return Page(module, name)
+
+
+def _highlight_css() -> str:
+    """Return the colours of code, which follow the browser's light or dark scheme."""
+    light, dark = (
+        HtmlFormatter(style=style).get_style_defs([".pdoc-code", ".highlight"])  # type: ignore[no-untyped-call]
+        for style in ("default", "github-dark")
+    )
+    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
+
+
+def _add_resources(module: ModuleType) -> None:
+    """Document the classes behind the attributes of `NotebookClient`, such as `sources`."""
+    client = module.NotebookClient("http://127.0.0.1/api")
+    resources = [
+        type(value)
+        for name, value in vars(client).items()
+        if not name.startswith("_") and isinstance(value, Resource)
+    ]
+    module.__dict__.update({each.__name__: each for each in resources})
+    module.__dict__["__all__"] = [*module.__all__, *(each.__name__ for each in resources)]
+
+
+def _tutorial(name: str) -> Page:
+    """Return the page of an example notebook, with its saved outputs."""
+    path = examples.examples_folder() / f"{name}.ipynb"
+    notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    title, _, texts[0] = texts[0].partition("\n")
+    notebook.cells[0].source = texts[0]
+    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
+        template_name="basic",
+        exclude_anchor_links=True,
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+    )
+    html, _ = exporter.from_notebook_node(notebook)
+    html = (
+        f"<p>This is the notebook <code>{name}.ipynb</code> of <code>labext demo</code>.</p>{html}"
+    )
+    return _page(f"tutorial_{name}", title.lstrip("# "), "", html)
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]), Path(sys.argv[2]))

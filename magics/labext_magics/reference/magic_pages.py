@@ -1,0 +1,108 @@
+"""The commands of a magic as Markdown, from the declaration that also parses its lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from labext_magics.core.dispatch import magic_named
+from labext_magics.core.grammar import Command, Magic, Parameter
+from labext_magics.core.help import usage
+
+_SAMPLES = {
+    "COMMAND": "command:abc123",
+    "CREDENTIAL": "OpenAI",
+    "EPISODE": '"Episode 1"',
+    "FILE": "protein.pdb",
+    "INSIGHT": "insight:abc123",
+    "JOB": "command:abc123",
+    "MODEL": "gpt-4o",
+    "NAME": "helix1",
+    "NOTE": '"Plan"',
+    "NOTEBOOK": '"Arabinose induction"',
+    "PATH": "data/protein.pdb",
+    "PATH|URL": "data/paper.pdf",
+    "PROFILE": "interview",
+    "PROVIDER": "openai",
+    "SESSION": '"First questions"',
+    "SOURCE": "paper.pdf",
+    "TEXT": '"Check leaky expression without arabinose."',
+    "TRANSFORMATION": '"Key findings"',
+    "WORD": "structure",
+}
+"""Values of arguments in the examples of commands that declare none."""
+
+
+def commands(name: str) -> str:
+    """Return a section for each command of a magic."""
+    return "\n\n".join(_sections(magic_named(name)))
+
+
+def example(magic: Magic, command: Command) -> str:
+    """Return the declared examples of a command, else a line with sample values."""
+    if command.examples:
+        return "\n".join(command.examples)
+    required = [option for option in command.options if option.required]
+    words = [f"%{magic.name} {command.name}"]
+    words += [_sample(magic, argument) for argument in command.arguments]
+    words += [f"--{option.name} {_sample(magic, option)}" for option in required]
+    return " ".join([*words, "--yes"] if command.option("--yes") else words)
+
+
+def _sample(magic: Magic, parameter: Parameter) -> str:
+    if magic.name == "nb" and parameter.name == "NAME":
+        return _SAMPLES["NOTEBOOK"]
+    return _SAMPLES[parameter.name.upper()]
+
+
+def _sections(magic: Magic) -> Iterator[str]:
+    for heading, group in groupby(magic.commands, key=lambda command: command.heading):
+        yield f"## {heading or 'Commands'}"
+        for command in group:
+            yield from _command(magic, command)
+
+
+def _command(magic: Magic, command: Command) -> Iterator[str]:
+    yield f"### %{magic.name} {command.name}"
+    yield f"```text\n{usage(magic, command)}\n```"
+    yield _escape(command.summary)
+    yield from map(_escape, command.details.split("\n\n") if command.details else [])
+    if command.arguments or command.options:
+        names = [(f"`{argument.name}`", argument) for argument in command.arguments]
+        names += [(f"`{_flag(option)}`", option) for option in command.options]
+        yield _table(names)
+    if command.body:
+        yield f"`%%{magic.name} {command.name}` takes a cell body: {_escape(command.body)}"
+    yield f"Example:\n\n```text\n{example(magic, command)}\n```"
+
+
+def _flag(option: Parameter) -> str:
+    return f"--{option.name}" + (f" {option.kind.metavar}" if option.kind else "")
+
+
+def _table(parameters: Sequence[tuple[str, Parameter]]) -> str:
+    rows = [f"| {_cell(name)} | {_cell(_description(each))} |" for name, each in parameters]
+    return "\n".join(["| Argument or option | Meaning |", "|---|---|", *rows])
+
+
+def _description(parameter: Parameter) -> str:
+    notes = [_escape(parameter.help)]
+    if parameter.required:
+        notes.append("required")
+    if parameter.many:
+        notes.append("may be repeated")
+    kind = parameter.kind
+    if kind and kind.choices and kind.metavar != "|".join(kind.choices):
+        notes.append("one of " + ", ".join(f"`{choice}`" for choice in kind.choices))
+    return "; ".join(notes)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+def _escape(text: str) -> str:
+    """Escape what Markdown would interpret outside of code spans."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(p if p.startswith("`") else re.sub(r"([<*_\[])", r"\\\1", p) for p in parts)
