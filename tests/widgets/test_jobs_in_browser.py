@@ -12,7 +12,7 @@ from own_server import until
 
 pytestmark = pytest.mark.browser
 
-DATA = Path(__file__).parents[3] / "example_notebooks" / "data" / "hairpins.csv"
+DATA = Path(__file__).parents[2] / "example_notebooks" / "data" / "hairpins.csv"
 SETUP = f"""%load_ext labext
 %lab sandbox start
 import pandas as pd
