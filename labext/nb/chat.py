@@ -8,12 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from labext.errors import InputError, UnreachableError
-from labext.nb.records import Answer, Record
+from labext.nb.records import Answer, Record, drop_none
 from labext.nb.resource import (
     NO_CHANGES_STEP,
     Resource,
     ScopeOptions,
-    drop_none,
     parse_identifier,
     resolve_one,
     resolve_scope,
@@ -270,6 +269,3 @@ class SourceChats(Resource):
 
     def _source(self, source: str) -> str:
         return self._titles.find("source", source)
-
-    def _model(self, model: str | None) -> str | None:
-        return model and self._titles.find("model", model, "llm")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from labext.config.profiles import clean_url, same_server
 from labext.errors import InputError
-from labext.nb.records import Record
-from labext.nb.resource import Resource, build_changes, drop_none, unique_names
+from labext.nb.records import Record, drop_none
+from labext.nb.resource import Resource, build_changes, unique_names
 from labext.redaction import register_secret
 
 if TYPE_CHECKING:

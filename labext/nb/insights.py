@@ -111,7 +111,7 @@ class Insights(Resource):
         of = self._titles.find("source", source)
         by = self._titles.find("transformation", transformation)
         title = self._executor.run(self._backend.transformation(by))["title"]
-        with_ = model and self._titles.find("model", model, "llm")
+        with_ = self._model(model)
         before = frozenset(
             record["id"] for record in self._executor.run(self._backend.insights(of))
         )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from labext import messages
 from labext.errors import InputError
 from labext.http.download import OnBytes
 from labext.nb import episode_generation
-from labext.nb.records import SPEAKER, Record
-from labext.nb.resource import Resource, build_changes, drop_none, unique_names
+from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES, ProfileKind
+from labext.nb.records import SPEAKER, Record, drop_none
+from labext.nb.resource import Resource, build_changes, unique_names
 from labext.progress import Progress
 
 if TYPE_CHECKING:
@@ -171,152 +172,143 @@ class Podcasts(Resource):
         return episode_generation.parse_command_id(what) or self.find(what)
 
 
-class EpisodeProfiles(Resource):
-    """`nb.episode_profiles`: settings and models for the generation of episodes."""
+class _Profiles(Resource):
+    """Methods on profiles of one kind."""
+
+    _kind: ProfileKind
 
     def list(self) -> pd.DataFrame:
-        """Return the profiles, a row each; columns as `records.EPISODE_PROFILE`."""
-        from labext.nb.views import episode_profile_frame
+        """Return the profiles, a row each; columns as the fields of a profile's record."""
+        from labext.nb.views import profile_frame
 
-        return episode_profile_frame(self.iter())
+        return profile_frame(self._kind.fields, self.iter())
 
     def iter(self) -> Iterator[Record]:
-        """Yield the records of all episode profiles."""
-        yield from self._executor.run(self._backend.episode_profiles())
+        """Yield the records of all profiles."""
+        yield from self._executor.run(self._backend.profiles(self._kind))
 
     def names(self) -> Sequence[str]:
-        """Return the names of all episode profiles, each once."""
+        """Return the names of all profiles, each once."""
         return unique_names(self.iter())
 
     def find(self, profile: str) -> str:
-        """Return an episode profile's identifier."""
-        return self._titles.find("episode profile", profile)
+        """Return a profile's identifier."""
+        return self._titles.find(self._kind.noun, profile)
 
     def get(self, profile: str) -> Record:
-        """Return one episode profile's record."""
-        return self._executor.run(self._backend.episode_profile(self.find(profile)))
+        """Return one profile's record."""
+        return self._executor.run(self._backend.profile(self._kind, self.find(profile)))
+
+    def delete(self, profile: str) -> None:
+        """Delete a profile; existing episodes keep their copy of it."""
+        self._executor.run(self._backend.delete_profile(self._kind, self.find(profile)))
+
+    def duplicate(self, profile: str) -> Record:
+        """Copy a profile under a name chosen by the service; return the copy's record."""
+        return self._executor.run(self._backend.copy_profile(self._kind, self.find(profile)))
+
+    def _create(self, fields: Mapping[str, Any]) -> Record:
+        return self._executor.run(self._backend.new_profile(self._kind, drop_none(fields)))
+
+    def _update(
+        self, profile: str, fields: Mapping[str, Any], clearable: Collection[str]
+    ) -> Record:
+        changes = build_changes(self._kind.noun, fields, clearable)
+        identifier = self.find(profile)
+        return self._executor.run(self._backend.change_profile(self._kind, identifier, changes))
+
+
+class EpisodeProfileFields(TypedDict, total=False):
+    """Fields of an episode profile.
+
+    Attributes:
+        description: the purpose.
+        outline_llm: the model for the outline; default: the one in the slot `podcast`.
+        transcript_llm: the model for the transcript; default: the one in the slot `podcast`.
+        language: the spoken language.
+        default_briefing: instructions for the models, used for every episode.
+        num_segments: the number of segments of an episode, 1 to 20.
+        max_tokens: the maximum number of tokens of a model's response.
+    """
+
+    description: str | None
+    outline_llm: str | None
+    transcript_llm: str | None
+    language: str | None
+    default_briefing: str | None
+    num_segments: int | None
+    max_tokens: int | None
+
+
+class EpisodeProfiles(_Profiles):
+    """`nb.episode_profiles`: settings and models for the generation of episodes."""
+
+    _kind = EPISODE_PROFILES
 
     def create(
         self,
         name: str,
         speakers: Iterable[str] | str | None = None,
-        description: str | None = None,
-        outline_llm: str | None = None,
-        transcript_llm: str | None = None,
-        language: str | None = None,
-        default_briefing: str | None = None,
-        num_segments: int | None = None,
-        max_tokens: int | None = None,
+        **fields: Unpack[EpisodeProfileFields],
     ) -> Record:
         """Create an episode profile; return its record.
 
         Args:
             name: a unique name.
             speakers: the default speaker profiles, by name or identifier.
-            description: the purpose.
-            outline_llm: the model for the outline; default: the one in the slot `podcast`.
-            transcript_llm: the model for the transcript; default: the one in the slot `podcast`.
-            language: the spoken language.
-            default_briefing: instructions for the models, used for every episode.
-            num_segments: the number of segments of an episode, 1 to 20.
-            max_tokens: the maximum number of tokens of a model's response.
+            **fields: the other fields, as in `EpisodeProfileFields`.
 
         Raises:
             InputError: the name is taken, or the service rejects a value.
             OutcomeUnknownError: the response was lost, and the record does not exist.
         """
-        values = self._resolve_fields(
-            speakers=speakers,
-            description=description,
-            outline_llm=outline_llm,
-            transcript_llm=transcript_llm,
-            language=language,
-            default_briefing=default_briefing,
-            num_segments=num_segments,
-            max_tokens=max_tokens,
-        )
-        return self._executor.run(
-            self._backend.new_episode_profile({"name": name, **drop_none(values)})
-        )
+        return self._create({"name": name, **self._resolve_fields(speakers, fields)})
 
     def update(
         self,
         profile: str,
         name: str | None = None,
         speakers: Iterable[str] | str | None = None,
-        description: str | None = None,
-        outline_llm: str | None = None,
-        transcript_llm: str | None = None,
-        language: str | None = None,
-        default_briefing: str | None = None,
-        num_segments: int | None = None,
-        max_tokens: int | None = None,
+        **fields: Unpack[EpisodeProfileFields],
     ) -> Record:
         """Update an episode profile and return its record; None leaves a field unchanged.
 
         An empty model or language, and 0 for `max_tokens`, clears the field.
 
+        Args:
+            profile: the profile.
+            name: the new name.
+            speakers: the new default speaker profiles.
+            **fields: the other fields, as in `EpisodeProfileFields`.
+
         Raises:
             InputError: there are no changes.
         """
-        values = self._resolve_fields(
-            speakers=speakers,
-            description=description,
-            outline_llm=outline_llm,
-            transcript_llm=transcript_llm,
-            language=language,
-            default_briefing=default_briefing,
-            num_segments=num_segments,
-            max_tokens=max_tokens,
-        )
+        changes = {"name": name, **self._resolve_fields(speakers, fields)}
         clearable = {"outline_llm", "transcript_llm", "language", "max_tokens"}
-        changed = build_changes("episode profile", {"name": name, **values}, clearable)
-        return self._executor.run(self._backend.change_episode_profile(self.find(profile), changed))
-
-    def delete(self, profile: str) -> None:
-        """Delete an episode profile; existing episodes keep their copy of it."""
-        self._executor.run(self._backend.delete_episode_profile(self.find(profile)))
-
-    def duplicate(self, profile: str) -> Record:
-        """Copy a profile under a name chosen by the service; return the copy's record."""
-        return self._executor.run(self._backend.copy_episode_profile(self.find(profile)))
+        return self._update(profile, changes, clearable)
 
     def _resolve_fields(
-        self, *, speakers: Iterable[str] | str | None, **fields: Any
+        self, speakers: Iterable[str] | str | None, fields: EpisodeProfileFields
     ) -> dict[str, Any]:
         """Return the fields with identifiers in place of model and speaker profile names."""
+        if unknown := fields.keys() - EpisodeProfileFields.__optional_keys__:
+            raise TypeError(f"unexpected keyword argument {min(unknown)!r}")
+        resolved: dict[str, Any] = {**fields}
         for key in ("outline_llm", "transcript_llm"):
-            if fields[key]:
-                fields[key] = self._titles.find("model", fields[key], "llm")
+            resolved[key] = self._model(resolved.get(key), "llm")
         if speakers is not None:
-            fields["speaker_profile_ids"] = self._titles.find_all("speaker profile", speakers)
-        return fields
+            resolved["speaker_profile_ids"] = self._titles.find_all("speaker profile", speakers)
+        return resolved
 
 
-class SpeakerProfiles(Resource):
-    """`nb.speaker_profiles`: the speakers of an episode, one to four per profile."""
+class SpeakerProfiles(_Profiles):
+    """`nb.speaker_profiles`: the speakers of an episode, one to four per profile.
 
-    def list(self) -> pd.DataFrame:
-        """Return the profiles, a row each; columns as `records.SPEAKER_PROFILE`."""
-        from labext.nb.views import speaker_profile_frame
+    Each of the `speakers` in a profile's record is as `records.SPEAKER`.
+    """
 
-        return speaker_profile_frame(self.iter())
-
-    def iter(self) -> Iterator[Record]:
-        """Yield the records of all speaker profiles."""
-        yield from self._executor.run(self._backend.speaker_profiles())
-
-    def names(self) -> Sequence[str]:
-        """Return the names of all speaker profiles, each once."""
-        return unique_names(self.iter())
-
-    def find(self, profile: str) -> str:
-        """Return a speaker profile's identifier."""
-        return self._titles.find("speaker profile", profile)
-
-    def get(self, profile: str) -> Record:
-        """Return one speaker profile's record; each of its `speakers` is as `records.SPEAKER`."""
-        return self._executor.run(self._backend.speaker_profile(self.find(profile)))
+    _kind = SPEAKER_PROFILES
 
     def create(
         self,
@@ -338,9 +330,9 @@ class SpeakerProfiles(Resource):
             InputError: the name is taken, or the service rejects a speaker.
             OutcomeUnknownError: the response was lost, and the record does not exist.
         """
-        body = {"name": name, "speakers": validate_speakers(speakers)}
-        body |= drop_none({"description": description, "voice_model": self._voice(voice_model)})
-        return self._executor.run(self._backend.new_speaker_profile(body))
+        fields = {"name": name, "speakers": validate_speakers(speakers)}
+        voice = self._model(voice_model, "tts")
+        return self._create({**fields, "description": description, "voice_model": voice})
 
     def update(
         self,
@@ -357,25 +349,13 @@ class SpeakerProfiles(Resource):
         Raises:
             InputError: there are no changes.
         """
-        values = {
+        changes = {
             "name": name,
             "speakers": None if speakers is None else validate_speakers(speakers),
             "description": description,
-            "voice_model": self._voice(voice_model),
+            "voice_model": self._model(voice_model, "tts"),
         }
-        changed = build_changes("speaker profile", values, {"voice_model"})
-        return self._executor.run(self._backend.change_speaker_profile(self.find(profile), changed))
-
-    def delete(self, profile: str) -> None:
-        """Delete a speaker profile; existing episodes keep their copy of it."""
-        self._executor.run(self._backend.delete_speaker_profile(self.find(profile)))
-
-    def duplicate(self, profile: str) -> Record:
-        """Copy a profile under a name chosen by the service; return the copy's record."""
-        return self._executor.run(self._backend.copy_speaker_profile(self.find(profile)))
-
-    def _voice(self, model: str | None) -> str | None:
-        return model and self._titles.find("model", model, "tts")
+        return self._update(profile, changes, {"voice_model"})
 
 
 def validate_speakers(speakers: Iterable[Mapping[str, Any]] | Mapping[str, Any]) -> list[Record]:

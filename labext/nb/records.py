@@ -288,6 +288,11 @@ def require_list(answer: Any, what: str) -> list[Mapping[str, Any]]:
     raise ServiceError(f"The notebook service's list of {what} makes no sense.")
 
 
+def drop_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the items whose value is not None."""
+    return {key: value for key, value in values.items() if value is not None}
+
+
 def string_items(answer: Any) -> list[str]:
     """Return the strings in a list of response data; other items are dropped."""
     return [item for item in answer if isinstance(item, str)] if isinstance(answer, list) else []
@@ -303,15 +308,6 @@ def parse_record(fields: Fields, answer: Any, what: str) -> Record:
     if isinstance(record["id"], str) and record["id"]:
         return record
     raise ServiceError(f"The notebook service's answer about {what} names no identifier.")
-
-
-def parse_records(fields: Fields, answer: Any, what: str) -> list[Record]:
-    """Parse a list of records that must have identifiers.
-
-    Raises:
-        ServiceError: the data is not a list of JSON objects with identifiers.
-    """
-    return [parse_record(fields, item, what) for item in require_list(answer, what)]
 
 
 def to_frame(fields: Fields, records: Iterable[Record]) -> pd.DataFrame:

@@ -12,8 +12,9 @@ from labext.errors import ConflictError, InputError, NotFoundError
 from labext.http.pagination import PageGuard
 from labext.nb.backends import RequestExecutor
 from labext.nb.backends.contract import ContractBackend
+from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES
 from labext.nb.backends.detect import BackendSelector
-from labext.nb.records import Record, Scope
+from labext.nb.records import Record, Scope, drop_none
 
 
 def iter_sources(
@@ -108,10 +109,10 @@ RESOURCE_KINDS: Mapping[str, ResourceKind] = {
     ),
     "episode": ResourceKind("episode", "episodes", lambda w, d, _: w.run(d.episodes())),
     "episode profile": ResourceKind(
-        "episode_profile", "profiles", lambda w, d, _: w.run(d.episode_profiles())
+        "episode_profile", "profiles", lambda w, d, _: w.run(d.profiles(EPISODE_PROFILES))
     ),
     "speaker profile": ResourceKind(
-        "speaker(?:_profile)?", "profiles", lambda w, d, _: w.run(d.speaker_profiles())
+        "speaker(?:_profile)?", "profiles", lambda w, d, _: w.run(d.profiles(SPEAKER_PROFILES))
     ),
 }
 """Kinds by the noun that messages use: `There is no episode profile 'x'.`"""
@@ -413,14 +414,13 @@ class Resource:
     def _notebook(self, title: str | None) -> str | None:
         return None if title is None else self._titles.find("notebook", title)
 
+    def _model(self, title: str | None, type: str = "llm") -> str | None:
+        """Return the identifier of a model; None and an empty title are returned unchanged."""
+        return title and self._titles.find("model", title, type)
+
 
 NO_CHANGES_STEP = "Give what is to be changed."
 """The next step for an update without changes."""
-
-
-def drop_none(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that are not None."""
-    return {key: value for key, value in values.items() if value is not None}
 
 
 def build_changes(

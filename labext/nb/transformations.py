@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from labext.errors import InputError
-from labext.nb.records import Record
-from labext.nb.resource import Resource, build_changes, drop_none, unique_names
+from labext.nb.records import Record, drop_none
+from labext.nb.resource import Resource, build_changes, unique_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,6 +134,3 @@ class Transformations(Resource):
     def set_default_prompt(self, text: str) -> str:
         """Set the prompt that precedes every transformation's own prompt; return it."""
         return self._executor.run(self._backend.set_default_prompt(text))
-
-    def _model(self, model: str | None) -> str | None:
-        return model and self._titles.find("model", model, "llm")

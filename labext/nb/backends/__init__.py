@@ -13,6 +13,8 @@ from labext.http import HttpClient, Operation, RetryMode
 from labext.http.download import OnBytes
 from labext.http.event_stream import read_events
 from labext.http.upload import MultipartForm
+from labext.nb import records
+from labext.nb.records import Fields, Record
 
 if TYPE_CHECKING:
     from requests import Response
@@ -64,6 +66,28 @@ def post(name: str, path: str, find_out: str) -> Operation:
 def delete(name: str, path: str) -> Operation:
     """Return a deletion; a 404 on a repeat means that the first request succeeded."""
     return Operation(name, "DELETE", path, RetryMode.DELETE)
+
+
+class RecordParser:
+    """Parse responses; a backend overrides `normalize` where the JSON of its server differs."""
+
+    def normalize(self, fields: Fields, data: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return the data of one record with the names and formats of `fields`."""
+        return data
+
+    def build_record(self, fields: Fields, data: Mapping[str, Any]) -> Record:
+        """Build a record from response data."""
+        return records.build_record(fields, self.normalize(fields, data))
+
+    def parse_record(self, fields: Fields, answer: Any, what: str) -> Record:
+        """Parse a record that must have an identifier; see `records.parse_record`."""
+        data = records.require_mapping(answer, what)
+        return records.parse_record(fields, self.normalize(fields, data), what)
+
+    def parse_records(self, fields: Fields, answer: Any, what: str) -> list[Record]:
+        """Parse a list of records that must have identifiers."""
+        items = records.require_list(answer, what)
+        return [self.parse_record(fields, item, what) for item in items]
 
 
 CONNECT_TIMEOUT = 5.0

@@ -65,9 +65,9 @@ def rebuild(
 
 def status(call: Call, *, job: str) -> pd.DataFrame:
     """Return the progress of recomputing vectors."""
-    from labext.nb.views import rebuild_frame as shown
+    from labext.nb.views import rebuild_frame
 
-    return shown(call.nb.embeddings.status(job))
+    return rebuild_frame([call.nb.embeddings.status(job)])
 
 
 def _wait(call: Call, started: Sequence[tuple[str, Record]]) -> None:

@@ -98,13 +98,9 @@ NEVER_ASKED: Mapping[str, str] = {
 
 UNRECORDED: Mapping[str, str] = {
     "change_source_chat": _UNSEEN,
-    "copy_speaker_profile": "as a copy of an episode profile",
     "delete_insight": _UNSEEN,
     "delete_source_chat": _UNSEEN,
-    "delete_speaker_profile": "as the deletion of an episode profile",
     "new_source_chat": _UNSEEN,
-    "new_speaker_profile": "its fields are those of a change, which is recorded",
-    "parse_event": "no request: reads the events of a stream",
     "rebuild": _UNSEEN,
     "rebuild_status": _UNSEEN,
     "run_command": _UNSEEN,

@@ -8,9 +8,8 @@ from typing import Any
 from labext.errors import ServiceError
 from labext.http import Operation, RetryMode
 from labext.nb import records
-from labext.nb.backends import Request, Steps, delete, get, post, put
-from labext.nb.backends.contract import search
-from labext.nb.backends.contract.search import parse_citations
+from labext.nb.backends import RecordParser, Request, Steps, delete, get, post, put
+from labext.nb.backends.contract.search import parse_citations, scope_fields
 from labext.nb.records import (
     CONTEXT,
     MESSAGE,
@@ -20,6 +19,7 @@ from labext.nb.records import (
     Record,
     Scope,
     build_record,
+    drop_none,
 )
 
 LIST_SESSIONS = get("list chat sessions", "chat/sessions")
@@ -41,20 +41,20 @@ BUILD_CONTEXT = Operation(
 )
 
 
-class ChatRequests:
+class ChatRequests(RecordParser):
     """The seven operations of the chat."""
 
     def sessions(self, notebook: str | None = None) -> Steps[list[Record]]:
         """List the sessions of a notebook, or all."""
         answer = yield Request(LIST_SESSIONS, params={"notebook_id": notebook})
-        return records.parse_records(SESSION, answer, "chat sessions")
+        return self.parse_records(SESSION, answer, "chat sessions")
 
     def session(self, session: str) -> Steps[Record]:
         """Return a session, with its messages."""
         answer = yield Request(GET_SESSION, {"session": session})
         data = records.require_mapping(answer, "the chat session")
         messages = records.require_list(data.get("messages") or [], "the session's messages")
-        record = records.parse_record(SESSION, data, "the chat session")
+        record = self.parse_record(SESSION, data, "the chat session")
         record["messages"] = [message_record(message) for message in messages]
         return record
 
@@ -62,16 +62,14 @@ class ChatRequests:
         self, notebook: str, title: str | None, model_override: str | None
     ) -> Steps[Record]:
         """Create a session."""
-        named = {"title": title, "model_override": model_override}
-        body = {"notebook_id": notebook}
-        body |= {name: value for name, value in named.items() if value is not None}
-        answer = yield Request(CREATE_SESSION, json=body)
-        return records.parse_record(SESSION, answer, "the chat session")
+        fields = {"notebook_id": notebook, "title": title, "model_override": model_override}
+        answer = yield Request(CREATE_SESSION, json=drop_none(fields))
+        return self.parse_record(SESSION, answer, "the chat session")
 
     def change_session(self, session: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Update the `title` or `model_override`; other fields stay unchanged."""
         answer = yield Request(UPDATE_SESSION, {"session": session}, json=dict(changes))
-        return records.parse_record(SESSION, answer, "the chat session")
+        return self.parse_record(SESSION, answer, "the chat session")
 
     def delete_session(self, session: str) -> Steps[None]:
         """Delete a session and its messages."""
@@ -81,7 +79,7 @@ class ChatRequests:
         """Return the context of a message; this server adds the texts itself."""
         del session
         yield from ()
-        return MessageContext(search.scope_fields(scope))
+        return MessageContext(scope_fields(scope))
 
     def execute(
         self, session: str, message: str, context: MessageContext, model_override: str | None
@@ -109,9 +107,8 @@ class ChatRequests:
         self, session: str | None, notebook: str | None, scope: Scope, config: Any
     ) -> Steps[Record]:
         """Build the context that a model would get with a message."""
-        named = {"session_id": session, "notebook_id": notebook, "context_config": config}
-        body = search.scope_fields(scope)
-        body |= {name: value for name, value in named.items() if value is not None}
+        about = {"session_id": session, "notebook_id": notebook, "context_config": config}
+        body = scope_fields(scope) | drop_none(about)
         answer = yield Request(BUILD_CONTEXT, json=body)
         data = records.require_mapping(answer, "the context")
         return build_record(

@@ -8,7 +8,7 @@ from typing import Any
 from labext.errors import OutcomeUnknownError
 from labext.http import Operation, RetryMode
 from labext.nb import records
-from labext.nb.backends import Request, Steps, delete, get, post, put
+from labext.nb.backends import RecordParser, Request, Steps, delete, get, post, put
 from labext.nb.records import (
     CREDENTIAL,
     CREDENTIAL_DELETION,
@@ -24,6 +24,7 @@ from labext.nb.records import (
     Fields,
     Record,
     build_record,
+    drop_none,
 )
 
 _REPEAT_HINT = "Do it again: what is there already stays as it is."
@@ -55,33 +56,28 @@ COUNT_MODELS = get("count a provider's models", "models/count/{provider}")
 LIST_PROVIDER_MODELS = get("list models of a provider", "models/by-provider/{provider}")
 
 
-class ModelRequests:
+class ModelRequests(RecordParser):
     """The thirteen operations on models."""
 
     def models(self, type: str | None = None) -> Steps[list[Record]]:
         """List the models of a type, or all models."""
         answer = yield Request(LIST_MODELS, params={"model_type": type})
-        return records.parse_records(MODEL, answer, "models")
+        return self.parse_records(MODEL, answer, "models")
 
     def new_model(
         self, name: str, type: str, provider: str, credential: str | None
     ) -> Steps[Record]:
         """Add a model; models are unique, so a lost response is resolved by a lookup."""
-        body = {"name": name, "type": type, "provider": provider}
-        if credential is not None:
-            body["credential"] = credential
+        fields = {"name": name, "type": type, "provider": provider, "credential": credential}
         try:
-            answer = yield Request(CREATE_MODEL, json=body)
+            answer = yield Request(CREATE_MODEL, json=drop_none(fields))
         except OutcomeUnknownError as unknown:
-            existing = records.parse_records(
-                MODEL, (yield Request(LIST_MODELS, params={"model_type": type})), "models"
-            )
-            expected = {"credential": None, **body}
-            matches = [record for record in existing if expected.items() <= record.items()]
+            existing = yield from self.models(type)
+            matches = [record for record in existing if fields.items() <= record.items()]
             if len(matches) != 1:
                 raise unknown from None
             return matches[0]
-        return records.parse_record(MODEL, answer, "the model")
+        return self.parse_record(MODEL, answer, "the model")
 
     def delete_model(self, model: str) -> Steps[None]:
         """Delete a model."""
@@ -94,18 +90,18 @@ class ModelRequests:
 
     def defaults(self) -> Steps[dict[str, str | None]]:
         """Return the model identifier for each of the seven default slots."""
-        return _parse_slots((yield Request(GET_DEFAULTS)))
+        return self.parse_slots((yield Request(GET_DEFAULTS)))
 
     def set_defaults(self, changes: Mapping[str, str | None]) -> Steps[dict[str, str | None]]:
         """Set the models of slots; None clears a slot, other slots stay unchanged."""
-        return _parse_slots((yield Request(UPDATE_DEFAULTS, json=dict(changes))))
+        return self.parse_slots((yield Request(UPDATE_DEFAULTS, json=dict(changes))))
 
     def providers(self) -> Steps[list[Record]]:
         """List the providers, available ones first."""
         data = records.require_mapping((yield Request(LIST_PROVIDERS)), "models' providers")
         supported = records.require_mapping(data.get("supported_types") or {}, "models' providers")
         return [
-            build_record(
+            self.build_record(
                 PROVIDER, {"provider": name, "available": available, "types": supported.get(name)}
             )
             for available, names in (
@@ -118,7 +114,7 @@ class ModelRequests:
     def discover(self, provider: str) -> Steps[list[Record]]:
         """List the models that a provider offers."""
         answer = yield Request(DISCOVER_MODELS, {"provider": provider}, patient=True)
-        return parse_discovered(answer)
+        return _discovered_models(self, answer)
 
     def sync(self, provider: str | None) -> Steps[list[Record]]:
         """Add all models that providers offer; return the counts for each provider."""
@@ -150,25 +146,24 @@ class ModelRequests:
     def count_models(self, provider: str) -> Steps[Record]:
         """Count a provider's models by type."""
         answer = yield Request(COUNT_MODELS, {"provider": provider})
-        return build_record(MODEL_COUNT, records.require_mapping(answer, "the provider's models"))
+        data = records.require_mapping(answer, "the provider's models")
+        return self.build_record(MODEL_COUNT, data)
 
     def models_of(self, provider: str) -> Steps[list[Record]]:
         """List a provider's models."""
         answer = yield Request(LIST_PROVIDER_MODELS, {"provider": provider})
-        return records.parse_records(MODEL, answer, "models")
+        return self.parse_records(MODEL, answer, "models")
+
+    def parse_slots(self, answer: Any) -> dict[str, str | None]:
+        """Parse the model of each default slot."""
+        data = records.require_mapping(answer, "the default models")
+        return {slot: data.get(slot) or None for slot in SLOTS}
 
 
-def parse_discovered(answer: Any) -> list[Record]:
+def _discovered_models(parser: RecordParser, answer: Any) -> list[Record]:
     """Parse the models that a provider offers, including models added earlier."""
-    return [
-        build_record(DISCOVERED_MODEL, item)
-        for item in records.require_list(answer, "models on offer")
-    ]
-
-
-def _parse_slots(answer: Any) -> dict[str, str | None]:
-    data = records.require_mapping(answer, "the default models")
-    return {slot: data.get(slot) or None for slot in SLOTS}
+    items = records.require_list(answer, "models on offer")
+    return [parser.build_record(DISCOVERED_MODEL, item) for item in items]
 
 
 LIST_CREDENTIALS = get("list credentials", "credentials")
@@ -204,33 +199,33 @@ REGISTER_MODELS = post(
 )
 
 
-class CredentialRequests:
+class CredentialRequests(RecordParser):
     """The eleven operations on credentials; no response contains a key."""
 
     def credentials(self, provider: str | None = None) -> Steps[list[Record]]:
         """List the credentials for a provider, or all credentials."""
         answer = yield Request(LIST_CREDENTIALS, params={"provider": provider})
-        return records.parse_records(CREDENTIAL, answer, "credentials")
+        return self.parse_records(CREDENTIAL, answer, "credentials")
 
     def credentials_of(self, provider: str) -> Steps[list[Record]]:
         """List the credentials for a provider."""
         answer = yield Request(LIST_PROVIDER_CREDENTIALS, {"provider": provider})
-        return records.parse_records(CREDENTIAL, answer, "credentials")
+        return self.parse_records(CREDENTIAL, answer, "credentials")
 
     def credential(self, credential: str) -> Steps[Record]:
         """Return a credential."""
         answer = yield Request(GET_CREDENTIAL, {"credential": credential})
-        return _credential_record(answer)
+        return self.parse_record(CREDENTIAL, answer, "the credential")
 
     def new_credential(self, fields: Mapping[str, Any]) -> Steps[Record]:
         """Store a credential with `provider`, `name` and optionally `api_key` and `base_url`."""
         answer = yield Request(CREATE_CREDENTIAL, json=dict(fields))
-        return _credential_record(answer)
+        return self.parse_record(CREDENTIAL, answer, "the credential")
 
     def change_credential(self, credential: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Update fields; None clears the key or the address, other fields stay unchanged."""
         answer = yield Request(UPDATE_CREDENTIAL, {"credential": credential}, json=dict(changes))
-        return _credential_record(answer)
+        return self.parse_record(CREDENTIAL, answer, "the credential")
 
     def delete_credential(self, credential: str) -> Steps[Record]:
         """Delete a credential and its models."""
@@ -249,7 +244,7 @@ class CredentialRequests:
         """List the models that a credential gives access to."""
         answer = yield Request(DISCOVER_CREDENTIAL_MODELS, {"credential": credential}, patient=True)
         data = records.require_mapping(answer, "models on offer")
-        return parse_discovered(data.get("discovered"))
+        return _discovered_models(self, data.get("discovered"))
 
     def register_models(self, credential: str, models: Sequence[tuple[str, str]]) -> Steps[Record]:
         """Add models of a credential by name and type; existing models are kept."""
@@ -279,7 +274,3 @@ class CredentialRequests:
             (yield Request(GET_ENVIRONMENT_STATUS)), "the service's environment"
         )
         return {str(provider): bool(is_set) for provider, is_set in data.items()}
-
-
-def _credential_record(answer: Any) -> Record:
-    return records.parse_record(CREDENTIAL, answer, "the credential")

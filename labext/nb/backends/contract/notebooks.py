@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from labext.errors import InputError, NotFoundError, OutcomeUnknownError
 from labext.http import Operation, RetryMode
 from labext.nb import records
-from labext.nb.backends import Request, Steps, delete, get, post, put
+from labext.nb.backends import RecordParser, Request, Steps, delete, get, post, put
 from labext.nb.records import (
     INSIGHT,
     NOTE,
@@ -22,6 +22,7 @@ from labext.nb.records import (
     Fields,
     Record,
     build_record,
+    drop_none,
 )
 
 LIST_NOTEBOOKS = get("list notebooks", "notebooks")
@@ -43,7 +44,7 @@ LINK_SOURCE = Operation(
 UNLINK_SOURCE = delete("take a source out of a notebook", "notebooks/{notebook}/sources/{source}")
 
 
-class NotebookRequests:
+class NotebookRequests(RecordParser):
     """The eight operations on notebooks."""
 
     def notebooks(
@@ -51,25 +52,23 @@ class NotebookRequests:
     ) -> Steps[list[Record]]:
         """List notebooks: those archived, those not, or both (None)."""
         answer = yield Request(LIST_NOTEBOOKS, params={"archived": archived, "order_by": order_by})
-        return records.parse_records(NOTEBOOK, answer, "notebooks")
+        return self.parse_records(NOTEBOOK, answer, "notebooks")
 
     def notebook(self, notebook: str) -> Steps[Record]:
         """Return a notebook."""
         answer = yield Request(GET_NOTEBOOK, {"notebook": notebook})
-        return _notebook_record(answer)
+        return self.parse_record(NOTEBOOK, answer, "the notebook")
 
     def new_notebook(self, name: str, description: str | None) -> Steps[Record]:
         """Create a notebook."""
-        body = {"name": name}
-        if description is not None:
-            body["description"] = description
+        body = drop_none({"name": name, "description": description})
         answer = yield Request(CREATE_NOTEBOOK, json=body)
-        return _notebook_record(answer)
+        return self.parse_record(NOTEBOOK, answer, "the notebook")
 
     def change_notebook(self, notebook: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Update the `name`, `description` or `archived`; other fields stay unchanged."""
         answer = yield Request(UPDATE_NOTEBOOK, {"notebook": notebook}, json=dict(changes))
-        return _notebook_record(answer)
+        return self.parse_record(NOTEBOOK, answer, "the notebook")
 
     def delete_notebook(self, notebook: str, *, delete_sources: bool) -> Steps[Record]:
         """Delete a notebook, optionally with the sources that no other notebook has."""
@@ -95,10 +94,6 @@ class NotebookRequests:
         yield Request(UNLINK_SOURCE, {"notebook": notebook, "source": source})
 
 
-def _notebook_record(answer: Any) -> Record:
-    return records.parse_record(NOTEBOOK, answer, "the notebook")
-
-
 LIST_NOTES = get("list notes", "notes")
 CREATE_NOTE = post(
     "write a note", "notes", "See `%nb notes` before you write it again: it may be there already."
@@ -108,42 +103,37 @@ UPDATE_NOTE = put("change a note", "notes/{note}")
 DELETE_NOTE = delete("delete a note", "notes/{note}")
 
 
-class NoteRequests:
+class NoteRequests(RecordParser):
     """The five operations on notes."""
 
     def notes(self, notebook: str | None = None, *, contents: bool = True) -> Steps[list[Record]]:
         """List the notes of a notebook, or all; with their contents, or as it may be without."""
         del contents  # the list includes them
         answer = yield Request(LIST_NOTES, params={"notebook_id": notebook})
-        return records.parse_records(NOTE, answer, "notes")
+        return self.parse_records(NOTE, answer, "notes")
 
     def note(self, note: str) -> Steps[Record]:
         """Return a note."""
         answer = yield Request(GET_NOTE, {"note": note})
-        return _note_record(answer)
+        return self.parse_record(NOTE, answer, "the note")
 
     def new_note(
         self, content: str, title: str | None, note_type: str, notebook: str | None
     ) -> Steps[Record]:
         """Create a note; a model's without a title gets one (NB-136)."""
-        named = {"title": title, "notebook_id": notebook}
         body = {"content": content, "note_type": note_type}
-        body |= {name: value for name, value in named.items() if value is not None}
+        body |= drop_none({"title": title, "notebook_id": notebook})
         answer = yield Request(CREATE_NOTE, json=body, patient=note_type == "ai" and title is None)
-        return _note_record(answer)
+        return self.parse_record(NOTE, answer, "the note")
 
     def change_note(self, note: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Update the `title`, `content` or `note_type`; other fields stay unchanged."""
         answer = yield Request(UPDATE_NOTE, {"note": note}, json=dict(changes))
-        return _note_record(answer)
+        return self.parse_record(NOTE, answer, "the note")
 
     def delete_note(self, note: str) -> Steps[None]:
         """Delete a note."""
         yield Request(DELETE_NOTE, {"note": note})
-
-
-def _note_record(answer: Any) -> Record:
-    return records.parse_record(NOTE, answer, "the note")
 
 
 _ADD_AGAIN_HINT = "See `%nb sources` before you add it again: it may be there already."
@@ -172,7 +162,16 @@ _NO_JSON_STATUSES = frozenset({404, 405, 415, 422})
 """Statuses of a route that accepts only forms, in response to JSON."""
 
 
-class SourceRequests:
+class SourceOptions(TypedDict):
+    """Options of a new source."""
+
+    notebook: str | None
+    title: str | None
+    topic: str | None
+    process_async: bool
+
+
+class SourceRequests(RecordParser):
     """The eleven operations on sources."""
 
     PAGE = 1000
@@ -182,57 +181,33 @@ class SourceRequests:
         self, notebook: str | None, limit: int, offset: int, order_by: str | None
     ) -> Steps[list[Record]]:
         """List a page of sources, of a notebook or all."""
-        answer = yield Request(
-            LIST_SOURCES,
-            params={
-                "notebook_id": notebook,
-                "limit": limit,
-                "offset": offset,
-                "order_by": order_by,
-            },
-        )
-        return [_source_record(item) for item in records.require_list(answer, "sources")]
+        params = {"notebook_id": notebook, "limit": limit, "offset": offset, "order_by": order_by}
+        answer = yield Request(LIST_SOURCES, params=params)
+        return [self.parse_source(item, SOURCE) for item in records.require_list(answer, "sources")]
 
     def source(self, source: str) -> Steps[Record]:
         """Return a source, with its text."""
         answer = yield Request(GET_SOURCE, {"source": source})
-        return _source_detail(answer)
+        return self.parse_source(answer)
 
-    def add_file(
-        self,
-        path: Path,
-        *,
-        notebook: str | None,
-        title: str | None,
-        topic: str | None,
-        process_async: bool,
-    ) -> Steps[Record]:
+    def add_file(self, path: Path, **options: Unpack[SourceOptions]) -> Steps[Record]:
         """Upload a file, without a read timeout, since processing may take long."""
-        answer = yield Request(
-            ADD_SOURCE,
-            form={
-                "notebook_id": notebook,
-                "title": title,
-                "topic": topic,
-                "process_async": process_async,
-            },
-            files={"file": path},
-            patient=True,
-        )
-        return _source_detail(answer)
+        form = _source_fields(options)
+        answer = yield Request(ADD_SOURCE, form=form, files={"file": path}, patient=True)
+        return self.parse_source(answer)
 
-    def add_url(self, url: str, **options: Any) -> Steps[Record]:
+    def add_url(self, url: str, **options: Unpack[SourceOptions]) -> Steps[Record]:
         """Add a web page by its URL; `options` as for `add_file`."""
-        return self._add_json({"url": url}, **options)
+        return self._add_json({"url": url}, options)
 
-    def add_text(self, text: str, **options: Any) -> Steps[Record]:
+    def add_text(self, text: str, **options: Unpack[SourceOptions]) -> Steps[Record]:
         """Add a text; `options` as for `add_file`."""
-        return self._add_json({"text": text}, **options)
+        return self._add_json({"text": text}, options)
 
     def source_status(self, source: str) -> Steps[Record]:
         """Return the processing status of a source."""
         answer = yield Request(GET_SOURCE_STATUS, {"source": source})
-        return build_record(STATUS, records.require_mapping(answer, "the source's status"))
+        return self.build_record(STATUS, records.require_mapping(answer, "the source's status"))
 
     def sources_awaiting_vectors(self) -> Steps[list[Record]]:
         """Return processed sources whose vectors are missing: none, as processing makes them."""
@@ -242,7 +217,7 @@ class SourceRequests:
     def change_source(self, source: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Update the `title` or `topic`; other fields stay unchanged."""
         answer = yield Request(UPDATE_SOURCE, {"source": source}, json=dict(changes))
-        return _source_detail(answer)
+        return self.parse_source(answer)
 
     def delete_source(self, source: str) -> Steps[None]:
         """Delete one, in every notebook."""
@@ -266,51 +241,44 @@ class SourceRequests:
             answer = yield Request(RETRY_SOURCE, {"source": source})
         except OutcomeUnknownError as unknown:
             answer = yield Request(GET_SOURCE, {"source": source})
-            record = _source_detail(answer)
+            record = self.parse_source(answer)
             if record["status"] == "failed":  # not retried, or failed again
                 raise unknown from None
             return record
-        return _source_detail(answer)
+        return self.parse_source(answer)
 
     def insights(self, source: str) -> Steps[list[Record]]:
         """List the insights of a source."""
         answer = yield Request(LIST_SOURCE_INSIGHTS, {"source": source})
         return [
-            build_record(INSIGHT, {"source_id": source, **item})
+            self.build_record(INSIGHT, {"source_id": source, **item})
             for item in records.require_list(answer, "insights")
         ]
 
-    def _add_json(
-        self,
-        what: Mapping[str, str],
-        *,
-        notebook: str | None,
-        title: str | None,
-        topic: str | None,
-        process_async: bool,
-    ) -> Steps[Record]:
-        named = {"notebook_id": notebook, "title": title, "topic": topic}
-        body: dict[str, Any] = {**what, "process_async": process_async}
-        body |= {name: value for name, value in named.items() if value is not None}
+    def parse_source(self, answer: Any, fields: Fields = SOURCE_DETAIL) -> Record:
+        """Parse a source, by default with its text."""
+        data = records.require_mapping(answer, "the source")
+        asset = data.get("asset")
+        location = asset if isinstance(asset, Mapping) else {}
+        file = location.get("file_path")
+        name = file.rpartition("/")[2] if isinstance(file, str) else None
+        data = {**data, "file_name": name, "url": location.get("url")}
+        return self.parse_record(fields, data, "the source")
+
+    def _add_json(self, content: Mapping[str, str], options: SourceOptions) -> Steps[Record]:
+        """Add a source with `content`, a `url` or a `text`."""
+        body = {**content, **drop_none(_source_fields(options))}
+        patient = not options["process_async"]
         try:
-            answer = yield Request(ADD_SOURCE, json=body, patient=not process_async)
+            answer = yield Request(ADD_SOURCE, json=body, patient=patient)
         except InputError as error:
             if error.status not in _NO_JSON_STATUSES:
                 raise
-            answer = yield Request(ADD_SOURCE_JSON, json=body, patient=not process_async)
-        return _source_detail(answer)
+            answer = yield Request(ADD_SOURCE_JSON, json=body, patient=patient)
+        return self.parse_source(answer)
 
 
-def _source_detail(answer: Any) -> Record:
-    """Return the detailed record of a single source."""
-    return _source_record(records.require_mapping(answer, "the source"), SOURCE_DETAIL)
-
-
-def _source_record(answer: Mapping[str, Any], fields: Fields = SOURCE) -> Record:
-    asset = answer.get("asset")
-    location = asset if isinstance(asset, Mapping) else {}
-    file = location.get("file_path")
-    named = file.rpartition("/")[2] if isinstance(file, str) else None
-    return records.parse_record(
-        fields, {**answer, "file_name": named, "url": location.get("url")}, "the source"
-    )
+def _source_fields(options: SourceOptions) -> dict[str, Any]:
+    """Return the request fields for the options of a new source."""
+    fields: dict[str, Any] = {**options}
+    return {"notebook_id": fields.pop("notebook"), **fields}

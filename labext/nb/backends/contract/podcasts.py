@@ -9,7 +9,7 @@ from typing import Any
 from labext.errors import OutcomeUnknownError
 from labext.http import Operation, RetryMode
 from labext.nb import records
-from labext.nb.backends import Request, Steps, delete, get, post, put
+from labext.nb.backends import RecordParser, Request, Steps, delete, get, post, put
 from labext.nb.records import (
     EPISODE,
     EPISODE_DETAIL,
@@ -24,6 +24,7 @@ from labext.nb.records import (
     Fields,
     Record,
     build_record,
+    drop_none,
 )
 from labext.redaction import mask
 
@@ -71,124 +72,86 @@ def _as_seconds(value: Any) -> float | None:
     return float(value) if math.isfinite(value) and value >= 0 else None
 
 
-class _ProfileKind:
-    """The operations on one of the two kinds of profiles."""
+class ProfileKind:
+    """The operations on one of the two kinds of profiles.
+
+    Attributes:
+        noun: the name in messages: `episode profile`.
+        fields: the fields of a record.
+    """
 
     def __init__(self, noun: str, path: str, fields: Fields) -> None:
-        self.fields = fields
         self.noun = noun
+        self.fields = fields
+        one = f"{path}/{{profile}}"
         article = "an" if noun[0] in "aeiou" else "a"
         see = "See `%nb profiles` before you {} it again: it may be there already."
         self.list = get(f"list {noun}s", path)
-        self.new = post(f"make {article} {noun}", path, see.format("make"))
-        one = f"{path}/{{profile}}"
+        self.create = post(f"make {article} {noun}", path, see.format("make"))
         self.get = get(f"look at {article} {noun}", one)
-        self.change = put(f"change {article} {noun}", one)
+        self.update = put(f"change {article} {noun}", one)
         self.delete = delete(f"delete {article} {noun}", one)
         self.copy = post(f"copy {article} {noun}", f"{one}/duplicate", see.format("copy"))
 
-    def record(self, answer: Any) -> Record:
-        record = records.parse_record(self.fields, answer, f"the {self.noun}")
-        if self.fields is SPEAKER_PROFILE:
+
+EPISODE_PROFILES = ProfileKind("episode profile", "episode-profiles", EPISODE_PROFILE)
+SPEAKER_PROFILES = ProfileKind("speaker profile", "speaker-profiles", SPEAKER_PROFILE)
+
+
+class ProfileRequests(RecordParser):
+    """Six operations on each kind of profiles."""
+
+    def profiles(self, kind: ProfileKind) -> Steps[list[Record]]:
+        """List all profiles of a kind."""
+        answer = yield Request(kind.list)
+        items = records.require_list(answer, f"{kind.noun}s")
+        return [self.parse_profile(kind, item) for item in items]
+
+    def profile(self, kind: ProfileKind, profile: str) -> Steps[Record]:
+        """Return a profile."""
+        return self.parse_profile(kind, (yield Request(kind.get, {"profile": profile})))
+
+    def new_profile(self, kind: ProfileKind, fields: Mapping[str, Any]) -> Steps[Record]:
+        """Create a profile from `name` and other fields of the record.
+
+        Names are unique, so a lost response is resolved by a lookup.
+        """
+        try:
+            return self.parse_profile(kind, (yield Request(kind.create, json=dict(fields))))
+        except OutcomeUnknownError as unknown:
+            profiles = yield from self.profiles(kind)
+            matches = [record for record in profiles if _matches_fields(record, fields)]
+            if len(matches) != 1:
+                raise unknown from None
+            return matches[0]
+
+    def change_profile(
+        self, kind: ProfileKind, profile: str, changes: Mapping[str, Any]
+    ) -> Steps[Record]:
+        """Update fields of the record; other fields stay unchanged."""
+        request = Request(kind.update, {"profile": profile}, json=dict(changes))
+        return self.parse_profile(kind, (yield request))
+
+    def delete_profile(self, kind: ProfileKind, profile: str) -> Steps[None]:
+        """Delete a profile; existing episodes keep their copy of it."""
+        yield Request(kind.delete, {"profile": profile})
+
+    def copy_profile(self, kind: ProfileKind, profile: str) -> Steps[Record]:
+        """Copy a profile under a name chosen by the service."""
+        return self.parse_profile(kind, (yield Request(kind.copy, {"profile": profile})))
+
+    def parse_profile(self, kind: ProfileKind, answer: Any) -> Record:
+        """Parse a profile; each speaker of a speaker profile has all fields of `SPEAKER`."""
+        record = self.parse_record(kind.fields, answer, f"the {kind.noun}")
+        if kind is SPEAKER_PROFILES:
             speakers = records.require_list(record["speakers"] or [], "speakers")
             record["speakers"] = [build_record(SPEAKER, speaker) for speaker in speakers]
         return record
-
-    def records(self, answer: Any) -> list[Record]:
-        return [self.record(item) for item in records.require_list(answer, f"{self.noun}s")]
-
-
-EPISODE_PROFILES = _ProfileKind("episode profile", "episode-profiles", EPISODE_PROFILE)
-SPEAKER_PROFILES = _ProfileKind("speaker profile", "speaker-profiles", SPEAKER_PROFILE)
-
-
-class ProfileRequests:
-    """Six operations on each kind of profiles."""
-
-    def episode_profiles(self) -> Steps[list[Record]]:
-        """List all episode profiles."""
-        return _list_profiles(EPISODE_PROFILES)
-
-    def episode_profile(self, profile: str) -> Steps[Record]:
-        """Return an episode profile."""
-        return _get_profile(EPISODE_PROFILES, profile)
-
-    def new_episode_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
-        """Create a profile from `name` and other fields of the record."""
-        return _create_profile(EPISODE_PROFILES, fields)
-
-    def change_episode_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Update fields of the record; other fields stay unchanged."""
-        return _update_profile(EPISODE_PROFILES, profile, changes)
-
-    def delete_episode_profile(self, profile: str) -> Steps[None]:
-        """Delete an episode profile; existing episodes keep their copy of it."""
-        return _delete_profile(EPISODE_PROFILES, profile)
-
-    def copy_episode_profile(self, profile: str) -> Steps[Record]:
-        """Copy a profile under a name chosen by the service."""
-        return _copy_profile(EPISODE_PROFILES, profile)
-
-    def speaker_profiles(self) -> Steps[list[Record]]:
-        """List all speaker profiles."""
-        return _list_profiles(SPEAKER_PROFILES)
-
-    def speaker_profile(self, profile: str) -> Steps[Record]:
-        """Return a speaker profile."""
-        return _get_profile(SPEAKER_PROFILES, profile)
-
-    def new_speaker_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
-        """Create a profile from `name`, `speakers` and other fields of the record."""
-        return _create_profile(SPEAKER_PROFILES, fields)
-
-    def change_speaker_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Update fields of the record; other fields stay unchanged."""
-        return _update_profile(SPEAKER_PROFILES, profile, changes)
-
-    def delete_speaker_profile(self, profile: str) -> Steps[None]:
-        """Delete a speaker profile; existing episodes keep their copy of it."""
-        return _delete_profile(SPEAKER_PROFILES, profile)
-
-    def copy_speaker_profile(self, profile: str) -> Steps[Record]:
-        """Copy a profile under a name chosen by the service."""
-        return _copy_profile(SPEAKER_PROFILES, profile)
-
-
-def _list_profiles(kind: _ProfileKind) -> Steps[list[Record]]:
-    return kind.records((yield Request(kind.list)))
-
-
-def _get_profile(kind: _ProfileKind, profile: str) -> Steps[Record]:
-    return kind.record((yield Request(kind.get, {"profile": profile})))
-
-
-def _create_profile(kind: _ProfileKind, fields: Mapping[str, Any]) -> Steps[Record]:
-    """Create a profile; names are unique, so a lost response is resolved by a lookup."""
-    try:
-        return kind.record((yield Request(kind.new, json=dict(fields))))
-    except OutcomeUnknownError as unknown:
-        profiles = kind.records((yield Request(kind.list)))
-        matches = [record for record in profiles if _matches_fields(record, fields)]
-        if len(matches) != 1:
-            raise unknown from None
-        return matches[0]
 
 
 def _matches_fields(record: Record, fields: Mapping[str, Any]) -> bool:
     """Return True if a profile has the given name, texts and numbers."""
     return all(record[key] == value for key, value in fields.items() if not isinstance(value, list))
-
-
-def _update_profile(kind: _ProfileKind, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
-    return kind.record((yield Request(kind.change, {"profile": profile}, json=dict(changes))))
-
-
-def _delete_profile(kind: _ProfileKind, profile: str) -> Steps[None]:
-    yield Request(kind.delete, {"profile": profile})
-
-
-def _copy_profile(kind: _ProfileKind, profile: str) -> Steps[Record]:
-    return kind.record((yield Request(kind.copy, {"profile": profile})))
 
 
 GENERATE_EPISODE = post(
@@ -210,7 +173,7 @@ RETRY_EPISODE = post(
 DELETE_EPISODE = delete("delete an episode", "podcasts/episodes/{episode}")
 
 
-class PodcastRequests:
+class PodcastRequests(RecordParser):
     """The seven operations on podcasts."""
 
     def generate(
@@ -226,18 +189,18 @@ class PodcastRequests:
         Names are not unique, so the episodes are listed first: after a lost response, a new
         episode shows that the request arrived.
         """
-        before = {episode["id"] for episode in _episode_records((yield Request(LIST_EPISODES)))}
-        named = {
+        before = {episode["id"] for episode in (yield from self.episodes())}
+        fields = {
+            "notebook_id": notebook,
+            "episode_profile_id": episode_profile,
             "speaker_profile_ids": None if speaker_profiles is None else list(speaker_profiles),
             "episode_name": name,
             "briefing_suffix": briefing,
         }
-        body: dict[str, Any] = {"notebook_id": notebook, "episode_profile_id": episode_profile}
-        body |= {key: value for key, value in named.items() if value is not None}
         try:
-            answer = yield Request(GENERATE_EPISODE, json=body)
+            answer = yield Request(GENERATE_EPISODE, json=drop_none(fields))
         except OutcomeUnknownError as unknown:
-            episodes = _episode_records((yield Request(LIST_EPISODES)))
+            episodes = yield from self.episodes()
             created = [
                 episode
                 for episode in episodes
@@ -262,11 +225,22 @@ class PodcastRequests:
 
     def episodes(self) -> Steps[list[Record]]:
         """List all episodes, without transcripts."""
-        return _episode_records((yield Request(LIST_EPISODES)))
+        answer = yield Request(LIST_EPISODES)
+        return [self.parse_episode(item) for item in records.require_list(answer, "episodes")]
 
     def episode(self, episode: str) -> Steps[Record]:
         """Return an episode, with its outline and its transcript."""
-        return episode_detail((yield Request(GET_EPISODE, {"episode": episode})))
+        record = self.parse_episode(
+            (yield Request(GET_EPISODE, {"episode": episode})), EPISODE_DETAIL
+        )
+        parts = ("outline", "segments", parse_segment), ("transcript", "transcript", parse_line)
+        for field, key, parse in parts:
+            data = record[field]
+            items = data.get(key) if isinstance(data, Mapping) else None
+            record[field] = (
+                {key: [parse(item) for item in items]} if isinstance(items, list) else None
+            )
+        return record
 
     def audio(self, episode: str) -> Request:
         """Return the request that downloads the audio."""
@@ -277,7 +251,7 @@ class PodcastRequests:
         try:
             answer = yield Request(RETRY_EPISODE, {"episode": episode})
         except OutcomeUnknownError as unknown:
-            record = episode_detail((yield Request(GET_EPISODE, {"episode": episode})))
+            record = yield from self.episode(episode)
             if record["job_status"] == "failed":  # not retried, or failed again
                 raise unknown from None
             return build_record(EPISODE_RETRY, {**record, "episode_id": record["id"]})
@@ -289,6 +263,12 @@ class PodcastRequests:
         """Delete an episode and its audio; a generation in progress is stopped."""
         yield Request(DELETE_EPISODE, {"episode": episode})
 
+    def parse_episode(self, answer: Any, fields: Fields = EPISODE) -> Record:
+        """Parse an episode, by default without its outline and transcript."""
+        record = self.parse_record(fields, answer, "the episode")
+        record["progress"] = parse_progress(record["progress"])
+        return record
+
 
 def _submission_record(record: Record) -> Record:
     """Build the submission record of an episode that was found after a lost response."""
@@ -299,27 +279,3 @@ def _submission_record(record: Record) -> Record:
         "episode_id": record["id"],
         "episode_name": record["name"],
     }
-
-
-def _episode_records(answer: Any) -> list[Record]:
-    return [episode_record(item) for item in records.require_list(answer, "episodes")]
-
-
-def episode_detail(answer: Any) -> Record:
-    """Return an episode's record with its outline and its transcript."""
-    record = episode_record(answer, EPISODE_DETAIL)
-    for key, within, parse in (
-        ("outline", "segments", parse_segment),
-        ("transcript", "transcript", parse_line),
-    ):
-        data = record[key]
-        items = data.get(within) if isinstance(data, Mapping) else None
-        record[key] = {within: [parse(item) for item in items]} if isinstance(items, list) else None
-    return record
-
-
-def episode_record(answer: Any, fields: Fields = EPISODE) -> Record:
-    """Return an episode's record."""
-    record = records.parse_record(fields, answer, "the episode")
-    record["progress"] = parse_progress(record["progress"])
-    return record

@@ -9,7 +9,7 @@ from labext.errors import ServiceError
 from labext.http import Operation, RetryMode
 from labext.http.failures import MESSAGE_LIMIT, excerpt
 from labext.nb import records
-from labext.nb.backends import Request, Steps
+from labext.nb.backends import RecordParser, Request, Steps
 from labext.nb.error_messages import split_message
 from labext.nb.records import (
     HIT,
@@ -78,7 +78,7 @@ STREAM_ANSWER = Operation("ask", "POST", "search/ask", RetryMode.ALWAYS)
 ASK = Operation("ask", "POST", "search/ask/simple", RetryMode.ALWAYS, answer="json")
 
 
-class SearchRequests:
+class SearchRequests(RecordParser):
     """The three operations of search."""
 
     def search(self, query: Query, search_type: str) -> Steps[list[Record]]:

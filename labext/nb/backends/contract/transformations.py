@@ -7,8 +7,8 @@ from typing import Any
 
 from labext.errors import ServiceError
 from labext.nb import records
-from labext.nb.backends import Request, Steps, delete, get, post, put
-from labext.nb.records import OUTPUT, TRANSFORMATION, Record, build_record
+from labext.nb.backends import RecordParser, Request, Steps, delete, get, post, put
+from labext.nb.records import OUTPUT, TRANSFORMATION, Record, build_record, drop_none
 
 LIST_TRANSFORMATIONS = get("list transformations", "transformations")
 CREATE_TRANSFORMATION = post(
@@ -28,23 +28,23 @@ UPDATE_TRANSFORMATION = put("change a transformation", "transformations/{transfo
 DELETE_TRANSFORMATION = delete("delete a transformation", "transformations/{transformation}")
 
 
-class TransformationRequests:
+class TransformationRequests(RecordParser):
     """The eight operations on transformations."""
 
     def transformations(self) -> Steps[list[Record]]:
         """List all transformations."""
         answer = yield Request(LIST_TRANSFORMATIONS)
-        return records.parse_records(TRANSFORMATION, answer, "transformations")
+        return self.parse_records(TRANSFORMATION, answer, "transformations")
 
     def transformation(self, transformation: str) -> Steps[Record]:
         """Return a transformation."""
         answer = yield Request(GET_TRANSFORMATION, {"transformation": transformation})
-        return _transformation_record(answer)
+        return self.parse_record(TRANSFORMATION, answer, "the transformation")
 
     def new_transformation(self, fields: Mapping[str, Any]) -> Steps[Record]:
         """Create a transformation from `name`, `prompt` and other fields of the record."""
         answer = yield Request(CREATE_TRANSFORMATION, json=dict(fields))
-        return _transformation_record(answer)
+        return self.parse_record(TRANSFORMATION, answer, "the transformation")
 
     def change_transformation(
         self, transformation: str, changes: Mapping[str, Any]
@@ -53,7 +53,7 @@ class TransformationRequests:
         answer = yield Request(
             UPDATE_TRANSFORMATION, {"transformation": transformation}, json=dict(changes)
         )
-        return _transformation_record(answer)
+        return self.parse_record(TRANSFORMATION, answer, "the transformation")
 
     def delete_transformation(self, transformation: str) -> Steps[None]:
         """Delete a transformation; its insights are kept."""
@@ -61,9 +61,8 @@ class TransformationRequests:
 
     def transform(self, transformation: str, text: str, model: str | None) -> Steps[Record]:
         """Run a transformation on a text, without a read timeout."""
-        body = {"transformation_id": transformation, "input_text": text}
-        if model is not None:
-            body["model_id"] = model
+        fields = {"transformation_id": transformation, "input_text": text, "model_id": model}
+        body = drop_none(fields)
         answer = yield Request(RUN_TRANSFORMATION, json=body, patient=True)
         data = records.require_mapping(answer, "the transformation")
         if not isinstance(data.get("output"), str):
@@ -79,10 +78,6 @@ class TransformationRequests:
         return _parse_prompt(
             (yield Request(UPDATE_DEFAULT_PROMPT, json={"transformation_instructions": text}))
         )
-
-
-def _transformation_record(answer: Any) -> Record:
-    return records.parse_record(TRANSFORMATION, answer, "the transformation")
 
 
 def _parse_prompt(answer: Any) -> str:

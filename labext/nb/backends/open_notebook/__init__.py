@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from labext.nb.backends.contract import ContractBackend
+from labext.nb.backends.open_notebook import mappers
 from labext.nb.backends.open_notebook.extensions import ExtensionRequests
 from labext.nb.backends.open_notebook.models import CredentialRequests, ModelRequests
 from labext.nb.backends.open_notebook.notebooks import (
@@ -13,6 +17,7 @@ from labext.nb.backends.open_notebook.notebooks import (
 from labext.nb.backends.open_notebook.podcasts import PodcastRequests
 from labext.nb.backends.open_notebook.search import SearchRequests
 from labext.nb.backends.open_notebook.transformations import TransformationRequests
+from labext.nb.records import Fields
 
 
 class OpenNotebookBackend(
@@ -30,3 +35,7 @@ class OpenNotebookBackend(
     """Requests to Open Notebook, a method per operation."""
 
     name = "open-notebook"
+
+    def normalize(self, fields: Fields, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the data of one record with the contract's names of keys and values."""
+        return mappers.normalize(fields, data)

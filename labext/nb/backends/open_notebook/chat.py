@@ -15,10 +15,9 @@ from labext.nb.backends.contract import chat as contract
 from labext.nb.backends.contract.notebooks import LIST_NOTEBOOKS as NOTEBOOKS
 from labext.nb.backends.contract.notebooks import LIST_NOTES as NOTES
 from labext.nb.backends.contract.notebooks import LIST_SOURCES as SOURCES
-from labext.nb.backends.open_notebook import mappers as mappers
+from labext.nb.backends.open_notebook import mappers
 from labext.nb.records import (
     CONTEXT,
-    SESSION,
     Answer,
     Citation,
     MessageContext,
@@ -47,36 +46,12 @@ class ChatRequests(contract.ChatRequests):
         sessions: list[Record] = []
         for notebook_id in notebook_ids:
             try:
-                answer = yield Request(contract.LIST_SESSIONS, params={"notebook_id": notebook_id})
+                sessions += yield from super().sessions(notebook_id)
             except NotFoundError:
                 if notebook is not None:
                     raise
-                continue  # deleted meanwhile
-            sessions += mappers.parse_records(SESSION, answer, "chat sessions")
+                # deleted meanwhile
         return sessions
-
-    def session(self, session: str) -> Steps[Record]:
-        """Return a session, with its messages."""
-        answer = yield Request(contract.GET_SESSION, {"session": session})
-        messages = records.require_list(answer.get("messages") or [], "the session's messages")
-        record = _session_record(answer)
-        record["messages"] = [contract.message_record(message) for message in messages]
-        return record
-
-    def new_session(
-        self, notebook: str, title: str | None, model_override: str | None
-    ) -> Steps[Record]:
-        """Create a session."""
-        named = {"title": title, "model_override": model_override}
-        body = {"notebook_id": notebook}
-        body |= {name: value for name, value in named.items() if value is not None}
-        answer = yield Request(contract.CREATE_SESSION, json=body)
-        return _session_record(answer)
-
-    def change_session(self, session: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Change `title` or `model_override`."""
-        answer = yield Request(contract.UPDATE_SESSION, {"session": session}, json=dict(changes))
-        return _session_record(answer)
 
     def message_context(self, session: str, scope: Scope) -> Steps[MessageContext]:
         """Build the context of a message; this server does not resolve identifiers itself."""
@@ -90,8 +65,7 @@ class ChatRequests(contract.ChatRequests):
         self, session: str, message: str, context: MessageContext, model_override: str | None
     ) -> Steps[Answer]:
         """Send a message with its context; the marks in the reply become citations."""
-        steps = super().execute(session, message, context, model_override)
-        reply = yield from steps
+        reply = yield from super().execute(session, message, context, model_override)
         return replace(reply, citations=tuple(_marked_citations(reply.text, context.context)))
 
     def context(
@@ -163,7 +137,3 @@ def _marked_citations(text: str, context: Mapping[str, Any]) -> Iterator[Citatio
     for identifier in dict.fromkeys(_CITATION_MARK.findall(text)):
         if identifier in titles:
             yield Citation(identifier, titles[identifier])
-
-
-def _session_record(answer: Any) -> Record:
-    return mappers.parse_record(SESSION, answer, "the chat session")

@@ -16,7 +16,7 @@ from labext.nb.backends.contract import extensions
 from labext.nb.backends.contract.chat import message_record
 from labext.nb.backends.contract.models import GET_DEFAULTS
 from labext.nb.backends.contract.notebooks import LIST_SOURCES as SOURCES
-from labext.nb.backends.open_notebook import mappers as mappers
+from labext.nb.backends.open_notebook import mappers
 from labext.nb.error_messages import split_message
 from labext.nb.records import (
     COMMAND,
@@ -26,11 +26,13 @@ from labext.nb.records import (
     NOTE,
     REBUILD,
     REBUILD_SUBMISSION,
+    SOURCE,
     SOURCE_CHAT,
     Answer,
     Citation,
     Record,
     build_record,
+    drop_none,
 )
 
 GET_SETTINGS = get("read the settings", "settings")
@@ -72,8 +74,8 @@ class CommandRequests(extensions.ExtensionRequests):
         """
         query = {"command_filter": command, "status_filter": status, "limit": limit}
         answer = yield Request(LIST_COMMANDS, params=query)
-        items = [_command_record(item) for item in records.require_list(answer, "commands")]
-        items += yield from _source_commands()
+        items = [self._parse_command(item) for item in records.require_list(answer, "commands")]
+        items += yield from self._source_commands()
         filters = {"command": command, "status": status}
         by_id = {
             record["job_id"]: record
@@ -99,13 +101,13 @@ class CommandRequests(extensions.ExtensionRequests):
                 status=error.status,
                 server=error.server,
             ) from None
-        return _command_record(answer)
+        return self._parse_command(answer)
 
     def run_command(self, command: str, app: str, arguments: Mapping[str, Any]) -> Steps[Record]:
         """Start a command."""
         body = {"command": command, "app": app, "input": dict(arguments)}
         answer = records.require_mapping((yield Request(RUN_COMMAND, json=body)), "the command")
-        return _command_record({**answer, "command": command, "message": None})
+        return self._parse_command({**answer, "command": command, "message": None})
 
     def cancel_command(self, command: str) -> Steps[None]:
         """Request the cancellation of a command; the response does not tell the outcome."""
@@ -122,45 +124,43 @@ class CommandRequests(extensions.ExtensionRequests):
             for item in items
         ]
 
+    def _source_commands(self) -> Steps[list[Record]]:
+        """Return the commands that process sources, newest first."""
+        commands: list[Record] = []
+        offset, guard = 0, PageGuard("The notebook service's list of sources")
+        while True:
+            answer = yield Request(SOURCES, params={"limit": PAGE_SIZE, "offset": offset})
+            page = records.require_list(answer, "sources")
+            if not guard.add_page(item.get("id") for item in page):
+                return commands
+            for item in page:
+                if item.get("command_id"):
+                    source = self.parse_source(item, SOURCE)
+                    fields = {
+                        "job_id": item["command_id"],
+                        "command": "process_source",
+                        "subject": source["title"] or source["id"],
+                        "error_message": source["error"],
+                    }
+                    commands.append(build_record(COMMAND, {**source, **fields}))
+            offset += len(page)
+            guard.check_next()
 
-def _source_commands() -> Steps[list[Record]]:
-    """Return the commands that process sources, newest first."""
-    commands: list[Record] = []
-    offset, guard = 0, PageGuard("The notebook service's list of sources")
-    while True:
-        answer = yield Request(SOURCES, params={"limit": PAGE_SIZE, "offset": offset})
-        page = records.require_list(answer, "sources")
-        if not guard.add_page(item.get("id") for item in page):
-            return commands
-        for item in page:
-            if item.get("command_id"):
-                source = mappers.source_record(item)
-                fields = {
-                    "job_id": item["command_id"],
-                    "command": "process_source",
-                    "subject": source["title"] or source["id"],
-                    "error_message": source["error"],
-                }
-                commands.append(build_record(COMMAND, {**source, **fields}))
-        offset += len(page)
-        guard.check_next()
-
-
-def _command_record(answer: Any) -> Record:
-    """Return a command's record, with None for empty values."""
-    data = mappers.with_timestamps(records.require_mapping(answer, "the command"))
-    mappers.require_identifier(data, "job_id", "the command")
-    result = data.get("result")
-    parts = result if isinstance(result, Mapping) else {}
-    about = parts.get("execution_metadata")
-    named = about.get("command_name") if isinstance(about, Mapping) else None
-    more = {
-        "command": data.get("command") or named,
-        "subject": parts.get("source_id") or parts.get("note_id"),
-        "error_message": data.get("error_message") or None,
-        "result": result or None,
-    }
-    return build_record(COMMAND, {**data, **more})
+    def _parse_command(self, answer: Any) -> Record:
+        """Return a command's record, with None for empty values."""
+        data = records.require_mapping(answer, "the command")
+        mappers.require_identifier(data, "job_id", "the command")
+        result = data.get("result")
+        parts = result if isinstance(result, Mapping) else {}
+        about = parts.get("execution_metadata")
+        named = about.get("command_name") if isinstance(about, Mapping) else None
+        more = {
+            "command": data.get("command") or named,
+            "subject": parts.get("source_id") or parts.get("note_id"),
+            "error_message": data.get("error_message") or None,
+            "result": result or None,
+        }
+        return self.build_record(COMMAND, {**data, **more})
 
 
 GET_INSIGHT = get("look at an insight", "insights/{insight}")
@@ -195,15 +195,13 @@ class InsightRequests(extensions.ExtensionRequests):
 
     def insight(self, insight: str) -> Steps[Record]:
         """Return an insight."""
-        return mappers.parse_record(
+        return self.parse_record(
             INSIGHT, (yield Request(GET_INSIGHT, {"insight": insight})), "the insight"
         )
 
     def new_insight(self, source: str, transformation: str, model: str | None) -> Steps[str]:
         """Start the creation of an insight; return the command."""
-        body = {"transformation_id": transformation}
-        if model is not None:
-            body["model_id"] = model
+        body = drop_none({"transformation_id": transformation, "model_id": model})
         answer = yield Request(CREATE_INSIGHT, {"source": source}, json=body)
         return mappers.require_identifier(answer, "command_id", "the insight")
 
@@ -215,7 +213,7 @@ class InsightRequests(extensions.ExtensionRequests):
         """Copy an insight into a notebook as a note; set its type to `ai` if it has none."""
         body = {"notebook_id": notebook}
         answer = yield Request(SAVE_INSIGHT, {"insight": insight}, json=body)
-        note = mappers.parse_record(NOTE, answer, "the note")
+        note = self.parse_record(NOTE, answer, "the note")
         if note["note_type"] is None:
             note = yield from self.change_note(note["id"], {"note_type": "ai"})
         return {**note, "notebook_id": notebook}
@@ -321,12 +319,12 @@ class SourceChatRequests(extensions.ExtensionRequests):
     def source_chats(self, source: str) -> Steps[list[Record]]:
         """List the chats about a source."""
         answer = yield Request(LIST_SOURCE_CHATS, {"source": source})
-        return mappers.parse_records(SOURCE_CHAT, answer, "chats")
+        return self.parse_records(SOURCE_CHAT, answer, "chats")
 
     def source_chat(self, source: str, chat: str) -> Steps[Record]:
         """Return a source chat, with its `messages`."""
         answer = yield Request(GET_SOURCE_CHAT, {"source": source, "chat": chat})
-        record = _chat_record(answer)
+        record = self._parse_chat(answer)
         messages = records.require_list(answer.get("messages") or [], "the chat's messages")
         return {**record, "messages": [message_record(item) for item in messages]}
 
@@ -334,9 +332,9 @@ class SourceChatRequests(extensions.ExtensionRequests):
         self, source: str, title: str | None, model_override: str | None
     ) -> Steps[Record]:
         """Create a source chat; the body must contain the source too."""
-        named = {"title": title, "model_override": model_override}
-        body = {"source_id": source, **{k: v for k, v in named.items() if v is not None}}
-        return _chat_record((yield Request(CREATE_SOURCE_CHAT, {"source": source}, json=body)))
+        fields = {"source_id": source, "title": title, "model_override": model_override}
+        body = drop_none(fields)
+        return self._parse_chat((yield Request(CREATE_SOURCE_CHAT, {"source": source}, json=body)))
 
     def change_source_chat(
         self, source: str, chat: str, changes: Mapping[str, Any]
@@ -344,7 +342,7 @@ class SourceChatRequests(extensions.ExtensionRequests):
         """Update the `title` or `model_override`; neither can be cleared."""
         mappers.forbid_clearing(changes, "the chat", "Name another model, or begin another chat.")
         path = {"source": source, "chat": chat}
-        return _chat_record((yield Request(UPDATE_SOURCE_CHAT, path, json=dict(changes))))
+        return self._parse_chat((yield Request(UPDATE_SOURCE_CHAT, path, json=dict(changes))))
 
     def delete_source_chat(self, source: str, chat: str) -> Steps[None]:
         """Delete a source chat and its messages."""
@@ -354,9 +352,7 @@ class SourceChatRequests(extensions.ExtensionRequests):
         self, source: str, chat: str, message: str, model_override: str | None
     ) -> Request:
         """Return the request that sends a message; all events arrive at the end."""
-        body = {"message": message}
-        if model_override is not None:
-            body["model_override"] = model_override
+        body = drop_none({"message": message, "model_override": model_override})
         return Request(SEND_SOURCE_MESSAGE, {"source": source, "chat": chat}, json=body)
 
     def source_reply(self, events: Iterator[Any], message: str) -> Answer:
@@ -384,9 +380,8 @@ class SourceChatRequests(extensions.ExtensionRequests):
             "See `%nb source-chats show`, then send it again.",
         )
 
-
-def _chat_record(answer: Any) -> Record:
-    return mappers.parse_record(SOURCE_CHAT, answer, "the chat")
+    def _parse_chat(self, answer: Any) -> Record:
+        return self.parse_record(SOURCE_CHAT, answer, "the chat")
 
 
 def _context_ids(data: Any) -> list[str]:

@@ -29,11 +29,6 @@ def check_database() -> Steps[None]:
         )
 
 
-def request_once(request: Request) -> Steps[Any]:
-    """Send one request; return its JSON unchanged."""
-    return (yield request)
-
-
 def check_database_on_failure(steps: Steps[T]) -> Steps[T]:
     """Run `steps`; if a record is missing or the server fails, check the database.
 

@@ -1,4 +1,4 @@
-"""Map Open Notebook's JSON to the records of every backend."""
+"""Map Open Notebook's JSON to the names and formats of the records."""
 
 from __future__ import annotations
 
@@ -9,17 +9,56 @@ from typing import Any
 from labext.errors import InputError, ServiceError
 from labext.nb import records
 from labext.nb.error_messages import rewrite_reason
-from labext.nb.records import SOURCE, SOURCE_DETAIL, STATUS, Fields, Record, build_record
+from labext.nb.records import (
+    DISCOVERED_MODEL,
+    EPISODE,
+    EPISODE_DETAIL,
+    EPISODE_PROFILE,
+    MODEL,
+    MODEL_COUNT,
+    PROVIDER,
+    SOURCE,
+    SOURCE_DETAIL,
+    STATUS,
+    Fields,
+)
 from labext.nb.uploads import has_number_suffix
 
 
-def with_timestamps(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the data with `created_at` and `updated_at` in the format of the records."""
-    return {
-        **data,
-        "created_at": parse_time(data.get("created")),
-        "updated_at": parse_time(data.get("updated")),
-    }
+def normalize(fields: Fields, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record's data with the contract's names of keys and values."""
+    created, updated = parse_time(data.get("created")), parse_time(data.get("updated"))
+    data = {**data, "created_at": created, "updated_at": updated}
+    if fields is SOURCE or fields is SOURCE_DETAIL:
+        return data | _source_fields(data)
+    if fields is STATUS:
+        return data | _status_fields(data)
+    if fields is EPISODE or fields is EPISODE_DETAIL:
+        return data | {
+            "speaker_profiles": _as_list(data.get("speaker_profile")),
+            "error_message": rewrite_reason(data.get("error_message")),
+        }
+    if fields is EPISODE_PROFILE:
+        return data | {"speaker_profile_ids": _as_list(data.get("speaker_config"))}
+    return data | _type_fields(fields, data)
+
+
+def _type_fields(fields: Fields, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that name types of models."""
+    if fields is MODEL:
+        return {"type": from_server_type(data.get("type"))}
+    if fields is DISCOVERED_MODEL:
+        return {"model_type": from_server_type(data.get("model_type"))}
+    if fields is PROVIDER:
+        return {"types": [from_server_type(type) for type in data.get("types") or ()]}
+    if fields is MODEL_COUNT:
+        counts = records.require_mapping(data.get("counts") or {}, "the provider's models")
+        return {"counts": {from_server_type(type): count for type, count in counts.items()}}
+    return {}
+
+
+def _as_list(value: Any) -> list[Any]:
+    return [value] if value else []
 
 
 def parse_time(value: Any) -> str | None:
@@ -32,32 +71,19 @@ def parse_time(value: Any) -> str | None:
     return aware.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def parse_record(fields: Fields, answer: Any, what: str) -> Record:
-    """Parse a record with an identifier and times."""
-    return records.parse_record(
-        fields, with_timestamps(records.require_mapping(answer, what)), what
-    )
-
-
-def parse_records(fields: Fields, answer: Any, what: str) -> list[Record]:
-    """Parse a list of records."""
-    return [parse_record(fields, item, what) for item in records.require_list(answer, what)]
-
-
 UNTITLED = ("Processing...", "[no-title]")
 """Titles of a source that has not been read (yet), and of a page that has none."""
 
 
-def source_record(answer: Any, fields: Fields = SOURCE) -> Record:
-    """Return a source's record; one that has not been read is titled by its file or address."""
-    data = records.require_mapping(answer, "the source")
+def _source_fields(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a source; one that has not been read is titled by its file or URL."""
     asset = data.get("asset")
     parts = asset if isinstance(asset, Mapping) else {}
     file, url = parts.get("file_path"), parts.get("url")
     topics = data.get("topics")
     title = data.get("title")
     file_name = _uploaded_name(file, title) if isinstance(file, str) else None
-    more = {
+    return {
         "title": (file_name or url) if title in UNTITLED else title,
         "topic": ", ".join(map(str, topics)) if isinstance(topics, list) else "",
         "status": _processing_status(data),
@@ -67,7 +93,6 @@ def source_record(answer: Any, fields: Fields = SOURCE) -> Record:
         "url": url,
         "passages": data.get("embedded_chunks"),
     }
-    return records.parse_record(fields, {**with_timestamps(data), **more}, "the source")
 
 
 def _uploaded_name(path: str, title: Any) -> str:
@@ -79,30 +104,15 @@ def _uploaded_name(path: str, title: Any) -> str:
     return title if isinstance(title, str) and has_number_suffix(stored, title) else stored
 
 
-def listed_source_record(answer: Any) -> Record:
-    """Return the record of a source in a list, in which `embedded_chunks` is always 0."""
-    return {**source_record(answer), "passages": None}
-
-
-def source_detail(answer: Any) -> Record:
-    """Return the record of a source with its text."""
-    return source_record(answer, SOURCE_DETAIL)
-
-
-def source_status(answer: Any) -> Record:
-    """Parse the processing status of a source."""
-    data = records.require_mapping(answer, "the source's status")
+def _status_fields(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of the processing status of a source."""
     info = _processing_info(data)
-    times = {name: parse_time(info.get(name)) for name in ("started_at", "completed_at")}
-    return build_record(
-        STATUS,
-        {
-            **data,
-            **times,
-            "status": _processing_status(data),
-            "error": rewrite_reason(info.get("error")),
-        },
-    )
+    return {
+        "started_at": parse_time(info.get("started_at")),
+        "completed_at": parse_time(info.get("completed_at")),
+        "status": _processing_status(data),
+        "error": rewrite_reason(info.get("error")),
+    }
 
 
 _SERVER_TYPES = {

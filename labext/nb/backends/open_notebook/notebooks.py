@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from labext.errors import NotFoundError, OutcomeUnknownError
+from labext.errors import NotFoundError
 from labext.http import RetryMode
 from labext.nb import records
 from labext.nb.backends import Request, Steps
 from labext.nb.backends.contract import notebooks as contract
 from labext.nb.backends.contract.chat import LIST_SESSIONS as SESSIONS
 from labext.nb.backends.contract.models import GET_DEFAULTS
-from labext.nb.backends.contract.notebooks import GET_SOURCE as SOURCE
+from labext.nb.backends.contract.notebooks import SourceOptions
 from labext.nb.backends.contract.transformations import LIST_TRANSFORMATIONS as TRANSFORMATIONS
-from labext.nb.backends.open_notebook import mappers as mappers
-from labext.nb.backends.open_notebook.health import (
-    check_database,
-    check_database_on_failure,
-    request_once,
-)
+from labext.nb.backends.open_notebook.health import check_database, check_database_on_failure
 from labext.nb.records import (
-    INSIGHT,
-    NOTE,
-    NOTEBOOK,
     NOTEBOOK_DELETION,
-    PREVIEW,
+    SOURCE,
+    SOURCE_DETAIL,
+    Fields,
     Record,
     build_record,
+    drop_none,
 )
 
 # A second link would create a duplicate row, so the request is never repeated blindly.
@@ -49,29 +44,11 @@ class NotebookRequests(contract.NotebookRequests):
         self, archived: bool | None = None, order_by: str | None = None
     ) -> Steps[list[Record]]:
         """List notebooks, with the server's names of the time fields in the order."""
-        params = {"archived": archived, "order_by": _notebook_order(order_by)}
-        answer = yield from check_database_on_failure(
-            request_once(Request(contract.LIST_NOTEBOOKS, params=params))
-        )
-        return mappers.parse_records(NOTEBOOK, answer, "notebooks")
+        return check_database_on_failure(super().notebooks(archived, _notebook_order(order_by)))
 
     def notebook(self, notebook: str) -> Steps[Record]:
         """Return a notebook."""
-        answer = yield from check_database_on_failure(
-            request_once(Request(contract.GET_NOTEBOOK, {"notebook": notebook}))
-        )
-        return mappers.parse_record(NOTEBOOK, answer, "the notebook")
-
-    def new_notebook(self, name: str, description: str | None) -> Steps[Record]:
-        """Create a notebook; the server rejects a description that is null."""
-        body = {"name": name} | ({} if description is None else {"description": description})
-        answer = yield Request(contract.CREATE_NOTEBOOK, json=body)
-        return mappers.parse_record(NOTEBOOK, answer, "the notebook")
-
-    def change_notebook(self, notebook: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Update the `name`, `description` or `archived`."""
-        answer = yield Request(contract.UPDATE_NOTEBOOK, {"notebook": notebook}, json=dict(changes))
-        return mappers.parse_record(NOTEBOOK, answer, "the notebook")
+        return check_database_on_failure(super().notebook(notebook))
 
     def delete_notebook(self, notebook: str, *, delete_sources: bool) -> Steps[Record]:
         """Delete a notebook; the server's parameter for its sources has another name."""
@@ -82,17 +59,13 @@ class NotebookRequests(contract.NotebookRequests):
 
     def preview(self, notebook: str) -> Steps[Record]:
         """Count the records that a deletion would affect; the chats are counted separately."""
-        answer = yield Request(contract.PREVIEW_DELETION, {"notebook": notebook})
-        counts = records.require_mapping(answer, "the deletion")
+        preview = yield from super().preview(notebook)
         chats = yield Request(SESSIONS, params={"notebook_id": notebook})
-        more = {"session_count": len(records.require_list(chats, "chat sessions"))}
-        return build_record(
-            PREVIEW, {**counts, **more, "id": notebook, "name": counts.get("notebook_name")}
-        )
+        return {**preview, "session_count": len(records.require_list(chats, "chat sessions"))}
 
     def link(self, notebook: str, source: str) -> Steps[None]:
         """Put a source into a notebook unless it is there; a second link would be a duplicate."""
-        answer = yield Request(SOURCE, {"source": source})
+        answer = yield Request(contract.GET_SOURCE, {"source": source})
         linked = records.require_mapping(answer, "the source").get("notebooks")
         if notebook not in (linked if isinstance(linked, list) else []):
             yield Request(LINK_SOURCE, {"notebook": notebook, "source": source})
@@ -113,54 +86,37 @@ class NoteRequests(contract.NoteRequests):
 
     def notes(self, notebook: str | None = None, *, contents: bool = True) -> Steps[list[Record]]:
         """List notes; contents are requested note by note, as the list has none."""
-        request = request_once(Request(contract.LIST_NOTES, params={"notebook_id": notebook}))
-        answer = yield from check_database_on_failure(request)
-        summaries = mappers.parse_records(NOTE, answer, "notes")
+        summaries = yield from check_database_on_failure(super().notes(notebook))
         if not contents:
             return [{**summary, "notebook_id": notebook} for summary in summaries]
         notes = []
         for summary in summaries:
             try:
-                whole = yield Request(contract.GET_NOTE, {"note": summary["id"]})
+                note = yield from super().note(summary["id"])
             except NotFoundError:
                 yield from check_database()
                 continue  # deleted meanwhile
-            notes.append(_note_record(whole, notebook))
+            notes.append({**note, "notebook_id": notebook})
         return notes
 
     def note(self, note: str) -> Steps[Record]:
         """Return a note."""
-        answer = yield from check_database_on_failure(
-            request_once(Request(contract.GET_NOTE, {"note": note}))
-        )
-        return _note_record(answer)
+        return check_database_on_failure(super().note(note))
 
     def new_note(
         self, content: str, title: str | None, note_type: str, notebook: str | None
     ) -> Steps[Record]:
-        """Create a note; a missing title of an `ai` note is written by a model."""
-        named = {"title": title, "notebook_id": notebook}
-        body = {"content": content, "note_type": note_type}
-        body |= {name: value for name, value in named.items() if value is not None}
-        patient = note_type == "ai" and title is None
-        answer = yield Request(contract.CREATE_NOTE, json=body, patient=patient)
-        return _note_record(answer, notebook)
+        """Create a note; the response does not contain its notebook."""
+        note = yield from super().new_note(content, title, note_type, notebook)
+        return {**note, "notebook_id": notebook}
 
     def change_note(self, note: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Update the `title`, `content` or `note_type`."""
-        request = Request(contract.UPDATE_NOTE, {"note": note}, json=dict(changes))
-        answer = yield from check_database_on_failure(request_once(request))
-        return _note_record(answer)
+        return check_database_on_failure(super().change_note(note, changes))
 
     def delete_note(self, note: str) -> Steps[None]:
         """Delete a note."""
         return check_database_on_failure(super().delete_note(note))
-
-
-def _note_record(answer: Any, notebook: str | None = None) -> Record:
-    """Return a note's record; the server does not report its notebook."""
-    record = mappers.parse_record(NOTE, records.require_mapping(answer, "the note"), "the note")
-    return {**record, "notebook_id": notebook}
 
 
 VECTOR_TIMEOUT = timedelta(minutes=1)
@@ -184,46 +140,30 @@ class SourceRequests(contract.SourceRequests):
             **_source_order(order_by),
         }
         answer = yield Request(contract.LIST_SOURCES, params=params)
-        return [
-            mappers.listed_source_record(item) for item in records.require_list(answer, "sources")
-        ]
+        return self._listed_sources(records.require_list(answer, "sources"))
 
-    def source(self, source: str) -> Steps[Record]:
-        """Return a source, with its text."""
-        answer = yield Request(contract.GET_SOURCE, {"source": source})
-        return mappers.source_detail(answer)
+    def parse_source(self, answer: Any, fields: Fields = SOURCE_DETAIL) -> Record:
+        """Parse a source, by default with its text."""
+        return self.parse_record(fields, answer, "the source")
 
-    def add_file(
-        self,
-        path: Path,
-        *,
-        notebook: str | None,
-        title: str | None,
-        topic: str | None,
-        process_async: bool,
-    ) -> Steps[Record]:
+    def add_file(self, path: Path, **options: Unpack[SourceOptions]) -> Steps[Record]:
         """Upload a file, and request the vectors and insights that the contract requires.
 
         The file name is sent as the title, because the server renames a file whose name is taken
         and would use the new name as the title.
         """
-        options = yield from self._processing_options()
+        processing = yield from self._processing_options()
         form = {
             "type": "upload",
-            "notebook_id": notebook,
-            "title": title or path.name,
-            "async_processing": process_async,
-            "embed": options["embed"],
-            "transformations": json.dumps(options["transformations"]),
+            "notebook_id": options["notebook"],
+            "title": options["title"] or path.name,
+            "async_processing": options["process_async"],
+            "embed": processing["embed"],
+            "transformations": json.dumps(processing["transformations"]),
         }
         answer = yield Request(contract.ADD_SOURCE, form=form, files={"file": path}, patient=True)
         origin = {"kind": "upload", "file_name": path.name}
-        return (yield from self._topical(_with_origin(answer, origin), topic))
-
-    def source_status(self, source: str) -> Steps[Record]:
-        """Return the processing status of a source."""
-        answer = yield Request(contract.GET_SOURCE_STATUS, {"source": source})
-        return mappers.source_status(answer)
+        return (yield from self._added_source(answer, origin, options["topic"]))
 
     def sources_awaiting_vectors(self) -> Steps[list[Record]]:
         """Return processed sources whose vectors are still being computed.
@@ -238,9 +178,7 @@ class SourceRequests(contract.SourceRequests):
         params = {"limit": self.PAGE, "offset": 0, **_source_order("updated_at")}
         answer = yield Request(contract.LIST_SOURCES, params=params)
         rows = records.require_list(answer, "sources")
-        sources = [
-            mappers.listed_source_record(source) for source in rows if not source.get("embedded")
-        ]
+        sources = self._listed_sources(row for row in rows if not row.get("embedded"))
         return [
             source for source in sources if source["status"] == "completed" and _is_recent(source)
         ]
@@ -251,48 +189,26 @@ class SourceRequests(contract.SourceRequests):
         if "topic" in changes:
             body |= {"topics": _topic_list(changes["topic"])}
         answer = yield Request(contract.UPDATE_SOURCE, {"source": source}, json=body)
-        return mappers.source_detail(answer)
+        return self.parse_source(answer)
 
-    def retry_source(self, source: str) -> Steps[Record]:
-        """Retry a failed source; after a lost response, its status decides the outcome."""
-        try:
-            answer = yield Request(contract.RETRY_SOURCE, {"source": source})
-        except OutcomeUnknownError as unknown:
-            answer = yield Request(contract.GET_SOURCE, {"source": source})
-            if mappers.source_detail(answer)["status"] == "failed":
-                raise unknown from None
-        return mappers.source_detail(answer)
-
-    def insights(self, source: str) -> Steps[list[Record]]:
-        """List the insights of a source."""
-        answer = yield Request(contract.LIST_SOURCE_INSIGHTS, {"source": source})
-        return [
-            build_record(INSIGHT, {"source_id": source, **mappers.with_timestamps(item)})
-            for item in records.require_list(answer, "insights")
-        ]
-
-    def _add_json(
-        self,
-        what: Mapping[str, str],
-        *,
-        notebook: str | None,
-        title: str | None,
-        topic: str | None,
-        process_async: bool,
-    ) -> Steps[Record]:
-        options = yield from self._processing_options()
-        kind, content = ("link", "url") if "url" in what else ("text", "content")
-        named = {"notebook_id": notebook, "title": title}
+    def _add_json(self, content: Mapping[str, str], options: SourceOptions) -> Steps[Record]:
+        processing = yield from self._processing_options()
+        kind, key = ("link", "url") if "url" in content else ("text", "content")
         body = {
             "type": kind,
-            content: next(iter(what.values())),
-            "async_processing": process_async,
-            **options,
-            **{name: value for name, value in named.items() if value is not None},
+            key: next(iter(content.values())),
+            "async_processing": options["process_async"],
+            **processing,
+            **drop_none({"notebook_id": options["notebook"], "title": options["title"]}),
         }
-        answer = yield Request(contract.ADD_SOURCE_JSON, json=body, patient=not process_async)
-        origin = {"kind": "link", "url": what["url"]} if "url" in what else {}
-        return (yield from self._topical(_with_origin(answer, origin), topic))
+        patient = not options["process_async"]
+        answer = yield Request(contract.ADD_SOURCE_JSON, json=body, patient=patient)
+        origin = {"kind": "link", "url": content["url"]} if "url" in content else {}
+        return (yield from self._added_source(answer, origin, options["topic"]))
+
+    def _listed_sources(self, items: Iterable[Mapping[str, Any]]) -> list[Record]:
+        """Parse sources of a list, in which `embedded_chunks` is always 0."""
+        return [{**self.parse_source(item, SOURCE), "passages": None} for item in items]
 
     def _processing_options(self) -> Steps[dict[str, Any]]:
         """Return the processing options of a new source.
@@ -313,21 +229,22 @@ class SourceRequests(contract.SourceRequests):
             "transformations": applied,
         }
 
-    def _topical(self, record: Record, topic: str | None) -> Steps[Record]:
-        """Set the topics of a new source, which the creation request does not accept."""
+    def _added_source(
+        self, answer: Any, origin: Mapping[str, str], topic: str | None
+    ) -> Steps[Record]:
+        """Return a new source with its origin, which the server reports only later.
+
+        The topics are set by a second request, since the first one does not accept them.
+        """
+        record = self.parse_source(answer)
+        if not (record["file_name"] or record["url"]):
+            record |= origin
+        record["title"] = record["title"] or record["file_name"] or record["url"]
         if not topic:
             return record
         path, body = {"source": record["id"]}, {"topics": _topic_list(topic)}
         answer = yield Request(contract.UPDATE_SOURCE, path, json=body)
-        return {**record, "topic": mappers.source_detail(answer)["topic"]}
-
-
-def _with_origin(answer: Any, origin: Mapping[str, str]) -> Record:
-    """Return a new source's record with its origin, which the server reports only later."""
-    record = mappers.source_detail(answer)
-    if not (record["file_name"] or record["url"]):
-        record |= origin
-    return {**record, "title": record["title"] or record["file_name"] or record["url"]}
+        return {**record, "topic": self.parse_source(answer)["topic"]}
 
 
 def _topic_list(topic: str | None) -> list[str]:

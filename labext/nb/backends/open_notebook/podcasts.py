@@ -9,15 +9,15 @@ from labext import messages
 from labext.errors import InputError, NotFoundError, OutcomeUnknownError, ServiceError, SetupError
 from labext.nb import records
 from labext.nb.backends import Request, Steps
-from labext.nb.backends.contract import models
 from labext.nb.backends.contract import podcasts as contract
 from labext.nb.backends.contract.models import GET_DEFAULTS, LIST_MODELS
-from labext.nb.backends.contract.notebooks import GET_NOTEBOOK as NOTEBOOK
+from labext.nb.backends.contract.notebooks import GET_NOTEBOOK
+from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES, ProfileKind
 from labext.nb.backends.open_notebook.health import check_database
-from labext.nb.backends.open_notebook.mappers import from_server_type, with_timestamps
+from labext.nb.backends.open_notebook.mappers import from_server_type
 from labext.nb.backends.open_notebook.models import SERVER_SLOT_NAMES
 from labext.nb.error_messages import rewrite_reason
-from labext.nb.records import EPISODE_RETRY, EPISODE_SUBMISSION, Record, build_record
+from labext.nb.records import EPISODE_RETRY, EPISODE_SUBMISSION, Record, build_record, drop_none
 
 _ONE_PROFILE = (
     "An episode of Open Notebook has one speaker profile, with one to four speakers in it."
@@ -36,66 +36,40 @@ SEGMENT_RANGE = range(3, 21)
 class ProfileRequests(contract.ProfileRequests):
     """The operations on profiles, where Open Notebook differs from the contract."""
 
-    def episode_profiles(self) -> Steps[list[Record]]:
-        """List all episode profiles."""
-        answer = yield Request(contract.EPISODE_PROFILES.list)
-        return [
-            _episode_profile_record(item)
-            for item in records.require_list(answer, "episode profiles")
-        ]
+    def profile(self, kind: ProfileKind, profile: str) -> Steps[Record]:
+        """Return a profile; the server has no lookup by identifier."""
+        return find_profile((yield from self.profiles(kind)), profile, kind.noun)
 
-    def episode_profile(self, profile: str) -> Steps[Record]:
-        """Return an episode profile."""
-        return find_profile((yield from self.episode_profiles()), profile, "episode profile")
+    def new_profile(self, kind: ProfileKind, fields: Mapping[str, Any]) -> Steps[Record]:
+        """Create a profile; missing models default to those of the slots."""
+        if kind is EPISODE_PROFILES:
+            missing = [key for key in ("outline_llm", "transcript_llm") if not fields.get(key)]
+            if missing and (model := (yield from _default_model_id("chat"))) is not None:
+                fields = {**fields, **dict.fromkeys(missing, model)}
+        else:
+            model = fields.get("voice_model") or (yield from _default_model_id("text_to_speech"))
+            speakers = yield from _assign_voices(fields["speakers"], model)
+            fields = {**fields, "speakers": speakers, **drop_none({"voice_model": model})}
+        body = yield from self._profile_body(kind, fields)
+        return self.parse_profile(kind, (yield Request(kind.create, json=body)))
 
-    def new_episode_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
-        """Create an episode profile; missing models default to the slot `chat`."""
-        unnamed = [field for field in ("outline_llm", "transcript_llm") if not fields.get(field)]
-        if unnamed and (model := (yield from _default_model_id("chat"))) is not None:
-            fields = {**fields, **dict.fromkeys(unnamed, model)}
-        body = yield from self._episode_body(fields)
-        return _episode_profile_record((yield Request(contract.EPISODE_PROFILES.new, json=body)))
-
-    def change_episode_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
+    def change_profile(
+        self, kind: ProfileKind, profile: str, changes: Mapping[str, Any]
+    ) -> Steps[Record]:
         """Update fields of the record; the other fields are sent unchanged."""
-        now = yield from self.episode_profile(profile)
-        current = {key: now[key] for key in _EPISODE_FIELDS}
-        body = yield from self._episode_body({**current, **changes})
-        return _episode_profile_record(
-            (yield Request(contract.EPISODE_PROFILES.change, {"profile": profile}, json=body))
+        stored = yield from self.profile(kind, profile)
+        unsent = ("id", "created_at", "updated_at")
+        current = {key: value for key, value in stored.items() if key not in unsent}
+        body = yield from self._profile_body(kind, {**current, **changes})
+        return self.parse_profile(
+            kind, (yield Request(kind.update, {"profile": profile}, json=body))
         )
 
-    def copy_episode_profile(self, profile: str) -> Steps[Record]:
-        """Copy a profile."""
-        return _episode_profile_record(
-            (yield Request(contract.EPISODE_PROFILES.copy, {"profile": profile}))
-        )
-
-    def speaker_profile(self, profile: str) -> Steps[Record]:
-        """Return a speaker profile."""
-        return find_profile((yield from self.speaker_profiles()), profile, "speaker profile")
-
-    def new_speaker_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
-        """Create a speaker profile; a missing voice model defaults to that of the slot."""
-        model = fields.get("voice_model") or (yield from _default_model_id("text_to_speech"))
-        speakers = yield from _assign_voices(fields["speakers"], model)
-        body = {**fields, "speakers": [_complete_speaker(speaker) for speaker in speakers]}
-        if model is not None:
-            body["voice_model"] = model
-        return contract.SPEAKER_PROFILES.record(
-            (yield Request(contract.SPEAKER_PROFILES.new, json=body))
-        )
-
-    def change_speaker_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Update fields of the record; the other fields are sent unchanged."""
-        now = yield from self.speaker_profile(profile)
-        current = {key: now[key] for key in ("name", "description", "voice_model", "speakers")}
-        body = {**current, **changes}
-        body["speakers"] = [_complete_speaker(speaker) for speaker in body["speakers"]]
-        path = {"profile": profile}
-        return contract.SPEAKER_PROFILES.record(
-            (yield Request(contract.SPEAKER_PROFILES.change, path, json=body))
-        )
+    def _profile_body(self, kind: ProfileKind, fields: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+        """Return the request fields of a profile."""
+        if kind is SPEAKER_PROFILES:
+            return {**fields, "speakers": [_complete_speaker(item) for item in fields["speakers"]]}
+        return (yield from self._episode_body(fields))
 
     def _episode_body(self, fields: Mapping[str, Any]) -> Steps[dict[str, Any]]:
         """Return the request fields of an episode profile."""
@@ -111,29 +85,8 @@ class ProfileRequests(contract.ProfileRequests):
         speakers = body.pop("speaker_profile_ids", None) or []
         if len(speakers) != 1:
             raise InputError(_ONE_PROFILE, "Name one: `--speakers PROFILE`; see `%nb profiles`.")
-        who = yield from self.speaker_profile(speakers[0])
-        return {"default_briefing": "", **body, "speaker_config": who["name"]}
-
-
-_EPISODE_FIELDS = (
-    "name",
-    "description",
-    "speaker_profile_ids",
-    "outline_llm",
-    "transcript_llm",
-    "language",
-    "default_briefing",
-    "num_segments",
-    "max_tokens",
-)
-
-
-def _episode_profile_record(answer: Any) -> Record:
-    data = records.require_mapping(answer, "the episode profile")
-    speakers = data.get("speaker_config")
-    return contract.EPISODE_PROFILES.record(
-        {**data, "speaker_profile_ids": [speakers] if speakers else []}
-    )
+        speaker = yield from self.profile(SPEAKER_PROFILES, speakers[0])
+        return {"default_briefing": "", **body, "speaker_config": speaker["name"]}
 
 
 def find_profile(profiles: list[Record], identifier: str, noun: str) -> Record:
@@ -208,14 +161,14 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
         The server accepts invalid requests, which then fail without an episode, so all profiles
         are checked first.
         """
-        profile = yield from self.episode_profile(episode_profile)
+        profile = yield from self.profile(EPISODE_PROFILES, episode_profile)
         chosen = list(speaker_profiles or profile["speaker_profile_ids"])
         if len(chosen) != 1:
             raise InputError(
                 "An episode of Open Notebook has one speaker profile, with one to four speakers.",
                 "Name one: `--speakers PROFILE`; see `%nb profiles`.",
             )
-        every = yield from self.speaker_profiles()
+        every = yield from self.profiles(SPEAKER_PROFILES)
         yield from _check_models(profile, every)
         speakers = find_profile(every, chosen[0], "speaker profile")
         body = {
@@ -238,7 +191,7 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
         The server responds alike to an unknown job and to a failed lookup.
         """
         try:
-            record = yield from contract.PodcastRequests.podcast_job(self, job)
+            record = yield from super().podcast_job(job)
         except ServiceError as error:
             if error.status != UNKNOWN_JOB_STATUS:
                 raise
@@ -254,19 +207,6 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
             "result": record["result"] or None,
             "error_message": rewrite_reason(record["error_message"]),
         }
-
-    def episodes(self) -> Steps[list[Record]]:
-        """List all episodes, without transcripts."""
-        answer = yield Request(contract.LIST_EPISODES)
-        items = records.require_list(answer, "episodes")
-        return [contract.episode_record(_server_episode(item)) for item in items]
-
-    def episode(self, episode: str) -> Steps[Record]:
-        """Return an episode, with its outline and its transcript."""
-        answer = yield Request(contract.GET_EPISODE, {"episode": episode})
-        return contract.episode_detail(
-            _server_episode(records.require_mapping(answer, "the episode"))
-        )
 
     def retry_episode(self, episode: str) -> Steps[Record]:
         """Retry a failed episode; a new episode replaces it, of which only the job is known.
@@ -336,8 +276,8 @@ def _missing_model_error(does: str, slot: str) -> SetupError:
 
 def _default_model_name(slot: str) -> Steps[str | None]:
     """Return the name of a slot's model, else of the first one of its type."""
-    available = records.require_list((yield Request(models.LIST_MODELS)), "models")
-    slots = records.require_mapping((yield Request(models.GET_DEFAULTS)), "the default models")
+    available = records.require_list((yield Request(LIST_MODELS)), "models")
+    slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
     chosen = slots.get(SERVER_SLOT_NAMES[slot])
     fitting = [
         item for item in available if from_server_type(item.get("type")) == records.SLOTS[slot]
@@ -349,16 +289,6 @@ def _default_model_name(slot: str) -> Steps[str | None]:
 def _default_episode_name(notebook: str) -> Steps[str]:
     """Return a default episode name, which the server requires."""
     data = records.require_mapping(
-        (yield Request(NOTEBOOK, {"notebook": notebook})), "the notebook"
+        (yield Request(GET_NOTEBOOK, {"notebook": notebook})), "the notebook"
     )
     return str(data.get("name") or "Episode")
-
-
-def _server_episode(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an episode's data with the field names of the records."""
-    speakers = data.get("speaker_profile")
-    return {
-        **with_timestamps(data),
-        "speaker_profiles": [speakers] if speakers else [],
-        "error_message": rewrite_reason(data.get("error_message")),
-    }

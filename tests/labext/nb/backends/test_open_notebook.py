@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from labext.nb.backends.open_notebook import OpenNotebookBackend
-from labext.nb.backends.open_notebook import mappers as told
 from labext.nb.records import Query, Scope
 
 talk = OpenNotebookBackend()
@@ -38,7 +37,7 @@ def test_a_search_waits_as_long_as_the_server_works(drive: Callable[..., Any], t
 def test_the_placeholder_title_is_replaced_by_the_file_or_address(
     title: str, asset: Any, expected: str | None
 ) -> None:
-    assert told.source_record(source(title=title, asset=asset))["title"] == expected
+    assert talk.parse_source(source(title=title, asset=asset))["title"] == expected
 
 
 def test_a_list_has_no_count_of_passages_and_a_single_source_has(

@@ -13,6 +13,7 @@ from labext.errors import LabextError, OutcomeUnknownError, ServiceError
 from labext.http import RetryMode
 from labext.nb import records
 from labext.nb.backends.contract import ContractBackend
+from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES
 from labext.redaction import MASK
 
 LOST = OutcomeUnknownError("The answer was lost.", "See `%nb episodes`.")
@@ -176,20 +177,21 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "episode": ("/episode-profiles", {"id": "episode_profile:1", "name": "interview"}),
     "speaker": ("/speaker-profiles", {"id": "speaker:1", "name": "host", "speakers": [SPEAKER]}),
 }
+PROFILES = {"episode": EPISODE_PROFILES, "speaker": SPEAKER_PROFILES}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 class TestProfiles:
     def call(self, verb: str, kind: str, *given: Any) -> Any:
-        return getattr(talk, f"{verb}_{kind}_profile")(*given)
+        return getattr(talk, f"{verb}_profile")(PROFILES[kind], *given)
 
     def test_both_kinds_have_the_six_operations(self, drive: Callable[..., Any], kind: str) -> None:
         path, answer = KINDS[kind]
         one = f"{path}/{kind}%3A1"
-        listed = drive(getattr(talk, f"{kind}_profiles")(), [answer])
+        listed = drive(talk.profiles(PROFILES[kind]), [answer])
         assert listed.line == ("GET", path)
         record = listed.result[0]
-        looked = drive(getattr(talk, f"{kind}_profile")(f"{kind}:1"), answer)
+        looked = drive(talk.profile(PROFILES[kind], f"{kind}:1"), answer)
         assert (looked.line, looked.result) == (("GET", one), record)
         new = drive(self.call("new", kind, {"name": "a"}), answer)
         assert (new.line, new.only.json) == (("POST", path), {"name": "a"})
@@ -221,4 +223,4 @@ class TestProfiles:
         if kind == "episode" and answer and "id" in answer:
             return  # nobody looks for speakers in it
         with pytest.raises(LabextError, match=r"makes no sense|names no identifier"):
-            drive(getattr(talk, f"{kind}_profile")("x"), answer)
+            drive(talk.profile(PROFILES[kind], "x"), answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES
 from labext.nb.records import EPISODE_PROFILE, SPEAKER_PROFILE
 from open_notebook.facts import asked
 from open_notebook.proof import proof
@@ -12,24 +13,25 @@ _SOLO = asked("episode_profiles.put.solo_expert")
 
 PROFILES = (
     proof(
-        "episode_profiles",
-        lambda d: d.episode_profiles(),
+        "profiles",
+        lambda d: d.profiles(EPISODE_PROFILES),
         "episode_profiles.list",
         fields=EPISODE_PROFILE,
         untold=f"outline_llm transcript_llm language max_tokens {_UNTIMED}",
         holds={"speaker_profile_ids": ["speaker_profile:i9k4208ntfbf6c0k4f1a"]},
     ),
     proof(
-        "episode_profile",
-        lambda d: d.episode_profile(SOLO),
+        "profile",
+        lambda d: d.profile(EPISODE_PROFILES, SOLO),
         "episode_profiles.list",
         fields=EPISODE_PROFILE,
         untold=f"outline_llm transcript_llm language max_tokens {_UNTIMED}",
         holds={"name": "solo_expert", "num_segments": 4},
     ),
     proof(
-        "new_episode_profile",
-        lambda d: d.new_episode_profile(
+        "new_profile",
+        lambda d: d.new_profile(
+            EPISODE_PROFILES,
             {
                 "name": "short",
                 "description": "",
@@ -38,7 +40,7 @@ PROFILES = (
                 "transcript_llm": MODEL_ID,
                 "default_briefing": "Be brief",
                 "num_segments": 3,
-            }
+            },
         ),
         "speaker_profiles.list",
         "episode_profiles.create",
@@ -48,9 +50,11 @@ PROFILES = (
     ),
     # Whatever is not sent would be lost: the rest is what was there.
     proof(
-        "change_episode_profile",
-        lambda d: d.change_episode_profile(
-            SOLO, {"outline_llm": MODEL_ID, "transcript_llm": MODEL_ID, "num_segments": 3}
+        "change_profile",
+        lambda d: d.change_profile(
+            EPISODE_PROFILES,
+            SOLO,
+            {"outline_llm": MODEL_ID, "transcript_llm": MODEL_ID, "num_segments": 3},
         ),
         "episode_profiles.list",
         "speaker_profiles.list",
@@ -62,37 +66,37 @@ PROFILES = (
         other="speaker_config",
     ),
     proof(
-        "delete_episode_profile",
-        lambda d: d.delete_episode_profile("episode_profile:ab9pn8ezevq039edo40u"),
+        "delete_profile",
+        lambda d: d.delete_profile(EPISODE_PROFILES, "episode_profile:ab9pn8ezevq039edo40u"),
         "episode_profiles.delete",
         result=None,
     ),
     proof(
-        "copy_episode_profile",
-        lambda d: d.copy_episode_profile(BUSINESS),
+        "copy_profile",
+        lambda d: d.copy_profile(EPISODE_PROFILES, BUSINESS),
         "episode_profiles.duplicate",
         fields=EPISODE_PROFILE,
         untold=f"language max_tokens {_UNTIMED}",
         holds={"name": "business_analysis - Copy"},
     ),
     proof(
-        "speaker_profiles",
-        lambda d: d.speaker_profiles(),
+        "profiles",
+        lambda d: d.profiles(SPEAKER_PROFILES),
         "speaker_profiles.list",
         fields=SPEAKER_PROFILE,
         untold=f"voice_model {_UNTIMED}",
     ),
     proof(
-        "speaker_profile",
-        lambda d: d.speaker_profile(SOLO_SPEAKER),
+        "profile",
+        lambda d: d.profile(SPEAKER_PROFILES, SOLO_SPEAKER),
         "speaker_profiles.list",
         fields=SPEAKER_PROFILE,
         untold=f"voice_model {_UNTIMED}",
         holds={"name": "solo_expert"},
     ),
     proof(
-        "change_speaker_profile",
-        lambda d: d.change_speaker_profile(TECH_SPEAKERS, {"voice_model": TTS}),
+        "change_profile",
+        lambda d: d.change_profile(SPEAKER_PROFILES, TECH_SPEAKERS, {"voice_model": TTS}),
         "speaker_profiles.list",
         "speaker_profiles.put.tech_experts",
         fields=SPEAKER_PROFILE,
