@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from labext.sandbox.nb.ask.answers import (
     mention_unprocessed,
 )
 from labext.sandbox.nb.ask.llm_writer import LlmAnswerWriter
-from labext.sandbox.nb.ask.quotes import PassageQuoter, Similarity, similarity_by_embedding
+from labext.sandbox.nb.ask.quotes import PassageQuoter, Similarity
 from labext.sandbox.nb.ask.schemas import Question
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.embedding.embedder import default_embedder
@@ -41,7 +41,14 @@ def _default_similarity(site: Site) -> Similarity | None:
         embedder = default_embedder(session, site)
     if embedder is None or embedder.id != registry.WORDLLAMA:
         return None
-    return similarity_by_embedding(embedder.embed)
+    embed = embedder.embed
+
+    def similarity(question: str, sentences: Sequence[str]) -> Sequence[float]:
+        vectors = embed([question, *sentences])
+        cosines: Sequence[float] = (vectors[1:] @ vectors[0]).tolist()
+        return cosines
+
+    return similarity
 
 
 DEFAULT_PASSAGES = 10

@@ -15,12 +15,20 @@ from labext.sandbox.nb import errors
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.podcasts.script import ENCODING, SPEECH, SpokenTurn, Turn
 from labext.sandbox.nb.speech import engine, normalization
-from labext.sandbox.nb.speech.audio import RATE, Samples, Sound, normalize, resample, trim_silence
+from labext.sandbox.nb.speech.audio import (
+    RATE,
+    Samples,
+    Sound,
+    normalize,
+    open_mp3,
+    resample,
+    trim_silence,
+)
 from labext.sandbox.nb.speech.engine import require_packages
 from labext.sandbox.nb.speech.voices import VoiceAssignments, VoiceRequests, assign_voices
 
 _COMPRESSION = 0.5
-"""80 kbit/s. The bit rate is constant, so that players seek exactly."""
+"""80 kbit/s."""
 
 
 class AudioWriteError(TaskError):
@@ -52,16 +60,7 @@ def write_mp3(target: Path) -> Iterator[Callable[[Samples], None]]:
     written = 0
     try:
         try:
-            with soundfile.SoundFile(
-                part,
-                "w",
-                samplerate=RATE,
-                channels=1,
-                format="MP3",
-                subtype="MPEG_LAYER_III",
-                bitrate_mode="CONSTANT",
-                compression_level=_COMPRESSION,
-            ) as file:
+            with open_mp3(part, RATE, _COMPRESSION) as file:
 
                 def write(samples: Samples) -> None:
                     nonlocal written

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,6 +72,22 @@ def trim_silence(samples: Samples) -> Samples:
     audible = np.flatnonzero(loud > peak * _SILENCE_LEVEL)
     edge = int(RATE * _EDGE_SECONDS)
     return samples[max(0, int(audible[0]) - edge) : int(audible[-1]) + 1 + edge]
+
+
+def open_mp3(path: Path, rate: int, compression: float) -> Any:
+    """Open a mono MP3 for writing; its bit rate is constant, so that players seek exactly."""
+    import soundfile  # type: ignore[import-untyped]
+
+    return soundfile.SoundFile(
+        path,
+        "w",
+        samplerate=rate,
+        channels=1,
+        format="MP3",
+        subtype="MPEG_LAYER_III",
+        bitrate_mode="CONSTANT",
+        compression_level=compression,
+    )
 
 
 TARGET_LOUDNESS = -19.0

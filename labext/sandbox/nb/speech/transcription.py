@@ -15,6 +15,7 @@ from labext.extras import install_line
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.speech.audio import open_mp3
 from labext.sandbox.nb.tables import Model
 
 RATE = 16_000
@@ -23,6 +24,7 @@ RATE = 16_000
 _BLOCK_SECONDS = 10
 _CHUNK_SIZE = 64 * 1024
 _TAPS = 63
+_COMPRESSION = 0.7
 
 
 @dataclass(frozen=True)
@@ -268,16 +270,7 @@ def _compress(sound: DecodedAudio, target: Path, on_stage: OnStage) -> None:
     import numpy as np
 
     on_stage("taking the sound out")
-    with import_soundfile().SoundFile(
-        target,
-        "w",
-        samplerate=RATE,
-        channels=1,
-        format="MP3",
-        subtype="MPEG_LAYER_III",
-        bitrate_mode="CONSTANT",
-        compression_level=0.7,
-    ) as file:
+    with open_mp3(target, RATE, _COMPRESSION) as file:
         rest = b""
         for block in sound.blocks:  # blocks from a pipe may end within a sample
             block = rest + block

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from heapq import heapify, heappop, heapreplace
 
 from labext.sandbox.nb.text import segmentation
 from labext.sandbox.nb.text.segmentation import split_sentences, stem_words
@@ -23,11 +22,6 @@ _BACK_MATTER = re.compile(
     r"(?i)^(?:\d+\.?\s*)?(?:references|bibliography|literature(?: cited)?|works cited|footnotes|"
     r"acknowledge?ments?|funding|author contributions|competing interests|see also|"
     r"external links|contents|further reading)[ :]*$"
-)
-_REFERS_BACK = re.compile(
-    r"(?i)(?:it|they|he|she|this|these|that|those|its|their|here|there|therefore|thus|hence|then|"
-    r"the same|the other|the former|the latter|both|such|so|and|but|or|also|otherwise|however|"
-    r"moreover|instead|consequently|furthermore|similarly|finally|for (?:this|these|that))\b"
 )
 _MIN_STEMS = 4
 _TYPICAL_STEMS = 9
@@ -74,39 +68,22 @@ def parse_sentences(text: str) -> list[Sentence]:
 def select_sentences(sentences: list[Sentence], count: int, topic: str = "") -> list[Sentence]:
     """Return the `count` most informative sentences in their order, each once.
 
-    Sentences with words of `topic` come first. A word counts half for each sentence selected
-    that contains it. Sentences that cannot be understood without the one before count half.
+    A sentence is informative if its words are frequent in the text (Luhn 1958). Sentences with
+    words of `topic` come first.
     """
     unique = list({sentence.text: sentence for sentence in reversed(sentences)}.values())[::-1]
-    complete = [sentence for sentence in unique if sentence.complete]
+    stems = {sentence: frozenset(stem_words(sentence.text)) for sentence in unique}
+    counts = Counter(stem for sentence in sentences for stem in stems[sentence])
     about = frozenset(stem_words(topic))
-    stems_of = {sentence: frozenset(stem_words(sentence.text)) for sentence in unique}
-    informative = [sentence for sentence in complete if len(stems_of[sentence]) >= _MIN_STEMS]
-    candidates = informative or complete or unique
-    counts = Counter(stem for sentence in sentences for stem in stems_of[sentence])
-    weights = {stem: math.log(1 + number) for stem, number in counts.items()}
+    complete = [sentence for sentence in unique if sentence.complete]
+    informative = [sentence for sentence in complete if len(stems[sentence]) >= _MIN_STEMS]
 
-    def score(sentence: Sentence) -> float:
-        own = stems_of[sentence]
-        total = math.fsum(weights[stem] for stem in own) / max(len(own), _TYPICAL_STEMS)
-        total *= 0.5 if _REFERS_BACK.match(sentence.text) or sentence.text[-1] == "?" else 1.0
-        return total * (3.0 if about & own else 1.0)
+    def rank(sentence: Sentence) -> tuple[bool, float]:
+        total = math.fsum(math.log(1 + counts[stem]) for stem in stems[sentence])
+        return bool(about & stems[sentence]), total / max(len(stems[sentence]), _TYPICAL_STEMS)
 
-    # Scores only fall: a candidate whose score is still what it was when queued is the best one.
-    queue = [(-score(sentence), place) for place, sentence in enumerate(candidates)]
-    heapify(queue)
-    selected: list[int] = []
-    while queue and len(selected) < count:
-        queued, place = queue[0]
-        current = -score(candidates[place])
-        if current > queued:
-            heapreplace(queue, (current, place))
-            continue
-        heappop(queue)
-        selected.append(place)
-        for stem in stems_of[candidates[place]]:
-            weights[stem] /= 2
-    return [candidates[place] for place in sorted(selected)]
+    selected = sorted(informative or complete or unique, key=rank, reverse=True)[:count]
+    return [sentence for sentence in unique if sentence in selected]
 
 
 def key_sentences(text: str, count: int, topic: str = "") -> list[str]:
@@ -174,7 +151,9 @@ def summarize(text: str, count: int = SUMMARY_SENTENCES) -> str:
 def quote_key_sentences(text: str, prompt: str) -> str:
     """Return key sentences as a Markdown list of quotations; those with words of a prompt first."""
     topic = " ".join(
-        stem for stem in segmentation.stem_words(prompt) if stem not in _INSTRUCTION_STEMS
+        word
+        for word in segmentation.split_words(prompt)
+        if not _INSTRUCTION_STEMS.issuperset(stem_words(word))
     )
     quotes = [f"- “{sentence}”" for sentence in key_sentences(text, SUMMARY_SENTENCES, topic)]
     return "\n".join(quotes) or NO_SENTENCES
