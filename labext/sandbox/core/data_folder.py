@@ -20,13 +20,13 @@ MARKER_FILE = ".labext-sandbox"
 DATABASE_FILE = "sandbox.sqlite"
 PORTS_FILE = "ports.json"
 EXIT_LOCKED = 3
-"""The exit code of a host that found another one in its folder."""
+"""Exit code of a host whose folder is in use by another host."""
 EXIT_DISK_FULL = 4
-"""The exit code of a host that could not start because the disk is full."""
+"""Exit code of a host that could not start because the disk is full."""
 
 
 class DataFolder:
-    """The data folder of a sandbox, by name; `prepare` makes it."""
+    """Paths of the data folder of a sandbox; `prepare` creates it."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser().absolute()
@@ -41,34 +41,30 @@ class DataFolder:
         self.quarantine = self.path / "quarantine"
 
     def is_ours(self) -> bool:
-        """Return whether the folder is a sandbox's."""
+        """Return whether the folder belongs to a sandbox."""
         return (self.path / MARKER_FILE).is_file()
 
     def check_is_sandbox(self) -> None:
-        """See that the folder is a sandbox's.
-
-        Raises:
-            SetupError: it is not.
-        """
+        """Raise SetupError unless the folder belongs to a sandbox."""
         if not self.is_ours():
             raise SetupError(
-                f"The folder {self.path} is not a sandbox's.",
+                f"The folder {self.path} does not belong to a sandbox.",
                 "Name the folder that the sandbox was started with.",
             )
 
     def prepare(self) -> None:
-        """Make the folder, or see that it is ours and close it to others.
+        """Create the folder, or check that it is a sandbox's; make it readable by its owner only.
 
         Raises:
-            SetupError: there is something else.
-            StorageError: it can't be made.
+            SetupError: the folder has other contents.
+            StorageError: it can't be created.
         """
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not self.is_ours():
                 if any(self.path.iterdir()):
                     raise SetupError(
-                        f"The folder {self.path} holds other things than a sandbox.",
+                        f"The folder {self.path} contains other files.",
                         "Choose an empty or a new folder for the sandbox.",
                     )
                 (self.path / MARKER_FILE).touch(mode=0o600)
@@ -95,19 +91,17 @@ class DataFolder:
         return shlex.join(["labext", "sandbox", verb, *options, *where])
 
     def delete(self) -> None:
-        """Delete the folder with its contents, the marker last.
+        """Delete the folder with its contents; the caller must hold the lock.
 
-        This way an interrupted deletion can be resumed. The caller must hold the lock.
+        The marker is deleted last, so that an interrupted deletion can be resumed.
 
         Raises:
             SetupError: it is not a sandbox's folder.
         """
         self.check_is_sandbox()
-        last = {MARKER_FILE, self.lock_file.name}
         for entry in self.path.iterdir():
-            if entry.name in last:
-                continue
-            remove_path(entry)
+            if entry.name not in (MARKER_FILE, self.lock_file.name):
+                remove_path(entry)
         self.lock_file.unlink(missing_ok=True)
         (self.path / MARKER_FILE).unlink()
         if not self.path.is_symlink():
@@ -117,8 +111,8 @@ class DataFolder:
 class FileLock:
     """A file lock that is released when its process ends, also after a crash.
 
-    The file names the process, which is only valid while it is locked. Raises StorageError if the
-    folder does not support locks.
+    The file contains the id of the process, which is valid only while the file is locked. Raises
+    StorageError if the folder does not support locks.
     """
 
     def __init__(self, path: Path) -> None:
@@ -126,7 +120,7 @@ class FileLock:
         self._descriptor: int | None = None
 
     def acquire(self, seconds: float = 0.0) -> bool:
-        """Take the lock within so many seconds; False if another process keeps it."""
+        """Acquire the lock, waiting at most `seconds`; return False if another process holds it."""
         until = time.monotonic() + seconds
         while True:
             if self._try():
@@ -142,7 +136,7 @@ class FileLock:
             self._descriptor = None
 
     def is_held(self) -> bool:
-        """Return whether a living process has the lock."""
+        """Return whether a running process holds the lock."""
         if self._descriptor is not None:
             return True
         if not self.path.exists():
@@ -160,11 +154,11 @@ class FileLock:
             return self._descriptor is not None and self._is_at_path(self._descriptor)
         except (FileNotFoundError, NotADirectoryError):
             return False
-        except OSError:  # it cannot be told: a network file system that does not answer
+        except OSError:  # unknown: a network file system does not respond
             return True
 
     def holder(self) -> dict[str, Any]:
-        """Information written by the last holder: `pid` and `created`, or empty."""
+        """Return `pid` and `created` of the last holder; empty if there was none."""
         return read_json(self.path)
 
     def _try(self, sign: bool = True) -> bool:
@@ -174,7 +168,7 @@ class FileLock:
         try:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # An erased folder's lock file is no lock: whoever comes next makes a new one.
+            # The lock file of a deleted folder is no lock: the next process creates a new one.
             if not self._is_at_path(descriptor):
                 raise BlockingIOError
         except OSError as error:
@@ -200,7 +194,7 @@ class FileLock:
 
 
 def ensure_secret(path: Path) -> str:
-    """The secret kept in the file `path`, made up at first, and masked in every log from now on."""
+    """Return the secret in a file, created if missing, and mask it in all logs from now on."""
     if not path.exists():
         create_atomic(path, secrets.token_urlsafe(32).encode())
     value = path.read_text()
@@ -251,11 +245,11 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_secret(path: Path, value: str) -> None:
-    """Keep another secret in the file `path`; it is masked in every log from now on."""
+    """Replace the secret in a file, and mask it in all logs from now on."""
     register_secret(value)
     write_atomic(path, value.encode(), private=True)
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
-    """Put a JSON object into a file that only its owner reads, whole or not at all."""
+    """Write a JSON object atomically to a file that only its owner can read."""
     write_atomic(path, json.dumps(value, indent=1).encode(), private=True)

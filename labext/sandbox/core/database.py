@@ -22,7 +22,7 @@ SCHEMA_VERSION = 2
 """Increase it with every change of a table; a database with another version is refused."""
 
 BUSY_SECONDS = 30
-"""How long a transaction waits for another process that writes."""
+"""Seconds that a transaction waits for another process that is writing."""
 
 
 class Database:
@@ -45,7 +45,7 @@ class Database:
 
     @classmethod
     def at(cls, path: Path) -> Database:
-        """The SQLite database in the file `path`, which is created if missing."""
+        """Return the SQLite database in a file, which is created if missing."""
         return cls(f"sqlite:///{path}")
 
     def create(self, *metadata: MetaData) -> None:
@@ -62,11 +62,7 @@ class Database:
                 connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
 
     def check_version(self) -> None:
-        """Check that the tables, if there are any, are those of this version of labext.
-
-        Raises:
-            SetupError: they are those of another version.
-        """
+        """Raise SetupError if the tables were created by another version of labext."""
         if self.engine.dialect.name != "sqlite":
             return
         with self.engine.connect() as connection:
@@ -132,7 +128,7 @@ def after_commit(session: Session, call: Callable[[], None]) -> None:
 def _make_engine(url: str) -> Engine:
     if not url.startswith("sqlite"):
         return create_engine(url, pool_pre_ping=True)
-    # A connection is an open file: never a reason for a request to wait.
+    # A connection is just an open file, so requests never wait for a free one.
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, max_overflow=-1)
     event.listen(engine, "connect", _configure_connection)
     event.listen(engine, "begin", _begin_transaction)
@@ -140,7 +136,7 @@ def _make_engine(url: str) -> Engine:
 
 
 def _configure_connection(connection: DBAPIConnection, _record: Any) -> None:
-    # The driver's own BEGIN comes too late and is never IMMEDIATE: `_begin` sends it instead.
+    # The driver's own BEGIN comes too late and is never IMMEDIATE: see `_begin_transaction`.
     connection.isolation_level = None
     cursor = connection.cursor()
     for pragma in ("journal_mode=WAL", "foreign_keys=ON"):
@@ -159,10 +155,10 @@ _POSTGRESQL_DISK_FULL = "53100"
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Return whether a file or the database could not be written for want of room."""
+    """Return whether a file or the database could not be written because the disk is full."""
     if isinstance(error, OperationalError):
         return (
-            # SQLite tells every other reason for a write that fails as an error of the disk.
+            # SQLite reports every other cause of a failed write as an I/O error.
             _sqlite_code(error) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
             or getattr(error.orig, "sqlstate", None) == _POSTGRESQL_DISK_FULL
         )

@@ -18,11 +18,11 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from labext.sandbox.core.database import Database, after_commit
 
 QUEUED, STARTING, RUNNING = "queued", "starting", "running"
-"""States of a task: waiting; taken, and its process is being started; its process exists."""
+"""States of a task: waiting; claimed, its process is being started; its process exists."""
 
 
 class QueueBase(DeclarativeBase):
-    """The queue's own tables; `Base.metadata` creates them."""
+    """Base of the queue's tables."""
 
 
 class Task(QueueBase):
@@ -84,7 +84,7 @@ def _no_op(_session: Session, _task: Task) -> None:
 
 @dataclass(frozen=True)
 class TaskKind:
-    """Entry point, limits and hooks for the tasks of one name.
+    """Entry point, limits and hooks of a kind of task.
 
     Hooks run inside the transaction that changes the task, and commit or roll back with it. They
     must not commit, block or call the network. If the commit fails (a full disk) the hook runs
@@ -95,18 +95,17 @@ class TaskKind:
         name: unique among all services: `jobs.run`, `jobs.aggregate`.
         entry: `package.module:function`, called as `function(work: Path, payload: dict) -> dict` in
             a process of its own whose working directory is `work`. It returns JSON, and short.
-            To fail it raises `task_process.TaskError(reason)`, or any other exception.
-        on_start: once the process exists (the row becomes Running). If it raises or cancels the
-            task, the process is killed. Not called for a task that ends without a process.
-        on_end: after the process and all its descendants are gone.
-        on_requeue: a task that was taken goes back into the queue (the row becomes In Queue).
-        on_tick: once a second while tasks of this kind run, with all of them (budgets). May call
+            A failure is raised as `task_process.TaskError(reason)` or any other exception.
+        on_start: called once the process exists. If it raises or cancels the task, the process is
+            killed. Not called for a task that ends without a process.
+        on_end: called after the process and all its descendants are gone.
+        on_requeue: called when a claimed task returns to the queue.
+        on_tick: called once a second with all running tasks of this kind; it may call
             `Queue.cancel`.
-        work: the working folder of a task, emptied before each run and kept afterwards. None: a
-            folder of the supervisor, removed after `on_end`. `log.txt` in it has the output of the
-            process.
+        work: the working folder of a task, emptied before each run and kept afterwards; `log.txt`
+            in it has the output of the process. None: a folder that is removed after `on_end`.
         warm: whether a process is reused for further tasks, so that imports are done once. For
-            short tasks that leave no state behind.
+            short tasks without lasting state.
         memory: the memory limit of a task's process and its descendants, in bytes; read when it is
             started. None is no limit.
         limit: the number of concurrent tasks of this kind; None means the number of workers.
@@ -125,7 +124,7 @@ class TaskKind:
 
 
 class Queue:
-    """Puts, cancels and finds tasks, inside the caller's transaction (waits outside any)."""
+    """Add, cancel and find tasks in the caller's transaction."""
 
     def __init__(self, kinds: Iterable[TaskKind] = ()) -> None:
         self.kinds: dict[str, TaskKind] = {}
@@ -135,13 +134,9 @@ class Queue:
             self.add(kind)
 
     def add(self, kind: TaskKind) -> None:
-        """Make a kind known.
-
-        Raises:
-            ValueError: the name is taken.
-        """
+        """Register a kind of task; ValueError if its name is taken."""
         if kind.name in self.kinds:
-            raise ValueError(f"There is a kind {kind.name!r} already.")
+            raise ValueError(f"The task kind {kind.name!r} already exists.")
         self.kinds[kind.name] = kind
 
     def put(
@@ -154,9 +149,9 @@ class Queue:
         max_seconds: float | None = None,
         priority: int = 0,
     ) -> Task:
-        """Queue a task; it starts after the transaction is committed, when a worker is free.
+        """Queue a task; it starts after the commit, when a worker is free.
 
-        A key that a living task has makes the flush fail with sqlalchemy.exc.IntegrityError.
+        The flush raises sqlalchemy.exc.IntegrityError if an unfinished task has the same key.
 
         Raises:
             KeyError: no such kind.
@@ -169,20 +164,20 @@ class Queue:
             priority=priority,
         )
         session.add(task)
-        self._tell_after_commit(session)
+        self._notify_after_commit(session)
         return task
 
     def cancel(self, session: Session, key: str, reason: str) -> bool:
-        """Stop a task, whether it waits or runs; False where no living task has the key.
+        """Cancel a waiting or running task; return False if no unfinished task has the key.
 
-        A waiting task ends here: its `on_end` runs in this call. A running one is killed with all
-        it started as soon as the transaction is committed; its `on_end` gets outcome `stopped` and
-        this reason, even if it finished at the same moment. `wait` waits for that.
+        A waiting task ends in this call, including its `on_end`. A running one is killed with its
+        descendants after the commit; its `on_end` gets the outcome `stopped` with this reason, even
+        if it finished at the same moment. `wait` waits for that.
         """
         return bool(self.cancel_all(session, [key], reason))
 
     def cancel_all(self, session: Session, keys: Collection[str], reason: str) -> list[str]:
-        """Stop the living tasks among these as `cancel` does; returns their keys."""
+        """Cancel the unfinished tasks among these as `cancel` does; return their keys."""
         tasks = session.scalars(select(Task).where(Task.key.in_(keys)).order_by(Task.id)).all()
         waiting = [task for task in tasks if task.state == QUEUED]
         for task in tasks:
@@ -192,21 +187,21 @@ class Queue:
                 task.cancelled = task.cancelled or reason
         session.flush()  # all rows at once: there may be hundreds
         for task in waiting:
-            self._tell_end(session, task, TaskOutcome("stopped", reason))
+            self._call_on_end(session, task, TaskOutcome("stopped", reason))
         if tasks:
-            self._tell_after_commit(session)
+            self._notify_after_commit(session)
         return [task.key for task in tasks]
 
     def find(self, session: Session, key: str) -> Task | None:
-        """The living task with this key."""
+        """Return the unfinished task with this key, if any."""
         return session.scalars(select(Task).where(Task.key == key)).one_or_none()
 
     def wait(self, database: Database, key: str, seconds: float) -> bool:
-        """Wait outside any transaction until no living task has the key; False if one still has."""
+        """Wait, outside any transaction, for the end of a task; return False on a timeout."""
         return self.wait_all(database, [key], seconds)
 
     def wait_all(self, database: Database, keys: Collection[str], seconds: float) -> bool:
-        """As `wait`, for several keys, so many seconds for all of them together."""
+        """Wait for the end of several tasks within a common timeout; see `wait`."""
         living = select(Task.id).where(Task.key.in_(keys)).limit(1)
         until = time.monotonic() + seconds
         with self._ended:
@@ -220,38 +215,38 @@ class Queue:
                 self._ended.wait(min(remaining, 1.0))
 
     def finish(self, session: Session, task: Task, ending: TaskOutcome) -> None:
-        """End a task in this transaction: delete its row and call `on_end`. For the supervisor."""
+        """Delete the row of a task and call `on_end`. Used by the supervisor."""
         session.delete(task)
         session.flush()
-        self._tell_end(session, task, ending)
+        self._call_on_end(session, task, ending)
 
     def listen(self, changed: Callable[[], None]) -> None:
-        """Call `changed`, quickly and from any thread, after tasks were put, cancelled or ended."""
+        """Register a quick, thread-safe callback for tasks that were added, cancelled or ended."""
         self._listeners.append(changed)
 
     def ended(self) -> None:
-        """Wake threads in `wait`. For the supervisor, after its commit."""
+        """Wake the threads in `wait`. Used by the supervisor after its commit."""
         with self._ended:
             self._ended.notify_all()
 
-    def _tell_end(self, session: Session, task: Task, ending: TaskOutcome) -> None:
+    def _call_on_end(self, session: Session, task: Task, ending: TaskOutcome) -> None:
         kind = self.kinds.get(task.kind)
         if kind is not None:
             kind.on_end(session, task, ending)
 
-    def _tell_after_commit(self, session: Session) -> None:
-        if not session.info.get("labext_queue_tells"):  # once, however many tasks are put
-            session.info["labext_queue_tells"] = True
-            after_commit(session, self._tell)
+    def _notify_after_commit(self, session: Session) -> None:
+        if not session.info.get("labext_queue_notifies"):  # once per transaction
+            session.info["labext_queue_notifies"] = True
+            after_commit(session, self._notify)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         for changed in self._listeners:
             changed()
         self.ended()
 
 
 MAX_KILLS = 3
-"""A task whose process ran each time the service was killed is not tried again after so many."""
+"""Number of kills of the service during a task after which the task fails."""
 
 _IS_TAKEN = Task.state.in_([STARTING, RUNNING])
 
@@ -260,7 +255,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ClaimedTask:
-    """A task that was taken from the queue and now needs a process."""
+    """A task claimed from the queue, which now needs a process."""
 
     id: int
     key: str
@@ -274,11 +269,11 @@ class ClaimedTask:
 
 @dataclass
 class TurnResult:
-    """The result of `Ledger.turn`.
+    """The result of `TaskTransitions.turn`.
 
     Attributes:
         claims: tasks that need a process.
-        refused: tasks whose process has to be killed, and how they end then.
+        refused: tasks whose process must be killed, with their outcome.
     """
 
     claims: list[ClaimedTask] = field(default_factory=list)
@@ -286,7 +281,7 @@ class TurnResult:
 
 
 class TaskTransitions:
-    """The changes of the tasks' states."""
+    """State transitions of tasks in the database."""
 
     def __init__(self, database: Database, queue: Queue) -> None:
         self._database = database
@@ -294,23 +289,23 @@ class TaskTransitions:
         self._set_aside: set[int] = set()
 
     def taken(self) -> list[int]:
-        """The tasks that a supervisor has taken: their process is being started, or runs."""
+        """Return the tasks whose process is being started or running."""
         with self._database.read() as session:
             return [*session.scalars(select(Task.id).where(_IS_TAKEN))]
 
     def living(self) -> set[int]:
-        """All tasks that have not ended."""
+        """Return all unfinished tasks."""
         with self._database.read() as session:
             return set(session.scalars(select(Task.id)))
 
     def cancelled(self) -> set[int]:
-        """The taken tasks that were told to stop."""
+        """Return the claimed tasks that were cancelled."""
         query = select(Task.id).where(_IS_TAKEN, Task.cancelled.is_not(None))
         with self._database.read() as session:
             return set(session.scalars(query))
 
     def next(self, running: Counter[str]) -> int | None:
-        """The task that may start next, with so many of each kind running."""
+        """Return the task that may start next, given the number of running tasks of each kind."""
         with self._database.read() as session:
             return session.scalar(self._waiting(running).with_only_columns(Task.id))
 
@@ -355,7 +350,7 @@ class TaskTransitions:
         return turn
 
     def _waiting(self, running: Counter[str]) -> Select[Any]:
-        """The first of the tasks that wait."""
+        """Select the first waiting task whose kind is not at its limit."""
         kinds = self._queue.kinds.values()
         return (
             select(Task)
@@ -372,15 +367,15 @@ class TaskTransitions:
 
     def claim(self, task_id: int) -> ClaimedTask | None:
         """Claim a waiting task; return None if it ended at once or is no longer waiting."""
-        # Should even its end fail, it must not keep the others from starting.
+        # Even if recording its end fails, it must not block the others.
         self._set_aside.add(task_id)
         try:
-            # Should the power fail, it waits again: nothing that has to be kept.
+            # Not durable: after a power failure the task simply waits again.
             with self._database.write(durable=False) as session:
                 task = session.get(Task, task_id, with_for_update=True)
                 waits = task is not None and task.state == QUEUED
                 claim = self._claim(session, task) if task is not None and waits else None
-        except OperationalError:  # the disk is full, the database is gone: later
+        except OperationalError:  # the disk is full or the database is gone: retry later
             self._set_aside.discard(task_id)
             raise
         self._set_aside.discard(task_id)
@@ -404,11 +399,7 @@ class TaskTransitions:
         )
 
     def start(self, task_id: int) -> TaskOutcome | None:
-        """Mark a task as running whose process exists.
-
-        Returns:
-            How the task ends if its process has to be killed instead, else None.
-        """
+        """Mark a task as running; return its outcome if its process must be killed instead."""
         with self._database.write(durable=False) as session:
             return self._start(session, task_id)
 
@@ -422,8 +413,8 @@ class TaskTransitions:
         try:
             with session.begin_nested():
                 self._queue.kinds[task.kind].on_start(session, task)
-                # The session refers weakly to loaded objects. The end often follows, in the same
-                # transaction, and would read it again.
+                # Keep loaded objects alive: the session refers to them weakly, and the end of the
+                # task often follows in the same transaction.
                 session.info.setdefault("labext_read", []).extend(session.identity_map.values())
         except OperationalError:
             raise
@@ -433,7 +424,7 @@ class TaskTransitions:
         return None if task.cancelled is None else TaskOutcome("stopped", task.cancelled)
 
     def end(self, task_id: int, ending: TaskOutcome) -> None:
-        """Record how a task ended whose process is gone."""
+        """Record the outcome of a task whose process is gone."""
         with self._database.write() as session:
             self._end_gone(session, task_id, ending)
         self._queue.ended()
@@ -464,7 +455,7 @@ class TaskTransitions:
         self._queue.ended()
 
     def tick(self) -> None:
-        """Let the kinds that want it look at their running tasks."""
+        """Call `on_tick` of every kind that has running tasks."""
         for kind in self._queue.kinds.values():
             if kind.on_tick is None:
                 continue

@@ -66,17 +66,17 @@ class Site:
 
     @property
     def origin(self) -> str:
-        """The address of its first door."""
+        """The address of the first endpoint."""
         return next(iter(self.origins.values()))
 
     @property
     def rate(self) -> RateLimits:
-        """Whether the services' rate limits are kept."""
+        """Whether rate limits are enforced: `named` or `off`."""
         return self.options.rate
 
 
 def origin_url(port: int, certificate: Certificate | None) -> str:
-    """The address of a door: by the machine's number, or by the name that a certificate is for."""
+    """Return the address of an endpoint; with a certificate, by the name that it is issued for."""
     return (
         f"http://{LOOPBACK_ADDRESS}:{port}" if certificate is None else f"https://localhost:{port}"
     )
@@ -95,7 +95,7 @@ class Service(Protocol):
 
     @property
     def metadata(self) -> MetaData:
-        """Its tables."""
+        """The metadata of its tables."""
 
     @property
     def preload(self) -> Sequence[str]:
@@ -106,7 +106,7 @@ class Service(Protocol):
         """The folders in `Site.folder` that hold users' files, each entry of which has a row."""
 
     def kinds(self, site: Site) -> Sequence[TaskKind]:
-        """Its kinds of tasks."""
+        """Return its kinds of tasks."""
 
     def seed(self, site: Site) -> None:
         """Create the initial data unless it exists. Runs at every start.
@@ -118,7 +118,7 @@ class Service(Protocol):
         """Return the entries of `data_folders` that have no row."""
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate | None:
-        """The certificate of its endpoints; None for plain HTTP. Called before `seed`.
+        """Return the certificate of its endpoints; None for plain HTTP. Called before `seed`.
 
         Args:
             folder: as `Site.folder`.
@@ -126,10 +126,10 @@ class Service(Protocol):
         """
 
     def apps(self, site: Site) -> Mapping[str, ASGIApp]:
-        """The application of each endpoint.
+        """Return the application of each endpoint.
 
         The host adds the check of the Host header and the body size limit.
         """
 
     def connection(self, site: Site) -> Mapping[str, Any]:
-        """Its entry in connection.json: `{"base_url": …, "api_key": …}`."""
+        """Return its entry in connection.json: `{"base_url": …, "api_key": …}`."""

@@ -35,11 +35,11 @@ class InvalidSignatureError(ValueError):
 
 
 class ExpiredSignatureError(InvalidSignatureError):
-    """The signature fits, but its time is over."""
+    """The signature is valid, but has expired."""
 
 
 class Signer:
-    """Signs with one secret key; `purpose` keeps signatures of different uses apart.
+    """Sign with one secret key; `purpose` separates the signatures of different uses.
 
     Attributes:
         clock: seconds since the epoch; tests set it.
@@ -50,16 +50,17 @@ class Signer:
         self.clock = clock
 
     def presign(self, path: str, seconds: float) -> str:
-        """Return the query string of a presigned address of `path`, valid for `seconds`."""
+        """Return the query string of a presigned URL of `path`, valid for `seconds`."""
         expires = int(self.clock() + seconds)
-        return f"expires={expires}&signature={self._path_signature(path, expires)}"
+        signature = self._signer("presigned").get_signature(f"{path}\n{expires}".encode())
+        return f"expires={expires}&signature={signature.decode()}"
 
     def check_presigned(self, path: str, expires: str | None, signature: str | None) -> None:
         """Check a query made by `presign`.
 
         Raises:
-            Forged: it was made for another path, by another key, or changed.
-            Expired: its time is over.
+            InvalidSignatureError: it was created for another path or by another key, or changed.
+            ExpiredSignatureError: it has expired.
         """
         if not expires or not signature or not expires.isascii() or not expires.isdigit():
             raise InvalidSignatureError("The address carries no valid signature.")
@@ -72,22 +73,19 @@ class Signer:
             raise ExpiredSignatureError("The address has expired.")
 
     def seal(self, value: Any, purpose: str) -> str:
-        """A short text that stands for a JSON value and can't be made up: a cursor."""
+        """Serialize and sign a JSON value, such as a cursor."""
         return str(URLSafeSerializer(self._key, salt=f"labext.{purpose}").dumps(value))
 
     def unseal(self, text: str, purpose: str) -> Any:
-        """The value that was sealed.
+        """Return the value of a text created by `seal` for this purpose.
 
         Raises:
-            Forged: the text was not made by `seal` for this purpose.
+            InvalidSignatureError: it is none.
         """
         try:
             return URLSafeSerializer(self._key, salt=f"labext.{purpose}").loads(text)
         except BadSignature:
             raise InvalidSignatureError("The text was not made by this service.") from None
-
-    def _path_signature(self, path: str, expires: int) -> str:
-        return self._signer("presigned").get_signature(f"{path}\n{expires}".encode()).decode()
 
     def _signer(self, purpose: str) -> _Signer:
         return _Signer(self._key, salt=f"labext.{purpose}")

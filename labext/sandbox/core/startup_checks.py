@@ -68,8 +68,8 @@ def check_database(
     """Check that the database has rows for every service that has files.
 
     Args:
-        database: the sandbox's; no table need exist.
-        folder: where the files are.
+        database: the sandbox's database, possibly without tables.
+        folder: the data folder.
         services: the services to check.
         adopt_into: accept an empty database, and move a damaged one here; None refuses both.
 
@@ -165,7 +165,8 @@ def explain_failure(error: Exception, folder: DataFolder) -> LabextError:
         return error
     if is_disk_full(error):
         return StorageError(
-            f"The disk is full: {folder.path} cannot be written.", "Make room, then start again."
+            f"The disk is full: {folder.path} cannot be written.",
+            "Make room, then start again.",
         )
     if is_database_corrupt(error):
         return damaged_database_error(folder)

@@ -143,18 +143,17 @@ def find_user_by_email(session: Session, tenant_id: int, email: str) -> User | N
     ).one_or_none()
 
 
-def check_permission(caller: Caller) -> None:
-    """Check the permission to read sequences, which users always have."""
-    if caller.app is not None and READ_SEQUENCES not in caller.app.permissions:
-        raise forbidden(f"The app lacks the permission {READ_SEQUENCES}.")
-
-
-def visible_places(session: Session, caller: Caller) -> VisiblePlaces:
+def readable_places(session: Session, caller: Caller) -> VisiblePlaces:
     """Return the places visible to the caller; if an app acts for a user, those visible to both.
 
     An app that was granted nothing is refused; a user's list is empty then, as in the web
     interface.
+
+    Raises:
+        HTTPException: 403, the caller may read no sequences.
     """
+    if caller.app is not None and READ_SEQUENCES not in caller.app.permissions:
+        raise forbidden(f"The app lacks the permission {READ_SEQUENCES}.")
     visible = []
     if caller.app is not None:
         granted = _granted_places(session, caller.tenant_id, _PLACES_OF_APP, caller.app.id)

@@ -10,10 +10,12 @@ from typing import Any
 from urllib.parse import quote
 
 import orjson
+from fastapi import APIRouter
 from fastapi.responses import Response
 from sqlalchemy import delete, insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -123,6 +125,7 @@ class AuditLog:
 
 
 JSON = "application/json"
+API_PREFIX = "/api/v2"
 
 
 @dataclass(frozen=True)
@@ -253,3 +256,28 @@ def log_call(
             response = refusal(HTTPException(500, "The service failed; its log says how."))
     tenancy.audit.write(entry.values(response.status, response.reason), required=log_required)
     return Response(response.body, response.status, response.headers | call.headers, JSON)
+
+
+class CallRouter(APIRouter):
+    """A router of authenticated GET requests."""
+
+    def call(
+        self, path: str, *, refusal: ErrorRenderer = CallResponse.refusal
+    ) -> Callable[[CallHandler], CallHandler]:
+        """Register a handler, which finds the parameters of the path in the request."""
+
+        def register(handler: CallHandler) -> CallHandler:
+            def endpoint(request: Request) -> Response:
+                return serve_call(request, handler, refusal=refusal)
+
+            self.add_api_route(path, endpoint)
+            return handler
+
+        return register
+
+
+def register_convertor(name: str, pattern: str) -> None:
+    """Define a type of path parameter by a pattern; a path that does not match it is unknown."""
+    # A route's `$` also matches before a final line break.
+    kind = type(name, (StringConvertor,), {"regex": rf"{pattern}(?!\n)"})
+    register_url_convertor(name, kind())

@@ -29,6 +29,11 @@ def not_found(sentence: str) -> HTTPException:
     return HTTPException(404, sentence)
 
 
+def unknown_address() -> HTTPException:
+    """404: no route has this path."""
+    return not_found("There is nothing at this address.")
+
+
 def method_not_allowed(allowed: str) -> HTTPException:
     """405: the address is right, the method is not."""
     return HTTPException(405, f"This address takes {allowed} alone.", headers={"Allow": allowed})

@@ -1,4 +1,4 @@
-"""List the folders that a caller may see, and return a single folder."""
+"""Endpoints of folders."""
 
 from __future__ import annotations
 
@@ -6,20 +6,27 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from labext.messages import join_words, quote_value
 from labext.sandbox.core.signing import InvalidSignatureError, Signer
+from labext.sandbox.lab.access_control import Caller, check_places, readable_places
+from labext.sandbox.lab.dependencies import (
+    API_PREFIX,
+    Call,
+    CallResponse,
+    CallRouter,
+    register_convertor,
+)
 from labext.sandbox.lab.errors import bad_request, forbidden
 from labext.sandbox.lab.sequences import schemas
-from labext.sandbox.lab.tables import Folder
+from labext.sandbox.lab.tables import IDENTIFIER_PATTERN, Folder
 
 PARAMETERS = (
     *("archiveReason", "ids", "name", "nameIncludes", "nextToken", "pageSize", "parentFolderId"),
     *("projectId", "sort"),
 )
 SORT_ORDERS = {"name": False, "name:asc": False, "name:desc": True}
-"""Whether an order falls."""
+"""Whether an order is descending."""
 
 NO_PARENT = "NO_PARENT"
 """The value of `parentFolderId` that selects folders of the first level, here all of them."""
@@ -27,69 +34,64 @@ NO_PARENT = "NO_PARENT"
 CURSOR_PURPOSE = "lab.folders"
 
 
-def list_folders(
-    session: Session, params: Mapping[str, str], folders: Collection[str], *, signer: Signer
-) -> dict[str, Any]:
-    """Return a page of the list.
+register_convertor("folder_id", f"lib_{IDENTIFIER_PATTERN}")
 
-    Args:
-        session: a reading session.
-        params: the query parameters.
-        folders: the ids of the folders that the caller may see.
-        signer: of `nextToken`.
+router = CallRouter(prefix=API_PREFIX)
+
+
+@router.call("/folders")
+def get_folders(call: Call, caller: Caller) -> CallResponse:
+    """Return a page of the folders that the caller may see.
 
     Raises:
         HTTPException: 400, a parameter is unknown or its value is invalid.
     """
+    places, params = readable_places(call.session, caller), call.request.query_params
+    parent, project = params.get("parentFolderId", ""), params.get("projectId", "")
+    check_places(places, "" if parent == NO_PARENT else parent, project, parameter="parentFolderId")
     schemas.check_known_parameters(params, PARAMETERS)
+    signer = call.tenancy.site.signer
     size, start = schemas.page_size_parameter(params), _start_offset(params, signer)
-    matches = [*filter(_folder_filter(params, folders), _select_visible(session, folders))]
-    falling = SORT_ORDERS.get(params.get("sort", "name"))
-    if falling is None:
+    visible = call.session.scalars(select(Folder).where(Folder.id.in_(places.folders)))
+    matches = [*filter(_folder_filter(params, places.folders), visible)]
+    descending = SORT_ORDERS.get(params.get("sort", "name"))
+    if descending is None:
         raise bad_request(
             f"sort is name, with :asc or :desc or without: {quote_value(params['sort'])}."
         )
-    matches.sort(key=lambda folder: (folder.name.casefold(), folder.id), reverse=falling)
+    matches.sort(key=lambda folder: (folder.name.casefold(), folder.id), reverse=descending)
     end = start + size
     token = signer.seal(end, CURSOR_PURPOSE) if size > 0 and end < len(matches) else ""
-    return {
-        "folders": [_folder_record(folder) for folder in matches[start:end]],
-        "nextToken": token,
-    }
+    records = [_folder_record(folder) for folder in matches[start:end]]
+    return CallResponse.json({"folders": records, "nextToken": token})
 
 
-def find_folder(session: Session, identifier: str, folders: Collection[str]) -> dict[str, Any]:
+@router.call("/folders/{identifier:folder_id}")
+def get_folder(call: Call, caller: Caller) -> CallResponse:
     """Return a folder.
 
     Raises:
         HTTPException: 403, there is none, or the caller may not see it.
     """
-    folder = session.get(Folder, identifier) if identifier in folders else None
+    places = readable_places(call.session, caller)
+    schemas.check_known_parameters(call.request.query_params, ())
+    identifier = call.request.path_params["identifier"]
+    folder = call.session.get(Folder, identifier) if identifier in places.folders else None
     if folder is None:
         raise forbidden(
             f"There is no folder {quote_value(identifier)}, or you have no access to it."
         )
-    return _folder_record(folder)
-
-
-def _select_visible(session: Session, folders: Collection[str]) -> list[Folder]:
-    return [*session.scalars(select(Folder).where(Folder.id.in_(folders)))]
+    return CallResponse.json(_folder_record(folder))
 
 
 def _folder_filter(params: Mapping[str, str], folders: Collection[str]) -> Callable[[Folder], bool]:
     """Return the filter of the parameters."""
-    name, name_part = (
-        schemas.name_parameter(params, "name"),
-        schemas.name_parameter(params, "nameIncludes"),
-    )
-    ids, project = (
-        schemas.id_list_parameter(params, "ids"),
-        schemas.text_parameter(params, "projectId"),
-    )
-    parent, reason = (
-        schemas.text_parameter(params, "parentFolderId"),
-        schemas.archive_reason_parameter(params),
-    )
+    name = schemas.name_parameter(params, "name")
+    name_part = schemas.name_parameter(params, "nameIncludes")
+    ids = schemas.id_list_parameter(params, "ids")
+    project = schemas.text_parameter(params, "projectId")
+    parent = schemas.text_parameter(params, "parentFolderId")
+    reason = schemas.archive_reason_parameter(params)
     hidden = [identifier for identifier in ids or () if identifier not in folders]
     if hidden:
         raise bad_request(

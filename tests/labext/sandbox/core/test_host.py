@@ -341,7 +341,7 @@ def test_a_host_that_fails_says_why_and_is_gone(small_box: NewBox, tmp_path: Pat
 def test_a_folder_with_other_things_is_neither_used_nor_deleted(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("dear")
     box = Sandbox(tmp_path)
-    with pytest.raises(SetupError, match="holds other things"):
+    with pytest.raises(SetupError, match="contains other files"):
         box.start()
     with pytest.raises(SetupError, match="not a sandbox's"):
         box.reset()

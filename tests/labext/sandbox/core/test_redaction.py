@@ -11,7 +11,7 @@ from labext.lab.auth.client_credentials import AccessToken
 from labext.redaction import register_secret
 from labext.sandbox import host_process
 from labext.sandbox.core.executors import task_process
-from labext.sandbox.lab.app import ClientCredentials
+from labext.sandbox.lab.tokens import ClientCredentials
 
 SECRET = "swordfish-of-the-deep"
 

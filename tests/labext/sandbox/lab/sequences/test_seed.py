@@ -37,7 +37,7 @@ def person(session, handle, tenant=CAMPUS):
 
 
 def names_of(session, caller):
-    ids = access_control.visible_places(session, caller).folders
+    ids = access_control.readable_places(session, caller).folders
     return {*session.scalars(select(Folder.name).where(Folder.id.in_(ids)))}
 
 
