@@ -34,7 +34,7 @@ from labext.sandbox.jobs.tools import catalogue
 
 @cache
 def openapi_description() -> bytes:
-    """The description, JSON in UTF-8."""
+    """Return the OpenAPI description as JSON."""
     return (files("labext.sandbox.jobs") / "openapi.json").read_bytes()
 
 
@@ -48,33 +48,33 @@ class JobService:
 
     @property
     def preload(self) -> Sequence[str]:
-        """The tools with their imports, and the entry points of the tasks."""
+        """The entry points of the tasks, and the tools with their imports."""
         entries = ("labext.sandbox.jobs.execution", "labext.sandbox.jobs.files.result_archives")
         return [*entries, *catalogue.preload_modules()]
 
     def kinds(self, site: Site) -> Sequence[TaskKind]:
-        """Running a job, and building the archive of a batch or a pipeline."""
+        """Return the kinds of tasks: run a job, and build the archive of a batch or pipeline."""
         return tasks.task_kinds(site)
 
     def seed(self, site: Site) -> None:
-        """Make the folders and the accounts that are there from the start."""
+        """Create the folders and the initial accounts."""
         job_files.prepare_folders(site)
         seed.seed(site)
 
     def orphans(self, site: Site) -> Sequence[Path]:
-        """Uploaded files and job folders without a row."""
+        """Return the uploaded files and job folders without a row."""
         return job_files.find_orphans(site)
 
     def connection(self, site: Site) -> Mapping[str, str]:
-        """The base address and the student's key."""
+        """Return the base address and the student's key."""
         return {"base_url": f"{site.origin}/api/", "api_key": seed.student_key(site)}
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate | None:  # noqa: ARG002
-        """None: it speaks plain HTTP, on this machine alone."""
+        """Return None: the service uses plain HTTP on the loopback interface."""
         return None
 
     def apps(self, site: Site) -> Mapping[str, ASGIApp]:
-        """The application."""
+        """Return the application."""
         app = FastAPI(title="labext jobs", openapi_url=None, redirect_slashes=False)
         app.state.site = site
         app.state.flood = SlidingWindowLimiter(None)
@@ -92,13 +92,13 @@ api = APIRouter()
 
 @api.get("/openapi.json")
 def get_openapi() -> Response:
-    """The description of the core operations; needs no key."""
+    """Return the OpenAPI description; no key is needed."""
     return json_response(openapi_description())
 
 
 @api.get("/tools")
 def get_tools(caller: Caller) -> Response:
-    """Every tool with its parameters; gated ones only for those who may set them."""
+    """List the tools with the parameters that the caller may set."""
     return json_response(
         [tool.record(caller.gates) for tool in catalogue.available_tools().values()]
     )
@@ -118,13 +118,13 @@ def post_submit_batch(site: SiteOf, caller: Caller, content: Content) -> Respons
 
 @api.post("/submit-pipeline")
 def post_submit_pipeline(site: SiteOf, caller: Caller, content: Content) -> Response:
-    """Run a multi-step pipeline defined inline."""
+    """Submit a pipeline that is defined in the body."""
     return PlainTextResponse(submit_pipeline(site, caller, content))
 
 
 @api.post("/run-pipeline")
 def post_run_pipeline(site: SiteOf, caller: Caller, content: Content) -> Response:
-    """Run a pipeline that was saved."""
+    """Submit a saved pipeline."""
     return PlainTextResponse(run_pipeline(site, caller, content))
 
 
@@ -136,7 +136,7 @@ def post_validate_job(site: SiteOf, caller: Caller, content: Content) -> Respons
 
 @api.get("/jobs")
 def get_jobs(site: SiteOf, caller: Caller, request: Request) -> Response:
-    """List or inspect jobs."""
+    """List jobs, or return one of them."""
     return json_response(list_jobs(site, caller, request.query_params))
 
 
@@ -148,7 +148,7 @@ def post_stop_job(site: SiteOf, caller: Caller, content: Content) -> Response:
 
 @api.post("/cancelJob")
 def post_cancel_job(site: SiteOf, caller: Caller, content: Content) -> Response:
-    """Stop a job that is no batch."""
+    """Stop a job that is not a batch."""
     return message_response(jobs_service.cancel_job(site, caller, content))
 
 
@@ -160,12 +160,12 @@ def post_cancel_batch(site: SiteOf, caller: Caller, content: Content) -> Respons
 
 @api.delete("/delete-job")
 def delete_job(site: SiteOf, caller: Caller, content: Content, request: Request) -> Response:
-    """Delete a job and its data; the name may come in the query, where a client sends no body."""
+    """Delete a job and its data; the name may be in the query instead of the body."""
     name = request.query_params.get("jobName")
     return message_response(jobs_service.delete_job(site, caller, content, name))
 
 
 @api.get("/usage-statistics")
 def get_usage_statistics(site: SiteOf, caller: Caller, request: Request) -> Response:
-    """What the caller, or its organization, has used."""
+    """Return the usage of the caller or its organization."""
     return json_response(usage.usage_statistics(site, caller, request.query_params))

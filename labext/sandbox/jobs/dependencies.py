@@ -69,7 +69,7 @@ def check_organization_access(caller: Account) -> None:
 
 
 MAX_BODY_BYTES = 64 << 20
-"""Bytes of a JSON body."""
+"""Size limit of a JSON body."""
 
 JSON = "application/json"
 
@@ -83,7 +83,7 @@ SiteOf = Annotated[Site, Depends(_site)]
 
 
 def _caller(site: SiteOf, request: Request) -> Account:
-    """The account that asks: 401 without a valid key, 429 in a flood."""
+    """Return the caller's account: 401 without a valid key, 429 above the request limit."""
     with site.database.read() as session:
         account = authenticate(session, request.headers.get("x-api-key"))
         flood: SlidingWindowLimiter = request.app.state.flood
@@ -97,16 +97,16 @@ Caller = Annotated[Account, Depends(_caller)]
 
 
 async def _content(request: Request, _caller: Caller) -> bytes:
-    """The body of a request that holds JSON; 400 for one that is too big."""
+    """Return the body of a JSON request; 400 if it is too large."""
     parts, size = [], 0
     try:
         async for chunk in request.stream():
             size += len(chunk)
             if size > MAX_BODY_BYTES:
-                raise bad_request(f"The body is bigger than {MAX_BODY_BYTES:,} bytes.")
+                raise bad_request(f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
             parts.append(chunk)
     except ClientDisconnect:
-        raise bad_request("The body broke off.") from None  # nobody hears it
+        raise bad_request("The body broke off.") from None  # no client receives this
     return b"".join(parts)
 
 
@@ -114,10 +114,10 @@ Content = Annotated[bytes, Depends(_content)]
 
 
 def json_response(value: Any) -> Response:
-    """A value as JSON; bytes are JSON already."""
+    """Return a value as a JSON response; bytes are already JSON."""
     return Response(value if isinstance(value, bytes) else orjson.dumps(value), media_type=JSON)
 
 
 def message_response(text: str) -> Response:
-    """Return a response with a sentence that confirms the action."""
+    """Return a JSON response with a confirmation."""
     return json_response({"message": text})

@@ -38,14 +38,14 @@ _ATOM = re.compile(r"^(ATOM  |HETATM)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class InputFile:
-    """The file of a setting: `source` under the name `name`."""
+    """The input file of a setting, and its name."""
 
     source: Path
     name: str
 
 
 class FileResolver:
-    """Resolves the file settings of the jobs in one submission."""
+    """Resolve the file settings of the jobs in one submission."""
 
     def __init__(self, session: Session, site: Site, account: Account) -> None:
         self._session = session
@@ -65,7 +65,7 @@ class FileResolver:
         ]
 
     def inputs(self, tool: Tool, settings: Settings) -> dict[str, InputFile]:
-        """Return the files of `settings`; a setting that holds the content itself has none."""
+        """Return the input files by setting; a setting with the content itself has none."""
         inputs = {}
         for parameter, value in _file_settings(tool, settings):
             source = self._input(parameter, value)
@@ -101,8 +101,7 @@ class FileResolver:
             if output is not None:
                 raise bad_request(
                     f"Setting {parameter.name}: {quote_value(f'{head}/{tail}')} is an output of "
-                    "job "
-                    f"{head} and also an uploaded file in the folder {head}; rename one of them."
+                    f"job {head} and also an uploaded file in the folder {head}; rename one."
                 )
             return self._uploaded(file)
         if job.state != COMPLETE:
@@ -129,7 +128,7 @@ class FileResolver:
         return next((file for file in self._all_named(name) if file.folder == folder), None)
 
     def _file_named(self, parameter: Parameter, name: str) -> UploadedFile | None:
-        """Return the file that a bare name stands for; 400 if it could be one of several."""
+        """Return the uploaded file with this name; 400 if several folders have one."""
         files = self._all_named(name)
         outside = next((file for file in files if not file.folder), None)
         if outside is not None or len(files) < 2:
@@ -137,8 +136,7 @@ class FileResolver:
         paths = ", ".join(f"{file.folder}/{file.name}" for file in files)
         raise bad_request(
             f"Setting {parameter.name}: {quote_value(name)} is the name of {len(files)} "
-            "uploaded files; "
-            f"send one of {paths}."
+            f"uploaded files; send one of {paths}."
         )
 
     def _all_named(self, name: str) -> list[UploadedFile]:
@@ -154,7 +152,7 @@ class FileResolver:
 
 
 def not_uploaded_message(values: list[str]) -> str:
-    """Return the sentence of the 400 for files that have not been uploaded."""
+    """Return the error message for files that have not been uploaded."""
     names = ", ".join(dict.fromkeys(values))
     return f"The following files have not been uploaded: {names}."
 
@@ -175,17 +173,17 @@ def _split_path(value: str) -> tuple[str, str] | None:
 
 
 RUN_KIND = "jobs.run"
-"""The kind of the tasks that run a tool (see `tasks`)."""
+"""Kind of the tasks that run a tool; see `tasks`."""
 
 
 def run_key(job_id: int) -> str:
-    """The queue's key of the task that runs a job."""
+    """Return the queue key of the task that runs a job."""
     return f"{RUN_KIND}:{job_id}"
 
 
 @dataclass(frozen=True)
 class JobOrder:
-    """One job to be stored: its full name, its settings as they were sent, and its files."""
+    """A job to store: its full name, its settings as sent, and its input files by setting."""
 
     name: str
     settings: dict[str, Any]
@@ -193,7 +191,7 @@ class JobOrder:
 
 
 def check_names_free(session: Session, account: Account, names: Sequence[str]) -> None:
-    """Refuse names that are taken by a job of the account (400)."""
+    """Refuse names of existing jobs of the account (400)."""
     taken = session.scalars(
         select(Job.name).where(Job.account_id == account.id, Job.name.in_(names)).limit(1)
     ).first()
@@ -275,7 +273,7 @@ def store_stopped_jobs(
     *,
     parent: Job,
 ) -> None:
-    """Write the rows of jobs of a pipeline's stage that can't run: name, settings and reason."""
+    """Store the rejected jobs of a pipeline's stage: name, settings and reason of each."""
     moment = current_timestamp()
     session.add_all(
         Job(
@@ -297,7 +295,7 @@ def store_stopped_jobs(
 
 
 def dump_json(value: Mapping[str, Any]) -> str:
-    """JSON as the rows keep it."""
+    """Serialize settings for a job's row."""
     return orjson.dumps(value).decode()
 
 

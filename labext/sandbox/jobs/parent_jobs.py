@@ -32,12 +32,12 @@ AGGREGATE_KIND = "jobs.aggregate"
 
 
 def aggregate_key(parent_id: int) -> str:
-    """The queue's key of the task that builds a parent's archive."""
+    """Return the queue key of the task that builds a parent's archive."""
     return f"{AGGREGATE_KIND}:{parent_id}"
 
 
 def stop_parent(parent: Job, reason: str) -> None:
-    """End a parent without an archive; its jobs are another matter (`stop_parts`)."""
+    """Mark a parent as stopped, without an archive; `stop_parts` stops its jobs."""
     parent.status, parent.bytes = STOPPED, 0
     if parent.is_batch:
         parent.batch_status = STOPPED
@@ -45,7 +45,7 @@ def stop_parent(parent: Job, reason: str) -> None:
 
 
 def stop_parts(session: Session, site: Site, parent: Job, reason: str) -> list[str]:
-    """Stop the parent's jobs that have not ended; returns the keys of the tasks to wait for."""
+    """Stop the unfinished jobs of a parent; return the keys of their tasks."""
     living = select(Job).where(Job.parent_id == parent.id, Job.status.in_(ACTIVE_STATES))
     parts = session.scalars(living).all()
     for part in parts:
@@ -54,12 +54,12 @@ def stop_parts(session: Session, site: Site, parent: Job, reason: str) -> list[s
 
 
 def mark_stopped(job: Job, reason: str) -> None:
-    """Say of a job that it is stopped; its task is cancelled in the same transaction."""
+    """Mark a job as stopped; its task must be cancelled in the same transaction."""
     job.status, job.reason, job.completed = STOPPED, reason, current_timestamp()
 
 
 def cancel_tasks(session: Session, site: Site, numbers: Iterable[int], reason: str) -> list[str]:
-    """Cancel the tasks of these jobs and parents; return the keys of those waiting or running."""
+    """Cancel the tasks of these jobs and parents; return the keys of the unfinished ones."""
     keys = [key(number) for number in numbers for key in (run_key, aggregate_key)]
     return site.queue.cancel_all(session, keys, reason)
 
@@ -84,7 +84,7 @@ def finish_parent(session: Session, site: Site, parent: Job) -> None:
 
 
 def is_aggregating(session: Session, site: Site, parent: Job) -> bool:
-    """Return whether the parent's archive is being built, or waits for it."""
+    """Return whether the parent's archive is being built or queued to be built."""
     return site.queue.find(session, aggregate_key(parent.id)) is not None
 
 
@@ -95,13 +95,11 @@ def on_aggregation_end(site: Site, session: Session, task: Task, ending: TaskOut
     if parent is None:  # deleted meanwhile
         job_files.remove_after_commit(session, job_files.job_folder(site, number))
         return
-    if parent.state not in (
-        *ACTIVE_STATES,
-        AGGREGATING,
-    ):  # stopped meanwhile: the archive is discarded
+    if parent.state not in (*ACTIVE_STATES, AGGREGATING):  # stopped meanwhile: discard the archive
         job_files.remove_after_commit(session, job_files.work_folder(site, number))
         return
-    if [part["job"] for part in task.payload["parts"]] != _part_ids(session, parent):
+    part_ids = session.scalars(select(Job.id).where(Job.parent_id == number).order_by(Job.id)).all()
+    if [part["job"] for part in task.payload["parts"]] != part_ids:
         finish_parent(session, site, parent)  # a job was deleted meanwhile
         return
     if ending.outcome == "done":
@@ -126,7 +124,7 @@ def _aggregation_payload(session: Session, parent: Job) -> dict[str, Any]:
         .order_by(Job.id)
     )
     account = session.get_one(Account, parent.account_id)
-    # An earlier archive's room is kept for the one that takes its place.
+    # The new archive replaces an earlier one, so the storage of that one is available.
     used = used_storage(session, account.id) - parent.bytes
     return {
         "job": parent.id,
@@ -143,15 +141,8 @@ def _aggregation_payload(session: Session, parent: Job) -> dict[str, Any]:
     }
 
 
-def _part_ids(session: Session, parent: Job) -> list[int]:
-    """The numbers of the parent's jobs, in their order."""
-    return [
-        *session.scalars(select(Job.id).where(Job.parent_id == parent.id).order_by(Job.id)).all()
-    ]
-
-
 def _no_results_reason(session: Session, parent: Job) -> str:
-    """Why there is nothing to put into an archive."""
+    """Return the reason why there are no results to archive."""
     first = session.execute(
         select(Job.reason).where(Job.parent_id == parent.id).order_by(Job.id).limit(1)
     ).one_or_none()
@@ -170,9 +161,9 @@ def settle_batch(session: Session, site: Site, parent: Job, job: Job) -> None:
     """
     summed = parent.weighted_hours is not None
     if parent.batch_status == STOPPED and summed and not job.weighted_hours:
-        return  # it never ran, as hundreds beside it
+        return  # it never ran, like possibly hundreds of others
     session.flush()
-    if parent.batch_status == STOPPED:  # by hand: the use of a job is known once it ends
+    if parent.batch_status == STOPPED:  # the usage of a job is known once it has ended
         parent.weighted_hours = max(parent.weighted_hours or 0.0, used_hours(session, parent))
     if parent.batch_status != RUNNING:
         return
@@ -209,7 +200,7 @@ def check_budgets(site: Site, session: Session, running: Sequence[Task]) -> None
 
 def stop_over_budget(session: Session, site: Site, parent: Job) -> None:
     """Stop the unfinished jobs of a batch; the complete ones are aggregated."""
-    if parent.reason is not None:  # they are being stopped
+    if parent.reason is not None:  # already being stopped
         return
     parent.reason = f"The batch's budget of {parent.budget:g} weighted hours is used up."
     living = select(Job.id).where(Job.parent_id == parent.id, Job.status.in_(ACTIVE_STATES))
@@ -217,7 +208,7 @@ def stop_over_budget(session: Session, site: Site, parent: Job) -> None:
 
 
 def used_hours(session: Session, parent: Job) -> float:
-    """The weighted hours of the batch's jobs that have ended."""
+    """Return the weighted hours of the ended jobs of a batch."""
     hours = session.scalar(
         select(func.coalesce(func.sum(Job.weighted_hours), 0.0)).where(Job.parent_id == parent.id)
     )

@@ -12,22 +12,22 @@ from labext.sandbox.jobs.names import name_error, project_error, quote_value
 
 
 def bad_request(sentence: str) -> HTTPException:
-    """400: the parameters or settings won't do."""
+    """400: invalid parameters or settings."""
     return HTTPException(400, sentence)
 
 
 def unauthorized(sentence: str) -> HTTPException:
-    """401: the `x-api-key` is missing or wrong."""
+    """401: the `x-api-key` is missing or invalid."""
     return HTTPException(401, sentence)
 
 
 def forbidden(sentence: str) -> HTTPException:
-    """403: the account is known and may not."""
+    """403: the account lacks the permission."""
     return HTTPException(403, sentence)
 
 
 def not_found(sentence: str) -> HTTPException:
-    """404: there is no such thing."""
+    """404: the object does not exist."""
     return HTTPException(404, sentence)
 
 
@@ -35,10 +35,10 @@ Body = Mapping[str, Any]
 
 
 def parse_body(content: bytes) -> dict[str, Any]:
-    """The JSON object in `content`; 400 for anything else, or one too deep to keep."""
+    """Parse a JSON object; 400 for anything else, or one nested too deeply to store."""
     try:
         body = orjson.loads(content)
-        orjson.dumps(body)  # it reads deeper nesting than it writes
+        orjson.dumps(body)  # orjson parses deeper nesting than it serializes
     except orjson.JSONDecodeError as error:
         raise bad_request(f"The body is not JSON: {error}.") from None
     except TypeError:
@@ -49,7 +49,7 @@ def parse_body(content: bytes) -> dict[str, Any]:
 
 
 def require_text(body: Body, field: str) -> str:
-    """A string that must be there."""
+    """Return a required string."""
     value = optional_text_field(body, field)
     if value is None:
         raise bad_request(f"{field} is missing.")
@@ -57,7 +57,7 @@ def require_text(body: Body, field: str) -> str:
 
 
 def optional_text_field(body: Body, field: str) -> str | None:
-    """A string, or None where the field is absent or null."""
+    """Return a string; None if the field is absent or null."""
     value = body.get(field)
     if value is not None and not isinstance(value, str):
         raise bad_request(f"{field} is not a string: {quote_value(value)}.")
@@ -65,7 +65,7 @@ def optional_text_field(body: Body, field: str) -> str | None:
 
 
 def require_name(body: Body, field: str) -> str:
-    """A job's or a batch's name."""
+    """Return the name of a job or batch."""
     value = require_text(body, field)
     if fault := name_error(field, value):
         raise bad_request(fault)
@@ -73,7 +73,7 @@ def require_name(body: Body, field: str) -> str:
 
 
 def optional_project(body: Body) -> str | None:
-    """The optional `projectTag`."""
+    """Return the `projectTag`, if present."""
     value = optional_text_field(body, "projectTag")
     if value is not None and (fault := project_error(value)):
         raise bad_request(fault)
@@ -81,7 +81,7 @@ def optional_project(body: Body) -> str | None:
 
 
 def require_object(body: Body, field: str) -> dict[str, Any]:
-    """A JSON object that must be there."""
+    """Return a required JSON object."""
     value = body.get(field)
     if value is None:
         raise bad_request(f"{field} is missing.")
@@ -91,7 +91,7 @@ def require_object(body: Body, field: str) -> dict[str, Any]:
 
 
 def require_array(body: Body, field: str) -> list[Any]:
-    """A JSON array that must be there."""
+    """Return a required JSON array."""
     value = body.get(field)
     if value is None:
         raise bad_request(f"{field} is missing.")
@@ -135,7 +135,7 @@ def query_flag(query: Mapping[str, str], field: str) -> bool:
 
 
 def query_count(query: Mapping[str, str], field: str, default: int) -> int:
-    """A whole number of the query, 1 or more; a bigger one than `default` counts as `default`."""
+    """Return a whole number from 1 of the query, at most `default`."""
     value = query.get(field)
     if value is None:
         return default

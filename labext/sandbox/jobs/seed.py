@@ -25,10 +25,10 @@ ORGANIZATION = "sandbox"
 STUDENT = "student@sandbox.local"
 TEACHER = "teacher@sandbox.local"
 ADVANCED_GATE = "advanced"
-"""The permission of the catalogue's gated parameters; the teacher has it."""
+"""The gate of the catalogue's gated parameters; the teacher may set them."""
 
 HELIX_TO_MODES = "helix-to-modes"
-"""A saved pipeline: from a sequence to the slow motions of its helix."""
+"""A saved pipeline: the normal modes of the helix of a sequence."""
 
 
 def seed(site: Site) -> None:
@@ -45,12 +45,12 @@ def seed(site: Site) -> None:
 
 
 def student_key(site: Site) -> str:
-    """The key of the connection that the sandbox hands out."""
+    """Return the student's key, which is in connection.json."""
     return ensure_secret(site.secrets / "jobs_student_key")
 
 
 def teacher_key(site: Site) -> str:
-    """The key of the organization's owner."""
+    """Return the key of the organization's owner."""
     return ensure_secret(site.secrets / "jobs_teacher_key")
 
 

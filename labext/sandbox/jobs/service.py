@@ -53,7 +53,7 @@ class JobSelection:
 
 
 def list_jobs(site: Site, caller: Account, query: Query) -> bytes:
-    """The answer to GET /jobs: a row, or a page of rows; JSON."""
+    """Return the response of GET /jobs as JSON: a row, or a page of rows."""
     with site.database.read() as session:
         organization = schemas.query_flag(query, "organization")
         if organization:
@@ -153,7 +153,7 @@ def _job_page(
 
 STOPPED_BY_USER = "Stopped by hand."
 KILL_SECONDS = 5.0
-"""How long an answer waits for the processes to be gone."""
+"""Seconds to wait for the end of the processes before the response."""
 
 
 def stop_job(site: Site, account: Account, body: bytes) -> str:
@@ -168,7 +168,7 @@ def cancel_job(site: Site, account: Account, body: bytes) -> str:
 
 
 def cancel_batch(site: Site, account: Account, body: bytes) -> str:
-    """As `stop_job`, for a batch, which `batchName` or `jobName` names; anything else is 404."""
+    """Stop the batch named by `batchName` or `jobName`; anything else is 404."""
     content = schemas.parse_body(body)
     batch = (
         schemas.optional_text_field(content, "batchName") is not None or "jobName" not in content
@@ -178,7 +178,7 @@ def cancel_batch(site: Site, account: Account, body: bytes) -> str:
 
 
 def _stop_named(site: Site, account: Account, name: str, *, batch: bool | None = None) -> str:
-    """Stop it; with `batch`, only if it is one, or is none."""
+    """Stop a job; 404 if `batch` is given and does not match the job."""
     with site.database.write() as session:
         job = _require_job(session, account, name)
         if batch is not None and batch != job.is_batch:

@@ -28,7 +28,7 @@ from labext.sandbox.jobs.tools.tool import Tool, normalize_settings, settings_er
 
 MAX_JOBS = 100
 MAX_VALIDATED_ROWS = 1000
-"""Rows that one request to `/validate-job` may have."""
+"""Maximum number of rows of a request to `/validate-job`."""
 
 MAX_RUN_SECONDS = 30 * 24 * 3600
 MAX_WEIGHTED_HOURS = 1_000_000
@@ -57,7 +57,7 @@ class BatchRequest:
 
 
 def read_batch(body: Body) -> BatchRequest:
-    """Read and check a batch's body, all but the tool and its settings; 400 for the first fault."""
+    """Parse the body of a batch, without checking tool and settings; 400 for the first error."""
     name = schemas.require_name(body, "batchName")
     type_field = "tool" if "type" not in body and ("tool" in body or "jobs" in body) else "type"
     type_name = schemas.require_text(body, type_field)
@@ -120,7 +120,7 @@ def _check_count(field: str, count: int) -> None:
 
 
 def require_job_name(value: object, field: str) -> str:
-    """Return a job's name, checked; 400 if it can't be one."""
+    """Return a valid job name; 400 for anything else."""
     if not isinstance(value, str):
         raise bad_request(f"{field} is not a string: {quote_value(value)}.")
     if fault := name_error(field, value):
@@ -129,7 +129,7 @@ def require_job_name(value: object, field: str) -> str:
 
 
 def require_settings(value: object, field: str) -> dict[str, Any]:
-    """Return a JSON object; 400 if it is none."""
+    """Return a JSON object; 400 for anything else."""
     if not isinstance(value, dict):
         raise bad_request(f"{field} is not an object: {quote_value(value)}.")
     return value

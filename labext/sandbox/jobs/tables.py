@@ -44,7 +44,7 @@ class Organization(Base):
     """Accounts that belong together; its owners see the jobs of all of them.
 
     Attributes:
-        budget: the weighted hours that its accounts may use together; None for no end.
+        budget: the weighted hours that its accounts may use together; None for no limit.
     """
 
     __tablename__ = "jobs_organizations"
@@ -80,12 +80,7 @@ class Account(Base):
 
 
 class Key(Base):
-    """One key of an account.
-
-    Attributes:
-        name: tells it from the account's others.
-        hash: SHA-256 of the key, in hexadecimal; the key itself is not kept.
-    """
+    """An API key of an account, of which only the SHA-256 is stored."""
 
     __tablename__ = "jobs_keys"
     __table_args__ = (UniqueConstraint("account_id", "name"),)
@@ -143,13 +138,13 @@ class Job(Base):
             `<pipeline>-stage<k>-<tool>`.
         type: its tool, or `batch`, or `pipeline`.
         tool: its tool; on a batch's parent, the tool of all its jobs; `pipeline` on a pipeline's.
-        stage: of a pipeline's job, which of the stages it belongs to, from 1; of the pipeline
-            itself, the one that runs or ran last.
+        stage: the stage of a pipeline's job, from 1; of the pipeline itself, the last stage that
+            was started.
         batch_status, aggregation_error: on batches' parents only.
         reason: why it was stopped.
         budget: the weighted hours that a batch's jobs may use together.
         bytes: of a parent's archive.
-        record: the job row, JSON (JOBS-72); kept with every flush.
+        record: the job row as JSON, updated with every flush (JOBS-72).
     """
 
     __tablename__ = "jobs_jobs"
@@ -159,7 +154,7 @@ class Job(Base):
         Index("jobs_jobs_top", "account_id", "parent_id", "id"),
         Index("jobs_jobs_tally", "account_id", "parent_id", "status"),
         Index("jobs_jobs_batch", "parent_id", "status"),
-        # A number is never used again, so a presigned address never reads another job's results.
+        # Ids are never reused, so a presigned URL never gives access to another job's results.
         {"sqlite_autoincrement": True},
     )
 
@@ -205,7 +200,7 @@ class Job(Base):
 
     @property
     def stage_shown(self) -> str | None:
-        """Of a pipeline, the stage that runs or ran last: `2 of 3: Scoring PDB`."""
+        """The last started stage of a pipeline: `2 of 3: Scoring PDB`."""
         if self.type != PIPELINE or self.stage is None:
             return None
         stages = orjson.loads(self.settings)["stages"]
@@ -228,8 +223,7 @@ RECORD_FIELDS = {
     "Reason": "reason",
     "ProjectTag": "project_tag",
 }
-"""The fields of a job row and their attributes (JOBS-72). `Stage` is of a pipeline; `Reason`
-tells why a job is Stopped."""
+"""The fields of a job row and their attributes (JOBS-72)."""
 
 
 def job_record(job: Job) -> dict[str, Any]:
@@ -245,11 +239,7 @@ def _update_record(_mapper: object, _connection: object, job: Job) -> None:
 
 
 class UploadedFile(Base):
-    """An account's file; its bytes are in the file of its number (see `files.folders`).
-
-    Attributes:
-        sha256: of its content, in hexadecimal.
-    """
+    """An uploaded file of an account; see `job_files.upload_path`."""
 
     __tablename__ = "jobs_files"
     __table_args__ = (
@@ -267,7 +257,7 @@ class UploadedFile(Base):
 
 
 class Seeded(Base):
-    """Something that the service has had from the start: once removed, it does not come back."""
+    """Name of initial data that were created, so that they are not created again once removed."""
 
     __tablename__ = "jobs_seeded"
 
@@ -284,13 +274,13 @@ class Limit(Base):
 
 
 def current_timestamp() -> str:
-    """The moment, as the service writes times: `2026-03-01T12:00:00.000Z`."""
+    """Return the current time in the format of the service: `2026-03-01T12:00:00.000Z`."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def find_job(session: Session, account_id: int, name: str) -> Job | None:
-    """The account's job or batch of that name; none has a name that can't be one."""
-    if not is_name(name):  # PostgreSQL is not to be asked for some
+    """Return the job of an account by name."""
+    if not is_name(name):  # PostgreSQL refuses some strings
         return None
     return session.scalars(
         select(Job).where(Job.account_id == account_id, Job.name == name)
@@ -306,7 +296,7 @@ def count_by_state(session: Session, *selection: ColumnElement[bool]) -> dict[st
 
 
 def used_storage(session: Session, account_id: int) -> int:
-    """Bytes of the account's uploaded files and of its batches' archives."""
+    """Return the bytes of an account's uploaded files and archives."""
     files = select(func.coalesce(func.sum(UploadedFile.bytes), 0)).where(
         UploadedFile.account_id == account_id
     )

@@ -27,8 +27,11 @@ from labext.sandbox.jobs.tables import (
 
 
 def task_kinds(site: Site) -> list[TaskKind]:
-    """Kinds of tasks that the service queues."""
-    work = partial(_work_folder, site)
+    """Return the kinds of tasks of the service."""
+
+    def work(task: Task) -> Path:
+        return job_files.work_folder(site, task.payload["job"])
+
     return [
         TaskKind(
             name=RUN_KIND,
@@ -59,7 +62,7 @@ def settle_parent(
     waiting.
     """
     if deleted and parent_jobs.is_aggregating(session, site, parent):
-        return  # once the archive is built it shows that it has to be built again
+        return  # the end of the aggregation notices that a job is missing
     if deleted and parent.state == COMPLETE:
         parent_jobs.finish_parent(session, site, parent)
         return
@@ -67,10 +70,6 @@ def settle_parent(
         parent_jobs.settle_batch(session, site, parent, job)
     else:
         service.settle_pipeline(session, site, parent, job, deleted=deleted)
-
-
-def _work_folder(site: Site, task: Task) -> Path:
-    return job_files.work_folder(site, task.payload["job"])
 
 
 def _load_job(session: Session, task: Task) -> Job | None:
@@ -96,7 +95,9 @@ def _on_requeue(session: Session, task: Task) -> None:
 def _on_end(site: Site, session: Session, task: Task, ending: TaskOutcome) -> None:
     job = _load_job(session, task)
     hours = round(ending.seconds / 3600, 9)
-    _charge_usage(session, task, job, hours)
+    account = task.payload.get("account") if job is None else job.account_id
+    if hours and account is not None:
+        usage.charge_hours(session, account, task.payload["tool"], hours)
     if job is None:  # deleted while it ran
         job_files.remove_after_commit(session, job_files.job_folder(site, task.payload["job"]))
         return
@@ -116,10 +117,3 @@ def _failure_reason(ending: TaskOutcome) -> str:
     if ending.over == "memory":
         return f"{ending.reason} To allow more: `labext sandbox jobs limits set job_memory`."
     return ending.reason
-
-
-def _charge_usage(session: Session, task: Task, job: Job | None, hours: float) -> None:
-    """Record the use of a job, even if it was deleted while it ran."""
-    account = task.payload.get("account") if job is None else job.account_id
-    if hours and account is not None:
-        usage.charge_hours(session, account, task.payload["tool"], hours)

@@ -35,7 +35,7 @@ from labext.sandbox.jobs.schemas import bad_request, forbidden, not_found
 from labext.sandbox.jobs.tables import COMPLETE, Account, Job, UploadedFile, find_job
 
 DATA_FOLDERS = ("files", "jobs")
-"""The folders whose every entry belongs to a row."""
+"""The folders in which every entry belongs to a row."""
 
 
 def job_folder(site: Site, job_id: int) -> Path:
@@ -49,27 +49,27 @@ def work_folder(site: Site, job_id: int) -> Path:
 
 
 def output_folder(site: Site, job_id: int) -> Path:
-    """The job's output files."""
+    """Return the folder with the output files of a job."""
     return work_folder(site, job_id) / result_archives.OUTPUT_FOLDER
 
 
 def inputs_folder(site: Site, job_id: int) -> Path:
-    """The job's input files: a folder for each setting, which holds that file alone."""
+    """Return the folder with the input files of a job, each in a folder named after its setting."""
     return job_folder(site, job_id) / "inputs"
 
 
 def upload_path(site: Site, file_id: int) -> Path:
-    """The bytes of an uploaded file."""
+    """Return the path of an uploaded file."""
     return site.folder / "files" / str(file_id)
 
 
 def incoming_folder(site: Site) -> Path:
-    """Where uploads are written until they are whole."""
+    """Return the folder for incomplete uploads."""
     return site.folder / "incoming"
 
 
 def prepare_folders(site: Site) -> None:
-    """Make the folders, and remove uploads that a kill has cut off."""
+    """Create the folders, and remove incomplete uploads."""
     shutil.rmtree(incoming_folder(site), ignore_errors=True)
     for name in (*DATA_FOLDERS, "incoming"):
         (site.folder / name).mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ def find_output(session: Session, site: Site, job: Job, path: str) -> Path | Non
 
 
 def list_outputs(session: Session, site: Site, job: Job) -> Iterator[tuple[str, Path]]:
-    """Each output with its name in the archive; a parent's jobs are folders."""
+    """Yield the outputs with their names in the archive; the jobs of a parent are folders."""
     if not job.is_parent:
         yield from walk_files(output_folder(site, job.id))
         return
@@ -150,7 +150,7 @@ def _resolve_inside(folder: Path, parts: tuple[str, ...]) -> Path | None:
     file = folder.joinpath(*parts)
     try:
         inside = file.resolve().is_relative_to(folder.resolve()) and file.is_file()
-    except OSError:  # a name longer than the file system takes
+    except OSError:  # the name is too long for the file system
         return None
     return file if inside else None
 
@@ -162,14 +162,14 @@ _packing_lock = threading.Lock()
 
 @dataclass(frozen=True)
 class DownloadFile:
-    """A file to be sent, and its name at the other end."""
+    """A file to send, and its name for the client."""
 
     file: Path
     name: str
 
 
 def create_result_url(site: Site, caller: Account, body: bytes) -> str:
-    """The presigned address of a complete job's archive, its PDB files, or one of its files."""
+    """Return the presigned URL of a complete job's archive, its PDB files, or one of its files."""
     content = schemas.parse_body(body)
     name = schemas.require_text(content, "jobName")
     file = schemas.optional_text_field(content, "fileName")
@@ -192,7 +192,7 @@ def create_result_url(site: Site, caller: Account, body: bytes) -> str:
 
 
 def create_archive_url(session: Session, site: Site, job: Job) -> str:
-    """The presigned address of a complete job's or batch's archive."""
+    """Return the presigned URL of the archive of a complete job or batch."""
     return _presigned_url(session, site, f"{job.id}/archive/{job.name}.zip")
 
 
@@ -214,7 +214,7 @@ def find_download(
     number, kind, rest = path.removeprefix(f"{DOWNLOAD_PREFIX}/").split("/", 2)
     with site.database.read() as session:
         job = session.get(Job, int(number))
-        # A batch whose archive is built again is not complete: the earlier one is not given out.
+        # A batch whose archive is being rebuilt is not complete; its old archive is not served.
         if job is not None and job.state == COMPLETE:
             name = PurePosixPath(rest).name
             file = _packed_file(site, job, kind) or find_output(session, site, job, rest)
@@ -224,7 +224,7 @@ def find_download(
 
 
 def deleted_file_error() -> HTTPException:
-    """The refusal of a file that was deleted since its address was given out."""
+    """Return the error for a file that was deleted after its URL was created."""
     return not_found("The file of this address is gone.")
 
 
@@ -236,12 +236,12 @@ def _packed_file(site: Site, job: Job, kind: str) -> Path | None:
 def _file_url(session: Session, site: Site, job: Job, file: str) -> str:
     if find_output(session, site, job, file) is None:
         raise not_found(f"Job {job.name} has no output file {quote_value(file)}.")
-    # As clients send it: they leave out a `.` in a path, and the signature would not fit.
+    # Clients normalize `.` in a path, and the signature must match the path that they send.
     return _presigned_url(session, site, f"{job.id}/file/{PurePosixPath(file).as_posix()}")
 
 
 def _pdbs_url(session: Session, site: Site, job: Job) -> str:
-    """The structures alone; their archive is built when it is first asked for, and kept."""
+    """Return the URL of the archive of PDB files, which is built at the first request."""
     target = work_folder(site, job.id) / PDBS_FILE
     packed = target.with_name(f"new-{PDBS_FILE}")
     with _packing_lock:

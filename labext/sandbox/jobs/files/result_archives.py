@@ -12,16 +12,16 @@ from typing import Any
 from labext.sandbox.core.executors.task_process import TaskError
 
 WORK_FOLDER, OUTPUT_FOLDER = "work", "out"
-"""In a job's folder, where its process works; and in that, the outputs (see `folders`)."""
+"""The working folder of a job's process, and the folder of its outputs in it."""
 
 ARCHIVE_FILE, PDBS_FILE = "archive.zip", "pdbs.zip"
-"""The archive of a job's or a batch's results, and that of its structures alone."""
+"""The archive of all results of a job or batch, and of its structures only."""
 
 TINY_FILE_BYTES = 512
-"""Bytes of a file that is archived as it is: compressing it takes more time than it saves room."""
+"""Files up to this size are stored uncompressed, which is faster."""
 
 _PARTIAL_SUFFIX = ".part"
-"""The end of the name of an archive that is not whole yet."""
+"""Suffix of an incomplete archive."""
 
 
 class ArchiveTooLargeError(Exception):
@@ -97,7 +97,7 @@ def aggregate(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
         )
     except ArchiveTooLargeError as error:
         raise TaskError(
-            f"The archive is too big for the account's storage, of which {error.bytes:,} "
+            f"The archive is too large for the account's storage, of which {error.bytes:,} "
             "bytes are left."
         ) from None
     except FileNotFoundError as error:
@@ -106,7 +106,7 @@ def aggregate(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_metrics(target: Path, parts: Sequence[Part]) -> None:
-    """A row a job: `job`, `status`, then each Score key in the order in which they first occur."""
+    """Write a row per job: `job`, `status`, and the Score keys in order of first occurrence."""
     keys = list(dict.fromkeys(key for part in parts for key in part["score"]))
     with target.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")

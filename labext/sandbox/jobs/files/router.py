@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 from starlette.concurrency import run_in_threadpool
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.requests import ClientDisconnect
 from starlette.responses import FileResponse
 from starlette.types import Message, Receive, Scope, Send
@@ -22,22 +22,16 @@ from labext.sandbox.jobs.files import job_files, uploaded_files
 from labext.sandbox.jobs.schemas import bad_request
 
 router = APIRouter()
-"""Behind the base address; every request has a key."""
+"""Routes below the base address; every request has a key."""
 
 keyless_router = APIRouter()
-"""Beside it; the address is the key."""
+"""Routes outside of it; the presigned URL is the key."""
 
 
-class _AnyPathConvertor(Convertor[str]):
+class _AnyPathConvertor(PathConvertor):
     """Match the rest of a path, including line breaks, which Starlette's `path` does not match."""
 
     regex = r"[\s\S]*"
-
-    def convert(self, value: str) -> str:
-        return value
-
-    def to_string(self, value: str) -> str:
-        return value
 
 
 register_url_convertor("labext_name", _AnyPathConvertor())
@@ -45,7 +39,7 @@ register_url_convertor("labext_name", _AnyPathConvertor())
 
 @router.post("/result")
 def post_result(site: SiteOf, caller: Caller, content: Content) -> Response:
-    """Get a presigned address."""
+    """Return the presigned URL of a result."""
     return PlainTextResponse(job_files.create_result_url(site, caller, content))
 
 
@@ -63,18 +57,18 @@ async def _receive_upload(site: Site, upload: uploaded_files.Upload, request: Re
     try:
         return message_response(await uploaded_files.receive_upload(site, upload, request.stream()))
     except ClientDisconnect:
-        raise bad_request("The content broke off.") from None  # nobody hears it
+        raise bad_request("The content broke off.") from None  # no client receives this
 
 
 @router.post("/getPresignedUploadUrl")
 def post_presigned_upload(site: SiteOf, caller: Caller, content: Content) -> Response:
-    """Get the presigned addresses of one upload."""
+    """Return the presigned URLs of an upload."""
     return json_response(uploaded_files.create_upload_urls(site, caller, content))
 
 
 @keyless_router.put(uploaded_files.UPLOAD_PREFIX + "/{rest:labext_name}")
 async def put_presigned(site: SiteOf, request: Request, rest: str) -> Response:
-    """Upload the file of a presigned address."""
+    """Upload a file to its presigned URL."""
     length = request.headers.get("content-length")
     upload = await run_in_threadpool(
         uploaded_files.begin_presigned_upload, site, rest, request.query_params, length
@@ -84,7 +78,7 @@ async def put_presigned(site: SiteOf, request: Request, rest: str) -> Response:
 
 @keyless_router.head(uploaded_files.UPLOAD_PREFIX + "/{rest:labext_name}")
 def head_presigned(site: SiteOf, request: Request, rest: str) -> Response:
-    """Describe the file of a presigned address: length, time and checksum."""
+    """Describe the file of a presigned URL: length, time and checksum."""
     return Response(headers=uploaded_files.presigned_headers(site, rest, request.query_params))
 
 
@@ -137,7 +131,7 @@ class _DownloadResponse(FileResponse):
     job_files.DOWNLOAD_PREFIX + "/{rest:labext_name}", methods=["GET", "HEAD"]
 )
 def get_download(site: SiteOf, request: Request, rest: str) -> Response:
-    """A result, for whoever has its presigned address."""
+    """Send the result of a presigned URL."""
     query = request.query_params
     download = job_files.find_download(
         site, f"{job_files.DOWNLOAD_PREFIX}/{rest}", query.get("expires"), query.get("signature")

@@ -66,20 +66,20 @@ def begin_upload(
 
 
 def check_file_names(folder: str, name: str) -> None:
-    """Refuse a file that can't be filed under these names; `folder` may be empty."""
+    """Check the names of a file and its folder, which may be empty (400)."""
     if fault := file_name_error("filename", name) or (folder and file_name_error("folder", folder)):
         raise bad_request(fault)
 
 
 def file_path(folder: str, name: str) -> str:
-    """A file as `/delete-file` calls it; `folder` may be empty."""
+    """Return the path of a file as in `/delete-file`; `folder` may be empty."""
     return f"{folder}/{name}" if folder else name
 
 
 def check_upload_size(
     site: Site, account_id: int, folder: str, name: str, length: str | None
 ) -> Upload:
-    """How big this file may be; 400 if its Content-Length says that it is bigger."""
+    """Return the upload with its size limits; 400 if its Content-Length exceeds them."""
     with site.database.read() as session:
         account = session.get(Account, account_id)
         if account is None:
@@ -102,9 +102,9 @@ async def receive_upload(site: Site, upload: Upload, chunks: AsyncIterator[bytes
 
 
 def list_files(site: Site, account: Account, query: Mapping[str, str]) -> list[str]:
-    """The names of the files in `folder`, or outside all folders.
+    """Return the names of the files in `folder`, or outside all folders.
 
-    With `includeFolders` the folders come first, each with a '/' at its end.
+    With `includeFolders` the folders come first, each with a trailing '/'.
     """
     folder = query.get("folder") or ""
     include = schemas.query_flag(query, "includeFolders")
@@ -150,7 +150,7 @@ def file_headers(site: Site, account_id: int, folder: str, name: str) -> dict[st
 
 
 def delete_file(site: Site, account: Account, query: Mapping[str, str]) -> str:
-    """Delete the file `filePath` (`name` or `folder/name`), or a whole `folder`. A message."""
+    """Delete the file `filePath` (`name` or `folder/name`), or a `folder`; return a message."""
     with site.database.write() as session:
         path, folder = query.get("filePath"), query.get("folder")
         if (path is None) == (folder is None):
@@ -210,7 +210,7 @@ def _finish_file(file: BinaryIO, digest: hashlib._Hash, last_chunk: bytes) -> No
 
 
 def _save_upload(site: Site, upload: Upload, partial: Path, size: int, sha256: str) -> None:
-    """Store the upload under its name; jobs submitted with an earlier version keep that one."""
+    """Store the upload under its name; submitted jobs keep an earlier version."""
     with site.database.write() as session:
         account = session.get(Account, upload.account_id)
         if account is None:
@@ -236,7 +236,7 @@ def _save_upload(site: Site, upload: Upload, partial: Path, size: int, sha256: s
 
 
 def _available_bytes(session: Session, account: Account, folder: str, name: str) -> Upload:
-    """How big this file may be."""
+    """Return the upload with its size limits."""
     upload = Upload(account.id, folder, name, limit_value(session, "upload_bytes"))
     older = _find_file(session, upload)
     used = used_storage(session, account.id) - (0 if older is None else older.bytes)
@@ -255,7 +255,7 @@ def _find_file(session: Session, upload: Upload) -> UploadedFile | None:
 
 def _check_total_size(upload: Upload, size: int) -> None:
     if size > upload.most:
-        raise bad_request(f"File {upload.name} is bigger than {upload.most:,} bytes.")
+        raise bad_request(f"File {upload.name} is larger than {upload.most:,} bytes.")
     if size > upload.left:
         raise bad_request(
             f"File {upload.name} does not fit into the account's storage, of which "
@@ -268,7 +268,7 @@ UPLOAD_BUCKET = "uploads"
 
 
 def create_upload_urls(site: Site, account: Account, body: bytes) -> dict[str, str]:
-    """Return presigned addresses for PUT and HEAD of `filename` in the optional `folder`.
+    """Return presigned URLs for PUT and HEAD of `filename` in the optional `folder`.
 
     `{uploadUrl, headUrl, key, bucket}`; `key` is the `filePath` of `/delete-file`.
     """
@@ -318,7 +318,7 @@ def presigned_headers(site: Site, path: str, query: Mapping[str, str]) -> dict[s
 def _signed_file(
     site: Site, method: str, path: str, query: Mapping[str, str]
 ) -> tuple[int, str, str]:
-    """Return the account, folder and name of a presigned address."""
+    """Return the account, folder and name of a presigned URL."""
     signed = _signed_path(method, f"{UPLOAD_PREFIX}/{path}")
     try:
         site.signer.check_presigned(signed, query.get("expires"), query.get("signature"))
@@ -330,5 +330,5 @@ def _signed_file(
 
 
 def _signed_path(method: str, path: str) -> str:
-    """Return the text to sign. Result addresses sign the path alone (see `job_files`)."""
+    """Return the text to sign; the URLs of results sign the path only, see `job_files`."""
     return f"{method} {path}"

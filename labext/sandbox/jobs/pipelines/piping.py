@@ -16,7 +16,7 @@ from labext.sandbox.jobs.tools.tool import Parameter, Tool
 PIPE = "pipe"
 
 MAX_TEXT_BYTES = 1 << 20
-"""Bytes of a file that a setting may hold as text."""
+"""Size limit of a file whose text becomes the value of a setting."""
 
 _FASTA_SUFFIXES = (".fasta", ".fa", ".fna", ".faa", ".fas")
 _SCALAR_TYPES = ("number", "integer", "boolean")
@@ -194,7 +194,7 @@ def _value_from_text(parameter: Parameter, text: str) -> Any:
 
 
 def fasta_sequences(fasta: str) -> list[str]:
-    """The sequences of a FASTA text in their order, without blanks."""
+    """Return the sequences of a FASTA text in order, without whitespace."""
     records = re.split(r"^>.*$", fasta.replace("\r\n", "\n"), flags=re.MULTILINE)[1:]
     return ["".join(record.split()) for record in records]
 
@@ -212,7 +212,7 @@ def _read_text(parameter: Parameter, file: Path) -> str:
             f"Setting {parameter.name} takes text, which {file.name} is not."
         ) from None
     except FileNotFoundError:
-        raise bad_request(f"An output is gone: {file.name}.") from None
+        raise bad_request(f"The output {file.name} was deleted.") from None
 
 
 def _numeric_order(path: str) -> list[tuple[str, int]]:

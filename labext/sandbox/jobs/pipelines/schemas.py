@@ -24,7 +24,7 @@ from labext.sandbox.jobs.tools.catalogue import available_tools
 from labext.sandbox.jobs.tools.tool import Tool, settings_error
 
 MAX_JOBS = 100
-"""Jobs of one stage, and so initial inputs."""
+"""Maximum number of jobs of a stage, and of initial inputs."""
 
 MAX_STAGES = 20
 MAX_TITLE_LENGTH = 200
@@ -34,7 +34,7 @@ Catalogue = Mapping[str, Tool]
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of a pipeline: its title, and its tools' settings by the tools' names."""
+    """A stage of a pipeline: its title, and the settings of its tools by name."""
 
     task: str
     tools: Mapping[str, Mapping[str, Any]]

@@ -107,8 +107,9 @@ def plan_stage(
     missing = [tool_name for tool_name in stage.tools if tool_name not in tools]
     if missing:  # it was available when the pipeline was submitted
         raise bad_request(f"there is no tool {quote_value(missing[0])} any more.")
-    inputs = {
-        name: _accepted_inputs(tools[name], template, pieces)
+    # A tool without a `"pipe"` setting runs once.
+    inputs: dict[str, Sequence[PipeValue | None]] = {
+        name: accepted_values(tools[name], template, pieces) if piped_settings(template) else [None]
         for name, template in stage.tools.items()
     }
     jobs = sum(map(len, inputs.values()))
@@ -134,7 +135,9 @@ def plan_stage(
                 refused = RejectedJob(job, _recorded_settings(template, piece), error.detail)
                 tool_plan.refused.append(refused)
         planned.append(tool_plan)
-    check_names_free(session, account, _planned_names(planned))
+    ready = [order.name for jobs in planned for order in jobs.ready]
+    rejected = [job.name for jobs in planned for job in jobs.refused]
+    check_names_free(session, account, [*ready, *rejected])
     return planned
 
 
@@ -190,16 +193,6 @@ def stage_outputs(session: Session, site: Site, parent: Job) -> list[PipeValue]:
     ]
 
 
-def _accepted_inputs(
-    tool: Tool, settings: Mapping[str, Any], pieces: Sequence[PipeValue]
-) -> Sequence[PipeValue | None]:
-    """Return the values for each of which the tool runs once.
-
-    A tool without a `"pipe"` setting runs once.
-    """
-    return accepted_values(tool, settings, pieces) if piped_settings(settings) else [None]
-
-
 def _check_settings(
     tool: Tool, template: Mapping[str, Any], piece: PipeValue | None, account: Account
 ) -> dict[str, Any]:
@@ -232,11 +225,6 @@ def _recorded_settings(template: Mapping[str, Any], piece: PipeValue | None) -> 
     return {name: text if value == PIPE else value for name, value in template.items()}
 
 
-def _planned_names(plan: StagePlan) -> list[str]:
-    ready = [order.name for tool_jobs in plan for order in tool_jobs.ready]
-    return [*ready, *(refused.name for tool_jobs in plan for refused in tool_jobs.refused)]
-
-
 DELETED_REASON = "It was deleted."
 
 
@@ -261,7 +249,7 @@ def _end_stage(session: Session, site: Site, parent: Job, last: Job) -> None:
 
     `last` is the job whose end or deletion ended the stage.
     """
-    stages = _stages_of(parent)
+    stages = load_stages(orjson.loads(parent.settings)["stages"])
     place = parent.stage or 1
     if _first_in_stage(session, parent, COMPLETE) is None:
         failed = _first_in_stage(session, parent, STOPPED)
@@ -316,18 +304,14 @@ def _failures(session: Session, parent: Job) -> str | None:
     return f"{len(stopped):,} of {jobs} did not complete: {first}{name}: {reason}"
 
 
-def _stages_of(parent: Job) -> list[Stage]:
-    return load_stages(orjson.loads(parent.settings)["stages"])
-
-
 _MAX_SUGGESTIONS = 10
 
 MAX_PIPELINE_BYTES = 1 << 20
-"""Bytes of a pipeline's inputs and stages together: they stand in its row."""
+"""Size limit of a pipeline's inputs and stages, which are stored in its row."""
 
 
 def submit_pipeline(site: Site, account: Account, body: bytes) -> str:
-    """Submit a pipeline that is defined in the body; returns the confirmation."""
+    """Submit a pipeline that is defined in the body; return the confirmation."""
     content = schemas.parse_body(body)
     name = schemas.require_name(content, "jobName")
     inputs = read_inputs(content, "initialInputs")
@@ -337,7 +321,7 @@ def submit_pipeline(site: Site, account: Account, body: bytes) -> str:
 
 
 def run_pipeline(site: Site, account: Account, body: bytes) -> str:
-    """Submit a pipeline that the account's organization has saved; returns the confirmation."""
+    """Submit a saved pipeline of the account's organization; return the confirmation."""
     content = schemas.parse_body(body)
     name = schemas.require_name(content, "jobName")
     saved = schemas.require_text(content, "pipelineName")
@@ -378,8 +362,7 @@ def _store_pipeline(
     if len(text.encode()) > MAX_PIPELINE_BYTES:
         raise bad_request(
             f"initialInputs and stages have more than {MAX_PIPELINE_BYTES:,} bytes together; "
-            "upload what is "
-            "big, and send the names of the files."
+            "upload large inputs, and send the names of the files."
         )
     check_job_names(name, stages, len(inputs))
     with site.database.write() as session:

@@ -252,7 +252,7 @@ def test_data_are_replaced_only_if_asked_and_are_kept(
 def test_a_folder_with_other_things_is_left_alone(made: BackupResult, tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.txt").write_text("dear")
-    with pytest.raises(SetupError, match="other things"):
+    with pytest.raises(SetupError, match="contains other files"):
         restore(DataFolder(tmp_path / "home"), made.file, replace=True)
     assert tree(tmp_path / "home") == {"thesis.txt": b"dear"}
 

@@ -145,7 +145,7 @@ def test_a_malformed_body_is_a_400_that_names_the_fault(api, kit, content, named
 def test_a_body_that_is_too_big_is_refused(api, kit):
     content = b'{"jobName": "' + b"x" * (65 << 20) + b'"}'
     response = api.session.post(api.base + "submit-job", data=content, timeout=60)
-    assert "bigger" in kit.sentence(response)
+    assert "larger" in kit.sentence(response)
 
 
 def test_validate_says_the_name_is_taken_and_stores_nothing(api, kit):
