@@ -8,14 +8,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from labext.errors import InputError, UnreachableError
-from labext.nb.records import Answer, Record, drop_none
+from labext.nb.records import Answer, Record
 from labext.nb.resource import (
-    NO_CHANGES_STEP,
     Resource,
     ScopeOptions,
+    build_changes,
     parse_identifier,
     resolve_one,
     resolve_scope,
+    unique_names,
 )
 
 if TYPE_CHECKING:
@@ -29,12 +30,12 @@ class Chat(Resource):
         """Return the chat sessions of a notebook, or all, a row each; columns `records.SESSION`."""
         from labext.nb.views import session_frame
 
-        return session_frame(self._executor.run(self._backend.sessions(self._notebook(notebook))))
+        return session_frame(self._run(self._backend.sessions(self._notebook(notebook))))
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
         """Return the titles of sessions, each once."""
-        records = self._executor.run(self._backend.sessions(self._notebook(notebook)))
-        return [*dict.fromkeys(str(record["title"]) for record in records if record["title"])]
+        records = self._run(self._backend.sessions(self._notebook(notebook)))
+        return unique_names(records, "title")
 
     def find(self, session: str, notebook: str | None = None) -> str:
         """Return a session's identifier; with `notebook`, a title is one of this notebook alone."""
@@ -42,7 +43,7 @@ class Chat(Resource):
 
     def get(self, session: str) -> Record:
         """Return one session's record, and its `messages`, each as `records.MESSAGE`."""
-        return self._executor.run(self._backend.session(self.find(session)))
+        return self._run(self._backend.session(self.find(session)))
 
     def messages(self, session: str) -> pd.DataFrame:
         """Return a session's messages, a row each; columns as `records.MESSAGE`."""
@@ -64,7 +65,7 @@ class Chat(Resource):
             OutcomeUnknownError: the response was lost; it may have been created.
         """
         within = self._titles.find("notebook", notebook)
-        return self._executor.run(self._backend.new_session(within, title, model_override))
+        return self._run(self._backend.new_session(within, title, model_override))
 
     def update(
         self, session: str, title: str | None = None, model_override: str | None = None
@@ -80,16 +81,13 @@ class Chat(Resource):
         Raises:
             InputError: there are no changes.
         """
-        changes: dict[str, str | None] = {} if title is None else {"title": title}
-        if model_override is not None:
-            changes["model_override"] = model_override or None
-        if not changes:
-            raise InputError("Nothing of the session is to be changed.", NO_CHANGES_STEP)
-        return self._executor.run(self._backend.change_session(self.find(session), changes))
+        values = {"title": title, "model_override": model_override}
+        changes = build_changes("session", values, {"model_override"})
+        return self._run(self._backend.change_session(self.find(session), changes))
 
     def delete(self, session: str) -> None:
         """Delete a session with its messages."""
-        self._executor.run(self._backend.delete_session(self.find(session)))
+        self._run(self._backend.delete_session(self.find(session)))
 
     def execute(
         self,
@@ -117,12 +115,10 @@ class Chat(Resource):
         """
         scope = resolve_scope(self._titles, **options)
         session_id = self.find(session)
-        context = self._executor.run(self._backend.message_context(session_id, scope))
+        context = self._run(self._backend.message_context(session_id, scope))
         if on_context is not None and context.tokens is not None:
             on_context(context.tokens)
-        return self._executor.run(
-            self._backend.execute(session_id, message, context, model_override)
-        )
+        return self._run(self._backend.execute(session_id, message, context, model_override))
 
     def context(
         self,
@@ -152,7 +148,7 @@ class Chat(Resource):
         )
         within = self._notebook(notebook)
         session_id = None if session is None else self.find(session)
-        return self._executor.run(self._backend.context(session_id, within, scope, config))
+        return self._run(self._backend.context(session_id, within, scope, config))
 
 
 class SourceChats(Resource):
@@ -166,7 +162,7 @@ class SourceChats(Resource):
 
     def names(self, source: str) -> Sequence[str]:
         """Return the titles of the chats about a source, each once."""
-        return [*dict.fromkeys(str(chat["title"]) for chat in self._of(source) if chat["title"])]
+        return unique_names(self._of(source), "title")
 
     def find(self, source: str, chat: str) -> str:
         """Return the identifier of a chat about a source."""
@@ -177,7 +173,7 @@ class SourceChats(Resource):
     def get(self, source: str, chat: str) -> Record:
         """Return one chat's record, and its `messages`, each as `records.MESSAGE`."""
         source_id = self._source(source)
-        return self._executor.run(self._backend.source_chat(source_id, self.find(source_id, chat)))
+        return self._run(self._backend.source_chat(source_id, self.find(source_id, chat)))
 
     def messages(self, source: str, chat: str) -> pd.DataFrame:
         """Return a chat's messages, a row each; columns as `records.MESSAGE`."""
@@ -199,7 +195,7 @@ class SourceChats(Resource):
             OutcomeUnknownError: the response was lost; it may have been created.
         """
         by = self._model(model_override)
-        return self._executor.run(self._backend.new_source_chat(self._source(source), title, by))
+        return self._run(self._backend.new_source_chat(self._source(source), title, by))
 
     def update(
         self,
@@ -213,18 +209,17 @@ class SourceChats(Resource):
         Raises:
             InputError: there are no changes.
         """
-        changes = drop_none({"title": title, "model_override": self._model(model_override)})
-        if not changes:
-            raise InputError("Nothing of the chat is to be changed.", NO_CHANGES_STEP)
+        values = {"title": title, "model_override": self._model(model_override)}
+        changes = build_changes("chat", values)
         source_id = self._source(source)
-        return self._executor.run(
+        return self._run(
             self._backend.change_source_chat(source_id, self.find(source_id, chat), changes)
         )
 
     def delete(self, source: str, chat: str) -> None:
         """Delete a chat with its messages."""
         source_id = self._source(source)
-        self._executor.run(self._backend.delete_source_chat(source_id, self.find(source_id, chat)))
+        self._run(self._backend.delete_source_chat(source_id, self.find(source_id, chat)))
 
     def send(
         self, source: str, chat: str, message: str, model_override: str | None = None
@@ -260,12 +255,12 @@ class SourceChats(Resource):
             ) from None
         if not reply.citations:
             return reply
-        title = str(self._executor.run(self._backend.source(source_id))["title"] or "")
+        title = str(self._run(self._backend.source(source_id))["title"] or "")
         cited = (replace(c, title=title) if c.id == source_id else c for c in reply.citations)
         return replace(reply, citations=tuple(cited))
 
     def _of(self, source: str) -> Sequence[Record]:
-        return self._executor.run(self._backend.source_chats(self._source(source)))
+        return self._run(self._backend.source_chats(self._source(source)))
 
     def _source(self, source: str) -> str:
         return self._titles.find("source", source)

@@ -174,13 +174,13 @@ class Commands(Resource):
         self, command: str | None = None, status: str | None = None, limit: int | None = None
     ) -> Iterator[Record]:
         """Yield commands' records; arguments as for `list`."""
-        yield from self._executor.run(self._backend.commands(command, status, limit))
+        yield from self._run(self._backend.commands(command, status, limit))
 
     def kinds(self) -> pd.DataFrame:
         """Return the commands that the service knows, a row each."""
         from labext.nb.views import command_kind_frame
 
-        return command_kind_frame(self._executor.run(self._backend.command_kinds()))
+        return command_kind_frame(self._run(self._backend.command_kinds()))
 
     def get(self, job: str) -> Record:
         """Return one command's record.
@@ -191,7 +191,7 @@ class Commands(Resource):
         Raises:
             NotFoundError: there is no such command.
         """
-        return self._executor.run(self._backend.command(_command_id(job)))
+        return self._run(self._backend.command(_command_id(job)))
 
     def run(self, command: str, given: Mapping[str, Any], app: str | None = None) -> Record:
         """Start a command; return its record.
@@ -208,7 +208,7 @@ class Commands(Resource):
         from labext import messages
 
         if app is None:
-            kinds = self._executor.run(self._backend.command_kinds())
+            kinds = self._run(self._backend.command_kinds())
             apps = [kind["app"] for kind in kinds if kind["command"] == command]
             if not apps:
                 near = messages.did_you_mean(command, [str(kind["command"]) for kind in kinds])
@@ -217,7 +217,7 @@ class Commands(Resource):
                     "`%nb commands kinds` lists them.",
                 )
             app = str(apps[0])
-        return self._executor.run(self._backend.run_command(command, app, given))
+        return self._run(self._backend.run_command(command, app, given))
 
     def cancel(self, job: str) -> Record:
         """Request the cancellation of a command; return its record after the request.
@@ -234,7 +234,7 @@ class Commands(Resource):
                 f"The command {now['job_id']} is over already: it is {now['status']}.",
                 "There is nothing to cancel.",
             )
-        self._executor.run(self._backend.cancel_command(_command_id(job)))
+        self._run(self._backend.cancel_command(_command_id(job)))
         return self.get(job)
 
     def watch(

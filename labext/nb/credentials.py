@@ -33,7 +33,7 @@ class Credentials(Resource):
 
     def iter(self, provider: str | None = None) -> Iterator[Record]:
         """Yield the records of credentials, for a provider or all."""
-        yield from self._executor.run(self._backend.credentials(provider))
+        yield from self._run(self._backend.credentials(provider))
 
     def names(self, provider: str | None = None) -> Sequence[str]:
         """Return the names of credentials, each once."""
@@ -47,11 +47,11 @@ class Credentials(Resource):
         """Return the credentials for a provider, a row each; columns as `records.CREDENTIAL`."""
         from labext.nb.views import credential_frame
 
-        return credential_frame(self._executor.run(self._backend.credentials_of(provider)))
+        return credential_frame(self._run(self._backend.credentials_of(provider)))
 
     def get(self, credential: str) -> Record:
         """Return one credential's record, without the key."""
-        return self._executor.run(self._backend.credential(self.find(credential)))
+        return self._run(self._backend.credential(self.find(credential)))
 
     def create(
         self,
@@ -76,7 +76,7 @@ class Credentials(Resource):
         key = None if api_key is None else _validate_key(api_key)
         body = {"provider": provider, "name": name}
         body |= drop_none({"api_key": key, "base_url": base_url})
-        return self._executor.run(self._backend.new_credential(body))
+        return self._run(self._backend.new_credential(body))
 
     def update(
         self,
@@ -100,8 +100,8 @@ class Credentials(Resource):
         identifier = self.find(credential)
         if base_url is not None and key is None:
             # Not every service checks this itself.
-            _check_same_server(self._executor.run(self._backend.credential(identifier)), base_url)
-        return self._executor.run(self._backend.change_credential(identifier, changed))
+            _check_same_server(self._run(self._backend.credential(identifier)), base_url)
+        return self._run(self._backend.change_credential(identifier, changed))
 
     def delete(self, credential: str) -> Record:
         """Delete a credential and its models; return their number as `deleted_models`.
@@ -109,11 +109,11 @@ class Credentials(Resource):
         Raises:
             InputError: one of the models is set in a default slot.
         """
-        return self._executor.run(self._backend.delete_credential(self.find(credential)))
+        return self._run(self._backend.delete_credential(self.find(credential)))
 
     def test(self, credential: str) -> Record:
         """Test a credential with its provider; return `provider`, `success` and `message`."""
-        return self._executor.run(self._backend.test_credential(self.find(credential)))
+        return self._run(self._backend.test_credential(self.find(credential)))
 
     def discover(self, credential: str) -> pd.DataFrame:
         """Return the models available with a credential; columns as `records.DISCOVERED_MODEL`.
@@ -123,9 +123,7 @@ class Credentials(Resource):
         """
         from labext.nb.views import discovered_model_frame
 
-        return discovered_model_frame(
-            self._executor.run(self._backend.discover_with(self.find(credential)))
-        )
+        return discovered_model_frame(self._run(self._backend.discover_with(self.find(credential))))
 
     def register_models(self, credential: str, models: Iterable[tuple[str, str]]) -> Record:
         """Add models of a credential; return the numbers `created` and `existing`.
@@ -140,7 +138,7 @@ class Credentials(Resource):
         pairs = [(name, type) for name, type in models]
         if not pairs:
             raise InputError("No model is named.", "See `%nb credentials discover` for its models.")
-        return self._executor.run(self._backend.register_models(self.find(credential), pairs))
+        return self._run(self._backend.register_models(self.find(credential), pairs))
 
     def status(self) -> pd.DataFrame:
         """Return the key's location for each provider; columns as `records.CREDENTIAL_STATUS`.
@@ -150,14 +148,14 @@ class Credentials(Resource):
         """
         from labext.nb.views import credential_status_frame
 
-        status = self._executor.run(self._backend.credential_status())
+        status = self._run(self._backend.credential_status())
         frame = credential_status_frame(status["providers"])
         frame.attrs["encryption_configured"] = status["encryption_configured"]
         return frame
 
     def env_status(self) -> dict[str, bool]:
         """Return the providers, with True for those with a key in the service's environment."""
-        return self._executor.run(self._backend.environment_status())
+        return self._run(self._backend.environment_status())
 
 
 def _check_same_server(stored: Record, base_url: str) -> None:

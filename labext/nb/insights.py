@@ -64,7 +64,7 @@ class Insights(Resource):
             source_ids = [record["id"] for record in records if record["insights_count"] != 0]
         for source_id in source_ids:
             try:
-                yield from self._executor.run(self._backend.insights(source_id))
+                yield from self._run(self._backend.insights(source_id))
             except NotFoundError:
                 if sources is not None:
                     raise
@@ -95,7 +95,7 @@ class Insights(Resource):
 
     def get(self, insight: str) -> Record:
         """Return one insight's record."""
-        return self._executor.run(self._backend.insight(self.find(insight)))
+        return self._run(self._backend.insight(self.find(insight)))
 
     def start(self, source: str, transformation: str, model: str | None = None) -> PendingInsight:
         """Start the creation of an insight; `watch` and `wait` follow it.
@@ -110,12 +110,10 @@ class Insights(Resource):
         """
         of = self._titles.find("source", source)
         by = self._titles.find("transformation", transformation)
-        title = self._executor.run(self._backend.transformation(by))["title"]
+        title = self._run(self._backend.transformation(by))["title"]
         with_ = self._model(model)
-        before = frozenset(
-            record["id"] for record in self._executor.run(self._backend.insights(of))
-        )
-        job = self._executor.run(self._backend.new_insight(of, by, with_))
+        before = frozenset(record["id"] for record in self._run(self._backend.insights(of)))
+        job = self._run(self._backend.new_insight(of, by, with_))
         return PendingInsight(job, of, str(title), before)
 
     def watch(
@@ -157,22 +155,22 @@ class Insights(Resource):
             OutcomeUnknownError: the response was lost; it may have been created.
         """
         within = self._titles.find("notebook", notebook)
-        return self._executor.run(self._backend.save_insight(self.find(insight), within))
+        return self._run(self._backend.save_insight(self.find(insight), within))
 
     def delete(self, insight: str) -> None:
         """Delete an insight; notes copied from it are kept."""
-        self._executor.run(self._backend.delete_insight(self.find(insight)))
+        self._run(self._backend.delete_insight(self.find(insight)))
 
     def _watcher(self, pending: PendingInsight) -> CommandWatch:
         return CommandWatch(
-            lambda: self._executor.run(self._backend.command(pending.job)),
+            lambda: self._run(self._backend.command(pending.job)),
             f"The insight {pending.title}",
             find_result=lambda: self._find_result(pending),
         )
 
     def _find_result(self, pending: PendingInsight) -> Record | None:
         """Return the new insight, if it exists."""
-        insights = self._executor.run(self._backend.insights(pending.source))
+        insights = self._run(self._backend.insights(pending.source))
         new = [record for record in insights if record["id"] not in pending.before]
         matching = [record for record in new if record["insight_type"] == pending.title]
         return next(iter(matching), None)
@@ -189,13 +187,11 @@ class Embeddings(Resource):
         Raises:
             SetupError: no embedding model is set.
         """
-        return self._executor.run(
-            self._backend.embed(self._titles.find("source", source), "source")
-        )
+        return self._run(self._backend.embed(self._titles.find("source", source), "source"))
 
     def note(self, note: str) -> Record:
         """Start computing the vectors of a note; see `source`."""
-        return self._executor.run(self._backend.embed(self._titles.find("note", note), "note"))
+        return self._run(self._backend.embed(self._titles.find("note", note), "note"))
 
     def rebuild(
         self,
@@ -223,13 +219,13 @@ class Embeddings(Resource):
         """
         if not (sources or notes or insights):
             raise InputError("There is nothing left to compute vectors of.", "Leave less out.")
-        return self._executor.run(
+        return self._run(
             self._backend.rebuild(mode, sources=sources, notes=notes, insights=insights)
         )
 
     def status(self, job: str) -> Record:
         """Return the progress of the rebuild with this `job_id`, as `records.REBUILD`."""
-        return self._executor.run(self._backend.rebuild_status(job))
+        return self._run(self._backend.rebuild_status(job))
 
     def watch(self, job: str, stop: threading.Event | None = None) -> Iterator[Progress]:
         """Poll a rebuild until it ends; yield a snapshot per poll and per tick.

@@ -34,7 +34,7 @@ class Models(Resource):
 
     def iter(self, type: str | None = None) -> Iterator[Record]:
         """Yield the records of models, of a type or all."""
-        yield from self._executor.run(self._backend.models(type))
+        yield from self._run(self._backend.models(type))
 
     def names(self, type: str | None = None) -> Sequence[str]:
         """Return the names of models, each once."""
@@ -58,7 +58,7 @@ class Models(Resource):
             OutcomeUnknownError: the response was lost, and the record does not exist.
         """
         opened = credential and self._titles.find("credential", credential, provider)
-        return self._executor.run(self._backend.new_model(name, type, provider, opened or None))
+        return self._run(self._backend.new_model(name, type, provider, opened or None))
 
     def delete(self, model: str) -> None:
         """Delete a model.
@@ -66,18 +66,18 @@ class Models(Resource):
         Raises:
             InputError: the model is set in a default slot.
         """
-        self._executor.run(self._backend.delete_model(self.find(model)))
+        self._run(self._backend.delete_model(self.find(model)))
 
     def test(self, model: str) -> Record:
         """Test a model with a small request; return `success`, `message` and `details`."""
-        return self._executor.run(self._backend.test_model(self.find(model)))
+        return self._run(self._backend.test_model(self.find(model)))
 
     def defaults(self) -> dict[str, Record | None]:
         """Return the model's record for each default slot of the service (see `records.SLOTS`).
 
         An empty slot is None. The record of a deleted model contains only its identifier.
         """
-        return self._with_records(self._executor.run(self._backend.defaults()))
+        return self._with_records(self._run(self._backend.defaults()))
 
     def set_defaults(self, slots: Mapping[str, str | None]) -> dict[str, Record | None]:
         """Set the models of slots, by name or identifier; None clears a slot. Return all slots.
@@ -95,7 +95,7 @@ class Models(Resource):
             slot: None if model is None else self.find(model, SLOTS[slot])
             for slot, model in named.items()
         }
-        return self._with_records(self._executor.run(self._backend.set_defaults(changes)))
+        return self._with_records(self._run(self._backend.set_defaults(changes)))
 
     def providers(self) -> pd.DataFrame:
         """Return the providers, a row each; columns as `records.PROVIDER`.
@@ -104,7 +104,7 @@ class Models(Resource):
         """
         from labext.nb.views import provider_frame
 
-        return provider_frame(self._executor.run(self._backend.providers()))
+        return provider_frame(self._run(self._backend.providers()))
 
     def discover(self, provider: str) -> pd.DataFrame:
         """Return the models that a provider offers; columns as `records.DISCOVERED_MODEL`.
@@ -114,7 +114,7 @@ class Models(Resource):
         """
         from labext.nb.views import discovered_model_frame
 
-        return discovered_model_frame(self._executor.run(self._backend.discover(provider)))
+        return discovered_model_frame(self._run(self._backend.discover(provider)))
 
     def sync(self, provider: str | None = None) -> pd.DataFrame:
         """Add all models that a provider, or every provider, offers; return a row per provider.
@@ -124,7 +124,7 @@ class Models(Resource):
         """
         from labext.nb.views import sync_frame
 
-        return sync_frame(self._executor.run(self._backend.sync(provider)))
+        return sync_frame(self._run(self._backend.sync(provider)))
 
     def auto_assign(self) -> Record:
         """Fill the empty default slots by the service's ranking of providers.
@@ -132,17 +132,17 @@ class Models(Resource):
         Returns: `assigned`, the model identifier for each slot that was filled; `skipped`, the
             slots that had a model; `missing`, the slots without a suitable model.
         """
-        return self._executor.run(self._backend.auto_assign())
+        return self._run(self._backend.auto_assign())
 
     def count(self, provider: str) -> Record:
         """Count a provider's models; return `provider`, `counts` by type and `total`."""
-        return self._executor.run(self._backend.count_models(provider))
+        return self._run(self._backend.count_models(provider))
 
     def by_provider(self, provider: str) -> pd.DataFrame:
         """Return a provider's models, a row each; columns as `records.MODEL`."""
         from labext.nb.views import model_frame
 
-        return model_frame(self._executor.run(self._backend.models_of(provider)))
+        return model_frame(self._run(self._backend.models_of(provider)))
 
     def _with_records(self, slots: Mapping[str, str | None]) -> dict[str, Record | None]:
         by_id = {record["id"]: record for record in self.iter()} if any(slots.values()) else {}

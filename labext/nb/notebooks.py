@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from labext.errors import InputError
 from labext.nb.records import Record
-from labext.nb.resource import NO_CHANGES_STEP, Resource
+from labext.nb.resource import Resource, build_changes, unique_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,15 +25,15 @@ class Notebooks(Resource):
         """
         from labext.nb.views import notebook_frame
 
-        return notebook_frame(self._executor.run(self._backend.notebooks(archived, order_by)))
+        return notebook_frame(self._run(self._backend.notebooks(archived, order_by)))
 
     def iter(self) -> Iterator[Record]:
         """Yield the records of all notebooks."""
-        yield from self._executor.run(self._backend.notebooks())
+        yield from self._run(self._backend.notebooks())
 
     def names(self) -> Sequence[str]:
         """Return the names of all notebooks, each once."""
-        return [*dict.fromkeys(str(record["name"]) for record in self.iter() if record["name"])]
+        return unique_names(self.iter())
 
     def find(self, notebook: str) -> str:
         """Return a notebook's identifier."""
@@ -42,7 +41,7 @@ class Notebooks(Resource):
 
     def get(self, notebook: str) -> Record:
         """Return one notebook's record."""
-        return self._executor.run(self._backend.notebook(self.find(notebook)))
+        return self._run(self._backend.notebook(self.find(notebook)))
 
     def create(self, name: str, description: str | None = None) -> Record:
         """Make a notebook; return its record.
@@ -50,7 +49,7 @@ class Notebooks(Resource):
         Raises:
             OutcomeUnknownError: the response was lost; it may have been created.
         """
-        return self._executor.run(self._backend.new_notebook(name, description))
+        return self._run(self._backend.new_notebook(name, description))
 
     def update(
         self,
@@ -65,14 +64,12 @@ class Notebooks(Resource):
             InputError: there are no changes.
         """
         values = {"name": name, "description": description, "archived": archived}
-        changes = {key: value for key, value in values.items() if value is not None}
-        if not changes:
-            raise InputError("Nothing of the notebook is to be changed.", NO_CHANGES_STEP)
-        return self._executor.run(self._backend.change_notebook(self.find(notebook), changes))
+        changes = build_changes("notebook", values)
+        return self._run(self._backend.change_notebook(self.find(notebook), changes))
 
     def preview(self, notebook: str) -> Record:
         """Count the notes, sources and sessions that deleting a notebook would affect."""
-        return self._executor.run(self._backend.preview(self.find(notebook)))
+        return self._run(self._backend.preview(self.find(notebook)))
 
     def delete(self, notebook: str, delete_sources: bool = False) -> Record:
         """Delete a notebook with its notes and chat sessions; return the counts of deleted records.
@@ -82,18 +79,14 @@ class Notebooks(Resource):
             delete_sources: also delete the sources that are in no other notebook.
         """
         identifier = self.find(notebook)
-        return self._executor.run(
-            self._backend.delete_notebook(identifier, delete_sources=delete_sources)
-        )
+        return self._run(self._backend.delete_notebook(identifier, delete_sources=delete_sources))
 
     def link(self, notebook: str, source: str) -> None:
         """Put a source into a notebook; it may be in several, and a second time changes nothing."""
         within = self.find(notebook)
-        self._executor.run(self._backend.link(within, self._titles.find("source", source)))
+        self._run(self._backend.link(within, self._titles.find("source", source)))
 
     def unlink(self, notebook: str, source: str) -> None:
         """Take a source out of a notebook; the source itself stays."""
         within = self.find(notebook)
-        self._executor.run(
-            self._backend.unlink(within, self._titles.find("source", source, within))
-        )
+        self._run(self._backend.unlink(within, self._titles.find("source", source, within)))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from labext.errors import InputError
 from labext.nb.records import Record
-from labext.nb.resource import NO_CHANGES_STEP, Resource
+from labext.nb.resource import Resource, build_changes, unique_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,12 +23,12 @@ class Notes(Resource):
 
     def iter(self, notebook: str | None = None) -> Iterator[Record]:
         """Yield the records of the notes of a notebook, or of all."""
-        yield from self._executor.run(self._backend.notes(self._notebook(notebook)))
+        yield from self._run(self._backend.notes(self._notebook(notebook)))
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
         """Return the titles of notes, each once."""
-        records = self._executor.run(self._backend.notes(self._notebook(notebook), contents=False))
-        return [*dict.fromkeys(str(record["title"]) for record in records if record["title"])]
+        records = self._run(self._backend.notes(self._notebook(notebook), contents=False))
+        return unique_names(records, "title")
 
     def find(self, note: str, notebook: str | None = None) -> str:
         """Return a note's identifier; with `notebook`, a title is one of this notebook alone."""
@@ -37,7 +36,7 @@ class Notes(Resource):
 
     def get(self, note: str) -> Record:
         """Return one note's record."""
-        return self._executor.run(self._backend.note(self.find(note)))
+        return self._run(self._backend.note(self.find(note)))
 
     def create(
         self,
@@ -53,7 +52,7 @@ class Notes(Resource):
             OutcomeUnknownError: the response was lost; it may have been created.
         """
         within = self._notebook(notebook)
-        return self._executor.run(self._backend.new_note(content, title, note_type, within))
+        return self._run(self._backend.new_note(content, title, note_type, within))
 
     def update(
         self,
@@ -68,11 +67,9 @@ class Notes(Resource):
             InputError: there are no changes.
         """
         values = {"title": title, "content": content, "note_type": note_type}
-        changes = {key: value for key, value in values.items() if value is not None}
-        if not changes:
-            raise InputError("Nothing of the note is to be changed.", NO_CHANGES_STEP)
-        return self._executor.run(self._backend.change_note(self.find(note), changes))
+        changes = build_changes("note", values)
+        return self._run(self._backend.change_note(self.find(note), changes))
 
     def delete(self, note: str) -> None:
         """Delete a note."""
-        self._executor.run(self._backend.delete_note(self.find(note)))
+        self._run(self._backend.delete_note(self.find(note)))

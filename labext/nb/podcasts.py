@@ -51,16 +51,14 @@ class Podcasts(Resource):
         within = self._titles.find("notebook", notebook)
         profile = self._titles.find("episode profile", episode_profile)
         who = None if speakers is None else self._titles.find_all("speaker profile", speakers)
-        return self._executor.run(
-            self._backend.generate(within, profile, who or None, name, briefing)
-        )
+        return self._run(self._backend.generate(within, profile, who or None, name, briefing))
 
     def job(self, job: str) -> Record:
         """Return the record of a job by the `job_id` that `generate` returned: `records.JOB`.
 
         Its `progress` is as `records.PROGRESS`, or None if the service does not report it.
         """
-        return self._executor.run(self._backend.podcast_job(job))
+        return self._run(self._backend.podcast_job(job))
 
     def watch(self, what: str, stop: threading.Event | None = None) -> Iterator[Progress]:
         """Poll an episode until it is generated or failed; yield a snapshot per poll and tick.
@@ -102,7 +100,7 @@ class Podcasts(Resource):
 
     def iter(self) -> Iterator[Record]:
         """Yield the records of all episodes, without transcripts."""
-        yield from self._executor.run(self._backend.episodes())
+        yield from self._run(self._backend.episodes())
 
     def names(self) -> Sequence[str]:
         """Return the names of all episodes, each once."""
@@ -116,7 +114,7 @@ class Podcasts(Resource):
 
     def episode(self, episode: str) -> Record:
         """Return one episode's record with outline and transcript: `records.EPISODE_DETAIL`."""
-        return self._executor.run(self._backend.episode(self.find(episode)))
+        return self._run(self._backend.episode(self.find(episode)))
 
     def audio(
         self, episode: str, to: Path | str | None = None, on_bytes: OnBytes | None = None
@@ -138,7 +136,7 @@ class Podcasts(Resource):
             ServiceError: the download failed or is incomplete.
             StorageError: the disk is full, or the folder is not writable.
         """
-        record = self._executor.run(self._backend.episode(self.find(episode)))
+        record = self._run(self._backend.episode(self.find(episode)))
         episode_generation.check_audio(record)
         target = Path(to or ".").expanduser()
         if target.is_dir():
@@ -162,11 +160,11 @@ class Podcasts(Resource):
         Raises:
             InputError: the episode has not failed.
         """
-        return self._executor.run(self._backend.retry_episode(self.find(episode)))
+        return self._run(self._backend.retry_episode(self.find(episode)))
 
     def delete(self, episode: str) -> None:
         """Delete an episode and its audio; a generation in progress is stopped."""
-        self._executor.run(self._backend.delete_episode(self.find(episode)))
+        self._run(self._backend.delete_episode(self.find(episode)))
 
     def _job_or_episode_id(self, what: str) -> str:
         return episode_generation.parse_command_id(what) or self.find(what)
@@ -185,7 +183,7 @@ class _Profiles(Resource):
 
     def iter(self) -> Iterator[Record]:
         """Yield the records of all profiles."""
-        yield from self._executor.run(self._backend.profiles(self._kind))
+        yield from self._run(self._backend.profiles(self._kind))
 
     def names(self) -> Sequence[str]:
         """Return the names of all profiles, each once."""
@@ -197,25 +195,25 @@ class _Profiles(Resource):
 
     def get(self, profile: str) -> Record:
         """Return one profile's record."""
-        return self._executor.run(self._backend.profile(self._kind, self.find(profile)))
+        return self._run(self._backend.profile(self._kind, self.find(profile)))
 
     def delete(self, profile: str) -> None:
         """Delete a profile; existing episodes keep their copy of it."""
-        self._executor.run(self._backend.delete_profile(self._kind, self.find(profile)))
+        self._run(self._backend.delete_profile(self._kind, self.find(profile)))
 
     def duplicate(self, profile: str) -> Record:
         """Copy a profile under a name chosen by the service; return the copy's record."""
-        return self._executor.run(self._backend.copy_profile(self._kind, self.find(profile)))
+        return self._run(self._backend.copy_profile(self._kind, self.find(profile)))
 
     def _create(self, fields: Mapping[str, Any]) -> Record:
-        return self._executor.run(self._backend.new_profile(self._kind, drop_none(fields)))
+        return self._run(self._backend.new_profile(self._kind, drop_none(fields)))
 
     def _update(
         self, profile: str, fields: Mapping[str, Any], clearable: Collection[str]
     ) -> Record:
         changes = build_changes(self._kind.noun, fields, clearable)
         identifier = self.find(profile)
-        return self._executor.run(self._backend.change_profile(self._kind, identifier, changes))
+        return self._run(self._backend.change_profile(self._kind, identifier, changes))
 
 
 class EpisodeProfileFields(TypedDict, total=False):

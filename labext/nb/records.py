@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from labext.errors import ServiceError
 from labext.redaction import mask
@@ -16,126 +16,53 @@ if TYPE_CHECKING:
 
 Record: TypeAlias = dict[str, Any]
 
-Fields: TypeAlias = "Mapping[str, Kind]"
+Fields: TypeAlias = "dict[str, Kind]"
 """Keys of a kind of record, with the column type of each."""
 
-_TIMES: Fields = {"created_at": "time", "updated_at": "time"}
 
-NOTEBOOK: Fields = {
-    "id": "text",
-    "name": "text",
-    "description": "text",
-    "archived": "boolean",
-    "source_count": "integer",
-    "note_count": "integer",
-    **_TIMES,
-}
-SOURCE: Fields = {
-    "id": "text",
-    "title": "text",
-    "topic": "text",
-    "status": "category",
-    "stage": "text",
-    "error": "text",
-    "kind": "category",
-    "file_name": "text",
-    "size": "integer",
-    "url": "text",
-    "notebooks": "json",
-    "passages": "integer",
-    "insights_count": "integer",
-    **_TIMES,
-}
-SOURCE_DETAIL: Fields = {**SOURCE, "full_text": "text"}
-STATUS: Fields = {
-    "status": "category",
-    "stage": "text",
-    "error": "text",
-    "message": "text",
-    "started_at": "time",
-    "completed_at": "time",
-    "changed_at": "time",
-}
-INSIGHT: Fields = {
-    "id": "text",
-    "source_id": "text",
-    "insight_type": "category",
-    "content": "text",
-    **_TIMES,
-}
-NOTE: Fields = {
-    "id": "text",
-    "title": "text",
-    "note_type": "category",
-    "content": "text",
-    "notebook_id": "text",
-    **_TIMES,
-}
-SESSION: Fields = {
-    "id": "text",
-    "title": "text",
-    "notebook_id": "text",
-    "model_override": "text",
-    "message_count": "integer",
-    **_TIMES,
-}
-MESSAGE: Fields = {
-    "type": "category",
-    "content": "text",
-    "citations": "json",
-    "model": "text",
-    "created_at": "time",
-}
-HIT: Fields = {
-    "id": "text",
-    "kind": "category",
-    "title": "text",
-    "match": "text",
-    "page": "integer",
-    "similarity": "number",
-    "relevance": "number",
-}
-PREVIEW: Fields = {
-    "id": "text",
-    "name": "text",
-    "note_count": "integer",
-    "exclusive_source_count": "integer",
-    "shared_source_count": "integer",
-    "session_count": "integer",
-}
-NOTEBOOK_DELETION: Fields = {
-    "id": "text",
-    "deleted_notes": "integer",
-    "deleted_sources": "integer",
-    "unlinked_sources": "integer",
-    "deleted_chat_sessions": "integer",
-}
-CONTEXT: Fields = {
-    "sources": "json",
-    "notes": "json",
-    "token_count": "integer",
-    "char_count": "integer",
-}
+def _fields(keys: str) -> Fields:
+    """Return the fields for `key:type …`; a key without a type is text."""
+    pairs = (key.partition(":")[::2] for key in keys.split())
+    return {key: cast("Kind", kind or "text") for key, kind in pairs}
 
-TRANSFORMATION: Fields = {
-    "id": "text",
-    "name": "text",
-    "title": "text",
-    "description": "text",
-    "prompt": "text",
-    "apply_default": "boolean",
-    "model_id": "text",
-    **_TIMES,
-}
-OUTPUT: Fields = {"output": "text", "transformation_id": "text", "model_id": "text"}
-MODEL: Fields = {
-    "id": "text",
-    "name": "text",
-    "provider": "category",
-    "type": "category",
-    "credential": "text",
-    **_TIMES,
-}
+
+NOTEBOOK = _fields(
+    "id name description archived:boolean source_count:integer note_count:integer "
+    "created_at:time updated_at:time"
+)
+SOURCE = _fields(
+    "id title topic status:category stage error kind:category file_name size:integer url "
+    "notebooks:json passages:integer insights_count:integer created_at:time updated_at:time"
+)
+SOURCE_DETAIL = SOURCE | _fields("full_text")
+STATUS = _fields(
+    "status:category stage error message started_at:time completed_at:time changed_at:time"
+)
+INSIGHT = _fields("id source_id insight_type:category content created_at:time updated_at:time")
+NOTE = _fields("id title note_type:category content notebook_id created_at:time updated_at:time")
+SESSION = _fields(
+    "id title notebook_id model_override message_count:integer created_at:time updated_at:time"
+)
+MESSAGE = _fields("type:category content citations:json model created_at:time")
+HIT = _fields("id kind:category title match page:integer similarity:number relevance:number")
+PREVIEW = _fields(
+    "id name note_count:integer exclusive_source_count:integer shared_source_count:integer "
+    "session_count:integer"
+)
+NOTEBOOK_DELETION = _fields(
+    "id deleted_notes:integer deleted_sources:integer unlinked_sources:integer "
+    "deleted_chat_sessions:integer"
+)
+CONTEXT = _fields("sources:json notes:json token_count:integer char_count:integer")
+
+TRANSFORMATION = _fields(
+    "id name title description prompt apply_default:boolean model_id created_at:time "
+    "updated_at:time"
+)
+OUTPUT = _fields("output transformation_id model_id")
+MODEL = _fields(
+    "id name provider:category type:category credential created_at:time updated_at:time"
+)
 SLOTS: Mapping[str, str] = {
     "chat": "llm",
     "transformation": "llm",
@@ -147,109 +74,49 @@ SLOTS: Mapping[str, str] = {
 }
 """The seven default slots, and the type of the model in each (NB-281)."""
 
-TEST_RESULT: Fields = {"success": "boolean", "message": "text", "details": "json"}
-PROVIDER: Fields = {"provider": "category", "available": "boolean", "types": "json"}
-DISCOVERED_MODEL: Fields = {
-    "name": "text",
-    "provider": "category",
-    "model_type": "category",
-    "description": "text",
-}
-SYNC_RESULT: Fields = {
-    "provider": "category",
-    "discovered": "integer",
-    "new": "integer",
-    "existing": "integer",
-    "error": "text",
-}
-MODEL_COUNT: Fields = {"provider": "category", "counts": "json", "total": "integer"}
-CREDENTIAL: Fields = {
-    "id": "text",
-    "name": "text",
-    "provider": "category",
-    "base_url": "text",
-    "has_api_key": "boolean",
-    "model_count": "integer",
-    "decryption_error": "text",
-    **_TIMES,
-}
+TEST_RESULT = _fields("success:boolean message details:json")
+PROVIDER = _fields("provider:category available:boolean types:json")
+DISCOVERED_MODEL = _fields("name provider:category model_type:category description")
+SYNC_RESULT = _fields("provider:category discovered:integer new:integer existing:integer error")
+MODEL_COUNT = _fields("provider:category counts:json total:integer")
+CREDENTIAL = _fields(
+    "id name provider:category base_url has_api_key:boolean model_count:integer decryption_error "
+    "created_at:time updated_at:time"
+)
 """Without the key itself, which no read returns."""
 
-CREDENTIAL_DELETION: Fields = {"id": "text", "deleted_models": "integer"}
-MODEL_REGISTRATION: Fields = {"created": "integer", "existing": "integer"}
-CREDENTIAL_STATUS: Fields = {"provider": "category", "configured": "boolean", "source": "category"}
-SPEAKER: Fields = {
-    "name": "text",
-    "voice_id": "text",
-    "backstory": "text",
-    "personality": "text",
-}
-SPEAKER_PROFILE: Fields = {
-    "id": "text",
-    "name": "text",
-    "description": "text",
-    "voice_model": "text",
-    "speakers": "json",
-    **_TIMES,
-}
-EPISODE_PROFILE: Fields = {
-    "id": "text",
-    "name": "text",
-    "description": "text",
-    "speaker_profile_ids": "json",
-    "outline_llm": "text",
-    "transcript_llm": "text",
-    "language": "text",
-    "default_briefing": "text",
-    "num_segments": "integer",
-    "max_tokens": "integer",
-    **_TIMES,
-}
-EPISODE_SUBMISSION: Fields = {
-    "job_id": "text",
-    "status": "category",
-    "message": "text",
-    "episode_id": "text",
-    "episode_name": "text",
-}
-EPISODE_RETRY: Fields = {"job_id": "text", "message": "text", "episode_id": "text"}
-JOB: Fields = {
-    "job_id": "text",
-    "status": "category",
-    "stage": "text",
-    "progress": "json",
-    "result": "json",
-    "error_message": "text",
-    **_TIMES,
-}
-PROGRESS: Fields = {"stage": "text", "done": "integer", "total": "integer", "stages": "json"}
+CREDENTIAL_DELETION = _fields("id deleted_models:integer")
+MODEL_REGISTRATION = _fields("created:integer existing:integer")
+CREDENTIAL_STATUS = _fields("provider:category configured:boolean source:category")
+SPEAKER = _fields("name voice_id backstory personality")
+SPEAKER_PROFILE = _fields(
+    "id name description voice_model speakers:json created_at:time updated_at:time"
+)
+EPISODE_PROFILE = _fields(
+    "id name description speaker_profile_ids:json outline_llm transcript_llm language "
+    "default_briefing num_segments:integer max_tokens:integer created_at:time updated_at:time"
+)
+EPISODE_SUBMISSION = _fields("job_id status:category message episode_id episode_name")
+EPISODE_RETRY = _fields("job_id message episode_id")
+JOB = _fields(
+    "job_id status:category stage progress:json result:json error_message created_at:time "
+    "updated_at:time"
+)
+PROGRESS = _fields("stage done:integer total:integer stages:json")
 """Progress of a job: the current one of its `stages` and its counts; None if not reported."""
 
-EPISODE: Fields = {
-    "id": "text",
-    "name": "text",
-    "notebook_id": "text",
-    "job_id": "text",
-    "job_status": "category",
-    "stage": "text",
-    "progress": "json",
-    "error_message": "text",
-    "duration": "number",
-    "audio_file": "text",
-    "audio_url": "text",
-    "audio_bytes": "integer",
-    "episode_profile": "json",
-    "speaker_profiles": "json",
-    "briefing": "text",
-    **_TIMES,
-}
+EPISODE = _fields(
+    "id name notebook_id job_id job_status:category stage progress:json error_message "
+    "duration:number audio_file audio_url audio_bytes:integer episode_profile:json "
+    "speaker_profiles:json briefing created_at:time updated_at:time"
+)
 """`duration` is in seconds; the profiles are as they were when it was generated."""
 
-EPISODE_DETAIL: Fields = {**EPISODE, "outline": "json", "transcript": "json"}
+EPISODE_DETAIL = EPISODE | _fields("outline:json transcript:json")
 """`outline` is `{"segments": […]}`, `transcript` `{"transcript": […]}`; None until generated."""
 
-SEGMENT: Fields = {"name": "text", "description": "text", "size": "text"}
-LINE: Fields = {"speaker": "text", "dialogue": "text", "start": "number", "end": "number"}
+SEGMENT = _fields("name description size")
+LINE = _fields("speaker dialogue start:number end:number")
 """One turn of a speaker, with start and end in seconds; None if not reported."""
 
 _SERVICE_TEXTS = frozenset({"error", "message", "stage", "error_message", "decryption_error"})
@@ -324,53 +191,28 @@ SETTING_CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 """Allowed values of the settings that have a fixed set of values."""
 
-COMMAND: Fields = {
-    "job_id": "text",
-    "status": "category",
-    "subject": "text",
-    "command": "category",
-    "error_message": "text",
-    "result": "json",
-    "progress": "json",
-    **_TIMES,
-}
+COMMAND = _fields(
+    "job_id status:category subject command:category error_message result:json progress:json "
+    "created_at:time updated_at:time"
+)
 """A background command; `subject` is the record that it works on."""
 
-COMMAND_KIND: Fields = {"command": "text", "app": "category"}
+COMMAND_KIND = _fields("command app:category")
 """A command that the service offers."""
 
-REBUILD_SUBMISSION: Fields = {"job_id": "text", "total_items": "integer", "message": "text"}
-REBUILD: Fields = {
-    "job_id": "text",
-    "status": "category",
-    "processed": "integer",
-    "total": "integer",
-    "sources": "integer",
-    "notes": "integer",
-    "insights": "integer",
-    "failed": "integer",
-    "error_message": "text",
-    "started_at": "time",
-    "completed_at": "time",
-}
+REBUILD_SUBMISSION = _fields("job_id total_items:integer message")
+REBUILD = _fields(
+    "job_id status:category processed:integer total:integer sources:integer notes:integer "
+    "insights:integer failed:integer error_message started_at:time completed_at:time"
+)
 """Progress of a rebuild of vectors, with the counts of processed records by kind."""
 
-EMBEDDING_SUBMISSION: Fields = {
-    "job_id": "text",
-    "item_id": "text",
-    "item_type": "category",
-    "message": "text",
-}
+EMBEDDING_SUBMISSION = _fields("job_id item_id item_type:category message")
 """The submission of a source or note for the computation of its vectors."""
 
-SOURCE_CHAT: Fields = {
-    "id": "text",
-    "title": "text",
-    "source_id": "text",
-    "model_override": "text",
-    "message_count": "integer",
-    **_TIMES,
-}
+SOURCE_CHAT = _fields(
+    "id title source_id model_override message_count:integer created_at:time updated_at:time"
+)
 """A chat about one source."""
 
 

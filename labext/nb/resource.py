@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 from labext import messages
 from labext.errors import ConflictError, InputError, NotFoundError
 from labext.http.pagination import PageGuard
-from labext.nb.backends import RequestExecutor
+from labext.nb.backends import RequestExecutor, Steps, T
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES
 from labext.nb.backends.detect import BackendSelector
@@ -411,6 +411,9 @@ class Resource:
     def _backend(self) -> ContractBackend:
         return self._selector.backend
 
+    def _run(self, steps: Steps[T]) -> T:
+        return self._executor.run(steps)
+
     def _notebook(self, title: str | None) -> str | None:
         return None if title is None else self._titles.find("notebook", title)
 
@@ -440,6 +443,6 @@ def build_changes(
     return changed
 
 
-def unique_names(records: Iterable[Record]) -> list[str]:
-    """Return the names of records in order, without duplicates."""
-    return [*dict.fromkeys(str(record["name"]) for record in records if record["name"])]
+def unique_names(records: Iterable[Record], key: str = "name") -> list[str]:
+    """Return the names or titles of records in order, without duplicates."""
+    return [*dict.fromkeys(str(record[key]) for record in records if record[key])]

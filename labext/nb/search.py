@@ -125,7 +125,7 @@ class SearchResource(Resource):
         search = self._build_query(Query, query, notebook, options)
         if search.scope.is_empty:
             return hit_frame([])
-        return hit_frame(self._executor.run(self._backend.search(search, type)))
+        return hit_frame(self._run(self._backend.search(search, type)))
 
     def ask(
         self, question: str, notebook: str | None = None, **options: Unpack[AskOptions]
@@ -147,7 +147,7 @@ class SearchResource(Resource):
             InputError: the question or its scope is empty.
         """
         checked = validate_question(self._build_query(Question, question, notebook, options))
-        return self._executor.run(self._backend.ask(checked))
+        return self._run(self._backend.ask(checked))
 
     def ask_stream(
         self,

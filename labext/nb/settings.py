@@ -18,7 +18,7 @@ class Settings(Resource):
 
     def get(self) -> dict[str, Any]:
         """Return the settings by name; values are strings, booleans and lists of strings."""
-        return self._executor.run(self._backend.settings())
+        return self._run(self._backend.settings())
 
     def names(self) -> Sequence[str]:
         """Return the names of the settings."""
@@ -39,7 +39,7 @@ class Settings(Resource):
         now = self.get()
         named = {_setting_name(name, now): value for name, value in changes.items()}
         values = {name: _convert_value(name, value, now[name]) for name, value in named.items()}
-        return self._executor.run(self._backend.set_settings(values))
+        return self._run(self._backend.set_settings(values))
 
 
 def _setting_name(name: str, now: Mapping[str, Any]) -> str:

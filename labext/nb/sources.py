@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labext.errors import InputError
 from labext.http.download import OnBytes, is_html_name
 from labext.nb import polling, uploads
 from labext.nb.polling import Ingestion
 from labext.nb.records import Record
-from labext.nb.resource import NO_CHANGES_STEP, Resource, iter_sources
+from labext.nb.resource import Resource, build_changes, iter_sources, unique_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,11 +59,7 @@ class Sources(Resource):
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
         """Return the titles of sources, each once."""
-        return [
-            *dict.fromkeys(
-                str(record["title"]) for record in self.iter(notebook) if record["title"]
-            )
-        ]
+        return unique_names(self.iter(notebook), "title")
 
     def find(self, source: str, notebook: str | None = None) -> str:
         """Return a source's identifier; with `notebook`, a title is one of this notebook alone."""
@@ -72,7 +67,7 @@ class Sources(Resource):
 
     def get(self, source: str) -> Record:
         """Return one source's record, with its `full_text`."""
-        return self._executor.run(self._backend.source(self.find(source)))
+        return self._run(self._backend.source(self.find(source)))
 
     def add_file(
         self,
@@ -112,7 +107,7 @@ class Sources(Resource):
     ) -> Record:
         """Add a web page, which the service fetches; arguments as for `add_file`."""
         options = self._options(notebook, title, topic, process_async)
-        return self._executor.run(self._backend.add_url(uploads.validate_url(url), **options))
+        return self._run(self._backend.add_url(uploads.validate_url(url), **options))
 
     def add_text(
         self,
@@ -128,7 +123,7 @@ class Sources(Resource):
             InputError: the text is empty.
         """
         options = self._options(notebook, title, topic, process_async)
-        return self._executor.run(self._backend.add_text(uploads.validate_text(text), **options))
+        return self._run(self._backend.add_text(uploads.validate_text(text), **options))
 
     def add(
         self,
@@ -175,7 +170,7 @@ class Sources(Resource):
 
     def status(self, source: str) -> Record:
         """Return the processing status of a source: `labext.nb.records.STATUS`."""
-        return self._executor.run(self._backend.source_status(self.find(source)))
+        return self._run(self._backend.source_status(self.find(source)))
 
     def update(self, source: str, title: str | None = None, topic: str | None = None) -> Record:
         """Update a source's title or topic and return its record; None leaves a field unchanged.
@@ -183,15 +178,12 @@ class Sources(Resource):
         Raises:
             InputError: there are no changes.
         """
-        values = {"title": title, "topic": topic}
-        changes = {key: value for key, value in values.items() if value is not None}
-        if not changes:
-            raise InputError("Nothing of the source is to be changed.", NO_CHANGES_STEP)
-        return self._executor.run(self._backend.change_source(self.find(source), changes))
+        changes = build_changes("source", {"title": title, "topic": topic})
+        return self._run(self._backend.change_source(self.find(source), changes))
 
     def delete(self, source: str) -> None:
         """Delete a source; it disappears from all notebooks."""
-        self._executor.run(self._backend.delete_source(self.find(source)))
+        self._run(self._backend.delete_source(self.find(source)))
 
     def download(
         self, source: str, to: Path | str | None = None, on_bytes: OnBytes | None = None
@@ -211,7 +203,7 @@ class Sources(Resource):
             StorageError: the disk is full, or the folder is not writable.
         """
         source_id = self.find(source)
-        name = uploads.original_file_name(self._executor.run(self._backend.source(source_id)))
+        name = uploads.original_file_name(self._run(self._backend.source(source_id)))
         target = Path(to or ".").expanduser()
         if target.is_dir():
             target /= name
@@ -220,7 +212,7 @@ class Sources(Resource):
 
     def exists(self, source: str) -> bool:
         """Return True if the service has the file of a source; False if the source is missing."""
-        return self._executor.run(self._backend.has_original(self.find(source)))
+        return self._run(self._backend.has_original(self.find(source)))
 
     def has_content(self, source: str, path: Path | str) -> bool | None:
         """Return True if the content of a source's original equals that of a local file.
@@ -236,13 +228,13 @@ class Sources(Resource):
         Raises:
             InputError: the source has not failed.
         """
-        return self._executor.run(self._backend.retry_source(self.find(source)))
+        return self._run(self._backend.retry_source(self.find(source)))
 
     def insights(self, source: str) -> pd.DataFrame:
         """Return the insights of a source, a row each; columns as `records.INSIGHT`."""
         from labext.nb.views import insight_frame
 
-        return insight_frame(self._executor.run(self._backend.insights(self.find(source))))
+        return insight_frame(self._run(self._backend.insights(self.find(source))))
 
     def unprocessed(
         self,
@@ -263,7 +255,7 @@ class Sources(Resource):
         within = self._notebook(notebook)
         pending = set[str]()
         if vectors:
-            awaiting = self._executor.run(self._backend.sources_awaiting_vectors())
+            awaiting = self._run(self._backend.sources_awaiting_vectors())
             pending = {str(record["id"]) for record in awaiting}
         if sources is None:
             records: Iterable[Record] = iter_sources(self._executor, self._backend, notebook=within)

@@ -27,7 +27,7 @@ class Transformations(Resource):
 
     def iter(self) -> Iterator[Record]:
         """Yield the records of all transformations."""
-        yield from self._executor.run(self._backend.transformations())
+        yield from self._run(self._backend.transformations())
 
     def names(self) -> Sequence[str]:
         """Return the names of all transformations, each once."""
@@ -39,7 +39,7 @@ class Transformations(Resource):
 
     def get(self, transformation: str) -> Record:
         """Return one transformation's record."""
-        return self._executor.run(self._backend.transformation(self.find(transformation)))
+        return self._run(self._backend.transformation(self.find(transformation)))
 
     def create(
         self,
@@ -72,7 +72,7 @@ class Transformations(Resource):
             "apply_default": apply_default,
             **drop_none(optional),
         }
-        return self._executor.run(self._backend.new_transformation(body))
+        return self._run(self._backend.new_transformation(body))
 
     def update(
         self,
@@ -101,11 +101,11 @@ class Transformations(Resource):
         }
         changed = build_changes("transformation", values, {"model_id"})
         identifier = self.find(transformation)
-        return self._executor.run(self._backend.change_transformation(identifier, changed))
+        return self._run(self._backend.change_transformation(identifier, changed))
 
     def delete(self, transformation: str) -> None:
         """Delete a transformation; its insights are kept."""
-        self._executor.run(self._backend.delete_transformation(self.find(transformation)))
+        self._run(self._backend.delete_transformation(self.find(transformation)))
 
     def execute(self, transformation: str, text: str, model: str | None = None) -> Record:
         """Run a transformation on a text; return `output`, `transformation_id` and `model_id`.
@@ -125,12 +125,12 @@ class Transformations(Resource):
         if not text.strip():
             raise InputError("There is nothing to transform.", "Give a text, a source or a note.")
         identifier, by = self.find(transformation), self._model(model)
-        return self._executor.run(self._backend.transform(identifier, text, by))
+        return self._run(self._backend.transform(identifier, text, by))
 
     def default_prompt(self) -> str:
         """Return the prompt that precedes every transformation's own prompt."""
-        return self._executor.run(self._backend.default_prompt())
+        return self._run(self._backend.default_prompt())
 
     def set_default_prompt(self, text: str) -> str:
         """Set the prompt that precedes every transformation's own prompt; return it."""
-        return self._executor.run(self._backend.set_default_prompt(text))
+        return self._run(self._backend.set_default_prompt(text))
