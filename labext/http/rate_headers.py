@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -73,3 +74,16 @@ def header_number(value: str | None) -> float | None:
     except ValueError:
         return None
     return number if number is not None and 0 <= number < 1e9 else None
+
+
+FIRST_WAIT = 0.4
+LONGEST_WAIT = 20.0
+
+
+def backoff(failures: int) -> float:
+    """Return the seconds to wait after so many failures in a row: 0.4, doubled to 20, jittered.
+
+    Jitter, so that threads and users that failed together don't retry together.
+    """
+    longest = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(failures - 1, 10))
+    return random.uniform(longest / 2, longest)  # noqa: S311 - nothing secret

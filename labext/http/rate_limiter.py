@@ -14,8 +14,7 @@ from weakref import WeakValueDictionary
 
 from labext.errors import BusyError
 from labext.http.connection_pool import origin
-from labext.http.rate_headers import RateLimitStatus, requested_delay
-from labext.http.retry_policy import backoff
+from labext.http.rate_headers import RateLimitStatus, backoff, requested_delay
 
 _CLOCK_MARGIN = 1.001
 """The window is kept a little longer than named: two machines' clocks run unequally fast."""

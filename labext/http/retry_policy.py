@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field
@@ -21,12 +20,9 @@ from labext.http.failures import (
     server_message,
     to_exception,
 )
-from labext.http.rate_headers import requested_delay
+from labext.http.rate_headers import backoff, requested_delay
 from labext.http.redirects import read_start
 from labext.http.request import Request, RetryMode
-
-FIRST_WAIT = 0.4
-LONGEST_WAIT = 20.0
 
 REJECTED = frozenset({408, 425, 429})
 """The service did not act: any operation can be retried."""
@@ -83,15 +79,6 @@ def new_retrying(
         sleep=sleep,
         reraise=True,
     )
-
-
-def backoff(failures: int) -> float:
-    """Return the seconds to wait after so many failures in a row: 0.4, doubled to 20, jittered.
-
-    Jitter, so that threads and users that failed together don't retry together.
-    """
-    longest = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(failures - 1, 10))
-    return random.uniform(longest / 2, longest)  # noqa: S311 - nothing secret
 
 
 def _next_wait(state: tenacity.RetryCallState) -> float:
