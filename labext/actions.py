@@ -14,8 +14,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from labext.frames.sanitize import strip_control
 from labext.redaction import mask
+from labext.sanitize import strip_control
 
 _FIELD = re.compile(r"\$(\w+)")
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")

@@ -7,8 +7,8 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 from labext.actions import Action
-from labext.frames.sanitize import strip_control
 from labext.redaction import mask
+from labext.sanitize import strip_control
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -129,7 +129,7 @@ def cold(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What failed is tried again with next to no wait."""
-    monkeypatch.setattr("labext.http.retry_policy.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("labext.http.rate_limiter.FIRST_WAIT", 0.01)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 import click
 
 from labext import config
-from labext.config import profiles, secret_store
+from labext.config import read_profiles, secret_store, write_profiles
 from labext.errors import ConflictError, InputError, SetupError
 from labext.sandbox import Sandbox
 from labext.sandbox.core.administration import Record
@@ -59,7 +59,7 @@ def _stored_profile(
 ) -> Iterator[None]:
     """Store secrets in the keyring with a profile; restore the former ones if the block fails."""
     config.check_profile_name(profile)
-    address, saved = config.service_url(service, base_url), profiles.read_profiles()
+    address, saved = config.service_url(service, base_url), read_profiles()
     entry = saved.get(profile, {}).get(service)
     other = entry.get("base_url") if isinstance(entry, dict) else None
     if other is not None and other != address:
@@ -77,7 +77,7 @@ def _stored_profile(
                     f"{profile}` asks for what it prints.",
                 )
         config.save_profile(profile, service, address, settings)
-        undo.callback(profiles.write_profiles, saved)
+        undo.callback(write_profiles, saved)
         yield
         undo.pop_all()
 

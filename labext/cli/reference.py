@@ -11,7 +11,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from labext.config.paths import cache_dir
+from labext.config import cache_dir
 from labext.errors import LabextError, SetupError
 from labext.extras import DISTRIBUTION, install_line
 from labext.storage import storage_errors

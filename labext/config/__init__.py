@@ -1,21 +1,23 @@
-"""Look up the address and credentials of a service."""
+"""Addresses and credentials of the services, profiles, and folders of this machine."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
 
 from labext import messages
 from labext.actions import Action
-from labext.config import profiles as _file
 from labext.config import secret_store as _secrets
-from labext.config.paths import choose_sandbox, config_dir, sandbox_dir, state_dir
-from labext.config.profiles import clean_url
 from labext.config.secret_store import forget_secret, from_environment, save_secret
-from labext.errors import InputError, SetupError
+from labext.errors import InputError, SetupError, StorageError
+from labext.storage import make_folder, write_atomic
 
 Service = Literal["lab", "jobs", "nb"]
 
@@ -79,7 +81,7 @@ def connection_from_environment(service: Service, base_url: str) -> Connection:
 
 def connection_from_profile(service: Service, name: str) -> Connection:
     """Return a service's connection from a profile; SetupError if there is none."""
-    entry = _file.get_profile(name, SANDBOX).get(service)
+    entry = get_profile(name, SANDBOX).get(service)
     if not isinstance(entry, dict) or not isinstance(entry.get("base_url"), str):
         raise SetupError(
             f"The profile {name} has no address for {service}.",
@@ -105,7 +107,7 @@ def _check_profile_keys(name: str, service: Service, entry: Mapping[str, Any]) -
             near = messages.did_you_mean(key, known)
             raise SetupError(
                 f"The profile {name} has an unknown key {key} for {service}{near}.",
-                f"Remove or rename it in {_file.profiles_path()}.",
+                f"Remove or rename it in {profiles_path()}.",
             )
 
 
@@ -135,7 +137,7 @@ def is_sandbox(url: str) -> bool:
         addresses = [
             str(entries[service]["base_url"]) for service in SERVICES if service in entries
         ]
-        return any(_file.same_server(address, url) for address in addresses)
+        return any(same_server(address, url) for address in addresses)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
@@ -175,6 +177,7 @@ __all__ = [
     "SERVICES",
     "Connection",
     "Service",
+    "cache_dir",
     "choose_profile",
     "choose_sandbox",
     "chosen_profile",
@@ -232,7 +235,7 @@ def connection_with_secrets(service: Service, profile: str | None = None) -> Con
     base_url = from_environment(service, "base_url")
     if base_url:
         return connection_from_environment(service, base_url)
-    if service in _file.read_profiles().get("default", {}):
+    if service in read_profiles().get("default", {}):
         return connection_from_profile(service, "default")
     raise SetupError(
         f"No {service} service is configured.",
@@ -255,7 +258,7 @@ def choose_profile(
         SetupError: there is no such profile.
     """
     if name is not None and name != SANDBOX:
-        _file.get_profile(name, SANDBOX)
+        get_profile(name, SANDBOX)
     for target in SERVICES if service is None else (_check_service(service),):
         _forget_choice(target)
         if name is not None:
@@ -300,7 +303,7 @@ def chosen_profile(service: Service) -> str | None:
 def profile_names() -> list[str]:
     """Return the names of the profiles, the sandbox's first if it has been started."""
     running = [SANDBOX] if (sandbox_dir() / "connection.json").exists() else []
-    return running + sorted(_file.read_profiles())
+    return running + sorted(read_profiles())
 
 
 def check_profile_name(name: str) -> None:
@@ -330,9 +333,9 @@ def save_profile(
             f"A profile has no option {', '.join(unknown)}.", f"Options are {', '.join(OPTIONS)}."
         )
     entry = {"base_url": service_url(_check_service(service), base_url), **(options or {})}
-    written = _file.read_profiles()
+    written = read_profiles()
     written.setdefault(name, {})[service] = entry
-    _file.write_profiles(written)
+    write_profiles(written)
 
 
 def forget_session() -> None:
@@ -354,3 +357,160 @@ def _check_service(service: Service) -> Service:
     if service not in SERVICES:
         raise InputError(f"There is no service {service!r}.", "The services are lab, jobs and nb.")
     return service
+
+
+_chosen_sandbox: Path | None = None
+
+
+def config_dir() -> Path:
+    """Return the folder of the profiles; it need not exist yet."""
+    return _environment_path("LABEXT_CONFIG_DIR") or _platform_dir("user_config_path")
+
+
+def state_dir() -> Path:
+    """Return the folder for journals; it need not exist yet."""
+    return _environment_path("LABEXT_STATE_DIR") or _platform_dir("user_state_path")
+
+
+def cache_dir() -> Path:
+    """Return the folder for files that can be made again; it need not exist yet."""
+    return _environment_path("LABEXT_CACHE_DIR") or _platform_dir("user_cache_path")
+
+
+def sandbox_dir() -> Path:
+    """Return the data folder of the sandbox that this session uses; it need not exist yet."""
+    return _chosen_sandbox or _environment_path("LABEXT_SANDBOX_DIR") or _platform_sandbox()
+
+
+def is_default_sandbox(data_dir: Path) -> bool:
+    """Return whether every shell finds this data folder without configuration."""
+    return "LABEXT_SANDBOX_DIR" not in os.environ and data_dir == _platform_sandbox()
+
+
+def choose_sandbox(data_dir: Path | str | None) -> None:
+    """Use the sandbox in another data folder for this session; None goes back to the usual one."""
+    global _chosen_sandbox
+    _chosen_sandbox = None if data_dir is None else Path(data_dir).expanduser().absolute()
+
+
+def _platform_sandbox() -> Path:
+    return _platform_dir("user_data_path") / "sandbox"
+
+
+def _environment_path(variable: str) -> Path | None:
+    value = os.environ.get(variable)
+    return Path(value).expanduser().absolute() if value else None
+
+
+def _platform_dir(kind: str) -> Path:
+    import platformdirs
+
+    folder: Path = getattr(platformdirs, kind)("labext", appauthor=False)
+    return folder
+
+
+Profile = dict[str, Any]
+
+
+def profiles_path() -> Path:
+    """Return the file's path."""
+    return config_dir() / "profiles.toml"
+
+
+def read_profiles() -> dict[str, Profile]:
+    """Return all profiles by name; empty if there is no file.
+
+    Raises:
+        SetupError: the file can't be read, or is not TOML.
+    """
+    try:
+        profiles = tomllib.loads(profiles_path().read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as failure:
+        why = str(failure)
+    else:
+        return {name: entry for name, entry in profiles.items() if isinstance(entry, dict)}
+    raise SetupError(
+        f"The profiles in {profiles_path()} can't be read ({why}).",
+        "Correct that file, or remove it.",
+    )
+
+
+def get_profile(name: str, *others: str) -> Profile:
+    """Return one profile.
+
+    Raises:
+        SetupError: there is none of that name; names a near one, or all, `others` too.
+    """
+    profiles = read_profiles()
+    if name in profiles:
+        return profiles[name]
+    names = [*profiles, *others]
+    suggestion = messages.closest_match(name, names)
+    hint = f"Did you mean {suggestion}?" if suggestion else f"There are: {', '.join(names)}."
+    raise SetupError(f"There is no profile {name}.", hint)
+
+
+def write_profiles(known: Mapping[str, Profile]) -> None:
+    """Replace the file atomically.
+
+    Raises:
+        StorageError: the folder can't be written.
+    """
+    import tomli_w
+
+    file = profiles_path()
+    try:
+        make_folder(file.parent)
+        write_atomic(file, tomli_w.dumps(dict(known)).encode())
+    except StorageError as error:
+        raise StorageError(
+            error.message, "Make the folder writable, or set LABEXT_CONFIG_DIR to another one."
+        ) from None
+
+
+def same_server(one: str, other: str) -> bool:
+    """Whether two addresses that `clean_url` took are of one server: scheme, host and port."""
+    return _server(one) == _server(other)
+
+
+def _server(base_url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(base_url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+
+
+def clean_url(base_url: str, *, secure: bool = False) -> str:
+    """Return a normalized address.
+
+    Args:
+        base_url: as it was given.
+        secure: only HTTPS will do.
+
+    Raises:
+        InputError: it is no HTTP address, is not encrypted where it has to be, or holds a user, a
+            password or a query.
+    """
+    url = base_url.strip()
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not url.isprintable() or " " in url or "\\" in url:
+        raise InputError(
+            f"{base_url!r} is no address of a service.",
+            f"Give one that begins with {'' if secure else 'http:// or '}https://, a host, and "
+            "the path of its API, if any.",
+        )
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise InputError(
+            "The address holds a user, a password or a query.",
+            "Give the plain address; a key is asked for by `login`.",
+        )
+    if secure and parts.scheme != "https":
+        raise InputError(
+            f"{url} is not encrypted, and this service is asked by HTTPS alone: nothing was sent.",
+            "Begin the address with https://.",
+        )
+    return url

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
+import orjson
 import pandas as pd
 
-from labext.frames.column_types import Kind, infer_array, is_missing, missing_array, to_array
-from labext.frames.sanitize import strip_control
+from labext.sanitize import contains_control, strip_control, strip_control_json
 
 __all__ = ["Column", "FrameBuilder", "Kind", "records_to_frame", "spread_column"]
 
@@ -19,7 +21,7 @@ class Column(NamedTuple):
     `text` is a string; `time` a UTC timestamp in microseconds; `number` a float; `integer` and
     `boolean` may be missing; `category` is a state or another word from a small set; `json` is the
     value of a JSON string, or the cell itself if it is already parsed; `value` is a parsed value,
-    kept unchanged: its texts are already sanitized (`labext.frames.sanitize.strip_control_json`).
+    kept unchanged: its texts are already sanitized (`labext.sanitize.strip_control_json`).
     """
 
     name: str
@@ -114,3 +116,186 @@ def _column_cells(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
         return [row[name] for row in rows]
     except KeyError:
         return [row.get(name) for row in rows]
+
+
+Kind = Literal["text", "time", "number", "integer", "boolean", "category", "json", "value"]
+
+
+def to_array(kind: Kind, cells: list[Any]) -> Any:
+    """Return cells as an array of the type of their `conversion.Column`."""
+    return _CONVERTERS[kind](cells)
+
+
+def missing_array(kind: Kind, count: int) -> Any:
+    """Return an array of nothing but missing cells."""
+    return to_array(kind, [None]).take(np.zeros(count, dtype=np.intp))
+
+
+def infer_array(cells: list[Any]) -> Any:
+    """Return cells of an unknown kind in the type that pandas infers, or else as objects.
+
+    Integers and booleans keep their type if a cell is missing.
+    """
+    kinds = {type(cell) for cell in cells}
+    if not kinds.isdisjoint((str, dict, list)):
+        cells = strip_control_json(cells)
+    if kinds == {int, type(None)} and all(-(2**63) <= (cell or 0) < 2**63 for cell in cells):
+        return _integer_array(cells)
+    if kinds == {bool, type(None)}:
+        return _boolean_array(cells)
+    try:
+        return pd.Series(cells, dtype=None if cells else object).array
+    except (TypeError, ValueError, OverflowError):
+        return _object_array(cells)
+
+
+def is_missing(cell: Any) -> bool:
+    """Return whether a cell holds nothing."""
+    return cell is None or (isinstance(cell, float) and np.isnan(cell))
+
+
+def _text_type() -> Any:
+    try:
+        return pd.StringDtype(na_value=np.nan)  # the `str` of pandas 3
+    except TypeError:
+        return pd.StringDtype("python")  # pandas 2.2
+
+
+_TEXT = _text_type()
+
+
+def _text_array(cells: list[Any]) -> Any:
+    if not _only_text(cells):
+        cells = [
+            cell if cell is None or isinstance(cell, str) else _cell_to_text(cell) for cell in cells
+        ]
+    if any(map(contains_control, _joined_chunks(cells))):
+        cells = [cell and strip_control(cell) for cell in cells]
+    if not all(map(_is_storable, _joined_chunks(cells))):
+        cells = [cell and cell.encode("utf-8", "replace").decode() for cell in cells]
+    return pd.array(cells, dtype=_TEXT)
+
+
+def _is_storable(text: str) -> bool:
+    """Return whether a text is free of lone surrogates, which can't be stored or displayed."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeError:
+        return False
+    return True
+
+
+def _only_text(cells: list[Any]) -> bool:
+    return {str, type(None)}.issuperset(map(type, cells))
+
+
+def _category_array(cells: list[Any]) -> Any:
+    return pd.Categorical(_text_array(cells))
+
+
+def _time_array(cells: list[Any]) -> Any:
+    if not _only_text(cells):
+        cells = [cell if isinstance(cell, str) else None for cell in cells]
+    return pd.to_datetime(cells, utc=True, format="ISO8601", errors="coerce").as_unit("us")
+
+
+def _number_array(cells: list[Any]) -> Any:
+    try:
+        numbers = np.array(cells, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        numbers = None
+    if numbers is None or numbers.ndim != 1:  # some cell is not a number, or is a list
+        numbers = np.array([_to_float(cell) for cell in cells], dtype=np.float64)
+    return numbers
+
+
+def _to_float(cell: Any) -> float:
+    try:
+        return float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
+
+
+def _integer_array(cells: list[Any]) -> Any:
+    return pd.array([_to_int(cell) for cell in cells], dtype="Int64")
+
+
+def _to_int(cell: Any) -> int | None:
+    number = _to_float(cell)
+    if not np.isfinite(number) or not number.is_integer() or abs(number) >= 2**63:
+        return None
+    return cell if type(cell) is int else int(number)
+
+
+def _boolean_array(cells: list[Any]) -> Any:
+    return pd.array([cell if isinstance(cell, bool) else None for cell in cells], dtype="boolean")
+
+
+_CHUNK_SIZE = 250
+"""Cells looked at together: one by one takes as long as making them, all at once much memory."""
+
+
+def _chunks(cells: list[Any]) -> Iterator[list[Any]]:
+    return (cells[start : start + _CHUNK_SIZE] for start in range(0, len(cells), _CHUNK_SIZE))
+
+
+def _joined_chunks(cells: list[Any]) -> Iterator[str]:
+    return ("".join(filter(None, piece)) for piece in _chunks(cells))
+
+
+def _json_array(cells: list[Any]) -> Any:
+    try:
+        values = list(map(orjson.loads, cells))
+    except ValueError:  # some cell is missing, already parsed, or not JSON
+        return _object_array(
+            [
+                _load_json(cell) if isinstance(cell, str) else strip_control_json(cell)
+                for cell in cells
+            ]
+        )
+    return _object_array(
+        strip_control_json(values) if any(map(contains_control, _joined_chunks(cells))) else values
+    )
+
+
+def _load_json(cell: str) -> Any:
+    value = _parse_cell(cell)
+    return strip_control_json(value) if contains_control(cell) else value
+
+
+def _parse_cell(cell: str) -> Any:
+    try:
+        return orjson.loads(cell)
+    except ValueError:
+        pass
+    try:
+        return json.loads(cell)  # reads NaN and Infinity too, which Python's servers write
+    except (ValueError, RecursionError):
+        return cell
+
+
+def _object_array(cells: list[Any]) -> Any:
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array
+
+
+def _cell_to_text(cell: Any) -> str:
+    try:
+        return json.dumps(cell, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        return str(type(cell).__name__)
+
+
+_CONVERTERS: Mapping[Kind, Callable[[list[Any]], Any]] = {
+    "text": _text_array,
+    "time": _time_array,
+    "number": _number_array,
+    "integer": _integer_array,
+    "boolean": _boolean_array,
+    "category": _category_array,
+    "json": _json_array,
+    "value": lambda cells: _object_array(cells),
+}

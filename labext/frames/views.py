@@ -16,7 +16,7 @@ import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_numeric_dtype
 
 from labext import messages
-from labext.frames.sanitize import strip_control
+from labext.sanitize import strip_control
 
 VIEW_ATTRIBUTE = "labext"
 """The key in `frame.attrs`: the name of the view, and how many rows there were at first."""

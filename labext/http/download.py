@@ -17,7 +17,7 @@ from typing import BinaryIO, Self, TypeVar
 import requests
 from requests.auth import AuthBase
 
-from labext import file_lock
+from labext import storage
 from labext.errors import (
     AccessError,
     LabextError,
@@ -36,7 +36,7 @@ from labext.http.failures import (
     excerpt,
     server_message,
 )
-from labext.http.rate_headers import requested_delay
+from labext.http.rate_limiter import requested_delay
 from labext.http.redirects import read_start, send_following_redirects
 from labext.http.request import Request
 from labext.http.retry_policy import REJECTED, TRANSIENT, RequestOptions, RetryableError
@@ -122,7 +122,7 @@ class PartialFile:
             opened = self._path.open("ab", buffering=0)
             try:
                 self._locked(opened)
-                if file_lock.is_same_file(opened.fileno(), self._path):
+                if storage.is_same_file(opened.fileno(), self._path):
                     return opened
             except BaseException:
                 opened.close()
@@ -130,7 +130,7 @@ class PartialFile:
             opened.close()
 
     def _locked(self, opened: BinaryIO) -> None:
-        if not file_lock.lock_file(opened.fileno()):
+        if not storage.lock_file(opened.fileno()):
             raise StorageError(
                 f"Another download is writing to {self.target}.",
                 "Wait until it is done, or choose another folder.",

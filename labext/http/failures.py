@@ -32,10 +32,10 @@ from labext.errors import (
     SignInError,
     UnreachableError,
 )
-from labext.frames.sanitize import strip_control
 from labext.http.connection_pool import MIB, ResponseTooLarge, ResponseTooSlow
 from labext.http.request import Operation
 from labext.redaction import mask_start
+from labext.sanitize import strip_control
 
 READ_FOR_WORDS = 64 * 1024
 """Bytes of a body that are read to quote the start of it. Enough that its end can be dropped after

@@ -20,7 +20,7 @@ from labext.http.failures import (
     server_message,
     to_exception,
 )
-from labext.http.rate_headers import backoff, requested_delay
+from labext.http.rate_limiter import backoff, requested_delay
 from labext.http.redirects import read_start
 from labext.http.request import Request, RetryMode
 

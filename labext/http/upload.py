@@ -30,7 +30,7 @@ from labext.http.failures import (
     excerpt,
     server_message,
 )
-from labext.http.rate_headers import requested_delay
+from labext.http.rate_limiter import requested_delay
 from labext.http.redirects import read_start, send_following_redirects
 from labext.http.request import stream_size
 from labext.http.retry_policy import REJECTED, TRANSIENT, RequestOptions, RetryableError

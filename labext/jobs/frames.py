@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from labext import messages
 from labext.errors import InputError, ServiceError
-from labext.frames.sanitize import strip_control, strip_control_json
 from labext.jobs.schema import MISSING, Tool
+from labext.sanitize import strip_control, strip_control_json
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from labext import messages
 from labext.actions import Action, parameter
 from labext.errors import InputError, NotFoundError
-from labext.frames.sanitize import strip_control
 from labext.jobs import frames, identity, records
 from labext.jobs.api import PAGE_SIZE, JobsApi, page_guard, row_names
 from labext.jobs.batch.merge_parts import PartFinder, PartMerger
@@ -22,6 +21,7 @@ from labext.jobs.batch.plan import BatchPlan, max_job_name_length
 from labext.jobs.file_versions import parse_time
 from labext.jobs.identity import stored_settings, submission_difference
 from labext.jobs.records import JobRecord, Page
+from labext.sanitize import strip_control
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from labext import messages
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
-from labext.frames.sanitize import strip_control
 from labext.http import HttpClient
-from labext.http.rate_headers import RateLimitStatus, header_number
+from labext.http.rate_limiter import RateLimitStatus, header_number
 from labext.lab import api
 from labext.lab.api import CURRENT_USER, FOLDERS, SEQUENCES
+from labext.sanitize import strip_control
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from labext.config.profiles import clean_url, same_server
+from labext.config import clean_url, same_server
 from labext.errors import InputError
 from labext.nb.records import Record, drop_none
 from labext.nb.resource import Resource, build_changes, unique_names

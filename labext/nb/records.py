@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -12,7 +14,7 @@ from labext.redaction import mask
 if TYPE_CHECKING:
     import pandas as pd
 
-    from labext.frames.column_types import Kind
+    from labext.frames.conversion import Kind
 
 Record: TypeAlias = dict[str, Any]
 
@@ -369,3 +371,9 @@ class Final:
 
 AskEvent: TypeAlias = Strategy | Partial | Final
 """An event of a streamed answer."""
+
+
+def has_number_suffix(stored: str, name: str) -> bool:
+    """Return True if `stored` is `name` with a number that a server added: `protocol (1).docx`."""
+    stem, suffix = os.path.splitext(name)
+    return re.fullmatch(rf"{re.escape(stem)} \(\d+\){re.escape(suffix)}", stored) is not None

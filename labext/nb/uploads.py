@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -36,12 +34,6 @@ def original_file_name(source: Record) -> str:
             "Only what was uploaded as a file has one.",
         )
     return name
-
-
-def has_number_suffix(stored: str, name: str) -> bool:
-    """Return True if `stored` is `name` with a number that a server added: `protocol (1).docx`."""
-    stem, suffix = os.path.splitext(name)
-    return re.fullmatch(rf"{re.escape(stem)} \(\d+\){re.escape(suffix)}", stored) is not None
 
 
 def has_content(executor: RequestExecutor, original: Request, file: Path) -> bool | None:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from labext import messages
 from labext.actions import Action, parameter
 from labext.errors import InputError, InvalidJobsError
-from labext.frames.sanitize import strip_control
 from labext.jobs import frames, identity
 from labext.jobs.batch.merge_parts import refuse_part_name
 from labext.jobs.batch.plan import BatchLimits, BatchPlan, max_job_name_length, named_settings
 from labext.jobs.identity import adapt_names
 from labext.jobs.schema import Tool
 from labext.jobs.tool_settings import ToolCatalogue
+from labext.sanitize import strip_control
 
 if TYPE_CHECKING:
     import pandas as pd

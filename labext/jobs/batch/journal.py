@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labext import file_lock
+from labext import storage
 from labext.actions import Action
 from labext.errors import NotReadyError
 from labext.jobs.batch.plan import BatchLimits, BatchPart, BatchPlan
@@ -343,13 +343,13 @@ class Journal:
             with storage_errors(path):
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
-                if not file_lock.lock_file(descriptor):
+                if not storage.lock_file(descriptor):
                     raise NotReadyError(
                         f"{name} is being sent by another process of this machine.",
                         "Wait until it is done; {action} then says whether anything is missing.",
                         action=Action.resume_batch(name),
                     )
-                if file_lock.is_same_file(descriptor, path):
+                if storage.is_same_file(descriptor, path):
                     yield
                     return
             finally:

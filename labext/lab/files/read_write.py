@@ -219,7 +219,7 @@ def read(path: str | PathLike[str]) -> list[Fields]:
 
 
 def _read_genbank(text: str, source: Path) -> list[Fields]:
-    from labext.lab import seqrecords  # needs Biopython
+    from labext.lab.files import seqrecords  # needs Biopython
 
     try:
         return seqrecords.parse_genbank(text)
@@ -346,6 +346,6 @@ def _to_fasta(rows: Sequence[Fields], whole: bool) -> str:
 
 
 def _to_genbank(rows: Sequence[Fields]) -> str:
-    from labext.lab import seqrecords  # needs Biopython
+    from labext.lab.files import seqrecords  # needs Biopython
 
     return seqrecords.format_genbank(rows, unique_names(rows, seqrecords.longest_name))

@@ -9,10 +9,10 @@ import pandas as pd
 
 from labext import messages
 from labext.frames.conversion import Column, FrameBuilder, Kind
-from labext.frames.sanitize import strip_control
 from labext.frames.views import RowView, cell_text
 from labext.lab.api import Record
 from labext.lab.sequences.columns import COLUMN_KINDS, CUSTOM_FIELDS, NESTED_FIELDS, field_value
+from labext.sanitize import strip_control
 
 _COLUMN_KINDS: dict[str, Kind] = dict(COLUMN_KINDS)
 _COLUMN_KINDS |= {

@@ -8,13 +8,13 @@ from typing import Any
 from labext import messages
 from labext.actions import Action
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
-from labext.frames.sanitize import json_contains_control, strip_control_json
 from labext.http import HttpClient
 from labext.lab import api
 from labext.lab.api import SEQUENCES, Page, Record
 from labext.lab.sequences.columns import ColumnSelection
 from labext.lab.sequences.filters import Filters
 from labext.messages import quote_value
+from labext.sanitize import json_contains_control, strip_control_json
 
 PAGE_SIZE = 100
 """Sequences in a page, at most."""

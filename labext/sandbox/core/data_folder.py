@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from labext.config.paths import is_default_sandbox
+from labext.config import is_default_sandbox
 from labext.errors import SetupError, StorageError
 from labext.redaction import register_secret
 from labext.storage import create_atomic, write_atomic

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
-from labext.config.profiles import clean_url
+from labext.config import clean_url
 from labext.errors import InputError
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.errors import UnreadableError

@@ -105,7 +105,7 @@ def _find_source(
     A file matches if its name and content do. If the service has no original to compare with, the
     name decides, and a message says so.
     """
-    from labext.nb.uploads import has_number_suffix
+    from labext.nb.records import has_number_suffix
 
     if isinstance(item, str):
         return next((source for source in records if source["url"] == item), None)

@@ -86,7 +86,7 @@ def test_interrupt_ends_with_exit_code_130(
     def interrupted() -> list[str]:
         raise error
 
-    monkeypatch.setattr("labext.cli.diagnostics.report_lines", interrupted)
+    monkeypatch.setattr("labext.cli.report_lines", interrupted)
     assert cli.main(["doctor"]) == 130
     assert capsys.readouterr().err.strip() == "labext: interrupted."
 
@@ -97,7 +97,7 @@ def test_operating_system_error_is_one_line(
     def denied() -> list[str]:
         raise PermissionError(13, "Permission denied", "/data")
 
-    monkeypatch.setattr("labext.cli.diagnostics.report_lines", denied)
+    monkeypatch.setattr("labext.cli.report_lines", denied)
     assert cli.main(["doctor"]) == 1
     assert capsys.readouterr().err == "labext: [Errno 13] Permission denied: '/data'.\n"
 

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import BusyError
-from labext.http.rate_headers import retry_after_seconds
-from labext.http.rate_limiter import Rate, RateLimiter
+from labext.http.rate_limiter import Rate, RateLimiter, retry_after_seconds
 
 
 class Clock:

@@ -21,13 +21,8 @@ from nbclient import NotebookClient
 
 from labext.errors import LabextError
 from labext.frames.conversion import Column, records_to_frame
-from labext.frames.sanitize import (
-    REPLACEMENT,
-    contains_control,
-    json_contains_control,
-    strip_control,
-)
 from labext.jobs import JobsClient
+from labext.sanitize import REPLACEMENT, contains_control, json_contains_control, strip_control
 from labext_widgets.core.markup import plain, tidy
 
 pytestmark = pytest.mark.faults
@@ -210,7 +205,7 @@ def test_widgets_and_frames_remove_the_same_direction_controls() -> None:
 
 
 def controls(text: str) -> bool:
-    """Look character by character for what `labext.frames.sanitize` removes."""
+    """Look character by character for what `labext.sanitize` removes."""
     return any(
         (character < " " and character not in "\t\n\v\f\r")
         or "\x7f" <= character <= "\x9f"

@@ -144,7 +144,7 @@ SPOILT: dict[str, Callable[[Any], Any]] = {
 @pytest.fixture
 def quick(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[JobsClient]:
     """A client that gives up on a silent service soon, on a service that has one job."""
-    monkeypatch.setattr("labext.http.retry_policy.LONGEST_WAIT", 0.02)
+    monkeypatch.setattr("labext.http.rate_limiter.LONGEST_WAIT", 0.02)
     ledger.add("done1", "fold", SETTINGS)
     ledger.complete("done1")
     with JobsClient(ledger.url, KEY, rate=None) as client:

@@ -273,7 +273,7 @@ def test_two_that_send_the_same_batch_at_once(
 def test_two_without_locks_still_double_nothing(
     client: JobsClient, later: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("labext.file_lock.lock_file", lambda _: True)
+    monkeypatch.setattr("labext.storage.lock_file", lambda _: True)
     break_off(client, ledger, ledger.Answer(403, "Budget exceeded"))
     gate = threading.Barrier(2)
     act = ledger.act

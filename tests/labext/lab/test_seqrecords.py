@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import InputError
-from labext.lab.seqrecords import from_seqrecord, to_seqrecord
+from labext.lab.files.seqrecords import from_seqrecord, to_seqrecord
 
 DATA = Path(__file__).parents[3] / "labext" / "sandbox" / "lab" / "data"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labext.frames.sanitize import strip_control
+from labext.sanitize import strip_control
 from labext_widgets.core.front_end import FrontEnd, front_end
 from labext_widgets.core.markup import UNTYPESET, escape, plain
 

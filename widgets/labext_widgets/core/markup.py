@@ -6,8 +6,8 @@ import html
 import re
 import unicodedata
 
-from labext.frames.sanitize import DIRECTION_CONTROLS
 from labext.redaction import mask, mask_all
+from labext.sanitize import DIRECTION_CONTROLS
 
 GOOD, BUSY = ("success-color1", "#388e3c"), ("brand-color1", "#1976d2")
 WARN, BAD = ("warn-color1", "#f57c00"), ("error-color1", "#d32f2f")

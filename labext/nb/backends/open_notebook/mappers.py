@@ -21,8 +21,8 @@ from labext.nb.records import (
     SOURCE_DETAIL,
     STATUS,
     Fields,
+    has_number_suffix,
 )
-from labext.nb.uploads import has_number_suffix
 
 
 def normalize(fields: Fields, data: Mapping[str, Any]) -> dict[str, Any]:

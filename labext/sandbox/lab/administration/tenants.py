@@ -357,7 +357,7 @@ def _parse_range(text: str) -> str:
 
 
 def _check_url(url: str) -> None:
-    from labext.config.profiles import clean_url
+    from labext.config import clean_url
 
     clean_url(url, secure=True)
     if not url.endswith(WELL_KNOWN) or len(url) > 10 * MAX_NAME_LENGTH:

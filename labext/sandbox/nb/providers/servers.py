@@ -14,7 +14,6 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
-from labext.frames.sanitize import strip_control
 from labext.redaction import MASK, MIN_SECRET_LENGTH, mask, mask_only
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
@@ -24,6 +23,7 @@ from labext.sandbox.nb.providers.provider_keys import decrypt_key, key_error
 from labext.sandbox.nb.providers.registry import PROVIDERS, ProviderInfo
 from labext.sandbox.nb.tables import Credential, Model
 from labext.sandbox.nb.text import segmentation
+from labext.sanitize import strip_control
 
 if TYPE_CHECKING:
     import requests

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from labext.config.paths import sandbox_dir
+from labext.config import sandbox_dir
 from labext.errors import SetupError, StorageError
 from labext.redaction import mask
 from labext.sandbox.core.data_folder import (

@@ -1,6 +1,6 @@
 """Convert sequence records to Biopython SeqRecords and GenBank text, and back.
 
-    from labext.lab.seqrecords import from_seqrecord, to_seqrecord
+    from labext.lab.files.seqrecords import from_seqrecord, to_seqrecord
     plasmid = to_seqrecord(lab.sequence("pBAD30"))
     SeqIO.write(plasmid, "pBAD30.gb", "genbank")
 
