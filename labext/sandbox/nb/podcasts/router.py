@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import APIRouter
-from fastapi.responses import Response
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
+from starlette.responses import Response
 
+from labext.sandbox.core.database import count_rows
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import errors, files, limits, tables
+from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.dependencies import SiteDep
-from labext.sandbox.nb.podcasts import service
+from labext.sandbox.nb.files import StoredFileResponse
+from labext.sandbox.nb.podcast_profiles.schemas import EpisodeProfileRecord, SpeakerProfileRecord
+from labext.sandbox.nb.podcast_profiles.service import Profile, load_profile
+from labext.sandbox.nb.podcasts import inputs, tasks, writer
 from labext.sandbox.nb.podcasts.schemas import (
     DeletedEpisode,
     EpisodeOrder,
@@ -18,62 +29,282 @@ from labext.sandbox.nb.podcasts.schemas import (
     OrderRecord,
     RetryRecord,
 )
+from labext.sandbox.nb.podcasts.script import STAGES
+from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.schemas import ErrorResponse, Identifier
+from labext.sandbox.nb.speech.voices import assign_voices
+from labext.sandbox.nb.tables import (
+    COMPLETED,
+    FAILED,
+    NEW,
+    RUNNING,
+    Episode,
+    EpisodeProfile,
+    Notebook,
+    SpeakerProfile,
+)
 
 router = APIRouter()
 
-_AUDIO_RESPONSES: dict[int | str, dict[str, Any]] = {
+Record = dict[str, Any]
+
+_AUDIO_RESPONSES: dict[int | str, Record] = {
     200: {"content": {"audio/mpeg": {}}, "description": "The audio file."},
     206: {"content": {"audio/mpeg": {}}, "description": "A part of the audio file."},
     416: {"model": ErrorResponse, "description": "The requested range is outside the file."},
 }
-
-
-@router.post("/podcasts/generate", response_model=OrderRecord)
-def post_order(site: SiteDep, body: EpisodeOrder) -> dict[str, Any]:
-    """Order an episode about a notebook."""
-    return service.order_episode(site, body)
-
-
-@router.get("/podcasts/jobs/{job_id}", response_model=JobRecord)
-def get_job(site: SiteDep, job_id: Identifier) -> dict[str, Any]:
-    """Get the progress of a podcast job."""
-    return service.get_job(site, job_id)
-
-
-@router.get("/podcasts/episodes", response_model=list[EpisodeRecord])
-def get_episodes(site: SiteDep) -> list[dict[str, Any]]:
-    """List the episodes, the newest first."""
-    return service.list_episodes(site)
+_WITH_TRANSCRIPT = (undefer(Episode.outline), undefer(Episode.transcript))
 
 
 @router.get("/podcasts/episodes/{episode_id}", response_model=EpisodeWithTranscript)
-def get_episode(site: SiteDep, episode_id: Identifier) -> dict[str, Any]:
+def get_episode(site: SiteDep, episode_id: Identifier) -> Record:
     """Get an episode with its transcript."""
-    return service.get_episode(site, episode_id)
+    with site.database.read() as session:
+        episode = load(session, Episode, episode_id, *_WITH_TRANSCRIPT)
+    return _episode_record(episode) | _transcript_record(episode)
+
+
+@router.get("/podcasts/episodes", response_model=list[EpisodeRecord])
+def get_episodes(site: SiteDep) -> list[Record]:
+    """List the episodes, the newest first."""
+    newest = select(Episode).order_by(Episode.created.desc(), Episode.id)
+    with site.database.read() as session:
+        return [_episode_record(episode) for episode in session.scalars(newest)]
+
+
+@router.get("/podcasts/jobs/{job_id}", response_model=JobRecord)
+def get_job(site: SiteDep, job_id: Identifier) -> Record:
+    """Get the progress of a podcast job. A retry has another job."""
+    query = select(Episode).where(Episode.job_id == job_id).options(*_WITH_TRANSCRIPT)
+    with site.database.read() as session:
+        episode = session.scalar(query)
+    if episode is None:
+        raise errors.not_found("podcast job", job_id)
+    return {
+        "job_id": episode.job_id,
+        "status": episode.status,
+        "stage": stage_text(episode),
+        "progress": _progress_record(episode),
+        "result": _result_record(episode),
+        "error_message": episode.reason,
+        "created_at": episode.ordered,
+        "updated_at": episode.changed,
+    }
+
+
+def stage_text(episode: Episode) -> str:
+    """Return the current stage in words, such as `speech, 12 of 40`; empty unless running."""
+    if episode.status != RUNNING:
+        return ""
+    counted = f", {episode.done:,} of {episode.total:,}" if episode.total else ""
+    return f"{episode.stage}{counted}"
+
+
+def _episode_record(episode: Episode) -> Record:
+    has_audio = episode.status == COMPLETED
+    return {
+        "id": episode.id,
+        "name": episode.name,
+        "notebook_id": episode.notebook_id,
+        "job_id": episode.job_id,
+        "job_status": episode.status,
+        "stage": stage_text(episode),
+        "progress": _progress_record(episode),
+        "error_message": episode.reason,
+        "episode_profile": episode.profile,
+        "speaker_profiles": episode.speakers,
+        "briefing": episode.briefing,
+        "duration": episode.duration,
+        "audio_file": files.audio_name(episode.id) if has_audio else None,
+        "audio_url": f"/api/podcasts/episodes/{episode.id}/audio" if has_audio else None,
+        "audio_bytes": episode.size,
+        "created_at": episode.created,
+        "updated_at": episode.changed,
+    }
+
+
+def _transcript_record(episode: Episode) -> Record:
+    outline, turns = episode.outline, episode.transcript
+    return {
+        "outline": None if outline is None else {"segments": outline},
+        "transcript": None if turns is None else {"transcript": turns},
+    }
+
+
+def _progress_record(episode: Episode) -> Record | None:
+    if episode.status != RUNNING:
+        return None
+    return {
+        "stage": episode.stage,
+        "done": episode.done,
+        "total": episode.total,
+        "stages": [*STAGES],
+    }
+
+
+def _result_record(episode: Episode) -> Record | None:
+    if episode.status != COMPLETED:
+        return None
+    return {
+        "episode_id": episode.id,
+        "audio_file_path": files.audio_name(episode.id),
+        "processing_time": (episode.ended or 0.0) - (episode.started or 0.0),
+        **_transcript_record(episode),
+    }
+
+
+STOP_TIMEOUT = 5.0
+"""Seconds that a response waits for the process to end."""
+
+
+@router.delete("/podcasts/episodes/{episode_id}", response_model=DeletedEpisode)
+def delete_episode(site: SiteDep, episode_id: Identifier) -> Record:
+    """Delete an episode with its audio, also while it is being made."""
+    with site.database.write() as session:
+        episode = load(session, Episode, episode_id)
+        session.delete(episode)
+        session.flush()
+        files.remove_audio_after_commit(session, site, episode_id)
+        stopped = site.queue.cancel_all(session, [tasks.PODCAST.key(episode_id)], "Deleted.")
+    site.queue.wait_all(site.database, stopped, STOP_TIMEOUT)
+    return {"message": f"The episode {episode.name} is deleted.", "episode_id": episode_id}
 
 
 @router.get(
     "/podcasts/episodes/{episode_id}/audio", response_class=Response, responses=_AUDIO_RESPONSES
 )
 def get_audio(site: SiteDep, episode_id: Identifier) -> Response:
-    """Download the audio of an episode."""
-    return service.episode_audio(site, episode_id)
+    """Download the audio of an episode. Range, If-Range and ETag are supported."""
+    with site.database.read() as session:
+        episode = load(session, Episode, episode_id)
+    if episode.status != COMPLETED:
+        raise errors.not_available(_missing_audio_reason(episode))
+    gone = errors.not_available(f"The sound of the episode {episode.name} is no longer there.")
+    return StoredFileResponse(files.audio_path(site, episode_id), "audio/mpeg", gone)
 
 
 @router.head("/podcasts/episodes/{episode_id}/audio", response_class=Response)
 def head_audio(site: SiteDep, episode_id: Identifier) -> Response:
     """Check that an episode has audio."""
-    return service.episode_audio(site, episode_id)
+    return get_audio(site, episode_id)
+
+
+def _missing_audio_reason(episode: Episode) -> str:
+    if episode.status == FAILED:
+        return f"The episode {episode.name} has no sound: it failed. {episode.reason}"
+    if episode.status == RUNNING:
+        return f"The episode {episode.name} has no sound yet: {stage_text(episode)}."
+    return f"The episode {episode.name} has no sound yet: it waits for its turn."
+
+
+@router.post("/podcasts/generate", response_model=OrderRecord)
+def post_order(site: SiteDep, body: EpisodeOrder) -> Record:
+    """Order an episode about a notebook. Each order creates a new one."""
+    with site.database.read() as session:
+        profile, speakers = _ordered_profiles(session, body)
+        briefing = "\n\n".join(filter(None, (profile["default_briefing"], body.briefing_suffix)))
+        limits.check_text_size(session, briefing)
+    _check_order(site, body.notebook_id, profile, speakers)
+    with site.database.write() as session:
+        load(session, Notebook, body.notebook_id)
+        number = 1 + count_rows(session, Episode, Episode.notebook_id == body.notebook_id)
+        episode = Episode(
+            name=body.episode_name or f"Episode {number}",
+            notebook_id=body.notebook_id,
+            job_id=tables.new_identifier("command"),
+            profile=profile,
+            speakers=speakers,
+            briefing=briefing,
+        )
+        session.add(episode)
+        session.flush()
+        tasks.PODCAST.queue(session, site, episode)
+    return {
+        "job_id": episode.job_id,
+        "status": "submitted",
+        "message": f"The episode {episode.name} is being made.",
+        "episode_id": episode.id,
+        "episode_name": episode.name,
+    }
 
 
 @router.post("/podcasts/episodes/{episode_id}/retry", response_model=RetryRecord)
-def post_episode_retry(site: SiteDep, episode_id: Identifier) -> dict[str, Any]:
-    """Retry a failed episode."""
-    return service.retry_episode(site, episode_id)
+def post_episode_retry(site: SiteDep, episode_id: Identifier) -> Record:
+    """Retry a failed episode with a new job (NB-233).
+
+    Uses the current profiles if they still exist, since the cause of the failure may have been
+    corrected in them. The briefing is unchanged.
+    """
+    with site.database.read() as session:
+        episode = _load_failed(session, episode_id)
+        notebook_id = episode.notebook_id
+        if notebook_id is None:
+            raise errors.bad_request(
+                f"The notebook of the episode {episode.name} is deleted. Order another episode."
+            )
+        profile, speakers = _current_profiles(session, episode)
+    _check_order(site, notebook_id, profile, speakers)
+    with site.database.write() as session:
+        episode = _load_failed(session, episode_id)
+        episode.job_id = tables.new_identifier("command")
+        episode.profile, episode.speakers = profile, speakers
+        episode.status, episode.reason = NEW, None
+        episode.outline = episode.transcript = None
+        episode.duration = episode.size = None
+        episode.started = episode.ended = None
+        episode.ordered = episode.changed = episode.updated = time.time()
+        tasks.PODCAST.queue(session, site, episode)
+    return {
+        "job_id": episode.job_id,
+        "message": f"The episode {episode.name} is being made again.",
+        "episode_id": episode.id,
+    }
 
 
-@router.delete("/podcasts/episodes/{episode_id}", response_model=DeletedEpisode)
-def delete_episode(site: SiteDep, episode_id: Identifier) -> dict[str, str]:
-    """Delete an episode with its audio, also while it is being made."""
-    return service.delete_episode(site, episode_id)
+def _ordered_profiles(session: Session, order: EpisodeOrder) -> tuple[Record, list[Record]]:
+    """Return the profiles of an order as they are stored with the episode."""
+    profile = load_profile(session, order.episode_profile_id, EpisodeProfile)
+    names = order.speaker_profile_ids or profile.speaker_profile_ids
+    speakers = [load_profile(session, name, SpeakerProfile) for name in names]
+    return _profile_record(profile), [_profile_record(speaker) for speaker in speakers]
+
+
+def _current_profiles(session: Session, episode: Episode) -> tuple[Record, list[Record]]:
+    """Return an episode's profiles as they are now, or as stored if they were deleted."""
+
+    def current(table: type[Profile], stored: Record) -> Record:
+        profile = session.get(table, stored["id"])
+        return stored if profile is None else _profile_record(profile)
+
+    speakers = [current(SpeakerProfile, stored) for stored in episode.speakers]
+    return current(EpisodeProfile, episode.profile), speakers
+
+
+def _profile_record(profile: EpisodeProfile | SpeakerProfile) -> Record:
+    schema = EpisodeProfileRecord if isinstance(profile, EpisodeProfile) else SpeakerProfileRecord
+    return schema.model_validate(profile).model_dump()
+
+
+def _load_failed(session: Session, identifier: str) -> Episode:
+    episode = load(session, Episode, identifier)
+    if episode.status != FAILED:
+        raise errors.bad_request(f"Only a failed episode is retried; this one is {episode.status}.")
+    return episode
+
+
+def _check_order(
+    site: Site,
+    notebook_id: str,
+    profile: Mapping[str, Any],
+    speakers: Sequence[Mapping[str, Any]],
+) -> None:
+    """Check that an episode can be made, as far as this can be known in advance."""
+    with site.database.read() as session:
+        inputs.check_material(session, notebook_id)
+        inputs.episode_speakers(speakers)
+        for model in (profile["outline_llm"], profile["transcript_llm"]):
+            writer.check_language(
+                registry.select_model(session, "podcast", model), profile["language"]
+            )
+        voices = inputs.requested_voices(session, speakers)
+    assign_voices(site, voices, profile["language"])

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
+from sqlalchemy import select
 
+from labext.sandbox.nb import errors, files
+from labext.sandbox.nb.crud import SortKey, load, order_by_terms
 from labext.sandbox.nb.dependencies import SiteDep
+from labext.sandbox.nb.files import StoredFileResponse
+from labext.sandbox.nb.ingestion import tasks
+from labext.sandbox.nb.ingestion.tasks import has_provisional_title
 from labext.sandbox.nb.schemas import ErrorResponse, Identifier, MessageResponse
+from labext.sandbox.nb.search import index
 from labext.sandbox.nb.sources import service, uploads
 from labext.sandbox.nb.sources.schemas import (
     CREATE_REQUEST_BODY,
@@ -20,7 +28,16 @@ from labext.sandbox.nb.sources.schemas import (
     SourceUpdate,
     SourceWithText,
 )
-from labext.sandbox.nb.tables import Insight
+from labext.sandbox.nb.tables import (
+    COMPLETED,
+    FAILED,
+    NEW,
+    RUNNING,
+    Insight,
+    Notebook,
+    NotebookSource,
+    Source,
+)
 
 router = APIRouter()
 
@@ -34,6 +51,19 @@ _FILE_RESPONSES: dict[int | str, dict[str, Any]] = {
     416: {"model": ErrorResponse, "description": "The requested range is outside the file."},
 }
 
+_SORT_KEYS = {
+    "updated_at": SortKey(Source.updated, descending=True),
+    "created_at": SortKey(Source.created, descending=True),
+    "title": SortKey(Source.title),
+}
+
+_MESSAGES = {
+    NEW: "It waits to be processed.",
+    RUNNING: "It is processed.",
+    COMPLETED: "It is processed; it can be searched and asked about.",
+    FAILED: "It could not be processed.",
+}
+
 
 @router.get("/sources", response_model=list[SourceRecord])
 def get_sources(
@@ -44,9 +74,17 @@ def get_sources(
     order_by: str = "updated_at",
 ) -> list[dict[str, Any]]:
     """List sources."""
-    return service.list_sources(
-        site, notebook_id=notebook_id, order_by=order_by, limit=limit, offset=offset
+    page = (
+        select(Source.id)
+        .order_by(*order_by_terms(order_by, _SORT_KEYS, Source.id))
+        .limit(limit)
+        .offset(offset)
     )
+    with site.database.read() as session:
+        if notebook_id is not None:
+            load(session, Notebook, notebook_id)
+            page = page.join(NotebookSource).where(NotebookSource.notebook_id == notebook_id)
+        return service.source_records(session, site, page)
 
 
 @router.post(
@@ -77,40 +115,85 @@ def get_source(site: SiteDep, source_id: Identifier) -> dict[str, Any]:
 @router.get("/sources/{source_id}/status", response_model=SourceStatusRecord)
 def get_status(site: SiteDep, source_id: Identifier) -> dict[str, Any]:
     """Get the processing status of a source."""
-    return service.processing_status(site, source_id)
+    with site.database.read() as session:
+        source = load(session, Source, source_id)
+    return {
+        "status": source.status,
+        "stage": source.stage,
+        "message": source.reason
+        or " ".join(filter(None, [_MESSAGES[source.status], source.remark])),
+        "error": source.reason,
+        "started_at": source.started,
+        "completed_at": source.ended,
+        "changed_at": source.changed,
+    }
 
 
 @router.put("/sources/{source_id}", response_model=SourceWithText)
 def put_source(site: SiteDep, source_id: Identifier, body: SourceUpdate) -> dict[str, Any]:
     """Update the title or topic of a source."""
-    return service.update_source(site, source_id, body)
+    with site.database.write() as session:
+        source = load(session, Source, source_id)
+        if body.title is not None and body.title != source.title:
+            source.title = body.title
+            index.retitle_passages(session, source.id, source.title)
+        if body.topic is not None:
+            source.topic = body.topic
+        if body.model_dump(exclude_none=True):
+            source.updated = time.time()
+    return service.source_with_text(site, source_id)
 
 
 @router.delete("/sources/{source_id}", response_model=MessageResponse)
 def delete_source(site: SiteDep, source_id: Identifier) -> dict[str, str]:
     """Delete a source from all notebooks."""
-    return service.delete_source(site, source_id)
+    with site.database.write() as session:
+        title = load(session, Source, source_id).title
+        stopped = service.remove_sources(site, session, [source_id])
+    site.queue.wait_all(site.database, stopped, service.STOP_TIMEOUT)
+    return {"message": f"The source {title} is deleted."}
 
 
 @router.get("/sources/{source_id}/download", response_class=Response, responses=_FILE_RESPONSES)
 def get_original(site: SiteDep, source_id: Identifier) -> Response:
     """Download the uploaded file."""
-    return service.download_original(site, source_id)
+    with site.database.read() as session:
+        source = load(session, Source, source_id)
+    missing = errors.not_found("file of the source", source.title)
+    if source.kind != "upload":
+        raise missing
+    path = files.original_path(site, source.id)
+    return StoredFileResponse(path, "application/octet-stream", missing, source.file_name)
 
 
 @router.head("/sources/{source_id}/download", response_class=Response)
 def head_original(site: SiteDep, source_id: Identifier) -> Response:
     """Check that the uploaded file exists."""
-    return service.download_original(site, source_id)
+    return get_original(site, source_id)
 
 
 @router.post("/sources/{source_id}/retry", response_model=SourceRecord)
 def post_retry(site: SiteDep, source_id: Identifier) -> dict[str, Any]:
     """Process a failed source again."""
-    return service.retry_source(site, source_id)
+    with site.database.write() as session:
+        source = load(session, Source, source_id)
+        if source.status != FAILED and not source.remark:
+            raise errors.bad_request(
+                f"Only a failed source is retried; this one is {source.status}."
+            )
+        source.status, source.stage = NEW, ""
+        source.reason = source.remark = None
+        source.started = source.ended = None
+        source.changed = source.updated = time.time()
+        tasks.PROCESS.queue_source(session, site, source, titled=not has_provisional_title(source))
+        session.flush()
+        return service.source_record(session, site, source.id)
 
 
 @router.get("/sources/{source_id}/insights", response_model=list[InsightRecord])
 def get_insights(site: SiteDep, source_id: Identifier) -> Sequence[Insight]:
     """List the insights of a source."""
-    return service.list_insights(site, source_id)
+    insights = select(Insight).where(Insight.source_id == source_id)
+    with site.database.read() as session:
+        load(session, Source, source_id)
+        return session.scalars(insights.order_by(Insight.created, Insight.id)).all()

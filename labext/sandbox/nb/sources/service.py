@@ -1,37 +1,30 @@
-"""Sources: records, creation, updates, retries, downloads and deletion."""
+"""Create, describe and remove sources."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import Select, delete, exists, func, select
 from sqlalchemy.orm import Session, undefer
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import errors, files
-from labext.sandbox.nb.crud import SortKey, load, order_by_terms
-from labext.sandbox.nb.files import StoredFileResponse
+from labext.sandbox.nb import files
+from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.ingestion import tasks
 from labext.sandbox.nb.ingestion.tasks import (
-    has_provisional_title,
     provisional_title,
     title_of_text,
 )
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.sources import uploads
-from labext.sandbox.nb.sources.schemas import NewSource, SourceUpdate
+from labext.sandbox.nb.sources.schemas import NewSource
 from labext.sandbox.nb.sources.uploads import SourceRequest
 from labext.sandbox.nb.tables import (
-    COMPLETED,
-    FAILED,
-    NEW,
-    RUNNING,
     Base,
     Insight,
     Notebook,
@@ -40,19 +33,6 @@ from labext.sandbox.nb.tables import (
     Source,
     Vector,
 )
-
-_SORT_KEYS = {
-    "updated_at": SortKey(Source.updated, descending=True),
-    "created_at": SortKey(Source.created, descending=True),
-    "title": SortKey(Source.title),
-}
-
-_MESSAGES = {
-    NEW: "It waits to be processed.",
-    RUNNING: "It is processed.",
-    COMPLETED: "It is processed; it can be searched and asked about.",
-    FAILED: "It could not be processed.",
-}
 
 
 def source_with_text(site: Site, identifier: str) -> dict[str, Any]:
@@ -68,72 +48,11 @@ def source_with_text(site: Site, identifier: str) -> dict[str, Any]:
 
 def source_record(session: Session, site: Site, identifier: str) -> dict[str, Any]:
     """Return the record of an existing source, without its text."""
-    return _to_records(session, site, select(Source.id).where(Source.id == identifier))[0]
+    return source_records(session, site, select(Source.id).where(Source.id == identifier))[0]
 
 
-def list_sources(
-    site: Site, *, notebook_id: str | None, order_by: str, limit: int, offset: int
-) -> list[dict[str, Any]]:
-    """Return the records of sources of one notebook or all, without their texts.
-
-    Args:
-        site: the service's site.
-        notebook_id: the identifier of a notebook; None for all sources.
-        order_by: `updated_at`, `created_at` or `title`, optionally followed by ` asc` or ` desc`;
-            by default times are descending and titles ascending.
-        limit: the maximum number of records.
-        offset: the number of records to skip.
-
-    Raises:
-        HTTPException: 400 if `order_by` is invalid; 404 if the notebook does not exist.
-    """
-    page = (
-        select(Source.id)
-        .order_by(*order_by_terms(order_by, _SORT_KEYS, Source.id))
-        .limit(limit)
-        .offset(offset)
-    )
-    with site.database.read() as session:
-        if notebook_id is not None:
-            load(session, Notebook, notebook_id)
-            page = page.join(NotebookSource).where(NotebookSource.notebook_id == notebook_id)
-        return _to_records(session, site, page)
-
-
-def processing_status(site: Site, identifier: str) -> dict[str, Any]:
-    """Return the processing status of a source.
-
-    Raises:
-        HTTPException: 404.
-    """
-    with site.database.read() as session:
-        source = load(session, Source, identifier)
-    return {
-        "status": source.status,
-        "stage": source.stage,
-        "message": source.reason
-        or " ".join(filter(None, [_MESSAGES[source.status], source.remark])),
-        "error": source.reason,
-        "started_at": source.started,
-        "completed_at": source.ended,
-        "changed_at": source.changed,
-    }
-
-
-def list_insights(site: Site, identifier: str) -> Sequence[Insight]:
-    """Return the insights of a source, the oldest first.
-
-    Raises:
-        HTTPException: 404.
-    """
-    insights = select(Insight).where(Insight.source_id == identifier)
-    with site.database.read() as session:
-        load(session, Source, identifier)
-        return session.scalars(insights.order_by(Insight.created, Insight.id)).all()
-
-
-def _to_records(session: Session, site: Site, page: Select[Any]) -> list[dict[str, Any]]:
-    """Return the records of the sources selected by `page`, in its order.
+def source_records(session: Session, site: Site, page: Select[Any]) -> list[dict[str, Any]]:
+    """Return the records of the sources selected by `page`, in its order, without their texts.
 
     Uses two queries in total and loads no objects, so that a thousand sources are listed quickly.
     """
@@ -279,45 +198,6 @@ def _is_queued(site: Site, identifier: str) -> bool:
         return site.queue.find(session, tasks.PROCESS.key(identifier)) is not None
 
 
-def update_source(site: Site, identifier: str, body: SourceUpdate) -> dict[str, Any]:
-    """Change the given fields of a source; a new title is searchable at once.
-
-    Raises:
-        HTTPException: 404.
-    """
-    with site.database.write() as session:
-        source = load(session, Source, identifier)
-        if body.title is not None and body.title != source.title:
-            source.title = body.title
-            index.retitle_passages(session, source.id, source.title)
-        if body.topic is not None:
-            source.topic = body.topic
-        if body.model_dump(exclude_none=True):
-            source.updated = time.time()
-    return source_with_text(site, identifier)
-
-
-def retry_source(site: Site, identifier: str) -> dict[str, Any]:
-    """Have a failed source processed again (NB-90).
-
-    Raises:
-        HTTPException: 400 if it has not failed; 404.
-    """
-    with site.database.write() as session:
-        source = load(session, Source, identifier)
-        if source.status != FAILED and not source.remark:
-            raise errors.bad_request(
-                f"Only a failed source is retried; this one is {source.status}."
-            )
-        source.status, source.stage = NEW, ""
-        source.reason = source.remark = None
-        source.started = source.ended = None
-        source.changed = source.updated = time.time()
-        tasks.PROCESS.queue_source(session, site, source, titled=not has_provisional_title(source))
-        session.flush()
-        return source_record(session, site, source.id)
-
-
 STOP_TIMEOUT = 5.0
 """Seconds that a response waits for the processes to end."""
 
@@ -341,31 +221,3 @@ def remove_sources(site: Site, session: Session, source_ids: Collection[str]) ->
     return site.queue.cancel_all(
         session, [tasks.PROCESS.key(identifier) for identifier in source_ids], "Deleted."
     )
-
-
-def delete_source(site: Site, identifier: str) -> dict[str, str]:
-    """Delete a source and return a message.
-
-    Raises:
-        HTTPException: 404.
-    """
-    with site.database.write() as session:
-        title = load(session, Source, identifier).title
-        stopped = remove_sources(site, session, [identifier])
-    site.queue.wait_all(site.database, stopped, STOP_TIMEOUT)
-    return {"message": f"The source {title} is deleted."}
-
-
-def download_original(site: Site, identifier: str) -> Response:
-    """Return the file of an upload with its name; supports Range, If-Range and ETag.
-
-    Raises:
-        HTTPException: 404 if the source does not exist or has no file.
-    """
-    with site.database.read() as session:
-        source = load(session, Source, identifier)
-    missing = errors.not_found("file of the source", source.title)
-    if source.kind != "upload":
-        raise missing
-    path = files.original_path(site, source.id)
-    return StoredFileResponse(path, "application/octet-stream", missing, source.file_name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.nb.podcasts import inputs, service
+from labext.sandbox.nb.podcasts import inputs, router
 from labext.sandbox.nb.podcasts.schemas import EpisodeOrder
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.speech import engine
@@ -84,9 +84,9 @@ def test_more_speakers_than_voices(in_process, monkeypatch):
         session.flush()
         session.add(Note(id="note:one", notebook_id="notebook:one", content="A note.", kind="ai"))
     order = {"notebook_id": "notebook:one", "episode_profile_id": "interview"}
-    service.order_episode(site, EpisodeOrder(**order))
+    router.post_order(site, EpisodeOrder(**order))
     with pytest.raises(HTTPException, match="two has no voice left") as refusal:
-        service.order_episode(
+        router.post_order(
             site, EpisodeOrder(**order, speaker_profile_ids=["host", "guest", "expert"])
         )
     assert refusal.value.status_code == 422

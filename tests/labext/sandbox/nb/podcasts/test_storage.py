@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.queue import Task, TaskOutcome
 from labext.sandbox.nb import files, limits
-from labext.sandbox.nb.podcasts import inputs, service, tasks
+from labext.sandbox.nb.podcasts import inputs, router, tasks
 from labext.sandbox.nb.podcasts.recording import SILENCE_AFTER
 from labext.sandbox.nb.podcasts.script import Segment, SpokenTurn
 from labext.sandbox.nb.podcasts.tasks import result_audio, write_result
@@ -143,7 +143,7 @@ def test_a_failure_has_a_reason_that_helps(site, work, ending, told):
 def test_an_episode_without_a_notebook_is_not_retried(site, add):
     failed = add(FAILED)
     with pytest.raises(HTTPException, match="deleted") as refusal:
-        service.retry_episode(site, failed)
+        router.post_episode_retry(site, failed)
     assert refusal.value.status_code == 400
 
 
@@ -173,7 +173,7 @@ def test_an_episode_whose_audio_is_lost_can_be_retried_and_keeps_its_transcript(
     files.prepare_episodes(site)
     assert [episode(site, each).status for each in (whole, lost)] == [COMPLETED, FAILED]
     assert "no longer" in episode(site, lost).reason
-    assert service.get_episode(site, lost)["transcript"] == {"transcript": [{"text": "Hello."}]}
+    assert router.get_episode(site, lost)["transcript"] == {"transcript": [{"text": "Hello."}]}
 
 
 def test_it_is_made_of_what_is_read_and_of_the_notes(site, monkeypatch):
