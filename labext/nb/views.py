@@ -12,134 +12,121 @@ from labext.frames.views import ROWS, RowView, cell_text
 from labext.nb import records
 from labext.nb.records import Fields, Record
 
+FrameBuilder = Callable[[Iterable[Record]], pd.DataFrame]
+"""Converts records of one kind to a DataFrame."""
 
-def _frame_builder(
-    fields: Fields, view: RowView = ROWS
-) -> Callable[[Iterable[Record]], pd.DataFrame]:
+
+def _view(
+    name: str,
+    empty: str,
+    *,
+    first: str = "",
+    last: str = "",
+    whole: str = "",
+    formats: Mapping[str, Callable[[Any], str]] | None = None,
+) -> RowView:
+    """Return a view; columns are separated by blanks."""
+    return RowView(
+        name=name,
+        empty=empty,
+        first=tuple(first.split()),
+        last=tuple(last.split()),
+        whole=tuple(whole.split()),
+        formats=formats or {},
+    )
+
+
+def _frames(fields: Fields, view: RowView = ROWS) -> FrameBuilder:
     """Return a function that converts records of a kind to a DataFrame with a view."""
     return lambda rows: view.show(records.to_frame(fields, rows))
 
 
-NOTEBOOKS_VIEW = RowView(
-    name="notebooks",
-    empty="There are no notebooks.",
-    first=("name", "source_count", "note_count", "updated_at", "description"),
-    last=("id", "created_at"),
+NOTEBOOKS_VIEW = _view(
+    "notebooks",
+    "There are no notebooks.",
+    first="name source_count note_count updated_at description",
+    last="id created_at",
 )
-notebook_frame = _frame_builder(records.NOTEBOOK, NOTEBOOKS_VIEW)
-
-SOURCES_VIEW = RowView(
-    name="sources",
-    empty="There are no sources.",
-    first=("title", "status", "stage", "error", "kind", "topic", "passages"),
-    last=("id", "file_name", "size", "url", "notebooks", "created_at", "updated_at"),
-    whole=("error",),
+SOURCES_VIEW = _view(
+    "sources",
+    "There are no sources.",
+    first="title status stage error kind topic passages",
+    last="id file_name size url notebooks created_at updated_at",
+    whole="error",
 )
-
-note_frame = _frame_builder(
-    records.NOTE,
-    RowView(
-        name="notes",
-        empty="There are no notes.",
-        first=("title", "note_type", "content"),
-        last=("id", "notebook_id", "created_at", "updated_at"),
-    ),
+_NOTES_VIEW = _view(
+    "notes",
+    "There are no notes.",
+    first="title note_type content",
+    last="id notebook_id created_at updated_at",
 )
-
-session_frame = _frame_builder(
-    records.SESSION,
-    RowView(
-        name="sessions",
-        empty="There are no chat sessions.",
-        first=("title", "message_count", "updated_at", "model_override"),
-        last=("id", "notebook_id", "created_at"),
-    ),
+_SESSIONS_VIEW = _view(
+    "sessions",
+    "There are no chat sessions.",
+    first="title message_count updated_at model_override",
+    last="id notebook_id created_at",
 )
-
-message_frame = _frame_builder(
-    records.MESSAGE, RowView(name="messages", empty="There are no messages yet.")
+_SOURCE_CHATS_VIEW = _view(
+    "source chats",
+    "There are no chats about this source.",
+    first="title message_count updated_at model_override",
+    last="id source_id created_at",
 )
-
-insight_frame = _frame_builder(
-    records.INSIGHT,
-    RowView(
-        name="insights",
-        empty="There are no insights.",
-        first=("insight_type", "content"),
-        last=("id", "source_id", "created_at", "updated_at"),
-    ),
+_INSIGHTS_VIEW = _view(
+    "insights",
+    "There are no insights.",
+    first="insight_type content",
+    last="id source_id created_at updated_at",
 )
-
-hit_frame = _frame_builder(
-    records.HIT,
-    RowView(
-        name="hits",
-        empty="No matches.",
-        first=("title", "match", "page", "similarity", "relevance"),
-        last=("kind", "id"),
-    ),
+_HITS_VIEW = _view(
+    "hits", "No matches.", first="title match page similarity relevance", last="kind id"
 )
-
-
-def source_frame(rows: Iterable[Record]) -> pd.DataFrame:
-    """Return sources' records as a frame, without their texts."""
-    rows = ({key: row[key] for key in records.SOURCE} for row in rows)
-    return SOURCES_VIEW.show(records.to_frame(records.SOURCE, rows))
-
-
-transformation_frame = _frame_builder(
-    records.TRANSFORMATION,
-    RowView(
-        name="transformations",
-        empty="There are no transformations.",
-        first=("name", "apply_default", "description", "prompt", "model_id"),
-        last=("id", "title", "created_at", "updated_at"),
-    ),
+_TRANSFORMATIONS_VIEW = _view(
+    "transformations",
+    "There are no transformations.",
+    first="name apply_default description prompt model_id",
+    last="id title created_at updated_at",
 )
-
-model_frame = _frame_builder(
-    records.MODEL,
-    RowView(
-        name="models",
-        empty="There are no models.",
-        first=("name", "type", "provider", "credential"),
-        last=("id", "created_at", "updated_at"),
-    ),
+_MODELS_VIEW = _view(
+    "models",
+    "There are no models.",
+    first="name type provider credential",
+    last="id created_at updated_at",
 )
-
-provider_frame = _frame_builder(
-    records.PROVIDER, RowView(name="providers", empty="There are no providers.")
+_DISCOVERED_VIEW = _view(
+    "discovered",
+    "The provider offers no models.",
+    first="name model_type description",
+    last="provider",
 )
-
-discovered_model_frame = _frame_builder(
-    records.DISCOVERED_MODEL,
-    RowView(
-        name="discovered",
-        empty="The provider offers no models.",
-        first=("name", "model_type", "description"),
-        last=("provider",),
-    ),
+_CREDENTIALS_VIEW = _view(
+    "credentials",
+    "There are no credentials.",
+    first="name provider has_api_key model_count base_url decryption_error",
+    last="id created_at updated_at",
+    whole="decryption_error",
 )
-
-sync_frame = _frame_builder(
-    records.SYNC_RESULT,
-    RowView(name="synced", empty="No provider is configured.", whole=("error",)),
+_EPISODE_PROFILES_VIEW = _view(
+    "episode profiles",
+    "There are no episode profiles.",
+    first="name description num_segments speaker_profile_ids outline_llm transcript_llm "
+    "default_briefing",
+    last="id created_at updated_at",
 )
-
-credential_frame = _frame_builder(
-    records.CREDENTIAL,
-    RowView(
-        name="credentials",
-        empty="There are no credentials.",
-        first=("name", "provider", "has_api_key", "model_count", "base_url", "decryption_error"),
-        last=("id", "created_at", "updated_at"),
-        whole=("decryption_error",),
-    ),
+_SPEAKER_PROFILES_VIEW = _view(
+    "speaker profiles",
+    "There are no speaker profiles.",
+    first="name description speakers voice_model",
+    last="id created_at updated_at",
 )
-
-credential_status_frame = _frame_builder(
-    records.CREDENTIAL_STATUS, RowView(name="configured", empty="There are no providers.")
+_COMMANDS_VIEW = _view(
+    "commands",
+    "The service reports no commands.",
+    first="job_id status command subject error_message",
+    last="progress result created_at updated_at",
+    whole="error_message",
 )
+_SETTINGS_VIEW = _view("settings", "There are no settings.", whole="setting value")
 
 
 def _profile_names(profiles: Any) -> str:
@@ -149,54 +136,47 @@ def _profile_names(profiles: Any) -> str:
     return ", ".join(cell_text(profile.get("name") or profile.get("id")) for profile in profiles)
 
 
-episode_frame = _frame_builder(
-    records.EPISODE,
-    RowView(
-        name="episodes",
-        empty="There are no episodes.",
-        first=("name", "job_status", "stage", "error_message", "duration", "created_at"),
-        last=(
-            "id",
-            "job_id",
-            "notebook_id",
-            "progress",
-            "audio_bytes",
-            "audio_file",
-            "audio_url",
-            "briefing",
-            "episode_profile",
-            "speaker_profiles",
-            "updated_at",
-        ),
-        whole=("error_message",),
-        formats={
-            "episode_profile": lambda profile: _profile_names([profile]),
-            "speaker_profiles": _profile_names,
-        },
-    ),
+_EPISODES_VIEW = _view(
+    "episodes",
+    "There are no episodes.",
+    first="name job_status stage error_message duration created_at",
+    last="id job_id notebook_id progress audio_bytes audio_file audio_url briefing episode_profile "
+    "speaker_profiles updated_at",
+    whole="error_message",
+    formats={
+        "episode_profile": lambda profile: _profile_names([profile]),
+        "speaker_profiles": _profile_names,
+    },
 )
 
-_EPISODE_PROFILES_VIEW = RowView(
-    name="episode profiles",
-    empty="There are no episode profiles.",
-    first=(
-        "name",
-        "description",
-        "num_segments",
-        "speaker_profile_ids",
-        "outline_llm",
-        "transcript_llm",
-        "default_briefing",
-    ),
-    last=("id", "created_at", "updated_at"),
+notebook_frame = _frames(records.NOTEBOOK, NOTEBOOKS_VIEW)
+note_frame = _frames(records.NOTE, _NOTES_VIEW)
+session_frame = _frames(records.SESSION, _SESSIONS_VIEW)
+source_chat_frame = _frames(records.SOURCE_CHAT, _SOURCE_CHATS_VIEW)
+message_frame = _frames(records.MESSAGE, _view("messages", "There are no messages yet."))
+insight_frame = _frames(records.INSIGHT, _INSIGHTS_VIEW)
+hit_frame = _frames(records.HIT, _HITS_VIEW)
+transformation_frame = _frames(records.TRANSFORMATION, _TRANSFORMATIONS_VIEW)
+model_frame = _frames(records.MODEL, _MODELS_VIEW)
+provider_frame = _frames(records.PROVIDER, _view("providers", "There are no providers."))
+discovered_model_frame = _frames(records.DISCOVERED_MODEL, _DISCOVERED_VIEW)
+sync_frame = _frames(
+    records.SYNC_RESULT, _view("synced", "No provider is configured.", whole="error")
 )
+credential_frame = _frames(records.CREDENTIAL, _CREDENTIALS_VIEW)
+credential_status_frame = _frames(
+    records.CREDENTIAL_STATUS, _view("configured", "There are no providers.")
+)
+episode_frame = _frames(records.EPISODE, _EPISODES_VIEW)
+command_frame = _frames(records.COMMAND, _COMMANDS_VIEW)
+command_kind_frame = _frames(records.COMMAND_KIND)
+rebuild_frame = _frames(records.REBUILD)
 
-_SPEAKER_PROFILES_VIEW = RowView(
-    name="speaker profiles",
-    empty="There are no speaker profiles.",
-    first=("name", "description", "speakers", "voice_model"),
-    last=("id", "created_at", "updated_at"),
-)
+
+def source_frame(rows: Iterable[Record]) -> pd.DataFrame:
+    """Return sources' records as a frame, without their texts."""
+    rows = ({key: row[key] for key in records.SOURCE} for row in rows)
+    return SOURCES_VIEW.show(records.to_frame(records.SOURCE, rows))
 
 
 def profile_frame(fields: Fields, rows: Iterable[Record]) -> pd.DataFrame:
@@ -204,35 +184,6 @@ def profile_frame(fields: Fields, rows: Iterable[Record]) -> pd.DataFrame:
     is_episode = fields is records.EPISODE_PROFILE
     view = _EPISODE_PROFILES_VIEW if is_episode else _SPEAKER_PROFILES_VIEW
     return view.show(records.to_frame(fields, rows))
-
-
-command_kind_frame = _frame_builder(records.COMMAND_KIND)
-command_frame = _frame_builder(
-    records.COMMAND,
-    RowView(
-        name="commands",
-        empty="The service reports no commands.",
-        first=("job_id", "status", "command", "subject", "error_message"),
-        last=("progress", "result", "created_at", "updated_at"),
-        whole=("error_message",),
-    ),
-)
-
-source_chat_frame = _frame_builder(
-    records.SOURCE_CHAT,
-    RowView(
-        name="source chats",
-        empty="There are no chats about this source.",
-        first=("title", "message_count", "updated_at", "model_override"),
-        last=("id", "source_id", "created_at"),
-    ),
-)
-
-rebuild_frame = _frame_builder(records.REBUILD)
-
-_SETTINGS_VIEW = RowView(
-    name="settings", empty="There are no settings.", whole=("setting", "value")
-)
 
 
 def settings_frame(settings: Mapping[str, Any]) -> pd.DataFrame:
