@@ -194,8 +194,8 @@ class SourceChats(Resource):
         Raises:
             OutcomeUnknownError: the response was lost; it may have been created.
         """
-        by = self._model(model_override)
-        return self._run(self._backend.new_source_chat(self._source(source), title, by))
+        model_id = self._model(model_override)
+        return self._run(self._backend.new_source_chat(self._source(source), title, model_id))
 
     def update(
         self,
@@ -241,8 +241,10 @@ class SourceChats(Resource):
         if not message.strip():
             raise InputError("The message is empty.", "Say something.")
         source_id = self._source(source)
-        by = self._model(model_override)
-        request = self._backend.source_message(source_id, self.find(source_id, chat), message, by)
+        model_id = self._model(model_override)
+        request = self._backend.source_message(
+            source_id, self.find(source_id, chat), message, model_id
+        )
         try:
             with closing(self._executor.events(request, None, plain=True)) as stream:
                 reply = self._backend.source_reply(stream, message)

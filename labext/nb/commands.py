@@ -117,15 +117,15 @@ class CommandWatch:
 
     def _request_snapshot(self) -> Progress:
         self.record = record = self._ask()
-        at = phase_of(record["status"])
+        phase = phase_of(record["status"])
         reason = str(record["error_message"] or "")
-        if at == "Complete" and self._find_result is not None and self.result is None:
-            at, reason = self._settled()
-        outcome = COMMAND_OUTCOMES.get(at)
+        if phase == "Complete" and self._find_result is not None and self.result is None:
+            phase, reason = self._settled()
+        outcome = COMMAND_OUTCOMES.get(phase)
         return Progress(
             self._subject,
             "command",
-            at,
+            phase,
             outcome=outcome,
             reason=reason if outcome in (Outcome.FAILED, Outcome.STOPPED) else "",
             stage=self._stage(record) if outcome is None else "",
@@ -140,8 +140,8 @@ class CommandWatch:
         now = self._clock()
         if self._completed is None:
             self._completed = now
-        late = now - self._completed >= RESULT_GRACE_SECONDS
-        return ("Failed", _NO_RESULT) if late else ("Running", "")
+        timed_out = now - self._completed >= RESULT_GRACE_SECONDS
+        return ("Failed", _NO_RESULT) if timed_out else ("Running", "")
 
 
 def command_error(snapshot: Progress) -> JobFailedError:
@@ -193,12 +193,12 @@ class Commands(Resource):
         """
         return self._run(self._backend.command(_command_id(job)))
 
-    def run(self, command: str, given: Mapping[str, Any], app: str | None = None) -> Record:
+    def run(self, command: str, arguments: Mapping[str, Any], app: str | None = None) -> Record:
         """Start a command; return its record.
 
         Args:
             command: the name of a command that `kinds` returns.
-            given: the command's input, in the form that the service expects.
+            arguments: the command's input, in the form that the service expects.
             app: the app that the command belongs to; looked up if omitted.
 
         Raises:
@@ -217,7 +217,7 @@ class Commands(Resource):
                     "`%nb commands kinds` lists them.",
                 )
             app = str(apps[0])
-        return self._run(self._backend.run_command(command, app, given))
+        return self._run(self._backend.run_command(command, app, arguments))
 
     def cancel(self, job: str) -> Record:
         """Request the cancellation of a command; return its record after the request.

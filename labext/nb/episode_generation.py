@@ -118,15 +118,15 @@ def build_snapshot(
         record: the job or the episode that has the stage, progress and error.
         episode: the episode, if it is known.
     """
-    at = phase_of(status)
+    phase = phase_of(status)
     reason = str(record["error_message"] or "")
-    if at == "Complete" and (episode is None or not has_audio(episode)):
-        at, reason = "Failed", NO_AUDIO
-    outcome = _PHASE_OUTCOMES.get(at)
+    if phase == "Complete" and (episode is None or not has_audio(episode)):
+        phase, reason = "Failed", NO_AUDIO
+    outcome = _PHASE_OUTCOMES.get(phase)
     return Progress(
         str(name),
         "podcast",
-        at,
+        phase,
         outcome=outcome,
         reason=reason if outcome in (Outcome.FAILED, Outcome.STOPPED) else "",
         stage=_stage_text(record) if outcome is None else "",
@@ -141,12 +141,12 @@ def phase_of(status: str | None) -> str:
 
 def _stage_text(record: Record) -> str:
     """Return the stage, such as `3 of 4: speech, turn 12 of 40`, or the service's own text."""
-    at = record["progress"]
-    if at is None:
+    progress_record = record["progress"]
+    if progress_record is None:
         return str(record["stage"] or "")
-    stages, stage = at["stages"], at["stage"]
+    stages, stage = progress_record["stages"], progress_record["stage"]
     place = f"{stages.index(stage) + 1} of {len(stages)}: " if stage in stages else ""
-    return f"{place}{stage}{_stage_count(at)}"
+    return f"{place}{stage}{_stage_count(progress_record)}"
 
 
 def _stage_count(at: Record) -> str:

@@ -108,13 +108,13 @@ class Insights(Resource):
         Raises:
             OutcomeUnknownError: the response was lost; it may have started.
         """
-        of = self._titles.find("source", source)
-        by = self._titles.find("transformation", transformation)
-        title = self._run(self._backend.transformation(by))["title"]
-        with_ = self._model(model)
-        before = frozenset(record["id"] for record in self._run(self._backend.insights(of)))
-        job = self._run(self._backend.new_insight(of, by, with_))
-        return PendingInsight(job, of, str(title), before)
+        source_id = self._titles.find("source", source)
+        transformation_id = self._titles.find("transformation", transformation)
+        title = self._run(self._backend.transformation(transformation_id))["title"]
+        model_id = self._model(model)
+        before = frozenset(record["id"] for record in self._run(self._backend.insights(source_id)))
+        job = self._run(self._backend.new_insight(source_id, transformation_id, model_id))
+        return PendingInsight(job, source_id, str(title), before)
 
     def watch(
         self, pending: PendingInsight, stop: threading.Event | None = None

@@ -57,8 +57,8 @@ class Models(Resource):
             InputError: the model exists already, or the type or provider is unknown.
             OutcomeUnknownError: the response was lost, and the record does not exist.
         """
-        opened = credential and self._titles.find("credential", credential, provider)
-        return self._run(self._backend.new_model(name, type, provider, opened or None))
+        credential_id = credential and self._titles.find("credential", credential, provider)
+        return self._run(self._backend.new_model(name, type, provider, credential_id or None))
 
     def delete(self, model: str) -> None:
         """Delete a model.
@@ -90,10 +90,10 @@ class Models(Resource):
         """
         if not slots:
             raise InputError("No slot is named.", "Give one, such as `chat`, and a model.")
-        named = {validate_slot(slot): model for slot, model in slots.items()}
+        requested = {validate_slot(slot): model for slot, model in slots.items()}
         changes = {
             slot: None if model is None else self.find(model, SLOTS[slot])
-            for slot, model in named.items()
+            for slot, model in requested.items()
         }
         return self._with_records(self._run(self._backend.set_defaults(changes)))
 
@@ -194,8 +194,8 @@ class TypeProbe:
 
 def likely_types(name: str) -> list[str]:
     """Return all types of models, the likeliest for a name first."""
-    words = name.casefold().replace("_", "-")
-    first = next(type for type, pattern in _TYPE_PATTERNS if re.search(pattern, words))
+    normalized = name.casefold().replace("_", "-")
+    first = next(type for type, pattern in _TYPE_PATTERNS if re.search(pattern, normalized))
     return [first, *(type for type in ("llm", "embedding", "tts", "stt") if type != first)]
 
 

@@ -48,10 +48,14 @@ class Podcasts(Resource):
             SetupError: a model is missing, or no speech synthesis is installed.
             OutcomeUnknownError: the response was lost, and no new episode was found.
         """
-        within = self._titles.find("notebook", notebook)
-        profile = self._titles.find("episode profile", episode_profile)
-        who = None if speakers is None else self._titles.find_all("speaker profile", speakers)
-        return self._run(self._backend.generate(within, profile, who or None, name, briefing))
+        notebook_id = self._titles.find("notebook", notebook)
+        profile_id = self._titles.find("episode profile", episode_profile)
+        speaker_ids = (
+            None if speakers is None else self._titles.find_all("speaker profile", speakers)
+        )
+        return self._run(
+            self._backend.generate(notebook_id, profile_id, speaker_ids or None, name, briefing)
+        )
 
     def job(self, job: str) -> Record:
         """Return the record of a job by the `job_id` that `generate` returned: `records.JOB`.

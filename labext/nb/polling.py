@@ -328,14 +328,14 @@ def watch_sources(
 
 def _source_row(record: Record) -> SourceRow:
     status = str(record["status"] or "unknown")
-    over = SOURCE_OUTCOMES.get(status)
-    reason = record["error"] or (record.get("message") if over is Outcome.FAILED else "")
+    outcome = SOURCE_OUTCOMES.get(status)
+    reason = record["error"] or (record.get("message") if outcome is Outcome.FAILED else "")
     return SourceRow(
         str(record["id"]),
         str(record.get("title") or record["id"]),
         status,
-        "" if over else str(record["stage"] or ""),
-        "" if over is Outcome.COMPLETE else str(reason or ""),
+        "" if outcome else str(record["stage"] or ""),
+        "" if outcome is Outcome.COMPLETE else str(reason or ""),
     )
 
 

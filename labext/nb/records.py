@@ -239,8 +239,8 @@ class Scope:
         """Return True if a source or note is in the scope, and for every other kind."""
         if kind not in ("source", "note"):
             return True
-        named = self.sources if kind == "source" else self.notes
-        return self.includes(kind) and (named is None or identifier in named)
+        identifiers = self.sources if kind == "source" else self.notes
+        return self.includes(kind) and (identifiers is None or identifier in identifiers)
 
     def includes(self, kind: str) -> bool:
         """Return True if a kind, `source` or `note`, is included."""

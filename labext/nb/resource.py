@@ -322,10 +322,10 @@ def _unambiguous_name(record: Record, others: Sequence[Record]) -> str:
 def _describe(record: Record) -> str:
     """Return a description that distinguishes a record from others with the same title."""
     kind, provider = record.get("type"), record.get("provider")
-    of = " ".join(filter(None, (kind, f"of {provider}" if provider else None)))
+    origin = " ".join(filter(None, (kind, f"of {provider}" if provider else None)))
     created = str(record.get("created_at") or "")[:16].replace("T", " ")
     failed = ", failed" if "failed" in (record.get("status"), record.get("job_status")) else ""
-    return f"{of or (f'of {created}' if created else title_of(record))}{failed}"
+    return f"{origin or (f'of {created}' if created else title_of(record))}{failed}"
 
 
 class ScopeOptions(TypedDict, total=False):
@@ -365,9 +365,11 @@ def resolve_scope(
     sources = None if source_ids is None else titles.find_all("source", source_ids, within)
     notes = None if note_ids is None else titles.find_all("note", note_ids, within)
     if within is not None:
-        every = sources is None and notes is None
-        sources = _ids_within(titles, "source", within, sources, every=every and include_sources)
-        notes = _ids_within(titles, "note", within, notes, every=every and include_notes)
+        unrestricted = sources is None and notes is None
+        sources = _ids_within(
+            titles, "source", within, sources, every=unrestricted and include_sources
+        )
+        notes = _ids_within(titles, "note", within, notes, every=unrestricted and include_notes)
     return Scope(_as_tuple(sources), _as_tuple(notes), include_sources, include_notes)
 
 

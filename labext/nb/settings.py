@@ -36,9 +36,11 @@ class Settings(Resource):
         """
         if not changes:
             raise InputError("No setting is to be changed.", NO_CHANGES_STEP)
-        now = self.get()
-        named = {_setting_name(name, now): value for name, value in changes.items()}
-        values = {name: _convert_value(name, value, now[name]) for name, value in named.items()}
+        current = self.get()
+        requested = {_setting_name(name, current): value for name, value in changes.items()}
+        values = {
+            name: _convert_value(name, value, current[name]) for name, value in requested.items()
+        }
         return self._run(self._backend.set_settings(values))
 
 
@@ -60,11 +62,11 @@ def _convert_value(name: str, value: Any, now: Any) -> Any:
         return _parse_bool(name, value)
     if isinstance(now, list):
         return _parse_list(name, value)
-    words = SETTING_CHOICES.get(name, ())
-    if words and isinstance(value, bool):
+    choices = SETTING_CHOICES.get(name, ())
+    if choices and isinstance(value, bool):
         value = "yes" if value else "no"
-    if not isinstance(value, str) or not value.strip() or (words and value not in words):
-        raise _invalid_value(name, value, " or ".join(words) if words else "a text")
+    if not isinstance(value, str) or not value.strip() or (choices and value not in choices):
+        raise _invalid_value(name, value, " or ".join(choices) if choices else "a text")
     return value
 
 

@@ -124,8 +124,8 @@ class Transformations(Resource):
         """
         if not text.strip():
             raise InputError("There is nothing to transform.", "Give a text, a source or a note.")
-        identifier, by = self.find(transformation), self._model(model)
-        return self._run(self._backend.transform(identifier, text, by))
+        identifier, model_id = self.find(transformation), self._model(model)
+        return self._run(self._backend.transform(identifier, text, model_id))
 
     def default_prompt(self) -> str:
         """Return the prompt that precedes every transformation's own prompt."""

@@ -50,8 +50,8 @@ def candidate_urls(url: str) -> list[str]:
     if _API_SEGMENT in folders:  # a path within the API, such as /api/notebooks
         folders = folders[: folders.index(_API_SEGMENT)]
     below = ["/".join([*folders[:depth], _API_SEGMENT]) for depth in range(len(folders), -1, -1)]
-    own = parts.path.strip("/")
-    return [f"{parts.scheme}://{parts.netloc}/{path}".rstrip("/") for path in (*below, own)]
+    own_path = parts.path.strip("/")
+    return [f"{parts.scheme}://{parts.netloc}/{path}".rstrip("/") for path in (*below, own_path)]
 
 
 def _is_api(url: str, verify: bool | str) -> bool:

@@ -123,8 +123,8 @@ class ModelRequests(RecordParser):
             data = records.require_mapping(answer, "the provider's models")
             return [build_record(SYNC_RESULT, {"provider": provider, **data})]
         answer = yield Request(SYNC_ALL, patient=True)
-        every = records.require_mapping(answer, "the providers' models")
-        results = records.require_mapping(every.get("results"), "the providers' models")
+        data = records.require_mapping(answer, "the providers' models")
+        results = records.require_mapping(data.get("results"), "the providers' models")
         return [
             build_record(
                 SYNC_RESULT,

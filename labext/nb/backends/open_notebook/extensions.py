@@ -151,12 +151,12 @@ class CommandRequests(extensions.ExtensionRequests):
         data = records.require_mapping(answer, "the command")
         mappers.require_identifier(data, "job_id", "the command")
         result = data.get("result")
-        parts = result if isinstance(result, Mapping) else {}
-        about = parts.get("execution_metadata")
-        named = about.get("command_name") if isinstance(about, Mapping) else None
+        details = result if isinstance(result, Mapping) else {}
+        metadata = details.get("execution_metadata")
+        name = metadata.get("command_name") if isinstance(metadata, Mapping) else None
         more = {
-            "command": data.get("command") or named,
-            "subject": parts.get("source_id") or parts.get("note_id"),
+            "command": data.get("command") or name,
+            "subject": details.get("source_id") or details.get("note_id"),
             "error_message": data.get("error_message") or None,
             "result": result or None,
         }

@@ -162,18 +162,18 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
         are checked first.
         """
         profile = yield from self.profile(EPISODE_PROFILES, episode_profile)
-        chosen = list(speaker_profiles or profile["speaker_profile_ids"])
-        if len(chosen) != 1:
+        profile_ids = list(speaker_profiles or profile["speaker_profile_ids"])
+        if len(profile_ids) != 1:
             raise InputError(
                 "An episode of Open Notebook has one speaker profile, with one to four speakers.",
                 "Name one: `--speakers PROFILE`; see `%nb profiles`.",
             )
-        every = yield from self.profiles(SPEAKER_PROFILES)
-        yield from _check_models(profile, every)
-        speakers = find_profile(every, chosen[0], "speaker profile")
+        speaker_profile_records = yield from self.profiles(SPEAKER_PROFILES)
+        yield from _check_models(profile, speaker_profile_records)
+        speaker_profile = find_profile(speaker_profile_records, profile_ids[0], "speaker profile")
         body = {
             "episode_profile": profile["name"],
-            "speaker_profile": speakers["name"],
+            "speaker_profile": speaker_profile["name"],
             "episode_name": name or (yield from _default_episode_name(notebook)),
             "notebook_id": notebook,
         }
@@ -278,12 +278,12 @@ def _default_model_name(slot: str) -> Steps[str | None]:
     """Return the name of a slot's model, else of the first one of its type."""
     available = records.require_list((yield Request(LIST_MODELS)), "models")
     slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
-    chosen = slots.get(SERVER_SLOT_NAMES[slot])
-    fitting = [
+    default = slots.get(SERVER_SLOT_NAMES[slot])
+    candidates = [
         item for item in available if from_server_type(item.get("type")) == records.SLOTS[slot]
     ]
-    fitting.sort(key=lambda item: item.get("id") != chosen)
-    return str(fitting[0]["name"]) if fitting else None
+    candidates.sort(key=lambda item: item.get("id") != default)
+    return str(candidates[0]["name"]) if candidates else None
 
 
 def _default_episode_name(notebook: str) -> Steps[str]:

@@ -24,6 +24,7 @@ from labext.nb.records import (
     Question,
     Record,
     Scope,
+    drop_none,
 )
 
 MAX_HITS = 1000
@@ -48,7 +49,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         """Search for passages; the scope and the sorting are applied by the client."""
         scope = query.scope
         narrow = scope.sources is not None or scope.notes is not None
-        named = {
+        limits = {
             "limit": MAX_HITS if narrow else query.limit,
             "minimum_score": query.min_similarity if search_type == "vector" else None,
         }
@@ -57,7 +58,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
             "type": search_type,
             "search_sources": scope.includes("source"),
             "search_notes": scope.includes("note"),
-            **{name: value for name, value in named.items() if value is not None},
+            **drop_none(limits),
         }
         answer = yield Request(contract.SEARCH, json=body, patient=True)
         data = records.require_mapping(answer, "the search").get("results")
@@ -102,34 +103,34 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
 
     def _question_body(self, question: Question) -> Steps[dict[str, Any]]:
         """Return the request fields of a question; the server requires all three models."""
-        chosen = {
+        models = {
             name: getattr(question, name) or question.model_override
             for name in ("strategy_model", "answer_model", "final_answer_model")
         }
-        if not all(chosen.values()):
+        if not all(models.values()):
             default = yield from _default_model()
-            chosen = {name: model or default for name, model in chosen.items()}
-        return {"question": question.text, **chosen}
+            models = {name: model or default for name, model in models.items()}
+        return {"question": question.text, **models}
 
     def _ask_about(self, question: Question) -> Steps[Answer]:
         """Answer a question with a restricted scope, which the server's `ask` does not support.
 
         The best matches become the context of a temporary chat session.
         """
-        chosen = yield from self._matching_context(question)
-        if not any(chosen.values()):
+        config = yield from self._matching_context(question)
+        if not any(config.values()):
             return Answer(NO_MATCH_ANSWER, (), question.text)
-        every = records.require_list((yield Request(NOTEBOOKS)), "notebooks")
-        if not every:
+        notebooks = records.require_list((yield Request(NOTEBOOKS)), "notebooks")
+        if not notebooks:
             raise InputError(
                 "This server answers about some of its sources by a chat, and a chat needs a "
                 "notebook.",
                 "Make one: `%nb use NAME --create`.",
             )
-        notebook = str(every[0]["id"])
+        notebook = str(notebooks[0]["id"])
         session = (yield from self.new_session(notebook, _SESSION_TITLE, None))["id"]
         try:
-            data = yield from self._build_context(notebook, question.scope, chosen)
+            data = yield from self._build_context(notebook, question.scope, config)
             context = MessageContext(records.require_mapping(data.get("context"), "the context"))
             model = question.model_override or question.final_answer_model
             answer = yield from self.execute(session, question.text, context, model)
