@@ -1,4 +1,4 @@
-"""What the README says is so: its commands, its lines, its code."""
+"""Commands, magic lines and code in the README and the guides are valid."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from labext_magics.nb import magic as nb
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+GUIDES = {path.name: path.read_text(encoding="utf-8") for path in ROOT.glob(".docs/text/*.md")}
+TEXTS = "\n".join([README, *GUIDES.values()])
 SETUP = 'python3 -m venv .venv && .venv/bin/pip install ".[demo]" && .venv/bin/labext demo'
 TESTS = 'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]" && .venv/bin/pytest'
 MAGICS = {"jobs": magic.MAGIC, "lab": lab.MAGIC, "nb": nb.MAGIC}
@@ -33,7 +35,7 @@ def test_ci_runs_the_test_command_as_it_stands_there() -> None:
     assert TESTS in (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("text", re.findall(r"%%?(?:jobs|lab|nb) [a-z][^`\n]*", README))
+@pytest.mark.parametrize("text", re.findall(r"%%?(?:jobs|lab|nb) [a-z][^`\n]*", TEXTS))
 def test_every_magic_line_is_known(text: str) -> None:
     name, words = re.match(r"%%?(\w+) (.*)", text).groups()  # type: ignore[union-attr]
     tokens = words.split()
@@ -45,14 +47,14 @@ def test_every_magic_line_is_known(text: str) -> None:
 
 def test_every_command_line_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(click.Command, "invoke", lambda self, ctx: None)  # parse, run nothing
-    lines = re.findall(r"`labext ([^`]+)`", README)
+    lines = re.findall(r"`labext ([^`]+)`", TEXTS)
     assert lines
     for line in lines:
         assert cli.main(line.split()) == 0
 
 
 def test_python_blocks_are_python() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", TEXTS, flags=re.DOTALL)
     assert blocks
     for block in blocks:
         ast.parse(block)
@@ -69,3 +71,18 @@ def test_the_changelog_has_this_version() -> None:
     assert "(.github/CHANGELOG.md)" in README
     changelog = (ROOT / ".github" / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"\n## [{project['version']}]\n" in changelog
+
+
+def test_linked_files_and_pictures_exist_and_are_small() -> None:
+    linked = re.findall(r"\]\((\.[^)#]+)", README)
+    assert len(linked) > 10
+    for name in linked:
+        path = ROOT / name
+        assert path.is_file(), name
+        assert path.suffix != ".png" or path.stat().st_size < 80_000, name
+
+
+def test_guides_link_to_each_other() -> None:
+    for name, text in GUIDES.items():
+        for target in re.findall(r"\]\(([^)#]+)", text):
+            assert target in GUIDES, f"{name}: {target}"

@@ -1,4 +1,4 @@
-"""Every example of the magics' help and of the README is run, on a sandbox or a stand-in."""
+"""Run every example of the magics' help, the README and the guides, on a sandbox or a stand-in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from labext_magics.core.dispatch import magic_named
 pytestmark = pytest.mark.contract
 
 NewBox = Callable[..., Any]
-README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[3]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+GUIDES = [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob(".docs/text/*.md"))]
 
 ELSEWHERE = ("%lab connect https", "%jobs connect https", "%nb connect http")
 """Examples that name a server which is not there: it is looked for."""
@@ -59,7 +61,8 @@ HELP = {
 }
 BLOCKS = [
     block.strip("\n")
-    for block in re.findall(r"^```\w*\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    for text in (README, *GUIDES)
+    for block in re.findall(r"^```\w*\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     if re.search(r"^\S* ?=? ?%%?(?:lab|jobs|nb|load_ext) ?", block, re.MULTILINE)
 ]
 
@@ -131,9 +134,10 @@ def test_examples_of_nb_run(local: InteractiveShell) -> None:
     _run(local, [*before, *_on_the_sandbox(HELP["nb"])])
 
 
-def test_blocks_of_the_readme_run(local: InteractiveShell) -> None:
-    assert len(BLOCKS) > 6
-    _run(local, [block for block in BLOCKS if "%lab sandbox start" not in block])
+def test_blocks_of_the_readme_and_the_guides_run(local: InteractiveShell) -> None:
+    assert len(BLOCKS) > 15
+    skipped = ("%lab sandbox start", *ELSEWHERE)
+    _run(local, [block for block in BLOCKS if not any(line in block for line in skipped)])
 
 
 def test_python_of_the_readme_runs(
