@@ -19,6 +19,6 @@ REQUIRED = [
 def test_a_package_counts_with_or_without_an_extra_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(extras.metadata, "requires", lambda name: REQUIRED)
+    monkeypatch.setattr("labext.extras.metadata.requires", lambda name: REQUIRED)
     missing = {"": [], "sandbox": ["nosuch-one"], "demo": ["nosuch-two"]}
     assert extras.missing_packages() == missing

@@ -13,7 +13,6 @@ from urllib3 import HTTPResponse
 from labext import messages
 from labext.errors import InputError, LabextError
 from labext.http import Operation, RetryMode
-from labext.http import event_stream as event_module
 from labext.http.event_stream import ServerSentEvent, read_events
 from labext.http.failures import READ_FOR_WORDS, server_message
 from labext.http.response import Response
@@ -108,7 +107,7 @@ def test_an_answer_that_never_ends_is_quoted_without_half_a_secret(
 ) -> None:
     register_secret(SECRET)
     times: Iterator[float] = iter([0.0, 1.0, 2.0, 99.0])
-    monkeypatch.setattr(event_module.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr("time.monotonic", lambda: next(times))
     shown = _no_event_stream(f"key {SECRET}")  # 14 bytes arrive in time
     assert "no readable text" in shown
     assert SECRET[:4] not in shown

@@ -37,7 +37,7 @@ def test_ci_runs_the_test_command_as_it_stands_there() -> None:
 
 @pytest.mark.parametrize("text", re.findall(r"%%?(?:jobs|lab|nb) [a-z][^`\n]*", TEXTS))
 def test_every_magic_line_is_known(text: str) -> None:
-    name, words = re.match(r"%%?(\w+) (.*)", text).groups()  # type: ignore[union-attr]
+    name, words = re.match(r"%%?(\w+) (.*)", text).groups()
     tokens = words.split()
     command = MAGICS[name].find(tokens)
     assert command is not None, f"%{name} {words}"

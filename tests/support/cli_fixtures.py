@@ -18,7 +18,7 @@ from labext.sandbox import Sandbox
 class Held(KeyringBackend):
     """A keyring in memory."""
 
-    priority = 1  # type: ignore[assignment]
+    priority = 1
 
     def __init__(self) -> None:
         super().__init__()

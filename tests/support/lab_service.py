@@ -135,7 +135,7 @@ class Runner:
         self._admin.set_archived(app, archived)
 
     def id_token(self, email: str, **more: Any) -> str:
-        return self._admin.id_token(email, **more)["id_token"]
+        return str(self._admin.id_token(email, **more)["id_token"])
 
     def logged(self, **which: Any) -> list[dict[str, Any]]:
         """The log, the newest call first."""
@@ -179,4 +179,4 @@ def message(answer: requests.Response, status: int) -> str:
     assert set(error) == {"type", "message", "userMessage"}
     assert error["type"] == "invalid_request_error"
     assert error["message"].strip()
-    return error["message"]
+    return str(error["message"])

@@ -167,7 +167,7 @@ def _become(asked: dict[str, Any], log: int) -> NoReturn:
         gc.unfreeze()
         code = host.main(asked["arguments"])
     finally:
-        threading._shutdown()
+        threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
         os._exit(code)
 

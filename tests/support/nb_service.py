@@ -90,16 +90,17 @@ class Api:
     def notebook(self, name: str | None = None, **more: Any) -> str:
         """A new notebook's identifier."""
         body = {"name": name or new_name(), **more}
-        return self.told("POST", "notebooks", json=body)["id"]
+        return str(self.told("POST", "notebooks", json=body)["id"])
 
     def note(self, content: str = "A note.", **more: Any) -> dict[str, Any]:
         """A new note."""
-        return self.told("POST", "notes", json={"content": content, **more})
+        note: dict[str, Any] = self.told("POST", "notes", json={"content": content, **more})
+        return note
 
     def source(self, text: str = "Some text.", notebook: str | None = None) -> str:
         """The identifier of a new source, a text that is being processed."""
         body = {"text": text, "notebook_id": notebook}
-        return self.told("POST", "sources", json=body)["id"]
+        return str(self.told("POST", "sources", json=body)["id"])
 
 
 def new_name() -> str:
@@ -145,6 +146,12 @@ class Back:
             database.close()
 
 
+def api_of(box: Sandbox) -> Api:
+    """The service of a sandbox, by its own password."""
+    base = box.nb.base_url
+    return Api(base, box.nb.password, Description(base.removesuffix("/api")))
+
+
 class Kit:
     """The helpers of this folder, which tests get as a fixture."""
 
@@ -152,9 +159,4 @@ class Kit:
     PASSWORD = PASSWORD
     name = staticmethod(new_name)
     sentence = staticmethod(sentence)
-
-    @staticmethod
-    def api(box: Sandbox) -> Api:
-        """The service of a sandbox, by its own password."""
-        base = box.nb.base_url
-        return Api(base, box.nb.password, Description(base.removesuffix("/api")))
+    api = staticmethod(api_of)

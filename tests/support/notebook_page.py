@@ -38,7 +38,7 @@ START = "([name, given]) => { void window.jupyterapp.commands.execute(name, give
 LATE = "Cannot read properties of null (reading 'kernel')"
 """What JupyterLab says of a notebook that was closed meanwhile; ours asks whether there is one."""
 
-SIZE = {"width": 1000, "height": 800}
+SIZE: Any = {"width": 1000, "height": 800}
 
 CLEAR = """async () => {
   for (const close of document.querySelectorAll(".jp-Dialog button:last-child")) close.click();

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from labext.progress import Outcome, Part, Progress
 from labext.redaction import register_secret
-from labext_widgets.core.markup import plain
+from labext_widgets.core.markup import clock, plain
 from labext_widgets.progress import static_view
 
 FOLDS = Progress(
@@ -243,7 +243,7 @@ def test_a_secret_in_a_reason_is_masked() -> None:
     [(0, "0:00"), (59.9, "0:59"), (61, "1:01"), (3600, "1:00:00"), (-1, "0:00")],
 )
 def test_clock(seconds: float, shown: str) -> None:
-    assert static_view.clock(seconds) == shown
+    assert clock(seconds) == shown
 
 
 def test_a_colour_stands_plain_before_it_stands_by_the_theme() -> None:

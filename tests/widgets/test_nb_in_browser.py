@@ -57,7 +57,7 @@ last = labext_widgets.watch_ingestion(looks({path!r}), again="%nb sources wait")
 LONG_NAME = "A_protocol_for_induction_with_a_name_that_nobody_would_ever_break_anywhere_at_all.docx"
 
 
-SOURCES = [
+SOURCES: list[dict[str, Any]] = [
     {"title": "paper.pdf", "status": "running", "stage": "Reading the pages", "unchanged": 42.0},
     {"title": LONG_NAME, "status": "completed"},
     {"title": "page.html", "status": "new"},

@@ -219,7 +219,7 @@ class TestPlayer:
         self, shown: list[Shown]
     ) -> None:
         asked = []
-        labext_widgets.show_player(RECORD, lambda: asked.append(1) or MP3)  # type: ignore[func-returns-value]
+        labext_widgets.show_player(RECORD, lambda: asked.append(1) or MP3)
         assert not asked
         assert shown[0].asks(do="sound", by="a7") == [
             ({"fetching": "a7"}, []),

@@ -201,7 +201,7 @@ class TestRetry:
         for left in (2, 1, 0):
             until(lambda: made[0].buttons == ["Retry"])
             made[0].click("retry")
-            until(lambda left=left: len(runs) == left)  # type: ignore[misc]
+            until(lambda left=left: len(runs) == left)
         until(lambda: "Complete" in made[0].text)
 
     @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_what_is_no_sequence_or_no_record() -> None:
     with pytest.raises(InputError, match='"1" is no letter of a sequence'):
         sequence_viewer(CIRCLE | {"bases": "1 acgt"})
     with pytest.raises(InputError, match="this is str"):
-        sequence_viewer("ACGT")  # type: ignore[arg-type]
+        sequence_viewer("ACGT")
 
 
 def test_a_row_of_a_frame_will_do() -> None:

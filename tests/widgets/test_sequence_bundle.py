@@ -11,12 +11,12 @@ import pytest
 from labext_widgets.core import hub
 
 
-class Comm(comm.base_comm.BaseComm):  # type: ignore[misc]
+class Comm(comm.base_comm.BaseComm):
     """A line to a page that remembers what was sent."""
 
     sent: ClassVar[list[tuple[str, dict[str, Any]]]] = []
 
-    def publish_msg(self, msg_type: str, data: Any = None, **_: Any) -> None:
+    def publish_msg(self, msg_type: str, data: Any = None, *_: Any, **__: Any) -> None:
         self.sent.append((msg_type, data or {}))
 
 

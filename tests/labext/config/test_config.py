@@ -252,7 +252,7 @@ def test_an_unwritable_folder_is_told(isolated: Path) -> None:
 
 def test_unknown_services_options_and_secrets_are_refused() -> None:
     with pytest.raises(InputError, match="no service"):
-        config.connection("gobs")  # type: ignore[arg-type]
+        config.connection("gobs")
     with pytest.raises(InputError, match="no option"):
         config.save_profile("course", "jobs", "https://h.example/", {"gpu": "1"})
     with pytest.raises(InputError, match="no secret called"):
@@ -274,7 +274,7 @@ def test_connect_gives_a_client_of_the_profile(isolated: Path) -> None:
     assert isinstance(client, labext.JobsClient)
     assert "sandbox-key" not in repr(client)
     with pytest.raises(InputError, match="no client"):
-        labext.connect("gobs")  # type: ignore[arg-type]
+        labext.connect("gobs")  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("url", ["http://lab.example.org", "http://127.0.0.1:9/api/v2"])

@@ -59,7 +59,7 @@ def test_rows_are_displayed_by_their_view(shell: InteractiveShell) -> None:
 
 def test_other_frames_are_displayed_by_pandas(shell: InteractiveShell) -> None:
     plants()
-    other = pd.DataFrame({"a": [1, None], "b": ["x", None]})
+    other: Any = pd.DataFrame({"a": [1, None], "b": ["x", None]})
     data = displayed(shell, other)
     assert data == {"text/plain": repr(other), "text/html": other._repr_html_()}
     assert displayed(shell, [other])["text/plain"].count("NaN") == repr(other).count("NaN")

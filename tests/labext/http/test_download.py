@@ -354,7 +354,7 @@ def test_a_full_disk_is_told_before_anything_is_written(
     faulty: Any, into: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = type("usage", (), {"total": 10**9, "free": 1000})
-    monkeypatch.setattr(download.shutil, "disk_usage", lambda _: usage)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
     with pytest.raises(StorageError, match="disk is full"):
         into(faulty(Store()))
     assert left_behind(tmp_path) == []

@@ -28,7 +28,7 @@ def test_it_reads_back_as_what_it_was_in_pieces_of_any_size(size: int) -> None:
     while piece := stream.read(size):
         pieces.append(piece)
     body = b"".join(pieces)
-    assert len(body) == len(stream)  # type: ignore[arg-type]
+    assert len(body) == len(stream)
     first, second = parsed(form, body)
     assert first.get_param("name", header="content-disposition") == "type"
     assert second.get_payload(decode=True) == "zwölf\r\nBoxkämpfer".encode()

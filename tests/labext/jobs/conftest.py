@@ -62,7 +62,7 @@ class Answer:
 class Ledger:
     """The service: rows by name, and every request in order."""
 
-    Answer = Answer
+    answer = Answer
 
     def __init__(self) -> None:
         self.rows: dict[str, dict[str, Any]] = {}

@@ -74,7 +74,7 @@ def test_the_same_rows_are_the_same_batch(client: JobsClient, ledger: Any) -> No
 
 
 def test_it_is_resumed_from_the_journal(client: JobsClient, ledger: Any) -> None:
-    ledger.fail("submit-batch", None, ledger.Answer(403, {"error": "no"}))
+    ledger.fail("submit-batch", None, ledger.answer(403, {"error": "no"}))
     with pytest.raises(LabextError):
         send(client)
     ledger.scripts.clear()

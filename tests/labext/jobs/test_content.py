@@ -32,7 +32,7 @@ def told(request: pytest.FixtureRequest, ledger: Any) -> str:
     if request.param != "checksum":
         ledger.tells_md5 = False
     if request.param == "nothing":
-        ledger.not_served["getPresignedUploadUrl"] = ledger.Answer(404, {"detail": "Not Found"})
+        ledger.not_served["getPresignedUploadUrl"] = ledger.answer(404, {"detail": "Not Found"})
     ledger.moment = NOON
     return str(request.param)
 
@@ -214,7 +214,7 @@ def test_a_batch_that_broke_off_is_not_finished_with_other_content(
     client: JobsClient, ledger: Any, tmp_path: Path, told: str
 ) -> None:
     upload(client, tmp_path, FIRST)
-    ledger.fail("submit-batch", None, ledger.Answer(403, "Budget exceeded"))
+    ledger.fail("submit-batch", None, ledger.answer(403, "Budget exceeded"))
     with pytest.raises(LabextError, match="1 of 2 parts"):
         submit(client, "split batch")
     ledger.moment += timedelta(minutes=1)
@@ -262,7 +262,7 @@ def test_a_record_that_can_not_be_written_or_read_stops_nothing(
 def test_another_account_or_address_has_records_of_its_own(
     client: JobsClient, ledger: Any, tmp_path: Path
 ) -> None:
-    ledger.not_served["getPresignedUploadUrl"] = ledger.Answer(404, {"detail": "Not Found"})
+    ledger.not_served["getPresignedUploadUrl"] = ledger.answer(404, {"detail": "Not Found"})
     upload(client, tmp_path, FIRST)
     submit(client, "job")
     with JobsClient(ledger.url, "another-key-0123456789", rate=None) as other:
@@ -275,9 +275,9 @@ def test_a_service_that_fails_to_describe_a_file_stops_nothing(
 ) -> None:
     upload(client, tmp_path, FIRST)
     for answer in (
-        ledger.Answer(403, "<xml>AccessDenied</xml>"),
-        ledger.Answer(400, "bad"),
-        ledger.Answer(404),
+        ledger.answer(403, "<xml>AccessDenied</xml>"),
+        ledger.answer(400, "bad"),
+        ledger.answer(404),
     ):
         ledger.fail("store", answer)
         assert submit(client, "job").name == "n1"

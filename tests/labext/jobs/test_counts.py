@@ -81,7 +81,7 @@ def test_a_service_that_checks_one_job_at_a_time_is_asked_about_each_shape(
 
 
 def test_what_broke_off_is_finished_with_as_few(client: JobsClient, ledger: Any) -> None:
-    ledger.fail("submit-batch", *[None] * 30, ledger.Answer(403, "Budget exceeded"))
+    ledger.fail("submit-batch", *[None] * 30, ledger.answer(403, "Budget exceeded"))
     with pytest.raises(AccessError, match="30 of 50 parts of many"):
         client.submit_batch("many", "fold", JOBS)
     ledger.received.clear()

@@ -42,7 +42,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
     ],
 )
 def test_headers_tell_a_version(headers: dict[str, str], known: dict[str, object]) -> None:
-    assert FileVersion.from_headers(headers) == FileVersion(**known)  # type: ignore[arg-type]
+    assert FileVersion.from_headers(headers) == FileVersion(**known)
 
 
 def test_a_version_survives_its_record(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_content_is_compared_by_the_best_that_both_know(
 
 def at(seconds: float, **known: str) -> FileVersion:
     """A version that was stored so many seconds after noon."""
-    return FileVersion(modified=(NOON + timedelta(seconds=seconds)).isoformat(), **known)  # type: ignore[arg-type]
+    return FileVersion(modified=(NOON + timedelta(seconds=seconds)).isoformat(), **known)
 
 
 A, B = "a" * 64, "b" * 64

@@ -141,8 +141,8 @@ def test_nothing_that_the_service_says_acts(
 ) -> None:
     monkeypatch.setenv("LABEXT_JOBS_BASE_URL", evil.url)
     monkeypatch.setenv("LABEXT_JOBS_API_KEY", "a key")
-    evil.fail("submit-job", evil.Answer(500, EVIL, "text/plain"))
-    evil.fail("stop-job", evil.Answer(200, {"message": EVIL}))
+    evil.fail("submit-job", evil.answer(500, EVIL, "text/plain"))
+    evil.fail("stop-job", evil.answer(200, {"message": EVIL}))
     whole = "import pandas as pd\npd.set_option('display.max_colwidth', None)"
     sources = [f"%load_ext labext\n{whole}", *CELLS]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in sources])
@@ -168,7 +168,7 @@ def test_nothing_that_the_service_says_acts(
 def test_a_refusal_is_one_tame_line(
     client: JobsClient, ledger: Any, status: int, body: str
 ) -> None:
-    ledger.fail("jobs", *[ledger.Answer(status, body)] * 9)
+    ledger.fail("jobs", *[ledger.answer(status, body)] * 9)
     with pytest.raises(LabextError) as raised:
         client.job("x")
     error = raised.value

@@ -132,12 +132,12 @@ SPOILT: dict[str, Callable[[Any], Any]] = {
     "stalls before": lambda ledger: ledger.spoilt(lambda _: b"", stalls=True),
     "stalls within": lambda ledger: ledger.spoilt(lambda raw: raw[: _head(raw) + 1], stalls=True),
     "too long a length": lambda ledger: ledger.spoilt(lambda raw: _length(raw, 7)),
-    "half of JSON": lambda ledger: ledger.Answer(body=b'{"jobs": [{"Jo', first_acts=True),
+    "half of JSON": lambda ledger: ledger.answer(body=b'{"jobs": [{"Jo', first_acts=True),
     "a web page": lambda ledger: ledger.html(first_acts=True),
-    "a 500 after the fact": lambda ledger: ledger.Answer(500, "disk on fire", first_acts=True),
-    "a 502 after the fact": lambda ledger: ledger.Answer(502, "bad gateway", first_acts=True),
+    "a 500 after the fact": lambda ledger: ledger.answer(500, "disk on fire", first_acts=True),
+    "a 502 after the fact": lambda ledger: ledger.answer(502, "bad gateway", first_acts=True),
     "no connection": lambda ledger: ledger.lost_before(),
-    "a 503": lambda ledger: ledger.Answer(503, "later", headers={"Retry-After": "0"}),
+    "a 503": lambda ledger: ledger.answer(503, "later", headers={"Retry-After": "0"}),
 }
 
 
@@ -195,7 +195,7 @@ def test_a_storm_that_lasts_is_told_and_bounded(
     error: type[LabextError],
 ) -> None:
     deed = DEEDS[what]
-    ledger.fail(deed.operation, *[ledger.Answer(status, words)] * 99)
+    ledger.fail(deed.operation, *[ledger.answer(status, words)] * 99)
     with pytest.raises(error, match=words):
         deed.act(quick, tmp_path)
     assert ledger.count(deed.operation) <= 15, "five tries, of a submission three times"
@@ -213,7 +213,7 @@ def test_a_storm_that_passes_is_waited_for(
 ) -> None:
     deed = DEEDS[what]
     headers = {} if asked is None else {"Retry-After": asked}
-    ledger.fail(deed.operation, *[ledger.Answer(429, "Slow down", headers=headers)] * 4)
+    ledger.fail(deed.operation, *[ledger.answer(429, "Slow down", headers=headers)] * 4)
     assert deed.act(quick, tmp_path)
     assert deed.is_done(ledger, tmp_path)
 
@@ -227,7 +227,7 @@ def test_a_403_for_every_address_is_told_in_the_services_words(
 ) -> None:
     deed = DEEDS[what]
     for operation in ("tools", "jobs", "files", "validate-job", deed.operation):
-        ledger.fail(operation, *[ledger.Answer(403, FLOOD)] * 99)
+        ledger.fail(operation, *[ledger.answer(403, FLOOD)] * 99)
     with pytest.raises(AccessError, match="Request blocked") as raised:
         deed.act(quick, tmp_path)
     assert "budget" not in str(raised.value)
@@ -246,7 +246,7 @@ def test_what_cannot_be_known_says_what_was_sent_and_how_to_find_out(
     deed = DEEDS[what]
     ledger.fail(deed.operation, ledger.spoilt(lambda _: b"", stalls=True))
     looks = {"submit": 1, "batch": 2, "pipeline": 1}[what]
-    ledger.fail("jobs", *[None] * looks, *[ledger.Answer(403, FLOOD)] * 99)
+    ledger.fail("jobs", *[None] * looks, *[ledger.answer(403, FLOOD)] * 99)
     with pytest.raises(OutcomeUnknownError, match="was sent, but its answer was lost") as raised:
         deed.act(quick, tmp_path)
     said, step = {

@@ -218,7 +218,7 @@ class TestServiceThatChecksOneJobAtATime:
     def test_a_batch_is_refused_as_the_service_refuses_it(
         self, client: JobsClient, ledger: Any
     ) -> None:
-        ledger.fail("submit-batch", ledger.Answer(400, {"error": "Job c: too hot"}))
+        ledger.fail("submit-batch", ledger.answer(400, {"error": "Job c: too hot"}))
         jobs = {"a": {"sequence": "A"}, "c": {"sequence": "A", "temperature": 101}}
         with pytest.raises(InputError, match="Job c: too hot"):
             client.submit_batch("few", "fold", jobs)
@@ -228,7 +228,7 @@ class TestServiceThatChecksOneJobAtATime:
         self, client: JobsClient, ledger: Any
     ) -> None:
         submit(client, skip_invalid=True)
-        taken = ledger.Answer(body={"valid": False, "error": "Job name a is already taken."})
+        taken = ledger.answer(body={"valid": False, "error": "Job name a is already taken."})
         ledger.fail("validate-job", taken)
         assert not submit(client, skip_invalid=True).created
 
@@ -250,7 +250,7 @@ def test_an_answer_of_another_form_leaves_the_check_to_the_submission(
     client: JobsClient, ledger: Any, answer: Any
 ) -> None:
     good = FRAME.assign(bases="AC", t=37.0, mode="fast")
-    ledger.fail("validate-job", ledger.Answer(body=answer))
+    ledger.fail("validate-job", ledger.answer(body=answer))
     assert submit(client, good).created
     assert ledger.count("validate-job") == 1
 
@@ -260,7 +260,7 @@ def test_rows_without_a_verdict_are_checked_one_by_one_before_rows_are_skipped(
     client: JobsClient, ledger: Any, judged: int
 ) -> None:
     verdicts = [{"index": index, "valid": True} for index in range(judged)]
-    ledger.fail("validate-job", ledger.Answer(body={"valid": True, "results": verdicts}))
+    ledger.fail("validate-job", ledger.answer(body={"valid": True, "results": verdicts}))
     frame = FRAME.assign(bases="AC", t=[37.0, 37.0, 37.0, 37.0, 101.0], mode="fast")
     done = submit(client, frame, skip_invalid=True)
     assert done.refused["Name"].tolist() == ["e"]
@@ -271,7 +271,7 @@ def test_rows_without_a_verdict_are_checked_one_by_one_before_rows_are_skipped(
 def test_a_service_that_refuses_arrays_still_gets_batches(
     client: JobsClient, ledger: Any, status: int, at_once: None
 ) -> None:
-    ledger.fail("validate-job", *[ledger.Answer(status, "no")] * 9)
+    ledger.fail("validate-job", *[ledger.answer(status, "no")] * 9)
     assert submit(client, FRAME.assign(bases="AC", t=37.0, mode="fast")).created
 
 

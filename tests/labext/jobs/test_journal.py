@@ -89,7 +89,7 @@ def test_what_was_sent_stays_when_the_same_batch_is_written_again(journal: Journ
     journal.write(BatchPlan("folds", "fold", {"a": {}}), ["folds"])
     entry = journal.read("folds")
     assert entry is not None
-    assert (entry.log.confirmed, entry.free) == (frozenset(), {"folds"})
+    assert (entry.log.confirmed, entry.free) == (frozenset(), frozenset({"folds"}))
     journal.forget("folds")
     journal.forget("folds")
     assert journal.read("folds") is None

@@ -200,5 +200,7 @@ def test_a_client_that_is_killed_time_and_again_sends_each_job_once(
     found = {row["JobName"]: json.loads(row["Settings"]) for row in listed if row["Type"] == TOOL}
     assert len(listed) == JOBS + PARTS
     wanted = plan()
-    assert found == {row.JobName: wanted[row.Name] for row in done.frame.itertuples(index=False)}
+    assert found == {
+        row.JobName: wanted[str(row.Name)] for row in done.frame.itertuples(index=False)
+    }
     assert made.accepted == dict.fromkeys(done.parts, 1)

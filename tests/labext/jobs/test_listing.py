@@ -116,7 +116,7 @@ def test_a_stale_journal_does_not_hide_what_is_there(client: JobsClient, split: 
 
 def test_a_single_job_is_not_listed_as_a_batch(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
-    ledger.fail("jobs", ledger.Answer(400, {"error": "batch: job f1 is no batch"}))
+    ledger.fail("jobs", ledger.answer(400, {"error": "batch: job f1 is no batch"}))
     with pytest.raises(InputError, match=r'f1 is a single job\. See `jobs\.show\("f1"\)`'):
         client.jobs(batch="f1")
 
@@ -142,7 +142,7 @@ def test_stopping_a_split_batch_says_what_became_of_each_part(
 ) -> None:
     became = {1: "already Complete", 2: "stopped", 3: "already Complete"}
     said = ({"message": f"folds-part{n}of3 is {state}."} for n, state in became.items())
-    split.fail("stop-job", *(split.Answer(body=words) for words in said))
+    split.fail("stop-job", *(split.answer(body=words) for words in said))
     assert client.stop("folds") == (
         "folds: folds-part1of3 is already Complete, 1 more part likewise; "
         "folds-part2of3 is stopped."

@@ -71,7 +71,7 @@ def test_a_pipeline_that_arrived_and_lost_its_answer_is_found(
     answers = {
         "lost_after": ledger.lost_after(),
         "html": ledger.html(first_acts=True),
-        "failed": ledger.Answer(500, "disk on fire", first_acts=True),
+        "failed": ledger.answer(500, "disk on fire", first_acts=True),
     }
     ledger.fail(operation, answers[how])
     done = (
@@ -275,7 +275,7 @@ def test_a_service_that_lists_no_jobs_of_a_pipeline_is_watched_all_the_same(
 ) -> None:
     send(client)
     ledger.rows["p1"]["JobStatus"] = "Running"
-    refusal = ledger.Answer(400, "p1 is not a batch", "text/plain")
+    refusal = ledger.answer(400, "p1 is not a batch", "text/plain")
     ledger.fail("jobs", None, refusal)
     watch = client.watch("p1")
     assert dict(next(watch).states) == {}
@@ -322,7 +322,7 @@ ABSENT = [
 def test_where_there_is_no_stop_job_it_is_cancelled(
     client: JobsClient, ledger: Any, status: int, body: Any
 ) -> None:
-    ledger.not_served["stop-job"] = ledger.Answer(status, body)
+    ledger.not_served["stop-job"] = ledger.answer(status, body)
     ledger.add("f1")
     ledger.add_batch("b1", {"a": {}})
     ledger.add("p1", "pipeline")
@@ -331,7 +331,7 @@ def test_where_there_is_no_stop_job_it_is_cancelled(
         assert client.stop(name) == f"{name} stopped"
     assert ledger.bodies("cancelJob") == [{"jobName": name} for name in ("f1", "p1", "o")]
     assert ledger.bodies("cancelBatch") == [{"batchName": "b1"}]
-    ledger.not_served["cancelJob"] = ledger.Answer(status, body)
+    ledger.not_served["cancelJob"] = ledger.answer(status, body)
     with pytest.raises(LabextError) as raised:
         client.stop("f1")
     assert raised.value.path == "/stop-job"
@@ -339,7 +339,7 @@ def test_where_there_is_no_stop_job_it_is_cancelled(
 
 def test_a_job_that_is_gone_is_not_cancelled(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
-    ledger.fail("stop-job", ledger.Answer(404, {"error": "Job f1 not found"}))
+    ledger.fail("stop-job", ledger.answer(404, {"error": "Job f1 not found"}))
     with pytest.raises(NotFoundError, match="Job f1 not found"):
         client.stop("f1")
     assert ledger.count("cancelJob") == 0

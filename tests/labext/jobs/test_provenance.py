@@ -262,7 +262,7 @@ def test_a_list_that_is_not_shown_leaves_the_record_short(
     client: JobsClient, split: Any, tmp_path: Path
 ) -> None:
     client.download("b-part1of2", tmp_path / "warm")
-    split.fail("jobs", None, split.Answer(403, "Forbidden"))
+    split.fail("jobs", None, split.answer(403, "Forbidden"))
     client.download("b-part2of2", tmp_path / "out")
     crate = crate_in(tmp_path / "out")
     assert results_of(crate["#job-b-part2of2"]) == ["zzz/log.txt", "metrics.csv"]

@@ -37,7 +37,7 @@ NOT_THERE = [
 def test_a_job_that_is_not_there_is_told_in_many_words(
     client: JobsClient, ledger: Any, words: Any
 ) -> None:
-    absent = ledger.Answer(400, words, "text/plain" if isinstance(words, str) else "")
+    absent = ledger.answer(400, words, "text/plain" if isinstance(words, str) else "")
     ledger.fail("jobs", absent, absent)
     with pytest.raises(NotFoundError):
         client._service.row("f1")
@@ -59,7 +59,7 @@ def test_a_job_that_is_not_there_is_told_in_many_words(
 def test_a_refusal_to_look_never_frees_a_name(
     client: JobsClient, ledger: Any, status: int, words: str, kind: type[Exception]
 ) -> None:
-    ledger.fail("jobs", ledger.Answer(status, words, "text/plain"))
+    ledger.fail("jobs", ledger.answer(status, words, "text/plain"))
     with pytest.raises(kind):
         client.submit("f1", "fold", {"sequence": "A"})
     assert ledger.count("submit-job") == 0
@@ -69,7 +69,7 @@ def test_a_delete_that_lost_its_answer_has_succeeded_where_400_stands_for_a_miss
     client: JobsClient, ledger: Any
 ) -> None:
     ledger.add("f1")
-    gone = ledger.Answer(400, "Job f1 not found", "text/plain")
+    gone = ledger.answer(400, "Job f1 not found", "text/plain")
     ledger.fail("delete-job", ledger.lost_after(), gone)
     client.delete("f1")
     assert ledger.count("delete-job") == 2
@@ -82,7 +82,7 @@ def test_a_pipeline_whose_jobs_are_not_listed_is_watched_all_the_same(
     client: JobsClient, ledger: Any, status: int
 ) -> None:
     ledger.add("p1", "pipeline", JobStatus="Running")
-    ledger.fail("jobs", None, ledger.Answer(status, "No batch p1", "text/plain"))
+    ledger.fail("jobs", None, ledger.answer(status, "No batch p1", "text/plain"))
     watch = client.watch("p1")
     seen = next(watch)
     assert (seen.kind, seen.phase, dict(seen.states), seen.stage) == ("pipeline", "Running", {}, "")
@@ -100,7 +100,7 @@ def test_a_batch_without_a_tally_that_is_deleted_between_two_requests_ends_the_w
     ledger.by_name = lambda row: {key: row[key] for key in row if key != "statuses"}
     watch = client.watch("b1")
     assert dict(next(watch).states) == {"In Queue": 1}
-    ledger.fail("jobs", None, ledger.Answer(400, "Batch b1 not found", "text/plain"))
+    ledger.fail("jobs", None, ledger.answer(400, "Batch b1 not found", "text/plain"))
     assert next(seen for seen in watch if not seen.states).outcome is None
     del ledger.rows["b1"]
     *_, last = watch

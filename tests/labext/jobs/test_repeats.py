@@ -88,7 +88,7 @@ def test_a_submission_is_sent_again_only_if_it_surely_was_not_taken(
 
 def test_what_another_one_has_deleted_is_told(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
-    ledger.fail("delete-job", ledger.Answer(404, {"error": "Job f1 not found"}))
+    ledger.fail("delete-job", ledger.answer(404, {"error": "Job f1 not found"}))
     with pytest.raises(NotFoundError, match="Job f1 not found"):
         client.delete("f1")
 
@@ -102,7 +102,7 @@ def test_a_stop_that_is_refused_after_a_lost_answer_has_stopped(
     client: JobsClient, ledger: Any
 ) -> None:
     ledger.add("f1")
-    ledger.fail("stop-job", ledger.lost_after(), ledger.Answer(400, "Job f1 is not running"))
+    ledger.fail("stop-job", ledger.lost_after(), ledger.answer(400, "Job f1 is not running"))
     assert client.stop("f1") == "f1 is already Stopped."
     assert ledger.count("stop-job") == 2
 
@@ -113,7 +113,7 @@ def test_a_part_that_has_ended_keeps_no_other_from_being_stopped(
     jobs = {f"h{n}": {"sequence": "A"} for n in range(150)}
     client.submit_batch("folds", "fold", jobs)
     ledger.complete("folds-part1of2")
-    ledger.fail("stop-job", ledger.Answer(400, "Cannot stop: no running job"), None)
+    ledger.fail("stop-job", ledger.answer(400, "Cannot stop: no running job"), None)
     assert client.stop("folds") == (
         "folds: folds-part1of2 is already Complete; folds-part2of2 stopped."
     )
@@ -122,13 +122,13 @@ def test_a_part_that_has_ended_keeps_no_other_from_being_stopped(
 def test_a_stop_that_is_refused_while_it_runs_is_told(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
     for words in ("Stopping is not allowed", "Job f1 is not ready to be stopped"):
-        ledger.fail("stop-job", ledger.Answer(400, words))
+        ledger.fail("stop-job", ledger.answer(400, words))
         with pytest.raises(LabextError, match=words):
             client.stop("f1")
 
 
 def test_a_record_without_a_batch_is_deleted(client: JobsClient, ledger: Any) -> None:
-    ledger.fail("submit-batch", ledger.Answer(403, "Budget exceeded"))
+    ledger.fail("submit-batch", ledger.answer(403, "Budget exceeded"))
     with pytest.raises(AccessError, match="Budget exceeded"):
         client.submit_batch("few", "fold", {"a": {"sequence": "A"}})
     assert client.unfinished_names() == ["few"]

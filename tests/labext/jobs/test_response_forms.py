@@ -49,7 +49,7 @@ def test_a_row_by_name_in_every_form(client: JobsClient, ledger: Any, form: Any)
 @pytest.mark.parametrize("empty", [None, {}, [], {"jobs": []}, {"jobs": [], "statuses": {}}])
 def test_no_row_is_no_job(client: JobsClient, ledger: Any, empty: Any) -> None:
     ledger.add("other")
-    ledger.fail("jobs", ledger.Answer(body=empty))
+    ledger.fail("jobs", ledger.answer(body=empty))
     with pytest.raises(NotFoundError, match=r'No job, batch or pipeline is called "othr".*"other"'):
         client.job("othr")
 
@@ -128,7 +128,7 @@ def test_answers_that_make_no_sense(client: JobsClient, ledger: Any, body: str) 
         (client.files, "files"),
     ):
         ledger.scripts.clear()
-        ledger.fail(operation, *[ledger.Answer(body=body, kind=kind)] * 9)
+        ledger.fail(operation, *[ledger.answer(body=body, kind=kind)] * 9)
         if (body, operation) in ((("[1, 2]", "tools")), ("[1, 2]", "files")):
             continue  # a list of what is no tool, or of odd file names: no error
         with pytest.raises(LabextError) as raised:
@@ -158,14 +158,16 @@ def test_a_refusal_is_told_by_its_text(
     client: JobsClient, ledger: Any, status: int, words: Any, kind: type, step: str
 ) -> None:
     ledger.add("f1")
-    ledger.fail("stop-job", *[ledger.Answer(status, words)] * 9)
-    ledger.not_served["cancelJob"] = ledger.Answer(404)
+    ledger.fail("stop-job", *[ledger.answer(status, words)] * 9)
+    ledger.not_served["cancelJob"] = ledger.answer(404)
     with pytest.raises(kind) as raised:
         client.stop("f1")
     said = words if isinstance(words, str) else next(iter(words.values()))
-    assert said.strip('"') in raised.value.message
-    assert raised.value.status == status
-    assert step in raised.value.next_step
+    error = raised.value
+    assert isinstance(error, LabextError)
+    assert said.strip('"') in error.message
+    assert error.status == status
+    assert step in error.next_step
 
 
 @pytest.mark.parametrize(
@@ -176,13 +178,13 @@ def test_an_output_that_is_not_there_is_told_apart_from_a_job(
 ) -> None:
     ledger.add("f1")
     ledger.complete("f1")
-    ledger.fail("result", ledger.Answer(404, {"error": words}))
+    ledger.fail("result", ledger.answer(404, {"error": words}))
     with pytest.raises(NotFoundError, match='Without `file="FILE"` and `pdbs_only=True`'):
         client.download("f1", tmp_path, file="x.txt")
 
 
 def test_a_list_that_can_not_go_on_says_which_key_to_give(client: JobsClient, ledger: Any) -> None:
-    ledger.fail("jobs", ledger.Answer(400, {"error": "startKey was not given out here."}))
+    ledger.fail("jobs", ledger.answer(400, {"error": "startKey was not given out here."}))
     with pytest.raises(InputError, match="`start_key="):
         client.jobs(start_key="nonsense")
 
@@ -192,7 +194,7 @@ def test_the_key_goes_with_every_request_but_never_into_a_message(
 ) -> None:
     ledger.add("f1")
     ledger.complete("f1")
-    ledger.fail("tools", ledger.Answer(401, "bad key ledger-key-0123456789"))
+    ledger.fail("tools", ledger.answer(401, "bad key ledger-key-0123456789"))
     with pytest.raises(SignInError) as raised:
         client.tools()
     assert "ledger-key" not in str(raised.value)

@@ -7,8 +7,8 @@ import io
 import shutil
 import stat
 import zipfile
-from collections import namedtuple
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -218,7 +218,7 @@ def test_what_was_stopped_is_not_waited_for(
         ("b", r"b has no results: it ended as Stopped, and none of its jobs .*batch=\"b\""),
     ):
         words = f"Job {name} is not complete. Status: Stopped"
-        ledger.fail("result", ledger.Answer(400, {"error": words}))
+        ledger.fail("result", ledger.answer(400, {"error": words}))
         with pytest.raises(JobFailedError, match=said):
             client.download(name, tmp_path / "out")
 
@@ -226,11 +226,11 @@ def test_what_was_stopped_is_not_waited_for(
 def test_an_expired_address_is_asked_for_anew(
     client: JobsClient, done: Any, tmp_path: Path
 ) -> None:
-    done.fail("download", done.Answer(403, "<Error>Request has expired</Error>"))
+    done.fail("download", done.answer(403, "<Error>Request has expired</Error>"))
     assert client.download("f1", tmp_path).fetched
     assert done.count("result") == 2
     done.rows["f1"]["Completed"] = "later"
-    done.fail("download", *[done.Answer(403, "Request has expired")] * 9)
+    done.fail("download", *[done.answer(403, "Request has expired")] * 9)
     with pytest.raises(LabextError) as raised:
         client.download("f1", tmp_path)
     assert "abcdef0123456789" not in str(raised.value)
@@ -242,8 +242,8 @@ def test_a_download_that_is_cut_is_taken_up(client: JobsClient, done: Any, tmp_p
     tag = {"ETag": '"one"', "Accept-Ranges": "bytes"}
     done.fail(
         "download",
-        done.Answer(body=whole[:half], headers={"Content-Length": str(len(whole)), **tag}),
-        done.Answer(
+        done.answer(body=whole[:half], headers={"Content-Length": str(len(whole)), **tag}),
+        done.answer(
             206,
             whole[half:],
             headers={"Content-Range": f"bytes {half}-{len(whole) - 1}/{len(whole)}", **tag},
@@ -320,7 +320,7 @@ def test_folders_that_cannot_be_written(
         client.download("f1", tmp_path / "file")
     with pytest.raises(StorageError):
         client.download("f1", tmp_path / "file" / "out")
-    full = namedtuple("usage", "total used free")(1000, 1000, 5)
+    full = SimpleNamespace(total=1000, used=1000, free=5)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
     with pytest.raises(StorageError, match=r"disk is full|are free"):
         client.download("f1", tmp_path / "out")
@@ -380,7 +380,7 @@ def test_metrics_come_in_the_inputs_order(client: JobsClient, ledger: Any, tmp_p
 def test_what_was_whole_before_a_break_is_not_fetched_again(
     client: JobsClient, split: Any, tmp_path: Path
 ) -> None:
-    split.fail("download", None, *[split.Answer(500, "disk on fire")] * 5)
+    split.fail("download", None, *[split.answer(500, "disk on fire")] * 5)
     with pytest.raises(ServiceError, match="disk on fire"):
         client.download("b", tmp_path)
     assert [name for name in everything(tmp_path) if not name.startswith(".labext-b.")] == []
@@ -571,7 +571,7 @@ def test_a_part_that_was_stopped_gives_its_complete_jobs(
 def test_what_was_fetched_of_a_partial_result_is_not_fetched_again_after_an_interrupt(
     client: JobsClient, partial: Any, tmp_path: Path
 ) -> None:
-    partial.fail("result", None, None, partial.Answer(403, "too many requests"))
+    partial.fail("result", None, None, partial.answer(403, "too many requests"))
     with pytest.raises(LabextError, match="too many"):
         client.download("p", tmp_path)
     assert partial.count("download") == 1

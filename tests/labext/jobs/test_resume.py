@@ -66,7 +66,7 @@ def assert_once(ledger: Any) -> None:
 def test_a_batch_is_finished_without_its_frame(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
-    error = break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded for team X"))
+    error = break_off(client, ledger, None, ledger.answer(403, "Budget exceeded for team X"))
     assert error.message.startswith("1 of 3 parts of folds were sent, then folds-part2of3 was not")
     assert '`jobs.resume("folds")`' in error.next_step
     (row,) = later.unfinished().to_dict("records")
@@ -103,7 +103,7 @@ def test_a_batch_that_is_whole_is_told_to_be_so(
 def test_a_part_whose_answer_was_lost_is_ours(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
-    ledger.fail("jobs", *[None] * 2, *[ledger.Answer(403, "blocked for a while")] * 99)
+    ledger.fail("jobs", *[None] * 2, *[ledger.answer(403, "blocked for a while")] * 99)
     error = break_off(client, ledger, ledger.lost_after())
     assert isinstance(error, OutcomeUnknownError)
     assert "folds-part1of3 (100 jobs of fold) was sent, but its answer was lost" in error.message
@@ -120,7 +120,7 @@ def test_what_somebody_else_made_is_used_and_not_claimed(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
     ledger.add_batch(PARTS[0], {job: {"sequence": text} for job, text in jobs(0, 100)})
-    break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded"))
+    break_off(client, ledger, None, ledger.answer(403, "Budget exceeded"))
     ledger.add_batch(PARTS[2], {job: {"sequence": text} for job, text in jobs(200, 250)})
     done = later.resume("folds")
     assert (done.created, done.message) == (
@@ -129,7 +129,10 @@ def test_what_somebody_else_made_is_used_and_not_claimed(
     )
     journal = later._journal.read("folds")
     assert journal is not None
-    assert (journal.log.confirmed, journal.log.preexisting) == ({PARTS[1]}, {PARTS[0], PARTS[2]})
+    assert (journal.log.confirmed, journal.log.preexisting) == (
+        frozenset({PARTS[1]}),
+        frozenset({PARTS[0], PARTS[2]}),
+    )
     assert [part for part in PARTS if journal.was_sent_from_here(part)] == [PARTS[1]]
 
 
@@ -140,7 +143,7 @@ def jobs(start: int, stop: int) -> Any:
 def test_a_part_that_is_taken_by_something_else_is_a_conflict(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
-    break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded"))
+    break_off(client, ledger, None, ledger.answer(403, "Budget exceeded"))
     ledger.add_batch(PARTS[1], {job: {"sequence": "C"} for job, _ in jobs(100, 200)})
     for _ in range(2):
         with pytest.raises(ConflictError, match="in job h100, its sequence is"):
@@ -152,7 +155,7 @@ def test_a_part_that_is_taken_by_something_else_is_a_conflict(
 def test_a_part_that_was_deleted_is_told_and_not_sent_again(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
-    break_off(client, ledger, None, None, ledger.Answer(403, "Budget exceeded"))
+    break_off(client, ledger, None, None, ledger.answer(403, "Budget exceeded"))
     ledger.do_delete_job({}, {"jobName": PARTS[0]})
     ledger.rows[PARTS[1]].update(JobStatus="Stopped", batchStatus="Stopped")
     done = later.resume("folds")
@@ -171,7 +174,7 @@ def test_a_part_that_was_deleted_is_told_and_not_sent_again(
 def test_a_part_that_lost_its_answer_and_is_told_as_deleted_is_not_sent_again(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
-    ledger.fail("jobs", *[None] * 2, *[ledger.Answer(403, "blocked")] * 99)
+    ledger.fail("jobs", *[None] * 2, *[ledger.answer(403, "blocked")] * 99)
     break_off(client, ledger, ledger.lost_after())
     ledger.rows[PARTS[0]].update(JobStatus="Deleted", batchStatus="Deleted")
     assert later.resume("folds").gone == (PARTS[0],)
@@ -182,7 +185,7 @@ def test_a_batch_that_is_not_split_is_journalled_too(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
     few = FRAME.head(7)
-    ledger.fail("jobs", None, *[ledger.Answer(403, "blocked")] * 9)
+    ledger.fail("jobs", None, *[ledger.answer(403, "blocked")] * 9)
     ledger.fail("submit-batch", ledger.lost_after())
     with pytest.raises(OutcomeUnknownError, match=r"folds \(7 jobs of fold\) was sent"):
         send(client, few)
@@ -201,7 +204,7 @@ def test_a_batch_that_is_not_split_is_journalled_too(
 def test_a_batch_that_the_service_refuses_for_good_leaves_nothing_to_resume(
     client: JobsClient, ledger: Any
 ) -> None:
-    break_off(client, ledger, ledger.Answer(400, "the sequence is not to our liking"))
+    break_off(client, ledger, ledger.answer(400, "the sequence is not to our liking"))
     assert client.unfinished().empty
     with pytest.raises(NotFoundError, match='has sent no batch called "folds"'):
         client.resume("folds")
@@ -210,7 +213,7 @@ def test_a_batch_that_the_service_refuses_for_good_leaves_nothing_to_resume(
 def test_names_that_are_not_known_or_known_with_another_key(
     client: JobsClient, ledger: Any
 ) -> None:
-    break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded"))
+    break_off(client, ledger, None, ledger.answer(403, "Budget exceeded"))
     with pytest.raises(NotFoundError, match='did you mean "folds"') as raised:
         client.resume("fold")
     assert "`jobs.unfinished()`" in raised.value.next_step
@@ -229,7 +232,7 @@ def test_names_that_are_not_known_or_known_with_another_key(
 
 
 def test_a_damaged_record(client: JobsClient, later: JobsClient, ledger: Any) -> None:
-    break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded"))
+    break_off(client, ledger, None, ledger.answer(403, "Budget exceeded"))
     (path,) = records().glob("*.json")
     path.write_bytes(path.read_bytes()[:-40])
     (row,) = later.unfinished().to_dict("records")
@@ -244,7 +247,7 @@ def test_a_damaged_record(client: JobsClient, later: JobsClient, ledger: Any) ->
 def test_two_that_send_the_same_batch_at_once(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
-    break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded"))
+    break_off(client, ledger, None, ledger.answer(403, "Budget exceeded"))
     inside, go_on = threading.Event(), threading.Event()
     act = ledger.act
 
@@ -274,7 +277,7 @@ def test_two_without_locks_still_double_nothing(
     client: JobsClient, later: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("labext.storage.lock_file", lambda _: True)
-    break_off(client, ledger, ledger.Answer(403, "Budget exceeded"))
+    break_off(client, ledger, ledger.answer(403, "Budget exceeded"))
     gate = threading.Barrier(2)
     act = ledger.act
 
@@ -286,7 +289,7 @@ def test_two_without_locks_still_double_nothing(
     ledger.act = meeting
     done: list[Any] = []
     both = [
-        threading.Thread(target=lambda each=each: done.append(each.resume("folds")))  # type: ignore[misc]
+        threading.Thread(target=lambda each=each: done.append(each.resume("folds")))
         for each in (client, later)
     ]
     for thread in both:
@@ -377,7 +380,7 @@ def test_an_interrupt_leaves_a_batch_that_can_be_finished(
 
 
 def test_a_budget_that_was_raised_is_used(client: JobsClient, ledger: Any) -> None:
-    error = break_off(client, ledger, ledger.Answer(403, "Budget exceeded for team X"))
+    error = break_off(client, ledger, ledger.answer(403, "Budget exceeded for team X"))
     assert isinstance(error, AccessError)
     assert 'larger budget. Then finish it with `jobs.resume("folds")`' in error.next_step
     assert client.resume("folds").sent == tuple(PARTS)

@@ -46,7 +46,7 @@ def fails(ip: InteractiveShell, line: str) -> LabextError:
 def broken_off(new_shell: Shells, ledger: Any) -> LabextError:
     ip = new_shell()
     ip.push({"rows": pd.DataFrame({"name": [f"h{n}" for n in range(150)], "bases": "A"})})
-    ledger.fail("submit-batch", None, ledger.Answer(403, "Budget exceeded for team X"))
+    ledger.fail("submit-batch", None, ledger.answer(403, "Budget exceeded for team X"))
     return fails(ip, SEND)
 
 

@@ -47,7 +47,7 @@ def test_a_submission_that_arrived_and_lost_its_answer_is_found(
     answers = {
         "lost_after": ledger.lost_after(),
         "html": ledger.html(first_acts=True),
-        "failed": ledger.Answer(500, "disk on fire", first_acts=True),
+        "failed": ledger.answer(500, "disk on fire", first_acts=True),
     }
     ledger.fail("submit-job", answers[how])
     done = client.submit("f1", "fold", SETTINGS)
@@ -64,7 +64,7 @@ def test_a_submission_that_never_arrived_is_sent_again(
     answers = {
         "lost_before": ledger.lost_before(),
         "html": ledger.html(),
-        "failed": ledger.Answer(500, "disk on fire"),
+        "failed": ledger.answer(500, "disk on fire"),
     }
     ledger.fail("submit-job", answers[how])
     assert client.submit("f1", "fold", SETTINGS).created
@@ -75,7 +75,7 @@ def test_a_submission_that_never_arrived_is_sent_again(
 def test_a_submission_that_always_fails_ends_with_the_services_words(
     client: JobsClient, ledger: Any
 ) -> None:
-    ledger.fail("submit-job", *[ledger.Answer(500, "disk on fire")] * 10)
+    ledger.fail("submit-job", *[ledger.answer(500, "disk on fire")] * 10)
     with pytest.raises(LabextError, match="disk on fire"):
         client.submit("f1", "fold", SETTINGS)
     assert ledger.count("submit-job") == 3
@@ -84,7 +84,7 @@ def test_a_submission_that_always_fails_ends_with_the_services_words(
 
 def test_an_outcome_that_cannot_be_known_is_said_to_be_so(client: JobsClient, ledger: Any) -> None:
     ledger.fail("submit-job", ledger.lost_after())
-    ledger.fail("jobs", None, *[ledger.Answer(403, "blocked for a while")] * 9)
+    ledger.fail("jobs", None, *[ledger.answer(403, "blocked for a while")] * 9)
     with pytest.raises(OutcomeUnknownError, match=r"f1 \(1 job of fold\) was sent") as raised:
         client.submit("f1", "fold", SETTINGS)
     assert "blocked for a while" in raised.value.message
@@ -143,7 +143,7 @@ def test_a_batch_that_broke_off_is_finished_by_the_same_line(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    ledger.fail("submit-batch", None, None, ledger.Answer(403, "Budget exceeded for team X"))
+    ledger.fail("submit-batch", None, None, ledger.answer(403, "Budget exceeded for team X"))
     with pytest.raises(AccessError, match="2 of 3 parts of folds were sent") as raised:
         send(client, 250)
     assert "Budget exceeded for team X" in raised.value.message
@@ -160,7 +160,7 @@ def test_a_batch_that_broke_off_is_finished_by_the_same_line(
 
 
 def test_the_batch_is_on_disk_before_anything_is_sent(client: JobsClient, ledger: Any) -> None:
-    ledger.fail("submit-batch", ledger.Answer(403, "Budget exceeded"))
+    ledger.fail("submit-batch", ledger.answer(403, "Budget exceeded"))
     with pytest.raises(AccessError):
         send(client, 120)
     (path,) = (config.state_dir() / "jobs" / "batches").glob("*.json")

@@ -39,11 +39,11 @@ def test_an_empty_file_goes_too(client: JobsClient, ledger: Any, tmp_path: Path)
 def test_what_is_too_large_goes_by_a_presigned_address_by_itself(
     client: JobsClient, ledger: Any, file: Path
 ) -> None:
-    ledger.fail("upload", ledger.Answer(413, "Request Entity Too Large", "text/plain"))
+    ledger.fail("upload", ledger.answer(413, "Request Entity Too Large", "text/plain"))
     assert client.upload(file).name == "model.pdb"
     assert ledger.stored == {"model.pdb": file.read_bytes()}
-    ledger.fail("upload", ledger.Answer(413, "Request Entity Too Large", "text/plain"))
-    ledger.not_served["getPresignedUploadUrl"] = ledger.Answer(404, {"detail": "Not Found"})
+    ledger.fail("upload", ledger.answer(413, "Request Entity Too Large", "text/plain"))
+    ledger.not_served["getPresignedUploadUrl"] = ledger.answer(404, {"detail": "Not Found"})
     with pytest.raises(InputError, match="Too Large"):
         client.upload(file)
     with pytest.raises(NotFoundError, match="no presigned address"):
@@ -54,17 +54,17 @@ def test_what_is_too_large_goes_by_a_presigned_address_by_itself(
 def test_a_lost_answer_of_the_store_is_tried_again(
     client: JobsClient, ledger: Any, file: Path, how: str
 ) -> None:
-    ledger.fail("store", getattr(ledger, how)(), ledger.Answer(503, "slow down"))
+    ledger.fail("store", getattr(ledger, how)(), ledger.answer(503, "slow down"))
     client.upload(file, presigned=True)
     assert ledger.stored == {"model.pdb": file.read_bytes()}
     assert ledger.count("store") == 4
 
 
 def test_what_the_store_has_not_is_an_error(client: JobsClient, ledger: Any, file: Path) -> None:
-    ledger.fail("store", ledger.Answer())
+    ledger.fail("store", ledger.answer())
     with pytest.raises(ServiceError, match="it is not there"):
         client.upload(file, presigned=True)
-    ledger.fail("store", None, ledger.Answer(headers={"Content-Length": "7"}))
+    ledger.fail("store", None, ledger.answer(headers={"Content-Length": "7"}))
     with pytest.raises(ServiceError, match="7 of 5,000 bytes are there"):
         client.upload(file, presigned=True)
 
@@ -73,7 +73,7 @@ def test_an_expired_address_is_told_without_its_signature(
     client: JobsClient, ledger: Any, file: Path
 ) -> None:
     ledger.fail(
-        "store", ledger.Answer(403, "https://store/x?signature=abcdef0123456789 has expired")
+        "store", ledger.answer(403, "https://store/x?signature=abcdef0123456789 has expired")
     )
     with pytest.raises(AccessError, match="no longer, good") as raised:
         client.upload(file, presigned=True)
@@ -85,19 +85,19 @@ def test_an_expired_address_is_told_without_its_signature(
 def test_an_answer_without_an_address_is_an_error(
     client: JobsClient, ledger: Any, file: Path, answer: Any
 ) -> None:
-    ledger.fail("getPresignedUploadUrl", ledger.Answer(body=answer))
+    ledger.fail("getPresignedUploadUrl", ledger.answer(body=answer))
     with pytest.raises(ServiceError, match="no address to upload"):
         client.upload(file, presigned=True)
 
 
 def test_folders(client: JobsClient, ledger: Any) -> None:
     assert client.folders() == ["models", "sets"]
-    ledger.fail("getFolders", ledger.Answer(body={"folders": [{"name": "a"}, "b/", "/"]}))
+    ledger.fail("getFolders", ledger.answer(body={"folders": [{"name": "a"}, "b/", "/"]}))
     assert client.folders() == ["a", "b"]
-    ledger.fail("getFolders", ledger.Answer(body={"x": 1}))
+    ledger.fail("getFolders", ledger.answer(body={"x": 1}))
     with pytest.raises(ServiceError, match="folders makes no sense"):
         client.folders()
-    ledger.not_served["getFolders"] = ledger.Answer(404, {"detail": "Not Found"})
+    ledger.not_served["getFolders"] = ledger.answer(404, {"detail": "Not Found"})
     ledger.files = ["x.pdb"]
-    ledger.fail("files", None, ledger.Answer(body=["x.pdb", "sets/"]))
+    ledger.fail("files", None, ledger.answer(body=["x.pdb", "sets/"]))
     assert client.folders() == ["sets"]

@@ -19,7 +19,7 @@ ATTEMPTS = 5
 
 def silent(ledger: Any, how: str, looks: int) -> None:
     """Let the service fail for as many looks."""
-    answer = ledger.lost_before() if how == "gone" else ledger.Answer(status=int(how), body="no")
+    answer = ledger.lost_before() if how == "gone" else ledger.answer(status=int(how), body="no")
     tries = 1 if how == "403" else ATTEMPTS
     ledger.fail("jobs", *[answer] * (tries * looks))
 
@@ -65,7 +65,7 @@ def test_a_key_that_is_refused_ends_the_watch(client: JobsClient, ledger: Any) -
     ledger.add("f1")
     watch = client.watch("f1")
     next(watch)
-    ledger.fail("jobs", ledger.Answer(status=401, body="Invalid API key"))
+    ledger.fail("jobs", ledger.answer(status=401, body="Invalid API key"))
     with pytest.raises(SignInError):
         for _ in itertools.islice(watch, 50):
             pass
@@ -139,7 +139,7 @@ def test_a_list_that_is_refused_ends_no_watch(client: JobsClient, ledger: Any) -
     watched = jobs_watch.JobWatcher(client._service, client._parts, "b")
     watched.look()
     fail(ledger, "b", {"x": "Out of time."})
-    ledger.fail("jobs", None, ledger.Answer(status=400, body="no lists today"))
+    ledger.fail("jobs", None, ledger.answer(status=400, body="no lists today"))
     assert watched.look().parts == ()
     assert len(watched.look().parts) == 1
 
@@ -150,7 +150,7 @@ def test_lists_that_are_always_refused_are_asked_for_within_the_credit(
     ledger.add_batch("b", {name: {} for name in "xyz"})
     fail(ledger, "b", {"x": "Out of time."})
     watched = jobs_watch.JobWatcher(client._service, client._parts, "b")
-    refusal = ledger.Answer(status=400, body="no lists")
+    refusal = ledger.answer(status=400, body="no lists")
     for _ in range(2 * jobs_watch.REQUEST_CREDIT):
         ledger.fail("jobs", None, refusal)
         watched.look()

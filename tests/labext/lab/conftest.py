@@ -56,7 +56,7 @@ class Received:
 class Tenant:
     """The tenant: records, tokens, and every request in order."""
 
-    Answer = Answer
+    reply = Answer
 
     def __init__(self) -> None:
         self.records: list[dict[str, Any]] = []

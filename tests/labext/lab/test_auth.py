@@ -49,7 +49,11 @@ def test_what_can_be_no_key_is_told_before_it_is_sent(key: str) -> None:
 
 def test_no_secret_shows_anywhere() -> None:
     token = jwt(exp=1e12)
-    ways = [ApiKey(KEY), ClientCredentials("notebook-app", "s3cret-of-the-app"), IdToken(token)]
+    ways: list[Any] = [
+        ApiKey(KEY),
+        ClientCredentials("notebook-app", "s3cret-of-the-app"),
+        IdToken(token),
+    ]
     for auth in ways:
         with LabClient("https://lab.example", auth, rate=None) as client:
             shown = repr(auth) + repr(client) + repr(client._transport) + auth.identity

@@ -24,7 +24,7 @@ def folder(identifier: str, name: str, project: str | None = "src_1") -> dict[st
 
 
 def listing(tenant: Any, *folders: dict[str, Any], token: str = "") -> Any:
-    return tenant.Answer(body={"folders": list(folders), "nextToken": token})
+    return tenant.reply(body={"folders": list(folders), "nextToken": token})
 
 
 def queries(tenant: Any, resource: str) -> list[dict[str, str]]:
@@ -98,7 +98,7 @@ def test_a_platform_without_a_list_of_folders_asks_for_the_id(lab: LabClient, te
         lab.sequences(folder="Vectors")
     assert "does not list its folders" in caught.value.message
     assert "ID" in caught.value.next_step
-    tenant.fail("folders", tenant.Answer(403, {"error": {"message": "No."}}))
+    tenant.fail("folders", tenant.reply(403, {"error": {"message": "No."}}))
     with pytest.raises(AccessError, match="list folders"):
         lab.sequences(folder="Vectors")
 
@@ -108,7 +108,7 @@ def test_folders_that_never_end_are_an_error(lab: LabClient, tenant: Any) -> Non
     tenant.fail("folders", *[page] * 3)
     with pytest.raises(ResponseLimitError, match="list of folders does not end: it repeats a page"):
         lab.sequences(folder="Vectors")
-    tenant.fail("folders", tenant.Answer(body={"folders": "none"}))
+    tenant.fail("folders", tenant.reply(body={"folders": "none"}))
     with pytest.raises(ServiceError, match="list of folders makes no sense"):
         lab.sequences(folder="Vectors")
 

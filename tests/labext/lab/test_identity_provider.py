@@ -34,14 +34,14 @@ def provider(tenant: Any) -> ProviderSignIn:
 
 
 def configure(tenant: Any, endpoint: Any, times: int = 1) -> None:
-    answer = tenant.Answer(body={"token_endpoint": endpoint})
+    answer = tenant.reply(body={"token_endpoint": endpoint})
     tenant.fail(CONFIGURATION, *[answer] * times)
 
 
 def test_the_secret_gets_an_id_token(tenant: Any, provider: ProviderSignIn) -> None:
     made = token()
     configure(tenant, f"{tenant.url}/oauth/token")
-    tenant.fail("/oauth/token", tenant.Answer(body={"id_token": made}))
+    tenant.fail("/oauth/token", tenant.reply(body={"id_token": made}))
     assert provider() == made
     configuration, request = tenant.received
     assert SECRET not in str(configuration)
@@ -60,7 +60,7 @@ def test_a_token_that_has_expired_is_replaced(tenant: Any, provider: ProviderSig
     tenant.add(2)
     configure(tenant, f"{tenant.url}/token", times=2)
     now, first, second = time.time(), token(600), token(3600)
-    tenant.fail("/token", *[tenant.Answer(body={"id_token": each}) for each in (first, second)])
+    tenant.fail("/token", *[tenant.reply(body={"id_token": each}) for each in (first, second)])
     with tenant.client(IdToken(provider, clock=lambda: now)) as lab:
         assert len(lab.sequences()) == 2
         now += 700
@@ -106,7 +106,7 @@ def test_a_redirect_takes_the_secret_nowhere(
 ) -> None:
     other = new_tenant()
     configure(other, f"{other.url}/token")
-    away = tenant.Answer(status, {}, {"Location": f"{other.url}/token"})
+    away = tenant.reply(status, {}, {"Location": f"{other.url}/token"})
     if step == "configuration":
         tenant.fail(CONFIGURATION, away)
     else:
@@ -123,7 +123,7 @@ def test_a_refusal_is_a_sign_in_error_without_the_secret(
 ) -> None:
     configure(tenant, f"{tenant.url}/token")
     body = {"error": "invalid_grant", "error_description": f"Wrong: {SECRET}."}
-    tenant.fail("/token", tenant.Answer(status, body))
+    tenant.fail("/token", tenant.reply(status, body))
     with pytest.raises(SignInError, match="identity provider does not accept") as caught:
         provider()
     assert SECRET not in f"{caught.value!r} {caught.value.server}"
@@ -132,7 +132,7 @@ def test_a_refusal_is_a_sign_in_error_without_the_secret(
 def test_a_refused_configuration_is_not_taken_for_a_refused_secret(
     tenant: Any, provider: ProviderSignIn
 ) -> None:
-    tenant.fail(CONFIGURATION, tenant.Answer(403, {}))
+    tenant.fail(CONFIGURATION, tenant.reply(403, {}))
     with pytest.raises(LabextError) as caught:
         provider()
     assert "secret" not in str(caught.value)
@@ -144,7 +144,7 @@ def test_an_answer_without_a_token_is_a_service_error(
     tenant: Any, provider: ProviderSignIn, body: Any
 ) -> None:
     configure(tenant, f"{tenant.url}/token")
-    tenant.fail("/token", tenant.Answer(body=body))
+    tenant.fail("/token", tenant.reply(body=body))
     with pytest.raises(ServiceError, match="ID token"):
         provider()
 

@@ -194,7 +194,7 @@ def test_what_steers_a_terminal_is_taken_out(lab: LabClient, tenant: Any) -> Non
 )
 def test_an_answer_that_makes_no_sense_is_told(lab: LabClient, tenant: Any, body: bytes) -> None:
     lab._transport._terms.__dict__["attempts"] = 1
-    tenant.fail("dna-sequences", tenant.Answer(body=body))
+    tenant.fail("dna-sequences", tenant.reply(body=body))
     with pytest.raises(ServiceError) as caught:
         lab.sequences()
     assert caught.value.next_step
@@ -222,7 +222,7 @@ def test_a_platform_that_refuses_an_unknown_id_is_asked_by_name(
     lab: LabClient, tenant: Any
 ) -> None:
     tenant.add(1, name="seq_9")
-    tenant.fail("dna-sequences", tenant.Answer(400, {"error": {"message": "Invalid ids: seq_9"}}))
+    tenant.fail("dna-sequences", tenant.reply(400, {"error": {"message": "Invalid ids: seq_9"}}))
     assert lab.sequence("seq_9")["id"] == "seq_0000"
 
 
@@ -243,4 +243,4 @@ def test_a_sequence_that_is_not_there_is_told_with_a_near_name(lab: LabClient, t
         lab.sequence("a,b")
     for nothing in ("", "  ", None):
         with pytest.raises(InputError, match="no name"):
-            lab.sequence(nothing)  # type: ignore[arg-type]
+            lab.sequence(nothing)

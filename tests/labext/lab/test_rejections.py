@@ -69,7 +69,7 @@ def test_a_redirect_out_of_https_is_not_followed(
     lab: LabClient, tenant: Any, plain_http: Any
 ) -> None:
     url, got = plain_http
-    tenant.fail("users/me", tenant.Answer(302, headers={"Location": f"{url}/api/v2/users/me"}))
+    tenant.fail("users/me", tenant.reply(302, headers={"Location": f"{url}/api/v2/users/me"}))
     with pytest.raises(labext.LabextError, match="from HTTPS to unencrypted HTTP"):
         lab.whoami()
     assert got == []
@@ -149,7 +149,7 @@ def test_an_expired_id_token_is_not_sent(tenant: Any) -> None:
 @pytest.mark.parametrize("by_app", [True, False])
 def test_a_403_names_the_three_causes(tenant: Any, by_app: bool) -> None:
     message = {"error": {"userMessage": "You may not."}}
-    tenant.fail("dna-sequences", tenant.Answer(403, message))
+    tenant.fail("dna-sequences", tenant.reply(403, message))
     lab = tenant.client(tenant.app() if by_app else None)
     with lab, pytest.raises(AccessError) as caught:
         lab.sequences(folder_id="lib_1")
@@ -162,7 +162,7 @@ def test_a_403_names_the_three_causes(tenant: Any, by_app: bool) -> None:
 
 
 def test_what_the_platform_objects_to_is_told(lab: LabClient, tenant: Any) -> None:
-    tenant.fail("dna-sequences", tenant.Answer(400, {"error": {"message": "bases: no gap."}}))
+    tenant.fail("dna-sequences", tenant.reply(400, {"error": {"message": "bases: no gap."}}))
     with pytest.raises(InputError, match="bases: no gap"):
         lab.sequences(bases="A-A")
 
@@ -177,14 +177,14 @@ def test_an_address_without_the_api_is_told(tenant: Any) -> None:
 
 
 def test_a_used_up_limit_is_waited_for_and_then_told(tenant: Any, clock: Any) -> None:
-    refusal = tenant.Answer(429, {"error": {"message": "Slow down."}}, {"Retry-After": "7"})
+    refusal = tenant.reply(429, {"error": {"message": "Slow down."}}, {"Retry-After": "7"})
     tenant.fail("users/me", refusal)
     with tenant.client() as lab:
         terms = lab._transport._terms
         terms.__dict__.update(clock=clock, sleep=clock.sleep)
         assert lab.whoami().known
         assert sum(clock.slept) >= 7
-        tenant.fail("users/me", *[tenant.Answer(429, refusal.body, {"Retry-After": "900"})] * 5)
+        tenant.fail("users/me", *[tenant.reply(429, refusal.body, {"Retry-After": "900"})] * 5)
         with pytest.raises(BusyError, match="limit of requests") as caught:
             lab.whoami()
     assert caught.value.next_step

@@ -47,7 +47,7 @@ FIELDS = st.lists(
 
 
 @st.composite
-def annotations(draw: st.DrawFn, length: int) -> dict[str, Any]:
+def annotation_records(draw: st.DrawFn, length: int) -> dict[str, Any]:
     position = st.integers(0, length) | st.integers(-3, length + 9) | st.none()
     marked: dict[str, Any] = draw(
         st.fixed_dictionaries(
@@ -78,7 +78,7 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
                 "name": WORDS | TEXT,
                 "length": st.just(len(bases)),
                 "isCircular": st.booleans() | st.none(),
-                "annotations": st.lists(annotations(len(bases)), max_size=3) | st.none(),
+                "annotations": st.lists(annotation_records(len(bases)), max_size=3) | st.none(),
                 "description": WORDS,
                 "aliases": st.lists(TEXT, max_size=2),
                 "createdAt": st.just("2026-11-20T13:23:23.760000+00:00"),

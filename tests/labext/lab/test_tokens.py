@@ -57,7 +57,7 @@ def test_a_server_that_wants_basic_gets_basic_and_is_remembered(tenant: Any) -> 
 def test_a_server_that_does_not_know_the_form_gets_basic(tenant: Any, status: int) -> None:
     tenant.wants = "basic"
     body = {"error": "invalid_request" if status == 400 else "invalid_client"}
-    tenant.fail("token", tenant.Answer(status, body))
+    tenant.fail("token", tenant.reply(status, body))
     with tenant.client(tenant.app()) as lab:
         assert lab.whoami().known
 
@@ -125,7 +125,7 @@ def test_a_lifetime_that_makes_no_sense_ends_with_a_401(
     ],
 )
 def test_an_answer_without_a_token_is_told(tenant: Any, body: Any) -> None:
-    tenant.fail("token", tenant.Answer(body=body))
+    tenant.fail("token", tenant.reply(body=body))
     with tenant.client(tenant.app()) as lab, pytest.raises(ServiceError) as caught:
         lab.whoami()
     assert "abcdefgh-secret" not in str(caught.value)
@@ -138,7 +138,7 @@ def test_a_kind_of_token_that_is_bearer_all_the_same(tenant: Any, kind: str) -> 
     tenant.good.add(token["access_token"])
     if kind != "missing":
         token["token_type"] = kind
-    tenant.fail("token", tenant.Answer(body=token))
+    tenant.fail("token", tenant.reply(body=token))
     with tenant.client(tenant.app()) as lab:
         assert lab.whoami().known
 
@@ -217,16 +217,16 @@ def test_a_redirect_takes_no_token_to_another_address(new_tenant: Any) -> None:
     with requests.Session() as session:
         session.trust_env = False
         session.auth, session.verify = auth, tenant.ca
-        tenant.fail("users/me", tenant.Answer(302, headers=away))
+        tenant.fail("users/me", tenant.reply(302, headers=away))
         assert session.get(f"{tenant.url}/api/v2/users/me").status_code == 401
     assert [request.headers.get("authorization") for request in other.received] == [None]
     with tenant.client(auth) as lab:
-        tenant.fail("users/me", tenant.Answer(302, headers=away))
+        tenant.fail("users/me", tenant.reply(302, headers=away))
         with pytest.raises(LabextError):
             lab.whoami()
         # Nor its ID and secret.
         tenant.good.clear()
-        tenant.fail("token", tenant.Answer(307, headers={"Location": f"{other.url}/api/v2/token"}))
+        tenant.fail("token", tenant.reply(307, headers={"Location": f"{other.url}/api/v2/token"}))
         with pytest.raises(ServiceError, match="to another address"):
             lab.whoami()
     assert all("authorization" not in request.headers for request in other.received)
@@ -249,7 +249,7 @@ def test_a_redirect_takes_no_token_to_another_address(new_tenant: Any) -> None:
 def test_each_refusal_of_a_token_is_explained(
     tenant: Any, status: int, error: str, kind: Any, said: str
 ) -> None:
-    tenant.fail("token", *[tenant.Answer(status, {"error": error})] * 2)
+    tenant.fail("token", *[tenant.reply(status, {"error": error})] * 2)
     with tenant.client(tenant.app()) as lab, pytest.raises(kind, match=said) as caught:
         lab.whoami()
     assert caught.value.status == status
@@ -261,7 +261,7 @@ def test_each_refusal_of_a_token_is_explained(
 def test_of_two_refusals_the_one_that_says_more_is_told(tenant: Any) -> None:
     refusal, not_read = {"error": "invalid_client"}, {"error": "invalid_request"}
     for answers in ([(401, refusal), (400, not_read)], [(400, not_read), (401, refusal)]):
-        tenant.fail("token", *[tenant.Answer(*answer) for answer in answers])
+        tenant.fail("token", *[tenant.reply(*answer) for answer in answers])
         with tenant.client(tenant.app()) as lab, pytest.raises(SignInError) as caught:
             lab.whoami()
         assert caught.value.status == 401
@@ -279,7 +279,7 @@ def test_the_secret_shows_nowhere(tenant: Any, caplog: pytest.LogCaptureFixture)
     caplog.set_level("DEBUG")
     auth = ClientCredentials("notebook-app", "another-secret-0123456789")
     body = {"error": "invalid_client", "error_description": "another-secret-0123456789 is wrong"}
-    tenant.fail("token", *[tenant.Answer(401, body)] * 2)
+    tenant.fail("token", *[tenant.reply(401, body)] * 2)
     with tenant.client(auth) as lab, pytest.raises(SignInError) as caught:
         lab.whoami()
     told = f"{caught.value} {caught.value.server} {auth!r} {lab!r} {caplog.text}"

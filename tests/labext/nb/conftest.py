@@ -149,7 +149,7 @@ def shelf() -> Shelf:
 
 @pytest.fixture
 def wire(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> RequestExecutor:
-    made = RequestExecutor(None)  # type: ignore[arg-type] - nothing is sent
+    made = RequestExecutor(None)  # nothing is sent
     monkeypatch.setattr(made, "send", shelf.send)
     return made
 

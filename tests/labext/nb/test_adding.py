@@ -101,7 +101,7 @@ class TestSeveral:
                 raise ServiceError("It failed.", "Look.")
             return {"id": f"source:{len(requests)}", "title": "t"}
 
-        wire.send = send  # type: ignore[method-assign]
+        wire.send = send
         return requests
 
     def several(self, wire: RequestExecutor, what: Any, on_bytes: Any = None) -> list[Any]:

@@ -79,7 +79,7 @@ def clock() -> Clock:
 @pytest.fixture
 def studio(clock: Clock, wire: RequestExecutor) -> Studio:
     studio = Studio(clock)
-    wire.send = studio.send  # type: ignore[method-assign]
+    wire.send = studio.send
     return studio
 
 

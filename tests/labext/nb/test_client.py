@@ -264,7 +264,7 @@ def test_notes_from_the_first_to_the_last(nb: NotebookClient, name: str) -> None
     assert set(nb.notes.list(name)["id"]) == {made["id"], named["id"]}
     assert title in nb.notes.names(name)
     with pytest.raises(InputError) as caught:
-        nb.notes.create("By whom?", note_type="robot", notebook=name)  # type: ignore[arg-type]
+        nb.notes.create("By whom?", note_type="robot", notebook=name)
     assert caught.value.status == 400
     nb.notes.delete(title)
     assert list(nb.notes.list(name)["id"]) == [named["id"]]
@@ -319,7 +319,7 @@ class TestAnswers:
     def test_a_model_that_can_not_answer(self, nb: NotebookClient, shelf: str, model: str) -> None:
         for slot in ("model_override", "strategy_model", "answer_model", "final_answer_model"):
             with pytest.raises((NotFoundError, SetupError)) as caught:
-                next(nb.ask_stream("Why?", **{slot: model}))  # type: ignore[arg-type]
+                next(nb.ask_stream("Why?", **{slot: model}))
             assert caught.value.status in (404, 422)
 
     def test_a_chat_from_the_first_to_the_last(self, nb: NotebookClient, shelf: str) -> None:

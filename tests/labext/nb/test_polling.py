@@ -64,7 +64,7 @@ def watch(wire: RequestExecutor, shelf: Any, clock: Clock) -> Any:
             return shelf._one(shelf.sources, request.path["source"])
         return send(request)
 
-    wire.send = with_status  # type: ignore[method-assign]
+    wire.send = with_status
 
     def begin(*sources: str, **options: Any) -> Any:
         return polling.watch_sources(
@@ -250,7 +250,7 @@ def test_pages_are_read_to_their_end(wire: RequestExecutor, shelf: Any) -> None:
 def test_a_server_that_ignores_the_offset_is_read_once(wire: RequestExecutor, shelf: Any) -> None:
     shelf.source("paper")
     page = [dict(shelf.sources[0])]
-    wire.send = lambda request, on_bytes=None: page  # type: ignore[method-assign]
+    wire.send = lambda request, on_bytes=None: page
     assert len(list(iter_sources(wire, ContractBackend()))) == 1
 
 

@@ -54,7 +54,7 @@ def write_mp3(target: Path) -> Iterator[Callable[[Samples], None]]:
         AudioWriteError: if the file can't be written.
     """
     require_packages("soundfile")
-    import soundfile  # type: ignore[import-untyped]
+    import soundfile
 
     part = target.with_name(f"{target.name}.part")
     written = 0

@@ -101,7 +101,7 @@ def synthesize_remote(
         HTTPException: 502 if the server failed or its reply is not audio; 422 if it can't be used.
         CallCancelledError: if the request was cancelled.
     """
-    import soundfile  # type: ignore[import-untyped]
+    import soundfile
 
     from labext.sandbox.nb.providers import openai
 

@@ -33,7 +33,7 @@ def voices() -> list[str]:
 
 def say(voice: str, text: str) -> Sound:
     """Return the speech of a text by a voice."""
-    import soundfile  # type: ignore[import-untyped]
+    import soundfile
 
     if voice not in _VOICES:
         raise errors.not_configured(

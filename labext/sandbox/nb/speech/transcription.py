@@ -65,7 +65,7 @@ def import_soundfile() -> Any:
         UnreadableError: if it isn't installed.
     """
     try:
-        import soundfile  # type: ignore[import-untyped]
+        import soundfile
     except (ImportError, OSError):  # OSError: its library is missing
         raise packages_missing() from None
     return soundfile

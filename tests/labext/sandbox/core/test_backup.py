@@ -416,7 +416,7 @@ def test_a_disk_without_room_is_told_before_anything_is_unpacked(
     made: BackupResult, folder: DataFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = type("Usage", (), {"free": 10})
-    monkeypatch.setattr(backup.shutil, "disk_usage", lambda _path: usage)
+    monkeypatch.setattr("shutil.disk_usage", lambda _path: usage)
     with pytest.raises(StorageError, match="no room"):
         restore(folder, made.file, replace=True)
     assert is_whole(folder, "old")

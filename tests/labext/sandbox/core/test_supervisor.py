@@ -629,11 +629,12 @@ def test_task_waits_in_the_queue_until_the_fork_server_can_start_it(new_shop: Ne
 
 
 def test_task_that_may_not_start_is_killed_with_its_process(new_shop: NewShop) -> None:
+    shop = new_shop()
+
     def refuse(_session: Any, task: Task) -> None:
         poll((shop.work(task.key) / "pid").exists)
         raise LookupError("no such row")
 
-    shop = new_shop()
     kind = TaskKind(
         "refused",
         "labext_test_entries:wait",

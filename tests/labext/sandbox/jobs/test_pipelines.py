@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from typing import Any
 
 import psutil
 import pytest
@@ -397,7 +398,7 @@ def test_a_taken_name_is_refused(api, kit):
 
 
 GOOD = {"initialInputs": ["ACGT"], "stages": [stage(UNCUT)]}
-BAD = {
+BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no inputs": ({"initialInputs": None}, "initialInputs"),
     "empty inputs": ({"initialInputs": []}, "initialInputs"),
     "many inputs": ({"initialInputs": ["ACGT"] * 101}, "101"),

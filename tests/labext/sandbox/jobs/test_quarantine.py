@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from labext.sandbox.core.queue import Task, TaskOutcome
 from labext.sandbox.jobs import job_creation, parent_jobs, service, submission
 from labext.sandbox.jobs.app import JobService
-from labext.sandbox.jobs.files import job_files, router
+from labext.sandbox.jobs.files import job_files, result_archives, router
 from labext.sandbox.jobs.tables import RUNNING, Job
 
 CUT = {"sequence": "GAATTC", "enzymes": "EcoRI"}
@@ -136,7 +136,7 @@ def body_of(name, **more):
 def test_structures_of_a_job_that_is_deleted_meanwhile(site, student, monkeypatch, fails):
     job(site, student, "f")
     number = finish(site, "f")
-    whole = job_files.write_archive
+    whole = result_archives.write_archive
 
     def deleted_meanwhile(target, entries):
         service.delete_job(site, student, body_of("f"), None)

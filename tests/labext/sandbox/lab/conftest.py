@@ -305,7 +305,7 @@ def make_world(tmp_path_factory: pytest.TempPathFactory, secrets: Path) -> Itera
                     door: f"https://localhost:{place}"
                     for place, door in enumerate(LabService.endpoints, start=1)
                 },
-                options=Options(rate=rate),  # type: ignore[arg-type]
+                options=Options(rate=rate),
             )
             made.append(World(site))
             return made[-1]

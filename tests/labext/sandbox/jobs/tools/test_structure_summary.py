@@ -77,9 +77,9 @@ def test_the_radius_of_gyration_is_that_of_the_atoms_in_the_file(tmp_path):
         if line.startswith(("ATOM", "HETATM")) and line[17:20] != "HOH" and line[16] in " A":
             places.append([float(line[at : at + 8]) for at in (30, 38, 46)])
             weights.append(mass[line[76:78].strip()])
-    places, weights = np.array(places), np.array(weights)
-    apart = ((places[:, None] - places[None]) ** 2).sum(axis=2)
-    pairs = weights @ apart @ weights / 2 / weights.sum() ** 2  # Lagrange's identity
+    positions, masses = np.array(places), np.array(weights)
+    apart = ((positions[:, None] - positions[None]) ** 2).sum(axis=2)
+    pairs = masses @ apart @ masses / 2 / masses.sum() ** 2  # Lagrange's identity
     score, _ = run(tmp_path / "out", DATA / "1A8O.pdb")
     assert score["radius_of_gyration"] == pytest.approx(math.sqrt(pairs), abs=0.01)
 

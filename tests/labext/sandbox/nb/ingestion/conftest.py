@@ -19,9 +19,9 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
     path = tmp_path_factory.mktemp("read") / "original"
 
     def read(content: bytes, name: str = "file", **said: object) -> Document:
-        stages: list[str] = said.pop("stages", [])  # type: ignore[assignment]
+        stages: list[str] = said.pop("stages", [])
         path.write_bytes(content)
-        return reading.read_file(SourceFile(path, name, **said), stages.append)  # type: ignore[arg-type]
+        return reading.read_file(SourceFile(path, name, **said), stages.append)
 
     return read
 

@@ -156,7 +156,7 @@ def empty_slot(admin: NotebookAdministration) -> Any:
 @pytest.fixture
 def key() -> str:
     """The provider's."""
-    return KEY  # type: ignore[no-any-return]
+    return KEY
 
 
 @pytest.fixture

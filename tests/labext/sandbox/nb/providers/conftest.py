@@ -28,7 +28,7 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     database = Database.at(path)
     database.create(Base.metadata)
     with database.write() as session, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry.shutil, "which", lambda _name: None)
+        patch.setattr("shutil.which", lambda _name: None)
         registry.seed_models(session)
     database.close()
     return path

@@ -30,7 +30,7 @@ def talker(add_model: Callable[..., Model]) -> Model:
 
 
 def outlined(site: Site, model: Model, count: int = 2, **more: object) -> list[Segment]:
-    return writer.write_outline(site, model, MATERIAL, "For beginners.", count, CAST, **more)  # type: ignore[arg-type]
+    return writer.write_outline(site, model, MATERIAL, "For beginners.", count, CAST, **more)
 
 
 def written(site: Site, model: Model, told: list[tuple[int, int]] | None = None) -> list[Turn]:

@@ -16,7 +16,7 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.host_process import host_environment
 from labext.sandbox.nb import addresses
 from labext.sandbox.nb.models import service
-from labext.sandbox.nb.providers import openai, provider_keys, provider_variables, registry
+from labext.sandbox.nb.providers import openai, provider_keys, provider_variables, registry, servers
 from labext.sandbox.nb.providers import openai as providers_openai
 from labext.sandbox.nb.providers.registry import PROVIDERS, guess_model_type
 from labext.sandbox.nb.tables import DefaultModel, Model
@@ -87,7 +87,7 @@ def test_a_name_that_resolves_to_a_refused_address_is_sent_nothing(
     named = provider.base_url.replace("127.0.0.1", "localhost")
     monkeypatch.setattr(providers_openai, "is_refused_ip", lambda number: number == "127.0.0.1")
     with pytest.raises(HTTPException, match="metadata service"):
-        openai.list_models(openai.server_of_model(site, add_model(key=KEY, base_url=named)))
+        openai.list_models(servers.server_of_model(site, add_model(key=KEY, base_url=named)))
     assert provider.asked == []
 
 
@@ -100,7 +100,7 @@ def test_a_stored_metadata_address_is_sent_nothing(
         monkeypatch.setenv("http_proxy", provider.base_url.removesuffix("/v1"))
     model = add_model(key=KEY, base_url="http://100.100.100.200/v1")
     with pytest.raises(HTTPException, match="metadata service"):
-        openai.list_models(openai.server_of_model(site, model))
+        openai.list_models(servers.server_of_model(site, model))
     assert provider.asked == []
 
 

@@ -61,7 +61,7 @@ def test_flite_has_the_slot_where_it_is_on_the_path(
 ) -> None:
     if not late:
         _forget_everything(site)
-    monkeypatch.setattr(registry.shutil, "which", lambda _name: "/somewhere/flite")
+    monkeypatch.setattr("shutil.which", lambda _name: "/somewhere/flite")
     seed_again(site)
     assert slots(site)["text_to_speech"] == registry.FLITE
 
@@ -71,7 +71,7 @@ def test_without_packages_for_it_nothing_speaks_or_hears(
 ) -> None:
     _forget_everything(site)
     monkeypatch.setattr(registry, "find_spec", lambda _name: None)
-    monkeypatch.setattr(registry.shutil, "which", lambda _name: None)
+    monkeypatch.setattr("shutil.which", lambda _name: None)
     seed_again(site)
     assert not {"text_to_speech", "speech_to_text"} & set(slots(site))
 

@@ -12,7 +12,7 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb.providers import openai
+from labext.sandbox.nb.providers import openai, servers
 from labext.sandbox.nb.providers.openai import FormPayload
 
 KEY = "correct-horse-battery-staple"
@@ -96,7 +96,7 @@ def test_what_is_no_transcript_is_502(
 def test_the_names_of_models_are_those_that_can_be_kept(
     site: Site, provider: Any, add_model: Any
 ) -> None:
-    at = openai.server_of_model(site, add_model(key=KEY))
+    at = servers.server_of_model(site, add_model(key=KEY))
     provider.models = [None, 7, "b", "a", "b", "", " a", "line\nend", f"echo-{KEY}", "ö" * 501, "ä"]
     assert openai.list_models(at) == ["b", "a", "ä"]
     assert provider.asked[0].path == "/models"
@@ -108,7 +108,7 @@ def test_what_is_no_list_of_models_is_502(
     site: Site, provider: Any, add_model: Any, answer: Any
 ) -> None:
     provider.troubles = [openai_server.says(200, answer)]
-    assert "answered" in refused(openai.list_models, openai.server_of_model(site, add_model()))
+    assert "answered" in refused(openai.list_models, servers.server_of_model(site, add_model()))
 
 
 def test_a_form_is_written_as_servers_read_it(tmp_path: Path) -> None:

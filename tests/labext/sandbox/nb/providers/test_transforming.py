@@ -94,7 +94,9 @@ def test_an_insight_whose_model_takes_too_long_is_told_of(site: Site, talker: Mo
 def test_a_text_over_the_services_limit_is_413(site: Site):
     with site.database.write() as session:
         LIMITS.change(session, "text_bytes", 10)
-    wanted = ExecuteRequest(transformation_id="transformation:any", input_text="A text too long.")
+    request = ExecuteRequest(
+        transformation_id="transformation:any", input_text="A text too long.", model_id=None
+    )
     with pytest.raises(HTTPException) as caught:
-        service.execute_transformation(site, wanted, CancelToken())
+        service.execute_transformation(site, request, CancelToken())
     assert caught.value.status_code == 413

@@ -86,13 +86,13 @@ class World:
         return f"note:{name}"
 
     def text(self, query: str, **given: object) -> list[Hit]:
-        return self.index.find(query, "text", **{"limit": 10} | given)  # type: ignore[arg-type]
+        return self.index.find(query, "text", **{"limit": 10} | given)
 
     def vector(self, query: str, **given: object) -> list[Hit]:
-        return self.index.find(query, "vector", **{"limit": 10} | given)  # type: ignore[arg-type]
+        return self.index.find(query, "vector", **{"limit": 10} | given)
 
     def both(self, query: str, **given: object) -> list[Hit]:
-        return self.index.find(query, "both", **{"limit": 10} | given)  # type: ignore[arg-type]
+        return self.index.find(query, "both", **{"limit": 10} | given)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 import requests
@@ -60,7 +60,7 @@ def test_a_file_keeps_its_name_but_no_folder(sources, name, kept):
     assert made["asset"]["file_path"] == kept
     disposition = sources.api.get(f"sources/{made['id']}/download").headers["Content-Disposition"]
     assert disposition.startswith("attachment")
-    quoted = requests.utils.unquote(disposition)
+    quoted = unquote(disposition)
     assert kept in quoted.replace('\\"', '"')
 
 
