@@ -76,7 +76,7 @@ def trim_silence(samples: Samples) -> Samples:
 
 def open_mp3(path: Path, rate: int, compression: float) -> Any:
     """Open a mono MP3 for writing; its bit rate is constant, so that players seek exactly."""
-    import soundfile  # type: ignore[import-untyped]
+    import soundfile
 
     return soundfile.SoundFile(
         path,
