@@ -1,9 +1,8 @@
 """Synchronous HTTP client shared by the three service clients."""
 
 from labext.http.client import HttpClient
-from labext.http.failures import ErrorResponse
 from labext.http.rate_limiter import Rate
 from labext.http.request import Operation, RetryMode
-from labext.http.response import Response
+from labext.http.responses import ErrorResponse, Response
 
 __all__ = ["ErrorResponse", "HttpClient", "Operation", "Rate", "Response", "RetryMode"]

@@ -15,11 +15,16 @@ from labext.errors import LabextError, ResponseLimitError
 from labext.http.auth import RefreshableAuth
 from labext.http.connection_pool import Deadline, ResponseLimits, SessionPool, Timeout, read_body
 from labext.http.download import AuthenticatedSource, OnBytes, download_file
-from labext.http.failures import NETWORK_ERRORS, ConnectionFailure, ErrorMapper, classify_failure
 from labext.http.rate_limiter import Rate, RateLimiter, new_rate_limiter
 from labext.http.redirects import send_following_redirects
 from labext.http.request import Operation, QueryParams, Request, RetryMode, build_request
-from labext.http.response import Response
+from labext.http.responses import (
+    NETWORK_ERRORS,
+    ConnectionFailure,
+    ErrorMapper,
+    Response,
+    classify_failure,
+)
 from labext.http.retry_policy import (
     RequestOptions,
     RetryableError,

@@ -28,7 +28,10 @@ from labext.errors import (
     UnreachableError,
 )
 from labext.http.connection_pool import Deadline, new_session
-from labext.http.failures import (
+from labext.http.rate_limiter import requested_delay
+from labext.http.redirects import read_start, send_following_redirects
+from labext.http.request import Request
+from labext.http.responses import (
     NETWORK_ERRORS,
     ConnectionFailure,
     FailureStage,
@@ -36,9 +39,6 @@ from labext.http.failures import (
     excerpt,
     server_message,
 )
-from labext.http.rate_limiter import requested_delay
-from labext.http.redirects import read_start, send_following_redirects
-from labext.http.request import Request
 from labext.http.retry_policy import REJECTED, TRANSIENT, RequestOptions, RetryableError
 from labext.http.upload import check_presigned_url
 from labext.storage import is_full

@@ -12,8 +12,7 @@ import requests
 
 from labext.errors import ResponseLimitError, ServiceError
 from labext.http.connection_pool import MIB, ResponseLimits, ResponseTooLarge
-from labext.http.failures import READ_FOR_WORDS, excerpt
-from labext.http.response import parse_json
+from labext.http.responses import READ_FOR_WORDS, excerpt, parse_json
 
 MAX_EVENT_SIZE = 16 * 1024 * 1024
 """Characters of one event, at most: a stream without end would fill the memory."""

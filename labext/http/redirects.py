@@ -16,7 +16,7 @@ from labext.http.connection_pool import (
     origin,
     proxies_for,
 )
-from labext.http.failures import (
+from labext.http.responses import (
     NETWORK_ERRORS,
     READ_FOR_WORDS,
     ConnectionFailure,

@@ -12,7 +12,10 @@ import tenacity
 
 from labext.errors import LabextError, NotFoundError, OutcomeUnknownError
 from labext.http.connection_pool import ResponseLimits, Timeout, tls_verification
-from labext.http.failures import (
+from labext.http.rate_limiter import backoff, requested_delay
+from labext.http.redirects import read_start
+from labext.http.request import Request, RetryMode
+from labext.http.responses import (
     ConnectionFailure,
     ErrorMapper,
     ErrorResponse,
@@ -20,9 +23,6 @@ from labext.http.failures import (
     server_message,
     to_exception,
 )
-from labext.http.rate_limiter import backoff, requested_delay
-from labext.http.redirects import read_start
-from labext.http.request import Request, RetryMode
 
 REJECTED = frozenset({408, 425, 429})
 """The service did not act: any operation can be retried."""

@@ -22,7 +22,10 @@ from labext.http.connection_pool import (
     origin,
     read_body,
 )
-from labext.http.failures import (
+from labext.http.rate_limiter import requested_delay
+from labext.http.redirects import read_start, send_following_redirects
+from labext.http.request import stream_size
+from labext.http.responses import (
     NETWORK_ERRORS,
     ConnectionFailure,
     FailureStage,
@@ -30,9 +33,6 @@ from labext.http.failures import (
     excerpt,
     server_message,
 )
-from labext.http.rate_limiter import requested_delay
-from labext.http.redirects import read_start, send_following_redirects
-from labext.http.request import stream_size
 from labext.http.retry_policy import REJECTED, TRANSIENT, RequestOptions, RetryableError
 
 _READ_SIZE = 256 * 1024

@@ -7,8 +7,8 @@ if TYPE_CHECKING:
     from labext.jobs.batch.report import BatchSubmission
     from labext.jobs.client import JobsClient
     from labext.jobs.results.results import Results
-    from labext.jobs.schema import Parameter, Tool, cast
     from labext.jobs.submission import Submission
+    from labext.jobs.tools import Parameter, Tool, cast
     from labext.jobs.uploads import Upload
 
 __all__ = [
@@ -25,12 +25,12 @@ __all__ = [
 _MODULES = {
     "BatchSubmission": "batch.report",
     "JobsClient": "client",
-    "Parameter": "schema",
+    "Parameter": "tools",
     "Results": "results.results",
     "Submission": "submission",
-    "Tool": "schema",
+    "Tool": "tools",
     "Upload": "uploads",
-    "cast": "schema",
+    "cast": "tools",
 }
 
 

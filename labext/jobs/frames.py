@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext import messages
 from labext.errors import InputError, ServiceError
-from labext.jobs.schema import MISSING, Tool
+from labext.jobs.tools import MISSING, Tool
 from labext.sanitize import strip_control, strip_control_json
 
 if TYPE_CHECKING:

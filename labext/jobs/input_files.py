@@ -18,8 +18,8 @@ from labext.jobs.api import JobsApi
 from labext.jobs.file_versions import FileVersion, UploadRecords, changed_since, parse_time
 from labext.jobs.identity import account_digest, canonical_json
 from labext.jobs.records import JobRecord
-from labext.jobs.schema import Tool
-from labext.jobs.tool_settings import (
+from labext.jobs.tools import (
+    Tool,
     file_values,
     looks_like_file_name,
     settings_error,

@@ -14,9 +14,9 @@ from labext.jobs.api import JobsApi
 from labext.jobs.identity import canonical_json, settings_difference, shorten_json, stored_settings
 from labext.jobs.input_files import FileReferences, InputContent
 from labext.jobs.records import JobRecord
-from labext.jobs.schema import Tool
 from labext.jobs.submission import Submission, submit_once
-from labext.jobs.tool_settings import (
+from labext.jobs.tools import (
+    Tool,
     ToolCatalogue,
     looks_like_file_name,
     normalize_settings,

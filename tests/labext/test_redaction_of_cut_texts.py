@@ -14,8 +14,7 @@ from labext import messages
 from labext.errors import InputError, LabextError
 from labext.http import Operation, RetryMode
 from labext.http.event_stream import ServerSentEvent, read_events
-from labext.http.failures import READ_FOR_WORDS, server_message
-from labext.http.response import Response
+from labext.http.responses import READ_FOR_WORDS, Response, server_message
 from labext.jobs.identity import settings_difference
 from labext.redaction import mask_start, register_secret
 from labext.sandbox.jobs.names import quote_value as shown_by_the_service

@@ -14,8 +14,7 @@ from labext.jobs import frames, identity
 from labext.jobs.batch.merge_parts import refuse_part_name
 from labext.jobs.batch.plan import BatchLimits, BatchPlan, max_job_name_length, named_settings
 from labext.jobs.identity import adapt_names
-from labext.jobs.schema import Tool
-from labext.jobs.tool_settings import ToolCatalogue
+from labext.jobs.tools import Tool, ToolCatalogue
 from labext.sanitize import strip_control
 
 if TYPE_CHECKING:

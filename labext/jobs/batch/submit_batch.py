@@ -20,8 +20,8 @@ from labext.jobs.error_messages import is_taken
 from labext.jobs.identity import canonical_json, submission_difference
 from labext.jobs.input_files import NO_FILES, ContentReader, InputContent
 from labext.jobs.records import JobRecord
-from labext.jobs.schema import Tool
 from labext.jobs.submission import name_taken_error, send_once
+from labext.jobs.tools import Tool
 from labext.progress import Outcome
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from labext.http.auth import ApiKeyAuth
 from labext.http.connection_pool import ResponseLimits
 from labext.jobs.api import JobsApi
 from labext.jobs.error_messages import map_error
-from labext.jobs.schema import Tool
-from labext.jobs.tool_settings import ToolCatalogue
+from labext.jobs.tools import Tool, ToolCatalogue
 
 if TYPE_CHECKING:
     import pandas as pd

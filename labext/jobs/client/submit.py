@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from labext.jobs.batch.draft import BatchDraft
     from labext.jobs.batch.report import BatchSubmission
     from labext.jobs.pipelines import Pipeline
-    from labext.jobs.schema import Tool
+    from labext.jobs.tools import Tool
 
     Inputs = Sequence[Any] | pd.Series[Any]
 
@@ -243,7 +243,7 @@ class SubmitMethods(BaseClient):
         A row that names a missing file gets a fault.
         """
         from labext.jobs.input_files import resolve_references
-        from labext.jobs.tool_settings import file_values, settings_error
+        from labext.jobs.tools import file_values, settings_error
 
         tool = self._catalogue.tool(draft.type)
         valid = [draft.settings[row] for row in draft.valid_rows]

@@ -27,7 +27,7 @@ from labext.jobs.identity import stored_record, stored_settings
 from labext.jobs.records import JobRecord
 from labext.jobs.results.archives import METRICS, JobArchive, merge_archives, merge_metrics
 from labext.jobs.results.manifest import Origin
-from labext.jobs.tool_settings import ToolCatalogue
+from labext.jobs.tools import ToolCatalogue
 from labext.progress import Outcome
 from labext.storage import write_atomic
 

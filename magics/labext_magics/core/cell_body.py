@@ -11,7 +11,7 @@ from labext.errors import InputError
 from labext_magics.core.value_types import BareText
 
 if TYPE_CHECKING:
-    from labext.jobs.schema import Tool
+    from labext.jobs.tools import Tool
 
 _INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,17})")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)\.\d+")
@@ -144,7 +144,7 @@ def cast_settings(tool: Tool, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cast(tool: Tool, name: str, value: Any) -> Any:
-    from labext.jobs.schema import cast
+    from labext.jobs.tools import cast
 
     if not isinstance(value, BareText):
         return untyped(value)

@@ -19,7 +19,7 @@ from labext.http.connection_pool import (
     read_body,
 )
 from labext.http.pagination import MAX_EMPTY, MAX_REPEATED, PageGuard
-from labext.http.response import Response, parse_json
+from labext.http.responses import Response, parse_json
 
 
 def test_default_limits_are_256_mib_and_300_seconds() -> None:

@@ -16,7 +16,7 @@ from labext.errors import InputError
 from labext.jobs.batch import draft
 from labext.jobs.batch.merge_parts import merge_part_rows, merge_phases
 from labext.jobs.batch.plan import BatchLimits, BatchPlan, named_settings
-from labext.jobs.schema import Tool
+from labext.jobs.tools import Tool
 
 TOOL = Tool(
     {

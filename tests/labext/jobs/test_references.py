@@ -9,7 +9,7 @@ import pytest
 from labext.errors import InputError, NotFoundError
 from labext.jobs import input_files
 from labext.jobs.api import JobsApi
-from labext.jobs.schema import Tool
+from labext.jobs.tools import Tool
 
 TOOL = Tool(
     {

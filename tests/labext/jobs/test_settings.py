@@ -14,8 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import InputError
-from labext.jobs.schema import MISSING, Parameter, Tool, cast
-from labext.jobs.tool_settings import (
+from labext.jobs.tools import (
+    MISSING,
+    Parameter,
+    Tool,
+    cast,
     file_values,
     looks_like_file_name,
     normalize_settings,

@@ -6,7 +6,7 @@ import pandas as pd
 
 from labext.frames.views import frame_html, frame_text
 from labext.jobs import frames
-from labext.jobs.schema import Tool
+from labext.jobs.tools import Tool
 
 LONG = "Degrees from -180 to 180, one a residue, " * 5 + "and no more <b>."
 FOLD = Tool(

@@ -7,7 +7,7 @@ from typing import Any
 
 from labext.errors import ServiceError
 from labext.http import Operation, RetryMode
-from labext.http.failures import MESSAGE_LIMIT, excerpt
+from labext.http.responses import MESSAGE_LIMIT, excerpt
 from labext.nb import records
 from labext.nb.backends import RecordParser, Request, Steps
 from labext.nb.error_messages import split_message

@@ -8,8 +8,8 @@ from typing import Any
 
 from labext.errors import NotFoundError, ServiceError, SetupError
 from labext.http import Operation, RetryMode
-from labext.http.failures import MESSAGE_LIMIT, excerpt
 from labext.http.pagination import PageGuard
+from labext.http.responses import MESSAGE_LIMIT, excerpt
 from labext.nb import records
 from labext.nb.backends import Request, Steps, delete, get, post, put
 from labext.nb.backends.contract import extensions
