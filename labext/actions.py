@@ -102,16 +102,21 @@ class Action:
     set_address_and_key = _Kind(
         "credential", 'nb.credentials.update($credential, base_url="URL", api_key="•••")'
     )
+    clear_key = _Kind(
+        "credential", 'nb.credentials.update($credential, base_url="URL", api_key="")'
+    )
 
     # nb: notebooks and what is in them
     list_notebooks = _Kind("", "nb.notebooks.list()")
+    use_notebook = _Kind("name", 'nb.sources.find("TITLE", notebook=$name)')
     create_notebook = _Kind("name", "nb.notebooks.create($name)")
     list_sources = _Kind("", "nb.sources.list()")
     add_source = _Kind("file", "nb.sources.add($file)")
     add_text = _Kind("title", 'nb.sources.add_text("TEXT", title=$title)')
     retry_source = _Kind("source", "nb.sources.retry($source)")
     delete_source = _Kind("source", "nb.sources.delete($source)")
-    list_insights = _Kind("source", "nb.insights.list([sources=$source])")
+    list_insights = _Kind("", "nb.insights.list()")
+    list_source_insights = _Kind("source", "nb.sources.insights($source)")
     list_notes = _Kind("", "nb.notes.list()")
 
     # nb: chats and transformations
@@ -128,7 +133,10 @@ class Action:
 
     # nb: podcasts
     list_episodes = _Kind("", "nb.podcasts.episodes()")
-    generate_episode = _Kind("name", 'nb.podcasts.generate("NOTEBOOK", "PROFILE", name=$name)')
+    generate_episode = _Kind(
+        "name speakers",
+        'nb.podcasts.generate("NOTEBOOK", "PROFILE"[, name=$name][, speakers=$speakers])',
+    )
     wait_for_episode = _Kind("episode", "nb.podcasts.wait($episode)")
     retry_episode = _Kind("episode", "nb.podcasts.retry($episode)")
     list_profiles = _Kind("", "nb.episode_profiles.list()")

@@ -46,7 +46,7 @@ class LabextError(Exception):
         self.message = _one_line(message)
         self.action = action
         if next_step is not None or action is not None:
-            self.next_step = _one_line(_fill(next_step, action))
+            self.next_step = _one_line(render_next_step(next_step, action))
         self.status = status
         self.method = method
         self.path = None if path is None else strip_control(mask(path))
@@ -63,7 +63,7 @@ class LabextError(Exception):
 
     def with_next_step(self, sentence: str | None, action: Action | None = None) -> Self:
         """Return this error with another next step."""
-        return self._replaced(self.message, _fill(sentence, action), action)
+        return self._replaced(self.message, render_next_step(sentence, action), action)
 
     def _replaced(self, message: str, next_step: str, action: Action | None) -> Self:
         error = copy(self)
@@ -83,7 +83,8 @@ class LabextError(Exception):
         ]
 
 
-def _fill(next_step: str | None, action: Action | None) -> str:
+def render_next_step(next_step: str | None, action: Action | None) -> str:
+    """Return a next step in which `{action}` is rendered; the action alone is enough."""
     if action is None:
         return next_step or ""
     return action.sentence() if next_step is None else next_step.replace("{action}", str(action))

@@ -61,6 +61,7 @@ class ErrorResponse:
         server_message: the service's message, masked, in one line.
         op: the operation.
         from_service: the service itself sent it, as JSON; proxies send web pages and plain text.
+        action: what the user can do, if the service sent that as data.
         has_challenge: it names an authentication scheme, as a 401 of the service does (RFC 9110,
             11.6.1).
     """
@@ -72,6 +73,7 @@ class ErrorResponse:
     op: Operation
     from_service: bool = False
     has_challenge: bool = False
+    action: Action | None = None
 
 
 ErrorMapper = Callable[[ErrorResponse], LabextError | None]

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
+from labext.actions import Action
 from labext.errors import InputError, UnreachableError
 from labext.nb.records import Answer, Record
 from labext.nb.resource import (
@@ -251,7 +252,8 @@ class SourceChats(Resource):
         except UnreachableError as error:
             raise UnreachableError(
                 f"The reply was cut off: {error.message}",
-                "See `%nb source-chats show` before you send it again: the reply may be there.",
+                "See {action} before you send it again: the reply may be there.",
+                action=Action.show_source_chat(source_id, chat),
                 method=error.method,
                 path=error.path,
             ) from None

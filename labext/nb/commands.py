@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labext import progress
+from labext.actions import Action
 from labext.errors import InputError, JobFailedError, NotFoundError, NotReadyError
 from labext.nb.episode_generation import parse_command_id, phase_of
 from labext.nb.polling import TRANSIENT_ERRORS, Outage
@@ -214,7 +215,7 @@ class Commands(Resource):
                 near = messages.did_you_mean(command, [str(kind["command"]) for kind in kinds])
                 raise InputError(
                     f"There is no command {messages.quote_value(command)}{near}.",
-                    "`%nb commands kinds` lists them.",
+                    action=Action.list_command_kinds(),
                 )
             app = str(apps[0])
         return self._run(self._backend.run_command(command, app, arguments))
@@ -277,6 +278,7 @@ def _command_id(job: str) -> str:
     if identifier is None:
         raise InputError(
             f"{messages.quote_value(job)} is no command's identifier.",
-            "It looks like `command:abc123`; `%nb commands` lists them.",
+            "It looks like `command:abc123`; {action} lists them.",
+            action=Action.list_commands(),
         )
     return identifier

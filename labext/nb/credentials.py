@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from labext.actions import Action
 from labext.config import clean_url, same_server
 from labext.errors import InputError
 from labext.nb.records import Record, drop_none
@@ -137,7 +138,11 @@ class Credentials(Resource):
         """
         pairs = [(name, type) for name, type in models]
         if not pairs:
-            raise InputError("No model is named.", "See `%nb credentials discover` for its models.")
+            raise InputError(
+                "No model is named.",
+                "See {action} for its models.",
+                action=Action.discover_models(credential),
+            )
         return self._run(self._backend.register_models(self.find(credential), pairs))
 
     def status(self) -> pd.DataFrame:
@@ -175,8 +180,9 @@ def _check_same_server(stored: Record, base_url: str) -> None:
     raise InputError(
         f"The key of {stored['name']} was given for another server, and "
         f"{after or 'the usual one'} does not get it.",
-        "Give it along with the address: `%nb credentials edit NAME --base-url URL --new-key`; "
-        "`--no-key` in its place takes it away.",
+        "Give it along with the address: {action}; or take it away: "
+        f"{Action.clear_key(stored['name'])}.",
+        action=Action.set_address_and_key(stored["name"]),
     )
 
 

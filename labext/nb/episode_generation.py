@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from labext import messages, progress
+from labext.actions import Action
 from labext.errors import JobFailedError, NotFoundError, NotReadyError, ServiceError
 from labext.nb import polling
 from labext.nb.backends import RequestExecutor
@@ -47,7 +48,8 @@ def check_audio(episode: Record) -> None:
         stage = f" ({episode['stage']})" if episode["stage"] else ""
         raise NotReadyError(
             f"{messages.quote_value(name)} is still being made: {status}{stage}.",
-            f"Wait for it: `%nb episodes wait {messages.quote_token(name)}`.",
+            "Wait for it: {action}.",
+            action=Action.wait_for_episode(name),
         )
     if status == "failed":
         raise episode_error(name, str(episode["error_message"] or ""))
@@ -79,7 +81,8 @@ def episode_error(name: str, reason: str) -> JobFailedError:
     what, step = split_message(reason or "the service gives no reason", "Mend the cause.")
     return JobFailedError(
         f"{messages.quote_value(name)} has failed: {what.rstrip('.')}.",
-        f"{step.rstrip('.')}, then `%nb episodes retry {messages.quote_token(name)}`.",
+        f"{step.rstrip('.')}, then {{action}}.",
+        action=Action.retry_episode(name),
     )
 
 
@@ -305,8 +308,8 @@ def _stall_hint(snapshot: Progress) -> str:
 def _stopped_error(snapshot: Progress) -> JobFailedError:
     return JobFailedError(
         f"{snapshot.subject} will not be there. {snapshot.reason or 'It was stopped.'}",
-        f"Have it made anew: `%nb podcast --name {messages.quote_token(snapshot.subject)} "
-        "--profile …`.",
+        "Have it made anew: {action}.",
+        action=Action.generate_episode(snapshot.subject),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from labext.actions import Action
 from labext.errors import (
     BusyError,
     ConflictError,
@@ -16,6 +17,7 @@ from labext.errors import (
     ServiceError,
     SetupError,
     SignInError,
+    render_next_step,
 )
 from labext.http import ErrorResponse
 from labext.nb.records import SLOTS
@@ -26,23 +28,37 @@ _NEXT_STEP_START = re.compile(
 )
 """Start of the next step in a service's message."""
 
-_LIST_NOUNS = (
-    ("chats? about a source|chat message about a source", "source-chats"),
-    ("insight", "insights"),
-    ("command", "commands"),
-    ("session", "sessions"),
-    ("chat", "sessions"),
-    ("note", "notes"),
-    ("source", "sources"),
-    ("notebook", "notebooks"),
-    ("transformation", "transformations"),
-    ("profile", "profiles"),
-    ("credential", "credentials"),
-    ("model", "models"),
-    ("episode", "episodes"),
-    ("podcast", "episodes"),
+_LIST_ACTIONS = (
+    ("chats? about a source|chat message about a source", Action.list_source_chats()),
+    ("insight", Action.list_insights()),
+    ("command", Action.list_commands()),
+    ("session", Action.list_chats()),
+    ("chat", Action.list_chats()),
+    ("note", Action.list_notes()),
+    ("source", Action.list_sources()),
+    ("notebook", Action.list_notebooks()),
+    ("transformation", Action.list_transformations()),
+    ("profile", Action.list_profiles()),
+    ("credential", Action.list_credentials()),
+    ("model", Action.list_models()),
+    ("episode", Action.list_episodes()),
+    ("podcast", Action.list_episodes()),
 )
-"""Patterns of nouns in an operation's name, with the noun of `%nb` that lists the records."""
+"""Patterns of nouns in an operation's name, with the action that lists the records."""
+
+
+class Explanation(NamedTuple):
+    """An error in plain words.
+
+    Attributes:
+        message: what happened.
+        next_step: what the user can do; `{action}` in it stands for `action`.
+        action: the same as data. Alone it is enough.
+    """
+
+    message: str
+    next_step: str | None
+    action: Action | None = None
 
 
 class _Cause(NamedTuple):
@@ -51,12 +67,14 @@ class _Cause(NamedTuple):
     Attributes:
         doing: a pattern for the operation's name.
         words: a pattern for the service's message, narrow enough not to match a user's names.
-        step: the next step; `{slot}` is the default slot that the message names.
+        step: the next step; `{action}` in it stands for `action`.
+        action: the same as data; a default slot that the message names is filled in.
     """
 
     doing: str
     words: str
     step: str
+    action: Action
 
 
 _GENERATE, _RUN = "generate an episode", "run a transformation"
@@ -65,37 +83,44 @@ _CAUSES = (
     _Cause(
         "delete a (model|credential)",
         r"\bdefault\b|\bslot\b",
-        "`%nb models defaults` shows its slots: give them another model, `--set SLOT=NAME`.",
+        "Give its slots another model: {action}.",
+        Action.set_model(),
     ),
     _Cause(
         "",
         r"\bkey\b.*\bdecrypt|\bdecrypt.*\bkey\b|\bencryption key (?:has|may have) changed",
-        "Give the key again: `%nb credentials edit NAME --new-key`.",
+        "Give the key again: {action}.",
+        Action.set_key(),
     ),
     _Cause(
         "credential|model|transformation",
         r"can.t be reached|unreachable|connection refused",
-        "See that it runs, and at which address: `%nb credentials edit NAME --base-url URL`.",
+        "See that it runs, and at which address: {action}.",
+        Action.set_address(),
     ),
     _Cause(
         _GENERATE,
         r"\bspeakers are too many|\btoo many speakers|\bmore speakers than",
-        "Name fewer speakers: `%nb podcast … --speakers host,guest`.",
+        "Name fewer speakers: {action}.",
+        Action.generate_episode(speakers="host,guest"),
     ),
     _Cause(
         _GENERATE,
         r"^the notebook\b.* (?:is empty|has nothing|has no)\b|^(?:there is )?no content\b",
-        "Add something to the notebook: `%nb add FILE`, then run it again.",
+        "Add something to the notebook: {action}, then run it again.",
+        Action.add_source(),
     ),
     _Cause(
         _GENERATE,
         _NO_MODEL,
-        "Set one: `%nb models defaults --set {slot}=NAME`, or `%nb profiles edit`.",
+        "Set one: {action}, or name one in the profile.",
+        Action.set_model(),
     ),
     _Cause(
         _RUN,
         _NO_MODEL,
-        "Name one: `%nb transform … --model NAME`, or `%nb models defaults --set {slot}=NAME`.",
+        "Name one for this run, or set one: {action}.",
+        Action.set_model(),
     ),
 )
 _OPERATION_SLOTS = {_GENERATE: "podcast", _RUN: "transformation"}
@@ -108,120 +133,140 @@ def split_message(words: str, step: str) -> tuple[str, str]:
     return what.strip(), own[0] if own else step
 
 
-def explain_message(words: str, doing: str, step: str) -> tuple[str, str]:
+def explain_message(
+    words: str,
+    doing: str,
+    step: str | None,
+    action: Action | None = None,
+    sent: Action | None = None,
+) -> Explanation:
     """Return the error and the next step for a service's message.
 
     Args:
         words: the message.
         doing: the name of the operation that failed: `delete a model`.
-        step: the fallback for the next step.
+        step: the next step if the message implies none.
+        action: the action of that.
+        sent: the action that came with the message.
     """
     what, own = split_message(words, "")
-    if "`%nb " in own or "pip install" in own:
-        return what, own
-    return what, _known_fix(what, doing) or own or step
-
-
-def list_hint(doing: str) -> str | None:
-    """Return the line that lists the records an operation works on."""
-    for noun, plural in _LIST_NOUNS:
-        if re.search(rf"\b(?:{noun})\b", doing):
-            return f"See `%nb {plural}`."
-    return None
-
-
-def _known_fix(what: str, doing: str) -> str | None:
+    if sent is not None:
+        return Explanation(what, f"{own.rstrip(' .:')}: {{action}}." if own else None, sent)
+    if "`" in own or "pip install" in own:
+        return Explanation(what, own)
     for cause in _CAUSES:
         if re.search(cause.doing, doing) and re.search(rf"(?i){cause.words}", what):
-            return cause.step.format(slot=_named_slot(what, doing))
-    return None
+            return Explanation(what, cause.step, _with_slot(cause.action, what, doing))
+    return Explanation(what, own) if own else Explanation(what, step, action)
 
 
-def _named_slot(what: str, doing: str) -> str:
-    """Return the default slot that a message or an operation refers to."""
+def list_action(doing: str) -> Action | None:
+    """Return the action that lists the records an operation works on."""
+    matches = (a for noun, a in _LIST_ACTIONS if re.search(rf"\b(?:{noun})\b", doing))
+    return next(matches, None)
+
+
+def _with_slot(action: Action, what: str, doing: str) -> Action:
+    """Fill in the default slot that a message or an operation refers to."""
     words = re.sub(r"[-\s]", "_", what.casefold())
     named = (slot for slot in SLOTS if re.search(rf"(?<![a-z]){slot}(?![a-z])", words))
-    return next(named, _OPERATION_SLOTS.get(doing, "SLOT"))
+    slot = next(named, _OPERATION_SLOTS.get(doing))
+    return action if slot is None else action.with_arguments(slot=slot)
 
 
 class _MessagePattern(NamedTuple):
-    """A pattern for a message, with the text and the next step that replace it."""
+    """A pattern for a message, with the text, the next step and the action that replace it."""
 
     words: str
     plain: str
     step: str | None = None
+    action: Action | None = None
 
 
-_SET_DEFAULT = "Set one: `%nb models defaults --set {slot}=NAME`."
 _MESSAGE_PATTERNS = (
     _MessagePattern(r"Object with id (?P<id>\S+) not found - .*", "There is no {id}."),
     _MessagePattern(
-        r"Model with ID (?P<id>\S+) not found\.?", "There is no model {id}.", "See `%nb models`."
+        r"Model with ID (?P<id>\S+) not found\.?",
+        "There is no model {id}.",
+        action=Action.list_models(),
     ),
     _MessagePattern(
         r"No model configured for .*type=(?P<slot>\w+)\. Please go to .*",
         "No model is set for {slot}.",
-        _SET_DEFAULT,
+        "Set one: {action}.",
+        Action.set_model(),
     ),
     _MessagePattern(
         r"(?P<what>\w[\w ]* requires an embedding model\.) Please configure .*",
         "{what}",
-        _SET_DEFAULT.format(slot="embedding"),
+        "Set one: {action}.",
+        Action.set_model("embedding"),
     ),
     _MessagePattern(
         r"Model is not a LanguageModel: .*",
         "The model is none that writes text.",
-        "Name another one: `%nb models --type llm`.",
+        "Name another one: {action}.",
+        Action.list_models("llm"),
     ),
     _MessagePattern(
         r"default_(?P<slot>\w+)_model is required and cannot be cleared.*",
         "The slot {slot} can't be cleared, only given another model.",
-        "Give it another: `%nb models defaults --set {slot}=NAME`.",
+        "Give it another: {action}.",
+        Action.set_model(),
     ),
     _MessagePattern(
         r"(?P<what>Authentication failed\.) Please check your API key in .*",
         "{what}",
-        "Give it another: `%nb credentials edit NAME --new-key`.",
+        "Give it another: {action}.",
+        Action.set_key(),
     ),
     _MessagePattern(
         r"(?:AI service error: )*(?P<what>The AI provider is temporarily unavailable\.) Please .*",
         "{what}",
-        "Try again in a few minutes, or look at the model: `%nb models test NAME`.",
+        "Try again in a few minutes, or look at the model: {action}.",
+        Action.test_model(),
     ),
     _MessagePattern(
         r"(?P<what>Rate limit exceeded\.) Please .*",
         "{what}",
-        "Wait a little and try again, or use another model: `%nb models`.",
+        "Wait a little and try again, or use another model: {action}.",
+        Action.list_models(),
     ),
     _MessagePattern(
         r"(?:AI service error: )*(?P<what>Invalid json output): .*",
         "The model did not answer as it was asked to ({what}).",
-        "Use another model: `%nb models --type llm`.",
+        "Use another model: {action}.",
+        Action.list_models("llm"),
     ),
     _MessagePattern(
         r"Encryption key not configured\. Set (?P<name>\w+) .*",
         "It has no key to encrypt what it stores.",
-        "Whoever runs it sets {name} and starts it again; then see `%nb credentials status`.",
+        "Whoever runs it sets {name} and starts it again; then see {action}.",
+        Action.list_credential_status(),
     ),
     _MessagePattern(
         r".*invalid string provided for parse\..*",
         "It knows no identifier of that form.",
-        "Give the title, or an identifier such as `notebook:abc123`: `%nb notebooks`.",
+        "Give the title, or an identifier such as `notebook:abc123`: {action}.",
+        Action.list_notebooks(),
     ),
     _MessagePattern(
         r"(?P<what>Failed to submit podcast generation job)\.?",
         "{what}.",
-        "See that its profiles are there: `%nb profiles`.",
+        "See that its profiles are there: {action}.",
+        Action.list_profiles(),
     ),
     _MessagePattern(
         r"(?P<what>No answer generated)\.?",
         "{what}.",
-        "Ask in other words, or by another model: `%nb models --type llm`.",
+        "Ask in other words, or by another model: {action}.",
+        Action.list_models("llm"),
     ),
     _MessagePattern(
         r"(?P<what>Error creating source)\.?",
         "It could not read the source.",
-        "See whether the file opens elsewhere, then `%nb add` it again.",
+        "See whether the file opens elsewhere, then add it again: {action}.",
+        Action.add_source(),
     ),
 )
 
@@ -230,18 +275,20 @@ def rewrite_reason(words: object) -> str | None:
     """Return a rewritten failure reason with the next step; None without a reason."""
     if not isinstance(words, str) or not words.strip():
         return None
-    return " ".join(filter(None, rewrite_message(words)))
+    message, step, action = rewrite_message(words)
+    return f"{message} {render_next_step(step, action)}".rstrip()
 
 
-def rewrite_message(words: str) -> tuple[str, str | None]:
+def rewrite_message(words: str) -> Explanation:
     """Return a server's message in plain words with a next step; unknown ones unchanged."""
     for pattern in _MESSAGE_PATTERNS:
         match = re.fullmatch(pattern.words, words.strip(), re.DOTALL)
         if match:
             groups = match.groupdict()
-            step = pattern.step
-            return pattern.plain.format(**groups), step.format(**groups) if step else None
-    return words, None
+            step = pattern.step and pattern.step.format(action="{action}", **groups)
+            action = pattern.action and pattern.action.with_arguments(**groups)
+            return Explanation(pattern.plain.format(**groups), step, action)
+    return Explanation(words, None)
 
 
 FINAL_STATUSES = frozenset({502})
@@ -276,59 +323,56 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
         match failure.status:
             case 401 if not failure.has_challenge and _PROVIDER_KEY.search(failure.server_message):
                 # A 401 from the service itself would have a WWW-Authenticate challenge.
-                return SetupError(
-                    *_message_and_step(
-                        failure,
-                        "A model's provider does not accept its key",
-                        "Give it another: `%nb credentials edit NAME --new-key`.",
-                    )
+                return _build_error(
+                    SetupError,
+                    failure,
+                    "A model's provider does not accept its key",
+                    "Give it another: {action}.",
+                    Action.set_key(),
                 )
             case 401:
                 return _sign_in_error(failure, has_password=has_password)
             case 400:
-                return InputError(*_message_and_step(failure, refusal, _change_hint(failure)))
+                return _build_error(InputError, failure, refusal, *_change_hint(failure))
             case 404:
-                return NotFoundError(
-                    *_message_and_step(failure, "Not found", _lookup_hint(failure))
-                )
+                return _build_error(NotFoundError, failure, "Not found", *_lookup_hint(failure))
             case 409:
-                return ConflictError(*_message_and_step(failure, refusal, "Choose another name."))
+                return _build_error(ConflictError, failure, refusal, "Choose another name.")
             case 413:
                 return InputError(
                     _compose_message(failure, "It is larger than the notebook service takes"),
-                    "`%nb add` a smaller file, or ask whoever runs the service for a larger limit.",
+                    "Add a smaller file, or ask whoever runs the service for a larger limit.",
                 )
             case 415:
                 return InputError(
                     _compose_message(failure, "The notebook service can't read that kind of file"),
-                    "Convert it to PDF, DOCX, Markdown or plain text and `%nb add` that, or paste "
-                    "its text below `%%nb source --title TITLE`.",
+                    "Convert it to PDF, DOCX, Markdown or plain text, or add its text: {action}.",
+                    action=Action.add_text(),
                 )
             case 422:
                 return _validation_error(failure, refusal)
             case 429:
-                return BusyError(
-                    *_message_and_step(
-                        failure,
-                        "The notebook service, or a model that it uses, is asked too often",
-                        "Wait a little and try again; `%nb status` shows whether it answers.",
-                    )
+                return _build_error(
+                    BusyError,
+                    failure,
+                    "The notebook service, or a model that it uses, is asked too often",
+                    "Wait a little and try again; {action} shows whether it answers.",
+                    Action.show_service(),
                 )
             case 502 if failure.from_service:
-                return ServiceError(
-                    *_message_and_step(
-                        failure,
-                        "Something that the notebook service needs has failed",
-                        "Look at the model or page that it names, then try again.",
-                    )
+                return _build_error(
+                    ServiceError,
+                    failure,
+                    "Something that the notebook service needs has failed",
+                    "Look at the model or page that it names, then try again.",
                 )
             case 500 if failure.from_service:
-                return ServiceError(
-                    *_message_and_step(
-                        failure,
-                        f"The notebook service failed to {failure.op.name}",
-                        "Look at it, `%nb status`, then try again.",
-                    )
+                return _build_error(
+                    ServiceError,
+                    failure,
+                    f"The notebook service failed to {failure.op.name}",
+                    "Look at it, {action}, then try again.",
+                    Action.show_service(),
                 )
             case _:
                 return None
@@ -346,7 +390,9 @@ def _sign_in_error(failure: ErrorResponse, *, has_password: bool) -> SignInError
     )
     step = "Check it" if has_password else "Give it"
     return SignInError(
-        f"The notebook service {what}{words}.", f"{step}: `%nb login`, or LABEXT_NB_PASSWORD."
+        f"The notebook service {what}{words}.",
+        f"{step}: {{action}}, or LABEXT_NB_PASSWORD.",
+        action=Action.sign_in("nb", "password"),
     )
 
 
@@ -354,35 +400,43 @@ def _validation_error(failure: ErrorResponse, refusal: str) -> LabextError:
     if _FORM_FIELD.match(failure.server_message) or not _CONFIGURATION_WORDS.search(
         failure.server_message
     ):
-        return InputError(*_message_and_step(failure, refusal, _change_hint(failure)))
-    return SetupError(
-        *_message_and_step(
-            failure,
-            refusal,
-            "Set a model for it, or ask whoever runs the service: `labext sandbox nb models`.",
-        )
+        return _build_error(InputError, failure, refusal, *_change_hint(failure))
+    return _build_error(
+        SetupError,
+        failure,
+        refusal,
+        "Set a model for it, or ask whoever runs the service: `labext sandbox nb models`.",
     )
 
 
-def _change_hint(failure: ErrorResponse) -> str:
-    """Return the next step after rejected input: the list of the records, or the help."""
-    hint = list_hint(failure.op.name)
-    return f"Change what it objects to. {hint or 'See `%nb --help`.'}"
+def _change_hint(failure: ErrorResponse) -> tuple[str, Action | None]:
+    """Return the next step after rejected input, with the action that lists the records."""
+    action = list_action(failure.op.name)
+    return f"Change what it objects to.{' See {action}.' if action else ''}", action
 
 
-def _lookup_hint(failure: ErrorResponse) -> str:
-    """Return the line that lists the kind of the missing record."""
+def _lookup_hint(failure: ErrorResponse) -> tuple[str | None, Action]:
+    """Return the next step and the action that lists the kind of the missing record."""
     match = _MISSING_OBJECT.match(failure.server_message)
-    named = list_hint(match[1].casefold()) if match else None
-    return named or list_hint(failure.op.name) or "Check the names, and the address: `%nb status`."
+    action = (list_action(match[1].casefold()) if match else None) or list_action(failure.op.name)
+    if action is None:
+        return "Check the names, and the address: {action}.", Action.show_service()
+    return None, action
 
 
-def _message_and_step(failure: ErrorResponse, otherwise: str, step: str) -> tuple[str, str]:
-    """Return the error message and the next step for an error response."""
-    words, next_step = rewrite_message(failure.server_message)
-    if next_step is None:
-        words, next_step = explain_message(words, failure.op.name, step)
-    return _compose_message(replace(failure, server_message=words), otherwise), next_step
+def _build_error(
+    kind: type[LabextError],
+    failure: ErrorResponse,
+    otherwise: str,
+    step: str | None,
+    action: Action | None = None,
+) -> LabextError:
+    """Return the error for an error response; `step` and `action` if its message implies none."""
+    found = rewrite_message(failure.server_message)
+    if found.next_step is None and found.action is None:
+        found = explain_message(found.message, failure.op.name, step, action, failure.action)
+    message = _compose_message(replace(failure, server_message=found.message), otherwise)
+    return kind(message, found.next_step, action=found.action)
 
 
 def _compose_message(failure: ErrorResponse, otherwise: str) -> str:

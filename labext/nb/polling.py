@@ -6,9 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from labext import messages
+from labext.actions import Action
 from labext.errors import (
     BusyError,
     JobFailedError,
@@ -64,49 +64,40 @@ QUEUED_STATUSES = frozenset({"new", "queued", "submitted", "pending", "in queue"
 """Statuses of work that has not started."""
 
 
-class _StallHint(NamedTuple):
-    """A message to show after a number of seconds without progress."""
-
-    seconds: float
-    message: str
-
+_STALL_SECONDS, _EPISODE_STALL_SECONDS = 60.0, 900.0
+"""Seconds without progress after which a hint is shown."""
 
 _INTERRUPT_NOTE = "Interrupting ends the watching only"
-_QUEUED_HINT = _StallHint(
-    60.0,
+_QUEUED_HINT = (
     "It waits to be begun: usually no worker is running on the server, or it is busy with other "
-    f"things. {_INTERRUPT_NOTE}; whoever runs the server can see whether its worker is up.",
-)
-_SOURCE_HINT = _StallHint(
-    60.0,
-    "A long file may take this long; if its worker was killed or is stuck, it stays like this. "
-    f"{_INTERRUPT_NOTE}; `%nb sources retry` has it processed again, `%nb sources delete` takes "
-    "it away.",
-)
-_EPISODE_HINT = _StallHint(
-    900.0,
-    "An episode takes its time, and not every server tells how far it is; if its worker was "
-    f"killed, it stays like this. {_INTERRUPT_NOTE}; `%nb episodes` shows later what has become "
-    "of it.",
+    f"things. {_INTERRUPT_NOTE}; whoever runs the server can see whether its worker is up."
 )
 
 
 def source_hint(status: str, unchanged: float) -> str:
     """Return the likely cause if a source has not changed for a while, else an empty string."""
-    return _hint_after(
-        _QUEUED_HINT if status.casefold() in QUEUED_STATUSES else _SOURCE_HINT, unchanged
+    if unchanged < _STALL_SECONDS:
+        return ""
+    if status.casefold() in QUEUED_STATUSES:
+        return _QUEUED_HINT
+    return (
+        "A long file may take this long; if its worker was killed or is stuck, it stays like this. "
+        f"{_INTERRUPT_NOTE}; {Action.retry_source()} has it processed again, "
+        f"{Action.delete_source()} takes it away."
     )
 
 
 def episode_hint(status: str, unchanged: float) -> str:
     """Return the likely cause if an episode has not changed for a while, else an empty string."""
-    return _hint_after(
-        _QUEUED_HINT if status.casefold() in QUEUED_STATUSES else _EPISODE_HINT, unchanged
+    if status.casefold() in QUEUED_STATUSES:
+        return _QUEUED_HINT if unchanged >= _STALL_SECONDS else ""
+    if unchanged < _EPISODE_STALL_SECONDS:
+        return ""
+    return (
+        "An episode takes its time, and not every server tells how far it is; if its worker was "
+        f"killed, it stays like this. {_INTERRUPT_NOTE}; {Action.list_episodes()} shows later what "
+        "has become of it."
     )
-
-
-def _hint_after(hint: _StallHint, unchanged: float) -> str:
-    return hint.message if unchanged >= hint.seconds else ""
 
 
 MAX_SINGLE_REQUESTS = 10
@@ -381,9 +372,8 @@ def _failure_error(snapshot: Ingestion) -> JobFailedError:
     of = "" if len(snapshot.rows) == 1 else f"{len(bad)} of {len(snapshot.rows)} sources failed. "
     return JobFailedError(
         f"{of}{reasons.rstrip('.')}.",
-        f"Mend the cause, then `%nb sources retry {messages.quote_token(bad[0].title)}`; a file "
-        "that you "
-        "have mended is added anew.",
+        "Mend the cause, then {action}; a file that you have mended is added anew.",
+        action=Action.retry_source(bad[0].title),
     )
 
 

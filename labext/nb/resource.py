@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from labext import messages
+from labext.actions import Action
 from labext.errors import ConflictError, InputError, NotFoundError
 from labext.http.pagination import PageGuard
 from labext.nb.backends import RequestExecutor, Steps, T
@@ -73,46 +74,80 @@ class ResourceKind:
     Attributes:
         id_pattern: a regular expression for the prefix of its identifiers (NB-39):
             `chat_session`.
-        list_noun: the noun of `%nb` that lists the records: `sessions`.
+        list_action: lists the records.
         list_records: lists the records among which a title is searched.
         in_notebook: `within` is a notebook, and titles are searched in that notebook only.
     """
 
     id_pattern: str
-    list_noun: str
+    list_action: Action
     list_records: ListRecords
     in_notebook: bool = False
 
 
 RESOURCE_KINDS: Mapping[str, ResourceKind] = {
-    "notebook": ResourceKind("notebook", "notebooks", lambda w, d, _: w.run(d.notebooks())),
+    "notebook": ResourceKind(
+        "notebook",
+        Action.list_notebooks(),
+        lambda w, d, _: w.run(d.notebooks()),
+    ),
     "source": ResourceKind(
         "source",
-        "sources",
+        Action.list_sources(),
         lambda w, d, of: [*iter_sources(w, d, notebook=of)],
         in_notebook=True,
     ),
     "note": ResourceKind(
-        "note", "notes", lambda w, d, of: w.run(d.notes(of, contents=False)), in_notebook=True
+        "note",
+        Action.list_notes(),
+        lambda w, d, of: w.run(d.notes(of, contents=False)),
+        in_notebook=True,
     ),
     "session": ResourceKind(
-        "chat_session", "sessions", lambda w, d, of: w.run(d.sessions(of)), in_notebook=True
+        "chat_session",
+        Action.list_chats(),
+        lambda w, d, of: w.run(d.sessions(of)),
+        in_notebook=True,
     ),
-    "insight": ResourceKind("(?:source_)?insight", "insights", lambda *_: []),
-    "source chat": ResourceKind("chat_session", "source-chats", lambda *_: []),
+    "insight": ResourceKind(
+        "(?:source_)?insight",
+        Action.list_insights(),
+        lambda *_: [],
+    ),
+    "source chat": ResourceKind(
+        "chat_session",
+        Action.list_source_chats(),
+        lambda *_: [],
+    ),
     "transformation": ResourceKind(
-        "transformation", "transformations", lambda w, d, _: w.run(d.transformations())
+        "transformation",
+        Action.list_transformations(),
+        lambda w, d, _: w.run(d.transformations()),
     ),
-    "model": ResourceKind("model", "models", lambda w, d, of: w.run(d.models(of))),
+    "model": ResourceKind(
+        "model",
+        Action.list_models(),
+        lambda w, d, of: w.run(d.models(of)),
+    ),
     "credential": ResourceKind(
-        "credential", "credentials", lambda w, d, of: w.run(d.credentials(of))
+        "credential",
+        Action.list_credentials(),
+        lambda w, d, of: w.run(d.credentials(of)),
     ),
-    "episode": ResourceKind("episode", "episodes", lambda w, d, _: w.run(d.episodes())),
+    "episode": ResourceKind(
+        "episode",
+        Action.list_episodes(),
+        lambda w, d, _: w.run(d.episodes()),
+    ),
     "episode profile": ResourceKind(
-        "episode_profile", "profiles", lambda w, d, _: w.run(d.profiles(EPISODE_PROFILES))
+        "episode_profile",
+        Action.list_profiles(),
+        lambda w, d, _: w.run(d.profiles(EPISODE_PROFILES)),
     ),
     "speaker profile": ResourceKind(
-        "speaker(?:_profile)?", "profiles", lambda w, d, _: w.run(d.profiles(SPEAKER_PROFILES))
+        "speaker(?:_profile)?",
+        Action.list_profiles(),
+        lambda w, d, _: w.run(d.profiles(SPEAKER_PROFILES)),
     ),
 }
 """Kinds by the noun that messages use: `There is no episode profile 'x'.`"""
@@ -191,14 +226,13 @@ class TitleResolver:
         elsewhere = match_title(title, self.records(noun))
         if not elsewhere:
             near = _similar_title_hint(title, records)
-            return NotFoundError(
-                f"{missing}{near}.", f"See `%nb {RESOURCE_KINDS[noun].list_noun}`."
-            )
+            return NotFoundError(f"{missing}{near}.", action=RESOURCE_KINDS[noun].list_action)
         places = [self._place(noun, record, names) for record in elsewhere[:_MAX_PLACES]]
         more = (str(record["id"]) for record in elsewhere[_MAX_PLACES:])
         return NotFoundError(
             f"{missing}; it is {messages.join_words([*places, *more], _MAX_PLACES)}.",
-            f"Choose its notebook with `%nb use`, or give its identifier: `{elsewhere[0]['id']}`.",
+            f"Choose its notebook with {{action}}, or give its identifier: `{elsewhere[0]['id']}`.",
+            action=Action.use_notebook(),
         )
 
     def _place(self, noun: str, record: Record, names: Mapping[str, str]) -> str:
@@ -267,7 +301,7 @@ def resolve_one(noun: str, title: str, records: Sequence[Record]) -> str:
         raise NotFoundError(
             f"There is no {noun} "
             f"{messages.quote_value(title.strip())}{_similar_title_hint(title, records)}.",
-            f"See `%nb {RESOURCE_KINDS[noun].list_noun}`.",
+            action=RESOURCE_KINDS[noun].list_action,
         )
     if len(matches) > 1:
         names = [_unambiguous_name(record, matches) for record in matches]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from labext import messages
+from labext.actions import Action
 from labext.errors import InputError
 from labext.nb.records import SETTING_CHOICES
 from labext.nb.resource import NO_CHANGES_STEP, Resource
@@ -50,7 +51,7 @@ def _setting_name(name: str, now: Mapping[str, Any]) -> str:
         return key
     near = messages.did_you_mean(key, [*now])
     raise InputError(
-        f"There is no setting {messages.quote_value(name)}{near}.", "`%nb settings` lists them."
+        f"There is no setting {messages.quote_value(name)}{near}.", action=Action.list_settings()
     )
 
 

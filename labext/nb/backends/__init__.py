@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from labext.actions import Action
 from labext.errors import LabextError
 from labext.http import HttpClient, Operation, RetryMode
 from labext.http.download import OnBytes
@@ -58,9 +59,9 @@ def put(name: str, path: str) -> Operation:
     return Operation(name, "PUT", path, RetryMode.ALWAYS, answer="json")
 
 
-def post(name: str, path: str, find_out: str) -> Operation:
+def post(name: str, path: str, find_out: str, action: Action | None = None) -> Operation:
     """Return an operation that must not happen twice; `find_out` says how to look it up."""
-    return Operation(name, "POST", path, RetryMode.UNSENT, answer="json", find_out=find_out)
+    return Operation(name, "POST", path, RetryMode.UNSENT, "json", find_out, action)
 
 
 def delete(name: str, path: str) -> Operation:

@@ -73,14 +73,14 @@ def resolve_id(call: Call, noun: Noun, named: str, *, to_delete: bool = False) -
 
 def check_identifier(noun: str, named: str) -> None:
     """Raise InputError for a title: without a notebook in use only identifiers can be deleted."""
-    from labext.nb.resource import RESOURCE_KINDS, parse_identifier
+    from labext.nb.resource import parse_identifier
 
     if parse_identifier(noun, named) is None:
         raise InputError(
             "No notebook is in use, so nothing is deleted by its title "
             f"({messages.quote_value(named)}).",
             "Choose its notebook with `%nb use NAME`, or give the identifier, which "
-            f"`%nb {RESOURCE_KINDS[noun].list_noun} --all` shows.",
+            f"`%nb {noun}s --all` shows.",
         )
 
 

@@ -30,6 +30,8 @@ def add_model_hint(call: Call, error: LabextError) -> LabextError:
 
     match = _SET_SLOT.search(error.next_step)
     slot = match[1].replace("-", "_") if match else ""
+    if error.action is not None and error.action.kind == "set_model":
+        slot = error.action.arguments.get("slot", "")
     if slot not in SLOTS:
         return error
     try:

@@ -264,7 +264,7 @@ class TestWaiting:
         with pytest.raises(JobFailedError) as caught:
             self.wait(wire, clock)
         assert caught.value.message == '"Ep 1" has failed: It refused.'
-        assert caught.value.next_step == 'Check the key, then `%nb episodes retry "Ep 1"`.'
+        assert caught.value.next_step == 'Check the key, then `nb.podcasts.retry("Ep 1")`.'
 
     def test_one_that_is_deleted_is_not_to_be_retried(
         self, studio: Studio, wire: RequestExecutor, clock: Clock
@@ -273,7 +273,7 @@ class TestWaiting:
         studio.later(5, studio.episode.clear)
         with pytest.raises(JobFailedError, match="It was deleted") as caught:
             self.wait(wire, clock)
-        assert '`%nb podcast --name "Ep 1"' in caught.value.next_step
+        assert '"PROFILE", name="Ep 1")`' in caught.value.next_step
 
     def test_a_timeout_tells_what_it_is_at_and_for_how_long(
         self, studio: Studio, wire: RequestExecutor, clock: Clock

@@ -110,7 +110,7 @@ class TestNotebooks:
         assert nb.notebooks.delete("Induction")["id"] == made["id"]
         with pytest.raises(NotFoundError, match="no notebook"):
             nb.notebooks.get("Induction")
-        with pytest.raises(NotFoundError, match="%nb notebooks"):
+        with pytest.raises(NotFoundError, match=r"nb\.notebooks\.list"):
             nb.notebooks.get(made["id"])
 
     def test_two_of_a_name_are_both_listed(self, nb: NotebookClient, name: str) -> None:

@@ -48,7 +48,7 @@ def test_a_lost_answer_is_told_as_unknown_and_sent_once(
         MAKING[what](client_of(server))
     assert server.count == 1
     assert "may or may not have been done" in caught.value.message
-    assert "`%nb " in caught.value.next_step
+    assert "`nb." in caught.value.next_step
 
 
 def test_a_lost_answer_to_a_file_is_unknown_too(
@@ -57,7 +57,7 @@ def test_a_lost_answer_to_a_file_is_unknown_too(
     path = tmp_path / "paper.pdf"
     path.write_bytes(b"%PDF" * 1000)
     server = faulty(faulty.silence)
-    with pytest.raises(OutcomeUnknownError, match="%nb sources"):
+    with pytest.raises(OutcomeUnknownError, match=r"nb\.sources\.list"):
         client_of(server).sources.add_file(path)
     assert server.count == 1
 

@@ -44,9 +44,12 @@ def test_any_name_is_a_bare_one_that_a_disk_takes(name: str, file: str | None) -
 
 @pytest.mark.parametrize("name", ["Episode 1", 'The "best" talk', "-1", "it's", "{x}", "# 2"])
 def test_the_line_of_its_next_step_names_it_however_it_is_called(name: str) -> None:
+    from labext.actions import use_style
+    from labext_magics.core.actions import MAGIC_STYLE
     from labext_magics.core.line import tokenize
 
-    line = episode_error(name, "").next_step.split("`")[1]
+    with use_style(MAGIC_STYLE):
+        line = episode_error(name, "").next_step.split("`")[1]
     *before, last = tokenize(line).tokens
     assert [token.text for token in before] == ["%nb", "episodes", "retry"]
     assert last.text == name

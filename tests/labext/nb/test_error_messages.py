@@ -39,7 +39,7 @@ def explained(failure: ErrorResponse, *, has_password: bool = True) -> LabextErr
     ("status", "words", "kind", "said"),
     [
         (400, "note_type is human or ai", InputError, "note_type is human or ai."),
-        (404, "There is no note note:9.", NotFoundError, "%nb notes"),
+        (404, "There is no note note:9.", NotFoundError, "nb.notes.list()"),
         (409, "It is taken.", ConflictError, "taken"),
         (413, "At most 10 MiB.", InputError, "larger"),
         (415, "A .xyz.", InputError, "PDF, DOCX"),
@@ -69,16 +69,16 @@ def test_the_password_is_asked_for_or_refused() -> None:
     assert "does not accept the password" in with_one.message
     assert "asks for a password" in without.message
     for error in (with_one, without):
-        assert "%nb login" in error.next_step
+        assert 'save_secret("nb"' in error.next_step
         assert "LABEXT_NB_PASSWORD" in error.next_step
 
 
 @pytest.mark.parametrize(
     ("op", "list_of"),
     [
-        (notebooks.GET_SOURCE, "%nb sources"),
-        (chat.SEND_MESSAGE, "%nb sessions"),
-        (notebooks.GET_NOTE, "%nb notes"),
+        (notebooks.GET_SOURCE, "nb.sources.list()"),
+        (chat.SEND_MESSAGE, "nb.chat.sessions()"),
+        (notebooks.GET_NOTE, "nb.notes.list()"),
     ],
 )
 def test_what_is_not_there_is_looked_for_in_its_list(op: Any, list_of: str) -> None:
@@ -93,7 +93,7 @@ def test_a_model_that_is_not_there_is_no_session() -> None:
 def test_a_fault_of_the_service_itself_leads_to_its_status() -> None:
     error = explained(failed(500, "Failed to do it."))
     assert "Failed to do it." in error.message
-    assert "`%nb status`" in error.next_step
+    assert "`nb.status()`" in error.next_step
 
 
 @pytest.mark.parametrize("status", [403, 503, 504])

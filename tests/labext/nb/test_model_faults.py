@@ -92,4 +92,4 @@ def test_what_is_in_use_is_not_deleted(
 ) -> None:
     with pytest.raises(InputError) as caught:
         doing(client_of(faulty(faulty.answer({"detail": detail}, 400))))
-    assert "`%nb models defaults`" in caught.value.next_step
+    assert "`nb.models.set_defaults(" in caught.value.next_step

@@ -105,7 +105,7 @@ class TestKeys:
         ):
             with pytest.raises(InputError, match="another server") as caught:
                 nb.credentials.update("credential:1", base_url=other)
-            assert "--new-key" in caught.value.next_step
+            assert "api_key=" in caught.value.next_step
         assert echo.sent == []
         nb.credentials.update("credential:1", base_url=other, api_key=KEY)
         nb.credentials.update("credential:1", base_url=other, api_key="")

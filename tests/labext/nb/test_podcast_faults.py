@@ -109,14 +109,14 @@ class TestSound:
     @pytest.mark.parametrize(
         ("told", "kind", "said", "step"),
         [
-            ({"job_status": "running"}, NotReadyError, "still being made", "episodes wait"),
+            ({"job_status": "running"}, NotReadyError, "still being made", "podcasts.wait"),
             (
                 {"job_status": "failed", "error_message": f"401 of {KEY}."},
                 JobFailedError,
                 "has failed: 401 of •••.",
-                "episodes retry",
+                "podcasts.retry",
             ),
-            ({}, JobFailedError, "no sound", "episodes retry"),
+            ({}, JobFailedError, "no sound", "podcasts.retry"),
         ],
         ids=["running", "failed", "completed without"],
     )
@@ -128,7 +128,7 @@ class TestSound:
         with pytest.raises(kind) as caught:
             client_of(server).podcasts.sound("episode:1")
         assert said in caught.value.message
-        assert f'`%nb {step} "Ep: 1/2"`' in caught.value.next_step
+        assert f'`nb.{step}("Ep: 1/2")`' in caught.value.next_step
         assert server.count == 1
 
     def test_the_services_own_reason_is_told(self, faulty: Any, client_of: Any) -> None:
@@ -137,7 +137,7 @@ class TestSound:
         )
         with pytest.raises(NotFoundError, match="The sound is gone") as caught:
             client_of(server).podcasts.sound("episode:1")
-        assert caught.value.next_step == "See `%nb episodes`."
+        assert caught.value.next_step == "See `nb.podcasts.episodes()`."
 
 
 class TestGenerating:
@@ -156,16 +156,16 @@ class TestGenerating:
         server = faulty(faulty.answer([EPISODE]), faulty.silence, faulty.answer([EPISODE]))
         with pytest.raises(OutcomeUnknownError, match="may or may not") as caught:
             client_of(server).podcasts.generate(*ORDER)
-        assert "`%nb episodes`" in caught.value.next_step
+        assert "`nb.podcasts.episodes()`" in caught.value.next_step
         assert [each.method for each in server.received].count("POST") == 1
 
     @pytest.mark.parametrize(
         ("status", "detail", "kind", "step"),
         [
-            (400, "The notebook is empty.", InputError, "%nb add FILE"),
-            (400, "5 speakers are too many: at most 4.", InputError, "--speakers"),
-            (404, "There is no episode profile x.", NotFoundError, "%nb"),
-            (422, "The profile has no model.", SetupError, "models defaults --set podcast="),
+            (400, "The notebook is empty.", InputError, 'nb.sources.add("FILE")'),
+            (400, "5 speakers are too many: at most 4.", InputError, "speakers="),
+            (404, "There is no episode profile x.", NotFoundError, "nb."),
+            (422, "The profile has no model.", SetupError, '"podcast": '),
             (
                 422,
                 "Nothing can speak. Run `pip install 'labext-jupyter[speech]'`.",
@@ -192,7 +192,7 @@ class TestWatching:
         assert seen.outcome is Outcome.FAILED
         with pytest.raises(JobFailedError, match="no sound") as caught:
             client.podcasts.wait("episode:1")
-        assert '`%nb episodes retry "Ep: 1/2"`' in caught.value.next_step
+        assert '`nb.podcasts.retry("Ep: 1/2")`' in caught.value.next_step
 
     def test_a_job_is_followed_to_its_episode(self, faulty: Any, client_of: Any) -> None:
         job = {"status": "completed", "result": {"episode_id": "episode:1"}}

@@ -226,7 +226,7 @@ def test_waiting_tells_what_failed_and_what_stands_still() -> None:
             outcome=Outcome.FAILED,
         )
     assert caught.value.message.startswith("1 of 2 sources failed.")
-    assert "`%nb sources retry b.pdf`" in caught.value.next_step
+    assert '`nb.sources.retry("b.pdf")`' in caught.value.next_step
     going = row("my film.mp4", "running", stage="hearing", unchanged=4.2)
     with pytest.raises(
         NotReadyError, match=r"my film.mp4 is running \(hearing\), unchanged for 4 seconds"

@@ -99,7 +99,7 @@ def test_a_near_title_is_told(titles: TitleResolver, shelf: Any) -> None:
     shelf.notebook("Arabinose induction")
     with pytest.raises(NotFoundError, match='did you mean "Arabinose induction"') as caught:
         titles.find("notebook", "Arabinose inducton")
-    assert caught.value.next_step == "See `%nb notebooks`."
+    assert caught.value.next_step == "See `nb.notebooks.list()`."
 
 
 def test_a_title_that_looks_like_another_table_is_a_title(
@@ -181,7 +181,7 @@ def test_a_transformation_goes_by_its_name_and_its_title(titles: TitleResolver, 
     with pytest.raises(NotFoundError, match="no transformation") as caught:
         titles.find("transformation", "Key finding")
     assert "did you mean" in caught.value.message
-    assert caught.value.next_step == "See `%nb transformations`."
+    assert caught.value.next_step == "See `nb.transformations.list()`."
 
 
 @pytest.mark.parametrize("noun", ["episode profile", "speaker profile"])
@@ -191,7 +191,7 @@ def test_a_profile_that_is_not_there_leads_to_the_list(
     shelf.other(f"/{noun.replace(' ', '-')}s", "interview")
     with pytest.raises(NotFoundError, match=f'no {noun} "intervew".*"interview"') as caught:
         titles.find(noun, "intervew")
-    assert caught.value.next_step == "See `%nb profiles`."
+    assert caught.value.next_step == "See `nb.episode_profiles.list()`."
 
 
 def test_an_episode_goes_by_its_job_too(titles: TitleResolver, shelf: Any) -> None:

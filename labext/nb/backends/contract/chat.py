@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from labext.actions import Action
 from labext.errors import ServiceError
 from labext.http import Operation, RetryMode
 from labext.nb import records
@@ -26,7 +27,8 @@ LIST_SESSIONS = get("list chat sessions", "chat/sessions")
 CREATE_SESSION = post(
     "begin a chat session",
     "chat/sessions",
-    "See `%nb sessions` before you begin it again: it may be there already.",
+    "See {action} before you begin it again: it may be there already.",
+    Action.list_chats(),
 )
 GET_SESSION = get("look at a chat session", "chat/sessions/{session}")
 UPDATE_SESSION = put("change a chat session", "chat/sessions/{session}")
@@ -34,7 +36,8 @@ DELETE_SESSION = delete("delete a chat session", "chat/sessions/{session}")
 SEND_MESSAGE = post(
     "send a chat message",
     "chat/execute",  # a repeat would add the message twice
-    "See `%nb sessions show` before you send it again: the reply may be there already.",
+    "See {action} before you send it again: the reply may be there already.",
+    Action.show_chat(),
 )
 BUILD_CONTEXT = Operation(
     "build a chat's context", "POST", "chat/context", RetryMode.ALWAYS, answer="json"
@@ -96,7 +99,8 @@ class ChatRequests(RecordParser):
         if not messages or messages[-1]["type"] != "ai":
             raise ServiceError(
                 "The notebook service has answered without a reply of the model.",
-                "See `%nb sessions show`, then ask again.",
+                "See {action}, then ask again.",
+                action=Action.show_chat(session),
             )
         last = messages[-1]
         return Answer(

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from labext.actions import Action
 from labext.errors import InputError, NotFoundError
 from labext.http.pagination import PageGuard
 from labext.nb.backends import Request, Steps
@@ -15,20 +16,24 @@ from labext.nb.records import Answer, Record
 
 _NO_SETTINGS = (
     "has no settings that can be read or set here",
-    "Whoever runs it sets it up: `labext sandbox nb --help`; `%nb models defaults` sets models.",
+    "Whoever runs it sets it up: `labext sandbox nb`; {action} sets models.",
+    Action.set_model(),
 )
 _NO_COMMANDS = (
     "tells of no background commands",
-    "See how far sources are with `%nb sources`, and episodes with `%nb episodes`.",
+    "See how far sources are with {action}; episodes have a status of their own.",
+    Action.list_sources(),
 )
 _NO_INSIGHT_ACTION = "can't {} one insight"
 _INSIGHT_ALTERNATIVE = (
-    "Keep what a model makes as a note: `%nb transform NAME --source SOURCE --save TITLE`."
+    "Keep what a model makes as a note: {action}.",
+    Action.run_transformation(),
 )
-_INSIGHT_DELETION = "Insights go with their source: `%nb sources delete SOURCE`."
+_INSIGHT_DELETION = "Insights go with their source: {action}.", Action.delete_source()
 _NO_SOURCE_CHATS = (
     "has no chats about one source",
-    "Talk about it in its notebook: `%%nb chat --source SOURCE --no-notes`.",
+    "Talk about it in its notebook: {action}.",
+    Action.chat_about_source(),
 )
 _NO_EMBEDDINGS = (
     "has no command to compute vectors",
@@ -88,15 +93,15 @@ class ExtensionRequests(SourceRequests, NoteRequests):
                         return record
             offset += len(page)
             guard.check_next()
-        raise NotFoundError(f"There is no insight {insight}.", "See `%nb insights --all`.")
+        raise NotFoundError(f"There is no insight {insight}.", action=Action.list_insights())
 
     def new_insight(self, source: str, transformation: str, model: str | None) -> Steps[str]:
         """Start the creation of an insight by a transformation; return the command."""
-        raise _unsupported(_NO_INSIGHT_ACTION.format("make"), _INSIGHT_ALTERNATIVE)
+        raise _unsupported(_NO_INSIGHT_ACTION.format("make"), *_INSIGHT_ALTERNATIVE)
 
     def delete_insight(self, insight: str) -> Steps[None]:
         """Delete an insight."""
-        raise _unsupported(_NO_INSIGHT_ACTION.format("delete"), _INSIGHT_DELETION)
+        raise _unsupported(_NO_INSIGHT_ACTION.format("delete"), *_INSIGHT_DELETION)
 
     def save_insight(self, insight: str, notebook: str) -> Steps[Record]:
         """Copy an insight into a notebook as a note of type `ai`."""
@@ -153,5 +158,5 @@ class ExtensionRequests(SourceRequests, NoteRequests):
         raise _unsupported(*_NO_EMBEDDINGS)
 
 
-def _unsupported(what: str, step: str) -> InputError:
-    return InputError(f"This notebook service {what}.", step)
+def _unsupported(what: str, step: str, action: Action | None = None) -> InputError:
+    return InputError(f"This notebook service {what}.", step, action=action)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from labext.actions import Action
 from labext.errors import OutcomeUnknownError
 from labext.http import Operation, RetryMode
 from labext.nb import records
@@ -31,7 +32,10 @@ _REPEAT_HINT = "Do it again: what is there already stays as it is."
 
 LIST_MODELS = get("list models", "models")
 CREATE_MODEL = post(
-    "add a model", "models", "See `%nb models` before you add it again: it may be there already."
+    "add a model",
+    "models",
+    "See {action} before you add it again: it may be there already.",
+    Action.list_models(),
 )
 DELETE_MODEL = delete("delete a model", "models/{model}")
 TEST_MODEL = Operation(
@@ -50,7 +54,8 @@ SYNC_ALL = post("take over the providers' models", "models/sync", _REPEAT_HINT)
 ASSIGN_DEFAULTS = post(
     "fill the empty default slots",
     "models/auto-assign",
-    "See `%nb models defaults`: they are filled, or not yet.",
+    "See {action}: they are filled, or not yet.",
+    Action.list_default_models(),
 )
 COUNT_MODELS = get("count a provider's models", "models/count/{provider}")
 LIST_PROVIDER_MODELS = get("list models of a provider", "models/by-provider/{provider}")
@@ -177,7 +182,8 @@ GET_ENVIRONMENT_STATUS = get(
 CREATE_CREDENTIAL = post(
     "store a credential",
     "credentials",
-    "See `%nb credentials` before you store it again: it may be there already.",
+    "See {action} before you store it again: it may be there already.",
+    Action.list_credentials(),
 )
 GET_CREDENTIAL = get("look at a credential", "credentials/{credential}")
 UPDATE_CREDENTIAL = put("change a credential", "credentials/{credential}")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
+from labext.actions import Action
 from labext.errors import InputError, NotFoundError, OutcomeUnknownError
 from labext.http import Operation, RetryMode
 from labext.nb import records
@@ -29,7 +30,8 @@ LIST_NOTEBOOKS = get("list notebooks", "notebooks")
 CREATE_NOTEBOOK = post(
     "make a notebook",
     "notebooks",
-    "See `%nb notebooks` before you make it again: two may have the same name.",
+    "See {action} before you make it again: two may have the same name.",
+    Action.list_notebooks(),
 )
 GET_NOTEBOOK = get("look at a notebook", "notebooks/{notebook}")
 UPDATE_NOTEBOOK = put("change a notebook", "notebooks/{notebook}")
@@ -96,7 +98,10 @@ class NotebookRequests(RecordParser):
 
 LIST_NOTES = get("list notes", "notes")
 CREATE_NOTE = post(
-    "write a note", "notes", "See `%nb notes` before you write it again: it may be there already."
+    "write a note",
+    "notes",
+    "See {action} before you write it again: it may be there already.",
+    Action.list_notes(),
 )
 GET_NOTE = get("look at a note", "notes/{note}")
 UPDATE_NOTE = put("change a note", "notes/{note}")
@@ -136,11 +141,11 @@ class NoteRequests(RecordParser):
         yield Request(DELETE_NOTE, {"note": note})
 
 
-_ADD_AGAIN_HINT = "See `%nb sources` before you add it again: it may be there already."
+_ADD_AGAIN_HINT = "See {action} before you add it again: it may be there already."
 
 LIST_SOURCES = get("list sources", "sources")
-ADD_SOURCE = post("add a source", "sources", _ADD_AGAIN_HINT)
-ADD_SOURCE_JSON = post("add a source", "sources/json", _ADD_AGAIN_HINT)
+ADD_SOURCE = post("add a source", "sources", _ADD_AGAIN_HINT, Action.list_sources())
+ADD_SOURCE_JSON = post("add a source", "sources/json", _ADD_AGAIN_HINT, Action.list_sources())
 GET_SOURCE = get("look at a source", "sources/{source}")
 GET_SOURCE_STATUS = get("see how a source is processed", "sources/{source}/status")
 UPDATE_SOURCE = put("change a source", "sources/{source}")
@@ -154,7 +159,8 @@ CHECK_SOURCE_FILE = Operation(
 RETRY_SOURCE = post(
     "process a source again",
     "sources/{source}/retry",
-    "See `%nb sources`: it is processed again, or still failed.",
+    "See {action}: it is processed again, or still failed.",
+    Action.list_sources(),
 )
 LIST_SOURCE_INSIGHTS = get("list a source's insights", "sources/{source}/insights")
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from labext.actions import Action
 from labext.errors import OutcomeUnknownError
 from labext.http import Operation, RetryMode
 from labext.nb import records
@@ -85,13 +86,14 @@ class ProfileKind:
         self.fields = fields
         one = f"{path}/{{profile}}"
         article = "an" if noun[0] in "aeiou" else "a"
-        see = "See `%nb profiles` before you {} it again: it may be there already."
+        see = "See {{action}} before you {} it again: it may be there already."
+        profiles = Action.list_profiles()
         self.list = get(f"list {noun}s", path)
-        self.create = post(f"make {article} {noun}", path, see.format("make"))
+        self.create = post(f"make {article} {noun}", path, see.format("make"), profiles)
         self.get = get(f"look at {article} {noun}", one)
         self.update = put(f"change {article} {noun}", one)
         self.delete = delete(f"delete {article} {noun}", one)
-        self.copy = post(f"copy {article} {noun}", f"{one}/duplicate", see.format("copy"))
+        self.copy = post(f"copy {article} {noun}", f"{one}/duplicate", see.format("copy"), profiles)
 
 
 EPISODE_PROFILES = ProfileKind("episode profile", "episode-profiles", EPISODE_PROFILE)
@@ -157,7 +159,8 @@ def _matches_fields(record: Record, fields: Mapping[str, Any]) -> bool:
 GENERATE_EPISODE = post(
     "generate an episode",
     "podcasts/generate",
-    "See `%nb episodes` before you generate it again: it may be on its way already.",
+    "See {action} before you generate it again: it may be on its way already.",
+    Action.list_episodes(),
 )
 GET_PODCAST_JOB = get("look at a podcast's job", "podcasts/jobs/{job}")
 LIST_EPISODES = get("list episodes", "podcasts/episodes")
@@ -168,7 +171,8 @@ DOWNLOAD_AUDIO = Operation(
 RETRY_EPISODE = post(
     "generate an episode again",
     "podcasts/episodes/{episode}/retry",
-    "See `%nb episodes`: it is generated again, or still failed.",
+    "See {action}: it is generated again, or still failed.",
+    Action.list_episodes(),
 )
 DELETE_EPISODE = delete("delete an episode", "podcasts/episodes/{episode}")
 

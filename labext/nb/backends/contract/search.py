@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from labext.actions import Action
 from labext.errors import ServiceError
 from labext.http import Operation, RetryMode
 from labext.http.responses import MESSAGE_LIMIT, excerpt
 from labext.nb import records
 from labext.nb.backends import RecordParser, Request, Steps
-from labext.nb.error_messages import split_message
+from labext.nb.error_messages import Explanation, explain_message
 from labext.nb.records import (
     HIT,
     Answer,
@@ -124,17 +125,19 @@ class SearchRequests(RecordParser):
                 return Final(build_answer(data, data.get("final_answer"), question))
             case "error":
                 words = excerpt(_text(data.get("message")), MESSAGE_LIMIT)
-                what, step = self._explain_failure(words)
+                found = self._explain_failure(words, Action.from_json(data.get("action")))
                 raise ServiceError(
-                    f"The answer failed: {what.rstrip('.') or 'no reason is told'}.",
-                    step,
+                    f"The answer failed: {found.message.rstrip('.') or 'no reason is told'}.",
+                    found.next_step,
+                    action=found.action,
                     server=words,
                 )
         return None
 
-    def _explain_failure(self, words: str) -> tuple[str, str]:
+    def _explain_failure(self, words: str, sent: Action | None) -> Explanation:
         """Return the error and the next step for the service's message about a failed answer."""
-        return split_message(words, "Look at the model that answers, then ask again.")
+        step = "Look at the model that answers, then ask again."
+        return explain_message(words, "ask a question", step, sent=sent)
 
 
 def build_answer(data: Mapping[str, Any], text: Any, question: str) -> Answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from labext.actions import Action
 from labext.errors import ServiceError
 from labext.nb import records
 from labext.nb.backends import RecordParser, Request, Steps, delete, get, post, put
@@ -14,7 +15,8 @@ LIST_TRANSFORMATIONS = get("list transformations", "transformations")
 CREATE_TRANSFORMATION = post(
     "make a transformation",
     "transformations",
-    "See `%nb transformations` before you make it again: two may have the same name.",
+    "See {action} before you make it again: two may have the same name.",
+    Action.list_transformations(),
 )
 RUN_TRANSFORMATION = post(
     "run a transformation",

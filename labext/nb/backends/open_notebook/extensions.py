@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from labext.actions import Action
 from labext.errors import NotFoundError, ServiceError, SetupError
 from labext.http import Operation, RetryMode
 from labext.http.pagination import PageGuard
@@ -97,7 +98,8 @@ class CommandRequests(extensions.ExtensionRequests):
                 raise
             raise NotFoundError(
                 f"There is no command {command}, or the service can't tell of it.",
-                "See `%nb commands`; `%nb status` says whether its database is up.",
+                f"See {{action}}; {Action.show_service()} says whether its database is up.",
+                action=Action.list_commands(),
                 status=error.status,
                 server=error.server,
             ) from None
@@ -167,13 +169,15 @@ GET_INSIGHT = get("look at an insight", "insights/{insight}")
 CREATE_INSIGHT = post(
     "make an insight",
     "sources/{source}/insights",
-    "See `%nb sources insights SOURCE` in a while: it may be on its way.",
+    "See {action} in a while: it may be on its way.",
+    Action.list_source_insights(),
 )
 DELETE_INSIGHT = delete("delete an insight", "insights/{insight}")
 SAVE_INSIGHT = post(
     "copy an insight into a note",
     "insights/{insight}/save-as-note",
-    "See `%nb notes` before you copy it again: it may be there already.",
+    "See {action} before you copy it again: it may be there already.",
+    Action.list_notes(),
 )
 EMBED_ITEM = Operation(
     "compute vectors",
@@ -251,7 +255,8 @@ class InsightRequests(extensions.ExtensionRequests):
                 raise
             raise NotFoundError(
                 f"There is no job {job} that computes vectors.",
-                "Give the one that `%nb embeddings rebuild` told.",
+                "Give the one that {action} returned.",
+                action=Action.rebuild_embeddings(),
                 status=error.status,
                 server=error.server,
             ) from None
@@ -286,7 +291,8 @@ def _check_embedding_model() -> Steps[None]:
     if not slots.get("default_embedding_model"):
         raise SetupError(
             "No model is set for vectors.",
-            "Set one: `%nb models defaults --set embedding=NAME`.",
+            "Set one: {action}.",
+            action=Action.set_model("embedding"),
         )
 
 
@@ -296,7 +302,8 @@ LIST_SOURCE_CHATS = get("list chats about a source", _CHATS_PATH)
 CREATE_SOURCE_CHAT = post(
     "begin a chat about a source",
     _CHATS_PATH,
-    "See `%nb source-chats` before you begin it again: it may be there already.",
+    "See {action} before you begin it again: it may be there already.",
+    Action.list_source_chats(),
 )
 GET_SOURCE_CHAT = get("look at a chat about a source", _CHAT_PATH)
 UPDATE_SOURCE_CHAT = put("change a chat about a source", _CHAT_PATH)
@@ -306,7 +313,8 @@ SEND_SOURCE_MESSAGE = Operation(
     "POST",
     f"{_CHAT_PATH}/messages",
     RetryMode.UNSENT,  # a repeat would add the message twice
-    find_out="See `%nb source-chats show` before you send it again: the reply may be there.",
+    find_out="See {action} before you send it again: the reply may be there.",
+    action=Action.show_source_chat(),
 )
 
 _CITATION_MARK = re.compile(r"\[((?:source|note|insight|source_insight):[^\]\s]+)\]")
@@ -377,7 +385,8 @@ class SourceChatRequests(extensions.ExtensionRequests):
                     return Answer(reply, tuple(_marked_citations(reply, context_ids)), message)
         raise ServiceError(
             "The notebook service has answered without a reply of the model.",
-            "See `%nb source-chats show`, then send it again.",
+            "See {action}, then send it again.",
+            action=Action.show_source_chat(),
         )
 
     def _parse_chat(self, answer: Any) -> Record:

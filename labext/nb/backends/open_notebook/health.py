@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from labext.actions import Action
 from labext.errors import LabextError, NotFoundError, ServiceError
 from labext.nb import records
 from labext.nb.backends import Request, Steps
@@ -25,7 +26,8 @@ def check_database() -> Steps[None]:
     if isinstance(state, str) and state.casefold() != ONLINE:
         raise ServiceError(
             f"The notebook service runs, but its database is {state}.",
-            "Start the database, or ask whoever runs the service; see `%nb status`.",
+            "Start the database, or ask whoever runs the service; see {action}.",
+            action=Action.show_service(),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from labext.actions import Action
 from labext.errors import InputError, OutcomeUnknownError
 from labext.nb import records
 from labext.nb.backends import Request, Steps
@@ -24,11 +25,13 @@ SERVER_SLOT_NAMES = {
 _MISSING_SLOTS = {
     "podcast": (
         "there the profile of an episode names its models",
-        "Give them to it: `%nb profiles edit PROFILE`.",
+        "Give them to it: {action}.",
+        Action.edit_episode_profile(),
     ),
     "summary": (
         "there the model of the slot transformation writes titles",
-        "Set that: `%nb models defaults --set transformation=NAME`.",
+        "Set that: {action}.",
+        Action.set_model("transformation"),
     ),
 }
 
@@ -62,8 +65,8 @@ class ModelRequests(contract.ModelRequests):
         """Set the models of slots; the server would ignore a slot that it does not have."""
         for slot in changes:
             if slot not in SERVER_SLOT_NAMES:
-                why, step = _MISSING_SLOTS[slot]
-                raise InputError(f"Open Notebook has no slot {slot}: {why}.", step)
+                why, step, action = _MISSING_SLOTS[slot]
+                raise InputError(f"Open Notebook has no slot {slot}: {why}.", step, action=action)
         body = {SERVER_SLOT_NAMES[slot]: model for slot, model in changes.items()}
         return self.parse_slots((yield Request(contract.UPDATE_DEFAULTS, json=body)))
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Unpack
 
+from labext.actions import Action
 from labext.errors import NotFoundError
 from labext.http import RetryMode
 from labext.nb import records
@@ -33,7 +34,8 @@ from labext.nb.records import (
 LINK_SOURCE = replace(
     contract.LINK_SOURCE,
     repeat=RetryMode.UNSENT,
-    find_out="See `%nb sources` before you link it again: it may be there already.",
+    find_out="See {action} before you link it again: it may be there already.",
+    action=Action.list_sources(),
 )
 
 

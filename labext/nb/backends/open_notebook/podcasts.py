@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from labext import messages
+from labext.actions import Action, parameter
 from labext.errors import InputError, NotFoundError, OutcomeUnknownError, ServiceError, SetupError
 from labext.nb import records
 from labext.nb.backends import Request, Steps
@@ -18,10 +19,6 @@ from labext.nb.backends.open_notebook.mappers import from_server_type
 from labext.nb.backends.open_notebook.models import SERVER_SLOT_NAMES
 from labext.nb.error_messages import rewrite_reason
 from labext.nb.records import EPISODE_RETRY, EPISODE_SUBMISSION, Record, build_record, drop_none
-
-_ONE_PROFILE = (
-    "An episode of Open Notebook has one speaker profile, with one to four speakers in it."
-)
 
 OPENAI_VOICES = ("nova", "onyx", "shimmer", "echo", "alloy", "fable")
 """Voices of OpenAI's speech models and of most compatible servers."""
@@ -80,11 +77,12 @@ class ProfileRequests(contract.ProfileRequests):
                 f"An episode of Open Notebook has {SEGMENT_RANGE[0]} to {SEGMENT_RANGE[-1]} "
                 "segments, not "
                 f"{segments}.",
-                "Give a number between them: `%nb profiles edit PROFILE --segments 5`.",
+                "Give a number between them: {action}.",
+                action=Action.set_segments(body.get("name")),
             )
         speakers = body.pop("speaker_profile_ids", None) or []
         if len(speakers) != 1:
-            raise InputError(_ONE_PROFILE, "Name one: `--speakers PROFILE`; see `%nb profiles`.")
+            raise _speakers_error()
         speaker = yield from self.profile(SPEAKER_PROFILES, speakers[0])
         return {"default_briefing": "", **body, "speaker_config": speaker["name"]}
 
@@ -94,7 +92,15 @@ def find_profile(profiles: list[Record], identifier: str, noun: str) -> Record:
     for profile in profiles:
         if profile["id"] == identifier:
             return profile
-    raise NotFoundError(f"There is no {noun} {identifier}.", "See `%nb profiles`.")
+    raise NotFoundError(f"There is no {noun} {identifier}.", action=Action.list_profiles())
+
+
+def _speakers_error() -> InputError:
+    return InputError(
+        "An episode of Open Notebook has one speaker profile, with one to four speakers in it.",
+        f"Name one: {parameter('speakers', 'PROFILE')}; see {{action}}.",
+        action=Action.list_profiles(),
+    )
 
 
 def _default_model_id(slot: str) -> Steps[str | None]:
@@ -164,10 +170,7 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
         profile = yield from self.profile(EPISODE_PROFILES, episode_profile)
         profile_ids = list(speaker_profiles or profile["speaker_profile_ids"])
         if len(profile_ids) != 1:
-            raise InputError(
-                "An episode of Open Notebook has one speaker profile, with one to four speakers.",
-                "Name one: `--speakers PROFILE`; see `%nb profiles`.",
-            )
+            raise _speakers_error()
         speaker_profile_records = yield from self.profiles(SPEAKER_PROFILES)
         yield from _check_models(profile, speaker_profile_records)
         speaker_profile = find_profile(speaker_profile_records, profile_ids[0], "speaker profile")
@@ -198,7 +201,7 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
             yield from check_database()
             raise NotFoundError(
                 f"There is no podcast job {messages.quote_value(job)}, or it can't be looked up.",
-                "See `%nb episodes`.",
+                action=Action.list_episodes(),
                 status=error.status,
                 server=error.server,
             ) from None
@@ -221,7 +224,8 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
             except NotFoundError:
                 raise OutcomeUnknownError(
                     "The answer was lost, and the failed episode is gone: it is made again.",
-                    "Look for it in a while: `%nb episodes`.",
+                    "Look for it in a while: {action}.",
+                    action=Action.list_episodes(),
                 ) from None
             raise unknown from None
         data = answer if isinstance(answer, Mapping) else {}
@@ -236,19 +240,20 @@ def _check_models(profile: Record, speakers: Sequence[Record]) -> Steps[None]:
     Raises:
         SetupError: models are missing; the next step has a line for each profile.
     """
-    fields = {"outline_llm": "--outline-model", "transcript_llm": "--transcript-model"}
-    lacking = [option for field, option in fields.items() if not profile[field]]
+    fields = {"outline_llm": "outline_model", "transcript_llm": "transcript_model"}
+    lacking = [argument for field, argument in fields.items() if not profile[field]]
     silent = [str(speaker["name"]) for speaker in speakers if not speaker["voice_model"]]
     if not lacking and not silent:
         return
-    missing, lines = [], []
+    missing: list[str] = []
+    actions: list[Action] = []
     if lacking:
         name = yield from _default_model_name("chat")
         if name is None:
             raise _missing_model_error("writes an episode's outline and dialogue", "chat")
-        options = " ".join(f"{option} {messages.quote_token(name)}" for option in lacking)
         missing.append(f"the episode profile {profile['name']} has no model that writes")
-        lines.append(f"`%nb profiles edit {messages.quote_token(profile['name'])} {options}`")
+        models_to_set = dict.fromkeys(lacking, name)
+        actions.append(Action.edit_episode_profile(profile["name"], **models_to_set))
     if silent:
         voice = yield from _default_model_name("text_to_speech")
         if voice is None:
@@ -258,19 +263,17 @@ def _check_models(profile: Record, speakers: Sequence[Record]) -> Steps[None]:
             f"the speaker {have.format(messages.join_words(silent, len(silent)))} no voice model, "
             "which Open Notebook requires of all of them"
         )
-        model = messages.quote_token(voice)
-        lines += [
-            f"`%nb profiles edit {messages.quote_token(profile_name)} --voice-model {model}`"
-            for profile_name in silent
-        ]
+        actions += [Action.set_voice_model(speaker, voice) for speaker in silent]
     raise SetupError(
-        f"{messages.capitalize_first('; '.join(missing))}.", f"Run {', '.join(lines)}."
+        f"{messages.capitalize_first('; '.join(missing))}.",
+        f"Run {', '.join(map(str, actions))}.",
+        action=actions[0],
     )
 
 
 def _missing_model_error(does: str, slot: str) -> SetupError:
     return SetupError(
-        f"There is no model that {does}.", f"Set one: `%nb models defaults --set {slot}=NAME`."
+        f"There is no model that {does}.", "Set one: {action}.", action=Action.set_model(slot)
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from labext.actions import Action
 from labext.errors import InputError, LabextError, ServiceError, SetupError
 from labext.nb import records
 from labext.nb.backends import Request, Steps
@@ -14,7 +15,7 @@ from labext.nb.backends.contract.chat import DELETE_SESSION
 from labext.nb.backends.contract.models import GET_DEFAULTS
 from labext.nb.backends.contract.notebooks import LIST_NOTEBOOKS as NOTEBOOKS
 from labext.nb.backends.open_notebook.chat import FULL_CONTENT, ChatRequests
-from labext.nb.error_messages import rewrite_message
+from labext.nb.error_messages import Explanation, rewrite_message
 from labext.nb.records import (
     Answer,
     AskEvent,
@@ -91,15 +92,16 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         if isinstance(event, Final) and not event.answer.text.strip():
             raise ServiceError(
                 "The model has looked for nothing, so there is no answer.",
-                "Ask in other words, or by another model: `%nb models`.",
+                "Ask in other words, or by another model: {action}.",
+                action=Action.list_models("llm"),
             )
         return event
 
-    def _explain_failure(self, words: str) -> tuple[str, str]:
+    def _explain_failure(self, words: str, sent: Action | None) -> Explanation:
         """Return the error in plain words and the next step for a failed answer."""
-        message, hint = rewrite_message(words)
-        what, step = super()._explain_failure(message)
-        return what, hint or step
+        found = rewrite_message(words)
+        known = found.next_step or found.action
+        return found if known else super()._explain_failure(found.message, sent)
 
     def _question_body(self, question: Question) -> Steps[dict[str, Any]]:
         """Return the request fields of a question; the server requires all three models."""
@@ -125,7 +127,8 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
             raise InputError(
                 "This server answers about some of its sources by a chat, and a chat needs a "
                 "notebook.",
-                "Make one: `%nb use NAME --create`.",
+                "Make one: {action}.",
+                action=Action.create_notebook(),
             )
         notebook = str(notebooks[0]["id"])
         session = (yield from self.new_session(notebook, _SESSION_TITLE, None))["id"]
@@ -177,6 +180,7 @@ def _default_model() -> Steps[str]:
     if not model:
         raise SetupError(
             "No model is set for chat, and a question needs one.",
-            "Set one: `%nb models defaults --set chat=NAME`.",
+            "Set one: {action}.",
+            action=Action.set_model("chat"),
         )
     return str(model)

@@ -137,7 +137,7 @@ def test_the_password_is_no_hindrance() -> None:
                 assert (told["backend"], told["signed_in"]) == ("open-notebook", False)
                 with pytest.raises(SignInError, match="password") as raised:
                     nb.notebooks.list()
-                assert "`%nb login`" in raised.value.next_step
+                assert 'save_secret("nb"' in raised.value.next_step
         assert replay.faults == []
 
 

@@ -15,7 +15,7 @@ from labext.nb import records
 from labext.nb.backends.contract import ContractBackend
 from labext.redaction import MASK
 
-LOST = OutcomeUnknownError("The answer was lost.", "See `%nb models`.")
+LOST = OutcomeUnknownError("The answer was lost.", "See `nb.models.list()`.")
 MODEL = {
     "id": "model:1",
     "name": "gpt-4o",

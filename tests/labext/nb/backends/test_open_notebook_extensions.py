@@ -182,7 +182,7 @@ def test_an_insight_is_made_found_copied_and_deleted(nb: NotebookClient, replay:
         nb.insights.get("Paper Analysis")
     with pytest.raises(NotFoundError) as caught:
         nb.insights.get(made["id"])
-    assert caught.value.next_step == "See `%nb insights`."
+    assert caught.value.next_step == "See `nb.insights.list()`."
 
 
 def test_an_insight_that_does_not_come_is_waited_for_and_told(
@@ -232,7 +232,7 @@ def test_without_an_embedding_model_nothing_is_begun(nb: NotebookClient, replay:
     count = len(replay.sent("POST", "/embed"))
     try:
         for begin in (lambda: nb.embeddings.source("Bench notes"), nb.embeddings.rebuild):
-            with pytest.raises(SetupError, match="--set embedding=NAME"):
+            with pytest.raises(SetupError, match='"embedding": "NAME"'):
                 begin()
     finally:
         replay.state.defaults["default_embedding_model"] = before
@@ -297,6 +297,6 @@ def test_a_server_of_the_contract_is_asked_nothing_of_it(
 ) -> None:
     with (
         NotebookClient("http://127.0.0.1:9/api", backend="contract") as nb,
-        pytest.raises(InputError, match=r"^This notebook service .*`%+nb|does so itself"),
+        pytest.raises(InputError, match=r"^This notebook service .*`nb\.|does so itself"),
     ):
         asks(nb)

@@ -16,7 +16,7 @@ from labext.nb.backends.contract import ContractBackend
 from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES
 from labext.redaction import MASK
 
-LOST = OutcomeUnknownError("The answer was lost.", "See `%nb episodes`.")
+LOST = OutcomeUnknownError("The answer was lost.", "See `nb.podcasts.episodes()`.")
 KEY = "sk-abcdefghijklmnop1234"
 EPISODE = {
     "id": "episode:1",

@@ -69,7 +69,7 @@ def refused(script: Script, wire: RequestExecutor, *answers: Recording, does: An
 
 
 @pytest.mark.parametrize("told", REFUSALS, ids=lambda each: each.name)
-def test_a_refusal_is_one_line_and_a_line_of_nb(
+def test_rejection_has_one_line_and_an_action(
     told: Recording, script: Script, wire: RequestExecutor
 ) -> None:
     asked = operation(told)
@@ -86,7 +86,7 @@ def test_a_refusal_is_one_line_and_a_line_of_nb(
         502: (ServiceError,),
     }[told.status]
     assert type(error) in expected
-    assert "`%nb " in error.next_step
+    assert (error.action is None) == (error.next_step == "Change what it objects to.")
     assert error.next_step.endswith(".")
     assert error.message.endswith((".", "…"))
     assert not re.search(r"Settings|api_key='sk|sk-fake|\n|\[\{|Object with id", str(error))
@@ -99,18 +99,43 @@ def test_a_refusal_is_one_line_and_a_line_of_nb(
 @pytest.mark.parametrize(
     ("name", "kind", "what", "step"),
     [
-        ("chat.execute_no_model_configured", SetupError, "No model is set for chat", "chat=NAME"),
-        ("notes.create_ai_no_title_no_model", SetupError, "for transformation", "transformation="),
-        ("search.vector_no_embedding_model", InputError, "embedding model", "embedding=NAME"),
-        ("chat.execute.badkey-chat", SetupError, "does not accept its key", "--new-key"),
-        ("models.defaults_put_clear_required", InputError, "can't be cleared", "--set chat=NAME"),
+        (
+            "chat.execute_no_model_configured",
+            SetupError,
+            "No model is set for chat",
+            '"chat": "NAME"',
+        ),
+        (
+            "notes.create_ai_no_title_no_model",
+            SetupError,
+            "for transformation",
+            '"transformation": ',
+        ),
+        ("search.vector_no_embedding_model", InputError, "embedding model", '"embedding": "NAME"'),
+        ("chat.execute.badkey-chat", SetupError, "does not accept its key", "api_key="),
+        ("models.defaults_put_clear_required", InputError, "can't be cleared", '"chat": "NAME"'),
         ("credentials.create_no_encryption_key", InputError, "no key", "OPEN_NOTEBOOK_ENCRYPTION"),
-        ("search.ask_embed_as_model", SetupError, "none that writes text", "models --type llm"),
-        ("notes.list_missing_nb", NotFoundError, "Notebook not found", "%nb notebooks"),
-        ("notebooks.get_no_prefix", ServiceError, "no identifier of that form", "%nb notebooks"),
-        ("credentials.create_bad_provider", InputError, "'openai'", "%nb credentials"),
-        ("episode_profiles.get_by_id_404", NotFoundError, "not found", "%nb profiles"),
-        ("transformations.execute.limit-chat", BusyError, "a model that it uses", "%nb models"),
+        ("search.ask_embed_as_model", SetupError, "none that writes text", 'list(type="llm")'),
+        ("notes.list_missing_nb", NotFoundError, "Notebook not found", "nb.notebooks.list()"),
+        (
+            "notebooks.get_no_prefix",
+            ServiceError,
+            "no identifier of that form",
+            "nb.notebooks.list()",
+        ),
+        ("credentials.create_bad_provider", InputError, "'openai'", "nb.credentials.list()"),
+        (
+            "episode_profiles.get_by_id_404",
+            NotFoundError,
+            "not found",
+            "nb.episode_profiles.list()",
+        ),
+        (
+            "transformations.execute.limit-chat",
+            BusyError,
+            "a model that it uses",
+            "nb.models.list(",
+        ),
     ],
 )
 def test_what_mends_it_is_told(
@@ -128,10 +153,10 @@ def test_what_mends_it_is_told(
 @pytest.mark.parametrize(
     ("name", "what", "step"),
     [
-        ("badkey-chat", "Authentication failed", "--new-key"),
-        ("fail-chat", "temporarily unavailable", "%nb models test"),
-        ("limit-chat", "Rate limit exceeded", "%nb models"),
-        ("junk-chat", "did not answer as it was asked", "--type llm"),
+        ("badkey-chat", "Authentication failed", "api_key="),
+        ("fail-chat", "temporarily unavailable", "nb.models.test("),
+        ("limit-chat", "Rate limit exceeded", "nb.models.list("),
+        ("junk-chat", "did not answer as it was asked", 'list(type="llm")'),
     ],
 )
 def test_a_failure_within_a_stream_is_told(name: str, what: str, step: str) -> None:
@@ -167,7 +192,7 @@ def test_a_job_that_it_does_not_know_is_not_found(
     error = refused(script, wire, told, alive, does=does)
     assert isinstance(error, NotFoundError)
     assert job in error.message
-    assert error.next_step == "See `%nb episodes`."
+    assert error.next_step == "See `nb.podcasts.episodes()`."
     assert "database is offline" in refused(script, wire, told, NOWHERE, does=does).message
 
 
@@ -194,7 +219,7 @@ def test_without_its_database_nothing_is_said_to_be_gone(
     error = refused(script, wire, told, NOWHERE, does=run)
     assert isinstance(error, ServiceError)
     assert "database is offline" in error.message
-    assert "`%nb status`" in error.next_step
+    assert "`nb.status()`" in error.next_step
     # With the database there, it is what it was said to be.
     again = refused(script, wire, told, recordings()["meta.config"], does=run)
     assert again.status == told.status
@@ -224,11 +249,11 @@ def test_too_large_a_file_is_told(script: Script, wire: RequestExecutor) -> None
     asked = operation(recordings()["sources.upload_unsupported_415"])
     error = refused(script, wire, large, does=lambda w: w.send(Request(asked)))
     assert "larger than the notebook service takes" in error.message
-    assert "`%nb add`" in error.next_step
+    assert "smaller file" in error.next_step
 
 
 def test_a_command_that_is_not_there_is_not_found(script: Script, wire: RequestExecutor) -> None:
     script.plays([recordings()["commands.job_missing"]])
     with pytest.raises(NotFoundError) as caught:
         wire.run(OpenNotebookBackend().command("command:nope"))
-    assert "`%nb commands`" in caught.value.next_step
+    assert "`nb.commands.list()`" in caught.value.next_step
