@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 from labext.sandbox.core.queue import TaskKind
 from labext.sandbox.core.service_protocol import Certificate, Site
 from labext.sandbox.core.web import handle_errors
-from labext.sandbox.nb import errors, files, seed, settings
+from labext.sandbox.nb import errors, files, notebooks, notes, seed, settings
 from labext.sandbox.nb import files as podcast_files
 from labext.sandbox.nb.ask import router as answers
 from labext.sandbox.nb.cancellation import ModelThreads
@@ -33,8 +33,6 @@ from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.ingestion import tasks
 from labext.sandbox.nb.middleware import ASSETS_PATH, OPEN_PATHS, RequestGuard
 from labext.sandbox.nb.models import router as models
-from labext.sandbox.nb.notebooks import router as notebooks
-from labext.sandbox.nb.notes import router as notes
 from labext.sandbox.nb.podcast_profiles import router as profiles
 from labext.sandbox.nb.podcasts import router as podcasts
 from labext.sandbox.nb.podcasts import tasks as podcast_tasks

@@ -55,9 +55,7 @@ NO_MATCH = Answer("No passage matches well enough.")
 def mention_unprocessed(answer: Answer, unprocessed: int) -> Answer:
     """Return an answer that does not claim more than is known while sources are processed.
 
-    Args:
-        answer: the answer of a writer.
-        unprocessed: the number of sources in the question's scope that have no text yet.
+    `unprocessed` is the number of sources in the question's scope that have no text yet.
     """
     if answer != NO_MATCH or not unprocessed:
         return answer

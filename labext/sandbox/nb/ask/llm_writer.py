@@ -90,12 +90,7 @@ MAX_HISTORY_LENGTH = 24_000
 
 
 class LlmAnswerWriter:
-    """Write answers with a language model.
-
-    Args:
-        name: the model's name.
-        ask: returns the model's reply.
-    """
+    """Write answers with a language model."""
 
     def __init__(self, name: str, ask: AskModel) -> None:
         self.name = name

@@ -19,7 +19,7 @@ from labext.sandbox.nb.dependencies import (
     SiteDep,
     ThreadsDep,
 )
-from labext.sandbox.nb.search.dependencies import IndexDep
+from labext.sandbox.nb.search.router import IndexDep
 
 router = APIRouter()
 log = get_logger(__name__)

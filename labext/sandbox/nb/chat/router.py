@@ -26,7 +26,7 @@ from labext.sandbox.nb.chat.service import SessionLocks, answer_message, build_c
 from labext.sandbox.nb.crud import add_crud_routes, load
 from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep
 from labext.sandbox.nb.schemas import Identifier
-from labext.sandbox.nb.search.dependencies import IndexDep
+from labext.sandbox.nb.search.router import IndexDep
 from labext.sandbox.nb.tables import ChatSession, Notebook
 
 router = APIRouter()

@@ -56,11 +56,7 @@ def update_credential(
 ) -> Credential:
     """Change the given fields of a credential.
 
-    Args:
-        session: a session for writing.
-        site: the service's site, which holds the encryption secret.
-        identifier: the credential's identifier.
-        values: any of `provider`, `name`, `api_key` and `base_url`; None removes a key or address.
+    `values` has any of `provider`, `name`, `api_key` and `base_url`; None removes a key or address.
 
     Raises:
         HTTPException: 404; 400 and 422 as `create_credential`; 400 also if the provider differs or

@@ -48,10 +48,6 @@ class _SourceJob:
 def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Process a source: write its text, passages, vectors and insights to the folder `work`.
 
-    Args:
-        work: the working folder, which receives the result.
-        payload: `source`, its identifier.
-
     Raises:
         TaskError: if it has no readable text.
     """

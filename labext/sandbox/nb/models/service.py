@@ -76,12 +76,6 @@ def register_models(
 ) -> tuple[int, int]:
     """Add models that do not exist yet.
 
-    Args:
-        session: a session for writing.
-        provider: the provider of the models.
-        credential_id: the identifier of its credential, if it has one.
-        models: names and types of the models.
-
     Returns:
         The numbers of new and of existing models.
     """
@@ -145,11 +139,6 @@ def get_defaults(session: Session) -> dict[str, str | None]:
 def set_defaults(session: Session, site: Site, assignments: Mapping[str, str | None]) -> None:
     """Set or clear the models of slots; a new embedding model embeds in the background.
 
-    Args:
-        session: a session for writing.
-        site: the service's site, which has the queue.
-        assignments: models' identifiers by slot; None clears the slot.
-
     Raises:
         HTTPException: 404 if a model does not exist; 422 if it is not of the slot's type.
     """
@@ -173,10 +162,6 @@ def _exists(
 
 def assign_defaults(session: Session, site: Site) -> dict[str, Any]:
     """Assign the best available model to every empty slot.
-
-    Args:
-        session: a session for writing.
-        site: the service's site, which has the queue for embedding passages.
 
     Returns:
         `assigned`: models' identifiers by slot; `skipped`: the slots that had a model; `missing`:

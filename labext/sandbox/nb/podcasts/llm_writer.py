@@ -16,6 +16,7 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.podcasts.inputs import fair_share
 from labext.sandbox.nb.podcasts.script import (
+    EpisodePlan,
     Material,
     Segment,
     Speaker,
@@ -43,14 +44,13 @@ _SPEECH_RULES = (
 )
 
 
-def system_prompt(
-    briefing: str, speakers: Sequence[Speaker], language: str | None, max_tokens: int | None
-) -> str:
+def system_prompt(plan: EpisodePlan) -> str:
     """Return the system prompt, which applies to the whole episode."""
+    briefing, language, max_tokens = plan.briefing.strip(), plan.language, plan.max_tokens
     sections = [
         "You write a podcast about the material of a researcher's notebook.",
-        f"Briefing: {briefing.strip()}" if briefing.strip() else "",
-        "Speakers:\n" + "\n".join(_describe_speaker(speaker) for speaker in speakers),
+        f"Briefing: {briefing}" if briefing else "",
+        "Speakers:\n" + "\n".join(_describe_speaker(speaker) for speaker in plan.speakers),
         f"Write in {language}." if language else "Write in the language of the material.",
         f"Keep each answer within {max_tokens} tokens." if max_tokens else "",
     ]
@@ -72,12 +72,7 @@ def dialogue_prompt(
 ) -> str:
     """Return the prompt for the dialogue of one segment.
 
-    Args:
-        material: the excerpts that the segment is about.
-        segments: the whole outline.
-        number: the index of the segment.
-        previous: the last turns before this segment.
-        names: the speakers' names.
+    `previous` are the last turns before this segment.
     """
     segment = segments[number]
     plan = "\n".join(f"{n}. {item.name}: {item.description}" for n, item in enumerate(segments, 1))
@@ -267,12 +262,7 @@ class _TextPiece:
 
 
 class Excerpts:
-    """Excerpts of an episode's material that fit a model's context.
-
-    Args:
-        site: the service's site.
-        material: the complete material.
-    """
+    """Excerpts of an episode's material that fit a model's context."""
 
     def __init__(self, site: Site, material: Material) -> None:
         self._site, self._texts = site, material.texts
@@ -346,44 +336,26 @@ T = TypeVar("T")
 
 
 class LlmScriptWriter:
-    """Write an episode's script with a language model.
+    """Write an episode's script with a language model other than the built-in one."""
 
-    Args:
-        site: the service's site.
-        model: a model of type `llm` other than the built-in one.
-        language: the language of the episode; None for that of the material.
-        max_tokens: the limit of each reply; None for the server's default.
-    """
+    def __init__(self, site: Site, model: Model, plan: EpisodePlan) -> None:
+        self._site, self._model, self._plan = site, model, plan
+        self._excerpts = Excerpts(site, plan.material)
 
-    def __init__(
-        self, site: Site, model: Model, language: str | None, max_tokens: int | None
-    ) -> None:
-        self._site, self._model = site, model
-        self._language, self._max_tokens = language, max_tokens
-
-    def outline(
-        self, material: Material, briefing: str, count: int, speakers: Sequence[Speaker]
-    ) -> list[Segment]:
+    def outline(self) -> list[Segment]:
         """Return the segments that the model plans; raises as `writer.write_outline`."""
-        excerpts = Excerpts(self._site, material).whole()
+        plan = self._plan
         return self._request(
-            system_prompt(briefing, speakers, self._language, self._max_tokens),
-            outline_prompt(material.notebook, excerpts, count),
-            lambda reply: parse_segments(reply, count),
+            outline_prompt(plan.material.notebook, self._excerpts.whole(), plan.count),
+            lambda reply: parse_segments(reply, plan.count),
             "no outline",
         )
 
     def dialogue(
-        self,
-        material: Material,
-        briefing: str,
-        segments: Sequence[Segment],
-        speakers: Sequence[Speaker],
-        on_progress: Callable[[int, int], None],
+        self, segments: Sequence[Segment], on_progress: Callable[[int, int], None]
     ) -> list[Turn]:
         """Return the turns that the model writes; raises as `writer.write_dialogue`."""
-        system = system_prompt(briefing, speakers, self._language, self._max_tokens)
-        excerpts = Excerpts(self._site, material)
+        speakers = self._plan.speakers
         names = ", ".join(speaker.name for speaker in speakers)
         script: list[Turn] = []
         for number, segment in enumerate(segments):
@@ -391,11 +363,9 @@ class LlmScriptWriter:
             last = number == len(segments) - 1
             heard = {turn.speaker for turn in script}
             missing = [speaker for speaker in speakers if last and speaker.name not in heard]
+            excerpts = self._excerpts.about(segment)
             turns = self._request(
-                system,
-                dialogue_prompt(
-                    excerpts.about(segment), segments, number, script[-_CONTEXT_TURNS:], names
-                ),
+                dialogue_prompt(excerpts, segments, number, script[-_CONTEXT_TURNS:], names),
                 partial(_complete_turns, speakers, missing),
                 f"no dialogue of {names}",
             )
@@ -403,18 +373,19 @@ class LlmScriptWriter:
         on_progress(len(segments), len(segments))
         return script
 
-    def _request(
-        self, system: str, prompt: str, parse: Callable[[str], Sequence[T]], problem: str
-    ) -> list[T]:
+    def _request(self, prompt: str, parse: Callable[[str], Sequence[T]], problem: str) -> list[T]:
         """Return the parsed reply of the model, asking once more if the first one can't be parsed.
 
         Raises:
             HTTPException: 502 if neither can be parsed; else as `chat.generate_reply`.
         """
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
+        messages = [
+            {"role": "system", "content": system_prompt(self._plan)},
+            {"role": "user", "content": prompt},
+        ]
         for _ in range(2):
             reply = chat.generate_reply(
-                self._site, self._model, messages, max_tokens=self._max_tokens
+                self._site, self._model, messages, max_tokens=self._plan.max_tokens
             )
             items = list(parse(reply))
             if items:
@@ -438,6 +409,5 @@ def _complete_turns(
 def _invalid_reply(model: Model, reply: str, problem: str) -> HTTPException:
     return errors.bad_gateway(
         f"The model {model.name} answered “{quote_reply(reply)}”, which is {problem}. Try again, "
-        "or choose "
-        "another model."
+        "or choose another model."
     )

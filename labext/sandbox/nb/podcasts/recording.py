@@ -46,9 +46,6 @@ def write_mp3(target: Path) -> Iterator[Callable[[Samples], None]]:
 
     The file states the encoder delay and the number of samples, so that players skip the padding.
 
-    Args:
-        target: the file, replaced if it exists; written to a `.part` file beside it first.
-
     Raises:
         HTTPException: 422 if a package is missing.
         AudioWriteError: if the file can't be written.

@@ -39,6 +39,27 @@ class Speaker:
 
 
 @dataclass(frozen=True)
+class EpisodePlan:
+    """What an episode is made of.
+
+    Attributes:
+        material: the notebook's texts, at least one.
+        speakers: one to four speakers.
+        briefing: instructions; may be empty.
+        count: the requested number of segments.
+        language: the language of the episode; None for that of the material.
+        max_tokens: the limit of a model's reply; None for the server's default.
+    """
+
+    material: Material
+    speakers: Sequence[Speaker]
+    briefing: str = ""
+    count: int = 1
+    language: str | None = None
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True)
 class Segment:
     """A part of an episode; its size is `short`, `medium` or `long`."""
 

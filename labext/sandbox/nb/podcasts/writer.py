@@ -10,6 +10,7 @@ from itertools import cycle, groupby
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.podcasts.script import (
+    EpisodePlan,
     Material,
     Segment,
     Speaker,
@@ -86,13 +87,6 @@ def template_script(
     on_progress: Callable[[int, int], None],
 ) -> list[Turn]:
     """Return the turns: an introduction, the key sentences of each segment, and an end.
-
-    Args:
-        material: the notebook's texts.
-        briefing: sentences with its words are preferred.
-        segments: the outline; the material's sections are assigned to them in order.
-        speakers: they read in turn, the first one also the introduction and the end.
-        on_progress: called with the number of segments done and their total.
 
     Raises:
         HTTPException: 422 if no sentence of the material can be read aloud.
@@ -219,76 +213,39 @@ def check_language(model: Model, language: str | None) -> None:
         )
 
 
-def write_outline(
-    site: Site,
-    model: Model,
-    material: Material,
-    briefing: str,
-    count: int,
-    speakers: Sequence[Speaker],
-    *,
-    language: str | None = None,
-    max_tokens: int | None = None,
-) -> list[Segment]:
-    """Return the segments of an episode: at least one, at most `count`.
-
-    Args:
-        site: the service's site.
-        model: a model of type `llm`.
-        material: the notebook's texts, at least one.
-        briefing: instructions for the episode; may be empty.
-        count: the requested number of segments.
-        speakers: one to four speakers.
-        language: the language of the episode; None for that of the material.
-        max_tokens: the limit of a reply; None for the server's default.
+def write_outline(site: Site, model: Model, plan: EpisodePlan) -> list[Segment]:
+    """Return the segments of an episode: at least one, at most `plan.count`.
 
     Raises:
         HTTPException: 502 if the model's server failed or sent no outline; 422 if the model can't
             be used or the material has no speakable text.
     """
-    check_language(model, language)
+    check_language(model, plan.language)
     if registry.is_built_in(model):
-        return template_outline(material, count)
+        return template_outline(plan.material, plan.count)
     from labext.sandbox.nb.podcasts import llm_writer
 
-    writer = llm_writer.LlmScriptWriter(site, model, language, max_tokens)
-    return writer.outline(material, briefing, count, speakers)
+    return llm_writer.LlmScriptWriter(site, model, plan).outline()
 
 
 def write_dialogue(
     site: Site,
     model: Model,
-    material: Material,
-    briefing: str,
+    plan: EpisodePlan,
     segments: Sequence[Segment],
-    speakers: Sequence[Speaker],
     on_progress: OnProgress,
-    *,
-    language: str | None = None,
-    max_tokens: int | None = None,
 ) -> list[Turn]:
     """Return the turns of all segments as speakable text without markup.
 
-    Every speaker has at least one turn, and there are no other speakers.
-
-    Args:
-        site: the service's site.
-        model: a model of type `llm`.
-        material: the notebook's texts, at least one.
-        briefing: instructions for the episode; may be empty.
-        segments: the outline, written by any model.
-        speakers: one to four speakers.
-        on_progress: called with the number of segments written and their total, from 0 on.
-        language: the language of the episode; None for that of the material.
-        max_tokens: the limit of a reply; None for the server's default.
+    Every speaker has at least one turn, and there are no other speakers. `on_progress` is called
+    with the number of segments written and their total, from 0 on.
 
     Raises:
         HTTPException: as `write_outline`.
     """
-    check_language(model, language)
+    check_language(model, plan.language)
     if registry.is_built_in(model):
-        return template_script(material, briefing, segments, speakers, on_progress)
+        return template_script(plan.material, plan.briefing, segments, plan.speakers, on_progress)
     from labext.sandbox.nb.podcasts import llm_writer
 
-    writer = llm_writer.LlmScriptWriter(site, model, language, max_tokens)
-    return writer.dialogue(material, briefing, segments, speakers, on_progress)
+    return llm_writer.LlmScriptWriter(site, model, plan).dialogue(segments, on_progress)

@@ -28,13 +28,6 @@ def generate_reply(
 
     The built-in model is not a language model: it returns key sentences of the last message.
 
-    Args:
-        site: the service's site.
-        model: a model of type `llm`.
-        messages: `{"role": "system|user|assistant", "content": …}` each, the last one by the user.
-        cancel_token: cancels the call.
-        max_tokens: the limit of the reply; None for the server's default.
-
     Raises:
         HTTPException: 502 if the model's server failed; 422 if it can't be used.
         CallCancelledError: if the call was cancelled.

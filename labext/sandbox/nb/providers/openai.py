@@ -303,13 +303,6 @@ def chat(
 ) -> str:
     """Return a model's reply to a conversation.
 
-    Args:
-        site: the service's site, which holds the key.
-        model: a model of type `llm`.
-        messages: `{"role": "system|user|assistant", "content": …}` each.
-        cancel_token: cancels the call.
-        max_tokens: the limit of the reply; None for the server's default.
-
     Raises:
         HTTPException: 502 if its server failed; 422 if it has no server or its key can't be read.
         CallCancelledError: if the call was cancelled.
@@ -360,13 +353,6 @@ def synthesize(
 ) -> bytes:
     """Return the speech of a text as an audio file.
 
-    Args:
-        site: the service's site, which holds the key.
-        model: a model of type `tts`.
-        text: the text to speak.
-        voice: the server's name of the voice, such as `alloy`.
-        cancel_token: cancels the call.
-
     Returns:
         A WAV file, or MP3, OGG or FLAC from servers without WAV.
 
@@ -388,12 +374,6 @@ def transcribe(
     site: Site, model: Model, path: Path, cancel_token: CancelToken | None = None
 ) -> str:
     """Return the speech in an audio file; empty if nobody speaks.
-
-    Args:
-        site: the service's site, which holds the key.
-        model: a model of type `stt`.
-        path: the file; its suffix tells the server its format.
-        cancel_token: cancels the call.
 
     Raises:
         HTTPException: as `chat`.

@@ -37,9 +37,6 @@ SMOOTHING = 60
 def fuse_rankings(rankings: Iterable[Sequence[int]]) -> list[tuple[int, float]]:
     """Merge rankings by reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009).
 
-    Args:
-        rankings: rankings of the same items, the best first.
-
     Returns:
         All items with their scores, the best first; equal ones in input order.
     """

@@ -1,17 +1,25 @@
-"""Endpoint of the passage search, and its schemas."""
+"""Endpoint of the passage search."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 
 from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.schemas import Identifiers, NonEmptyText, Record, RequestBody
-from labext.sandbox.nb.search.dependencies import IndexDep
-from labext.sandbox.nb.search.index import Hit
+from labext.sandbox.nb.search.index import Hit, SearchIndex
 from labext.sandbox.nb.search.scope import check_identifiers_exist
+
+
+async def _get_index(request: Request) -> SearchIndex:
+    index: SearchIndex = request.app.state.index
+    return index
+
+
+IndexDep = Annotated[SearchIndex, Depends(_get_index)]
+
 
 MAX_QUERY_LENGTH = 20_000
 """Maximum characters of a query."""

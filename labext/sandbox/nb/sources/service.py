@@ -207,11 +207,6 @@ def remove_sources(site: Site, session: Session, source_ids: Collection[str]) ->
 
     Files left by a kill in between are removed at the next start.
 
-    Args:
-        site: the service's site.
-        session: a session for writing.
-        source_ids: the identifiers of existing sources.
-
     Returns:
         The keys of the cancelled tasks, for `Queue.wait_all` after the transaction.
     """

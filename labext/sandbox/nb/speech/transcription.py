@@ -140,10 +140,6 @@ def import_pocketsphinx() -> Any:
 def recognize(sound: DecodedAudio, on_stage: Callable[[str], None]) -> str:
     """Return the recognized speech, a paragraph per utterance; empty if nobody speaks.
 
-    Args:
-        sound: the decoded audio.
-        on_stage: called with the stage.
-
     Raises:
         UnreadableError: if a package is missing or there is no audio.
     """
@@ -231,12 +227,6 @@ def transcribe_by_default(site: Site, path: Path, on_stage: OnStage) -> str:
 
 def transcribe(site: Site, model: Model, path: Path, on_stage: OnStage) -> str:
     """Return the speech in an audio or video file; empty if nobody speaks.
-
-    Args:
-        site: the service's site, which holds the key of the model's server.
-        model: a model of type `stt`.
-        path: the file.
-        on_stage: called with the stage.
 
     Raises:
         UnreadableError: if the file has no audio, or a package or program is missing.

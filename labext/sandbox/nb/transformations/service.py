@@ -68,13 +68,6 @@ def run_transformation(
 ) -> str:
     """Return a model's output for a text, given the default prompt and this one.
 
-    Args:
-        site: the service's site.
-        model: a model of type `llm`.
-        prompt: the transformation's prompt.
-        text: the input text.
-        cancel_token: cancels the call.
-
     Raises:
         HTTPException: 502, 422 and 413 as `execute_transformation`.
         CallCancelledError: if the call was cancelled.
@@ -99,12 +92,6 @@ def create_insights(
     site: Site, text: str, on_stage: Callable[[str], None], deadline: float
 ) -> tuple[list[tuple[str, str]], str | None]:
     """Return the outputs of the default transformations for a text, by title.
-
-    Args:
-        site: the service's site.
-        text: the source's text.
-        on_stage: called with the current stage.
-        deadline: the deadline, as a `time.monotonic` value.
 
     Returns:
         The insights, and a remark on those that failed, or None.

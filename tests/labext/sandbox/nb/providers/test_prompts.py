@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.limits import LIMITS
 from labext.sandbox.nb.podcasts import llm_writer, writer
-from labext.sandbox.nb.podcasts.script import Material, Segment, Speaker, Text, Turn
+from labext.sandbox.nb.podcasts.script import EpisodePlan, Material, Segment, Speaker, Text, Turn
 from labext.sandbox.nb.tables import DefaultModel, Model
 
 ALEX = Speaker("Alex", "Led a programme for years.", "Asks one thing at a time.")
@@ -30,7 +30,8 @@ def talker(add_model: Callable[..., Model]) -> Model:
 
 
 def outlined(site: Site, model: Model, count: int = 2, **more: object) -> list[Segment]:
-    return writer.write_outline(site, model, MATERIAL, "For beginners.", count, CAST, **more)
+    plan = EpisodePlan(MATERIAL, CAST, "For beginners.", count, **more)  # type: ignore[arg-type]
+    return writer.write_outline(site, model, plan)
 
 
 def written(site: Site, model: Model, told: list[tuple[int, int]] | None = None) -> list[Turn]:
@@ -38,7 +39,8 @@ def written(site: Site, model: Model, told: list[tuple[int, int]] | None = None)
         if told is not None:
             told.append((done, total))
 
-    return writer.write_dialogue(site, model, MATERIAL, "For beginners.", PLAN, CAST, tell)
+    plan = EpisodePlan(MATERIAL, CAST, "For beginners.")
+    return writer.write_dialogue(site, model, plan, PLAN, tell)
 
 
 def says(*turns: tuple[str, str]) -> str:
@@ -152,7 +154,7 @@ def test_too_much_material_is_summarised_by_the_slots_model(
     provider.replies = lambda body: (
         "In short." if body["model"] == "summariser" else '{"segments": [{"name": "A"}]}'
     )
-    writer.write_outline(site, talker, material, "", 1, CAST)
+    writer.write_outline(site, talker, EpisodePlan(material, CAST))
     *parts, last = provider.asked
     assert {each.body["model"] for each in parts} == {"summariser"}
     assert last.body["model"] == "talker"
@@ -169,7 +171,7 @@ def test_of_very_many_notes_none_is_summarised_by_a_model(
         LIMITS.change(session, "model_characters", 1000)
     notes = [Text(f"N{n}", f"Plate {n} grew well on the first day. " * 20) for n in range(10)]
     provider.replies = lambda _body: '{"segments": [{"name": "A"}]}'
-    writer.write_outline(site, talker, Material("Many", notes), "", 1, CAST)
+    writer.write_outline(site, talker, EpisodePlan(Material("Many", notes), CAST))
     (asked,) = provider.asked
     assert asked.body["model"] == "talker"
     assert all(f"Plate {n} grew" in asked.text for n in range(10))
@@ -183,9 +185,8 @@ def test_a_segment_of_much_material_is_given_what_belongs_to_it(
     texts = [Text(f"T{n}", f"Filler {n} of little use. " * 40) for n in range(6)]
     texts[4] = Text("T4", "The switch is how it works in detail. " * 20)
     provider.replies = lambda _body: says(("Alex", "Hello."), ("Robin", "Hello."))
-    writer.write_dialogue(
-        site, talker, Material("Much", texts), "", PLAN[:1], CAST, lambda _done, _total: None
-    )
+    plan = EpisodePlan(Material("Much", texts), CAST)
+    writer.write_dialogue(site, talker, plan, PLAN[:1], lambda _done, _total: None)
     (asked,) = provider.asked
     assert "The switch is how it works in detail." in asked.text
     assert len(asked.text) < 6000

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Literal
 
 from fastapi import APIRouter
+from pydantic import Field
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core.service_protocol import Site
@@ -13,12 +15,50 @@ from labext.sandbox.nb import limits
 from labext.sandbox.nb.crud import add_crud_routes, load
 from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.embedding import passage_vectors
-from labext.sandbox.nb.notes.schemas import NewNote, NoteRecord, NoteUpdate
 from labext.sandbox.nb.providers.chat import generate_title
-from labext.sandbox.nb.schemas import Identifier
+from labext.sandbox.nb.schemas import (
+    Identifier,
+    NonEmptyText,
+    Record,
+    RequestBody,
+    SingleLine,
+    Timestamp,
+)
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import Note, Notebook
 from labext.sandbox.nb.text.segmentation import PassageText, split_passages
+
+NoteType = Literal["human", "ai"]
+
+
+class NewNote(RequestBody):
+    """A new note; one of type `ai` without a title gets one generated from its content."""
+
+    content: NonEmptyText = Field(examples=["Check leaky expression without arabinose."])
+    title: SingleLine | None = Field(None, examples=["Plan"])
+    note_type: NoteType = "human"
+    notebook_id: Identifier | None = None
+
+
+class NoteUpdate(RequestBody):
+    """Fields to change; omitted ones stay, and an empty title removes the title."""
+
+    title: SingleLine | None = None
+    content: NonEmptyText | None = None
+    note_type: NoteType | None = None
+
+
+class NoteRecord(Record):
+    """A note."""
+
+    id: str = Field(examples=["note:2v1h6nnjbp70uur02d4q"])
+    title: str | None
+    content: str
+    note_type: NoteType = Field(validation_alias="kind")
+    notebook_id: str | None
+    created_at: Timestamp = Field(examples=["2026-11-20T13:23:23.768Z"])
+    updated_at: Timestamp
+
 
 router = APIRouter()
 add_crud_routes(

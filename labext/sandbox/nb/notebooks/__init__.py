@@ -1,1 +1,0 @@
-"""Notebooks: groups of sources and notes."""

@@ -1,1 +1,0 @@
-"""Notes written by users and models."""
