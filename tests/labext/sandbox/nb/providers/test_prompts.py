@@ -30,7 +30,7 @@ def talker(add_model: Callable[..., Model]) -> Model:
 
 
 def outlined(site: Site, model: Model, count: int = 2, **more: object) -> list[Segment]:
-    plan = EpisodePlan(MATERIAL, CAST, "For beginners.", count, **more)  # type: ignore[arg-type]
+    plan = EpisodePlan(MATERIAL, CAST, "For beginners.", count, **more)
     return writer.write_outline(site, model, plan)
 
 
