@@ -5,14 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from labext import progress
 from labext.actions import Action
-from labext.errors import InputError, JobFailedError, NotFoundError, NotReadyError
+from labext.errors import InputError, JobFailedError, NotFoundError
 from labext.nb.episode_generation import parse_command_id, phase_of
-from labext.nb.polling import TRANSIENT_ERRORS, Outage
+from labext.nb.polling import Watch
 from labext.nb.records import Record
 from labext.nb.resource import Resource
 from labext.progress import Outcome, Progress
@@ -32,7 +30,7 @@ RESULT_GRACE_SECONDS = 60.0
 _NO_RESULT = "The service says that it is completed, and nothing has come of it."
 
 
-class CommandWatch:
+class CommandWatch(Watch):
     """Poll one command.
 
     Attributes:
@@ -61,60 +59,10 @@ class CommandWatch:
         self._subject = subject
         self._find_result = find_result
         self._stage = stage
-        self._clock = clock
-        self._outage = Outage(clock)
-        self._last: Progress | None = None
+        super().__init__(clock)
         self._completed: float | None = None
         self.record: Record | None = None
         self.result: Record | None = None
-
-    def poll(self) -> Progress:
-        """Poll the service once; return a snapshot without times.
-
-        Raises:
-            NotFoundError: the command does not exist.
-            ServiceError, BusyError: the first poll failed, or there was no response for
-                `labext.nb.polling.MAX_OUTAGE_SECONDS`.
-        """
-        try:
-            self._last = self._request_snapshot()
-        except (*TRANSIENT_ERRORS, NotFoundError) as error:
-            # A service may use one status both for a failed lookup and for a missing command.
-            if self._last is None or error.status == 404:
-                raise
-            self._outage.record_failure(error)
-            return replace(self._last, reason=self._outage.message)
-        self._outage.record_success()
-        return self._last
-
-    def watch(
-        self,
-        stop: threading.Event | None = None,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> Iterator[Progress]:
-        """Poll until the command ends or `stop` is set."""
-        return progress.watch(self.poll, stop=stop, clock=self._clock, sleep=sleep)
-
-    def wait(
-        self, timeout: float | None = None, sleep: Callable[[float], None] = time.sleep
-    ) -> None:
-        """Wait until the command is completed.
-
-        Raises:
-            JobFailedError: it failed, or was canceled.
-            NotReadyError: it is not completed in time.
-        """
-        for snapshot in self.watch(sleep=sleep):
-            if snapshot.outcome is Outcome.COMPLETE:
-                return
-            if snapshot.outcome is not None:
-                raise command_error(snapshot)
-            if timeout is not None and snapshot.elapsed >= timeout:
-                raise NotReadyError(
-                    f"Not done after {timeout:g} seconds: {snapshot.subject} is "
-                    f"{snapshot.phase.lower()}, unchanged for {snapshot.unchanged:.0f} seconds.",
-                    "It goes on; wait again.",
-                )
 
     def _request_snapshot(self) -> Progress:
         self.record = record = self._ask()
@@ -133,7 +81,7 @@ class CommandWatch:
         )
 
     def _settled(self) -> tuple[str, str]:
-        """Return where a completed command is that has to have made something."""
+        """Return the phase and the reason for a completed command whose result may be late."""
         assert self._find_result is not None
         self.result = self._find_result()
         if self.result is not None:
@@ -143,6 +91,15 @@ class CommandWatch:
             self._completed = now
         timed_out = now - self._completed >= RESULT_GRACE_SECONDS
         return ("Failed", _NO_RESULT) if timed_out else ("Running", "")
+
+    def _missing_snapshot(self, error: NotFoundError, last: Progress) -> Progress:
+        # A service may use one status both for a failed lookup and for a missing command.
+        if error.status == 404:
+            raise error
+        return self._outage_snapshot(error, last)
+
+    def _failure_error(self, snapshot: Progress) -> JobFailedError:
+        return command_error(snapshot)
 
 
 def command_error(snapshot: Progress) -> JobFailedError:

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from labext import messages, progress
+from labext import messages
 from labext.actions import Action
 from labext.errors import JobFailedError, NotFoundError, NotReadyError, ServiceError
 from labext.nb import polling
 from labext.nb.backends import RequestExecutor
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.error_messages import split_message
-from labext.nb.polling import TRANSIENT_ERRORS, Outage
+from labext.nb.polling import Watch
 from labext.nb.records import Record
 from labext.progress import Outcome, Progress
 
@@ -167,7 +167,7 @@ _JOB_GONE = (
 )
 
 
-class EpisodeWatch:
+class EpisodeWatch(Watch):
     """Poll an episode by its own identifier or by the identifier of its job.
 
     Attributes:
@@ -181,42 +181,35 @@ class EpisodeWatch:
         what: str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__(clock)
         self._executor = executor
         self._backend = backend
         self._what = what
         self._is_job = parse_command_id(what) is not None
-        self._outage = Outage(clock)
-        self._last: Progress | None = None
         self.episode: Record | None = None
 
-    def poll(self) -> Progress:
-        """Poll the service once; return a snapshot without times.
+    def watch(
+        self, stop: threading.Event | None = None, sleep: Callable[[float], None] = time.sleep
+    ) -> Iterator[Progress]:
+        """Poll until the generation ends; `reason` contains the likely cause of a stall."""
+        for snapshot in super().watch(stop, sleep):
+            if snapshot.outcome is None and not snapshot.reason:
+                hint = polling.episode_hint(snapshot.phase, snapshot.unchanged)
+                yield replace(snapshot, reason=hint)
+            else:
+                yield snapshot
 
-        Raises:
-            NotFoundError: the episode or job does not exist at the first poll. If it disappears
-                later, it counts as deleted.
-            ServiceError, BusyError: the first poll failed, or there was no response for
-                `labext.nb.polling.MAX_OUTAGE_SECONDS`.
-        """
-        try:
-            self._last = self._by_job() if self._is_job else self._by_itself()
-        except NotFoundError:
-            if self._last is None:
-                raise
-            self._last = replace(
-                self._last,
-                phase="Deleted",
-                stage="",
-                reason=_JOB_GONE if self._is_job else _EPISODE_DELETED,
-                outcome=Outcome.STOPPED,
-            )
-        except TRANSIENT_ERRORS as error:
-            if self._last is None:
-                raise
-            self._outage.record_failure(error)
-            return replace(self._last, reason=self._outage.message)
-        self._outage.record_success()
-        return self._last
+    def _request_snapshot(self) -> Progress:
+        return self._by_job() if self._is_job else self._by_itself()
+
+    def _missing_snapshot(self, error: NotFoundError, last: Progress) -> Progress:  # noqa: ARG002
+        reason = _JOB_GONE if self._is_job else _EPISODE_DELETED
+        return replace(last, phase="Deleted", stage="", reason=reason, outcome=Outcome.STOPPED)
+
+    def _failure_error(self, snapshot: Progress) -> JobFailedError:
+        if snapshot.outcome is Outcome.STOPPED:
+            return _stopped_error(snapshot)
+        return episode_error(snapshot.subject, snapshot.reason)
 
     def _by_itself(self) -> Progress:
         self.episode = record = self._executor.run(self._backend.episode(self._what))
@@ -245,64 +238,10 @@ class EpisodeWatch:
             return None
 
 
-def watch_episode(
-    executor: RequestExecutor,
-    backend: ContractBackend,
-    what: str,
-    *,
-    stop: threading.Event | None = None,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> Iterator[Progress]:
-    """Poll an episode or its job, by identifier, until the generation ends.
-
-    For a stalled generation, `reason` contains the likely cause.
-    """
-    watch = EpisodeWatch(executor, backend, what, clock)
-    for snapshot in progress.watch(watch.poll, stop=stop, clock=clock, sleep=sleep):
-        yield (
-            snapshot
-            if snapshot.outcome
-            else replace(snapshot, reason=snapshot.reason or _stall_hint(snapshot))
-        )
-
-
-def wait_for_episode(
-    executor: RequestExecutor,
-    backend: ContractBackend,
-    what: str,
-    timeout: float | None = None,
-    *,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> Record:
-    """Wait until an episode is generated; return its record.
-
-    Raises:
-        JobFailedError: the generation failed, or the episode was deleted.
-        NotReadyError: the generation did not finish in time.
-    """
-    watch = EpisodeWatch(executor, backend, what, clock)
-    for snapshot in progress.watch(watch.poll, clock=clock, sleep=sleep):
-        if snapshot.outcome is Outcome.COMPLETE and watch.episode is not None:
-            return watch.episode
-        if snapshot.outcome is Outcome.STOPPED:
-            raise _stopped_error(snapshot)
-        if snapshot.outcome is not None:
-            raise episode_error(snapshot.subject, snapshot.reason)
-        if timeout is not None and snapshot.elapsed >= timeout:
-            raise _timeout_error(snapshot, timeout)
-    raise AssertionError("a watch without a stop ends with an outcome")
-
-
 def parse_command_id(text: str) -> str | None:
     """Return the text if it is the identifier of a job, else None."""
     name = text.strip() if isinstance(text, str) else ""
     return name if re.fullmatch(r"command:[^\s/]+", name) else None
-
-
-def _stall_hint(snapshot: Progress) -> str:
-    return polling.episode_hint(snapshot.phase, snapshot.unchanged)
 
 
 def _stopped_error(snapshot: Progress) -> JobFailedError:
@@ -310,13 +249,4 @@ def _stopped_error(snapshot: Progress) -> JobFailedError:
         f"{snapshot.subject} will not be there. {snapshot.reason or 'It was stopped.'}",
         "Have it made anew: {action}.",
         action=Action.generate_episode(snapshot.subject),
-    )
-
-
-def _timeout_error(snapshot: Progress, timeout: float) -> NotReadyError:
-    stage = f" ({snapshot.stage})" if snapshot.stage else ""
-    return NotReadyError(
-        f"Not there after {timeout:g} seconds: {snapshot.subject} is "
-        f"{snapshot.phase.lower()}{stage}, unchanged for {snapshot.unchanged:.0f} seconds.",
-        "It goes on; wait again.",
     )

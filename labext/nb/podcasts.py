@@ -13,6 +13,7 @@ from labext.errors import InputError
 from labext.http.download import OnBytes
 from labext.nb import episode_generation
 from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES, ProfileKind
+from labext.nb.episode_generation import EpisodeWatch
 from labext.nb.records import SPEAKER, Record, drop_none
 from labext.nb.resource import Resource, build_changes, unique_names
 from labext.progress import Progress
@@ -64,37 +65,36 @@ class Podcasts(Resource):
         """
         return self._run(self._backend.podcast_job(job))
 
-    def watch(self, what: str, stop: threading.Event | None = None) -> Iterator[Progress]:
+    def watch(self, episode: str, stop: threading.Event | None = None) -> Iterator[Progress]:
         """Poll an episode until it is generated or failed; yield a snapshot per poll and tick.
 
         An unknown status is passed on unchanged; `unchanged` is the time since the last change. An
         episode that is completed without audio counts as failed.
 
         Args:
-            what: the episode, or the identifier of a job.
+            episode: the episode, or the identifier of a job.
             stop: stops watching; the generation continues.
 
         Raises:
             NotFoundError: the episode or job does not exist at the first poll.
         """
-        return episode_generation.watch_episode(
-            self._executor, self._backend, self._job_or_episode_id(what), stop=stop
-        )
+        return self._watcher(episode).watch(stop)
 
-    def wait(self, what: str, timeout: float | None = None) -> Record:
+    def wait(self, episode: str, timeout: float | None = None) -> Record:
         """Wait until an episode is generated; return its record, with its transcript.
 
         Args:
-            what: the episode, or the identifier of a job.
+            episode: the episode, or the identifier of a job.
             timeout: the maximum number of seconds to wait.
 
         Raises:
             JobFailedError: the generation failed; the message contains the reason.
             NotReadyError: the generation did not finish in time; it continues.
         """
-        return episode_generation.wait_for_episode(
-            self._executor, self._backend, self._job_or_episode_id(what), timeout
-        )
+        watch = self._watcher(episode)
+        watch.wait(timeout)
+        assert watch.episode is not None
+        return watch.episode
 
     def episodes(self) -> pd.DataFrame:
         """Return the episodes, a row each; columns as `records.EPISODE`."""
@@ -170,8 +170,9 @@ class Podcasts(Resource):
         """Delete an episode and its audio; a generation in progress is stopped."""
         self._run(self._backend.delete_episode(self.find(episode)))
 
-    def _job_or_episode_id(self, what: str) -> str:
-        return episode_generation.parse_command_id(what) or self.find(what)
+    def _watcher(self, episode: str) -> EpisodeWatch:
+        identifier = episode_generation.parse_command_id(episode) or self.find(episode)
+        return EpisodeWatch(self._executor, self._backend, identifier)
 
 
 class _Profiles(Resource):

@@ -1,13 +1,14 @@
-"""Poll sources until they are processed; outage tolerance and hints for stalls."""
+"""Poll background work until it ends: outage tolerance, hints for stalls, sources."""
 
 from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from labext import messages
+from labext import messages, progress
 from labext.actions import Action
 from labext.errors import (
     BusyError,
@@ -21,7 +22,7 @@ from labext.nb.backends import RequestExecutor
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.records import Record
 from labext.nb.resource import iter_sources
-from labext.progress import IN_PROGRESS, TICK, Outcome, check_status, interval
+from labext.progress import IN_PROGRESS, TICK, Outcome, Progress, check_status, interval
 
 MAX_OUTAGE_SECONDS = 600.0
 """Seconds without a response after which a watch gives up."""
@@ -381,10 +382,86 @@ def _timeout_error(snapshot: Ingestion, timeout: float) -> NotReadyError:
     active = [row for row in snapshot.rows if row.outcome is None]
     statuses = messages.join_words((_row_status(row) for row in active), 3)
     return NotReadyError(
-        f"Not processed after {timeout:g} seconds: {statuses}.", "It goes on; wait again."
+        f"Not processed after {timeout:g} seconds: {statuses}.",
+        "The processing continues; wait again.",
     )
 
 
 def _row_status(row: SourceRow) -> str:
     stage = f" ({row.stage})" if row.stage else ""
     return f"{row.title} is {row.status}{stage}, unchanged for {row.unchanged:.0f} seconds"
+
+
+class Watch(ABC):
+    """Poll one episode or command until it ends."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._outage = Outage(clock)
+        self._last: Progress | None = None
+
+    def poll(self) -> Progress:
+        """Poll the service once; return a snapshot without times.
+
+        Raises:
+            NotFoundError: the work does not exist at the first poll.
+            ServiceError, BusyError: the first poll failed, or there was no response for
+                `MAX_OUTAGE_SECONDS`.
+        """
+        try:
+            self._last = self._request_snapshot()
+            self._outage.record_success()
+        except NotFoundError as error:
+            if self._last is None:
+                raise
+            self._last = self._missing_snapshot(error, self._last)
+        except TRANSIENT_ERRORS as error:
+            if self._last is None:
+                raise
+            self._last = self._outage_snapshot(error, self._last)
+        return self._last
+
+    def watch(
+        self, stop: threading.Event | None = None, sleep: Callable[[float], None] = time.sleep
+    ) -> Iterator[Progress]:
+        """Poll until the work ends or `stop` is set; yield a snapshot per poll and tick."""
+        return progress.watch(self.poll, stop=stop, clock=self._clock, sleep=sleep)
+
+    def wait(
+        self, timeout: float | None = None, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        """Wait until the work is completed.
+
+        Raises:
+            JobFailedError: it failed, or was stopped.
+            NotReadyError: it is not completed in time.
+        """
+        for snapshot in self.watch(sleep=sleep):
+            if snapshot.outcome is Outcome.COMPLETE:
+                return
+            if snapshot.outcome is not None:
+                raise self._failure_error(snapshot)
+            if timeout is not None and snapshot.elapsed >= timeout:
+                stage = f" ({snapshot.stage})" if snapshot.stage else ""
+                raise NotReadyError(
+                    f"{snapshot.subject} is not ready after {timeout:g} seconds: it is "
+                    f"{snapshot.phase.lower()}{stage}, unchanged for {snapshot.unchanged:.0f} "
+                    "seconds.",
+                    "It continues; wait again.",
+                )
+
+    @abstractmethod
+    def _request_snapshot(self) -> Progress:
+        """Request the current state."""
+
+    @abstractmethod
+    def _missing_snapshot(self, error: NotFoundError, last: Progress) -> Progress:
+        """Return the snapshot for work that existed at the last poll, or raise the error."""
+
+    @abstractmethod
+    def _failure_error(self, snapshot: Progress) -> JobFailedError:
+        """Return the error for work that failed or was stopped."""
+
+    def _outage_snapshot(self, error: LabextError, last: Progress) -> Progress:
+        self._outage.record_failure(error)
+        return replace(last, reason=self._outage.message)

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from labext.errors import JobFailedError, NotFoundError, NotReadyError, UnreachableError
-from labext.nb import episode_generation
 from labext.nb.backends import RequestExecutor
 from labext.nb.backends.contract import ContractBackend
-from labext.nb.episode_generation import build_snapshot
+from labext.nb.episode_generation import EpisodeWatch, build_snapshot
 from labext.nb.polling import MAX_OUTAGE_SECONDS
 from labext.progress import Outcome, Progress
 
@@ -86,11 +85,8 @@ def studio(clock: Clock, wire: RequestExecutor) -> Studio:
 @pytest.fixture
 def watch(wire: RequestExecutor, clock: Clock) -> Callable[..., list[Progress]]:
     def seen(what: str = "episode:1") -> list[Progress]:
-        return list(
-            episode_generation.watch_episode(
-                wire, ContractBackend(), what, clock=clock, sleep=clock.sleep
-            )
-        )
+        watch = EpisodeWatch(wire, ContractBackend(), what, clock)
+        return list(watch.watch(sleep=clock.sleep))
 
     return seen
 
@@ -243,9 +239,9 @@ class TestWaiting:
     def wait(
         self, wire: RequestExecutor, clock: Clock, what: str = "episode:1", timeout: Any = None
     ) -> Any:
-        return episode_generation.wait_for_episode(
-            wire, ContractBackend(), what, timeout, clock=clock, sleep=clock.sleep
-        )
+        watch = EpisodeWatch(wire, ContractBackend(), what, clock)
+        watch.wait(timeout, sleep=clock.sleep)
+        return watch.episode
 
     @pytest.mark.parametrize("what", ["episode:1", "command:1"])
     def test_the_episode_is_returned_with_what_is_said(
