@@ -59,13 +59,13 @@ HEAD_SECONDS = 20.0
 """Time for the head of a request, from the connection or from its first byte."""
 
 BODY_SECONDS = 60.0
-"""Time in which a request's body has to progress by `BODY_BYTES`."""
+"""Time in which the body of a request must progress by `MIN_BODY_BYTES`."""
 
 MIN_BODY_BYTES = 1024
-"""Progress of a body that counts: less would keep a connection open at no cost."""
+"""Bytes that count as progress of a body; less would keep a connection open at no cost."""
 
 WRITE_SECONDS = 120.0
-"""Time in which the client has to take something of a response that waits to be sent."""
+"""Time in which the client must receive a part of a waiting response."""
 
 STALL_CHECK_SECONDS = 2.0
 """Interval between two checks of a connection."""
@@ -89,7 +89,7 @@ class TimeoutProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes in, and note whether they belong to a head that is not complete yet."""
+        """Receive bytes, and note whether they belong to an incomplete head."""
         if self._head_since is None and self.conn.their_state is h11.IDLE:
             self._head_since = self.loop.time()
         self._received += len(data)
@@ -98,7 +98,7 @@ class TimeoutProtocol(H11Protocol):
             self._head_since = None
 
     def on_response_complete(self) -> None:
-        """Go on to the next request; a part of its head may have come already."""
+        """Prepare for the next request, whose head may be partly received."""
         super().on_response_complete()
         if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
             self._head_since = self.loop.time()
@@ -117,7 +117,7 @@ class TimeoutProtocol(H11Protocol):
         return head_stalled or self._body_stalled(now) or self._write_stalled(now)
 
     def _body_stalled(self, now: float) -> bool:
-        # Reading is paused where it is the service that is slow.
+        # Reading is paused while the service itself is slow.
         if self.conn.their_state is not h11.SEND_BODY or self.flow.read_paused:
             self._window = None
             return False
@@ -146,8 +146,8 @@ SERVICES = (
 """Every service, in the order lab, jobs, nb."""
 
 FIRST_PORTS = range(20_000, 30_000)
-"""Where a port is chosen: below those that systems give to outgoing connections, so that it is
-still free at the next start."""
+"""Range of new ports, below those of outgoing connections, so that a port is still free at the next
+start."""
 
 DATA_FOLDER_CHECK_SECONDS = 1.0
 """How often the host checks that its data folder is still there."""
@@ -156,7 +156,7 @@ log = logging.getLogger("labext.sandbox")
 
 
 class Host:
-    """The services of one sandbox, while they are served."""
+    """Serve the services of a sandbox."""
 
     def __init__(
         self,
@@ -229,8 +229,8 @@ class Host:
     async def _end_without_folder(self) -> None:
         """Exit once the data folder is deleted, moved or owned by another host.
 
-        The process exits without cleanup: nothing can be recorded any more, and a new folder at
-        this path belongs to another host. Its fork server ends the tasks.
+        There is no cleanup, since a new folder at this path belongs to another host. The fork
+        server ends the tasks.
         """
         while self._lock.is_current():
             await asyncio.sleep(DATA_FOLDER_CHECK_SECONDS)
@@ -278,11 +278,11 @@ class Host:
         }
         connection |= {"data_dir": str(self._folder.path), "pid": os.getpid()}
         write_json(self._folder.connection, connection)
-        log.info("The sandbox answers at %s.", ", ".join(site.origin for site in sites.values()))
+        log.info("The sandbox listens at %s.", ", ".join(site.origin for site in sites.values()))
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves the signals to the host, which has several."""
+    """A server that leaves signals to the host, which runs several servers."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -293,7 +293,7 @@ class _Server(uvicorn.Server):
 async def _run_servers(
     servers: Sequence[tuple[_Server, socket.socket]], stopped: asyncio.Event
 ) -> AsyncIterator[None]:
-    """Serve while the block runs; enter it once all answer."""
+    """Serve while the block runs, which is entered once all servers respond."""
     tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
     for task in tasks:
         task.add_done_callback(lambda _task: stopped.set())
@@ -318,10 +318,10 @@ def _server_config(app: Any, certificate: Certificate | None) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         ws="none",
-        # Whoever asks is who is connected: else everybody here could write its own address.
+        # The client address must be that of the connection, not of a header.
         proxy_headers=False,
         timeout_graceful_shutdown=2,
-        # Longer than a watcher's longest interval, so that it keeps its connection.
+        # Longer than the longest polling interval of a client.
         timeout_keep_alive=75,
         ssl_certfile=None if certificate is None else certificate.chain,
         ssl_keyfile=None if certificate is None else certificate.key,
@@ -329,14 +329,14 @@ def _server_config(app: Any, certificate: Certificate | None) -> uvicorn.Config:
 
 
 def _listening_socket(folder: DataFolder, name: str) -> socket.socket:
-    """A listening socket on the service's port of last time; on another only if that is taken."""
+    """Return a listening socket, on the endpoint's previous port unless that is taken."""
     ports = read_json(folder.ports)
     cause = OSError()
     choices = [ports.get(name), *(secrets.choice(FIRST_PORTS) for _ in range(20)), 0]
     for port in choices:
         if type(port) is not int or not 0 <= port < 65536:
             continue
-        # asyncio switches Nagle's delay (40 ms an answer) off only where the protocol is named.
+        # asyncio disables Nagle's algorithm (40 ms per response) only if the protocol is given.
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -383,7 +383,7 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve the sandbox in the folder that is named; return the exit code."""
+    """Serve the sandbox in the given folder; return the exit code."""
     options = _parse_arguments(arguments)
     os.umask(0o077)
     _log_to_stderr()
@@ -391,7 +391,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lock = FileLock(folder.lock_file)
     try:
         folder.prepare()
-        # Somebody who checks whether the lock is held takes it for a moment: wait that moment.
+        # A process that checks whether the lock is held acquires it for a moment.
         if not lock.acquire(seconds=1.0):
             return EXIT_LOCKED
         _serve_folder(folder, lock, options)

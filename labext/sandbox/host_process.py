@@ -51,9 +51,9 @@ def host_environment() -> dict[str, str]:
 
 
 def detach(process: subprocess.Popen[bytes]) -> None:
-    """Let a process run on; `reap` buries it should it end before this one does."""
+    """Let a process continue; `reap_hosts` reaps it if it ends before this process."""
     _children.add(process.pid)
-    process.returncode = 0  # or its finalizer would warn that it still runs
+    process.returncode = 0  # else its finalizer warns that it still runs
 
 
 def reap_hosts() -> None:
@@ -81,14 +81,14 @@ def is_host_alive(holder: Mapping[str, Any]) -> bool:
 
 
 def send_signal(holder: Mapping[str, Any], number: signal.Signals) -> None:
-    """Send a signal to the process that wrote itself into its lock, if it lives."""
+    """Send a signal to the process recorded in the lock file, if it is alive."""
     if is_host_alive(holder):
         with contextlib.suppress(ProcessLookupError):
             os.kill(holder["pid"], number)
 
 
 def last_log_line(log: Path, offset: int) -> str:
-    """The last line that was written to a log since it was `offset` bytes long."""
+    """Return the last line of a log after the first `offset` bytes."""
     try:
         with log.open("rb") as file:
             file.seek(0, os.SEEK_END)
@@ -96,7 +96,7 @@ def last_log_line(log: Path, offset: int) -> str:
             cut = max(start, file.tell() - 65_536)
             file.seek(cut)
             if cut > start:
-                file.readline()  # its beginning is missing, and with it half of a secret perhaps
+                file.readline()  # incomplete, possibly with a part of a secret
             lines = file.read().decode(errors="replace").splitlines()
     except OSError:
         return ""
@@ -104,7 +104,7 @@ def last_log_line(log: Path, offset: int) -> str:
 
 
 def _import_path_variable() -> dict[str, str]:
-    """Environment with which the host imports this process's labext if it is not installed."""
+    """Return the environment in which the host imports the labext of this process."""
     root = str(Path(__file__).parents[2])
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if Path(root).name in ("site-packages", "dist-packages") or root in paths:

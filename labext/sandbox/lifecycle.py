@@ -116,7 +116,7 @@ class LabConnection:
 
 @dataclass(frozen=True)
 class JobsConnection:
-    """Where the local job service is."""
+    """Address and key of the local job service."""
 
     base_url: str
     api_key: str = field(repr=False)
@@ -124,7 +124,7 @@ class JobsConnection:
 
 @dataclass(frozen=True)
 class NotebookConnection:
-    """Where the local notebook service is; without a password where none is configured."""
+    """Address of the local notebook service, and its password if there is one."""
 
     base_url: str
     password: str | None = field(default=None, repr=False)
@@ -134,17 +134,18 @@ class Sandbox:
     """The local services and their data folder.
 
     Args:
-        data_dir: the folder; by default the one that this session or the platform has for it.
-        rate: `named` keeps the services' rate limits, `off` has none. None takes a sandbox that
-            runs as it is, and starts one with `named`.
-        workers: how many jobs run at once; None as for `rate`, and starts with one a core.
-        sequences: how many sequences the laboratory platform has at least: filled up with
-            fragments and point mutants of its own; None as for `rate`, and fills nothing up.
-        services: `module:name` of the services, instead of all.
-        adopt_empty: start although the database is empty or damaged while there are files, which
-            are moved to the folder `quarantine`.
+        data_dir: the data folder; by default that of the session or the platform.
+        rate: `named` enforces rate limits, `off` does not. None accepts a running sandbox with any
+            value, and starts one with `named`.
+        workers: the number of concurrent jobs; None as for `rate`, or one per core.
+        sequences: the minimum number of sequences of the laboratory platform, reached with
+            generated fragments and point mutants; None as for `rate`, or no minimum.
+        services: `module:name` of the services to run; None for all.
+        adopt_empty: start although the database is empty or damaged; existing files are moved to
+            the folder `quarantine`.
 
-    As a context manager it starts the sandbox, and stops it at the end unless it ran before.
+    As a context manager, it is started at the beginning, and stopped at the end unless it was
+    running before.
     """
 
     def __init__(
@@ -170,7 +171,7 @@ class Sandbox:
         return self._folder.path
 
     def command(self, verb: str) -> str:
-        """Return the shell command that does this to the sandbox: `labext sandbox stop`."""
+        """Return a shell command for this sandbox, such as `labext sandbox stop`."""
         return self._folder.command(verb)
 
     @property
@@ -189,8 +190,7 @@ class Sandbox:
         Raises:
             NotReadyError: the sandbox does not run.
         """
-        entry = self.connection()["jobs"]
-        return JobsConnection(entry["base_url"], entry["api_key"])
+        return JobsConnection(**self.connection()["jobs"])
 
     @property
     def nb(self) -> NotebookConnection:
@@ -199,8 +199,7 @@ class Sandbox:
         Raises:
             NotReadyError: the sandbox does not run.
         """
-        entry = self.connection()["nb"]
-        return NotebookConnection(entry["base_url"], entry.get("password"))
+        return NotebookConnection(**self.connection()["nb"])
 
     def start(self) -> SandboxStatus:
         """Start the sandbox unless it is running; return once its services respond.
@@ -254,7 +253,7 @@ class Sandbox:
         )
 
     def status(self) -> SandboxStatus:
-        """The current state, also after a crash."""
+        """Return the current state, also after a crash."""
         host_process.reap_hosts()
         if not self._runs():
             return SandboxStatus("stopped", self.data_dir)
@@ -302,7 +301,7 @@ class Sandbox:
         return True
 
     def backup(self, file: str | Path) -> BackupResult:
-        """Back it up into a new file, also while it runs; see `backup.back_up`."""
+        """Back up the sandbox to a new file, also while it runs; see `backup.back_up`."""
         check_system()
         from labext.sandbox.core.backup import back_up
 
@@ -355,7 +354,7 @@ class Sandbox:
         return sys.platform != "win32" and self._lock.is_held()
 
     def _answers(self) -> bool:
-        # A process that is being killed keeps its lock until its last thread is gone.
+        # A killed process holds its lock until its last thread has ended.
         return (
             self._runs()
             and bool(self._connection())
@@ -363,17 +362,17 @@ class Sandbox:
         )
 
     def _connection(self) -> dict[str, Any]:
-        """connection.json, if the host that lives now has written it."""
+        """Return connection.json if it was written by the current host."""
         connection = read_json(self._folder.connection)
         return connection if connection.get("pid") == self._lock.holder().get("pid") else {}
 
     def _holder(self) -> dict[str, Any]:
-        """Return the process id of the host, which is written shortly after it took the lock."""
+        """Return the holder of the lock, which is written shortly after the lock is acquired."""
         _wait_until(lambda: bool(self._lock.holder()), 1.0)
         return self._lock.holder()
 
     def _start_host(self, until: float) -> bool:
-        """Start a host and see it through; False where another one was first."""
+        """Start a host and wait until it responds; False if another host was first."""
         self._folder.prepare()
         log = self._folder.log
         offset = log.stat().st_size if log.exists() else 0
@@ -393,7 +392,7 @@ class Sandbox:
                     process.wait()
                 time.sleep(0.01)
         except KeyboardInterrupt:
-            host_process.detach(process)  # it goes on: the next start finds it
+            host_process.detach(process)  # it keeps running: the next start finds it
             raise
         if process.returncode == EXIT_LOCKED:
             return False
@@ -404,7 +403,7 @@ class Sandbox:
         raise self._failure(process, offset)
 
     def _failure(self, process: subprocess.Popen[bytes], offset: int) -> LabextError:
-        """Return why a host has ended: as it has recorded, or as its exit code or its log says."""
+        """Return why a host has ended: as recorded by it, or by its exit code or log."""
         failure = read_json(self._folder.state).get("failure", {})
         if failure.get("pid") == process.pid:
             return ServiceError(
@@ -421,10 +420,10 @@ class Sandbox:
             return ServiceError(
                 f"The sandbox did not start: its process was ended by {name}.", f"Look at {log}."
             )
-        words = (
+        reason = (
             host_process.last_log_line(log, offset) or f"it ended with code {process.returncode}"
         )
-        return ServiceError(f"The sandbox did not start: {words}", f"Look at {log}.")
+        return ServiceError(f"The sandbox did not start: {reason}", f"Look at {log}.")
 
     def _arguments(self) -> list[str]:
         options = {f"--{name}": value for name, value in self._options.items() if value is not None}
@@ -468,7 +467,7 @@ def check_system() -> None:
 
 
 def _wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    """Wait until the condition holds; False if it still doesn't after so many seconds."""
+    """Wait for a condition; return False on a timeout."""
     until = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > until:

@@ -214,11 +214,11 @@ class Queue:
                     return False
                 self._ended.wait(min(remaining, 1.0))
 
-    def finish(self, session: Session, task: Task, ending: TaskOutcome) -> None:
+    def finish(self, session: Session, task: Task, outcome: TaskOutcome) -> None:
         """Delete the row of a task and call `on_end`. Used by the supervisor."""
         session.delete(task)
         session.flush()
-        self._call_on_end(session, task, ending)
+        self._call_on_end(session, task, outcome)
 
     def listen(self, changed: Callable[[], None]) -> None:
         """Register a quick, thread-safe callback for tasks that were added, cancelled or ended."""
@@ -229,10 +229,10 @@ class Queue:
         with self._ended:
             self._ended.notify_all()
 
-    def _call_on_end(self, session: Session, task: Task, ending: TaskOutcome) -> None:
+    def _call_on_end(self, session: Session, task: Task, outcome: TaskOutcome) -> None:
         kind = self.kinds.get(task.kind)
         if kind is not None:
-            kind.on_end(session, task, ending)
+            kind.on_end(session, task, outcome)
 
     def _notify_after_commit(self, session: Session) -> None:
         if not session.info.get("labext_queue_notifies"):  # once per transaction
@@ -314,7 +314,7 @@ class TaskTransitions:
         starts: Collection[int],
         ends: Mapping[int, TaskOutcome],
         running: Counter[str],
-        room: int,
+        free_workers: int,
     ) -> TurnResult:
         """Record started and ended tasks, and claim new ones, in one transaction.
 
@@ -325,10 +325,10 @@ class TaskTransitions:
             starts: tasks whose process exists since the last turn; some may have ended already.
             ends: results by task; the processes are gone.
             running: the number of running tasks of each kind.
-            room: the number of tasks that may be claimed.
+            free_workers: the number of tasks that may be claimed.
         """
         turn = TurnResult()
-        if not starts and not ends and (not room or self.next(running) is None):
+        if not starts and not ends and (not free_workers or self.next(running) is None):
             return turn
         running = Counter(running)
         with self._database.write(durable=bool(ends)) as session:
@@ -336,9 +336,9 @@ class TaskTransitions:
                 refusal = self._start(session, task_id)
                 if refusal is not None:
                     turn.refused[task_id] = refusal
-            for task_id, ending in ends.items():
-                self._end_gone(session, task_id, turn.refused.get(task_id, ending))
-            while len(turn.claims) < room:
+            for task_id, outcome in ends.items():
+                self._end_gone(session, task_id, turn.refused.get(task_id, outcome))
+            while len(turn.claims) < free_workers:
                 task = session.scalar(self._waiting(running).with_for_update())
                 if task is None:
                     break
@@ -423,10 +423,10 @@ class TaskTransitions:
             return _start_failure(error)
         return None if task.cancelled is None else TaskOutcome("stopped", task.cancelled)
 
-    def end(self, task_id: int, ending: TaskOutcome) -> None:
+    def end(self, task_id: int, outcome: TaskOutcome) -> None:
         """Record the outcome of a task whose process is gone."""
         with self._database.write() as session:
-            self._end_gone(session, task_id, ending)
+            self._end_gone(session, task_id, outcome)
         self._queue.ended()
 
     def requeue(self, tasks: Collection[int], killed: Collection[int] = ()) -> None:
@@ -465,15 +465,15 @@ class TaskTransitions:
                 if tasks:
                     kind.on_tick(session, tasks)
 
-    def _end_gone(self, session: Session, task_id: int, ending: TaskOutcome) -> None:
+    def _end_gone(self, session: Session, task_id: int, outcome: TaskOutcome) -> None:
         task = session.get(Task, task_id)
         if task is not None:
-            self._end(session, task, ending)
+            self._end(session, task, outcome)
 
-    def _end(self, session: Session, task: Task, ending: TaskOutcome) -> None:
+    def _end(self, session: Session, task: Task, outcome: TaskOutcome) -> None:
         if task.cancelled is not None:
-            ending = TaskOutcome("stopped", task.cancelled, seconds=ending.seconds)
-        self._queue.finish(session, task, ending)
+            outcome = TaskOutcome("stopped", task.cancelled, seconds=outcome.seconds)
+        self._queue.finish(session, task, outcome)
 
 
 def _start_failure(error: Exception) -> TaskOutcome:

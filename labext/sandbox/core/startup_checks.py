@@ -89,8 +89,10 @@ def check_database(
             if path.exists():
                 adopt_into.move(path)
     for service in services:
-        home = folder.path / service.name
-        files = [path for name in service.data_folders for path in list_entries(home / name)]
+        service_folder = folder.path / service.name
+        files = [
+            path for name in service.data_folders for path in list_entries(service_folder / name)
+        ]
         if not files or not (lost or _has_no_rows(database, service)):
             continue
         if adopt_into is None:

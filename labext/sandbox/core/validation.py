@@ -17,9 +17,9 @@ MAX_NAME_LENGTH = 200
 def not_found_error(noun: str, name: str, existing: Iterable[str]) -> NotFoundError:
     """Return the error for an unknown name, suggesting the closest match or all names."""
     names = sorted(existing)
-    near = messages.closest_match(name, names)
-    if near is not None:
-        hint = f"Did you mean {near}?"
+    closest = messages.closest_match(name, names)
+    if closest is not None:
+        hint = f"Did you mean {closest}?"
     else:
         hint = f"There are: {messages.join_words(names, 10)}." if names else "There is none yet."
     return NotFoundError(f"There is no {noun} {messages.quote_value(name)}.", hint)
@@ -67,10 +67,12 @@ def next_free_name(requested: str | None, stem: str, existing: Iterable[str]) ->
         ConflictError: the requested name already exists.
         InputError: the requested name is invalid.
     """
-    taken = set(existing)
+    used_names = set(existing)
     if requested is None:
-        return next(n for i in range(1, len(taken) + 2) if (n := f"{stem}{i}") not in taken)
-    if validate_name(f"a {stem}", requested, 100) in taken:
+        return next(
+            n for i in range(1, len(used_names) + 2) if (n := f"{stem}{i}") not in used_names
+        )
+    if validate_name(f"a {stem}", requested, 100) in used_names:
         raise already_exists_error(f"a {stem}", requested)
     return requested
 

@@ -91,7 +91,7 @@ def _input_files(work: Path, tool: Tool, settings: Mapping[str, Any]) -> dict[st
         if folder.is_dir():
             files[parameter.name] = next(folder.iterdir())
         else:
-            ending = "pdb" if parameter.type == "pdb" else "txt"
-            files[parameter.name] = work / f"{parameter.name}.{ending}"
+            suffix = "pdb" if parameter.type == "pdb" else "txt"
+            files[parameter.name] = work / f"{parameter.name}.{suffix}"
             files[parameter.name].write_text(settings[parameter.name], encoding="utf-8")
     return files

@@ -88,7 +88,7 @@ def is_aggregating(session: Session, site: Site, parent: Job) -> bool:
     return site.queue.find(session, aggregate_key(parent.id)) is not None
 
 
-def on_aggregation_end(site: Site, session: Session, task: Task, ending: TaskOutcome) -> None:
+def on_aggregation_end(site: Site, session: Session, task: Task, outcome: TaskOutcome) -> None:
     """Record the end of the aggregation: the archive was written or it failed."""
     number = task.payload["job"]
     parent = session.get(Job, number)
@@ -102,18 +102,18 @@ def on_aggregation_end(site: Site, session: Session, task: Task, ending: TaskOut
     if [part["job"] for part in task.payload["parts"]] != part_ids:
         finish_parent(session, site, parent)  # a job was deleted meanwhile
         return
-    if ending.outcome == "done":
+    if outcome.outcome == "done":
         parent.status, parent.completed = COMPLETE, current_timestamp()
         if parent.is_batch:
             parent.batch_status = COMPLETE
-        parent.bytes = ending.result["bytes"]
+        parent.bytes = outcome.result["bytes"]
         return
     job_files.remove_after_commit(session, job_files.work_folder(site, parent.id))
     if parent.is_batch:
         parent.status, parent.completed, parent.bytes = STOPPED, current_timestamp(), 0
-        parent.batch_status, parent.aggregation_error = AGGREGATION_FAILED, ending.reason
+        parent.batch_status, parent.aggregation_error = AGGREGATION_FAILED, outcome.reason
     else:
-        stop_parent(parent, f"Its archive could not be built: {ending.reason}")
+        stop_parent(parent, f"Its archive could not be built: {outcome.reason}")
 
 
 def _aggregation_payload(session: Session, parent: Job) -> dict[str, Any]:

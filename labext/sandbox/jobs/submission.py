@@ -95,8 +95,8 @@ def read_rows(body: Body, most: int) -> list[tuple[Any, Any]]:
 def _rows_from_arrays(body: Body) -> list[tuple[str, dict[str, Any]]]:
     _check_count("jobNames", len(schemas.require_array(body, "jobNames")))
     return [
-        (require_job_name(name, f"jobNames[{place}]"), require_settings(item, f"settings[{place}]"))
-        for place, (name, item) in enumerate(read_rows(body, MAX_JOBS))
+        (require_job_name(name, f"jobNames[{index}]"), require_settings(item, f"settings[{index}]"))
+        for index, (name, item) in enumerate(read_rows(body, MAX_JOBS))
     ]
 
 
@@ -106,11 +106,11 @@ def _rows_from_objects(body: Body) -> list[tuple[str, dict[str, Any]]]:
     jobs = schemas.require_array(body, "jobs")
     _check_count("jobs", len(jobs))
     pairs = []
-    for place, job in enumerate(jobs):
+    for index, job in enumerate(jobs):
         if not isinstance(job, dict):
-            raise bad_request(f"jobs[{place}] is not an object: {quote_value(job)}.")
-        name = require_job_name(job.get("jobName"), f"jobs[{place}].jobName")
-        pairs.append((name, require_settings(job.get("settings"), f"jobs[{place}].settings")))
+            raise bad_request(f"jobs[{index}] is not an object: {quote_value(job)}.")
+        name = require_job_name(job.get("jobName"), f"jobs[{index}].jobName")
+        pairs.append((name, require_settings(job.get("settings"), f"jobs[{index}].settings")))
     return pairs
 
 

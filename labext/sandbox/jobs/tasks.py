@@ -92,9 +92,9 @@ def _on_requeue(session: Session, task: Task) -> None:
         job.status, job.started = IN_QUEUE, None
 
 
-def _on_end(site: Site, session: Session, task: Task, ending: TaskOutcome) -> None:
+def _on_end(site: Site, session: Session, task: Task, outcome: TaskOutcome) -> None:
     job = _load_job(session, task)
-    hours = round(ending.seconds / 3600, 9)
+    hours = round(outcome.seconds / 3600, 9)
     account = task.payload.get("account") if job is None else job.account_id
     if hours and account is not None:
         usage.charge_hours(session, account, task.payload["tool"], hours)
@@ -105,15 +105,15 @@ def _on_end(site: Site, session: Session, task: Task, ending: TaskOutcome) -> No
     job.weighted_hours = hours
     job.completed = current_timestamp()
     if job.status in ACTIVE_STATES:  # not stopped by hand meanwhile
-        if ending.outcome == "done":
-            job.status, job.score = COMPLETE, orjson.dumps(ending.result).decode()
+        if outcome.outcome == "done":
+            job.status, job.score = COMPLETE, orjson.dumps(outcome.result).decode()
         else:
-            job.status, job.reason = STOPPED, _failure_reason(ending)
+            job.status, job.reason = STOPPED, _failure_reason(outcome)
     if job.parent is not None:
         settle_parent(session, site, job.parent, job)
 
 
-def _failure_reason(ending: TaskOutcome) -> str:
-    if ending.over == "memory":
-        return f"{ending.reason} To allow more: `labext sandbox jobs limits set job_memory`."
-    return ending.reason
+def _failure_reason(outcome: TaskOutcome) -> str:
+    if outcome.over == "memory":
+        return f"{outcome.reason} To allow more: `labext sandbox jobs limits set job_memory`."
+    return outcome.reason

@@ -70,12 +70,12 @@ def usage_statistics(site: Site, caller: Account, query: Mapping[str, str]) -> d
     }
 
 
-def total_hours(session: Session, whose: ColumnElement[bool]) -> float:
+def total_hours(session: Session, condition: ColumnElement[bool]) -> float:
     """Return the total weighted hours of the accounts that match a condition."""
     total = session.scalar(
         select(func.coalesce(func.sum(Usage.weighted_hours), 0.0))
         .join(Account, Account.id == Usage.account_id)
-        .where(whose)
+        .where(condition)
     )
     return _round_hours(float(total or 0.0))
 
@@ -142,6 +142,6 @@ def check_budgets_left(session: Session, account: Account) -> None:
         _check_budget(f"of the organization {organization.name}", used, organization.budget)
 
 
-def _check_budget(whose: str, used: float, budget: float) -> None:
+def _check_budget(owner: str, used: float, budget: float) -> None:
     if used >= budget:
-        raise forbidden(f"The budget {whose} is used up: {used:g} of {budget:g} weighted hours.")
+        raise forbidden(f"The budget {owner} is used up: {used:g} of {budget:g} weighted hours.")

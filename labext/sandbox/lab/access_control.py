@@ -35,7 +35,7 @@ from labext.sandbox.lab.tables import (
 
 
 def _granted_places_query(holder: InstrumentedAttribute[str | None]) -> Executable:
-    """The projects and folders that grants open; those on another tenant's places open nothing."""
+    """Select the projects and folders of a tenant that are opened by grants."""
     opens = or_(
         Grant.organization_id == Project.organization_id,
         Grant.team_id == Project.team_id,
@@ -53,7 +53,7 @@ def _granted_places_query(holder: InstrumentedAttribute[str | None]) -> Executab
     )
 
 
-# Made once: to make one takes longer than to run it.
+# Built once, since building a statement takes longer than running it.
 _PLACES_OF_USER = _granted_places_query(Grant.user_id)
 _PLACES_OF_APP = _granted_places_query(Grant.app_id)
 _IP_RANGES = select(IpRange.network).where(IpRange.tenant_id == bindparam("tenant_id"))
@@ -64,9 +64,9 @@ class Caller:
     """An authenticated caller.
 
     Attributes:
-        user: the user that acts: a key's or an ID token's, or the one for whom an app acts.
-        app: the app that acts; None where a user does so without one.
-        credential: as `labext.sandbox.lab.tables.AuditEntry` has it.
+        user: the owner of a key or ID token, or the user on whose behalf an app acts.
+        app: the acting app; None if a user acts without one.
+        credential: as in `tables.AuditEntry`.
         ended: why the credential is no longer valid; None while it is valid.
     """
 
@@ -112,9 +112,9 @@ def check_address(session: Session, tenant_id: int, address: str | None) -> None
 
 
 def resolve_acting_user(session: Session, caller: Caller, emails: Sequence[str]) -> Caller:
-    """The caller with the user for whom its app acts, if the values of `On-Behalf-Of` name one.
+    """Add the user on whose behalf an app acts, if the values of `On-Behalf-Of` name one.
 
-    Nothing is refused yet: the log tells the user also where something else is refused.
+    Nothing is refused yet, so that the log has the user even if the call is refused later.
     """
     if caller.app is None or len(emails) != 1:
         return caller
@@ -122,7 +122,7 @@ def resolve_acting_user(session: Session, caller: Caller, emails: Sequence[str])
 
 
 def check_on_behalf_of(caller: Caller, emails: Sequence[str]) -> None:
-    """Only an app acts for a user, one at a time, and that an active one of its tenant."""
+    """Check that an app acts for a single active user of its tenant (403)."""
     if not emails:
         return
     if caller.app is None:
@@ -134,10 +134,10 @@ def check_on_behalf_of(caller: Caller, emails: Sequence[str]) -> None:
 
 
 def find_user_by_email(session: Session, tenant_id: int, email: str) -> User | None:
-    """The tenant's user with this e-mail address; upper and lower case are the same."""
+    """Return the tenant's user with this e-mail address, ignoring case."""
     lower = email.lower()
     if lower.isascii() and not email.isascii():
-        return None  # the Kelvin sign becomes a k, and is another letter all the same
+        return None  # the lower case of the Kelvin sign is an ASCII k
     return session.scalars(
         select(User).where(User.tenant_id == tenant_id, User.email == lower)
     ).one_or_none()
@@ -224,7 +224,6 @@ def _parse_network(text: str) -> IPv4Network | IPv6Network:
     return ip_network(text)
 
 
-# Made once: to make one takes longer than to run it.
 _SELECT_BY_KEY = (
     select(ApiKey, User)
     .join(User, User.id == ApiKey.user_id)
@@ -238,7 +237,7 @@ _SELECT_BY_TOKEN = (
 )
 
 EmailVerifier = Callable[[Session, str], str]
-"""The email claim of an ID token that holds; raises 401 for one that doesn't."""
+"""Returns the email claim of an ID token; raises 401 if the token is not valid."""
 
 
 def authenticate(
@@ -267,11 +266,7 @@ def authenticate(
 
 
 def parse_basic(value: str) -> tuple[str, str]:
-    """Username and password of a Basic credential.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Decode the username and password of HTTP Basic; ValueError if they are malformed."""
     try:
         pair = base64.b64decode(value.encode("ascii"), validate=True).decode()
     except (UnicodeError, binascii.Error):

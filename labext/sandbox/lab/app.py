@@ -45,15 +45,15 @@ class LabService:
     data_folders: Sequence[str] = ()
 
     def kinds(self, site: Site) -> Sequence[TaskKind]:  # noqa: ARG002
-        """None: it answers at once or not at all."""
+        """Return none: the platform has no background tasks."""
         return []
 
     def seed(self, site: Site) -> None:
-        """Tenants, people, apps, projects and sequences."""
+        """Create the initial tenants, users, apps, projects and sequences."""
         seed.seed(site)
 
     def orphans(self, site: Site) -> Sequence[Path]:  # noqa: ARG002
-        """None: all its data are in the database."""
+        """Return none: all data are in the database."""
         return []
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate:
@@ -79,7 +79,7 @@ class LabService:
         }
 
     def apps(self, site: Site) -> Mapping[str, ASGIApp]:
-        """The API for each tenant, and the identity provider."""
+        """Return the API of each tenant, and the identity provider."""
         tenants = {
             endpoint: _tenant_app(site, name, endpoint)
             for name, endpoint in TENANT_ENDPOINTS.items()

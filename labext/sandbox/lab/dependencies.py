@@ -28,15 +28,15 @@ from labext.sandbox.lab.access_control import Caller, IdTokenVerifier
 from labext.sandbox.lab.limits import LIMITS
 from labext.sandbox.lab.tables import AuditEntry, current_timestamp
 
-# Made once, and of the table alone: half the time of a call would go into them.
+# Built once, from the table: it would take half of the time of a call.
 _TABLE = AuditEntry.__table__
 _INSERT = insert(_TABLE).returning(_TABLE.c.id)  # type: ignore[arg-type]
 
 MAX_PATH_LENGTH = 500
-"""Characters of a path that are kept."""
+"""Maximum number of logged characters of a path."""
 
 PRUNE_INTERVAL = 1000
-"""Calls after which those that are too many are forgotten."""
+"""Number of calls after which surplus entries are deleted."""
 
 MAX_PENDING = 10_000
 """Entries kept in memory while the database cannot be written; then the oldest are dropped."""
@@ -83,7 +83,7 @@ class PendingEntry:
 
 
 class AuditLog:
-    """Writes entries and keeps those in memory that cannot be written yet. Thread-safe."""
+    """Write entries, and keep those in memory that cannot be written yet. Thread-safe."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -130,12 +130,12 @@ API_PREFIX = "/api/v2"
 
 @dataclass(frozen=True)
 class TenantContext:
-    """A tenant's side of the platform: `app.state.tenancy` of the application at its door.
+    """The context of a tenant's application: its `app.state.tenancy`.
 
     Attributes:
         origin: the tenant's address.
-        guard: counts the calls of its users and apps; None where no limit is kept.
-        id_tokens: verifies those of its identity provider.
+        guard: the rate limiter of its users and apps; None without a limit.
+        id_tokens: verifies the ID tokens of its identity provider.
         audit: the log of its calls.
     """
 
@@ -187,17 +187,17 @@ class Call:
 
 
 CallHandler = Callable[[Call, Caller], CallResponse]
-"""Handles the call of an authenticated caller; it may raise HTTPException."""
+"""Handle the call of an authenticated caller; may raise HTTPException."""
 
 
 ErrorRenderer = Callable[[HTTPException], CallResponse]
-"""Creates the response to a refused request."""
+"""Create the response to a refused request."""
 
 
 def serve_call(
     request: Request, work: CallHandler, *, refusal: ErrorRenderer = CallResponse.refusal
 ) -> Response:
-    """Answer an authenticated request that only reads, and log it."""
+    """Authenticate, handle and log a request that only reads."""
     return log_call(
         request,
         lambda call: work(call, _authorize_caller(call)),
@@ -230,17 +230,17 @@ def _authorize_caller(call: Call) -> Caller:
 
 def log_call(
     request: Request,
-    answer: Callable[[Call], CallResponse],
+    handle: Callable[[Call], CallResponse],
     *,
     refusal: ErrorRenderer = CallResponse.refusal,
     log_required: bool = True,
 ) -> Response:
-    """Answer a request, and log it before the response is sent.
+    """Handle a request, and log it before the response is sent.
 
     Args:
         request: the request.
-        answer: makes the response; it may refuse with an HTTPException.
-        refusal: makes the response to a refused request.
+        handle: creates the response; it may refuse with an HTTPException.
+        refusal: creates the response to a refused request.
         log_required: refuse the request if it cannot be logged.
     """
     tenancy: TenantContext = request.app.state.tenancy
@@ -248,10 +248,10 @@ def log_call(
     with tenancy.site.database.read() as session:
         call = Call(request, tenancy, session, entry)
         try:
-            response = answer(call)
+            response = handle(call)
         except HTTPException as error:
             response = refusal(error)
-        except Exception:  # logged, and told without details
+        except Exception:  # logged, and reported without details
             log.exception("%s failed.", entry.path)
             response = refusal(HTTPException(500, "The service failed; its log says how."))
     tenancy.audit.write(entry.values(response.status, response.reason), required=log_required)

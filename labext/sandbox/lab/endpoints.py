@@ -24,10 +24,10 @@ CAMPUS, CLINIC = "campus", "clinic"
 """The tenants: an enterprise account with an identity provider, and one without."""
 
 TENANT_ENDPOINTS = {CAMPUS: "lab", CLINIC: "lab-clinic"}
-"""Each tenant's door; the first is the one that the sandbox hands out."""
+"""The endpoint of each tenant; the first one is in connection.json."""
 
 PROVIDER_ENDPOINT = "lab-oidc"
-"""The identity provider's door."""
+"""The endpoint of the identity provider."""
 
 ENDPOINTS = (*TENANT_ENDPOINTS.values(), PROVIDER_ENDPOINT)
 
@@ -35,17 +35,17 @@ ENDPOINTS = (*TENANT_ENDPOINTS.values(), PROVIDER_ENDPOINT)
 CERTIFICATE_NAMES = ("localhost", "127.0.0.1", "::1")
 
 VALIDITY = timedelta(days=400)
-"""How far a certificate reaches from the moment it is made, back too: clocks go wrong. Some
-browsers take none that is good for more than 825 days; the authority has no end."""
+"""Validity of a certificate before and after its creation, since clocks may be wrong. Some browsers
+refuse certificates with more than 825 days; the authority does not expire."""
 
 RENEWAL_MARGIN = timedelta(days=200)
-"""A certificate with less before it is renewed at the next start: more than a term."""
+"""A certificate with less time left is renewed at the next start; more than a term."""
 
 log = logging.getLogger(__name__)
 
 
 def ca_bundle_path(folder: Path) -> Path:
-    """The file with the authority's certificate, which clients are given as their CA bundle."""
+    """Return the path of the authority's certificate, the CA bundle of clients."""
     return folder / "ca.pem"
 
 
@@ -58,7 +58,7 @@ def ensure_certificate(folder: Path, secrets: Path) -> Certificate:
     public = authority.cert_pem.bytes()
     if _pem_content(ca_bundle_path(folder)) != public:
         write_atomic(ca_bundle_path(folder), public)
-        ca_bundle_path(folder).chmod(0o644)  # it is public, and handed to other accounts
+        ca_bundle_path(folder).chmod(0o644)  # public, and read by other accounts
     pem_file = secrets / "lab_tls.pem"
     if not _is_certificate_valid(pem_file, authority):
         now = datetime.now(UTC)
@@ -84,7 +84,7 @@ def _load_authority(path: Path) -> trustme.CA:
             path.unlink(missing_ok=True)
         else:
             return trustme.CA.from_pem(content, content)
-    raise OSError(f"The authority in {path} can't be kept.")
+    raise OSError(f"The authority in {path} can't be stored.")
 
 
 def _is_certificate_valid(path: Path, authority: trustme.CA) -> bool:

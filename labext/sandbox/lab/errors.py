@@ -10,7 +10,7 @@ CHALLENGE = {"WWW-Authenticate": 'Basic realm="lab", Bearer realm="lab"'}
 
 
 def bad_request(sentence: str) -> HTTPException:
-    """400: the query won't do."""
+    """400: the query is invalid."""
     return HTTPException(400, sentence)
 
 
@@ -20,12 +20,12 @@ def unauthorized(sentence: str) -> HTTPException:
 
 
 def forbidden(sentence: str) -> HTTPException:
-    """403: the credentials are good, and the user or the app may not."""
+    """403: the user or app lacks the permission."""
     return HTTPException(403, sentence)
 
 
 def not_found(sentence: str) -> HTTPException:
-    """404: there is no such thing."""
+    """404: the object does not exist."""
     return HTTPException(404, sentence)
 
 
@@ -35,12 +35,12 @@ def unknown_address() -> HTTPException:
 
 
 def method_not_allowed(allowed: str) -> HTTPException:
-    """405: the address is right, the method is not."""
-    return HTTPException(405, f"This address takes {allowed} alone.", headers={"Allow": allowed})
+    """405: the path does not allow the method."""
+    return HTTPException(405, f"This address only allows {allowed}.", headers={"Allow": allowed})
 
 
 def too_many_requests(requests: int, seconds: float) -> HTTPException:
-    """429: too many calls; the headers say how long to wait."""
+    """429: too many calls; the headers have the time to wait."""
     return HTTPException(429, f"More than {requests} requests in {seconds:g} seconds.")
 
 
@@ -64,7 +64,7 @@ def error_body(_status: int, sentence: str) -> dict[str, Any]:
 
 
 def error_body_of(error: HTTPException) -> dict[str, Any]:
-    """The body of this refusal: the token endpoint's form for its own."""
+    """Return the body of an error; the token endpoint has a format of its own."""
     if isinstance(error, TokenEndpointError):
         return {"error": error.error, "error_description": error.detail}
     return error_body(error.status_code, error.detail)

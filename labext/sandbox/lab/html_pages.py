@@ -21,7 +21,7 @@ PAGE_HEADERS = {
 HTML_HEADERS = {"Content-Type": "text/html; charset=utf-8"}
 
 LINE_LENGTH = 80
-"""Bases of a line."""
+"""Number of bases per line."""
 
 _PAGE_TEMPLATE = """<!DOCTYPE html>
 <html lang="en">
@@ -51,7 +51,7 @@ def render_page(title: str, content: str, *, width: str = "30rem") -> str:
     Args:
         title: plain text.
         content: HTML.
-        width: the greatest width of the text.
+        width: the maximum width of the text.
     """
     return _PAGE_TEMPLATE.format(title=escape(title), content=content, width=width)
 
@@ -72,16 +72,8 @@ def sequence_page(record: Record) -> bytes:
     }
     facts |= {name: cell["displayValue"] for name, cell in record["fields"].items()}
     facts |= {name: cell["value"] for name, cell in record["customFields"].items()}
-    annotations = [
-        (
-            annotation["name"],
-            annotation["type"],
-            annotation["start"],
-            annotation["end"],
-            annotation["strand"],
-        )
-        for annotation in record["annotations"]
-    ]
+    columns = ("name", "type", "start", "end", "strand")
+    annotations = [[feature[column] for column in columns] for feature in record["annotations"]]
     bases = record["bases"]
     lines = "\n".join(
         bases[start : start + LINE_LENGTH] for start in range(0, len(bases), LINE_LENGTH)
@@ -90,7 +82,7 @@ def sequence_page(record: Record) -> bytes:
         _SANDBOX_NOTE,
         _html_table((), ((name, value) for name, value in facts.items() if value)),
         "<h2>Annotations</h2>",
-        _html_table(("Name", "Type", "Start", "End", "Strand"), annotations),
+        _html_table(map(str.title, columns), annotations),
         "<h2>Bases</h2>",
         f"<pre>{escape(lines)}</pre>",
         f"<p>The record as JSON: <code>{escape(record['apiURL'])}</code></p>",
@@ -99,7 +91,7 @@ def sequence_page(record: Record) -> bytes:
 
 
 def error_page(sentence: str, status: int) -> bytes:
-    """Return the page of a refusal."""
+    """Return the page of an error."""
     content = f'<p role="alert">{escape(sentence)}</p>{_SANDBOX_NOTE}'
     if status == 401:
         content += (
@@ -145,11 +137,11 @@ def sign_in_page(
     """Return the page on which a user signs in.
 
     Args:
-        people: who may sign in.
+        people: the users who may sign in.
         request: the sealed authorization request.
-        client: the address to which the user returns.
-        chosen: the address of the user who is preselected.
-        asks_secret: whether it asks for the secret of the user.
+        client: the URL to which the user returns.
+        chosen: the e-mail address of the preselected user.
+        asks_secret: whether the page asks for the secret of the user.
     """
     options = "".join(
         f'<option value="{escape(user.email)}"{" selected" if user.email == chosen else ""}>'
@@ -169,6 +161,6 @@ def sign_in_page(
 
 
 def sign_in_error_page(sentence: str, status: int = 400) -> HTMLResponse:
-    """Return a page with the reason for which a request is refused."""
+    """Return a page with the reason why a request was refused."""
     content = f'<p role="alert">{escape(sentence)}</p>'
     return HTMLResponse(render_page(SIGN_IN_TITLE, content), status, PAGE_HEADERS)

@@ -30,7 +30,7 @@ LIMITS = Limits(
         ),
         # some 200 MB: the log must not fill the disk, since calls that can't be logged fail
         "audit_entries": LimitDefinition(
-            "calls that the log has, of all tenants; the oldest go", 1_000_000, 1, 10**9
+            "calls in the log, of all tenants; the oldest are deleted", 1_000_000, 1, 10**9
         ),
     },
 )

@@ -10,10 +10,10 @@ from itertools import accumulate, count, islice
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from labext.sandbox.core.database import Database
+from labext.sandbox.core.database import Database, count_rows
 from labext.sandbox.lab import tables
 from labext.sandbox.lab.endpoints import CAMPUS
 from labext.sandbox.lab.sequences import importing
@@ -48,15 +48,13 @@ def extract_subsequence(
         start: the first base, from 0.
         length: at most that of the sequence; in a linear one the region ends within it.
     """
-    bases, marks = entry.bases, entry.marks
+    bases, features = entry.bases, entry.features
     around = bases + bases[: start + length - len(bases)] if entry.circular else bases
-    features = SequenceFeatures(
-        *(
-            [*_features_within(records, start, length, len(bases))]
-            for records in (marks.annotations, marks.translations, marks.primers)
-        )
+    within = (
+        [*_features_within(records, start, length, len(bases))]
+        for records in (features.annotations, features.translations, features.primers)
     )
-    return around[start : start + length], features
+    return around[start : start + length], SequenceFeatures(*within)
 
 
 def part_record(source_id: str, length: int) -> Record:
@@ -65,26 +63,26 @@ def part_record(source_id: str, length: int) -> Record:
 
 
 def _features_within(
-    marks: Iterable[Record], start: int, length: int, total: int
+    features: Iterable[Record], start: int, length: int, total: int
 ) -> Iterable[Record]:
-    for mark in marks:
-        first = (mark["start"] - start) % total
-        span = (mark["end"] - mark["start"]) % total or total
+    for feature in features:
+        first = (feature["start"] - start) % total
+        span = (feature["end"] - feature["start"]) % total or total
         if first + span <= length:
-            yield _shift_feature(mark, first, span, start, total)
+            yield _shift_feature(feature, first, span, start, total)
 
 
-def _shift_feature(mark: Record, first: int, span: int, by: int, total: int) -> Record:
-    moved = mark | {"start": first, "end": first + span}
-    if "bindPosition" in mark:
-        moved["bindPosition"] = (mark["bindPosition"] - by) % total
-    if "regions" in mark:
+def _shift_feature(feature: Record, first: int, span: int, by: int, total: int) -> Record:
+    moved = feature | {"start": first, "end": first + span}
+    if "bindPosition" in feature:
+        moved["bindPosition"] = (feature["bindPosition"] - by) % total
+    if "regions" in feature:
         moved["regions"] = [
             {
                 "start": (start := (region["start"] - by) % total),
                 "end": start + region["end"] - region["start"],
             }
-            for region in mark["regions"]
+            for region in feature["regions"]
         ]
     return moved
 
@@ -103,24 +101,24 @@ ECO_RI = "GAATTC"
 
 @dataclass(frozen=True)
 class SampleSequence:
-    """A sequence of the collection; `archived` says why it is out of use."""
+    """A bundled sequence; `archived` is the reason of its archiving."""
 
     entry: SequenceEntry
     archived: str | None = None
 
 
 def sample_schema(tenant: str, name: str) -> Schema:
-    """A tenant's schema of this name."""
+    """Return a schema of a tenant."""
     return Schema(tables.stable_identifier("ts", tenant, name), name)
 
 
-def sample_sequence_id(tenant: str, folder: str, place: int) -> str:
-    """The id of a folder's sequence, by its place in the collection."""
-    return tables.stable_identifier("seq", tenant, folder, place)
+def sample_sequence_id(tenant: str, folder: str, index: int) -> str:
+    """Return the id of a sample sequence by its index in the folder."""
+    return tables.stable_identifier("seq", tenant, folder, index)
 
 
 def load_vectors(tenant: str) -> list[SampleSequence]:
-    """Three plasmids, and one that was archived."""
+    """Load three plasmids, and an archived one."""
     pbad30 = _load_plasmid(
         tenant, "pBAD30.gb", 1, "pBAD30", {"Selection markers": ["ampicillin"], "Origin": "p15A"}
     )
@@ -143,21 +141,21 @@ def load_vectors(tenant: str) -> list[SampleSequence]:
 
 
 def load_digests(tenant: str) -> list[SampleSequence]:
-    """Two plasmids opened at their only EcoRI site."""
+    """Load two plasmids, linearized at their only EcoRI site."""
     digests = []
-    for place, filed in enumerate(load_vectors(tenant)[:2]):
+    for index, filed in enumerate(load_vectors(tenant)[:2]):
         entry = filed.entry
         cut = entry.bases.upper().index(ECO_RI) + 1  # G^AATTC
-        bases, marks = extract_subsequence(entry, cut, len(entry.bases))
-        source = sample_sequence_id(tenant, VECTORS, place)
+        bases, features = extract_subsequence(entry, cut, len(entry.bases))
+        source = sample_sequence_id(tenant, VECTORS, index)
         name = f"plasmid {entry.name.removeprefix('plasmid ')}, cut with EcoRI"
         parts = [part_record(source, len(bases))]
-        digests.append(SampleSequence(SequenceEntry(name, bases, marks=marks, parts=parts)))
+        digests.append(SampleSequence(SequenceEntry(name, bases, features=features, parts=parts)))
     return digests
 
 
 def load_cold_genes(tenant: str) -> list[SampleSequence]:
-    """Six genes of the cold response, by the names that the records give them."""
+    """Load six genes of the cold response."""
     names = ("cor6.6", "kin2", "kin1", "csp14", "kin", "BN28a")
     entries = importing.read_sequences(DATA_FOLDER / "cor6_6.gb")
     genes = []
@@ -180,25 +178,28 @@ def load_cold_genes(tenant: str) -> list[SampleSequence]:
 
 
 def load_cacti(tenant: str) -> list[SampleSequence]:
-    """Seven introns of a chloroplast gene, each of another cactus."""
+    """Load the intron of a chloroplast gene of seven cacti."""
     return _load_regions(tenant, "opuntia.fasta", "rpl16", 2, "rpl16 intron")
 
 
 def load_orchids(tenant: str) -> list[SampleSequence]:
-    """The ribosomal ITS regions of 94 orchids; two species occur twice."""
+    """Load the ribosomal ITS regions of 94 orchids; two species occur twice."""
     return _load_regions(tenant, "ls_orchid.fasta", "ITS", 1, "ITS1, 5.8S rRNA, ITS2")
 
 
 def load_references(tenant: str) -> list[SampleSequence]:
-    """Reference sequences of a clinic: the plasmid and its region targeted by tests."""
+    """Load the reference sequences of a clinic: a plasmid and the region targeted by a test."""
     plasmid = load_vectors(tenant)[2].entry
     (pla,) = (
-        translation for translation in plasmid.marks.translations if translation["name"] == "pla"
+        translation for translation in plasmid.features.translations if translation["name"] == "pla"
     )
-    bases, marks = extract_subsequence(plasmid, pla["start"], pla["end"] - pla["start"])
+    bases, features = extract_subsequence(plasmid, pla["start"], pla["end"] - pla["start"])
     source = sample_sequence_id(tenant, REFERENCES, 0)
     target = SequenceEntry(
-        "pPCP1 pla, target of the test", bases, marks=marks, parts=[part_record(source, len(bases))]
+        "pPCP1 pla, target of the test",
+        bases,
+        features=features,
+        parts=[part_record(source, len(bases))],
     )
     return [SampleSequence(plasmid), SampleSequence(target)]
 
@@ -267,7 +268,7 @@ FRAGMENT_LENGTH = 500
 """Number of bases of a fragment."""
 
 EARLIEST_CREATED = datetime(2026, 1, 1, tzinfo=UTC)
-"""Creation time of the first one, before all other sequences, which so lead every list."""
+"""Creation time of the first one; earlier than all others, so that those lead every list."""
 
 _MAX_MUTATIONS = 3
 _INSERT_BATCH_SIZE = 5000
@@ -344,18 +345,10 @@ def fill_campus(database: Database, target: int | None) -> None:
 
 
 def _count_sequences(session: Session) -> int:
-    return (
-        session.scalar(
-            select(func.count())
-            .select_from(tables.Sequence)
-            .join(Folder, Folder.id == tables.Sequence.folder_id)
-            .join(Project, Project.id == Folder.project_id)
-            .join(Organization, Organization.id == Project.organization_id)
-            .join(Tenant, Tenant.id == Organization.tenant_id)
-            .where(Tenant.name == CAMPUS)
-        )
-        or 0
+    folders = (
+        select(Folder.id).join(Project).join(Organization).join(Tenant).where(Tenant.name == CAMPUS)
     )
+    return count_rows(session, tables.Sequence, tables.Sequence.folder_id.in_(folders))
 
 
 def _generated_id(number: int) -> str:
@@ -363,52 +356,54 @@ def _generated_id(number: int) -> str:
 
 
 def _source_sequences() -> list[SourceSequence]:
-    """The sequences in use that are long enough and not themselves parts of others."""
+    """Return the unarchived sequences that are long enough and not parts of others."""
     return [
-        SourceSequence(sample_sequence_id(CAMPUS, folder, place), filed.entry)
+        SourceSequence(sample_sequence_id(CAMPUS, folder, index), filed.entry)
         for folder in (VECTORS, COLD_GENES, CACTI, ORCHIDS)
-        for place, filed in enumerate(SAMPLE_FOLDERS[folder](CAMPUS))
+        for index, filed in enumerate(SAMPLE_FOLDERS[folder](CAMPUS))
         if filed.archived is None and len(filed.entry.bases) >= FRAGMENT_LENGTH
     ]
 
 
 def _random_fragment(chance: random.Random, source: SourceSequence, number: int) -> SequenceEntry:
-    """A fragment from anywhere of the source; every other one with some bases replaced."""
+    """Return a fragment of the source; every other one has substitutions."""
     entry = source.entry
     start = chance.randrange(
         len(entry.bases) if entry.circular else len(entry.bases) - FRAGMENT_LENGTH + 1
     )
-    bases, marks = extract_subsequence(entry, start, FRAGMENT_LENGTH)
+    bases, features = extract_subsequence(entry, start, FRAGMENT_LENGTH)
     changes = [*_random_substitutions(chance, bases)] if number % 2 else []
-    for place, _, after in changes:
-        bases = f"{bases[:place]}{after}{bases[place + 1 :]}"
-    notes = [f"{before.upper()}{place + 1}{after.upper()}" for place, before, after in changes]
+    for position, _, after in changes:
+        bases = f"{bases[:position]}{after}{bases[position + 1 :]}"
+    notes = [
+        f"{before.upper()}{position + 1}{after.upper()}" for position, before, after in changes
+    ]
     return SequenceEntry(
         " ".join([f"{entry.name.removeprefix('plasmid ')} from {start + 1}", *notes, f"#{number}"]),
         bases,
-        marks=_unaffected_features(marks, [place for place, *_ in changes]),
+        features=_unaffected_features(features, [position for position, *_ in changes]),
         parts=[part_record(source.id, FRAGMENT_LENGTH)],
         schema=sample_schema(CAMPUS, "Fragment"),
         fields={"Source": entry.name, "First base": start + 1, "Mutations": notes},
     )
 
 
-def _unaffected_features(marks: SequenceFeatures, changed: Sequence[int]) -> SequenceFeatures:
-    """The marks without the proteins and primers that the changed bases would spell otherwise."""
+def _unaffected_features(features: SequenceFeatures, changed: Sequence[int]) -> SequenceFeatures:
+    """Return the features without the translations and primers at changed bases."""
 
-    def untouched(mark: Record) -> bool:
-        return not any(mark["start"] <= place < mark["end"] for place in changed)
+    def untouched(feature: Record) -> bool:
+        return not any(feature["start"] <= position < feature["end"] for position in changed)
 
     return SequenceFeatures(
-        marks.annotations,
-        [*filter(untouched, marks.translations)],
-        [*filter(untouched, marks.primers)],
+        features.annotations,
+        [*filter(untouched, features.translations)],
+        [*filter(untouched, features.primers)],
     )
 
 
 def _random_substitutions(chance: random.Random, bases: str) -> Iterator[tuple[int, str, str]]:
-    """Some substitutions: the place from 0, the base that was there, the base that is."""
-    for place in sorted(chance.sample(range(len(bases)), chance.randint(1, _MAX_MUTATIONS))):
-        before = bases[place]
+    """Yield substitutions: the position from 0, the base before and after."""
+    for position in sorted(chance.sample(range(len(bases)), chance.randint(1, _MAX_MUTATIONS))):
+        before = bases[position]
         letters = "acgt" if before.islower() else "ACGT"
-        yield place, before, chance.choice([letter for letter in letters if letter != before])
+        yield position, before, chance.choice([letter for letter in letters if letter != before])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -42,7 +42,7 @@ from labext.sandbox.lab.tables import (
 )
 
 NOTEBOOK_APP = "notebook"
-"""The app that the sandbox hands out."""
+"""The app whose credentials are in connection.json."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class SeedUser:
     """A user to create; the e-mail address is `HANDLE@sandbox.local`.
 
     Attributes:
-        belongs: the names of the teams, projects, folders or organizations she may see.
+        belongs: the names of the visible teams, projects, folders or organizations.
     """
 
     handle: str
@@ -71,8 +71,8 @@ class TenantPlan:
     Attributes:
         teams: the team of each project; None if it has none.
         projects: the folders of each project.
-        creators: the creator of a folder's sequences; by default the first person.
-        apps: the names of the places that each app may see.
+        creators: the creator of a folder's sequences; by default the first user.
+        apps: the names of the places visible to each app.
     """
 
     tenant: str
@@ -123,13 +123,13 @@ TENANT_PLANS = (
 
 
 STUDENT = "student"
-"""The handle of the person whose credentials the sandbox hands out."""
+"""The handle of the user whose credentials are in connection.json."""
 
 LATEST_CREATED = datetime(2026, 3, 2, 16, 30, tzinfo=UTC)
-"""When the first sequence was last changed: fixed, so that notebooks look the same everywhere."""
+"""Modification time of the first sequence; fixed, so that notebooks look the same everywhere."""
 
 FIRST_CREATED = datetime(2026, 2, 2, 9, 0, tzinfo=UTC)
-"""When the first was made."""
+"""Creation time of the first sequence."""
 
 
 def seed(site: Site) -> None:
@@ -143,7 +143,7 @@ def seed(site: Site) -> None:
 
 
 def student_key(site: Site) -> str:
-    """The API key of the connection that the sandbox hands out."""
+    """Return the student's API key."""
     return seeded_key(site, CAMPUS, STUDENT)
 
 
@@ -158,12 +158,12 @@ def student_secret(site: Site) -> str:
 
 
 def seeded_key(site: Site, tenant: str, handle: str) -> str:
-    """A seeded person's first API key."""
+    """Return the first API key of a seeded user."""
     return ensure_secret(site.secrets / f"lab_{tenant}_{handle}_key")
 
 
 def seeded_client(site: Site, tenant: str = CAMPUS, app: str = NOTEBOOK_APP) -> tuple[str, str]:
-    """Client id and secret of a seeded app."""
+    """Return the client id and secret of a seeded app."""
     return tables.stable_identifier("client", tenant, app), ensure_secret(
         site.secrets / f"lab_{tenant}_{app}_secret"
     )
@@ -272,30 +272,26 @@ def _seed_app(session: Session, site: Site, tenant: Tenant, name: str) -> App:
 def _seed_sequences(
     session: Session, plan: TenantPlan, folders: Mapping[str, Folder], people: Mapping[str, User]
 ) -> None:
-    """File the collection, each folder's where the plan has one; the first is the latest."""
+    """Insert the sample sequences of the plan's folders; the first is the latest."""
     first = next(iter(people.values()))
     rows = list[Record]()
     for name, folder in folders.items():
         owner = people[plan.creators[name]] if name in plan.creators else first
-        home = FilingContext(plan.tenant, folder.id, name, owner)
-        for place, filed in enumerate(_sample_sequences(name, plan.tenant)):
+        context = FilingContext(plan.tenant, folder.id, name, owner)
+        load = sample_data.SAMPLE_FOLDERS.get(name)
+        for index, filed in enumerate(load(plan.tenant) if load else ()):
             at = len(rows)
             rows.append(
                 sequence_row(
                     filed.entry,
-                    home,
-                    sample_data.sample_sequence_id(plan.tenant, name, place),
+                    context,
+                    sample_data.sample_sequence_id(plan.tenant, name, index),
                     format_timestamp(FIRST_CREATED + timedelta(minutes=5 * at)),
                     format_timestamp(LATEST_CREATED - timedelta(minutes=7 * at)),
                     filed.archived,
                 )
             )
     insert_rows(session, rows)
-
-
-def _sample_sequences(folder: str, tenant: str) -> Iterator[sample_data.SampleSequence]:
-    if folder in sample_data.SAMPLE_FOLDERS:
-        yield from sample_data.SAMPLE_FOLDERS[folder](tenant)
 
 
 def _configure_provider(session: Session, site: Site) -> None:

@@ -41,7 +41,7 @@ def stable_identifier(prefix: str, *names: object) -> str:
 
 
 READ_SEQUENCES = "sequences:read"
-"""The permission that an app needs for the list of sequences."""
+"""The permission that an app needs to read sequences."""
 
 
 class Base(DeclarativeBase):
@@ -70,10 +70,10 @@ class Tenant(Base):
 
 
 class IpRange(Base):
-    """Addresses that may ask; a tenant without any is open to all.
+    """A network from which requests are allowed; without any, all are.
 
     Attributes:
-        network: as `192.0.2.0/24` or `2001:db8::/32`.
+        network: such as `192.0.2.0/24` or `2001:db8::/32`.
     """
 
     __tablename__ = "lab_ip_ranges"
@@ -85,11 +85,11 @@ class IpRange(Base):
 
 
 class User(Base):
-    """A person.
+    """A user of a tenant.
 
     Attributes:
         id: `ent_…`.
-        handle: a short name, as a record's creator shows it.
+        handle: the short name shown as the creator of a record.
         email: unique within the tenant, in lower case.
     """
 
@@ -106,23 +106,27 @@ class User(Base):
     tenant: Mapped[Tenant] = relationship()
 
 
-class ApiKey(Base):
-    """An API key of a user (LAB-31 to LAB-38).
+class Credential:
+    """Columns of a key or secret, of which only the hash is stored.
 
     Attributes:
-        name: tells it from the user's others.
-        deleted: when it ended; None while it is good.
+        name: unique among the credentials of its owner.
+        deleted: when it was removed; None while it is valid.
     """
 
-    __tablename__ = "lab_api_keys"
-
     id: Mapped[int] = mapped_column(primary_key=True)
-    user_id: Mapped[str] = mapped_column(ForeignKey("lab_users.id", ondelete="CASCADE"), index=True)
     name: Mapped[str] = mapped_column(String(100))
     hash: Mapped[str] = mapped_column(String(64), unique=True)
     created: Mapped[str] = mapped_column(String(32))
     deleted: Mapped[str | None] = mapped_column(String(32))
 
+
+class ApiKey(Credential, Base):
+    """An API key of a user (LAB-31 to LAB-38)."""
+
+    __tablename__ = "lab_api_keys"
+
+    user_id: Mapped[str] = mapped_column(ForeignKey("lab_users.id", ondelete="CASCADE"), index=True)
     user: Mapped[User] = relationship()
 
 
@@ -148,23 +152,17 @@ class App(Base):
     tenant: Mapped[Tenant] = relationship()
 
 
-class Secret(Base):
-    """A client secret of an app; it has as many as its rotation needs (Authentication 2.6)."""
+class Secret(Credential, Base):
+    """A client secret of an app, which may have several (LAB-54)."""
 
     __tablename__ = "lab_secrets"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     app_id: Mapped[str] = mapped_column(ForeignKey("lab_apps.id", ondelete="CASCADE"), index=True)
-    name: Mapped[str] = mapped_column(String(100))
-    hash: Mapped[str] = mapped_column(String(64), unique=True)
-    created: Mapped[str] = mapped_column(String(32))
-    deleted: Mapped[str | None] = mapped_column(String(32))
-
     app: Mapped[App] = relationship()
 
 
 class Token(Base):
-    """An access token; it is no better than the secret that it was given for.
+    """An access token, which is valid only as long as the secret that it was issued for.
 
     Attributes:
         expires: seconds since 1970.
@@ -183,7 +181,7 @@ class Token(Base):
 
 
 class Organization(Base):
-    """People, teams and projects that belong together; `org_…`."""
+    """An organization with users, teams and projects; `org_…`."""
 
     __tablename__ = "lab_organizations"
     __table_args__ = (UniqueConstraint("tenant_id", "name"),)
@@ -194,7 +192,7 @@ class Organization(Base):
 
 
 class Team(Base):
-    """Some people of an organization; `team_…`."""
+    """A team of an organization; `team_…`."""
 
     __tablename__ = "lab_teams"
     __table_args__ = (UniqueConstraint("organization_id", "name"),)
@@ -207,7 +205,7 @@ class Team(Base):
 
 
 class Project(Base):
-    """An organization's project, `src_…`; a team's, where it has one."""
+    """A project of an organization, possibly of one of its teams; `src_…`."""
 
     __tablename__ = "lab_projects"
     __table_args__ = (UniqueConstraint("organization_id", "name"),)
@@ -221,7 +219,7 @@ class Project(Base):
 
 
 class Folder(Base):
-    """A project's folder, `lib_…`."""
+    """A folder of a project; `lib_…`."""
 
     __tablename__ = "lab_folders"
     __table_args__ = (UniqueConstraint("project_id", "name"),)
@@ -310,12 +308,12 @@ class Sequence(Base):
 
 
 class SearchValue(Base):
-    """A value by which a sequence is found: see `search_values`.
+    """A value by which a sequence is found; see `records.insert_search_values`.
 
     Attributes:
         field: `alias`, `registryId`, `entityRegistryId` or `fields.NAME`.
-        position: 0, or the place among several values of the field.
-        text: the value as text; None where the field of a schema is empty.
+        position: the index among the values of the field.
+        text: the value as text; None if the field of a schema is empty.
         number: the value of a numeric field; None for others.
     """
 
@@ -337,10 +335,10 @@ class AuditEntry(Base):
     Names and addresses are copied, since entries outlive users and apps.
 
     Attributes:
-        user: the acting user's e-mail address, where it is known.
-        app: the acting app's name, where there is one.
-        credential: `key NAME`, `secret NAME` or `ID token`; None where none was known.
-        reason: why it was refused; None where it was not.
+        user: the e-mail address of the acting user, if known.
+        app: the name of the acting app, if any.
+        credential: `key NAME`, `secret NAME` or `ID token`; None if unknown.
+        reason: why the request was refused; None if it was not.
     """
 
     __tablename__ = "lab_audit"
@@ -360,7 +358,7 @@ class AuditEntry(Base):
 
 
 class Seeded(Base):
-    """Something that the platform has had from the start: once removed, it does not come back."""
+    """Name of initial data that were created, so that they are not created again once removed."""
 
     __tablename__ = "lab_seeded"
 
@@ -377,14 +375,14 @@ class Limit(Base):
 
 
 def current_timestamp() -> str:
-    """The moment, as the platform writes times."""
+    """Return the current time in the format of the platform."""
     return format_timestamp(datetime.now(UTC))
 
 
 def format_timestamp(moment: datetime) -> str:
-    """A moment as the platform writes times: `2026-03-01T12:00:00.000000+00:00`."""
+    """Format a time as the platform does: `2026-03-01T12:00:00.000000+00:00`."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 Record = dict[str, Any]
-"""A sequence as it is served."""
+"""The JSON record of a sequence."""

@@ -27,7 +27,7 @@ from labext.sandbox.core.data_folder import FileLock
 from labext.sandbox.core.executors import task_process
 
 MEMORY_CHECK_SECONDS = 0.05 if sys.platform == "linux" else 0.5
-"""How often a running task is measured. Elsewhere finding its descendants takes longer."""
+"""Interval between memory measurements of a task; finding descendants is slow outside of Linux."""
 
 _PSS = re.compile(rb"^Pss:\s+(\d+) kB", re.MULTILINE)
 
@@ -53,7 +53,7 @@ def has_descendants(pid: int) -> bool:
 
 
 def _process_tree(pid: int) -> Iterator[int]:
-    """Yield a process and its descendants (Linux); those of a task stay below it, see `runner`."""
+    """Yield a process and its descendants (Linux); see `task_process` for detached ones."""
     yield pid
     try:
         threads = os.listdir(f"/proc/{pid}/task")
@@ -100,10 +100,10 @@ def _portable_resident_bytes(pid: int) -> int:
 
 
 IDLE_SECONDS = 60.0
-"""How long a warm process waits for another task."""
+"""Seconds that a warm process waits for another task."""
 
 EXIT_SECONDS = 5.0
-"""How long the end of a killed group is waited for; the kernel may hold one up."""
+"""Seconds to wait for the end of a killed process group, which the kernel may delay."""
 
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -133,7 +133,7 @@ class _IdleProcess:
 
 
 class ForkServer:
-    """The loop: messages in, ends of processes in, messages out."""
+    """Serve the supervisor: start and kill tasks, and report their end."""
 
     def __init__(self, supervisor: socket.socket) -> None:
         self._supervisor = supervisor
@@ -188,7 +188,7 @@ class ForkServer:
                 raise SystemExit(0)
             try:
                 importlib.import_module(module)
-            except Exception as error:  # noqa: BLE001 - the task that needs it will tell its user
+            except Exception as error:  # noqa: BLE001 - a task that needs it will report it
                 print(f"{module} is not preloaded: {error}", file=sys.stderr)
         # Keep the garbage collector from touching loaded objects, which would unshare their pages.
         gc.collect()
@@ -198,7 +198,7 @@ class ForkServer:
     def _is_abandoned(self) -> bool:
         """Return whether the supervisor has closed the connection, even if messages are unread."""
         poll = select.poll()
-        poll.register(self._supervisor, 0)  # reports a closed end alone
+        poll.register(self._supervisor, 0)  # reports only a closed connection
         return bool(poll.poll(0))
 
     def _messages(self, block: bool = False) -> list[dict[str, Any]] | None:
@@ -228,14 +228,14 @@ class ForkServer:
         scratch = Path(order["scratch"])
         idle = self._take_idle(scratch) if order["warm"] else None
         pid, channel = idle or self._new_process(scratch, warm=order["warm"])
-        began = time.monotonic()
-        task = _Task(order["start"], pid, scratch, began, order["memory"], channel)
+        started = time.monotonic()
+        task = _Task(order["start"], pid, scratch, started, order["memory"], channel)
         task.was_idle = idle is not None
         self._tasks[pid] = task
-        self._tell({"started": task.id})
+        self._send({"started": task.id})
 
     def _take_idle(self, scratch: Path) -> tuple[int, socket.socket] | None:
-        """Give a task to a warm process, if one waits."""
+        """Give a task to an idle warm process, if there is one."""
         while self._idle:
             pid, idle = self._idle.popitem()
             try:
@@ -277,7 +277,7 @@ class ForkServer:
         return pid, parent_end
 
     def _note_done(self, ready: Sequence[Any]) -> None:
-        """Take note of the warm processes that are done with a task, or have closed their end."""
+        """Handle warm processes that have finished a task or closed their connection."""
         for pid, idle in [*self._idle.items()]:
             if idle.channel in ready or time.monotonic() > idle.since + IDLE_SECONDS:
                 del self._idle[pid]
@@ -296,11 +296,13 @@ class ForkServer:
                 self._done(task, task.channel)
 
     def _done(self, task: _Task, channel: socket.socket) -> None:
-        """Report a task of a warm process; keep the process if it has left nothing behind."""
+        """Report a task of a warm process; keep the process unless it has children or is large."""
         task.code, task.ended = 0, time.monotonic()
         task.seconds = task.ended - task.began
-        room = task.most_memory
-        if has_descendants(task.pid) or (room is not None and exceeds_memory(task.pid, room // 2)):
+        limit = task.most_memory
+        if has_descendants(task.pid) or (
+            limit is not None and exceeds_memory(task.pid, limit // 2)
+        ):
             self._close(channel)
             task.channel = None
             _kill(task.pid)  # `_bury` reports it
@@ -326,7 +328,7 @@ class ForkServer:
             self._lock.release()
             gc.enable()
             code = task_process.run_task(scratch, parent, channel)
-        except BaseException:  # noqa: BLE001 - the last place that can tell
+        except BaseException:  # noqa: BLE001 - nothing above would report it
             traceback.print_exc()
         finally:
             with contextlib.suppress(OSError, ValueError):
@@ -337,8 +339,7 @@ class ForkServer:
         """Reap every process that has ended: tasks and adopted orphans."""
         while True:
             try:
-                # Looked at before it is reaped: as long as it isn't, its number can't be reused,
-                # and the group that is killed is its own.
+                # Its group is killed before it is reaped, since its id cannot be reused until then.
                 if hasattr(os, "waitid"):
                     look = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
                     if look is not None and look.si_pid in {*self._tasks, *self._idle}:
@@ -360,7 +361,7 @@ class ForkServer:
                 task.seconds = task.ended - task.began
 
     def _bury(self) -> None:
-        """Report the tasks that have ended once nothing of them is left."""
+        """Report ended tasks once all their processes are gone."""
         for task in [task for task in self._tasks.values() if task.code is not None]:
             empty = _kill_group(task.pid) and not self._kill_strays()
             if empty or time.monotonic() - task.ended > EXIT_SECONDS:
@@ -370,7 +371,7 @@ class ForkServer:
                 self._report(task)
 
     def _report(self, task: _Task) -> None:
-        self._tell(
+        self._send(
             {
                 "ended": task.id,
                 "code": task.code,
@@ -408,7 +409,7 @@ class ForkServer:
         return None
 
     def _watch_memory(self) -> None:
-        """Kill the tasks that take more memory than they may."""
+        """Kill the tasks that exceed their memory limit."""
         now = time.monotonic()
         if now < self._next_look:
             return
@@ -431,7 +432,7 @@ class ForkServer:
             self._bury()
             time.sleep(0.005)
 
-    def _tell(self, message: dict[str, Any]) -> None:
+    def _send(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):  # the supervisor is gone: the next read says so
             self._supervisor.sendall(json.dumps(message).encode() + b"\n")
 
@@ -444,7 +445,7 @@ def _kill(pid: int) -> None:
     """Kill a task that has not been reaped, with its group."""
     if not _kill_group(pid):
         return
-    # Forked this moment, it leads no group yet.
+    # A process that was just forked does not lead a group yet.
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 
@@ -459,7 +460,7 @@ def _kill_group(group: int) -> bool:
 
 
 def _child_pids() -> list[int]:
-    """The pids of this process's children, where the system tells them cheaply (Linux)."""
+    """Return the pids of this process's children; empty where /proc does not list them."""
     try:
         return [int(pid) for pid in Path("/proc/thread-self/children").read_text().split()]
     except OSError:
@@ -467,7 +468,7 @@ def _child_pids() -> list[int]:
 
 
 def main() -> None:
-    """Serve the supervisor at the other end of the socket whose number is the argument."""
+    """Serve the supervisor connected by the socket whose descriptor is the argument."""
     number = int(sys.argv[1])
     os.set_inheritable(number, False)
     os.umask(0o077)

@@ -34,15 +34,15 @@ def clean_environment(environment: Mapping[str, str] = os.environ) -> dict[str, 
 
 
 def default_start_method() -> StartMethod:
-    """Forking is safe on Linux; on macOS the system's libraries may crash after it."""
+    """Return `fork` on Linux; on macOS, system libraries may crash after a fork."""
     return "fork" if sys.platform == "linux" else "spawn"
 
 
 class Launcher:
-    """One fork server.
+    """A fork server and the connection to it.
 
     Args:
-        lock: the file that the fork server locks while it lives, beside the scratch folders.
+        lock: the file that the fork server locks while it runs, beside the scratch folders.
         preload: modules that tasks need.
     """
 
@@ -52,7 +52,7 @@ class Launcher:
         self._received = b""
         self._socket, child_end = socket.socketpair()
         with child_end:
-            # One job is one worker: libraries that start a thread a core would starve the others.
+            # A job is one worker: libraries with a thread per core would starve other jobs.
             self._process = subprocess.Popen(
                 [
                     sys.executable,
@@ -76,7 +76,7 @@ class Launcher:
         self._send(hello)
 
     def fileno(self) -> int:
-        """For a selector: readable when `events` has something."""
+        """Return the descriptor for a selector; readable when `events` does not block."""
         return self._socket.fileno()
 
     def start(
@@ -86,15 +86,15 @@ class Launcher:
 
         Args:
             task_id: the task.
-            scratch: the folder that describes it.
-            most_memory: bytes that it and its descendants may have in memory, or it is killed.
-            warm: whether a process that did such a task before may do it, and another one after.
+            scratch: the folder with its request.
+            most_memory: the memory limit of the process and its descendants, in bytes.
+            warm: whether to use a process for several tasks, one after another.
         """
         order = {"start": task_id, "scratch": str(scratch), "memory": most_memory, "warm": warm}
         self._send(order)
 
     def kill(self, task_id: int) -> None:
-        """Kill the task with all it started; its end is reported as any other."""
+        """Kill a task with its descendants; its end is reported as usual."""
         self._send({"kill": task_id})
 
     def events(self) -> list[dict[str, Any]] | None:
@@ -118,5 +118,5 @@ class Launcher:
             self._process.wait()
 
     def _send(self, message: dict[str, Any]) -> None:
-        with contextlib.suppress(OSError):  # it is gone: the next `events` says so
+        with contextlib.suppress(OSError):  # it has ended: the next `events` reports it
             self._socket.sendall(json.dumps(message).encode() + b"\n")

@@ -18,7 +18,7 @@ from labext.sandbox.core.executors.task_process import PROCESS_FILE, TASK_VARIAB
 _PR_SET_CHILD_SUBREAPER = 36
 
 START_TOLERANCE_SECONDS = 1.0
-"""Seconds by which two readings of one process's start may differ."""
+"""Tolerated difference between two readings of the start time of a process."""
 
 
 def adopt_orphans() -> None:
@@ -74,13 +74,15 @@ def kill_leftovers(scratches: Iterable[Path], seconds: float = 5.0) -> int:
 
     Their fork server is gone, so no other process is responsible for them.
     """
-    marks = {str(scratch): scratch for scratch in scratches}
-    leaders = dict(filter(None, map(_recorded_leader, marks.values())))
+    scratch_by_mark = {str(scratch): scratch for scratch in scratches}
+    leaders = dict(filter(None, map(_recorded_leader, scratch_by_mark.values())))
     killed: set[int] = set()
     until = time.monotonic() + seconds
-    while marks and time.monotonic() < until:
+    while scratch_by_mark and time.monotonic() < until:
         alive = [
-            process for process in psutil.process_iter() if _is_leftover(process, leaders, marks)
+            process
+            for process in psutil.process_iter()
+            if _is_leftover(process, leaders, scratch_by_mark)
         ]
         if not alive:
             break
@@ -93,7 +95,7 @@ def kill_leftovers(scratches: Iterable[Path], seconds: float = 5.0) -> int:
 
 
 def _recorded_leader(scratch: Path) -> tuple[int, tuple[float, Path]] | None:
-    """The task's own process, as it recorded itself: number, then start and scratch folder."""
+    """Return the recorded process of a task: its pid, start time and scratch folder."""
     try:
         process = json.loads((scratch / PROCESS_FILE).read_bytes())
         return int(process["pid"]), (float(process["created"]), scratch)
@@ -102,15 +104,19 @@ def _recorded_leader(scratch: Path) -> tuple[int, tuple[float, Path]] | None:
 
 
 def _is_leftover(
-    process: psutil.Process, leaders: dict[int, tuple[float, Path]], marks: dict[str, Path]
+    process: psutil.Process,
+    leaders: dict[int, tuple[float, Path]],
+    scratch_by_mark: dict[str, Path],
 ) -> bool:
     try:
         if process.status() == psutil.STATUS_ZOMBIE or process.uids().real != os.getuid():
             return False
         environment = process.environ()
-        if environment.get(TASK_VARIABLE) in marks:
+        if environment.get(TASK_VARIABLE) in scratch_by_mark:
             return True
-        if environment.get(TASKS_VARIABLE) in {str(scratch.parent) for scratch in marks.values()}:
+        if environment.get(TASKS_VARIABLE) in {
+            str(scratch.parent) for scratch in scratch_by_mark.values()
+        }:
             return True
         group = os.getpgid(process.pid)
         if group not in leaders:

@@ -29,25 +29,25 @@ POLL_SECONDS = 1.0
 """Interval of polling the table for changes by other processes; own changes wake the supervisor."""
 
 START_DELAY = 0.05
-"""Seconds after which a task that runs is recorded as running. One that has ended by then is
-recorded as started and ended at once: most jobs are short, and a transaction takes its time."""
+"""Delay before a running task is recorded. The start and end of a shorter task are recorded in a
+single transaction, which takes as long as many jobs."""
 
 MAX_RETRY_PAUSE = 60.0
-"""Seconds between two tries to start a task or to record its end, while the disk is full; and
-between two starts of the fork server, while it keeps dying."""
+"""Maximum seconds between two attempts to start a task or record its end while the disk is full,
+and between two starts of a fork server that keeps dying."""
 
 MAX_LOSSES = 10
-"""A task is given up once the fork server has died so often while the task's process ran."""
+"""Number of deaths of the fork server during a task after which the task fails."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass
 class _Run:
-    """A task that was claimed and whose end is not yet recorded.
+    """A claimed task whose end is not recorded yet.
 
     Attributes:
-        launched: the fork server was told to start the process.
+        launched: the fork server was asked to start the process.
         has_begun: the process exists or has existed.
         is_recorded: the queue has recorded the start.
         began: when its existence was observed, on the monotonic clock.
@@ -68,18 +68,18 @@ class _Run:
     killed: str | None = None
     over: Literal["time", "memory"] | None = None
     refusal: TaskOutcome | None = None
-    ending: TaskOutcome | None = None
+    outcome: TaskOutcome | None = None
     next_try: float = 0.0
     pause: float = 1.0
 
     def later(self) -> None:
-        """Put off the next try."""
+        """Postpone the next attempt."""
         self.next_try = time.monotonic() + self.pause
         self.pause = min(2 * self.pause, MAX_RETRY_PAUSE)
 
 
 class Supervisor:
-    """Starts, limits and ends tasks.
+    """Start, limit and end tasks.
 
     Args:
         work_dir: the folder of the scratch folders, used by this supervisor alone.
@@ -163,8 +163,8 @@ class Supervisor:
                 self._turn()
                 self._tick()
                 self._enforce()
-            except Exception:  # a full disk, a service's fault: the rest goes on
-                log.exception("The supervisor tries again.")
+            except Exception:  # a full disk or an error of a service: other tasks continue
+                log.exception("The supervisor retries.")
                 time.sleep(POLL_SECONDS)
         self._wind_up()
 
@@ -173,7 +173,7 @@ class Supervisor:
         self._launched = time.monotonic()
 
     def _receive(self) -> None:
-        """Wait for the fork server, for a change of the queue, or for the next thing to do."""
+        """Wait for the fork server, a change of the queue, or the next deadline."""
         if self._launcher is None:
             self._take_up(self._lost)
             self._lost = []
@@ -215,7 +215,7 @@ class Supervisor:
         if run is None:
             return
         if "ended" in event:
-            run.ending = run.refusal or _outcome_of(run, event)
+            run.outcome = run.refusal or _outcome_of(run, event)
             return
         run.has_begun, run.began = True, time.monotonic()
         if run.task.max_seconds is not None:
@@ -228,25 +228,25 @@ class Supervisor:
         try:
             turn = self._ledger.turn(
                 [run.task.id for run in started],
-                {run.task.id: run.ending for run in ended if run.ending is not None},
+                {run.task.id: run.outcome for run in ended if run.outcome is not None},
                 Counter(run.task.kind.name for run in self._alive()),
                 0 if self._stopping or self._launcher is None else self._room(),
             )
-        except Exception as error:  # noqa: BLE001 - see `_loop`; one keeps no other back
-            log.info("What has started and ended is recorded one by one: %s", error)
+        except Exception as error:  # noqa: BLE001 - see `_loop`; one task must not block others
+            log.info("Starts and ends of tasks are recorded one by one: %s", error)
             self._record_starts()
             self._record_ends()
             self._start_tasks()
             return
         for run in started:
             self._recorded_start(run, turn.refused.get(run.task.id))
-        for claim in turn.claims:  # first, because removing leftover files takes time
+        for claim in turn.claims:  # first, since removing scratch folders takes time
             self._start(claim)
         for run in ended:
             self._recorded(run)
 
     def _alive(self) -> list[_Run]:
-        return [run for run in self._runs.values() if run.ending is None]
+        return [run for run in self._runs.values() if run.outcome is None]
 
     def _room(self) -> int:
         return max(0, self.workers - len(self._alive()))
@@ -259,20 +259,20 @@ class Supervisor:
             for run in self._runs.values()
             if run.has_begun
             and not run.is_recorded
-            and (run.ending is not None or now >= run.began + START_DELAY)
+            and (run.outcome is not None or now >= run.began + START_DELAY)
             and now >= run.next_try
         ]
 
     def _ended(self) -> list[_Run]:
         """Return the runs whose end must be recorded now, without those to be retried later."""
         now = time.monotonic()
-        return [r for r in self._runs.values() if r.ending is not None and now >= r.next_try]
+        return [r for r in self._runs.values() if r.outcome is not None and now >= r.next_try]
 
     def _record_starts(self) -> None:
         for run in self._started():
             try:
                 refusal = self._ledger.start(run.task.id)
-            except Exception:  # see `_loop`; this one's start is tried again, later
+            except Exception:  # see `_loop`; it is retried later
                 log.exception("The start of %s could not be recorded.", run.task.key)
                 run.later()
             else:
@@ -283,26 +283,26 @@ class Supervisor:
         run.refusal = refusal
         if refusal is None:
             return
-        if run.ending is not None:
-            run.ending = refusal
+        if run.outcome is not None:
+            run.outcome = refusal
         elif self._launcher is not None:
             self._launcher.kill(run.task.id)
 
     def _record_ends(self) -> None:
         for run in self._ended():
-            if run.ending is None or (run.has_begun and not run.is_recorded):
+            if run.outcome is None or (run.has_begun and not run.is_recorded):
                 continue
             try:
-                self._ledger.end(run.task.id, run.ending)
-            except Exception:  # see `_loop`; this one's end is tried again, later
+                self._ledger.end(run.task.id, run.outcome)
+            except Exception:  # see `_loop`; it is retried later
                 log.exception("The end of %s could not be recorded.", run.task.key)
                 run.later()
             else:
                 self._recorded(run)
 
     def _recorded(self, run: _Run) -> None:
-        if run.ending is not None and run.ending.outcome != "done":
-            log.info("%s %s: %s", run.task.key, run.ending.outcome, run.ending.reason)
+        if run.outcome is not None and run.outcome.outcome != "done":
+            log.info("%s %s: %s", run.task.key, run.outcome.outcome, run.outcome.reason)
         self._forget(run)
 
     def _forget(self, run: _Run) -> None:
@@ -321,7 +321,7 @@ class Supervisor:
         alive = [run for run in self._alive() if run.killed is None]
         now = time.monotonic()
         cancelled: set[int] = set()
-        # The queue wakes this thread when it is told to stop something, see `_receive`.
+        # The queue wakes this thread when a task is cancelled, see `_receive`.
         if now >= self._looked + POLL_SECONDS:
             cancelled = self._ledger.cancelled() if alive else cancelled
             self._looked = now
@@ -334,7 +334,7 @@ class Supervisor:
             if run.killed is None:
                 continue
             if not run.launched:
-                run.ending = TaskOutcome("stopped", run.killed)
+                run.outcome = TaskOutcome("stopped", run.killed)
                 self._wake()
             elif self._launcher is not None:
                 self._launcher.kill(run.task.id)
@@ -342,7 +342,7 @@ class Supervisor:
     def _launch_later(self) -> None:
         """Launch tasks that waited for free disk space."""
         for run in self._runs.values():
-            if not run.launched and run.ending is None and time.monotonic() >= run.next_try:
+            if not run.launched and run.outcome is None and time.monotonic() >= run.next_try:
                 self._launch(run)
 
     def _start_tasks(self) -> None:
@@ -362,7 +362,7 @@ class Supervisor:
         self._launch(run)
 
     def _launch(self, run: _Run) -> None:
-        """Have the task's process started, once its folders are made."""
+        """Create the folders of a task and start its process."""
         try:
             _prepare_folders(run)
         except (OSError, ValueError) as error:
@@ -370,7 +370,7 @@ class Supervisor:
                 log.warning("%s waits for room on the disk.", run.task.key)
                 run.later()
                 return
-            run.ending = TaskOutcome("failed", f"The job's folder could not be prepared: {error}")
+            run.outcome = TaskOutcome("failed", f"The job's folder could not be created: {error}")
             self._wake()
             return
         run.launched = True
@@ -379,17 +379,14 @@ class Supervisor:
             self._launcher.start(task.id, run.scratch, task.max_memory, warm=task.is_warm)
 
     def _lose_launcher(self, launcher: Launcher) -> None:
-        """Take note of the tasks that died with the fork server.
-
-        That is no fault of theirs and counts for nothing, unless it happens again and again.
-        """
+        """Requeue the tasks that died with the fork server; fail those that did so too often."""
         log.error("The process that starts the jobs was killed.")
         launcher.close()
         self._launcher = None
         lived = time.monotonic() - self._launched
         longer = min(2 * self._launch_pause, MAX_RETRY_PAUSE)
         self._launch_pause = POLL_SECONDS if lived > MAX_RETRY_PAUSE else max(POLL_SECONDS, longer)
-        for run in [run for run in self._runs.values() if run.ending is None]:
+        for run in [run for run in self._runs.values() if run.outcome is None]:
             self._losses[run.task.id] += self._ran(run.task.id)
             if self._losses[run.task.id] < MAX_LOSSES:
                 self._lost.append(run.task.id)
@@ -397,7 +394,7 @@ class Supervisor:
             else:
                 kill_leftovers([run.scratch])
                 reason = f"The process that starts tasks died {MAX_LOSSES} times while this ran."
-                run.ending = TaskOutcome("failed", reason)
+                run.outcome = TaskOutcome("failed", reason)
 
     def _ran(self, task_id: int) -> bool:
         """Return whether the process of a task's last attempt had begun."""
@@ -425,7 +422,7 @@ class Supervisor:
             self._wake()
             self._receive()
         except Exception:
-            log.exception("What ended last may start again.")
+            log.exception("The tasks that ended last may start again.")
         if self._launcher is not None:
             self._launcher.close()
         try:
@@ -437,7 +434,7 @@ class Supervisor:
 
 
 def _prepare_folders(run: _Run) -> None:
-    """Make the folders that the task's process finds, and its request."""
+    """Create the scratch and working folders of a task, and its request."""
     for folder in (run.scratch, run.work):
         try:
             folder.mkdir(mode=0o700, parents=True)

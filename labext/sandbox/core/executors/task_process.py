@@ -23,28 +23,28 @@ TASK_VARIABLE = "LABEXT_TASK"
 
 TASKS_VARIABLE = "LABEXT_TASKS"
 """Environment variable that marks a fork server and its processes: the folder of the scratch
-folders. The system shows a process's initial environment, so a forked process keeps this variable
-and never shows the variable of its task."""
+folders. The system reports only the initial environment of a process, so a forked process has this
+variable and not the one of its task."""
 
 PROCESS_FILE = "process.json"
-"""In the scratch folder: the task's process, written by itself before the entry runs. It is how the
-supervisor knows that an attempt has begun."""
+"""File in the scratch folder that a task's process writes before the entry runs, which tells the
+supervisor that an attempt has begun."""
 
 MAX_REASON_LENGTH = 500
 MAX_REPORT_BYTES = 4 * 1024**2
 MAX_FILE_BYTES = 4 * 1024**3
-"""Bytes that a task may write into one file."""
+"""Size limit of a file written by a task."""
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
 class TaskError(Exception):
-    """A task can't be done, for a reason that its user can understand: one line."""
+    """A task failed; the message is one line for its user."""
 
 
 is_warm = False
-"""Whether this process may do several tasks, one after another."""
+"""Whether this process may run several tasks, one after another."""
 
 
 def run_task(scratch: Path, parent: int, channel: socket.socket | None = None) -> int:
@@ -81,7 +81,7 @@ def _isolate(parent: int) -> None:
 
 
 def _execute(scratch: Path) -> int:
-    """Do one task; return the exit code."""
+    """Run a task; return the exit code."""
     _write_process_file(scratch)
     request = json.loads((scratch / "request.json").read_bytes())
     work = Path(request["work"])
@@ -106,7 +106,7 @@ def _die_with_parent(parent: int) -> None:
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it was killed before we asked
+    if os.getppid() != parent:  # it was killed before the call
         os._exit(1)
 
 
@@ -118,7 +118,7 @@ def _write_process_file(scratch: Path) -> None:
 
 
 def _enter_work_folder(scratch: Path, work: Path) -> None:
-    """Take the working folder, the log and the environment of a task."""
+    """Set the working folder, log and environment of a task."""
     os.umask(0o077)
     os.chdir(work)
     log = os.open("log.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -134,14 +134,14 @@ def _enter_work_folder(scratch: Path, work: Path) -> None:
     temporary = scratch / "tmp"
     temporary.mkdir(exist_ok=True)
     os.environ.update({TASK_VARIABLE: str(scratch), "TMPDIR": str(temporary)})
-    tempfile.tempdir = None  # it keeps that of the task before
+    tempfile.tempdir = None  # it caches that of the previous task
 
 
 def _apply_limits() -> None:
     import resource
 
     os.nice(5)
-    # A machine that runs out of memory ends a task, not the service.
+    # If the machine runs out of memory, a task is killed and not the service.
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("500")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -160,7 +160,7 @@ def _call_entry(entry: str, work: Path, payload: dict[str, Any]) -> bytes | None
         option = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
         report = orjson.dumps({"outcome": "done", "result": dict(result)}, option=option)
         if len(report) > MAX_REPORT_BYTES:
-            raise TaskError(f"The tool returned {len(report)} bytes, which is too much to keep.")
+            raise TaskError(f"The tool returned {len(report)} bytes, which is too much to store.")
         return report
     except TaskError as error:
         reason = str(error)

@@ -58,11 +58,11 @@ def piped_settings(settings: Mapping[str, Any]) -> list[str]:
     return [name for name, value in settings.items() if value == PIPE]
 
 
-def fill_pipes(tool: Tool, settings: Mapping[str, Any], piece: PipeValue) -> dict[str, Any]:
+def fill_pipes(tool: Tool, settings: Mapping[str, Any], piped: PipeValue) -> dict[str, Any]:
     """Return the settings with the value in place of `"pipe"`; 400 if they don't accept it."""
     parameters = {parameter.name: parameter for parameter in tool.parameters}
     return {
-        name: _pipe_value(parameters[name], piece)
+        name: _pipe_value(parameters[name], piped)
         if value == PIPE and name in parameters
         else value
         for name, value in settings.items()
@@ -131,7 +131,7 @@ def accepts_file(
 
 
 def accepted_values(
-    tool: Tool, settings: Mapping[str, Any], pieces: Sequence[PipeValue]
+    tool: Tool, settings: Mapping[str, Any], values: Sequence[PipeValue]
 ) -> list[PipeValue]:
     """Return the values that all `"pipe"` settings accept.
 
@@ -144,30 +144,30 @@ def accepted_values(
         if name in parameters
     ]
     return [
-        piece
-        for piece in pieces
-        if isinstance(piece, TextInput)
+        value
+        for value in values
+        if isinstance(value, TextInput)
         or all(
-            accepts_file(parameter, piece.file.name, piece.content, kinds)
+            accepts_file(parameter, value.file.name, value.content, kinds)
             for parameter, kinds in piping
         )
     ]
 
 
-def _pipe_value(parameter: Parameter, piece: PipeValue) -> Any:
-    if isinstance(piece, TextInput):
-        return _value_from_text(parameter, piece.text)
+def _pipe_value(parameter: Parameter, value: PipeValue) -> Any:
+    if isinstance(value, TextInput):
+        return _value_from_text(parameter, value.text)
     if parameter.file:
-        return piece.reference
-    text = _read_text(parameter, piece.file)
-    if piece.file.suffix.lower() not in _FASTA_SUFFIXES:
+        return value.reference
+    text = _read_text(parameter, value.file)
+    if value.file.suffix.lower() not in _FASTA_SUFFIXES:
         return _value_from_text(parameter, text)
     sequences = fasta_sequences(text)
     if parameter.type == "array":
         return sequences
     if len(sequences) != 1:
         raise bad_request(
-            f"Setting {parameter.name} takes one sequence, and {piece.file.name} has "
+            f"Setting {parameter.name} takes one sequence, and {value.file.name} has "
             f"{len(sequences)}."
         )
     return sequences[0]

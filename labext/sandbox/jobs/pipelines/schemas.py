@@ -62,20 +62,20 @@ def read_stages(value: object, gates: Collection[str]) -> list[Stage]:
         raise bad_request(
             f"stages has {len(value)} items; a pipeline has 1 to {MAX_STAGES} stages."
         )
-    stages = [_read_stage(place, item) for place, item in enumerate(value, 1)]
+    stages = [_read_stage(number, item) for number, item in enumerate(value, 1)]
     tools = available_tools()
-    for place, stage in enumerate(stages, 1):
+    for number, stage in enumerate(stages, 1):
         for name, settings in stage.tools.items():
             if name not in tools:
                 raise bad_request(
-                    f"{stage_title(place, stage)}: there is no tool {quote_value(name)}; GET "
+                    f"{stage_title(number, stage)}: there is no tool {quote_value(name)}; GET "
                     "/tools lists them."
                 )
             fault = settings_error(tools[name], settings, gates, unknown=piped_settings(settings))
             if fault is not None:
-                raise bad_request(f"{stage_title(place, stage)}, {name}: {fault}")
-    for place, (before, stage) in enumerate(pairwise(stages), 2):
-        _check_pipes(place, stage, before, tools)
+                raise bad_request(f"{stage_title(number, stage)}, {name}: {fault}")
+    for number, (before, stage) in enumerate(pairwise(stages), 2):
+        _check_pipes(number, stage, before, tools)
     return stages
 
 
@@ -93,20 +93,20 @@ def read_inputs(body: Body, *names: str) -> list[str]:
     inputs = schemas.require_array(body, field)
     if not 1 <= len(inputs) <= MAX_JOBS:
         raise bad_request(f"{field} has {len(inputs)} items; a pipeline has 1 to {MAX_JOBS}.")
-    for place, text in enumerate(inputs):
+    for index, text in enumerate(inputs):
         if not isinstance(text, str):
-            raise bad_request(f"{field}[{place}] is not a string: {quote_value(text)}.")
+            raise bad_request(f"{field}[{index}] is not a string: {quote_value(text)}.")
         if not text.strip():
-            raise bad_request(f"{field}[{place}] is empty.")
+            raise bad_request(f"{field}[{index}] is empty.")
     return inputs
 
 
 def check_job_names(pipeline: str, stages: Sequence[Stage], inputs: int) -> None:
     """Refuse a name that would make a job's longer than names may be (400)."""
-    for place, stage in enumerate(stages, 1):
-        most = inputs if place == 1 else MAX_JOBS
+    for number, stage in enumerate(stages, 1):
+        most = inputs if number == 1 else MAX_JOBS
         for tool in stage.tools:
-            name = stage_job_name(pipeline, place, tool, most, most)
+            name = stage_job_name(pipeline, number, tool, most, most)
             if len(name) > MAX_NAME_LENGTH:
                 raise bad_request(
                     f"jobName is too long: a job would be named {quote_value(name)}, which has "
@@ -114,18 +114,18 @@ def check_job_names(pipeline: str, stages: Sequence[Stage], inputs: int) -> None
                 )
 
 
-def stage_job_name(pipeline: str, stage: int, tool: str, place: int, of: int) -> str:
+def stage_job_name(pipeline: str, stage: int, tool: str, number: int, of: int) -> str:
     """Return the name of a stage's job for input number `place`, from 1."""
-    return f"{pipeline}-stage{stage}-{tool}" + (f"-{place}" if of > 1 else "")
+    return f"{pipeline}-stage{stage}-{tool}" + (f"-{number}" if of > 1 else "")
 
 
-def stage_title(place: int, stage: Stage) -> str:
+def stage_title(number: int, stage: Stage) -> str:
     """Return the name of a stage for messages."""
-    return f"Stage {place} ({stage.task})"
+    return f"Stage {number} ({stage.task})"
 
 
-def _read_stage(place: int, item: object) -> Stage:
-    where = f"stages[{place - 1}]"
+def _read_stage(number: int, item: object) -> Stage:
+    where = f"stages[{number - 1}]"
     if not isinstance(item, dict):
         raise bad_request(f"{where} is not an object: {quote_value(item)}.")
     task = item.get("task")
@@ -142,19 +142,19 @@ def _read_stage(place: int, item: object) -> Stage:
     tools = item.get("toolSettings")
     if not isinstance(tools, dict):
         problem = "missing" if tools is None else f"not an object: {quote_value(tools)}"
-        raise bad_request(f"Stage {place} ({task}): toolSettings is {problem}.")
+        raise bad_request(f"Stage {number} ({task}): toolSettings is {problem}.")
     if not tools:
-        raise bad_request(f"Stage {place} ({task}): toolSettings names no tool.")
+        raise bad_request(f"Stage {number} ({task}): toolSettings names no tool.")
     for name, settings in tools.items():
         if not isinstance(settings, dict):
             raise bad_request(
-                f"Stage {place} ({task}): the settings of {quote_value(name)} are not an object: "
+                f"Stage {number} ({task}): the settings of {quote_value(name)} are not an object: "
                 f"{quote_value(settings)}."
             )
     return Stage(task, tools)
 
 
-def _check_pipes(place: int, stage: Stage, before: Stage, tools: Catalogue) -> None:
+def _check_pipes(number: int, stage: Stage, before: Stage, tools: Catalogue) -> None:
     """Refuse a pipe if the previous stage has no matching output."""
     outputs = [
         (pattern, output_content(tools[name], settings))
@@ -174,7 +174,7 @@ def _check_pipes(place: int, stage: Stage, before: Stage, tools: Catalogue) -> N
             ):
                 takes_only = f"takes {' or '.join(kinds)}, and " if kinds else "takes "
                 raise bad_request(
-                    f'{stage_title(place, stage)}, {name}: setting {setting} is "{PIPE}" and '
+                    f'{stage_title(number, stage)}, {name}: setting {setting} is "{PIPE}" and '
                     f"{takes_only}nothing of what the stage before hands on: "
                     f"{output_list or 'no file'}."
                 )

@@ -94,9 +94,9 @@ def plan_stage(
     site: Site,
     account: Account,
     name: str,
-    place: int,
+    stage_number: int,
     stage: Stage,
-    pieces: Sequence[PipeValue],
+    values: Sequence[PipeValue],
 ) -> StagePlan:
     """Plan the jobs of a stage for these values; nothing is stored.
 
@@ -109,13 +109,13 @@ def plan_stage(
         raise bad_request(f"there is no tool {quote_value(missing[0])} any more.")
     # A tool without a `"pipe"` setting runs once.
     inputs: dict[str, Sequence[PipeValue | None]] = {
-        name: accepted_values(tools[name], template, pieces) if piped_settings(template) else [None]
+        name: accepted_values(tools[name], template, values) if piped_settings(template) else [None]
         for name, template in stage.tools.items()
     }
     jobs = sum(map(len, inputs.values()))
     if jobs > MAX_JOBS:
         raise bad_request(
-            f"it would have {jobs} jobs, for {len(pieces)} inputs and {len(stage.tools)} tools; "
+            f"it would have {jobs} jobs, for {len(values)} inputs and {len(stage.tools)} tools; "
             f"{MAX_JOBS} are the most."
         )
     references = FileResolver(session, site, account)
@@ -124,15 +124,15 @@ def plan_stage(
         tool_plan = ToolJobs(tools[tool_name], [], [])
         if not inputs[tool_name]:
             reason = f"{tool_name}: the stage before handed on nothing that it takes."
-            job = stage_job_name(name, place, tool_name, 1, 1)
+            job = stage_job_name(name, stage_number, tool_name, 1, 1)
             tool_plan.refused.append(RejectedJob(job, dict(template), reason))
-        for number, piece in enumerate(inputs[tool_name], 1):
-            job = stage_job_name(name, place, tool_name, number, len(inputs[tool_name]))
+        for number, value in enumerate(inputs[tool_name], 1):
+            job = stage_job_name(name, stage_number, tool_name, number, len(inputs[tool_name]))
             try:
-                settings = _check_settings(tool_plan.tool, template, piece, account)
+                settings = _check_settings(tool_plan.tool, template, value, account)
                 tool_plan.ready.append(_build_order(references, tool_plan.tool, job, settings))
             except HTTPException as error:
-                refused = RejectedJob(job, _recorded_settings(template, piece), error.detail)
+                refused = RejectedJob(job, _recorded_settings(template, value), error.detail)
                 tool_plan.refused.append(refused)
         planned.append(tool_plan)
     ready = [order.name for jobs in planned for order in jobs.ready]
@@ -181,10 +181,10 @@ def stage_outputs(session: Session, site: Site, parent: Job) -> list[PipeValue]:
         Job.parent_id == parent.id, Job.stage == parent.stage, Job.status == COMPLETE
     )
     return [
-        piece
+        value
         for job in session.execute(jobs.order_by(Job.id))
         if job.tool in tools
-        for piece in piping.files_to_pipe(
+        for value in piping.files_to_pipe(
             tools[job.tool],
             job.name,
             job_files.output_folder(site, job.id),
@@ -194,12 +194,12 @@ def stage_outputs(session: Session, site: Site, parent: Job) -> list[PipeValue]:
 
 
 def _check_settings(
-    tool: Tool, template: Mapping[str, Any], piece: PipeValue | None, account: Account
+    tool: Tool, template: Mapping[str, Any], value: PipeValue | None, account: Account
 ) -> dict[str, Any]:
     """Return the settings for one value; 400 if they are not valid."""
-    where = tool.name if piece is None else f"{tool.name}, {piece}"
+    where = tool.name if value is None else f"{tool.name}, {value}"
     try:
-        settings = dict(template) if piece is None else fill_pipes(tool, template, piece)
+        settings = dict(template) if value is None else fill_pipes(tool, template, value)
     except HTTPException as error:
         raise bad_request(f"{where}: {error.detail}") from None
     fault = settings_error(tool, settings, account.gates)
@@ -219,9 +219,9 @@ def _build_order(
     return order
 
 
-def _recorded_settings(template: Mapping[str, Any], piece: PipeValue | None) -> dict[str, Any]:
+def _recorded_settings(template: Mapping[str, Any], piped: PipeValue | None) -> dict[str, Any]:
     """Return the settings with the value's text or path in place of `"pipe"`."""
-    text = piece.text if isinstance(piece, TextInput) else piece.reference if piece else PIPE
+    text = piped.text if isinstance(piped, TextInput) else piped.reference if piped else PIPE
     return {name: text if value == PIPE else value for name, value in template.items()}
 
 
@@ -250,36 +250,36 @@ def _end_stage(session: Session, site: Site, parent: Job, last: Job) -> None:
     `last` is the job whose end or deletion ended the stage.
     """
     stages = load_stages(orjson.loads(parent.settings)["stages"])
-    place = parent.stage or 1
+    number = parent.stage or 1
     if _first_in_stage(session, parent, COMPLETE) is None:
         failed = _first_in_stage(session, parent, STOPPED)
         reason = DELETED_REASON if failed is None else failed.reason or "It was stopped."
         name = last.name if failed is None else failed.name
         parent_jobs.stop_parent(
-            parent, f"{stage_title(place, stages[place - 1])} failed: {name}: {reason}"
+            parent, f"{stage_title(number, stages[number - 1])} failed: {name}: {reason}"
         )
-    elif place == len(stages):
+    elif number == len(stages):
         parent.reason = _failures(session, parent)
         parent_jobs.finish_parent(session, site, parent)
     else:
-        _start_next_stage(session, site, parent, place + 1, stages[place])
+        _start_next_stage(session, site, parent, number + 1, stages[number])
 
 
-def _start_next_stage(session: Session, site: Site, parent: Job, place: int, stage: Stage) -> None:
+def _start_next_stage(session: Session, site: Site, parent: Job, number: int, stage: Stage) -> None:
     """Start a stage with the previous outputs; end the pipeline if no job can run."""
-    pieces = stage_outputs(session, site, parent)
-    parent.stage = place
+    values = stage_outputs(session, site, parent)
+    parent.stage = number
     account = session.get_one(Account, parent.account_id)
     try:
-        plan = plan_stage(session, site, account, parent.name, place, stage, pieces)
+        plan = plan_stage(session, site, account, parent.name, number, stage, values)
     except HTTPException as error:
         parent_jobs.stop_parent(
-            parent, f"{stage_title(place, stage)} could not start: {error.detail}"
+            parent, f"{stage_title(number, stage)} could not start: {error.detail}"
         )
         return
     if not start_stage(session, site, account, parent, plan):
         refusal = first_rejection(plan)
-        parent_jobs.stop_parent(parent, f"{stage_title(place, stage)} could not start: {refusal}")
+        parent_jobs.stop_parent(parent, f"{stage_title(number, stage)} could not start: {refusal}")
 
 
 def _first_in_stage(session: Session, parent: Job, *states: str) -> Job | None:
@@ -345,8 +345,8 @@ def run_pipeline(site: Site, account: Account, body: bytes) -> str:
 
 def _suggest_saved(saved: str, existing: Sequence[str]) -> str:
     """Return the end of the message about an unknown name: the closest match or a list."""
-    if near := messages.closest_match(saved, existing):
-        return f"; did you mean {quote_value(near)}?"
+    if closest := messages.closest_match(saved, existing):
+        return f"; did you mean {quote_value(closest)}?"
     if not existing:
         return "; it has none."
     ellipsis = ", …" if len(existing) > _MAX_SUGGESTIONS else ""
@@ -396,11 +396,11 @@ def _check_later_names_free(
     session: Session, account: Account, name: str, stages: Sequence[Stage]
 ) -> None:
     """Refuse a pipeline if a name of its future jobs is taken (400)."""
-    begin = f"{name}-stage"
-    tools = [(place, tool) for place, stage in enumerate(stages, 1) for tool in stage.tools]
-    later = re.compile("|".join(f"{begin}{place}-{tool}(-[0-9]+)?" for place, tool in tools))
+    prefix = f"{name}-stage"
+    tools = [(number, tool) for number, stage in enumerate(stages, 1) for tool in stage.tools]
+    later = re.compile("|".join(f"{prefix}{number}-{tool}(-[0-9]+)?" for number, tool in tools))
     like = select(Job.name).where(
-        Job.account_id == account.id, Job.name.startswith(begin, autoescape=True)
+        Job.account_id == account.id, Job.name.startswith(prefix, autoescape=True)
     )
     for taken in session.scalars(like):
         if later.fullmatch(taken):

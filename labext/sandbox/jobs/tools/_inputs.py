@@ -32,7 +32,7 @@ def quote_value(value: object) -> str:
 
 
 def read_text(settings: Settings, name: str) -> str:
-    """A string that is not empty."""
+    """Return a string that is not empty."""
     value = _require_value(settings, name)
     if not isinstance(value, str):
         raise ToolError(f"{name}: a string is expected, not {quote_value(value)}.")
@@ -42,7 +42,7 @@ def read_text(settings: Settings, name: str) -> str:
 
 
 def read_choice(settings: Settings, name: str, options: Sequence[str]) -> str:
-    """One of `options`."""
+    """Return one of `options`."""
     value = _require_value(settings, name)
     if value not in options:
         raise ToolError(f"{name}: {quote_value(value)} is none of {', '.join(options)}.")
@@ -50,7 +50,7 @@ def read_choice(settings: Settings, name: str, options: Sequence[str]) -> str:
 
 
 def read_flag(settings: Settings, name: str) -> bool:
-    """True or false."""
+    """Return a boolean."""
     value = _require_value(settings, name)
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
         return value.strip().lower() == "true"
@@ -74,7 +74,7 @@ def read_integer(settings: Settings, name: str, low: int, high: int) -> int:
 
 
 def read_words(settings: Settings, name: str) -> list[str]:
-    """Strings: a list of them, or one text that is parted by commas or blanks."""
+    """Return strings from a list, or from a text separated by commas or blanks."""
     value = _require_value(settings, name)
     if isinstance(value, str):
         value = [word for word in re.split(r"[,;\s]+", value) if word]
@@ -86,15 +86,17 @@ def read_words(settings: Settings, name: str) -> list[str]:
 
 
 def read_numbers(settings: Settings, name: str, low: float, high: float) -> list[float]:
-    """Numbers from `low` to `high`: a list of them, or one text parted by commas or blanks."""
+    """Return numbers from `low` to `high` from a list, or from a text like `read_words`."""
     value = _require_value(settings, name)
     if isinstance(value, str):
         value = [word for word in re.split(r"[,;\s]+", value) if word]
     if not isinstance(value, list):
         raise ToolError(f"{name}: a list of numbers is expected, not {quote_value(value)}.")
     return [
-        _check_bounds(f"{name}, item {place}", _to_number(f"{name}, item {place}", item), low, high)
-        for place, item in enumerate(value, 1)
+        _check_bounds(
+            f"{name}, item {number}", _to_number(f"{name}, item {number}", item), low, high
+        )
+        for number, item in enumerate(value, 1)
     ]
 
 
@@ -152,8 +154,8 @@ def clean_sequence(name: str, text: str, alphabet: str, kind: str) -> str:
     """Return `text` in upper case without blanks; every letter must be in `alphabet`."""
     letters = "".join(text.split()).upper()
     invalid = [
-        f"{letter!r} at {place}"
-        for place, letter in enumerate(letters, 1)
+        f"{letter!r} at {number}"
+        for number, letter in enumerate(letters, 1)
         if letter not in alphabet
     ]
     if invalid:
@@ -176,28 +178,28 @@ def check_length(name: str, letters: str, shortest: int, longest: int) -> None:
 def parse_fasta(
     text: str, parameter: str, alphabet: str, kind: str, *, aligned: bool = False
 ) -> dict[str, str]:
-    """Name to sequence, in the order of the file.
+    """Return the sequences by name, in the order of the file.
 
-    The name is the header's first word; a sequence comes in capitals, without blanks, gaps (- and
-    .) and a final stop (*). The rows of an alignment (`aligned`) keep their gaps, all as -, and are
-    of one length.
+    The name is the first word of the header. Sequences are in upper case, without blanks, gaps (-
+    and .) and a final stop (*). The rows of an alignment (`aligned`) keep their gaps, as -, and
+    have equal lengths.
 
     Raises:
-        ToolError: no FASTA, an empty or doubled name, an empty sequence, a wrong letter, rows of
-            several lengths.
+        ToolError: no FASTA, an empty or duplicate name, an empty sequence, an invalid letter, rows
+            of different lengths.
     """
     gaps: dict[str, str | int | None] = {"-": "-", ".": "-"} if aligned else {"-": "", ".": ""}
     head, *entries = text.replace("\r", "\n").lstrip("\ufeff \n\t").split(">")
     if head.strip() or not entries:
         raise ToolError(f"{parameter}: it is not FASTA: a record starts with > and a name.")
     sequences: dict[str, str] = {}
-    for place, entry in enumerate(entries, 1):
+    for number, entry in enumerate(entries, 1):
         header, _, body = entry.partition("\n")
         name = next(iter(header.split()), "")
         if not name:
-            raise ToolError(f"{parameter}: record {place} has no name.")
+            raise ToolError(f"{parameter}: record {number} has no name.")
         if name in sequences:
-            raise ToolError(f"{parameter}: the name {name} stands twice.")
+            raise ToolError(f"{parameter}: the name {name} occurs twice.")
         plain = body.translate(str.maketrans(gaps)).rstrip().removesuffix("*")
         letters = alphabet + "-" if aligned else alphabet
         sequences[name] = clean_sequence(f"{parameter}, {name}", plain, letters, kind)
@@ -248,9 +250,9 @@ def _find_enzyme(word: str, name: str) -> Any:
     enzyme = known.get(word.lower())
     if enzyme is None:
         roman = word.lower().translate(_ROMAN)
-        near = (
+        matches = (
             [roman] if roman in known else difflib.get_close_matches(word.lower(), sorted(known), 1)
         )
-        hint = f"; did you mean {known[near[0]]}?" if near else "."
+        hint = f"; did you mean {known[matches[0]]}?" if matches else "."
         raise ToolError(f"{name}: {quote_value(word)} is not in REBASE{hint}")
     return enzyme

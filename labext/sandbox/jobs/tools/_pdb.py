@@ -14,7 +14,7 @@ _MAX_FILE_BYTES = 20_000_000
 
 @dataclass(frozen=True)
 class AlphaCarbon:
-    """One residue's alpha carbon; `number` keeps the file's own text, ångström and Å² as there."""
+    """The alpha carbon of a residue, in ångström and Å²; `number` is the text of the file."""
 
     chain: str
     number: str
@@ -31,8 +31,8 @@ def read_alpha_carbons(
 
     Args:
         path: the PDB file.
-        parameter: whose file it is, for the errors.
-        chains: those to be read; all if there are none.
+        parameter: the parameter of the file, for error messages.
+        chains: the chains to read; empty for all.
 
     Raises:
         ToolError: no PDB file, a record that can't be read (with its line), no such chain.
@@ -40,7 +40,7 @@ def read_alpha_carbons(
     lines = read_pdb_lines(path, parameter)
     modified = find_modified_residues(lines)
     best: dict[tuple[str, str, str], tuple[float, AlphaCarbon]] = {}
-    for place, line in enumerate(lines, 1):
+    for line_number, line in enumerate(lines, 1):
         if line.startswith("ENDMDL"):
             break
         if not _is_alpha_carbon(line, modified):
@@ -48,7 +48,7 @@ def read_alpha_carbons(
         try:
             occupancy, atom = _parse_alpha_carbon(line)
         except ValueError:
-            raise ToolError(f"{parameter}: line {place} is no proper ATOM record.") from None
+            raise ToolError(f"{parameter}: line {line_number} is no proper ATOM record.") from None
         key = (atom.chain, atom.number, atom.insertion)
         if key not in best or occupancy > best[key][0]:
             best[key] = (occupancy, atom)
@@ -60,14 +60,14 @@ def read_alpha_carbons(
 
 
 def read_pdb_lines(path: Path, parameter: str) -> list[str]:
-    """The lines of a file that is not too large to be read."""
+    """Return the lines of a file; ToolError if it is too large."""
     if path.stat().st_size > _MAX_FILE_BYTES:
         raise ToolError(f"{parameter}: the file is larger than {_MAX_FILE_BYTES // 1_000_000} MB.")
     return path.read_text(encoding="utf-8", errors="replace").splitlines()
 
 
 def find_modified_residues(lines: Collection[str]) -> set[str]:
-    """The residues that are links of the chain though they stand in HETATM records."""
+    """Return the names of modified residues, which are in HETATM records."""
     return {"MSE"} | {line[12:15].strip() for line in lines if line.startswith("MODRES")}
 
 
@@ -99,7 +99,7 @@ def parse_position(line: str) -> tuple[float, tuple[float, float, float]]:
     """Return the occupancy (1 if blank) and the coordinates of an ATOM record.
 
     Raises:
-        ValueError: a number can't be read, or is none.
+        ValueError: a number is malformed.
     """
     x, y, z = (float(line[start : start + 8]) for start in (30, 38, 46))
     occupancy = float(line[54:60].strip() or 1)
@@ -109,18 +109,14 @@ def parse_position(line: str) -> tuple[float, tuple[float, float, float]]:
 
 
 def _parse_alpha_carbon(line: str) -> tuple[float, AlphaCarbon]:
-    """The occupancy and the atom.
-
-    Raises:
-        ValueError: a number can't be read, or is none.
-    """
-    occupancy, place = parse_position(line)
+    """Return the occupancy and the atom; ValueError for a malformed record."""
+    occupancy, xyz = parse_position(line)
     b_factor = float(line[60:66].strip() or 0)
     if not abs(b_factor) < 1e5:
         raise ValueError("B-factor")
     chain = line[21].strip() or "_"
     atom = AlphaCarbon(
-        chain, line[22:26].strip(), line[26].strip(), line[17:20].strip(), place, b_factor
+        chain, line[22:26].strip(), line[26].strip(), line[17:20].strip(), xyz, b_factor
     )
     return occupancy, atom
 
@@ -130,7 +126,7 @@ Coordinates = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Atom:
-    """One atom: its name as in the file, its element in capitals, its place in ångström."""
+    """An atom: its name in the file, its element in upper case, its coordinates in ångström."""
 
     name: str
     element: str
@@ -139,7 +135,7 @@ class Atom:
 
 @dataclass
 class Residue:
-    """One residue; `number` has the insertion code behind it."""
+    """A residue; `number` includes the insertion code."""
 
     chain: str
     number: str
@@ -148,7 +144,7 @@ class Residue:
 
     @property
     def heavy(self) -> list[Atom]:
-        """Its atoms but the hydrogens."""
+        """The atoms other than hydrogens."""
         return [atom for atom in self.atoms.values() if atom.element not in ("H", "D")]
 
 
@@ -168,9 +164,9 @@ def read_residues(
 
     Args:
         path: the PDB file.
-        parameter: whose file it is, for the errors.
-        model: its number from 1; a file without MODEL records is one model.
-        chains: those to be read; all if there are none.
+        parameter: the parameter of the file, for error messages.
+        model: the number of the model, from 1; a file without MODEL records has one.
+        chains: the chains to read; empty for all.
 
     Raises:
         ToolError: no PDB file, a record that can't be read (with its line), no such model or chain.
@@ -191,12 +187,14 @@ def read_residues(
 
 def _read_records(lines: list[str], parameter: str, model: int) -> Iterator[_AtomRecord]:
     modified = find_modified_residues(lines)
-    models = max(sum(line.startswith(mark) for line in lines) for mark in ("MODEL ", "ENDMDL"))
+    models = max(
+        sum(line.startswith(keyword) for line in lines) for keyword in ("MODEL ", "ENDMDL")
+    )
     models = max(models, 1)
     if model > models:
         raise ToolError(f"model: there is no model {model}; the file has {models}.")
     current_model = 1
-    for place, line in enumerate(lines, 1):
+    for line_number, line in enumerate(lines, 1):
         if line.startswith("ENDMDL"):
             current_model += 1
         elif current_model == model and (
@@ -206,16 +204,14 @@ def _read_records(lines: list[str], parameter: str, model: int) -> Iterator[_Ato
             try:
                 yield _parse_record(line)
             except ValueError:
-                raise ToolError(f"{parameter}: line {place} is no proper ATOM record.") from None
+                raise ToolError(
+                    f"{parameter}: line {line_number} is no proper ATOM record."
+                ) from None
 
 
 def _parse_record(line: str) -> _AtomRecord:
-    """One ATOM record.
-
-    Raises:
-        ValueError: a number can't be read, or is none.
-    """
-    occupancy, place = parse_position(line)
+    """Parse an ATOM record; ValueError if it is malformed."""
+    occupancy, xyz = parse_position(line)
     name = line[12:16].strip()
     if not name:
         raise ValueError("name")
@@ -224,7 +220,7 @@ def _parse_record(line: str) -> _AtomRecord:
         line[17:20].strip(),
         line[16].strip(),
         occupancy,
-        Atom(name, _parse_element(line), place),
+        Atom(name, _parse_element(line), xyz),
     )
 
 

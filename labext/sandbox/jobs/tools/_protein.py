@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def dihedral_angle(
     first: ArrayLike, second: ArrayLike, third: ArrayLike, fourth: ArrayLike
 ) -> float:
-    """The angle in degrees, -180 to 180, seen along the bond from `second` to `third`."""
+    """Return the dihedral angle of four points in degrees, -180 to 180."""
     import numpy as np
 
     points = [np.asarray(point, dtype=float) for point in (first, second, third, fourth)]
@@ -30,12 +30,12 @@ def dihedral_angle(
     )
 
 
-def radius_of_gyration(places: Array, masses: Array) -> float:
-    """The root mean square distance from the centre of mass, in the unit of `places` (n, 3)."""
+def radius_of_gyration(coordinates: Array, masses: Array) -> float:
+    """Return the radius of gyration in the unit of the coordinates (n, 3)."""
     import numpy as np
 
-    middle = np.average(places, axis=0, weights=masses)
-    return float(np.sqrt(np.average(((places - middle) ** 2).sum(axis=1), weights=masses)))
+    middle = np.average(coordinates, axis=0, weights=masses)
+    return float(np.sqrt(np.average(((coordinates - middle) ** 2).sum(axis=1), weights=masses)))
 
 
 def superposed_rmsd(coords: Array, reference: Array) -> float:
@@ -46,8 +46,8 @@ def superposed_rmsd(coords: Array, reference: Array) -> float:
     left, sizes, right = np.linalg.svd(first.T @ second)
     # Exclude reflections: flip the sign of the smallest singular value.
     sizes[-1] *= np.sign(np.linalg.det(left) * np.linalg.det(right))
-    apart = (first**2).sum() + (second**2).sum() - 2 * sizes.sum()
-    return float(np.sqrt(max(apart, 0.0) / len(coords)))
+    squared_distance = (first**2).sum() + (second**2).sum() - 2 * sizes.sum()
+    return float(np.sqrt(max(squared_distance, 0.0) / len(coords)))
 
 
 LARGEST_RADIUS = 1.88
@@ -88,8 +88,8 @@ def follows_previous(residues: Sequence[Residue]) -> list[bool]:
     import numpy as np
 
     alphas = np.array([residue.atoms["CA"].xyz for residue in residues])
-    near = np.linalg.norm(np.diff(alphas, axis=0), axis=1) < _MAX_LINK_DISTANCE
-    pairs = zip(residues, residues[1:], near, strict=False)
+    is_near = np.linalg.norm(np.diff(alphas, axis=0), axis=1) < _MAX_LINK_DISTANCE
+    pairs = zip(residues, residues[1:], is_near, strict=False)
     return [False, *(bool(close) and first.chain == second.chain for first, second, close in pairs)]
 
 
@@ -115,7 +115,7 @@ def secondary_structure(residues: Sequence[Residue]) -> list[str]:
     return [_STRUCTURE_NAMES[str(code)] for code in elements]
 
 
-def accessible_areas(residues: Sequence[Residue], places: Array, probe: float) -> Array | None:
+def accessible_areas(residues: Sequence[Residue], coordinates: Array, probe: float) -> Array | None:
     """Return the area of each residue in Å²; None if there are alpha carbons only.
 
     The radii are those of ProtOr, in which a heavy atom has its hydrogens in it (J. Tsai et al.,
@@ -127,8 +127,8 @@ def accessible_areas(residues: Sequence[Residue], places: Array, probe: float) -
     if all(len(residue.heavy) == 1 for residue in residues):
         return None
     owners = np.repeat(np.arange(len(residues)), [len(residue.heavy) for residue in residues])
-    body = bio.AtomArray(len(places))
-    body.coord = places.astype(np.float32)
+    body = bio.AtomArray(len(coordinates))
+    body.coord = coordinates.astype(np.float32)
     body.res_id, body.res_name[:], body.element[:] = owners, "ALA", "C"
     radii = np.array(
         [_protor_radius(residue.name, atom.name) for residue in residues for atom in residue.heavy]
@@ -173,12 +173,12 @@ def backbone_angles(residues: Sequence[Residue]) -> list[tuple[float | None, flo
 
     links = [*follows_previous(residues), False]
     angles = []
-    for place, residue in enumerate(residues):
+    for index, residue in enumerate(residues):
         phi = psi = None
-        if links[place]:
-            phi = angle((residues[place - 1], "C"), (residue, "N"), (residue, "CA"), (residue, "C"))
-        if links[place + 1]:
-            psi = angle((residue, "N"), (residue, "CA"), (residue, "C"), (residues[place + 1], "N"))
+        if links[index]:
+            phi = angle((residues[index - 1], "C"), (residue, "N"), (residue, "CA"), (residue, "C"))
+        if links[index + 1]:
+            psi = angle((residue, "N"), (residue, "CA"), (residue, "C"), (residues[index + 1], "N"))
         angles.append((phi, psi))
     return angles
 

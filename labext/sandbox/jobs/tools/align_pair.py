@@ -143,7 +143,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
 
 
 def _align(request: _Request) -> tuple[str, str, float, tuple[int, int]]:
-    """The two aligned strings, the score, and the place (from 1) of each one's first letter."""
+    """Return the aligned sequences, the score, and the position of each first letter, from 1."""
     from Bio.Align import PairwiseAligner, substitution_matrices
 
     aligner = PairwiseAligner(mode=request.mode)
@@ -158,7 +158,7 @@ def _align(request: _Request) -> tuple[str, str, float, tuple[int, int]]:
 
 
 def _match_line(columns: list[tuple[str, str]], matrix: str) -> str:
-    """`|` for the same letter, `:` for a positive score, `.` for another pair, blank for a gap."""
+    """Return `|` per identity, `:` per positive score, `.` per other pair, a blank per gap."""
     from Bio.Align import substitution_matrices
 
     scores = substitution_matrices.load(matrix)
@@ -169,14 +169,17 @@ def _match_line(columns: list[tuple[str, str]], matrix: str) -> str:
 
 
 def _format_blocks(first: str, marks: str, second: str, starts: tuple[int, int]) -> str:
-    """Rows of 60 columns, each sequence with the place of its first and last letter in the row."""
-    blocks, places = [], [starts[0] - 1, starts[1] - 1]
+    """Return rows of 60 columns, with the positions of the first and last letters."""
+    blocks, positions = [], [starts[0] - 1, starts[1] - 1]
     for i in range(0, len(marks), 60):
         rows = []
         for which, letters in enumerate((first, second)):
-            piece = letters[i : i + 60]
-            before, places[which] = places[which], places[which] + len(piece.replace("-", ""))
-            begin = min(before + 1, places[which])
-            rows.append(f"sequence{which + 1} {begin:>6} {piece} {places[which]}\n")
+            segment = letters[i : i + 60]
+            before, positions[which] = (
+                positions[which],
+                positions[which] + len(segment.replace("-", "")),
+            )
+            start = min(before + 1, positions[which])
+            rows.append(f"sequence{which + 1} {start:>6} {segment} {positions[which]}\n")
         blocks.append(f"{rows[0]}{'':17}{marks[i : i + 60]}\n{rows[1]}")
     return "\n".join(blocks)

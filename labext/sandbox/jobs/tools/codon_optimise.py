@@ -83,7 +83,7 @@ HOSTS = {name: described for name, (described, _shares) in _SHARES.items()}
 
 @dataclass(frozen=True)
 class CodonUsage:
-    """How one organism uses the codons.
+    """Codon usage of an organism.
 
     Attributes:
         share: codon to its share among those of its amino acid, in percent.
@@ -97,7 +97,7 @@ class CodonUsage:
     choices: dict[str, tuple[str, ...]]
 
     def adaptation(self, codons: list[str]) -> float:
-        """The codon adaptation index: the geometric mean of the weights, above 0, at most 1.
+        """Return the codon adaptation index: the geometric mean of the weights, from 0 to 1.
 
         Amino acids with a single codon (M, W) and stops are left out; 1 where nothing is left.
         """
@@ -107,7 +107,7 @@ class CodonUsage:
 
 @cache
 def load_codon_usage(host: str) -> CodonUsage:
-    """The usage of one of `HOSTS`."""
+    """Return the codon usage of one of `HOSTS`."""
     share = dict(zip(CODONS, map(int, _SHARES[host][1].split()), strict=True))
     choices = {
         letter: tuple(
@@ -120,7 +120,7 @@ def load_codon_usage(host: str) -> CodonUsage:
 
 
 def translate_codons(codons: list[str]) -> str:
-    """The amino acids, with * for a stop."""
+    """Translate codons to amino acids, with * for a stop."""
     return "".join(GENETIC_CODE[codon] for codon in codons)
 
 
@@ -130,21 +130,21 @@ _IUPAC_BASES = {
 }  # fmt: skip
 
 MAX_STATES = 6000
-"""The most ways kept at one codon; DNA of 20 enzymes at once needs some hundred."""
+"""Maximum number of states per codon; the sites of 20 enzymes need some hundred."""
 
 _TIE_TOLERANCE = 1e-12
 
 
 class NoCodonChoiceError(Exception):
-    """No choice keeps clear of the patterns; `place` is the first codon that has none, from 0."""
+    """No choice of codons avoids the patterns; `index` is the first codon without a choice."""
 
-    def __init__(self, place: int) -> None:
-        super().__init__(place)
-        self.place = place
+    def __init__(self, index: int) -> None:
+        super().__init__(index)
+        self.index = index
 
 
 class TooManyStatesError(Exception):
-    """The patterns leave open so many ways that following all of them would take too long."""
+    """The patterns need more states than can be followed in reasonable time."""
 
 
 class PatternMatcher:
@@ -153,14 +153,14 @@ class PatternMatcher:
     def __init__(self, patterns: Sequence[str]) -> None:
         self._first = self._last = 0
         self._fits = dict.fromkeys("ACGT", 0)
-        place = 0
+        index = 0
         for pattern in dict.fromkeys(patterns):
-            self._first |= 1 << place
+            self._first |= 1 << index
             for letter in pattern:
                 for base in _IUPAC_BASES[letter]:
-                    self._fits[base] |= 1 << place
-                place += 1
-            self._last |= 1 << (place - 1)
+                    self._fits[base] |= 1 << index
+                index += 1
+            self._last |= 1 << (index - 1)
         self._cache: dict[tuple[int, str], int] = {}
 
     def after(self, state: int, codon: str) -> int:
@@ -198,26 +198,26 @@ def best_codons(
         TooManyStatesError: there are too many states to follow.
     """
     steps: list[dict[int, tuple[int, str]]] = []
-    ways = {0: 0.0}
-    for place, codons in enumerate(choices):
+    value_by_state = {0: 0.0}
+    for index, codons in enumerate(choices):
         step: dict[int, tuple[int, str]] = {}
-        further: dict[int, float] = {}
-        for state_before, worth in ways.items():
+        next_values: dict[int, float] = {}
+        for state_before, value_before in value_by_state.items():
             for codon, value in codons:
                 state = patterns.after(state_before, codon)
                 if state < 0:
                     continue
-                total = worth + value
-                if state not in further or total > further[state] + _TIE_TOLERANCE:
-                    further[state] = total
+                total = value_before + value
+                if state not in next_values or total > next_values[state] + _TIE_TOLERANCE:
+                    next_values[state] = total
                     step[state] = (state_before, codon)
-        if not further:
-            raise NoCodonChoiceError(place)
-        if len(further) > MAX_STATES:
+        if not next_values:
+            raise NoCodonChoiceError(index)
+        if len(next_values) > MAX_STATES:
             raise TooManyStatesError
         steps.append(step)
-        ways = further
-    state = max(ways, key=lambda state: round(ways[state], 9))
+        value_by_state = next_values
+    state = max(value_by_state, key=lambda state: round(value_by_state[state], 9))
     codons_reversed = []
     for step in reversed(steps):
         state, codon = step[state]
@@ -228,11 +228,11 @@ def best_codons(
 MAX_LENGTH = 2000
 MAX_ENZYMES = 20
 _STOP_WEIGHT = 1e-6
-"""How much the choice of the stop codon counts against that of another codon: it is no part of the
-adaptation index, and decides only where that is the same."""
+"""Weight of the stop codon relative to other codons: it is not part of the adaptation index, and
+only breaks ties."""
 _MAX_SLOPE, _HALVINGS = 30.0, 14
-"""How far and how finely the worth of a G or C is tried out to meet the bounds of the GC content:
-at the first even the rarest codon is taken for one G or C more."""
+"""Largest value of a G or C, at which even the rarest codon is chosen for one more, and the number
+of bisections to meet the bounds of the GC content."""
 
 
 @dataclass(frozen=True)
@@ -319,8 +319,7 @@ TOOL = Tool(
             content=("{molecule}",),
             description=(
                 f"A protein in one-letter code, 1 to {MAX_LENGTH:,} amino acids, * at its end "
-                "for a "
-                "stop codon; or the DNA of a coding sequence from its first codon."
+                "for a stop codon; or the DNA of a coding sequence from its first codon."
             ),
         ),
         Parameter(
@@ -385,8 +384,8 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         out / "codons.csv",
         columns,
         (
-            (place, GENETIC_CODE[new], new, usage.share[new], old, usage.share.get(old, ""))
-            for place, (new, old) in enumerate(zip(codons, before, strict=True), 1)
+            (index, GENETIC_CODE[new], new, usage.share[new], old, usage.share.get(old, ""))
+            for index, (new, old) in enumerate(zip(codons, before, strict=True), 1)
         ),
     )
     score: Score = {
@@ -409,17 +408,20 @@ def _optimise(request: _Request, usage: CodonUsage) -> list[str]:
         patterns += [base * (request.longest_run + 1) for base in _inputs.DNA_LETTERS]
     clear = PatternMatcher(patterns)
 
-    def best(worth: float, further: float = 0.0, places: int = len(request.protein)) -> list[str]:
-        """The best codons where each G or C of the first `places` is worth `worth`."""
+    def best(
+        gc_value: float, rest_value: float = 0.0, count: int = len(request.protein)
+    ) -> list[str]:
+        """Return the best codons if each G or C of the first `count` codons adds `gc_value`."""
         choices = [
             [
                 (
                     codon,
-                    _codon_value(codon, usage) + (worth if place < places else further) * strong,
+                    _codon_value(codon, usage)
+                    + (gc_value if index < count else rest_value) * strong,
                 )
                 for codon, strong in ((codon, _gc_count(codon)) for codon in codons)
             ]
-            for place, codons in enumerate(_codon_choices(request, usage))
+            for index, codons in enumerate(_codon_choices(request, usage))
         ]
         return best_codons(choices, clear)
 
@@ -428,19 +430,18 @@ def _optimise(request: _Request, usage: CodonUsage) -> list[str]:
     except NoCodonChoiceError as error:
         raise ToolError(
             f"{_constraint_names(request)}: every choice of codons up to "
-            f"{request.protein[error.place]} at "
-            f"{error.place + 1} makes a site or run that is to be avoided."
+            f"{request.protein[error.index]} at {error.index + 1} makes a site or run that "
+            "is to be avoided."
         ) from None
     except TooManyStatesError:
         raise ToolError(
             f"{_constraint_names(request)}: these sites leave too many ways open to follow them "
-            "all; avoid "
-            "fewer enzymes."
+            "all; avoid fewer enzymes."
         ) from None
 
 
 def _constraint_names(request: _Request) -> str:
-    """The settings that forbid something."""
+    """Return the names of the settings that exclude patterns."""
     return ", ".join(
         [*(["avoid"] if request.avoid else []), *(["longestRun"] if request.longest_run else [])]
     )
@@ -497,12 +498,12 @@ def _best_within_gc(bounds: tuple[float, float], best: Callable[..., list[str]])
     few, enough = 0, len(result)
     result = best(high)
     while enough - few > 1:
-        places = (few + enough) // 2
-        codons = best(high, low, places)
+        count = (few + enough) // 2
+        codons = best(high, low, count)
         if meets(codons):
-            enough, result = places, codons
+            enough, result = count, codons
         else:
-            few = places
+            few = count
     if not bounds[0] <= _gc_content(result) <= bounds[1]:
         raise ToolError(
             f"gcMin, gcMax: nothing was found between {bounds[0]:g} and {bounds[1]:g} %, where "

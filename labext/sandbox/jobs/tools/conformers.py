@@ -16,7 +16,7 @@ MAX_SMILES_LENGTH = 1000
 
 
 def parse_smiles(name: str, smiles: str, most: int) -> Any:
-    """An RDKit molecule without explicit hydrogens.
+    """Parse a molecule; its hydrogens are implicit.
 
     Args:
         name: the parameter, for the errors.
@@ -58,8 +58,8 @@ def _check_molecule(name: str, text: str, molecule: Any) -> None:
 
     problems = Chem.DetectChemistryProblems(molecule)
     if problems:
-        words = " ".join(problems[0].Message().split()).rstrip(".")
-        raise ToolError(f"{name}: it is no sound molecule: {words}.")
+        message = " ".join(problems[0].Message().split()).rstrip(".")
+        raise ToolError(f"{name}: it is no sound molecule: {message}.")
     if any(atom.GetAtomicNum() == 0 for atom in molecule.GetAtoms()):
         raise ToolError(f"{name}: it has an atom without an element (*).")
     parts = text.split(".")
@@ -85,12 +85,12 @@ def count_stereocentres(molecule: Any) -> int:
 FORCE_FIELDS = {"mmff94": "MMFF94", "mmff94s": "MMFF94s", "uff": "UFF"}
 _MAX_STEPS = 1000
 _MAX_SYMMETRY_MAPS = 100
-"""How many ways to lay a symmetric molecule on itself are tried."""
+"""Maximum number of symmetric atom mappings of a molecule that are tried."""
 
 
 @dataclass(frozen=True)
 class Conformer:
-    """One conformer: RDKit's number for it, its energy in kcal/mol, whether it is a minimum."""
+    """A conformer: its RDKit id, its energy in kcal/mol, and whether the minimization converged."""
 
     id: int
     energy: float
@@ -98,7 +98,7 @@ class Conformer:
 
 
 def embed_conformers(flat: Any, count: int, seed: int) -> Any:
-    """The molecule with its hydrogens and `count` conformers.
+    """Return the molecule with hydrogens and `count` conformers.
 
     Stereocentres that are left open get the configuration of the first embedding, in all of them.
 
@@ -150,8 +150,8 @@ def relax_conformers(full: Any, field: str) -> tuple[str, list[Conformer]]:
             )
     ids = [conformer.GetId() for conformer in full.GetConformers()]
     conformers = [
-        Conformer(place, round(float(energy), 4), status == 0)
-        for place, (status, energy) in zip(ids, results, strict=True)
+        Conformer(conformer_id, round(float(energy), 4), status == 0)
+        for conformer_id, (status, energy) in zip(ids, results, strict=True)
         if status >= 0
     ]
     return FORCE_FIELDS[field], sorted(conformers, key=lambda c: (c.energy, c.id))
@@ -166,24 +166,24 @@ class ConformerDistances:
         self._full = full
         self._bare = Chem.RemoveAllHs(full)
         self._heavy = [atom.GetIdx() for atom in full.GetAtoms() if atom.GetAtomicNum() > 1]
-        ways = self._bare.GetSubstructMatches(
+        atom_maps = self._bare.GetSubstructMatches(
             self._bare, uniquify=False, maxMatches=_MAX_SYMMETRY_MAPS
         )
-        self._ways = [list(enumerate(way)) for way in ways]
+        self._atom_maps = [list(enumerate(atom_map)) for atom_map in atom_maps]
 
     def distance(self, first: Conformer, second: Conformer) -> float:
         """Return the RMSD in ångström after optimal superposition."""
         from rdkit.Chem import rdMolAlign
 
         return float(
-            rdMolAlign.GetBestRMS(self._bare, self._bare, first.id, second.id, map=self._ways)
+            rdMolAlign.GetBestRMS(self._bare, self._bare, first.id, second.id, map=self._atom_maps)
         )
 
-    def select_distinct(self, ranked: list[Conformer], apart: float) -> list[Conformer]:
+    def select_distinct(self, ranked: list[Conformer], min_distance: float) -> list[Conformer]:
         """Return the conformers that differ by more than `apart` from all selected before."""
         distinct: list[Conformer] = []
         for conformer in ranked:
-            if all(self.distance(conformer, other) > apart for other in distinct):
+            if all(self.distance(conformer, other) > min_distance for other in distinct):
                 distinct.append(conformer)
         return distinct
 
@@ -191,10 +191,14 @@ class ConformerDistances:
         """Superpose all on the first, including hydrogens; return the distances to it."""
         from rdkit.Chem import rdMolAlign
 
-        ways = [[(self._heavy[a], self._heavy[b]) for a, b in way] for way in self._ways]
+        atom_maps = [
+            [(self._heavy[a], self._heavy[b]) for a, b in atom_map] for atom_map in self._atom_maps
+        ]
         distances = [
             float(
-                rdMolAlign.GetBestRMS(self._full, self._full, other.id, conformers[0].id, map=ways)
+                rdMolAlign.GetBestRMS(
+                    self._full, self._full, other.id, conformers[0].id, map=atom_maps
+                )
             )
             for other in conformers[1:]
         ]
@@ -321,12 +325,12 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
 
     full = embed_conformers(request.molecule, request.count, request.seed)
     field, ranked = relax_conformers(full, request.field)
-    likeness = ConformerDistances(full)
-    distinct = likeness.select_distinct(ranked, request.apart)
+    distances_between = ConformerDistances(full)
+    distinct = distances_between.select_distinct(ranked, request.apart)
     bare = Chem.RemoveHs(full)
     smiles = Chem.MolToSmiles(bare)
     opened = count_stereocentres(bare) - count_stereocentres(request.molecule)
-    distances = likeness.align_to_best(distinct)
+    distances = distances_between.align_to_best(distinct)
     shares = [
         exp((distinct[0].energy - conformer.energy) / _THERMAL_ENERGY) for conformer in distinct
     ]

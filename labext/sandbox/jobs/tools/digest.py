@@ -13,31 +13,31 @@ from labext.sandbox.jobs.tools._outputs import svg_document, svg_rotated_text, s
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 _ROW_HEIGHT = 12.0
-"""Pixels from one label to the next."""
+"""Pixels between labels."""
 
 
 def draw_linear_map(length: int, cuts: list[tuple[int, str]]) -> str:
-    """A line of `length` base pairs; `cuts` are `(place, enzyme)` in order."""
+    """Draw a line of `length` base pairs; `cuts` are `(position, enzyme)` in order."""
     left, right, base = 40.0, 960.0, 200.0
     body = [
         f'<rect x="{left}" y="{base}" width="{right - left}" height="8" fill="#8fa8c8"/>',
         svg_text(left, base + 24, "1"),
         svg_text(right, base + 24, str(length), "end"),
     ]
-    places = [left + (place - 1) * (right - left) / length for place, _ in cuts]
-    body += [_line(x, base - 6, x, base + 14) for x in dict.fromkeys(map(round, places))]
-    spread = _spread_labels(places, _ROW_HEIGHT, left, right)
+    positions = [left + (position - 1) * (right - left) / length for position, _ in cuts]
+    body += [_line(x, base - 6, x, base + 14) for x in dict.fromkeys(map(round, positions))]
+    spread = _spread_labels(positions, _ROW_HEIGHT, left, right)
     if spread is None:
         body.append(svg_text(left, base - 24, f"{len(cuts)} cuts"))
     else:
-        for x, at, (place, enzyme) in zip(places, spread, cuts, strict=True):
+        for x, at, (position, enzyme) in zip(positions, spread, cuts, strict=True):
             body.append(_line(x, base - 6, at, base - 22))
-            body.append(svg_rotated_text(at, base - 26, -90, f"{enzyme} {place}"))
+            body.append(svg_rotated_text(at, base - 26, -90, f"{enzyme} {position}"))
     return svg_document(1000, 240, body)
 
 
 def draw_circular_map(length: int, cuts: list[tuple[int, str]]) -> str:
-    """A circle of `length` base pairs from twelve o'clock on, clockwise."""
+    """Draw a circle of `length` base pairs, clockwise from twelve o'clock."""
     middle, radius = 300.0, 150.0
     body = [
         f'<circle cx="{middle}" cy="{middle}" r="{radius}" fill="none" stroke="#8fa8c8" '
@@ -48,7 +48,7 @@ def draw_circular_map(length: int, cuts: list[tuple[int, str]]) -> str:
     def at(angle: float, distance: float) -> tuple[float, float]:
         return middle + distance * sin(angle), middle - distance * cos(angle)
 
-    angles = [2 * pi * (place - 1) / length for place, _ in cuts]
+    angles = [2 * pi * (position - 1) / length for position, _ in cuts]
     ticks = dict.fromkeys(round(angle, 2) for angle in angles)
     body += [_line(*at(angle, radius - 7), *at(angle, radius + 7)) for angle in ticks]
     step = _ROW_HEIGHT / (radius + 26)
@@ -56,14 +56,14 @@ def draw_circular_map(length: int, cuts: list[tuple[int, str]]) -> str:
     if spread is None:
         body.append(svg_text(middle, middle + 22, f"{len(cuts)} cuts", "middle"))
     else:
-        for angle, free, (place, enzyme) in zip(angles, spread, cuts, strict=True):
+        for angle, free, (position, enzyme) in zip(angles, spread, cuts, strict=True):
             body.append(_line(*at(angle, radius + 7), *at(free, radius + 22)))
             left = free > pi
             body.append(
                 svg_rotated_text(
                     *at(free, radius + 26),
                     free * 180 / pi + (90 if left else -90),
-                    f"{enzyme} {place}",
+                    f"{enzyme} {position}",
                     "end" if left else "start",
                 )
             )
@@ -76,13 +76,13 @@ def _spread_labels(
     """Spread ordered positions to a distance of at least `gap`; None if there is no room."""
     if len(positions) * gap > high - low + gap:
         return None
-    places: list[float] = []
-    for place in positions:
-        places.append(max(place, places[-1] + gap if places else low))
-    for index in range(len(places) - 1, -1, -1):
-        after = places[index + 1] - gap if index + 1 < len(places) else high
-        places[index] = min(places[index], after)
-    return places
+    spread: list[float] = []
+    for position in positions:
+        spread.append(max(position, spread[-1] + gap if spread else low))
+    for index in range(len(spread) - 1, -1, -1):
+        after = spread[index + 1] - gap if index + 1 < len(spread) else high
+        spread[index] = min(spread[index], after)
+    return spread
 
 
 def _line(x1: float, y1: float, x2: float, y2: float) -> str:
@@ -102,9 +102,9 @@ class _Request:
 
 @dataclass(frozen=True)
 class _Cut:
-    """A double-strand cut, before the base at `place` (from 1) of the strand that was sent."""
+    """A double-strand cut before the base at `position`, from 1, of the input strand."""
 
-    place: int
+    position: int
     enzyme: str
     kind: str
     overhang: str
@@ -176,11 +176,11 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     _outputs.write_fasta(
         out / "fragments.fasta",
         (
-            (f"fragment{place} {start}..{end} {length} bp", around[start - 1 : start - 1 + length])
-            for place, (start, end, length, *_ends) in enumerate(fragments, 1)
+            (f"fragment{number} {start}..{end} {length} bp", around[start - 1 : start - 1 + length])
+            for number, (start, end, length, *_ends) in enumerate(fragments, 1)
         ),
     )
-    labels = [(cut.place, cut.enzyme) for cut in cuts]
+    labels = [(cut.position, cut.enzyme) for cut in cuts]
     drawing = draw_circular_map if request.circular else draw_linear_map
     (out / "map.svg").write_text(drawing(len(sequence), labels), encoding="utf-8")
     lengths = [fragment[2] for fragment in fragments]
@@ -199,21 +199,21 @@ def _find_cuts(request: _Request) -> list[_Cut]:
     size, dna = len(request.sequence), Seq(request.sequence)
     cuts: dict[int, _Cut] = {}
     for enzyme in sorted(request.enzymes, key=str):
-        for place in enzyme.search(dna, linear=not request.circular):
+        for position in enzyme.search(dna, linear=not request.circular):
             # Biopython counts the base after the cut from 1; `ovhg` is negative for a 5' overhang.
-            low, high = sorted((place, place - enzyme.ovhg))
+            low, high = sorted((position, position - enzyme.ovhg))
             if not request.circular and not 1 < low <= high <= size:
                 continue
-            place = (place - 1) % size + 1
-            if place in cuts:
-                previous = cuts[place]
+            position = (position - 1) % size + 1
+            if position in cuts:
+                previous = cuts[position]
                 name = f"{previous.enzyme}+{enzyme}"
-                cuts[place] = _Cut(place, name, previous.kind, previous.overhang)
+                cuts[position] = _Cut(position, name, previous.kind, previous.overhang)
                 continue
             kind = "blunt" if enzyme.ovhg == 0 else "5'" if enzyme.ovhg < 0 else "3'"
             overhang = "".join(request.sequence[(i - 1) % size] for i in range(low, high))
-            cuts[place] = _Cut(place, str(enzyme), kind, overhang)
-    return [cuts[place] for place in sorted(cuts)]
+            cuts[position] = _Cut(position, str(enzyme), kind, overhang)
+    return [cuts[position] for position in sorted(cuts)]
 
 
 _Fragment = tuple[int, int, int, _Cut | None, _Cut | None]
@@ -224,11 +224,17 @@ def _split_fragments(cuts: list[_Cut], size: int, circular: bool) -> list[_Fragm
     if circular:
         after = [*cuts[1:], *cuts[:1]]
         return [
-            (a.place, (b.place - 2) % size + 1, (b.place - a.place - 1) % size + 1, a, b)
+            (
+                a.position,
+                (b.position - 2) % size + 1,
+                (b.position - a.position - 1) % size + 1,
+                a,
+                b,
+            )
             for a, b in zip(cuts, after, strict=True)
         ] or [(1, size, size, None, None)]
-    starts = [1, *(cut.place for cut in cuts)]
-    ends = [*(cut.place - 1 for cut in cuts), size]
+    starts = [1, *(cut.position for cut in cuts)]
+    ends = [*(cut.position - 1 for cut in cuts), size]
     return [
         (start, end, end - start + 1, left, right)
         for start, end, left, right in zip(starts, ends, [None, *cuts], [*cuts, None], strict=True)
@@ -240,8 +246,8 @@ def _write_table(fragments: list[_Fragment], path: Path) -> None:
         f"{side}_{column}" for side in ("left", "right") for column in ("enzyme", "end", "overhang")
     ]
     rows = (
-        (place, start, end, length, *_describe_end(left), *_describe_end(right))
-        for place, (start, end, length, left, right) in enumerate(fragments, 1)
+        (number, start, end, length, *_describe_end(left), *_describe_end(right))
+        for number, (start, end, length, left, right) in enumerate(fragments, 1)
     )
     _outputs.write_csv(path, ["fragment", "start", "end", "length", *sides], rows)
 

@@ -44,7 +44,7 @@ def _read_request(settings: Settings) -> _Request:
 
 
 def _read_records(text: str, request: _Request) -> tuple[dict[str, str], str]:
-    """The sequences by name, and the mode in which they are read."""
+    """Return the sequences by name, and the mode."""
     records = _inputs.parse_fasta(text, "sequences", _inputs.IUPAC_LETTERS, "DNA base")
     if len(records) > MAX_SEQUENCES:
         raise ToolError(
@@ -178,7 +178,7 @@ _COLUMNS = (
 
 
 def _gene_row(name: str, gene: Any) -> tuple[object, ...]:
-    """Places from 1, both ends within, `start` the lower one; length in bases, GC in percent."""
+    """Return a table row: positions from 1, inclusive, `start` < `end`; GC in percent."""
     return (
         *(_gene_name(name, gene), name, gene.begin, gene.end, "+" if gene.strand > 0 else "-"),
         *(gene.end - gene.begin + 1, "" if gene.start_type == "Edge" else gene.start_type),
@@ -188,12 +188,12 @@ def _gene_row(name: str, gene: Any) -> tuple[object, ...]:
 
 
 def _gene_name(sequence: str, gene: Any) -> str:
-    """The sequence and the place of the lower end: unique, as no two genes begin at one base."""
+    """Return a unique name from the sequence, the lower position and the strand."""
     return f"{sequence}_{gene.begin}{'+' if gene.strand > 0 else '-'}"
 
 
 def _partial_ends(gene: Any) -> str:
-    """Which end of the gene, as it lies on the strand that was sent, runs off the sequence."""
+    """Return which ends of the gene, on the input strand, are beyond the sequence."""
     ends = [end for end, off in (("left", gene.partial_begin), ("right", gene.partial_end)) if off]
     return "+".join(ends) or "no"
 
@@ -215,7 +215,7 @@ def _write_gff(records: dict[str, str], genes: _Genes, path: Path) -> None:
 
 
 def _escape_gff(name: str) -> str:
-    """A name as GFF3 takes it, in its first column and as an attribute."""
+    """Escape a name for GFF3, for its first column and for attributes."""
     return quote(name, safe=".:^*$@!+?|-_")
 
 
@@ -231,7 +231,7 @@ def _write_fasta(genes: _Genes, out: Path) -> None:
 
 
 def _protein(gene: Any) -> str:
-    """The protein without its stop; a codon that starts the gene is read as M."""
+    """Return the protein without its stop; a start codon is translated to M."""
     return str(gene.translate(include_stop=False))
 
 

@@ -75,7 +75,7 @@ def build_profile(text: str, molecule: str) -> Any:
 
 @cache
 def _alphabet(molecule: str) -> Any:
-    """One object for all: a profile points into that of its alignment and does not keep it."""
+    """Return a shared alphabet, since a profile does not keep that of its alignment alive."""
     from pyhmmer.easel import Alphabet
 
     return Alphabet.amino() if molecule == "protein" else Alphabet.dna()
@@ -142,7 +142,7 @@ def _build_from_query(query: Any, molecule: str) -> Any:
 def search_profile(
     hmm: Any, targets: dict[str, str], molecule: str, evalue: float, inclusion: float
 ) -> Any:
-    """The hits (`pyhmmer.plan7.TopHits`), the best first.
+    """Search, and return the hits (`pyhmmer.plan7.TopHits`), the best first.
 
     DNA is searched in windows and on both strands, as nhmmer does (doi
     10.1093/bioinformatics/btt403).
@@ -324,16 +324,16 @@ _COLUMNS = (
 
 
 def _domain_rows(hit: Any) -> list[dict[str, object]]:
-    """A row a domain; places from 1, both ends within; on the strand - start is above end."""
+    """Return a row per domain; positions from 1, inclusive; start > end on the strand -."""
     domains = list(hit.domains.reported)
     rows = []
-    for place, domain in enumerate(domains, 1):
+    for number, domain in enumerate(domains, 1):
         aligned = domain.alignment
         # Of DNA each hit is one domain, and HMMER gives the bias of that.
         bias = hit.bias if domain.strand is None else domain.bias
         values = (
             *(hit.name, hit.length, f"{hit.evalue:.3g}", f"{hit.score:.2f}", f"{bias:.2f}"),
-            *(place, len(domains), f"{domain.i_evalue:.3g}", f"{domain.score:.2f}"),
+            *(number, len(domains), f"{domain.i_evalue:.3g}", f"{domain.score:.2f}"),
             *(f"{domain.bias:.2f}", aligned.hmm_from, aligned.hmm_to),
             *(aligned.target_from, aligned.target_to, domain.env_from, domain.env_to),
             *(domain.strand or "", "yes" if hit.included and domain.included else "no"),

@@ -256,7 +256,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
 
 
 def _align(sequences: list[str], request: _Request) -> list[str]:
-    """The rows of the alignment, in the order of `sequences`.
+    """Return the rows of the alignment, in the order of `sequences`.
 
     biotite would make its guide tree from scores against those of shuffled sequences, and refuses
     pairs that are no better than chance. The guide tree here is made from the identity over all
@@ -281,7 +281,7 @@ def _align(sequences: list[str], request: _Request) -> list[str]:
     alignment, *_ = align.align_multiple(coded, matrix, distances=guide, **costs)
     rows = []
     for letters, trace in zip(sequences, alignment.trace.T, strict=True):
-        rows.append("".join(letters[place] if place >= 0 else "-" for place in trace))
+        rows.append("".join(letters[index] if index >= 0 else "-" for index in trace))
     return rows
 
 

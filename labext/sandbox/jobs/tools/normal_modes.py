@@ -34,12 +34,12 @@ class NormalModes:
     vectors: Array
 
     def fluctuations(self) -> Array:
-        """(n,): the mean square displacement of each node, in units of kT / spring constant."""
+        """Return the (n,) mean square displacements of the nodes in kT / spring constant."""
         squared: Array = (self.vectors**2).sum(axis=2)
         return squared.T @ (1 / self.eigenvalues)
 
     def collectivity(self) -> Array:
-        """(m,): the share of the nodes that take part in a mode, from 1/n to 1 (Brüschweiler)."""
+        """Return the (m,) collectivity of the modes, from 1/n to 1 (Brüschweiler)."""
         import numpy as np
 
         squared = np.clip((self.vectors**2).sum(axis=2), 1e-300, None)
@@ -47,14 +47,14 @@ class NormalModes:
         return spread
 
 
-def spring_constants(places: Array, cutoff: float, by_distance: bool) -> Array:
-    """(n, n): the spring constants between nodes at `places` (n, 3), ångström.
+def spring_constants(coordinates: Array, cutoff: float, by_distance: bool) -> Array:
+    """Return the (n, n) spring constants between nodes at (n, 3) coordinates in ångström.
 
     They are 1 up to `cutoff`, or 1 / distance² between all nodes. Equation 1 of the paper.
     """
     import numpy as np
 
-    squared = _squared_distances(places)
+    squared = _squared_distances(coordinates)
     np.fill_diagonal(squared, np.inf)
     if (squared < 1e-4).any():
         i, j = np.argwhere(squared < 1e-4)[0]
@@ -62,22 +62,22 @@ def spring_constants(places: Array, cutoff: float, by_distance: bool) -> Array:
     return 1 / squared if by_distance else (squared <= cutoff**2).astype(float)
 
 
-def build_hessian(places: Array, constants: Array) -> Array:
-    """(3n, 3n): the second derivatives of the springs' energy, super-element by super-element."""
+def build_hessian(coordinates: Array, constants: Array) -> Array:
+    """Return the (3n, 3n) second derivatives of the energy of the springs."""
     import numpy as np
 
-    nodes = len(places)
-    apart = places[:, None, :] - places[None, :, :]
-    squared = _squared_distances(places)
+    nodes = len(coordinates)
+    differences = coordinates[:, None, :] - coordinates[None, :, :]
+    squared = _squared_distances(coordinates)
     np.fill_diagonal(squared, 1)
-    blocks = -np.einsum("ij,ijk,ijl->ijkl", constants / squared, apart, apart)
+    blocks = -np.einsum("ij,ijk,ijl->ijkl", constants / squared, differences, differences)
     blocks[np.arange(nodes), np.arange(nodes)] = -blocks.sum(axis=1)
     matrix: Array = blocks.transpose(0, 2, 1, 3).reshape(3 * nodes, 3 * nodes)
     return matrix
 
 
 def compute_modes(matrix: Array) -> NormalModes:
-    """The internal modes of a network that hangs together.
+    """Return the internal modes of a connected network.
 
     Raises:
         ToolError: the network has not the six rigid motions alone, so that it isn't one body.
@@ -101,9 +101,9 @@ def compute_modes(matrix: Array) -> NormalModes:
     )
 
 
-def _squared_distances(places: Array) -> Array:
-    apart = places[:, None, :] - places[None, :, :]
-    squared: Array = (apart**2).sum(axis=2)
+def _squared_distances(coordinates: Array) -> Array:
+    differences = coordinates[:, None, :] - coordinates[None, :, :]
+    squared: Array = (differences**2).sum(axis=2)
     return squared
 
 
@@ -203,28 +203,28 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
 
     import numpy as np
 
-    places = np.array([residue.xyz for residue in residues])
-    constants = spring_constants(places, request.cutoff, request.by_distance)
-    modes = compute_modes(build_hessian(places, constants))
+    coordinates = np.array([residue.xyz for residue in residues])
+    constants = spring_constants(coordinates, request.cutoff, request.by_distance)
+    modes = compute_modes(build_hessian(coordinates, constants))
     mode_count = min(request.modes, len(modes.eigenvalues))
-    for place in range(mode_count):
-        swing = modes.vectors[place] * np.sqrt(len(residues)) * request.amplitude
-        path = out / f"mode{place + 1}.pdb"
-        path.write_text(_format_trajectory(residues, places, swing), encoding="utf-8")
+    for index in range(mode_count):
+        swing = modes.vectors[index] * np.sqrt(len(residues)) * request.amplitude
+        path = out / f"mode{index + 1}.pdb"
+        path.write_text(_format_trajectory(residues, coordinates, swing), encoding="utf-8")
     _write_eigenvalues(modes, out / "eigenvalues.csv")
     correlation = _write_fluctuations(residues, modes.fluctuations(), out / "fluctuations.csv")
-    near = spring_constants(places, request.cutoff, by_distance=False)
+    contacts = spring_constants(coordinates, request.cutoff, by_distance=False)
     score: Score = {
         "residues": len(residues),
-        "contacts": int(near.sum()) // 2,
+        "contacts": int(contacts.sum()) // 2,
         "modes": mode_count,
         "lowest_frequency": float(f"{np.sqrt(modes.eigenvalues[0]):.5g}"),
     }
     return score if correlation is None else {**score, "correlation": round(correlation, 4)}
 
 
-def _format_trajectory(residues: Sequence[AlphaCarbon], places: Array, swing: Array) -> str:
-    """Models from -`swing` to +`swing`; the B-factor column has each residue's share, 0 to 100."""
+def _format_trajectory(residues: Sequence[AlphaCarbon], coordinates: Array, swing: Array) -> str:
+    """Return models from -`swing` to +`swing`, with the relative motion (0 to 100) as B-factor."""
     import numpy as np
 
     size = np.linalg.norm(swing, axis=1)
@@ -233,7 +233,7 @@ def _format_trajectory(residues: Sequence[AlphaCarbon], places: Array, swing: Ar
     for model, factor in enumerate(np.linspace(-1, 1, FRAMES), 1):
         lines.append(f"MODEL     {model:4d}")
         for serial, (residue, (x, y, z)) in enumerate(
-            zip(residues, places + factor * swing, strict=True), 1
+            zip(residues, coordinates + factor * swing, strict=True), 1
         ):
             lines.append(
                 f"ATOM  {serial:5d}  CA  {residue.name:>3} {residue.chain}{residue.number:>4}"
@@ -257,7 +257,7 @@ def _write_eigenvalues(modes: NormalModes, path: Path) -> None:
     _outputs.write_csv(
         path,
         ("mode", "eigenvalue", "frequency", "share", "collectivity"),
-        ((place, *(f"{value:.6g}" for value in row)) for place, row in enumerate(rows, 1)),
+        ((number, *(f"{value:.6g}" for value in row)) for number, row in enumerate(rows, 1)),
     )
 
 

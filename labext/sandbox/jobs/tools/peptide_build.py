@@ -123,7 +123,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     writer.save(str(out / "peptide.pdb"))
     residues = list(structure.get_residues())
     atoms = list(structure.get_atoms())
-    places = np.array([atom.coord for atom in atoms], dtype=float)
+    coordinates = np.array([atom.coord for atom in atoms], dtype=float)
     masses = np.array([atom.mass for atom in atoms])
     _write_angles(residues, out / "ramachandran.csv")
     return {
@@ -131,7 +131,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         "atoms": len(atoms),
         "weight": round(float(molecular_weight(request.sequence, "protein")), 2),
         "end_to_end": round(float(residues[-1]["CA"] - residues[0]["CA"]), 3),
-        "radius_of_gyration": round(_protein.radius_of_gyration(places, masses), 3),
+        "radius_of_gyration": round(_protein.radius_of_gyration(coordinates, masses), 3),
     }
 
 
@@ -166,7 +166,7 @@ def _build(request: _Request) -> Any:
 
 
 def _write_angles(residues: list[Any], path: Path) -> None:
-    """The angles as they are in the structure that was built, in degrees."""
+    """Write the angles of the built structure in degrees."""
 
     def angle(*atoms: Any) -> str:
         # Adding 0 turns -0.00 into 0.00.
@@ -175,11 +175,11 @@ def _write_angles(residues: list[Any], path: Path) -> None:
     neighbours = zip([None, *residues], residues, [*residues[1:], None], strict=False)
     rows = (
         (
-            *(place, this.get_resname()),
-            angle(last["C"], this["N"], this["CA"], this["C"]) if last else "",
-            angle(this["N"], this["CA"], this["C"], following["N"]) if following else "",
-            angle(last["CA"], last["C"], this["N"], this["CA"]) if last else "",
+            *(number, residue.get_resname()),
+            angle(previous["C"], residue["N"], residue["CA"], residue["C"]) if previous else "",
+            angle(residue["N"], residue["CA"], residue["C"], following["N"]) if following else "",
+            angle(previous["CA"], previous["C"], residue["N"], residue["CA"]) if previous else "",
         )
-        for place, (last, this, following) in enumerate(neighbours, 1)
+        for number, (previous, residue, following) in enumerate(neighbours, 1)
     )
     _outputs.write_csv(path, ("residue", "name", "phi", "psi", "omega"), rows)

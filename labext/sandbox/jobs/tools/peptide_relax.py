@@ -55,12 +55,12 @@ def write_complete_residues(residues: Sequence[Residue], parameter: str, path: P
     """
     links = [*_protein.follows_previous(residues), False]
     lines: list[str] = []
-    for place, residue in enumerate(residues):
+    for index, residue in enumerate(residues):
         name = f"{residue.name} {residue.number} of chain {residue.chain}"
-        starts = place == 0 or residues[place - 1].chain != residue.chain
-        if not starts and not links[place]:
+        starts = index == 0 or residues[index - 1].chain != residue.chain
+        if not starts and not links[index]:
             raise ToolError(f"{parameter}: before {name} the chain has a gap.")
-        ends = place + 1 == len(residues) or residues[place + 1].chain != residue.chain
+        ends = index + 1 == len(residues) or residues[index + 1].chain != residue.chain
         for atom, element, (x, y, z) in _expected_atoms(residue, name, parameter, ends):
             number = residue.number if residue.number[-1:].isalpha() else f"{residue.number} "
             # A chain without a name stands as `_`.
@@ -130,17 +130,17 @@ class PreparedPeptide:
     system: Any
 
     def heavy(self) -> Array:
-        """(n,): which atoms are no hydrogens."""
+        """Return an (n,) mask of the heavy atoms."""
         import numpy as np
 
         return np.array([atom.element.symbol != "H" for atom in self.topology.atoms()])
 
-    def write(self, places: Array, path: Path) -> None:
+    def write(self, coordinates: Array, path: Path) -> None:
         """Write a PDB file, without the header, which would hold the date."""
         from openmm import app, unit
 
         with path.open("w", encoding="utf-8", newline="\n") as file:
-            app.PDBFile.writeModel(self.topology, places * unit.angstrom, file, keepIds=True)
+            app.PDBFile.writeModel(self.topology, coordinates * unit.angstrom, file, keepIds=True)
             app.PDBFile.writeFooter(self.topology, file)
 
 
@@ -189,8 +189,8 @@ def prepare_peptide(path: Path, ph: float, solvent: bool) -> PreparedPeptide:
         force.setForceGroup(ENERGY_TERMS.index(groups[type(force)]))
     if solvent:
         system.addForce(_add_solvent(topology, system))
-    places = np.array(modeller.positions.value_in_unit(unit.angstrom), dtype=float)
-    return PreparedPeptide(topology, places, system)
+    coordinates = np.array(modeller.positions.value_in_unit(unit.angstrom), dtype=float)
+    return PreparedPeptide(topology, coordinates, system)
 
 
 def _add_solvent(topology: Any, system: Any) -> Any:
@@ -239,10 +239,10 @@ def minimize_energy(
     before = _energy_terms(context)
     openmm.LocalEnergyMinimizer.minimize(context, tolerance, iterations, Reporter())
     state = context.getState(getPositions=True, getForces=True)
-    places = state.getPositions(asNumpy=True).value_in_unit(unit.angstrom)
+    coordinates = state.getPositions(asNumpy=True).value_in_unit(unit.angstrom)
     forces = state.getForces(asNumpy=True).value_in_unit(unit.kilojoule_per_mole / unit.nanometer)
     return MinimizationResult(
-        np.array(places),
+        np.array(coordinates),
         before,
         _energy_terms(context),
         energies,

@@ -94,9 +94,9 @@ def _check_repeats(sequence: str) -> None:
         )
 
 
-def _check_order(low: str, least: float, high: str, most: float) -> None:
-    if least > most:
-        raise ToolError(f"{low}: {least:g} is more than {high}, {most:g}.")
+def _check_order(low: str, lowest: float, high: str, highest: float) -> None:
+    if lowest > highest:
+        raise ToolError(f"{low}: {lowest:g} is more than {high}, {highest:g}.")
 
 
 def _read_target(settings: Settings, bases: int, longest: int) -> tuple[int, int] | None:
@@ -203,7 +203,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     del inputs
     request = _read_request(settings)
     result = _design(request)
-    pairs = [_pair_row(result, place) for place in range(_count_pairs(result))]
+    pairs = [_pair_row(result, index) for index in range(_count_pairs(result))]
     rows = ([pair[column] for column in _COLUMNS] for pair in pairs)
     _outputs.write_csv(out / "primers.csv", _COLUMNS, rows)
     _write_considered(result, out / "considered.csv")
@@ -268,17 +268,17 @@ _COLUMNS = (
 )
 
 
-def _pair_row(result: dict[str, Any], place: int) -> dict[str, Any]:
+def _pair_row(result: dict[str, Any], index: int) -> dict[str, Any]:
     """Return a table row: positions from 1 on the input strand, temperatures in °C.
 
     The reverse primer is given as ordered: the other strand, 5' to 3'. A hairpin or dimer with a
     temperature of 0 does not form.
     """
-    first, size = result[f"PRIMER_LEFT_{place}"]
-    last, back = result[f"PRIMER_RIGHT_{place}"]
-    pair = f"PRIMER_PAIR_{place}"
+    first, size = result[f"PRIMER_LEFT_{index}"]
+    last, back = result[f"PRIMER_RIGHT_{index}"]
+    pair = f"PRIMER_PAIR_{index}"
     row: dict[str, Any] = {
-        "pair": place + 1,
+        "pair": index + 1,
         "penalty": round(float(result[f"{pair}_PENALTY"]), 3),
         "product_start": first + 1,
         "product_end": last + 1,
@@ -286,7 +286,7 @@ def _pair_row(result: dict[str, Any], place: int) -> dict[str, Any]:
         "dimer_tm": _round_celsius(result[f"{pair}_COMPL_ANY_TH"]),
     }
     ends = {"forward": (first + 1, first + size), "reverse": (last - back + 2, last + 1)}
-    for side, primer in (("forward", f"PRIMER_LEFT_{place}"), ("reverse", f"PRIMER_RIGHT_{place}")):
+    for side, primer in (("forward", f"PRIMER_LEFT_{index}"), ("reverse", f"PRIMER_RIGHT_{index}")):
         row[side] = str(result[f"{primer}_SEQUENCE"]).upper()
         row[f"{side}_start"], row[f"{side}_end"] = ends[side]
         row[f"{side}_tm"] = _round_celsius(result[f"{primer}_TM"])

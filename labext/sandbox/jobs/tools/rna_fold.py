@@ -14,13 +14,13 @@ _STEP = 15.0
 
 
 def base_pairs(structure: str) -> Iterator[tuple[int, int]]:
-    """The base pairs `(i, j)`, from 1, of a structure in dot-bracket form."""
+    """Yield the base pairs `(i, j)`, from 1, of a structure in dot-bracket notation."""
     opened: list[int] = []
-    for place, mark in enumerate(structure, 1):
-        if mark == "(":
-            opened.append(place)
-        elif mark == ")":
-            yield opened.pop(), place
+    for position, symbol in enumerate(structure, 1):
+        if symbol == "(":
+            opened.append(position)
+        elif symbol == ")":
+            yield opened.pop(), position
 
 
 def draw_structure(
@@ -67,7 +67,7 @@ def draw_structure(
 
 
 def _probability_colour(probability: float) -> str:
-    """From white, not likely as drawn, to orange, certain."""
+    """Return a colour from white (improbable) to orange (certain)."""
     share = min(max(probability, 0.0), 1.0)
     channels = (round(255 + (end - 255) * share) for end in (244, 165, 96))
     return "#" + "".join(f"{channel:02x}" for channel in channels)

@@ -32,9 +32,9 @@ def draw_profile(chains: Sequence[tuple[str, Sequence[tuple[str, str, float | No
     """
     most = max((area or 0.0 for _, rows in chains for _, _, area in rows), default=0.0) or 1.0
     body = [_legend()]
-    for place, (chain, rows) in enumerate(chains):
+    for index, (chain, rows) in enumerate(chains):
         body += _panel(
-            chain, rows, 30.0 + place * (_PANEL_HEIGHT + _BAND_HEIGHT + _LABEL_ROOM), most
+            chain, rows, 30.0 + index * (_PANEL_HEIGHT + _BAND_HEIGHT + _LABEL_ROOM), most
         )
     height = 30.0 + len(chains) * (_PANEL_HEIGHT + _BAND_HEIGHT + _LABEL_ROOM)
     return svg_document(_WIDTH, height, body)
@@ -42,8 +42,8 @@ def draw_profile(chains: Sequence[tuple[str, Sequence[tuple[str, str, float | No
 
 def _legend() -> str:
     parts = []
-    for place, kind in enumerate(("helix", "strand", "coil")):
-        x = _LEFT + place * 70
+    for index, kind in enumerate(("helix", "strand", "coil")):
+        x = _LEFT + index * 70
         parts.append(
             f'<rect x="{x:.0f}" y="8" width="10" height="10" fill="{STRUCTURE_COLOURS[kind]}"/>'
         )
@@ -61,17 +61,17 @@ def _panel(
         svg_text(_LEFT - 6, base + _BAND_HEIGHT, f"chain {chain}", "end"),
         f'<path d="M{_LEFT:.1f} {top:.1f}V{base:.1f}" stroke="#999999"/>',
     ]
-    for place, (_, structure, area) in enumerate(rows):
-        x, colour = _LEFT + place * step, STRUCTURE_COLOURS[structure]
+    for index, (_, structure, area) in enumerate(rows):
+        x, colour = _LEFT + index * step, STRUCTURE_COLOURS[structure]
         tall = _PANEL_HEIGHT * (area or 0.0) / most
         body.append(
             f'<path d="M{x:.2f} {base + 2:.1f}h{step:.2f}v{_BAND_HEIGHT:.1f}h-{step:.2f}z'
             f'M{x:.2f} {base:.1f}v-{tall:.1f}h{0.85 * step:.2f}v{tall:.1f}z" fill="{colour}"/>'
         )
     every = max(len(rows) // 10, 1)
-    for place in range(0, len(rows), every):
-        at = _LEFT + (place + 0.5) * step
-        body.append(svg_text(at, base + _BAND_HEIGHT + 15, rows[place][0], "middle"))
+    for index in range(0, len(rows), every):
+        at = _LEFT + (index + 0.5) * step
+        body.append(svg_text(at, base + _BAND_HEIGHT + 15, rows[index][0], "middle"))
     return body
 
 
@@ -159,15 +159,19 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
 
     import numpy as np
 
-    places = np.array([atom.xyz for atom in atoms])
-    sides = places.max(axis=0) - places.min(axis=0) + 2 * (_protein.LARGEST_RADIUS + request.probe)
+    coordinates = np.array([atom.xyz for atom in atoms])
+    sides = (
+        coordinates.max(axis=0)
+        - coordinates.min(axis=0)
+        + 2 * (_protein.LARGEST_RADIUS + request.probe)
+    )
     if float(sides.prod()) > _MAX_BOX_VOLUME:
         raise ToolError(
             "pdbFile: its atoms lie too far apart, in a box of "
             f"{' × '.join(f'{side:,.0f}' for side in sides)} Å."
         )
     structure = _protein.secondary_structure(residues)
-    areas = _protein.accessible_areas(residues, places, request.probe)
+    areas = _protein.accessible_areas(residues, coordinates, request.probe)
     angles = _protein.backbone_angles(residues)
     _write_results(residues, structure, areas, angles, out)
     masses = _protein.atom_masses(atoms, "pdbFile")
@@ -175,7 +179,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         "residues": len(residues),
         "atoms": len(atoms),
         "chains": len({residue.chain for residue in residues}),
-        "radius_of_gyration": round(radius_of_gyration(places, masses), 3),
+        "radius_of_gyration": round(radius_of_gyration(coordinates, masses), 3),
         **{
             kind: round(structure.count(kind) / len(residues), 4)
             for kind in ("helix", "strand", "coil")
@@ -191,12 +195,12 @@ def _write_results(
     angles: Sequence[tuple[float | None, float | None]],
     out: Path,
 ) -> None:
-    """The table, areas in Å² and angles in degrees, and the picture."""
+    """Write the table, with areas in Å² and angles in degrees, and the drawing."""
     sizes = [None] * len(residues) if areas is None else [float(area) for area in areas]
 
-    def figure(value: float | None, places: int) -> str:
+    def figure(value: float | None, decimals: int) -> str:
         # Adding 0 turns -0.0 into 0.0.
-        return "" if value is None else f"{round(value, places) + 0:.{places}f}"
+        return "" if value is None else f"{round(value, decimals) + 0:.{decimals}f}"
 
     def relative(area: float | None, name: str) -> float | None:
         most = _protein.MAX_ACCESSIBLE_AREA.get(name)

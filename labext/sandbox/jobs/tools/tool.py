@@ -12,7 +12,7 @@ from labext.sandbox.core.executors.task_process import TaskError
 from labext.sandbox.jobs.names import quote_value
 
 Settings = Mapping[str, Any]
-"""A job's settings, as they come out of JSON."""
+"""A job's settings, parsed from JSON."""
 
 Score = dict[str, float | int | str]
 """A tool's result in short: flat, numbers and short strings."""
@@ -24,7 +24,7 @@ file, a path in an earlier job's output, or the content itself
 
 
 class ToolError(TaskError):
-    """A job can't be done with these settings or files: one sentence, naming the parameter."""
+    """Invalid settings or files; the message is one sentence that names the parameter."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Parameter:
 
     @property
     def file(self) -> bool:
-        """Whether its value stands for a file."""
+        """Whether the value refers to a file."""
         return self.type in ("pdb", "file")
 
     def applies(self, settings: Settings) -> bool:
@@ -118,7 +118,7 @@ class Tool:
     check: Callable[[Settings], str | None] | None = None
 
     def visible(self, gates: Collection[str]) -> tuple[Parameter, ...]:
-        """The parameters that an organization with the permissions `gates` may see and send."""
+        """Return the parameters that are visible with the permissions `gates`."""
         return tuple(p for p in self.parameters if p.gate is None or p.gate in gates)
 
     def with_defaults(self, settings: Settings) -> dict[str, Any]:
@@ -135,7 +135,7 @@ class Tool:
         return filled
 
     def record(self, gates: Collection[str] = ()) -> dict[str, Any]:
-        """The tool as an element of `GET /tools`, for an organization with these `gates`."""
+        """Return the tool as listed by `GET /tools`, with the permissions `gates`."""
         return {
             "name": self.name,
             "displayName": self.display_name,

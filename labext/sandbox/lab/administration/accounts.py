@@ -128,8 +128,7 @@ class AccountAdministration(TenantAdministration):
                 f"This would remove the user {user.email} of {self.tenant} with "
                 f"{messages.pluralize(record['keys'], 'key')} and "
                 f"{messages.pluralize(record['grants'], 'grant')}; a key that the sandbox hands "
-                "out "
-                "would be no longer valid.",
+                "out would be no longer valid.",
             )
             session.delete(user)
         delete_user_secret(self.site.secrets, user.id)
@@ -236,12 +235,12 @@ class AccountAdministration(TenantAdministration):
             )
             return [
                 {
-                    of.owner: owner_name(whose),
+                    of.owner: owner_name(owner_row),
                     "name": credential.name,
                     "created": credential.created,
                     "deleted": credential.deleted,
                 }
-                for credential, whose in credentials
+                for credential, owner_row in credentials
             ]
 
     def add_credential(self, kind: str, owner: str, value: str, name: str | None = None) -> Record:
@@ -252,30 +251,29 @@ class AccountAdministration(TenantAdministration):
         """
         of = CREDENTIAL_KINDS[kind]
         with self.write() as (session, tenant):
-            whose = OWNERS[of.owner](session, tenant, owner)
-            names = session.scalars(select(of.table.name).where(_owner_id(of) == whose.id))
+            owner_row = OWNERS[of.owner](session, tenant, owner)
+            names = session.scalars(select(of.table.name).where(_owner_id(of) == owner_row.id))
             name = next_free_name(name, kind, names)
-            row = {_owner_id(of).key: whose.id, "name": name, "hash": hash_key(value)}
+            row = {_owner_id(of).key: owner_row.id, "name": name, "hash": hash_key(value)}
             session.add(of.table(**row, created=current_timestamp()))
-            return {of.owner: owner_name(whose), "name": name}
+            return {of.owner: owner_name(owner_row), "name": name}
 
     def remove_credential(self, kind: str, owner: str, name: str, *, yes: bool) -> Record:
         """Remove a key or a secret: 401 from the next request on."""
         of = CREDENTIAL_KINDS[kind]
         with self.write() as (session, tenant):
-            whose = OWNERS[of.owner](session, tenant, owner)
-            rows = select(of.table).where(_owner_id(of) == whose.id, of.table.deleted.is_(None))
+            owner_row = OWNERS[of.owner](session, tenant, owner)
+            rows = select(of.table).where(_owner_id(of) == owner_row.id, of.table.deleted.is_(None))
             valid = {credential.name: credential for credential in session.scalars(rows)}
             if name not in valid:
-                raise not_found_error(f"{kind} of {owner_name(whose)} called", name, valid)
+                raise not_found_error(f"{kind} of {owner_name(owner_row)} called", name, valid)
             require_confirmation(
                 yes,
                 f"This would remove the {kind} {messages.quote_value(name)} of "
-                f"{owner_name(whose)}: "
-                f"{of.consequence}; it may be the one that the sandbox hands out.",
+                f"{owner_name(owner_row)}: {of.consequence}; the sandbox may hand out this one.",
             )
             valid[name].deleted = current_timestamp()
-            return {"removed": name, of.owner: owner_name(whose)}
+            return {"removed": name, of.owner: owner_name(owner_row)}
 
 
 def _owner_id(kind: CredentialKind) -> Any:

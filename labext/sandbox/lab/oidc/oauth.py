@@ -56,7 +56,7 @@ def parse_form(content_type: str, content: bytes) -> Mapping[str, str]:
 
 
 def parse_query_string(text: str) -> Mapping[str, str]:
-    """Return the fields of a query string, as `of_form`.
+    """Return the fields of a query string, as `parse_form`.
 
     Raises:
         ValueError: the query is malformed; the message gives the reason.

@@ -207,7 +207,7 @@ def sign_in(site: Site, email: str, value: str) -> User:
         value: the user's secret; ignored where secrets are switched off.
 
     Raises:
-        SignInRefused: the user does not exist, or the secret is wrong.
+        SignInError: the user does not exist, or the secret is wrong.
     """
     user = find_campus_user(site, email)
     if user is None:
@@ -239,13 +239,13 @@ def ensure_user_secret(folder: Path, user_id: str) -> str:
 
 
 def replace_user_secret(folder: Path, user_id: str) -> str:
-    """Replace the secret of a user; the old one is no longer accepted. Args as `user_secret`."""
+    """Replace the secret of a user; see `ensure_user_secret`."""
     write_secret(_user_secret_file(folder, user_id), secrets.token_urlsafe(32))
     return ensure_user_secret(folder, user_id)
 
 
 def delete_user_secret(folder: Path, user_id: str) -> None:
-    """Delete the secret of a removed user. Args as `user_secret`."""
+    """Delete the secret of a removed user; see `ensure_user_secret`."""
     _user_secret_file(folder, user_id).unlink(missing_ok=True)
 
 

@@ -87,15 +87,17 @@ def extract_features(record: Any) -> SequenceFeatures:
     features = SequenceFeatures()
     circular = record.annotations.get("topology") == "circular"
     for feature in record.features:
-        place = _location(feature, len(record.seq), circular)
-        if feature.type == "source" or place is None:
+        location = _location(feature, len(record.seq), circular)
+        if feature.type == "source" or location is None:
             continue
-        annotation = _build_annotation(feature, place)
+        annotation = _build_annotation(feature, location)
         features.annotations.append(annotation)
         if feature.type == "CDS" and "pseudo" not in feature.qualifiers:
-            features.translations.append(_build_translation(feature, place, annotation, record.seq))
-        if feature.type == "primer_bind" and place.strand:
-            features.primers.append(_build_primer(feature, place, annotation, record.seq))
+            features.translations.append(
+                _build_translation(feature, location, annotation, record.seq)
+            )
+        if feature.type == "primer_bind" and location.strand:
+            features.primers.append(_build_primer(feature, location, annotation, record.seq))
     return features
 
 
@@ -131,13 +133,13 @@ def _joins_at_origin(regions: Sequence[tuple[int, int]], length: int) -> bool:
     return any(before[1] == length and after[0] == 0 for before, after in pairwise(regions))
 
 
-def _build_annotation(feature: Any, place: FeatureLocation) -> Record:
+def _build_annotation(feature: Any, location: FeatureLocation) -> Record:
     return {
         "name": _feature_name(feature),
         "type": feature.type,
-        "start": place.start,
-        "end": place.end,
-        "strand": place.strand,
+        "start": location.start,
+        "end": location.end,
+        "strand": location.strand,
         "color": COLORS.get(feature.type, DEFAULT_COLOR),
         **_notes(feature.qualifiers),
     }
@@ -165,7 +167,7 @@ def _notes(qualifiers: Mapping[str, Sequence[Any]]) -> Record:
 
 
 def _build_translation(
-    feature: Any, place: FeatureLocation, annotation: Record, bases: Any
+    feature: Any, location: FeatureLocation, annotation: Record, bases: Any
 ) -> Record:
     """Build the translation from the record's protein, or from the bases if it has none."""
     table = _qualifier_number(feature.qualifiers, "transl_table", _CODES)
@@ -178,10 +180,10 @@ def _build_translation(
     amino_acids = "".join(recorded[0].split()) if recorded else translated
     return {
         "name": annotation["name"],
-        "start": place.start,
-        "end": place.end,
-        "strand": place.strand,
-        "regions": [{"start": start, "end": end} for start, end in place.regions],
+        "start": location.start,
+        "end": location.end,
+        "strand": location.strand,
+        "regions": [{"start": start, "end": end} for start, end in location.regions],
         "aminoAcids": amino_acids,
         "geneticCode": _CODES[table],
         "coerceStartCodonToMethionine": amino_acids[:1] == "M" and translated[:1] != "M",
@@ -199,16 +201,18 @@ def _qualifier_number(
     return int(text) if text in map(str, allowed) else 1
 
 
-def _build_primer(feature: Any, place: FeatureLocation, annotation: Record, bases: Any) -> Record:
+def _build_primer(
+    feature: Any, location: FeatureLocation, annotation: Record, bases: Any
+) -> Record:
     """Build the primer; `bindPosition` is the position of its 3' end."""
-    last = place.regions[-1][1] - 1
+    last = location.regions[-1][1] - 1
     return {
         "name": annotation["name"],
-        "start": place.start,
-        "end": place.end,
-        "strand": place.strand,
+        "start": location.start,
+        "end": location.end,
+        "strand": location.strand,
         "bases": str(feature.extract(bases)),
-        "bindPosition": last if place.strand == 1 else place.start,
+        "bindPosition": last if location.strand == 1 else location.start,
         "overhangLength": 0,
         "oligoId": None,
         "color": annotation["color"],

@@ -145,7 +145,7 @@ def _genbank_entry(record: Any, where: str) -> SequenceEntry:
         record.name,
         bases,
         circular=about.get("topology") == "circular",
-        marks=features,
+        features=features,
         aliases=accessions,
         custom={name: value for name, value in annotations.items() if value},
     )
@@ -189,13 +189,16 @@ def add_sequences(
     Returns:
         `{id, name, length, isCircular}` of each.
     """
-    home = FilingContext.of(session, folder, creator)
+    context = FilingContext.of(session, folder, creator)
     last, step = datetime.now(UTC), timedelta(microseconds=1)
     rows = [
         sequence_row(
-            entry, home, tables.new_identifier("seq"), tables.format_timestamp(last - place * step)
+            entry,
+            context,
+            tables.new_identifier("seq"),
+            tables.format_timestamp(last - index * step),
         )
-        for place, entry in enumerate(entries)
+        for index, entry in enumerate(entries)
     ]
     insert_rows(session, rows)
     return [

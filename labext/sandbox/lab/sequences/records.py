@@ -61,8 +61,8 @@ def _canonical_rotation(circle: str) -> str:
 
 
 ORIGIN_PLACEHOLDER = "\x01"
-"""Stands for the tenant's address. JSON has this character only escaped, so nothing of a sequence's
-own can be taken for it."""
+"""Stands for the tenant's address. JSON always escapes this character, so that no value contains
+it."""
 
 MAX_NAME_LENGTH = 255
 
@@ -85,7 +85,7 @@ class Schema:
 
 @dataclass(frozen=True)
 class Registration:
-    """A sequence's entry in a registry: `src_…` and the number that it has there."""
+    """The registration of a sequence: the registry `src_…` and its number there."""
 
     registry_id: str
     number: str
@@ -98,18 +98,18 @@ def tenant_registry_id(tenant: str) -> str:
 
 @dataclass(frozen=True)
 class SequenceEntry:
-    """A sequence before it is filed.
+    """A sequence before it is stored.
 
     Attributes:
-        parts: `{start, end, strand, sequenceId}` of the sequences that it is made of.
-        fields: the schema's, by their names; a list is a field with several values.
-        custom: further texts by their names.
+        parts: `{start, end, strand, sequenceId}` of the sequences it is composed of.
+        fields: the fields of the schema by name; a list is a field with several values.
+        custom: the custom fields by name.
     """
 
     name: str
     bases: str
     circular: bool = False
-    marks: SequenceFeatures = field(default_factory=SequenceFeatures)
+    features: SequenceFeatures = field(default_factory=SequenceFeatures)
     parts: Sequence[Record] = ()
     aliases: Sequence[str] = ()
     schema: Schema | None = None
@@ -120,12 +120,7 @@ class SequenceEntry:
 
 @dataclass(frozen=True)
 class FilingContext:
-    """Where sequences are filed, and by whom.
-
-    Attributes:
-        tenant: its name.
-        folder: its name.
-    """
+    """The folder and creator of new sequences; `tenant` and `folder` are names."""
 
     tenant: str
     folder_id: str
@@ -134,7 +129,7 @@ class FilingContext:
 
     @classmethod
     def of(cls, session: Session, folder: tables.Folder, creator: tables.User) -> FilingContext:
-        """The home that a folder is."""
+        """Create the context of a folder."""
         tenant = session.scalars(
             select(Tenant.name)
             .join(Organization, Organization.tenant_id == Tenant.id)
@@ -146,7 +141,7 @@ class FilingContext:
 
 def sequence_row(
     entry: SequenceEntry,
-    home: FilingContext,
+    context: FilingContext,
     identifier: str,
     created: str,
     modified: str | None = None,
@@ -156,17 +151,17 @@ def sequence_row(
 
     Args:
         entry: the sequence.
-        home: the context in which it is filed.
+        context: where it is stored, and by whom.
         identifier: `seq_…`.
         created: the creation time, as formatted by `tables.format_timestamp`.
         modified: the time of the last change; None if never changed.
         archived: the reason of archiving; None if it is not archived.
     """
-    record = _build_record(entry, home, identifier, created, modified or created, archived)
+    record = _build_record(entry, context, identifier, created, modified or created, archived)
     return {
         "id": identifier,
-        "folder_id": home.folder_id,
-        "creator_id": home.creator.id,
+        "folder_id": context.folder_id,
+        "creator_id": context.creator.id,
         "schema_id": None if entry.schema is None else entry.schema.id,
         "name": entry.name,
         "folded": entry.name.casefold(),
@@ -180,7 +175,7 @@ def sequence_row(
 
 
 def serialize_record(record: Record) -> str:
-    """A record without its two addresses as the text that is kept; they come last."""
+    """Serialize a record for storage, with placeholders in its two addresses at the end."""
     addresses = (
         f',"apiURL":"{ORIGIN_PLACEHOLDER}/api/v2/dna-sequences/{record["id"]}"'
         f',"webURL":"{ORIGIN_PLACEHOLDER}{record["url"]}"}}'
@@ -195,13 +190,17 @@ def render_records(text: str, origin: str) -> bytes:
 
 def _build_record(
     entry: SequenceEntry,
-    home: FilingContext,
+    context: FilingContext,
     identifier: str,
     created: str,
     modified: str,
     archived: str | None,
 ) -> Record:
-    creator = {"handle": home.creator.handle, "id": home.creator.id, "name": home.creator.name}
+    creator = {
+        "handle": context.creator.handle,
+        "id": context.creator.id,
+        "name": context.creator.name,
+    }
     registration, schema = entry.registration, entry.schema
     return {
         "id": identifier,
@@ -210,9 +209,9 @@ def _build_record(
         "length": len(entry.bases),
         "isCircular": entry.circular,
         "aliases": [*entry.aliases],
-        "annotations": entry.marks.annotations,
-        "translations": entry.marks.translations,
-        "primers": entry.marks.primers,
+        "annotations": entry.features.annotations,
+        "translations": entry.features.translations,
+        "primers": entry.features.primers,
         "parts": [*entry.parts],
         "transcriptions": [],  # links to RNA sequences, of which the platform has none
         "dnaAlignmentIds": [],
@@ -229,8 +228,8 @@ def _build_record(
         "authors": [creator],
         "createdAt": created,
         "modifiedAt": modified,
-        "folderId": home.folder_id,
-        "url": f"/{_url_slug(home.tenant)}/f/{home.folder_id}-{_url_slug(home.folder)}"
+        "folderId": context.folder_id,
+        "url": f"/{_url_slug(context.tenant)}/f/{context.folder_id}-{_url_slug(context.folder)}"
         f"/{identifier}-{_url_slug(entry.name)}/edit",
     }
 
@@ -238,8 +237,8 @@ def _build_record(
 def _alias_column(entry: SequenceEntry) -> str | None:
     """Return the aliases and the registry number in the format of `tables.Sequence`."""
     number = [] if entry.registration is None else [entry.registration.number]
-    words = [" ".join(alias.split()).casefold() for alias in (*entry.aliases, *number)]
-    return "".join(f"\n{word}\n" for word in words) or None
+    names = [" ".join(alias.split()).casefold() for alias in (*entry.aliases, *number)]
+    return "".join(f"\n{word}\n" for word in names) or None
 
 
 def _schema_field_value(value: Any) -> Record:
@@ -256,7 +255,7 @@ def _schema_field_value(value: Any) -> Record:
 
 
 def _url_slug(name: str) -> str:
-    """A name as an address has it: letters and digits, which need no escape."""
+    """Return a name with letters, digits and hyphens only, for use in a URL."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
@@ -272,8 +271,8 @@ def insert_search_values(session: Session, records: Iterable[str]) -> None:
     """Insert the search values of records that have none yet.
 
     Args:
-        session: a writing one.
-        records: as `store.Sequence.record` has them.
+        session: a writing session.
+        records: as in `tables.Sequence.record`.
     """
     rows = [
         row

@@ -26,7 +26,7 @@ ATOMIC_FIELDS = ("annotations", "translations", "primers")
 """Fields that are served whole or not at all."""
 
 Fields = Mapping[str, "Fields"]
-"""The wanted fields, with those wanted of each; `*` among them stands for all."""
+"""The selected fields, with the selected fields of each; `*` selects all."""
 
 
 def parse_returning(text: str, *, of_list: bool = True) -> Fields:
@@ -97,7 +97,7 @@ ARCHIVE_REASONS = (
 """The reasons that a sequence can be archived for."""
 
 SORT_COLUMNS = {"createdAt": "created", "modifiedAt": "modified", "name": "folded"}
-"""The column of `store.Sequence` for each sort order of the list."""
+"""The column of `tables.Sequence` for each sort order of the list."""
 
 PAGING_PARAMETERS = ("nextToken", "pageSize", "returning")
 """Parameters that may change from one page of a list to the next."""
@@ -121,15 +121,15 @@ _IDENTIFIER = re.compile(r"[A-Za-z]+_[A-Za-z0-9]+")
 
 @dataclass(frozen=True)
 class SortOrder:
-    """An order: a column of `store.Sequence`, and whether it falls. Ids decide between equals."""
+    """A column of `tables.Sequence`, and whether the order is descending; ties are sorted by id."""
 
     column: str
-    falling: bool
+    descending: bool
 
 
 @dataclass(frozen=True)
 class TimeBound:
-    """One side of a range of times: `>`, `<`, `>=` or `<=`, and the time as `store.written`."""
+    """A bound of a time range: `>`, `<`, `>=` or `<=`, and the time in the stored format."""
 
     operator: str
     time: str
@@ -185,7 +185,7 @@ class SequenceQuery:
         registry_numbers: any of these numbers in a registry.
         mentions: ids of items that the description mentions.
         mentioned_in: ids of notebook entries that mention the sequence.
-        archived: a reason, or one of `NOT_ARCHIVED`, `ANY_ARCHIVED` and `EITHER`.
+        archived: a reason, or `NOT_ARCHIVED`, `ANY_ARCHIVED` or `ARCHIVED_OR_NOT`.
         fields: the requested fields of the records; None for all.
         scope: identifies the filters and the order: a `nextToken` is valid for no other.
     """

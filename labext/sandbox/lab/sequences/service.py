@@ -35,7 +35,7 @@ from labext.sandbox.lab.tables import Folder, SearchValue, Sequence, Tenant
 CURSOR_PURPOSE = "lab.nextToken"
 
 RESULT_COUNT = "Result-Count"
-"""The header with how many sequences the query finds, on all pages together."""
+"""The header with the number of matching sequences on all pages."""
 
 
 def list_sequences(
@@ -69,7 +69,7 @@ def list_sequences(
     connection = session.connection()
     total = connection.scalar(select(func.count()).select_from(Sequence).where(*where))
     column: InstrumentedAttribute[str] = getattr(Sequence, query.sort.column)
-    order = (column.desc(), Sequence.id.desc()) if query.sort.falling else (column, Sequence.id)
+    order = (column.desc(), Sequence.id.desc()) if query.sort.descending else (column, Sequence.id)
     statement = select(column, Sequence.id).where(*where, *after).order_by(*order)
     page = connection.execute(statement.limit(query.page_size + 1)).all()
     rows, has_more = page[: query.page_size], len(page) > query.page_size > 0
@@ -114,7 +114,7 @@ def find_sequences(
     *,
     origin: str,
 ) -> bytes:
-    """Return the records of sequences in the order of their ids, archived or not; args as `one`.
+    """Return the records of sequences in the order of their ids, archived or not.
 
     Raises:
         HTTPException: 400, names the ids of which the caller sees no sequence.
@@ -170,7 +170,10 @@ def _conditions(
         )
     if query.schema_id is not None:
         where.append(Sequence.schema_id == query.schema_id)
-        where += _field_conditions(session, query.schema_fields, query.schema_id, folders)
+        where += [
+            _field_condition(session, field_filter, query.schema_id, folders)
+            for field_filter in query.schema_fields
+        ]
     for persons in (query.creators, query.authors):  # the author of a sequence is its creator
         if persons is not None:
             where.append(Sequence.creator_id.in_(persons))
@@ -217,21 +220,15 @@ def _registry_condition(session: Session, registry_id: str, tenant_id: int) -> C
     return _has_search_value(REGISTRY_FIELD, SearchValue.text == registry_id)
 
 
-def _field_conditions(
-    session: Session, filters: Collection[FieldFilter], schema_id: str, folders: Collection[str]
-) -> list[ColumnElement[bool]]:
-    """Match the fields of the schema: numbers by value or range, texts exactly.
+def _field_condition(
+    session: Session, field_filter: FieldFilter, schema_id: str, folders: Collection[str]
+) -> ColumnElement[bool]:
+    """Match a field of the schema: numbers by value or range, texts exactly.
 
     Raises:
         HTTPException: 400, no visible sequence of the schema has the field, or its values are
             numbers and the filter is not.
     """
-    return [_field_condition(session, field_filter, schema_id, folders) for field_filter in filters]
-
-
-def _field_condition(
-    session: Session, field_filter: FieldFilter, schema_id: str, folders: Collection[str]
-) -> ColumnElement[bool]:
     field = schema_field_key(field_filter.name)
     of_schema = (Sequence.schema_id == schema_id, Sequence.folder_id.in_(folders))
     value = select(SearchValue.field).join(Sequence, Sequence.id == SearchValue.sequence_id)
@@ -313,4 +310,4 @@ def _cursor_position(
     column: Any = getattr(Sequence, query.sort.column)
     last = tuple_(key, identifier)
     behind = tuple_(column, Sequence.id)
-    return [behind < last if query.sort.falling else behind > last]
+    return [behind < last if query.sort.descending else behind > last]

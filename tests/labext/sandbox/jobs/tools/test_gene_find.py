@@ -179,7 +179,7 @@ def test_too_little_to_learn_from_is_told(tmp_path):
     ("sent", "fault"),
     [
         ({"sequences": ">a\nACGE"}, "sequences, a: 'E' at 4 is no DNA base"),
-        ({"sequences": ">a\nACGT\n>a\nAC"}, "sequences: the name a stands twice."),
+        ({"sequences": ">a\nACGT\n>a\nAC"}, "sequences: the name a occurs twice."),
         (
             {"sequences": ">a\nACGT", "mode": "single"},
             "mode: single learns from at least 20,000 bases, and there are 4; take meta.",

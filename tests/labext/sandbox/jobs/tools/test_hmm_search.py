@@ -214,7 +214,7 @@ def test_too_much_together_is_told(tmp_path):
     [
         ({"query": ">a\nMK1"}, "query, a: '1' at 3 is no amino acid"),
         ({"query": ">a\nACGE", "molecule": "DNA"}, "query, a: 'E' at 4 is no DNA base"),
-        ({"targets": ">a\nMK\n>a\nMK"}, "targets: the name a stands twice."),
+        ({"targets": ">a\nMK\n>a\nMK"}, "targets: the name a occurs twice."),
         ({"targets": ">a\nM-K*\n>b\n\n"}, "targets: b has no letters."),
         ({"targets": ">a\n" + "M" * 20_001}, "targets, a: it has 20001 letters, where 1 to 20000"),
         ({"evalue": 0}, "evalue: 0 is outside 1e-300 to 1000."),

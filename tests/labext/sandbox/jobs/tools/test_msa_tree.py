@@ -138,7 +138,7 @@ def test_newick_reads_back_with_odd_names():
         ("ACGT", "sequences: it is not FASTA: a record starts with > and a name."),
         ("", "sequences: it is not FASTA: a record starts with > and a name."),
         (">a\nACGT\n>\nACGT", "sequences: record 2 has no name."),
-        (">a\nACGT\n>a x\nACGT", "sequences: the name a stands twice."),
+        (">a\nACGT\n>a x\nACGT", "sequences: the name a occurs twice."),
         (">a\n--\n", "sequences: a has no letters."),
         (">a\nAC\nXT", "sequences, a: 'X' at 3 is no DNA base (the letters are ACGTN)."),
     ],

@@ -155,8 +155,8 @@ def test_bases_and_topology_are_the_files(file):
 def test_an_annotation_marks_the_bases_of_its_feature(file):
     for entry, record in pairs(file):
         features = [feature for feature in record.features if feature.type != "source"]
-        assert [a["type"] for a in entry.marks.annotations] == [f.type for f in features]
-        for annotation, feature in zip(entry.marks.annotations, features, strict=True):
+        assert [a["type"] for a in entry.features.annotations] == [f.type for f in features]
+        for annotation, feature in zip(entry.features.annotations, features, strict=True):
             spliced = len(feature.location.parts) > 1 and annotation["start"] < annotation["end"]
             if spliced:  # from the first piece to the last
                 assert annotation["start"] == feature.location.start
@@ -167,7 +167,7 @@ def test_an_annotation_marks_the_bases_of_its_feature(file):
 
 def test_a_feature_over_the_origin_ends_before_it_starts():
     ((entry, _),) = pairs("pFA6a-kanMX6.gb")
-    sp6 = next(a for a in entry.marks.annotations if a["name"] == "SP6 promoter")
+    sp6 = next(a for a in entry.features.annotations if a["name"] == "SP6 promoter")
     assert (sp6["start"], sp6["end"], sp6["strand"]) == (3921, 2, 1)
     assert marked(entry.bases, sp6).upper() == "ATTTAGGTGACACTATAGA"
     assert sp6["notes"] == "promoter for bacteriophage SP6 RNA polymerase"
@@ -175,22 +175,22 @@ def test_a_feature_over_the_origin_ends_before_it_starts():
 
 def test_a_site_between_two_bases_marks_both():
     ((entry, _),) = pairs("NC_005816.gb")
-    between = [a for a in entry.marks.annotations if (a["start"], a["end"]) == (5932, 5934)]
+    between = [a for a in entry.features.annotations if (a["start"], a["end"]) == (5932, 5934)]
     assert [a["type"] for a in between] == ["variation", "variation"]
 
 
 def test_names_are_labels_genes_or_products():
     ((pbad30, _),) = pairs("pBAD30.gb")
-    names = [annotation["name"] for annotation in pbad30.marks.annotations]
+    names = [annotation["name"] for annotation in pbad30.features.annotations]
     assert names[:4] == ["P15A_ORI", "araC", "operator O2", "araC promoter"]
     ((ppcp1, _),) = pairs("NC_005816.gb")
-    named = {(a["type"], a["name"]) for a in ppcp1.marks.annotations}
+    named = {(a["type"], a["name"]) for a in ppcp1.features.annotations}
     assert {("gene", "pla"), ("CDS", "pla"), ("CDS", "putative transposase")} <= named
 
 
 def test_qualifiers_are_kept_beside_the_annotation():
     ((ppcp1, _),) = pairs("NC_005816.gb")
-    pla = next(a for a in ppcp1.marks.annotations if (a["type"], a["name"]) == ("CDS", "pla"))
+    pla = next(a for a in ppcp1.features.annotations if (a["type"], a["name"]) == ("CDS", "pla"))
     assert {"name": "EC_number", "value": "3.4.23.48"} in pla["customFields"]
     assert pla["notes"].startswith("outer membrane protease")
     assert {each["name"] for each in pla["customFields"]}.isdisjoint({"note", "translation"})
@@ -201,7 +201,7 @@ def test_a_translation_is_what_its_regions_spell(file):
     tables = {"STANDARD": 1, "BACTERIAL_ARCHAEAL_PLANT_PLASTID": 11}
     for entry, record in pairs(file):
         coding = [feature for feature in record.features if feature.type == "CDS"]
-        for mark, feature in zip(entry.marks.translations, coding, strict=True):
+        for mark, feature in zip(entry.features.translations, coding, strict=True):
             pieces = "".join(entry.bases[r["start"] : r["end"]] for r in mark["regions"])
             read = Seq(pieces) if mark["strand"] == 1 else Seq(pieces).reverse_complement()
             frame = (
@@ -220,7 +220,7 @@ def test_a_translation_is_what_its_regions_spell(file):
 
 def test_a_gene_in_pieces_keeps_them():
     kin2 = importing.read_sequences(sample_data.DATA_FOLDER / "cor6_6.gb")[1]
-    (translation,) = kin2.marks.translations
+    (translation,) = kin2.features.translations
     pieces = [(each["start"], each["end"]) for each in translation["regions"]]
     assert pieces == [(103, 160), (319, 390), (503, 579)]
     assert (translation["start"], translation["end"]) == (103, 579)
@@ -228,7 +228,7 @@ def test_a_gene_in_pieces_keeps_them():
 
 def test_primers_have_their_bases_and_where_they_bind():
     ((entry, _),) = pairs("pFA6a-kanMX6.gb")
-    primers = {primer["name"]: primer for primer in entry.marks.primers}
+    primers = {primer["name"]: primer for primer in entry.features.primers}
     assert len(primers) == 9
     for primer in primers.values():
         assert primer["bases"] == marked(entry.bases, primer)
@@ -259,17 +259,17 @@ def test_an_opened_plasmid_has_the_marks_where_they_are_now(records):
 @pytest.mark.parametrize("start", [0, 500, 4500, 9608])
 def test_a_stretch_keeps_what_is_wholly_within_it(start):
     ((entry, _),) = pairs("NC_005816.gb")
-    bases, marks = extract_subsequence(entry, start, 3000)
+    bases, features = extract_subsequence(entry, start, 3000)
     assert bases == (entry.bases * 2)[start : start + 3000]
-    kept = [marked(bases, mark) for mark in marks.annotations]
+    kept = [marked(bases, mark) for mark in features.annotations]
     doubled = (entry.bases * 2)[start : start + 3000]
     inside = [
         marked(entry.bases, mark)
-        for mark in entry.marks.annotations
+        for mark in entry.features.annotations
         if (mark["start"] - start) % len(entry.bases) + mark["end"] - mark["start"] <= len(doubled)
     ]
     assert kept == inside
-    for mark in marks.translations:
+    for mark in features.translations:
         pieces = "".join(bases[r["start"] : r["end"]] for r in mark["regions"])
         assert len(pieces) == 3 * len(mark["aminoAcids"]) + 3  # and the stop
 
