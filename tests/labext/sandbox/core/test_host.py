@@ -343,7 +343,7 @@ def test_a_folder_with_other_things_is_neither_used_nor_deleted(tmp_path: Path) 
     box = Sandbox(tmp_path)
     with pytest.raises(SetupError, match="contains other files"):
         box.start()
-    with pytest.raises(SetupError, match="not a sandbox's"):
+    with pytest.raises(SetupError, match="not belong to a sandbox"):
         box.reset()
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 

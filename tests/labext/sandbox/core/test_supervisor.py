@@ -551,7 +551,7 @@ def test_a_folder_that_cannot_be_made_fails_its_task(quick_shop: Shop) -> None:
     (quick_shop.folder / "work").write_text("a file where a folder should be")
     ending = quick_shop.run("answer", x=1)
     assert ending.outcome == "failed"
-    assert "folder could not be prepared" in ending.reason
+    assert "folder could not be created" in ending.reason
 
 
 def test_an_end_that_cannot_be_recorded_is_recorded_later(

@@ -75,7 +75,7 @@ def test_an_output_that_does_not_fit_is_named(tmp_path, name, content, said):
 
 
 def test_an_output_that_is_gone_is_named(tmp_path):
-    with pytest.raises(HTTPException, match=r"gone: a\.txt"):
+    with pytest.raises(HTTPException, match=r"a\.txt was deleted"):
         put("sequence", OutputFile("job/a.txt", tmp_path / "a.txt"))
 
 
