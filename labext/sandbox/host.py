@@ -30,13 +30,12 @@ from labext.sandbox.core.data_folder import (
     EXIT_LOCKED,
     DataFolder,
     FileLock,
-    ensure_secret,
     read_json,
     write_json,
 )
 from labext.sandbox.core.database import Database, is_disk_full
-from labext.sandbox.core.executors.leftover_processes import adopt_orphans
 from labext.sandbox.core.executors.supervisor import Supervisor
+from labext.sandbox.core.executors.task_process import adopt_orphans
 from labext.sandbox.core.queue import Queue, QueueBase
 from labext.sandbox.core.service_protocol import (
     LOOPBACK_ADDRESS,
@@ -44,9 +43,8 @@ from labext.sandbox.core.service_protocol import (
     Options,
     Service,
     Site,
-    origin_url,
+    create_site,
 )
-from labext.sandbox.core.signing import Signer
 from labext.sandbox.core.startup_checks import (
     Quarantine,
     check_database,
@@ -200,15 +198,23 @@ class Host:
                 self._services,
                 adopt_into=self._quarantine if self._adopt_empty else None,
             )
-            signer = Signer(ensure_secret(self._folder.secrets / "signing"))
             sockets = {
                 endpoint: stack.enter_context(_listening_socket(self._folder, endpoint))
                 for service in self._services
                 for endpoint in service.endpoints
             }
+            ports = {name: listener.getsockname()[1] for name, listener in sockets.items()}
             certificates = {service.name: self._certificate(service) for service in self._services}
             sites = {
-                service.name: self._site(service, certificates[service.name], sockets, signer)
+                service.name: create_site(
+                    service,
+                    self._folder,
+                    self._database,
+                    self._queue,
+                    self._options,
+                    ports,
+                    certificates[service.name],
+                )
                 for service in self._services
             }
             self._set_up(sites)
@@ -239,26 +245,6 @@ class Host:
 
     def _certificate(self, service: Service) -> Certificate | None:
         return service.certificate(self._folder.service(service.name), self._folder.secrets)
-
-    def _site(
-        self,
-        service: Service,
-        certificate: Certificate | None,
-        sockets: dict[str, socket.socket],
-        signer: Signer,
-    ) -> Site:
-        return Site(
-            folder=self._folder.service(service.name),
-            secrets=self._folder.secrets,
-            database=self._database,
-            queue=self._queue,
-            signer=signer,
-            origins={
-                endpoint: origin_url(sockets[endpoint].getsockname()[1], certificate)
-                for endpoint in service.endpoints
-            },
-            options=self._options,
-        )
 
     def _set_up(self, sites: dict[str, Site]) -> None:
         self._database.create(QueueBase.metadata, *(service.metadata for service in self._services))

@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 from sqlalchemy.exc import DBAPIError
 
 from labext.sandbox.core.backup import check_started
-from labext.sandbox.core.data_folder import DataFolder, FileLock, ensure_secret, read_json
+from labext.sandbox.core.data_folder import DataFolder, FileLock, read_json
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import Queue, QueueBase
-from labext.sandbox.core.service_protocol import Options, Service, Site, origin_url
-from labext.sandbox.core.signing import Signer
+from labext.sandbox.core.service_protocol import Options, Service, Site, create_site
 from labext.sandbox.core.startup_checks import check_database, explain_failure
 
 Record = dict[str, Any]
@@ -75,19 +74,8 @@ def open_administration(data_dir: Path, service: Service, administration: type[A
 
 def _site(folder: DataFolder, database: Database, service: Service) -> Site:
     certificate = service.certificate(folder.service(service.name), folder.secrets)
-    ports = read_json(folder.ports)
-    site = Site(
-        folder=folder.service(service.name),
-        secrets=folder.secrets,
-        database=database,
-        queue=Queue(),
-        signer=Signer(ensure_secret(folder.secrets / "signing")),
-        origins={
-            endpoint: origin_url(ports[endpoint], certificate) if endpoint in ports else ""
-            for endpoint in service.endpoints
-        },
-        options=Options(rate="off"),
-    )
+    options, ports = Options(rate="off"), read_json(folder.ports)
+    site = create_site(service, folder, database, Queue(), options, ports, certificate)
     for kind in service.kinds(site):
         site.queue.add(kind)
     return site

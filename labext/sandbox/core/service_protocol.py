@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 from sqlalchemy import MetaData
 from starlette.types import ASGIApp
 
+from labext.sandbox.core.data_folder import DataFolder, ensure_secret
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import Queue, TaskKind
 from labext.sandbox.core.signing import Signer
@@ -75,10 +76,38 @@ class Site:
         return self.options.rate
 
 
-def origin_url(port: int, certificate: Certificate | None) -> str:
-    """Return the address of an endpoint; with a certificate, by the name that it is issued for."""
-    return (
-        f"http://{LOOPBACK_ADDRESS}:{port}" if certificate is None else f"https://localhost:{port}"
+def create_site(
+    service: Service,
+    folder: DataFolder,
+    database: Database,
+    queue: Queue,
+    options: Options,
+    ports: Mapping[str, int],
+    certificate: Certificate | None,
+) -> Site:
+    """Create the site of a service.
+
+    Args:
+        service: the service.
+        folder: the data folder of the sandbox.
+        database: its database.
+        queue: its queue.
+        options: the start options.
+        ports: the ports by endpoint; the origin of a missing endpoint is empty.
+        certificate: the certificate of the service, which is issued for `localhost`.
+    """
+    host = f"http://{LOOPBACK_ADDRESS}" if certificate is None else "https://localhost"
+    return Site(
+        folder=folder.service(service.name),
+        secrets=folder.secrets,
+        database=database,
+        queue=queue,
+        signer=Signer(ensure_secret(folder.secrets / "signing")),
+        origins={
+            endpoint: f"{host}:{ports[endpoint]}" if endpoint in ports else ""
+            for endpoint in service.endpoints
+        },
+        options=options,
     )
 
 

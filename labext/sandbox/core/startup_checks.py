@@ -53,8 +53,7 @@ class Quarantine:
             return None
         return (
             f"Moved {messages.pluralize(self.moved, 'item')} without a database record to "
-            f"{self.path}. "
-            "Delete that folder if you do not need them."
+            f"{self.path}. Delete that folder if you do not need them."
         )
 
 

@@ -229,8 +229,7 @@ class JobsAdministration(Administration):
             require_confirmation(
                 yes,
                 f"This would remove the key {messages.quote_value(name)} of {email}: whoever "
-                "uses it is "
-                f"refused from then on, and it can't be restored.{student}",
+                f"uses it is refused from then on, and it can't be restored.{student}",
             )
             session.delete(key)
         return {"removed": name, "account": email}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from starlette.exceptions import HTTPException
@@ -32,6 +32,7 @@ def not_found(sentence: str) -> HTTPException:
 
 
 Body = Mapping[str, Any]
+T = TypeVar("T")
 
 
 def parse_body(content: bytes) -> dict[str, Any]:
@@ -50,10 +51,7 @@ def parse_body(content: bytes) -> dict[str, Any]:
 
 def require_text(body: Body, field: str) -> str:
     """Return a required string."""
-    value = optional_text_field(body, field)
-    if value is None:
-        raise bad_request(f"{field} is missing.")
-    return value
+    return _require(body, field, str, "a string")
 
 
 def optional_text_field(body: Body, field: str) -> str | None:
@@ -82,21 +80,20 @@ def optional_project(body: Body) -> str | None:
 
 def require_object(body: Body, field: str) -> dict[str, Any]:
     """Return a required JSON object."""
-    value = body.get(field)
-    if value is None:
-        raise bad_request(f"{field} is missing.")
-    if not isinstance(value, dict):
-        raise bad_request(f"{field} is not an object: {quote_value(value)}.")
-    return value
+    return _require(body, field, dict, "an object")
 
 
 def require_array(body: Body, field: str) -> list[Any]:
     """Return a required JSON array."""
+    return _require(body, field, list, "an array")
+
+
+def _require(body: Body, field: str, kind: type[T], noun: str) -> T:
     value = body.get(field)
     if value is None:
         raise bad_request(f"{field} is missing.")
-    if not isinstance(value, list):
-        raise bad_request(f"{field} is not an array: {quote_value(value)}.")
+    if not isinstance(value, kind):
+        raise bad_request(f"{field} is not {noun}: {quote_value(value)}.")
     return value
 
 

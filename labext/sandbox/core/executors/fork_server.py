@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import importlib
-import json
 import os
 import re
 import select
@@ -25,6 +23,7 @@ import psutil
 
 from labext.sandbox.core.data_folder import FileLock
 from labext.sandbox.core.executors import task_process
+from labext.sandbox.core.executors.launcher import MessageStream
 
 MEMORY_CHECK_SECONDS = 0.05 if sys.platform == "linux" else 0.5
 """Interval between memory measurements of a task; finding descendants is slow outside of Linux."""
@@ -105,8 +104,6 @@ IDLE_SECONDS = 60.0
 EXIT_SECONDS = 5.0
 """Seconds to wait for the end of a killed process group, which the kernel may delay."""
 
-_PR_SET_CHILD_SUBREAPER = 36
-
 
 @dataclass
 class _Task:
@@ -137,7 +134,7 @@ class ForkServer:
 
     def __init__(self, supervisor: socket.socket) -> None:
         self._supervisor = supervisor
-        self._received = b""
+        self._stream = MessageStream(supervisor)
         self._tasks: dict[int, _Task] = {}  # by pid
         self._idle: dict[int, _IdleProcess] = {}  # by pid
         self._method = "fork"
@@ -156,24 +153,27 @@ class ForkServer:
 
     def serve(self) -> None:
         """Serve until the supervisor closes its end or dies; then kill every task."""
-        hello = self._messages(block=True)
-        if not hello:
-            return
-        self._method = hello[0]["method"]
-        lock = FileLock(Path(hello[0]["lock"]))
+        messages: list[dict[str, Any]] | None = []
+        while not messages:
+            messages = self._stream.receive()
+            if messages is None:
+                return
+        hello, *orders = messages
+        self._method = hello["method"]
+        lock = FileLock(Path(hello["lock"]))
         if not lock.acquire(seconds=10.0):
             raise SystemExit("Another fork server serves this sandbox.")
         self._lock = lock
         if self._method == "fork":
-            self._preload(["orjson", *hello[0]["preload"]])
-        self._obey(hello[1:])
+            self._preload(["orjson", *hello["preload"]])
+        self._obey(orders)
         while True:
             ready = [key.fileobj for key, _ in self._selector.select(self._timeout())]
             self._note_done(ready)
             if self._wakeup in ready:
                 self._wakeup.recv(4096)
             if self._supervisor in ready:
-                messages = self._messages()
+                messages = self._stream.receive()
                 if messages is None:
                     break
                 self._obey(messages)
@@ -201,19 +201,6 @@ class ForkServer:
         poll.register(self._supervisor, 0)  # reports only a closed connection
         return bool(poll.poll(0))
 
-    def _messages(self, block: bool = False) -> list[dict[str, Any]] | None:
-        """Return the messages received from the supervisor; None once it is gone."""
-        while True:
-            try:
-                chunk = self._supervisor.recv(65536)
-            except ConnectionError:
-                chunk = b""
-            if not chunk:
-                return None
-            *lines, self._received = (self._received + chunk).split(b"\n")
-            if lines or not block:
-                return [json.loads(line) for line in lines]
-
     def _obey(self, messages: list[dict[str, Any]]) -> None:
         for message in messages:
             if "start" in message:
@@ -232,7 +219,7 @@ class ForkServer:
         task = _Task(order["start"], pid, scratch, started, order["memory"], channel)
         task.was_idle = idle is not None
         self._tasks[pid] = task
-        self._send({"started": task.id})
+        self._stream.send({"started": task.id})
 
     def _take_idle(self, scratch: Path) -> tuple[int, socket.socket] | None:
         """Give a task to an idle warm process, if there is one."""
@@ -353,7 +340,11 @@ class ForkServer:
                 self._close(self._idle.pop(pid).channel)
             task = self._tasks.get(pid)
             if task is not None and task.code is None:
-                if task.was_idle and not task.is_killed and not _has_started(task):
+                if (
+                    task.was_idle
+                    and not task.is_killed
+                    and not (task.scratch / task_process.PROCESS_FILE).exists()
+                ):
                     self._restart(task)
                     continue
                 task.code = os.waitstatus_to_exitcode(status)
@@ -371,7 +362,7 @@ class ForkServer:
                 self._report(task)
 
     def _report(self, task: _Task) -> None:
-        self._send(
+        self._stream.send(
             {
                 "ended": task.id,
                 "code": task.code,
@@ -432,14 +423,6 @@ class ForkServer:
             self._bury()
             time.sleep(0.005)
 
-    def _send(self, message: dict[str, Any]) -> None:
-        with contextlib.suppress(OSError):  # the supervisor is gone: the next read says so
-            self._supervisor.sendall(json.dumps(message).encode() + b"\n")
-
-
-def _has_started(task: _Task) -> bool:
-    return (task.scratch / task_process.PROCESS_FILE).exists()
-
 
 def _kill(pid: int) -> None:
     """Kill a task that has not been reaped, with its group."""
@@ -472,9 +455,7 @@ def main() -> None:
     number = int(sys.argv[1])
     os.set_inheritable(number, False)
     os.umask(0o077)
-    if sys.platform == "linux":
-        # Orphans of ended tasks become children of this process, which can end them.
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    task_process.adopt_orphans()  # those of ended tasks, to kill them
     ForkServer(socket.socket(fileno=number)).serve()
 
 

@@ -38,6 +38,30 @@ def default_start_method() -> StartMethod:
     return "fork" if sys.platform == "linux" else "spawn"
 
 
+class MessageStream:
+    """JSON messages over a socket, one per line."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.socket = connection
+        self._received = b""
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message; nothing happens if the other process has ended."""
+        with contextlib.suppress(OSError):  # the next `receive` reports it
+            self.socket.sendall(json.dumps(message).encode() + b"\n")
+
+    def receive(self) -> list[dict[str, Any]] | None:
+        """Wait for messages and return them; None once the other process has ended."""
+        try:
+            chunk = self.socket.recv(65536)
+        except ConnectionError:
+            chunk = b""
+        if not chunk:
+            return None
+        *lines, self._received = (self._received + chunk).split(b"\n")
+        return [json.loads(line) for line in lines]
+
+
 class Launcher:
     """A fork server and the connection to it.
 
@@ -49,8 +73,8 @@ class Launcher:
     def __init__(
         self, lock: Path, preload: Sequence[str] = (), method: StartMethod | None = None
     ) -> None:
-        self._received = b""
-        self._socket, child_end = socket.socketpair()
+        parent_end, child_end = socket.socketpair()
+        self._stream = MessageStream(parent_end)
         with child_end:
             # A job is one worker: libraries with a thread per core would starve other jobs.
             self._process = subprocess.Popen(
@@ -68,16 +92,17 @@ class Launcher:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        hello = {
-            "preload": [*preload],
-            "method": method or default_start_method(),
-            "lock": str(lock),
-        }
-        self._send(hello)
+        self._stream.send(
+            {
+                "preload": [*preload],
+                "method": method or default_start_method(),
+                "lock": str(lock),
+            }
+        )
 
     def fileno(self) -> int:
         """Return the descriptor for a selector; readable when `events` does not block."""
-        return self._socket.fileno()
+        return self._stream.socket.fileno()
 
     def start(
         self, task_id: int, scratch: Path, most_memory: int | None = None, *, warm: bool = False
@@ -91,32 +116,21 @@ class Launcher:
             warm: whether to use a process for several tasks, one after another.
         """
         order = {"start": task_id, "scratch": str(scratch), "memory": most_memory, "warm": warm}
-        self._send(order)
+        self._stream.send(order)
 
     def kill(self, task_id: int) -> None:
         """Kill a task with its descendants; its end is reported as usual."""
-        self._send({"kill": task_id})
+        self._stream.send({"kill": task_id})
 
     def events(self) -> list[dict[str, Any]] | None:
-        """Wait for events and return them; None once the fork server is gone."""
-        try:
-            chunk = self._socket.recv(65536)
-        except ConnectionError:
-            chunk = b""
-        if not chunk:
-            return None
-        *lines, self._received = (self._received + chunk).split(b"\n")
-        return [json.loads(line) for line in lines]
+        """Wait for events and return them; None once the fork server has ended."""
+        return self._stream.receive()
 
     def close(self) -> None:
         """End the fork server, and with it every task."""
-        self._socket.close()
+        self._stream.socket.close()
         try:
             self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-
-    def _send(self, message: dict[str, Any]) -> None:
-        with contextlib.suppress(OSError):  # it has ended: the next `events` reports it
-            self._socket.sendall(json.dumps(message).encode() + b"\n")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
-import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,19 +13,8 @@ import psutil
 
 from labext.sandbox.core.executors.task_process import PROCESS_FILE, TASK_VARIABLE, TASKS_VARIABLE
 
-_PR_SET_CHILD_SUBREAPER = 36
-
 START_TOLERANCE_SECONDS = 1.0
 """Tolerated difference between two readings of the start time of a process."""
-
-
-def adopt_orphans() -> None:
-    """Let this process adopt the orphans of its fork server if that is killed (Linux).
-
-    Only for a process whose other children stay in its session.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def kill_adopted(seconds: float = 5.0) -> int:

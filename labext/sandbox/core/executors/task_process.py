@@ -95,6 +95,12 @@ def _execute(scratch: Path) -> int:
     return 0
 
 
+def adopt_orphans() -> None:
+    """Let this process adopt the orphans among its descendants (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
 def _die_with_parent(parent: int) -> None:
     """Ask Linux to kill this process when `parent` is killed, and to let it adopt orphans.
 
@@ -103,9 +109,8 @@ def _die_with_parent(parent: int) -> None:
     """
     if sys.platform != "linux":
         return
-    libc = ctypes.CDLL(None)
-    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    adopt_orphans()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it was killed before the call
         os._exit(1)
 

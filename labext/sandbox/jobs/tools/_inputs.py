@@ -75,9 +75,7 @@ def read_integer(settings: Settings, name: str, low: int, high: int) -> int:
 
 def read_words(settings: Settings, name: str) -> list[str]:
     """Return strings from a list, or from a text separated by commas or blanks."""
-    value = _require_value(settings, name)
-    if isinstance(value, str):
-        value = [word for word in re.split(r"[,;\s]+", value) if word]
+    value = _split_text(_require_value(settings, name))
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
         raise ToolError(f"{name}: a list of names is expected, not {quote_value(value)}.")
     if not value:
@@ -85,11 +83,14 @@ def read_words(settings: Settings, name: str) -> list[str]:
     return [word.strip() for word in value]
 
 
+def read_chains(settings: Settings) -> list[str]:
+    """Return the names of the chains in `chains`; empty for all."""
+    return read_words(settings, "chains") if settings.get("chains") is not None else []
+
+
 def read_numbers(settings: Settings, name: str, low: float, high: float) -> list[float]:
     """Return numbers from `low` to `high` from a list, or from a text like `read_words`."""
-    value = _require_value(settings, name)
-    if isinstance(value, str):
-        value = [word for word in re.split(r"[,;\s]+", value) if word]
+    value = _split_text(_require_value(settings, name))
     if not isinstance(value, list):
         raise ToolError(f"{name}: a list of numbers is expected, not {quote_value(value)}.")
     return [
@@ -98,6 +99,13 @@ def read_numbers(settings: Settings, name: str, low: float, high: float) -> list
         )
         for number, item in enumerate(value, 1)
     ]
+
+
+def _split_text(value: Any) -> Any:
+    """Split a text at commas, semicolons and whitespace; return other values unchanged."""
+    return (
+        [word for word in re.split(r"[,;\s]+", value) if word] if isinstance(value, str) else value
+    )
 
 
 def _require_value(settings: Settings, name: str) -> Any:

@@ -57,8 +57,7 @@ def _read_records(text: str, request: _Request) -> tuple[dict[str, str], str]:
     if mode == "single" and bases < MIN_TRAINING_BASES:
         raise ToolError(
             f"mode: single learns from at least {MIN_TRAINING_BASES:,} bases, and there are "
-            f"{bases:,}; take "
-            "meta."
+            f"{bases:,}; take meta."
         )
     if bases > MAX_BASES[mode]:
         raise ToolError(

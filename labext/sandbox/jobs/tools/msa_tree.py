@@ -174,8 +174,7 @@ TOOL = Tool(
             content=("{molecule}", "{molecule} alignment"),
             description=(
                 f"FASTA, {MIN_SEQUENCES} to {MAX_SEQUENCES} sequences of at most {MAX_LENGTH:,} "
-                "letters; gaps in it "
-                "are left out."
+                "letters; gaps in it are left out."
             ),
         ),
         Parameter(

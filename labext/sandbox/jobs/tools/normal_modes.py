@@ -127,7 +127,7 @@ def _read_request(settings: Settings) -> _Request:
         _inputs.read_number(values, "cutoff", 6, 40),
         _inputs.read_integer(values, "modes", 1, 20),
         _inputs.read_number(values, "amplitude", 0.1, 10),
-        _inputs.read_words(values, "chains") if values.get("chains") is not None else [],
+        _inputs.read_chains(values),
         _inputs.read_choice(values, "springs", ("uniform", "distance")) == "distance",
     )
 

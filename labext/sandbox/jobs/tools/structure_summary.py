@@ -92,7 +92,7 @@ def _read_request(settings: Settings) -> _Request:
     _inputs.read_text(values, "pdbFile")
     return _Request(
         _inputs.read_integer(values, "model", 1, 9999),
-        _inputs.read_words(values, "chains") if values.get("chains") is not None else [],
+        _inputs.read_chains(values),
         _inputs.read_number(values, "probe", 0.5, 5),
     )
 
