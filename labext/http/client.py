@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Self, Unpack
 
 import requests
 from requests.auth import AuthBase
@@ -17,7 +17,14 @@ from labext.http.connection_pool import Deadline, ResponseLimits, SessionPool, T
 from labext.http.download import AuthenticatedSource, OnBytes, download_file
 from labext.http.rate_limiter import Rate, RateLimiter, new_rate_limiter
 from labext.http.redirects import send_following_redirects
-from labext.http.request import Operation, QueryParams, Request, RetryMode, build_request
+from labext.http.request import (
+    Operation,
+    QueryParams,
+    Request,
+    RequestArguments,
+    RetryMode,
+    build_request,
+)
 from labext.http.responses import (
     NETWORK_ERRORS,
     ConnectionFailure,
@@ -41,7 +48,7 @@ _log = get_logger("labext.http")
 
 
 class HttpClient:
-    """Send operations to one service: authenticate, rate-limit, retry, validate, explain errors.
+    """Send operations to one service: authenticate, rate-limit, retry, validate, map errors.
 
     Threads may share a client: each has its own session, the rate limiter is shared.
 
@@ -51,15 +58,15 @@ class HttpClient:
         rate: the rate limit; `Rate(None)` follows the service's headers only; None disables rate
             limiting.
         verify: True, or the path of a CA bundle.
-        explain: turns an error response of this service into an exception.
+        map_error: turns an error response of this service into an exception.
         timeout: seconds to connect, and between two bytes of the response.
         attempts: maximum number of attempts per operation.
         patience: seconds after which no further attempt starts, and the longest wait for a rate
             limit.
         limits: bounds of a response that is read as a whole.
         service: the service's name in errors: `jobs service`.
-        pacer: a rate limiter to share with other clients, instead of a new one for `rate`.
-        last_words: statuses that are final if the service itself sends them
+        rate_limiter: a rate limiter to share with other clients, instead of a new one for `rate`.
+        final_statuses: statuses that are final if the service itself sends them
             (`labext.http.retry_policy`).
     """
 
@@ -70,23 +77,23 @@ class HttpClient:
         auth: AuthBase | None,
         rate: Rate | None,
         verify: bool | str = True,
-        explain: ErrorMapper | None = None,
+        map_error: ErrorMapper | None = None,
         timeout: Timeout = (5, 60),
         attempts: int = 5,
         patience: float = 60.0,
         limits: ResponseLimits | None = None,
         service: str = "service",
-        pacer: RateLimiter | None = None,
-        last_words: Set[int] = frozenset(),
+        rate_limiter: RateLimiter | None = None,
+        final_statuses: Set[int] = frozenset(),
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.base_url = f"{base_url.rstrip('/')}/"
         self._auth = auth
-        self._pacer = pacer or new_rate_limiter(rate, clock, sleep)
-        self._explain = explain
-        self._last_words = last_words
-        self._terms = RequestOptions(
+        self._rate_limiter = rate_limiter or new_rate_limiter(rate, clock, sleep)
+        self._map_error = map_error
+        self._final_statuses = final_statuses
+        self._options = RequestOptions(
             service=service,
             verify=verify,
             timeout=timeout,
@@ -96,7 +103,7 @@ class HttpClient:
             clock=clock,
             sleep=sleep,
         )
-        self._answered = False
+        self._server_seen = False
         self._sessions = SessionPool(clock)
 
     def __repr__(self) -> str:
@@ -116,39 +123,23 @@ class HttpClient:
         self,
         op: Operation,
         *,
-        path: Mapping[str, str] | None = None,
-        params: QueryParams | None = None,
-        json: Any = None,
-        content: Callable[[], BinaryIO] | None = None,
-        headers: Mapping[str, str] | None = None,
         timeout: Timeout | None = None,
+        **arguments: Unpack[RequestArguments],
     ) -> Response:
         """Send an operation and return its whole response.
 
         Args:
             op: the operation.
-            path: the values of the path's placeholders.
-            params: the query; a value of None is left out, booleans become `true` and `false`.
-            json: the body as JSON.
-            content: opens the body as a stream, anew for every attempt.
-            headers: further headers.
             timeout: replaces the client's timeout.
+            arguments: see `RequestArguments`.
 
         Raises:
-            LabextError: the service refused the request, or sent no response.
+            LabextError: the service rejected the request, or sent no response.
             OutcomeUnknownError: the response to an operation that must not be repeated was lost.
         """
-        call = build_request(
-            op,
-            self.base_url,
-            path=path or {},
-            params=params,
-            json=json,
-            content=content,
-            headers=headers,
-        )
-        return self._terms.run_with_retries(
-            lambda: self._whole(call, timeout or self._terms.timeout)
+        request = build_request(op, self.base_url, **arguments)
+        return self._options.run_with_retries(
+            lambda: self._send_once(request, timeout or self._options.timeout)
         )
 
     @contextmanager
@@ -156,30 +147,18 @@ class HttpClient:
         self,
         op: Operation,
         *,
-        path: Mapping[str, str] | None = None,
-        params: QueryParams | None = None,
-        json: Any = None,
-        content: Callable[[], BinaryIO] | None = None,
-        headers: Mapping[str, str] | None = None,
         timeout: Timeout | None = None,
+        **arguments: Unpack[RequestArguments],
     ) -> Iterator[requests.Response]:
         """Send an operation and yield its streamed response; errors are raised before that.
 
         Until the response begins it is retried like `send`; a later interruption is an
         UnreachableError. A GET that the service sends on to another origin is followed there
-        without the key.
+        without the key. The arguments are those of `send`.
         """
-        call = build_request(
-            op,
-            self.base_url,
-            path=path or {},
-            params=params,
-            json=json,
-            content=content,
-            headers=headers,
-        )
-        with self._terms.run_with_retries(
-            lambda: self._begun(call, timeout or self._terms.timeout)
+        request = build_request(op, self.base_url, **arguments)
+        with self._options.run_with_retries(
+            lambda: self._start_stream(request, timeout or self._options.timeout)
         ) as response:
             error: LabextError
             try:
@@ -188,7 +167,7 @@ class HttpClient:
             except NETWORK_ERRORS as failure:
                 if not _is_network_error(failure):
                     raise
-                error = classify_failure(failure, call.url, self._terms.service).error
+                error = classify_failure(failure, request.url, self._options.service).error
         raise error
 
     def download(
@@ -200,7 +179,7 @@ class HttpClient:
         on_bytes: OnBytes | None = None,
     ) -> Path:
         """Download a presigned address to `target`; see `download.download_file`."""
-        return download_file(url, target, fresh=fresh, on_bytes=on_bytes, terms=self._terms)
+        return download_file(url, target, fresh=fresh, on_bytes=on_bytes, options=self._options)
 
     def fetch(
         self,
@@ -226,106 +205,124 @@ class HttpClient:
             LabextError: the service refused the request, or sent no response.
             StorageError: the disk is full, or the folder can't be written.
         """
-        call = build_request(
-            op,
-            self.base_url,
-            path=path or {},
-            params=params,
-            json=None,
-            content=None,
-            headers=None,
+        request = build_request(op, self.base_url, path=path or {}, params=params)
+        own = AuthenticatedSource(
+            request, self._auth, lambda response: self._error(request, response), page=page
         )
-        own = AuthenticatedSource(call, self._auth, lambda got: self._refused(call, got), page=page)
-        return download_file(call.url, target, on_bytes=on_bytes, terms=self._terms, own=own)
+        return download_file(request.url, target, on_bytes=on_bytes, options=self._options, own=own)
 
     def store(self) -> PresignedStore:
         """Return a store for presigned addresses, with this client's timeouts and retries."""
-        return PresignedStore(self._terms)
+        return PresignedStore(self._options)
 
-    def _whole(self, call: Request, timeout: Timeout) -> Response:
-        response = self._response(call, timeout)
+    def _send_once(self, request: Request, timeout: Timeout) -> Response:
+        response = self._exchange(request, timeout)
         if response.status_code >= 400:
-            verdict = self._refused(call, response)
-            if not is_already_deleted(call, verdict):
-                raise verdict
-            return self._reply(call, response, b"")
+            error = self._error(request, response)
+            if not is_already_deleted(request, error):
+                raise error
+            return self._new_response(request, response, b"")
         with response:
-            content = self._content(call, response)
-        reply = self._reply(call, response, content)
-        broken = reply.validation_error()
-        if isinstance(broken, ResponseLimitError):
-            raise on_limit_exceeded(call, broken)
-        if broken is not None:
-            raise on_incomplete_response(call, broken)
-        return reply
+            content = self._read_content(request, response)
+        result = self._new_response(request, response, content)
+        fault = result.validation_error()
+        if isinstance(fault, ResponseLimitError):
+            raise on_limit_exceeded(request, fault)
+        if fault is not None:
+            raise on_incomplete_response(request, fault)
+        return result
 
-    def _begun(self, call: Request, timeout: Timeout) -> requests.Response:
-        response = self._response(call, timeout, streamed=True)
+    def _start_stream(self, request: Request, timeout: Timeout) -> requests.Response:
+        response = self._exchange(request, timeout, streamed=True)
         if response.status_code >= 400:
-            raise self._refused(call, response)
+            raise self._error(request, response)
         return response
 
-    def _response(
-        self, call: Request, timeout: Timeout, *, streamed: bool = False
+    def _exchange(
+        self, request: Request, timeout: Timeout, *, streamed: bool = False
     ) -> requests.Response:
         """Send once; return the start of the response, or raise the error for a lost one."""
-        session = self._sessions.for_this_thread(fresh=call.op.repeat is RetryMode.UNSENT)
-        terms, deadline = self._terms, Deadline(self._terms.limits.seconds)
+        options, op = self._options, request.op
+        session = self._sessions.for_this_thread(fresh=op.repeat is RetryMode.UNSENT)
+        deadline = Deadline(options.limits.seconds)
         if isinstance(self._auth, RefreshableAuth):
             self._auth.ready()
-        with call.open_content() as stream, self._pacer.slot(self._terms.patience) as turn:
-            began = self._terms.clock()
-            request = call.request(self._auth, stream)
+        with request.open_content() as stream, self._rate_limiter.slot(options.patience) as slot:
+            began = options.clock()
             response = send_following_redirects(
                 session,
-                request,
+                request.prepare(self._auth, stream),
                 timeout,
-                terms.verify,
-                terms.service,
+                options.verify,
+                options.service,
                 deadline=deadline,
-                away=streamed and call.op.method == "GET",
+                away=streamed and op.method == "GET",
             )
             self._sessions.mark_used()
             if not isinstance(response, ConnectionFailure):
-                turn.record_response(response.headers, response.status_code)
+                slot.record_response(response.headers, response.status_code)
         outcome = (
             response.reason if isinstance(response, ConnectionFailure) else response.status_code
         )
-        _log.debug(
-            "%s %s: %s, %.3f s", call.op.method, call.path, outcome, self._terms.clock() - began
-        )
+        _log.debug("%s %s: %s, %.3f s", op.method, request.path, outcome, options.clock() - began)
         if isinstance(response, ConnectionFailure):
-            raise on_connection_lost(call, response, answered=self._answered)
-        self._answered = True
+            raise on_connection_lost(request, response, server_seen=self._server_seen)
+        self._server_seen = True
         if streamed and response.status_code < 400:
             deadline.lift()
         return response
 
-    def _content(self, call: Request, response: requests.Response) -> bytes:
+    def _read_content(self, request: Request, response: requests.Response) -> bytes:
         try:
-            return read_body(response, self._terms.limits.size)
-        except NETWORK_ERRORS as failure:
-            missing = classify_failure(failure, call.url, self._terms.service)
-        raise on_connection_lost(call, missing, answered=True)
+            return read_body(response, self._options.limits.size)
+        except NETWORK_ERRORS as error:
+            failure = classify_failure(error, request.url, self._options.service)
+        raise on_connection_lost(request, failure, server_seen=True)
 
-    def _refused(self, call: Request, response: requests.Response) -> Exception:
-        verdict = on_error_response(
-            call, response, self._terms.service, self._explain, self._last_words
+    def _error(self, request: Request, response: requests.Response) -> Exception:
+        error = on_error_response(
+            request, response, self._options.service, self._map_error, self._final_statuses
         )
-        if isinstance(verdict, RetryableError) and verdict.after:
-            self._pacer.pause(verdict.after)
-        return verdict
+        if isinstance(error, RetryableError) and error.after:
+            self._rate_limiter.pause(error.after)
+        return error
 
-    def _reply(self, call: Request, response: requests.Response, content: bytes) -> Response:
+    def _new_response(
+        self, request: Request, response: requests.Response, content: bytes
+    ) -> Response:
         return Response(
-            call.op,
+            request.op,
             response.status_code,
             response.headers,
             content,
-            repeated=call.maybe_received,
-            service=self._terms.service,
-            limit=self._terms.limits.size,
+            repeated=request.maybe_received,
+            service=self._options.service,
+            limit=self._options.limits.size,
         )
+
+
+class ServiceClient:
+    """Base of the clients of the three services.
+
+    Attributes:
+        base_url: the service's address.
+    """
+
+    base_url: str
+    _http: HttpClient
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_url!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; a later call opens new ones."""
+        self._http.close()
 
 
 def _is_network_error(failure: Exception) -> bool:

@@ -193,13 +193,13 @@ class AuthenticatedSource:
     """A download from the service itself, which is authenticated, instead of a presigned address.
 
     Attributes:
-        call: the request.
+        request: the request.
         auth: how to sign in; never sent to another origin that the service redirects to.
         refused: maps an error response to an exception.
         page: the downloaded file may be a web page.
     """
 
-    call: Request
+    request: Request
     auth: AuthBase | None
     refused: Callable[[requests.Response], Exception]
     page: bool = False
@@ -222,7 +222,7 @@ def download_file(
     *,
     fresh: Callable[[], str] | None = None,
     on_bytes: OnBytes | None = None,
-    terms: RequestOptions | None = None,
+    options: RequestOptions | None = None,
     own: AuthenticatedSource | None = None,
 ) -> Path:
     """Download a presigned address to `target`, and return that.
@@ -236,8 +236,8 @@ def download_file(
         target: the file to write; its folder is created.
         fresh: returns a new address after this one has expired.
         on_bytes: called at every chunk with the number of bytes present, and the total if known.
-        terms: timeouts and retries; attempts and patience count only attempts in a row without new
-            bytes.
+        options: timeouts and retries; attempts and patience count only attempts in a row without
+            new bytes.
         own: the authenticated request, for a download from the service itself.
 
     Raises:
@@ -246,13 +246,13 @@ def download_file(
         StorageError: the disk is full, or the folder can't be written.
         ServiceError: the download failed.
     """
-    terms = terms or RequestOptions()
+    options = options or RequestOptions()
     if own is None:
-        check_presigned_url(url, terms.service)
-    download = _Download(url, fresh, on_bytes, terms, own)
+        check_presigned_url(url, options.service)
+    download = _Download(url, fresh, on_bytes, options, own)
     with new_session() as session, PartialFile(target) as part:
         for _ in range(_MAX_INTERRUPTIONS):
-            if terms.run_with_retries(lambda: download.go_on(session, part)):
+            if options.run_with_retries(lambda: download.go_on(session, part)):
                 part.finish()
                 return target
         raise ServiceError(f"The download of {target.name} was cut {_MAX_INTERRUPTIONS} times.")
@@ -266,14 +266,14 @@ class _Download:
         url: str,
         fresh: Callable[[], str] | None,
         on_bytes: OnBytes | None,
-        terms: RequestOptions,
+        options: RequestOptions,
         own: AuthenticatedSource | None,
     ) -> None:
         self._own = own
         self._url = url
         self._fresh = fresh
         self._on_bytes = on_bytes
-        self._terms = terms
+        self._options = options
         self._furthest = 0
         self._deadline = Deadline(_CHUNK_SECONDS)
 
@@ -289,14 +289,14 @@ class _Download:
             headers |= {"Range": f"bytes={part.size}-", "If-Range": part.validator}
         request = requests.Request("GET", self._url, headers=headers)
         if self._own is not None:
-            request.auth, request.params = self._own.auth, self._own.call.params
-        terms = self._terms
+            request.auth, request.params = self._own.auth, self._own.request.params
+        options = self._options
         response = send_following_redirects(
             session,
             request,
-            terms.timeout,
-            terms.verify,
-            terms.service,
+            options.timeout,
+            options.verify,
+            options.service,
             deadline=self._deadline,
             away=True,
         )
@@ -329,7 +329,7 @@ class _Download:
             words = server_message(read_start(got), kind)
             raise RetryableError(
                 ServiceError(
-                    f"The {self._terms.service} answered {words} in place of {part.target.name}.",
+                    f"The {self._options.service} answered {words} in place of {part.target.name}.",
                     "Check the connection to the service, then try again.",
                     status=200,
                     method="GET",
@@ -371,17 +371,17 @@ class _Download:
                 part.restart(None, None)
                 raise ResponseLimitError(
                     f"{part.target.name} has more than {MAX_UNDECLARED_SIZE / 1024**3:g} GiB, and "
-                    f"the {self._terms.service} does not say how many.",
+                    f"the {self._options.service} does not say how many.",
                     "Tell whoever runs the service; nothing was kept.",
                 )
             if self._on_bytes:
                 self._on_bytes(part.size, part.total)
 
     def _cut(self, failure: Exception, part: PartialFile) -> ConnectionFailure:
-        cut = classify_failure(failure, self._url, self._terms.service)
+        cut = classify_failure(failure, self._url, self._options.service)
         if cut.stage is not FailureStage.LIMIT:
             return cut
-        slow = f"The {self._terms.service} sends {part.target.name} at less than 2 KiB a second."
+        slow = f"The {self._options.service} sends {part.target.name} at less than 2 KiB a second."
         return replace(cut, error=UnreachableError(slow, "Try again later."))
 
     def _refused(self, got: requests.Response) -> Exception:
@@ -393,7 +393,7 @@ class _Download:
         error = self._error(status, message)
         if status in _EXPIRED_DOWNLOAD and self._fresh is not None:
             self._url = self._fresh()
-            check_presigned_url(self._url, self._terms.service)
+            check_presigned_url(self._url, self._options.service)
             return RetryableError(error, after=0.0, at_most=3)
         if status in REJECTED | TRANSIENT:
             return RetryableError(error, requested_delay(got.status_code, got.headers))
@@ -402,7 +402,10 @@ class _Download:
     def _error(self, status: int, words: str) -> LabextError:
         message = f": {excerpt(words, 200)}" if words else ""
         kind: type[LabextError] = ServiceError
-        summary, step = f"The {self._terms.service} answered {status} to a download{message}.", None
+        summary, step = (
+            f"The {self._options.service} answered {status} to a download{message}.",
+            None,
+        )
         if status == 404:
             kind, step = NotFoundError, "Check the name."
         elif status in _EXPIRED_DOWNLOAD:
@@ -412,7 +415,7 @@ class _Download:
 
     def _start_over(self, part: PartialFile, why: str) -> None:
         part.restart(None, None)
-        raise RetryableError(ServiceError(f"The {self._terms.service} {why}."), after=0.0)
+        raise RetryableError(ServiceError(f"The {self._options.service} {why}."), after=0.0)
 
     def _wrong_length(self, part: PartialFile) -> ServiceError:
         of = "" if part.total is None else f" of {part.total:,}"

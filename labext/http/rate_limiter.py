@@ -326,19 +326,19 @@ def shared_rate_limiter(
         identity: identifies the caller, without being a secret.
         rate: the limit to keep. Where clients name different ones the strictest holds for all,
             until the service names its own. None is no pacing, and shares nothing.
-        clock: seconds, ever rising. A pacer with a clock of its own is not shared.
+        clock: seconds, ever rising. A rate_limiter with a clock of its own is not shared.
         sleep: waits for seconds.
     """
     if rate is None or clock is not time.monotonic or sleep is not time.sleep:
         return new_rate_limiter(rate, clock, sleep)
     key = origin(address), identity
     with _limiters_lock:
-        pacer = _limiters.get(key)
-        if pacer is None:
-            pacer = _limiters[key] = RateLimiter(rate)
+        rate_limiter = _limiters.get(key)
+        if rate_limiter is None:
+            rate_limiter = _limiters[key] = RateLimiter(rate)
         else:
-            pacer.tighten(rate)
-    return pacer
+            rate_limiter.tighten(rate)
+    return rate_limiter
 
 
 @dataclass(frozen=True)

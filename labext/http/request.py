@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, TypedDict, Unpack
 from urllib.parse import quote, urlsplit
 
 import requests
@@ -95,7 +95,7 @@ class Request:
     content: Callable[[], BinaryIO] | None = None
     maybe_received: bool = field(default=False, compare=False)
 
-    def request(self, auth: AuthBase | None, stream: BinaryIO | None) -> requests.Request:
+    def prepare(self, auth: AuthBase | None, stream: BinaryIO | None) -> requests.Request:
         """Return the request to send, with the opened `stream` as its body, if any."""
         data: bytes | BinaryIO | None = stream
         if stream is not None and stream_size(stream) == 0:
@@ -128,30 +128,41 @@ class Request:
             yield stream
 
 
-def build_request(
-    op: Operation,
-    base_url: str,
-    *,
-    path: Mapping[str, str],
-    params: QueryParams | None,
-    json: Any,
-    content: Callable[[], BinaryIO] | None,
-    headers: Mapping[str, str] | None,
-) -> Request:
+class RequestArguments(TypedDict, total=False):
+    """Arguments of a request.
+
+    Attributes:
+        path: the values of the path's placeholders.
+        params: the query; a value of None is left out, booleans become `true` and `false`.
+        json: the body as JSON.
+        content: opens the body as a stream, anew for every attempt.
+        headers: further headers.
+    """
+
+    path: Mapping[str, str]
+    params: QueryParams | None
+    json: Any
+    content: Callable[[], BinaryIO] | None
+    headers: Mapping[str, str] | None
+
+
+def build_request(op: Operation, base_url: str, **arguments: Unpack[RequestArguments]) -> Request:
     """Return the request; `json` is serialized here, so that invalid values fail at once."""
+    json, content = arguments.get("json"), arguments.get("content")
     if json is not None and content is not None:
         raise ValueError("a request has one body: json or content")
-    url = op.address(base_url, path)
-    sent = dict(headers or {})
+    url = op.address(base_url, arguments.get("path", {}))
+    headers = dict(arguments.get("headers") or {})
     body = None
     if json is not None:
         body = _encode_json(json, op)
-        sent.setdefault("Content-Type", "application/json")
+        headers.setdefault("Content-Type", "application/json")
     elif content is not None:
-        sent.setdefault("Content-Type", "application/octet-stream")
+        headers.setdefault("Content-Type", "application/octet-stream")
     base_path = urlsplit(base_url).path.rstrip("/")
     relative_path = urlsplit(url).path.removeprefix(base_path)
-    return Request(op, url, relative_path, _encode_query(params), sent, body, content)
+    params = _encode_query(arguments.get("params"))
+    return Request(op, url, relative_path, params, headers, body, content)
 
 
 def _encode_query(params: QueryParams | None) -> dict[str, str]:

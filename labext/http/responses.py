@@ -133,9 +133,11 @@ def _json_message(body: Any) -> str:
     return words
 
 
-def to_exception(failure: ErrorResponse, service: str, explain: ErrorMapper | None) -> LabextError:
+def to_exception(
+    failure: ErrorResponse, service: str, map_error: ErrorMapper | None
+) -> LabextError:
     """Return the error for a failure: the service's own reading, or the general one."""
-    error = explain(failure) if explain else None
+    error = map_error(failure) if map_error else None
     if error is None:
         error = _default_exception(failure, service)
     error.status = error.status or failure.status

@@ -141,52 +141,54 @@ _MAX_FIRST_CONNECTS = 3
 """Attempts to connect to a service that has never responded: a wrong address fails fast."""
 
 
-def on_connection_lost(call: Request, missing: ConnectionFailure, *, answered: bool) -> Exception:
+def on_connection_lost(
+    request: Request, failure: ConnectionFailure, *, server_seen: bool
+) -> Exception:
     """Return the exception for a request that got no response.
 
     Args:
-        call: the request; marked as possibly received once its body was sent.
-        missing: the stage at which the connection was lost.
-        answered: the service has responded before, so its address is right.
+        request: the request; marked as possibly received once its body was sent.
+        failure: the stage at which the connection was lost.
+        server_seen: the service has responded before, so its address is right.
     """
-    missing.error.method, missing.error.path = call.op.method, call.path
-    if missing.stage is FailureStage.NEVER:
-        return missing.error
-    if missing.stage is FailureStage.LIMIT:
-        return on_limit_exceeded(call, missing.error)
-    if missing.stage is FailureStage.UNSENT:
-        return RetryableError(missing.error, at_most=None if answered else _MAX_FIRST_CONNECTS)
-    return on_incomplete_response(call, missing.error)
+    failure.error.method, failure.error.path = request.op.method, request.path
+    if failure.stage is FailureStage.NEVER:
+        return failure.error
+    if failure.stage is FailureStage.LIMIT:
+        return on_limit_exceeded(request, failure.error)
+    if failure.stage is FailureStage.UNSENT:
+        return RetryableError(failure.error, at_most=None if server_seen else _MAX_FIRST_CONNECTS)
+    return on_incomplete_response(request, failure.error)
 
 
-def on_incomplete_response(call: Request, error: LabextError) -> Exception:
+def on_incomplete_response(request: Request, error: LabextError) -> Exception:
     """Return the exception for a response that is incomplete or invalid."""
-    if call.op.repeat is RetryMode.UNSENT:
-        return _outcome_unknown(call, error)
-    call.maybe_received = True
+    if request.op.repeat is RetryMode.UNSENT:
+        return _outcome_unknown(request, error)
+    request.maybe_received = True
     return RetryableError(error)
 
 
-def on_limit_exceeded(call: Request, error: LabextError) -> Exception:
+def on_limit_exceeded(request: Request, error: LabextError) -> Exception:
     """Return the exception for a response that exceeds a limit; a retry would exceed it too."""
-    return _outcome_unknown(call, error) if call.op.repeat is RetryMode.UNSENT else error
+    return _outcome_unknown(request, error) if request.op.repeat is RetryMode.UNSENT else error
 
 
 def on_error_response(
-    call: Request,
+    request: Request,
     response: requests.Response,
     service: str,
-    explain: ErrorMapper | None,
-    last_words: Set[int] = frozenset(),
+    map_error: ErrorMapper | None,
+    final_statuses: Set[int] = frozenset(),
 ) -> Exception:
     """Return the exception for a response with status 400 or above; reads it to its end.
 
     Args:
-        call: the request.
+        request: the request.
         response: the response.
         service: the service's name in errors.
-        explain: turns an error response of this service into an exception.
-        last_words: statuses that are final if the service itself sends them: the request is not
+        map_error: turns an error response of this service into an exception.
+        final_statuses: statuses that are final if the service itself sends them: the request is not
             retried, and its outcome counts as known.
     """
     status = response.status_code
@@ -196,37 +198,39 @@ def on_error_response(
         words = server_message(read_start(response), kind)
     spoken = "json" in kind.lower()
     challenged = "WWW-Authenticate" in response.headers
-    failure = ErrorResponse(status, call.op.method, call.path, words, call.op, spoken, challenged)
-    error = to_exception(failure, service, explain)
-    if spoken and status in last_words:
+    failure = ErrorResponse(
+        status, request.op.method, request.path, words, request.op, spoken, challenged
+    )
+    error = to_exception(failure, service, map_error)
+    if spoken and status in final_statuses:
         return error
     if status in REJECTED or (status == 503 and after is not None):
         return RetryableError(error, after)
     if status not in TRANSIENT:
         return error
-    if call.op.repeat is RetryMode.UNSENT:
-        return _outcome_unknown(call, error) if status in GATEWAY else error
-    call.maybe_received = True
+    if request.op.repeat is RetryMode.UNSENT:
+        return _outcome_unknown(request, error) if status in GATEWAY else error
+    request.maybe_received = True
     return RetryableError(error, after)
 
 
-def is_already_deleted(call: Request, verdict: Exception) -> bool:
+def is_already_deleted(request: Request, error: Exception) -> bool:
     """Return whether a repeated deletion finds nothing to delete, and so has succeeded."""
     return (
-        call.op.repeat is RetryMode.DELETE
-        and call.maybe_received
-        and isinstance(verdict, NotFoundError)
+        request.op.repeat is RetryMode.DELETE
+        and request.maybe_received
+        and isinstance(error, NotFoundError)
     )
 
 
-def _outcome_unknown(call: Request, error: LabextError) -> OutcomeUnknownError:
+def _outcome_unknown(request: Request, error: LabextError) -> OutcomeUnknownError:
     return OutcomeUnknownError(
-        f"'{call.op.name}' was sent ({call.op.method} {call.path}) and may or may not have been"
-        f" done: {error.message}",
-        call.op.find_out,
-        action=call.op.action,
+        f"'{request.op.name}' was sent ({request.op.method} {request.path}) and may or may not "
+        f"have been done: {error.message}",
+        request.op.find_out,
+        action=request.op.action,
         status=error.status,
-        method=call.op.method,
-        path=call.path,
+        method=request.op.method,
+        path=request.path,
         server=error.server,
     )

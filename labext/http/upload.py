@@ -177,8 +177,8 @@ def check_presigned_url(url: str, service: str) -> None:
 class PresignedStore:
     """Where presigned addresses lead."""
 
-    def __init__(self, terms: RequestOptions) -> None:
-        self._terms = terms
+    def __init__(self, options: RequestOptions) -> None:
+        self._options = options
 
     def put(self, url: str, name: str, content: Callable[[], BinaryIO]) -> None:
         """Send a file's content; the same again does no harm, so a lost answer is tried again.
@@ -192,7 +192,7 @@ class PresignedStore:
             AccessError: the address is not, or no longer, good.
             ServiceError: the store failed.
         """
-        check_presigned_url(url, self._terms.service)
+        check_presigned_url(url, self._options.service)
 
         def once(session: requests.Session) -> None:
             with closing(content()) as stream:
@@ -214,7 +214,7 @@ class PresignedStore:
             NotFoundError: it is not there.
             AccessError, ServiceError: as for `put`.
         """
-        check_presigned_url(url, self._terms.service)
+        check_presigned_url(url, self._options.service)
 
         def once(session: requests.Session) -> Mapping[str, str]:
             request = requests.Request("HEAD", url, headers={"Accept-Encoding": "identity"})
@@ -232,7 +232,7 @@ class PresignedStore:
             NotFoundError: it is not there.
             AccessError, ServiceError: as for `put`.
         """
-        check_presigned_url(url, self._terms.service)
+        check_presigned_url(url, self._options.service)
 
         def once(session: requests.Session) -> bytes:
             headers = {"Accept-Encoding": "identity", "Range": f"bytes=-{length}"}
@@ -244,26 +244,26 @@ class PresignedStore:
                     return b""
                 except NETWORK_ERRORS as failure:
                     raise RetryableError(
-                        classify_failure(failure, url, self._terms.service).error
+                        classify_failure(failure, url, self._options.service).error
                     ) from failure
 
         return self._tried(once)
 
     def _tried(self, once: Callable[[requests.Session], _T]) -> _T:
         with new_session() as session:
-            return self._terms.run_with_retries(lambda: once(session))
+            return self._options.run_with_retries(lambda: once(session))
 
     def _sent(
         self, session: requests.Session, request: requests.Request, name: str
     ) -> requests.Response:
-        terms = self._terms
+        options = self._options
         response = send_following_redirects(
             session,
             request,
-            terms.timeout,
-            terms.verify,
-            terms.service,
-            deadline=Deadline(terms.limits.seconds),
+            options.timeout,
+            options.verify,
+            options.service,
+            deadline=Deadline(options.limits.seconds),
             away=request.method == "GET",
         )
         if isinstance(response, ConnectionFailure):
@@ -286,7 +286,7 @@ class PresignedStore:
         kind: type[LabextError] = ServiceError
         transfer = "download" if method == "GET" else "upload"
         summary = (
-            f"The {self._terms.service} answered {status} to the {transfer} of {name}{message}."
+            f"The {self._options.service} answered {status} to the {transfer} of {name}{message}."
         )
         step = None
         if status == 404:

@@ -107,14 +107,14 @@ def is_not_served(error: LabextError) -> bool:
 
 
 class FilesApi:
-    """The files of the job service that a transport leads to."""
+    """Operations on the uploaded files of the job service."""
 
-    transport: HttpClient
+    http: HttpClient
     _describes_files = True
 
     def upload(self, name: str, content: Callable[[], BinaryIO], folder: str | None) -> str:
         """Upload a file's content; return the service's words."""
-        reply = self.transport.send(
+        reply = self.http.send(
             UPLOAD,
             path={"filename": name},
             params={"folder": folder},
@@ -126,7 +126,7 @@ class FilesApi:
     def files(self, folder: str | None = None, *, include_folders: bool = False) -> list[str]:
         """Return the names of the uploaded files."""
         params = {"folder": folder, "includeFolders": include_folders or None}
-        answer = self.transport.send(FILES, params=params).json()
+        answer = self.http.send(FILES, params=params).json()
         if isinstance(answer, Mapping):
             answer = answer.get("files")
         if not isinstance(answer, list):
@@ -139,7 +139,7 @@ class FilesApi:
     def folders(self) -> list[str] | None:
         """Return the folders of uploaded files by name; None if the service can't list them."""
         try:
-            answer = self.transport.send(FOLDERS).json()
+            answer = self.http.send(FOLDERS).json()
         except LabextError as error:
             if is_not_served(error):
                 return None
@@ -160,7 +160,7 @@ class FilesApi:
         """
         body = {"filename": name} if folder is None else {"filename": name, "folder": folder}
         try:
-            answer = self.transport.send(PRESIGN, json=body).json()
+            answer = self.http.send(PRESIGN, json=body).json()
         except LabextError as error:
             if not is_not_served(error):
                 raise
@@ -186,7 +186,7 @@ class FilesApi:
             _, head = self.presigned_upload(name, folder)
             if head is None:
                 return None
-            return FileVersion.from_headers(self.transport.store().headers(head, name))
+            return FileVersion.from_headers(self.http.store().headers(head, name))
         except NotFoundError as error:
             if error.method != "HEAD":
                 self._describes_files = False
@@ -197,7 +197,7 @@ class FilesApi:
     def delete_file(self, path: str | None, folder: str | None) -> str:
         """Delete an uploaded file, or a folder with its files; return the service's words."""
         params = {"filePath": path, "folder": folder}
-        return confirmation_text(self.transport.send(DELETE_FILE, params=params))
+        return confirmation_text(self.http.send(DELETE_FILE, params=params))
 
 
 PAGE_SIZE = 1000
@@ -205,15 +205,15 @@ PAGE_SIZE = 1000
 
 
 class JobsApi(FilesApi):
-    """The job service at one address, over one transport."""
+    """Operations of the job service at one address."""
 
-    def __init__(self, transport: HttpClient) -> None:
-        self.transport = transport
-        self.address = transport.base_url.rstrip("/")
+    def __init__(self, http: HttpClient) -> None:
+        self.http = http
+        self.address = http.base_url.rstrip("/")
 
     def tools(self) -> list[dict[str, Any]]:
         """Return every tool's record."""
-        answer = self.transport.send(TOOLS).json()
+        answer = self.http.send(TOOLS).json()
         if isinstance(answer, Mapping) and isinstance(answer.get("tools"), list):
             answer = answer["tools"]
         if not isinstance(answer, list):
@@ -227,7 +227,7 @@ class JobsApi(FilesApi):
             NotFoundError: no job has the name.
         """
         params = {"jobName": name, "jobEmail": email}
-        return records.parse_record(self.transport.send(JOB, params=params).json(), name)
+        return records.parse_record(self.http.send(JOB, params=params).json(), name)
 
     def find(self, name: str, email: str | None = None) -> JobRecord | None:
         """Return one job's row; None if no job has the name, or it was deleted."""
@@ -261,7 +261,7 @@ class JobsApi(FilesApi):
     def page(self, limit: int, start_key: str | None = None, **params: Any) -> Page:
         """Return one page of a list."""
         query = {**params, "limit": limit, "startKey": start_key or None}
-        return records.parse_page(self.transport.send(JOBS, params=query).json())
+        return records.parse_page(self.http.send(JOBS, params=query).json())
 
     def validate(self, body: Mapping[str, Any]) -> tuple[bool, str] | None:
         """Ask whether a submission would be accepted; None if the service can't check it.
@@ -270,7 +270,7 @@ class JobsApi(FilesApi):
             Whether it would be accepted, and the service's message if not.
         """
         try:
-            answer = self.transport.send(VALIDATE, json=body).json()
+            answer = self.http.send(VALIDATE, json=body).json()
         except LabextError as error:
             if is_not_served(error):
                 return None
@@ -289,7 +289,7 @@ class JobsApi(FilesApi):
             body: `type`, `settings` (an array) and `jobNames`.
         """
         try:
-            answer = self.transport.send(VALIDATE, json=body).json()
+            answer = self.http.send(VALIDATE, json=body).json()
         except (InputError, ServiceError) as error:
             if isinstance(error, UnreachableError):
                 raise
@@ -312,19 +312,19 @@ class JobsApi(FilesApi):
 
     def submit_job(self, body: Mapping[str, Any]) -> str:
         """Submit a job; return the service's words."""
-        return confirmation_text(self.transport.send(SUBMIT, json=body))
+        return confirmation_text(self.http.send(SUBMIT, json=body))
 
     def submit_batch(self, body: Mapping[str, Any]) -> str:
         """Submit a batch of at most 100 jobs; return the service's words."""
-        return confirmation_text(self.transport.send(SUBMIT_BATCH, json=body))
+        return confirmation_text(self.http.send(SUBMIT_BATCH, json=body))
 
     def submit_pipeline(self, body: Mapping[str, Any]) -> str:
         """Submit a pipeline with its stages; return the service's words."""
-        return confirmation_text(self.transport.send(SUBMIT_PIPELINE, json=body))
+        return confirmation_text(self.http.send(SUBMIT_PIPELINE, json=body))
 
     def run_pipeline(self, body: Mapping[str, Any]) -> str:
         """Run a pipeline that is saved on the service; return the service's words."""
-        return confirmation_text(self.transport.send(RUN_PIPELINE, json=body))
+        return confirmation_text(self.http.send(RUN_PIPELINE, json=body))
 
     def result_url(
         self,
@@ -342,7 +342,7 @@ class JobsApi(FilesApi):
             body["pdbsOnly"] = True
         if email is not None:
             body["jobEmail"] = email
-        return presigned_url(self.transport.send(RESULT, json=body), name)
+        return presigned_url(self.http.send(RESULT, json=body), name)
 
     def stop(self, name: str, *, batch: bool = False) -> str:
         """Stop a job, a pipeline or a batch; return the service's words.
@@ -350,7 +350,7 @@ class JobsApi(FilesApi):
         A service without `/stop-job` has `cancelJob` and, for a batch, `cancelBatch`.
         """
         try:
-            return confirmation_text(self.transport.send(STOP, json={"jobName": name}))
+            return confirmation_text(self.http.send(STOP, json={"jobName": name}))
         except LabextError as error:
             if not is_not_served(error) or _mentions(error.server, name):
                 raise  # the failure concerns this job, not the address
@@ -358,7 +358,7 @@ class JobsApi(FilesApi):
         cancel = CANCEL_BATCH if batch else CANCEL_JOB
         try:
             return confirmation_text(
-                self.transport.send(cancel, json={"batchName" if batch else "jobName": name})
+                self.http.send(cancel, json={"batchName" if batch else "jobName": name})
             )
         except LabextError as error:
             if not is_not_served(error):
@@ -367,12 +367,12 @@ class JobsApi(FilesApi):
 
     def delete(self, name: str) -> str:
         """Delete a job or a batch with its data; return the service's words."""
-        return confirmation_text(self.transport.send(DELETE, json={"jobName": name}))
+        return confirmation_text(self.http.send(DELETE, json={"jobName": name}))
 
     def usage(self, statistic: str, scope: str) -> Any:
         """Return the service's usage statistics unchanged."""
         params = {"statistic": statistic, "scope": scope}
-        return self.transport.send(USAGE, params=params).json()
+        return self.http.send(USAGE, params=params).json()
 
 
 def _mentions(words: str | None, name: str) -> bool:

@@ -160,7 +160,7 @@ def _upload_to_store(
         if too_large is not None:
             raise too_large from None
         raise
-    store = service.transport.store()
+    store = service.http.store()
     store.put(address, source.name, lambda: source.open("rb"))
     if head is None:
         return

@@ -50,7 +50,7 @@ class Identity:
         return f"{user} by {app}" if app else user
 
 
-def fetch_identity(transport: HttpClient, method: str | None, client_id: str | None) -> Identity:
+def fetch_identity(http: HttpClient, method: str | None, client_id: str | None) -> Identity:
     """Ask the platform who is calling.
 
     A 404 means that it doesn't say: on some tenants it is so for good keys,
@@ -61,7 +61,7 @@ def fetch_identity(transport: HttpClient, method: str | None, client_id: str | N
         ServiceError: its response is invalid.
     """
     try:
-        answer: Any = transport.send(CURRENT_USER).json()
+        answer: Any = http.send(CURRENT_USER).json()
     except LabextError as error:
         if not (isinstance(error, NotFoundError) and error.status == 404):
             raise
@@ -90,14 +90,14 @@ class AccountStatus:
     rate: RateLimitStatus | None
 
 
-def fetch_status(transport: HttpClient) -> AccountStatus:
+def fetch_status(http: HttpClient) -> AccountStatus:
     """Ask for one sequence, and read the headers (`Result-Count`).
 
     Raises:
         LabextError: the platform refuses the list.
     """
     query: dict[str, str | int] = {"pageSize": 1, "returning": "dnaSequences.id"}
-    headers = transport.send(SEQUENCES, params=query).headers
+    headers = http.send(SEQUENCES, params=query).headers
     count = header_number(headers.get("Result-Count"))
     return AccountStatus(
         None if count is None else int(count), RateLimitStatus.from_headers(headers)
@@ -120,11 +120,11 @@ class Folder(NamedTuple):
     project_id: str | None
 
 
-def find_folder_id(transport: HttpClient, name: str) -> str:
+def find_folder_id(http: HttpClient, name: str) -> str:
     """Return the ID of a folder.
 
     Args:
-        transport: of the tenant.
+        http: of the tenant.
         name: the folder's name, in any case if no other folder differs by case alone; or its ID,
             which is returned as it is.
 
@@ -140,9 +140,9 @@ def find_folder_id(transport: HttpClient, name: str) -> str:
     if _FOLDER_ID.fullmatch(name):
         return name
     visible: list[Folder] = []
-    matches = _folders_named(name, list_folders(transport, name=name))
+    matches = _folders_named(name, list_folders(http, name=name))
     if not matches:  # the platform may compare names in another way
-        visible = list(islice(list_folders(transport), _MAX_FOLDERS))
+        visible = list(islice(list_folders(http), _MAX_FOLDERS))
         matches = _folders_named(name, visible)
     if not matches:
         names = sorted({folder.name for folder in visible}, key=str.casefold)
@@ -160,11 +160,11 @@ def find_folder_id(transport: HttpClient, name: str) -> str:
     return matches[0].id
 
 
-def list_folders(transport: HttpClient, **query: str) -> Iterator[Folder]:
+def list_folders(http: HttpClient, **query: str) -> Iterator[Folder]:
     """Yield the folders that the caller may see, page by page.
 
     Args:
-        transport: of the tenant.
+        http: of the tenant.
         query: filters of the list, as the platform names them.
 
     Raises:
@@ -177,7 +177,7 @@ def list_folders(transport: HttpClient, **query: str) -> Iterator[Folder]:
             "pageSize": _FOLDER_PAGE_SIZE,
             "nextToken": token or None,
         }
-        answer = transport.send(FOLDERS, params=params).json()
+        answer = http.send(FOLDERS, params=params).json()
         return api.parse_page(answer, key="folders", noun="folders")
 
     for page in api.iter_pages(ask, set(), noun="folders"):
@@ -188,9 +188,9 @@ def list_folders(transport: HttpClient, **query: str) -> Iterator[Folder]:
                 yield Folder(identifier, strip_control(name), place)
 
 
-def folder_names(transport: HttpClient, limit: int | None = _MAX_FOLDERS) -> list[str]:
+def folder_names(http: HttpClient, limit: int | None = _MAX_FOLDERS) -> list[str]:
     """Return the names of the folders that the caller may see, each once."""
-    return list(dict.fromkeys(folder.name for folder in islice(list_folders(transport), limit)))
+    return list(dict.fromkeys(folder.name for folder in islice(list_folders(http), limit)))
 
 
 def _folders_named(name: str, found: Iterable[Folder]) -> list[Folder]:

@@ -107,7 +107,7 @@ _CONTACTS = {
 def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | None]:
     """Return the reading of refusals for one way to sign in; None is for none at all."""
 
-    def explain(failure: ErrorResponse) -> LabextError | None:
+    def map_error(failure: ErrorResponse) -> LabextError | None:
         match failure.status:
             case 401:
                 what, step, action = (
@@ -151,7 +151,7 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
                 )
         return None
 
-    return explain
+    return map_error
 
 
 def _request_name(failure: ErrorResponse) -> str:

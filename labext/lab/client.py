@@ -10,6 +10,7 @@ from requests.auth import AuthBase
 from labext.config import Connection
 from labext.errors import InputError
 from labext.http import HttpClient, Rate
+from labext.http.client import ServiceClient
 from labext.http.connection_pool import ResponseLimits
 from labext.http.rate_limiter import shared_rate_limiter
 from labext.lab import account
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class LabClient:
+class LabClient(ServiceClient):
     """A client for one tenant of the lab platform, with one way to sign in.
 
     Every method queries the platform when it is called. On failure it raises a `LabextError` with a
@@ -65,17 +66,17 @@ class LabClient:
         self._client_id: str | None = getattr(auth, "client_id", None)
         self._auth = auth
         who = "nobody" if auth is None else getattr(auth, "identity", f"auth {id(auth)}")
-        self._transport = HttpClient(
+        self._http = HttpClient(
             api_url(self.base_url),
             auth=auth,
             rate=rate,
-            pacer=shared_rate_limiter(self.base_url, who, rate),
+            rate_limiter=shared_rate_limiter(self.base_url, who, rate),
             verify=verify,
             limits=limits,
-            explain=error_mapper(self._method),
+            map_error=error_mapper(self._method),
             service="lab platform",
         )
-        self._lister = SequenceLister(self._transport)
+        self._lister = SequenceLister(self._http)
 
     @classmethod
     def from_connection(cls, connection: Connection) -> Self:
@@ -91,26 +92,13 @@ class LabClient:
         limits = ResponseLimits.from_options(connection.options)
         return cls(connection.base_url, choose_sign_in(connection), verify=verify, limits=limits)
 
-    def __repr__(self) -> str:
-        return f"LabClient({self.base_url!r})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections; a later call opens new ones."""
-        self._transport.close()
-
     def whoami(self) -> Identity:
         """Return the platform's view of the caller; its `known` is False if it has none.
 
         Raises:
             SignInError: it does not know the caller.
         """
-        return fetch_identity(self._transport, self._method, self._client_id)
+        return fetch_identity(self._http, self._method, self._client_id)
 
     def standing(self) -> AccountStatus:
         """Return the number of sequences visible to the caller, and the state of the rate limit.
@@ -118,7 +106,7 @@ class LabClient:
         Raises:
             AccessError: the caller may not list.
         """
-        return fetch_status(self._transport)
+        return fetch_status(self._http)
 
     @property
     def token_expires_in(self) -> float | None:
@@ -205,7 +193,7 @@ class LabClient:
         Raises:
             NotFoundError: the platform does not list folders.
         """
-        return account.folder_names(self._transport)
+        return account.folder_names(self._http)
 
     def names(self, limit: int | None = 1000) -> list[str]:
         """Return the names of the sequences that were changed last, each once."""
@@ -219,5 +207,5 @@ class LabClient:
             if named.get("folder_id") is not None:
                 raise InputError("The filters folder and folder_id are both given.", "Give one.")
             Filters(named)  # a faulty filter is reported before anything is sent
-            named["folder_id"] = account.find_folder_id(self._transport, folder)
+            named["folder_id"] = account.find_folder_id(self._http, folder)
         return Filters(named)

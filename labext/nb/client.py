@@ -8,6 +8,7 @@ from labext.config import Connection, clean_url
 from labext.errors import ServiceError, SignInError
 from labext.http import HttpClient, Rate
 from labext.http.auth import BearerAuth
+from labext.http.client import ServiceClient
 from labext.http.connection_pool import ResponseLimits
 from labext.nb.backends import RequestExecutor
 from labext.nb.backends.contract import ContractBackend
@@ -45,7 +46,7 @@ def fetch_status(executor: RequestExecutor, backend: ContractBackend) -> Record:
         if status["database"] in (None, _DATABASE_ONLINE):
             raise
     return {
-        "address": executor.transport.base_url.rstrip("/"),
+        "address": executor.http.base_url.rstrip("/"),
         "backend": backend.name,
         **status,
         "signed_in": signed_in,
@@ -53,7 +54,7 @@ def fetch_status(executor: RequestExecutor, backend: ContractBackend) -> Record:
     }
 
 
-class NotebookClient(SearchResource):
+class NotebookClient(SearchResource, ServiceClient):
     """A client for one notebook service.
 
     Every call sends a request to the service. Errors are `LabextError` exceptions with a next
@@ -85,17 +86,18 @@ class NotebookClient(SearchResource):
         backend: str | None = None,
         limits: ResponseLimits | None = None,
     ) -> None:
-        self._transport = HttpClient(
+        self._http = HttpClient(
             clean_url(base_url),
             auth=None if password is None else BearerAuth(password),
             rate=rate,
             verify=verify,
             limits=limits,
-            explain=make_error_mapper(has_password=password is not None),
-            last_words=FINAL_STATUSES,
+            map_error=make_error_mapper(has_password=password is not None),
+            final_statuses=FINAL_STATUSES,
             service="notebook service",
         )
-        executor = RequestExecutor(self._transport)
+        self.base_url = self._http.base_url
+        executor = RequestExecutor(self._http)
         selector = BackendSelector(executor, backend, verify=verify)
         parts = executor, selector, TitleResolver(executor, selector)
         super().__init__(*parts)
@@ -125,24 +127,6 @@ class NotebookClient(SearchResource):
             backend=connection.options.get("backend"),
             limits=ResponseLimits.from_options(connection.options),
         )
-
-    def __repr__(self) -> str:
-        return f"NotebookClient({self.base_url!r})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def base_url(self) -> str:
-        """The service's address."""
-        return self._transport.base_url
-
-    def close(self) -> None:
-        """Close the connections; a later call opens new ones."""
-        self._transport.close()
 
     def status(self) -> Record:
         """Return the address, the version and the sign-in state of the service.

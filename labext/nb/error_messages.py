@@ -318,7 +318,7 @@ _MISSING_OBJECT = re.compile(r"(?:There is no |Object with id )?([A-Za-z_ ]+)(?=
 def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], LabextError | None]:
     """Return the function that maps error responses to exceptions."""
 
-    def explain(failure: ErrorResponse) -> LabextError | None:
+    def map_error(failure: ErrorResponse) -> LabextError | None:
         refusal = f"The notebook service refused to {failure.op.name}"
         match failure.status:
             case 401 if not failure.has_challenge and _PROVIDER_KEY.search(failure.server_message):
@@ -377,7 +377,7 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
             case _:
                 return None
 
-    return explain
+    return map_error
 
 
 def _sign_in_error(failure: ErrorResponse, *, has_password: bool) -> SignInError:

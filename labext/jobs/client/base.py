@@ -13,6 +13,7 @@ from labext.config import Connection, clean_url, state_dir
 from labext.errors import InputError
 from labext.http import HttpClient, Rate
 from labext.http.auth import ApiKeyAuth
+from labext.http.client import ServiceClient
 from labext.http.connection_pool import ResponseLimits
 from labext.jobs.api import JobsApi
 from labext.jobs.error_messages import map_error
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from labext.jobs.uploads import Upload
 
 
-class BaseClient:
+class BaseClient(ServiceClient):
     """A job service that is reached; see `JobsClient`."""
 
     def __init__(
@@ -43,16 +44,17 @@ class BaseClient:
         verify: bool | str = True,
         limits: ResponseLimits | None = None,
     ) -> None:
-        self._transport = HttpClient(
+        self._http = HttpClient(
             clean_url(base_url),
             auth=None if api_key is None else ApiKeyAuth(api_key),
             rate=rate,
             verify=verify,
             limits=limits,
-            explain=map_error,
+            map_error=map_error,
             service="job service",
         )
-        self._service = JobsApi(self._transport)
+        self.base_url = self._http.base_url
+        self._service = JobsApi(self._http)
         self._catalogue = ToolCatalogue(self._service)
         self._state = state_dir() / "jobs"
         self._account = self._state, self._service.address, api_key
@@ -118,24 +120,6 @@ class BaseClient:
             verify=connection.options.get("ca_bundle", True),
             limits=ResponseLimits.from_options(connection.options),
         )
-
-    def __repr__(self) -> str:
-        return f"JobsClient({self.base_url!r})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def base_url(self) -> str:
-        """The service's address."""
-        return self._transport.base_url
-
-    def close(self) -> None:
-        """Close the connections; a later call opens new ones."""
-        self._transport.close()
 
 
 class ToolMethods(BaseClient):

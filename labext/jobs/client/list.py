@@ -271,5 +271,5 @@ class ResultMethods(BaseClient):
         from labext.jobs.results.archives import names_at_end
 
         url = self._service.result_url(identity.check_name(name), email=email)
-        tail = self._service.transport.store().tail(url, name, _TABLE_OF_CONTENTS)
+        tail = self._service.http.store().tail(url, name, _TABLE_OF_CONTENTS)
         return names_at_end(tail)

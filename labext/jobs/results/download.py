@@ -303,7 +303,7 @@ class ResultsSource:
                 name, file=selection.file, pdbs_only=selection.pdbs_only, email=selection.email
             )
 
-        return self._service.transport.download(
+        return self._service.http.download(
             address(), target, fresh=address, on_bytes=callbacks.bytes
         )
 

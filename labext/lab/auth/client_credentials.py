@@ -68,12 +68,12 @@ class TokenEndpoint:
     ) -> None:
         self._pair = client_id, client_secret
         self._ways = [False, True] if basic is None else [basic]
-        self._transport = HttpClient(
+        self._http = HttpClient(
             base_url,
             auth=None,
             rate=None,  # the token endpoint does not count for the limit
             verify=verify,
-            explain=map_token_error,
+            map_error=map_token_error,
             timeout=(5, 30),
             limits=DOCUMENT,
             service="lab platform",
@@ -90,7 +90,7 @@ class TokenEndpoint:
         try:
             return parse_token(self._answer())
         finally:
-            self._transport.close()  # the next one is requested when this one has aged
+            self._http.close()  # the next one is requested when this one has aged
 
     def _answer(self) -> Any:
         """Ask in the way that is known to work, or else in each."""
@@ -121,7 +121,7 @@ class TokenEndpoint:
         else:
             form |= {"client_id": client_id, "client_secret": client_secret}
         body = urlencode(form).encode()
-        return self._transport.send(TOKEN, content=lambda: io.BytesIO(body), headers=headers).json()
+        return self._http.send(TOKEN, content=lambda: io.BytesIO(body), headers=headers).json()
 
 
 def parse_token(answer: Any) -> AccessToken:

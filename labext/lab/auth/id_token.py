@@ -93,29 +93,29 @@ class ProviderSignIn:
             SignInError: the provider does not accept the user's secret.
             ServiceError: its response is invalid.
         """
-        transport = HttpClient(
+        http = HttpClient(
             self._issuer,
             auth=None,
             rate=None,
             verify=self._verify,
-            explain=map_provider_error,
+            map_error=map_provider_error,
             timeout=(5, 30),
             limits=DOCUMENT,
             service="identity provider",
         )
         try:
-            configuration = transport.send(_CONFIGURATION).json()
+            configuration = http.send(_CONFIGURATION).json()
             operation = Operation(
                 "sign in", "POST", self._token_path(configuration), RetryMode.ALWAYS, answer="json"
             )
             body = urlencode(self._form).encode()
-            answer = transport.send(
+            answer = http.send(
                 operation,
                 content=lambda: io.BytesIO(body),
                 headers={"Content-Type": "application/x-www-form-urlencoded"},
             ).json()
         finally:
-            transport.close()
+            http.close()
         token = answer.get("id_token") if isinstance(answer, dict) else None
         if not isinstance(token, str):
             raise ServiceError("The identity provider's answer contains no ID token.")

@@ -23,8 +23,8 @@ PAGE_SIZE = 100
 class SequenceLister:
     """Lists the sequences of a tenant."""
 
-    def __init__(self, transport: HttpClient) -> None:
-        self._transport = transport
+    def __init__(self, http: HttpClient) -> None:
+        self._http = http
 
     def pages(
         self, limit: int | None, columns: ColumnSelection, filters: Filters
@@ -48,7 +48,7 @@ class SequenceLister:
         for query in queries:
             if left == 0:
                 return
-            request = _PageRequest(self._transport, query, columns, size)
+            request = _PageRequest(self._http, query, columns, size)
             for records in self._passing(request, filters, seen_ids):
                 if records and not checked:
                     columns.check(records)
@@ -85,10 +85,10 @@ class _PageRequest:
     """One question for a list; called with a token it returns that page."""
 
     def __init__(
-        self, transport: HttpClient, query: Mapping[str, str], columns: ColumnSelection, size: int
+        self, http: HttpClient, query: Mapping[str, str], columns: ColumnSelection, size: int
     ) -> None:
         self.size = size
-        self._transport = transport
+        self._http = http
         self._query = query
         self._columns = columns
         fields = columns.fields
@@ -96,7 +96,7 @@ class _PageRequest:
 
     def whole(self) -> _PageRequest:
         """Return the same question for pages of the greatest size."""
-        return _PageRequest(self._transport, self._query, self._columns, PAGE_SIZE)
+        return _PageRequest(self._http, self._query, self._columns, PAGE_SIZE)
 
     def __call__(self, token: str) -> Page:
         page = self._answer(token)
@@ -113,7 +113,7 @@ class _PageRequest:
     def _answer(self, token: str) -> Page:
         params: dict[str, Any] = {**self._query, "pageSize": self.size, "nextToken": token or None}
         params["returning"] = ",".join(self._returning) or None
-        reply = self._transport.send(SEQUENCES, params=params)
+        reply = self._http.send(SEQUENCES, params=params)
         answer = reply.json()
         # One search of the whole document: visiting every record takes as long as parsing them.
         return api.parse_page(

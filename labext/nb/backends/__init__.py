@@ -101,8 +101,8 @@ IDLE_TIMEOUT = 300.0
 class RequestExecutor:
     """Send the requests of a backend over HTTP."""
 
-    def __init__(self, transport: HttpClient) -> None:
-        self.transport = transport
+    def __init__(self, http: HttpClient) -> None:
+        self.http = http
 
     def run(self, steps: Steps[T], *, on_bytes: OnBytes | None = None) -> T:
         """Send the requests of `steps` one by one; return the result of the generator.
@@ -125,7 +125,7 @@ class RequestExecutor:
 
     def send(self, request: Request, on_bytes: OnBytes | None = None) -> Any:
         """Send one request; return the JSON of the response, or None if the body is empty."""
-        reply = self.transport.send(request.op, **request_arguments(request, on_bytes))
+        reply = self.http.send(request.op, **request_arguments(request, on_bytes))
         return reply.json() if reply.content else None
 
     def events(
@@ -140,7 +140,7 @@ class RequestExecutor:
             ServiceError: the response is not an event stream, or an event is not JSON.
         """
         kwargs = request_arguments(request) | {"timeout": (CONNECT_TIMEOUT, idle)}
-        with self.transport.stream(request.op, **kwargs) as response:
+        with self.http.stream(request.op, **kwargs) as response:
             for event in read_events(response, plain=plain):
                 yield event.json()
 
@@ -148,7 +148,7 @@ class RequestExecutor:
     def open(self, request: Request) -> Iterator[Response]:
         """Send a request and yield its response before the body is read."""
         kwargs = request_arguments(request) | {"headers": {"Accept-Encoding": "identity"}}
-        with self.transport.stream(request.op, **kwargs) as response:
+        with self.http.stream(request.op, **kwargs) as response:
             yield response
 
     def download(
@@ -163,7 +163,7 @@ class RequestExecutor:
 
         `page` accepts a web page; otherwise one is treated as the response of a proxy.
         """
-        return self.transport.fetch(
+        return self.http.fetch(
             request.op,
             target,
             path=request.path,

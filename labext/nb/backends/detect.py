@@ -65,9 +65,9 @@ def _is_api(url: str, verify: bool | str) -> bool:
         limits=DOCUMENT,
         attempts=1,
         service="notebook service",
-    ) as transport:
+    ) as http:
         try:
-            configuration = transport.send(_CONFIG).json()
+            configuration = http.send(_CONFIG).json()
         except (UnreachableError, SetupError):
             raise
         except LabextError:
@@ -132,13 +132,13 @@ class BackendSelector:
         return self._backend
 
     def _detect(self) -> str:
-        url = self._executor.transport.base_url.rstrip("/")
+        url = self._executor.http.base_url.rstrip("/")
         if (api := find_api(url, self._verify)) != url:
             raise SetupError(
                 f"{url} is not the address of the notebook service's API.", f"Use {api}."
             )
         try:
-            described = self._executor.transport.send(GET_OPENAPI).json()
+            described = self._executor.http.send(GET_OPENAPI).json()
         except UnreachableError:
             raise
         except _NO_DESCRIPTION_ERRORS:

@@ -58,8 +58,8 @@ class Store:
 def into(tmp_path: Path, clock: Any) -> Any:
     def get(server: Any, name: str = "a.zip", **options: Any) -> Path:
         url = server if isinstance(server, str) else f"{server.url}{name}?signature=c0ffee"
-        terms = RequestOptions(timeout=(1, 0.3), clock=clock, sleep=clock.sleep)
-        return download_file(url, tmp_path / "out" / name, terms=terms, **options)
+        request_options = RequestOptions(timeout=(1, 0.3), clock=clock, sleep=clock.sleep)
+        return download_file(url, tmp_path / "out" / name, options=request_options, **options)
 
     return get
 

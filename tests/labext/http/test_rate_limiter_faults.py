@@ -47,8 +47,8 @@ def test_what_one_client_is_told_the_other_keeps(faulty: Any, clock: Any) -> Non
     server = faulty(faulty.answer(GOOD, **told), faulty.answer(GOOD))
     pacer = RateLimiter(Rate(100, 10), clock=clock, sleep=clock.sleep)
     with (
-        transport_to(server, clock, pacer=pacer) as one,
-        transport_to(server, clock, pacer=pacer) as other,
+        transport_to(server, clock, rate_limiter=pacer) as one,
+        transport_to(server, clock, rate_limiter=pacer) as other,
     ):
         one.send(READ)
         assert clock.slept == []

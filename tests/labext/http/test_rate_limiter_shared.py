@@ -125,8 +125,8 @@ def test_a_clock_of_its_own_or_no_pacing_is_not_shared(clock: Clock) -> None:
 
 def test_transports_with_one_pacer_keep_its_pace() -> None:
     paced = shared_rate_limiter(HERE, "two transports", Rate(100, 10))
-    one, other = (HttpClient(HERE, auth=None, rate=None, pacer=paced) for _ in range(2))
-    assert one._pacer is other._pacer is paced
+    one, other = (HttpClient(HERE, auth=None, rate=None, rate_limiter=paced) for _ in range(2))
+    assert one._rate_limiter is other._rate_limiter is paced
 
 
 def test_threads_that_make_clients_at_once_share() -> None:

@@ -325,7 +325,7 @@ def test_last_word_of_the_service_itself_is_not_asked_for_again(
 ) -> None:
     server = faulty(faulty.answer("no", status, kind=kind))
     with pytest.raises(ServiceError):
-        transport_to(server, last_words={503}, attempts=2).send(READ)
+        transport_to(server, final_statuses={503}, attempts=2).send(READ)
     assert server.count == count
 
 
@@ -343,7 +343,7 @@ def test_reading_of_a_refusal_knows_who_refused(
     failures: list[ErrorResponse] = []
     server = faulty(faulty.answer("no", 401, kind=kind, **headers))
     with pytest.raises(SignInError):
-        transport_to(server, explain=failures.append).send(READ)
+        transport_to(server, map_error=failures.append).send(READ)
     assert [(each.from_service, each.has_challenge) for each in failures] == [expected]
 
 

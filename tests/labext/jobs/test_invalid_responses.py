@@ -148,7 +148,7 @@ def quick(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[JobsClient]:
     ledger.add("done1", "fold", SETTINGS)
     ledger.complete("done1")
     with JobsClient(ledger.url, KEY, rate=None) as client:
-        client._transport._terms = replace(client._transport._terms, timeout=(2, 0.4))
+        client._http._options = replace(client._http._options, timeout=(2, 0.4))
         client.tools()  # the service is known to be there
         yield client
 

@@ -56,7 +56,7 @@ def test_no_secret_shows_anywhere() -> None:
     ]
     for auth in ways:
         with LabClient("https://lab.example", auth, rate=None) as client:
-            shown = repr(auth) + repr(client) + repr(client._transport) + auth.identity
+            shown = repr(auth) + repr(client) + repr(client._http) + auth.identity
         for secret in (KEY, "s3cret-of-the-app", token, token.split(".")[1]):
             assert secret not in shown
     assert mask(f"{KEY} s3cret-of-the-app {token}").count("•") == 9

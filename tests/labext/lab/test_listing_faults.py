@@ -193,7 +193,7 @@ def test_what_steers_a_terminal_is_taken_out(lab: LabClient, tenant: Any) -> Non
     "body", [b"<!doctype html><title>Welcome to the hotel</title>", b'{"dnaSequences": [', b"5"]
 )
 def test_an_answer_that_makes_no_sense_is_told(lab: LabClient, tenant: Any, body: bytes) -> None:
-    lab._transport._terms.__dict__["attempts"] = 1
+    lab._http._options.__dict__["attempts"] = 1
     tenant.fail("dna-sequences", tenant.reply(body=body))
     with pytest.raises(ServiceError) as caught:
         lab.sequences()

@@ -95,7 +95,7 @@ def test_a_certificate_of_an_unknown_ca_is_told(tenant: Any) -> None:
 
 def test_a_host_that_does_not_answer_is_told(faulty: Any) -> None:
     with LabClient(f"https://localhost:{faulty.closed_port()}", ApiKey("key-0123456789")) as lab:
-        lab._transport._terms.__dict__["sleep"] = lambda seconds: None
+        lab._http._options.__dict__["sleep"] = lambda seconds: None
         with pytest.raises(UnreachableError, match="No lab platform answers") as caught:
             lab.whoami()
     assert caught.value.next_step == "Check the address, and that the service runs."
@@ -180,7 +180,7 @@ def test_a_used_up_limit_is_waited_for_and_then_told(tenant: Any, clock: Any) ->
     refusal = tenant.reply(429, {"error": {"message": "Slow down."}}, {"Retry-After": "7"})
     tenant.fail("users/me", refusal)
     with tenant.client() as lab:
-        terms = lab._transport._terms
+        terms = lab._http._options
         terms.__dict__.update(clock=clock, sleep=clock.sleep)
         assert lab.whoami().known
         assert sum(clock.slept) >= 7
@@ -193,8 +193,8 @@ def test_a_used_up_limit_is_waited_for_and_then_told(tenant: Any, clock: Any) ->
 def test_clients_of_one_identity_share_their_allowance(tenant: Any) -> None:
     clients = [tenant.client(tenant.app(), rate=Rate(100, 10)) for _ in range(2)]
     key = tenant.client(rate=Rate(100, 10))
-    pacers = [client._transport._pacer for client in clients]
-    assert pacers[0] is pacers[1] is not key._transport._pacer
+    pacers = [client._http._rate_limiter for client in clients]
+    assert pacers[0] is pacers[1] is not key._http._rate_limiter
 
 
 def test_a_client_may_be_closed_and_used_again(tenant: Any) -> None:

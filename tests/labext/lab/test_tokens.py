@@ -147,7 +147,7 @@ def test_a_token_is_fetched_before_the_turn_of_a_request(tenant: Any, monkeypatc
     seen: list[str] = []
     tenant.while_token = lambda: seen.append("token")
     with tenant.client(tenant.app(), rate=Rate(50, 10)) as lab:
-        pacer = lab._transport._pacer
+        pacer = lab._http._rate_limiter
         slot = pacer.slot
         monkeypatch.setattr(
             pacer, "slot", lambda patience: (seen.append("turn"), slot(patience))[1]

@@ -198,7 +198,7 @@ class TestSources:
 
     def test_the_legacy_address_makes_the_same(self, nb: NotebookClient, name: str) -> None:
         body = {"text": PAPER, "title": f"{name} json"}
-        made = nb._executor.transport.send(ADD_SOURCE_JSON, json=body).json()
+        made = nb._executor.http.send(ADD_SOURCE_JSON, json=body).json()
         assert nb.sources.get(f"{name} json")["id"] == made["id"]
 
     def test_a_list_is_cut_ordered_and_filtered(self, nb: NotebookClient, name: str) -> None:

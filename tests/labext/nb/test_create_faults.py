@@ -129,8 +129,8 @@ def test_the_client_waits_as_long_as_the_service_works(faulty: Any, client_of: A
         slow(SOURCE), slow({"answer": "So."}), slow(replies), slow({"results": []}), slow([])
     )
     client = client_of(server)
-    transport = client._executor.transport
-    transport._terms = replace(transport._terms, timeout=(1, 0.2), attempts=1)
+    transport = client._executor.http
+    transport._options = replace(transport._options, timeout=(1, 0.2), attempts=1)
     assert client.sources.add_text("text", process_async=False)["id"] == "source:1"
     assert client.ask("Why?").text == "So."
     assert client.chat.execute("chat_session:1", "Why?").text == "So."

@@ -102,8 +102,8 @@ class TestSound:
 
         server = faulty(faulty.answer(EPISODE), stalls, faulty.answer(SOUND, kind="audio/mpeg"))
         client = client_of(server)
-        transport = client._executor.transport
-        transport._terms = replace(transport._terms, timeout=(1, 0.2))
+        transport = client._executor.http
+        transport._options = replace(transport._options, timeout=(1, 0.2))
         assert client.podcasts.sound("episode:1") == SOUND
 
     @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ def wire(script: Script) -> Iterator[RequestExecutor]:
         script.base_url,
         auth=None,
         rate=Rate(None),
-        explain=make_error_mapper(has_password=False),
-        last_words=FINAL_STATUSES,
+        map_error=make_error_mapper(has_password=False),
+        final_statuses=FINAL_STATUSES,
         attempts=1,
         service="notebook service",
     )
