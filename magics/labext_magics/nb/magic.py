@@ -36,7 +36,7 @@ MAGIC = Magic(
     "Notebooks and knowledge: sources, notes, search, answers, chat, transformations, podcasts.",
     [
         *_with_heading(
-            "What is said most",
+            "Most used",
             notebooks.SHORTCUTS,
             add.SHORTCUTS,
             notes.SHORTCUTS,

@@ -53,7 +53,7 @@ def example(magic: Magic, command: Command) -> str:
 def _sample(magic: Magic, parameter: Parameter) -> str:
     if magic.name == "nb" and parameter.name == "NAME":
         return _SAMPLES["NOTEBOOK"]
-    return _SAMPLES[parameter.name.upper()]
+    return _SAMPLES.get(parameter.name.upper(), parameter.name)
 
 
 def _sections(magic: Magic) -> Iterator[str]:

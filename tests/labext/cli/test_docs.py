@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from labext import cli, errors
+from labext import cli, config, errors
 from labext.cli import reference
 from labext.jobs import JobsClient
 from labext.lab import LabClient
@@ -126,7 +126,7 @@ def test_every_error_is_documented(pages: dict[str, Links]) -> None:
     assert public <= pages["labext/errors.html"].ids
 
 
-def test_every_environment_variable_is_documented() -> None:
+def test_every_environment_variable_and_profile_option_is_documented() -> None:
     text = (ROOT / ".docs" / "text" / "configuration.md").read_text(encoding="utf-8")
     sources = [*(ROOT / "labext").rglob("*.py"), *(ROOT / "magics").rglob("*.py")]
     used = {
@@ -136,6 +136,7 @@ def test_every_environment_variable_is_documented() -> None:
     }
     internal = {"LABEXT_TASK", "LABEXT_TASKS"}  # set by the sandbox for the processes of tasks
     assert used - internal <= set(re.findall(r"LABEXT_[A-Z_]+", text))
+    assert all(f"`{option}`" in text for option in config.OPTIONS)
 
 
 def test_every_example_notebook_is_a_tutorial(folder: Path) -> None:

@@ -80,7 +80,7 @@ def test_help_is_in_groups() -> None:
     told = help.help_text(magic.MAGIC)
     headings = [line for line in told.splitlines() if line.endswith(":") and line[0] != " "]
     assert headings == [
-        *("What is said most:", "Notebooks:", "Sources:", "Notes:", "Chats:"),
+        *("Most used:", "Notebooks:", "Sources:", "Notes:", "Chats:"),
         *("Transformations:", "Podcasts:", "Models:", "Credentials:", "The service:"),
     ]
     assert all(f"  {command.name} " in told for command in magic.MAGIC.commands)
