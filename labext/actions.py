@@ -159,8 +159,10 @@ class Action:
     def __str__(self) -> str:
         return f"`{_style.get().action(self)}`"
 
-    def sentence(self) -> str:
-        """Return the action as a next step."""
+    def sentence(self, lead: str = "") -> str:
+        """Return the action as a next step: `Set one: ACTION.` after the lead `Set one.`."""
+        if lead:
+            return f"{lead.rstrip(' .:')}: {self}."
         return f"{'See' if self.kind.startswith(('list_', 'show_')) else 'Run'} {self}."
 
     def with_arguments(self, **arguments: str) -> Action:

@@ -9,9 +9,6 @@ from decimal import Decimal
 from labext.errors import InputError
 from labext.redaction import mask
 
-QUOTES = "\"'"
-"""Quotation marks that group a text with blanks on a magic's line."""
-
 
 def closest_match(word: str, among: Iterable[str]) -> str | None:
     """Return the closest match of `word`: one that starts with it, or is spelt alike."""
@@ -65,17 +62,6 @@ def join_subject(words: Iterable[str]) -> str:
     """Return a list as a sentence's subject with its verb: `a is`, `a, b are`."""
     every = list(words)
     return f"{join_words(every)} {'is' if len(every) == 1 else 'are'}"
-
-
-def quote_token(text: str) -> str:
-    """Write a text so that it is read as one token, with this value, on a magic's line."""
-    plain = not any(c.isspace() for c in text) and text[:1] not in ("", "#", "{", *QUOTES, "-")
-    if plain and not any(pair in text for pair in ("='", '="', "={")) and not text.endswith(";"):
-        return text
-    for mark in QUOTES:
-        if mark not in text:
-            return f"{mark}{text}{mark}"
-    return "{" + repr(text) + "}"
 
 
 _LETTERS = "kmgtp"

@@ -29,8 +29,12 @@ def _shell_command(action: Action) -> str:
     return _COMMANDS.get(action.kind) or python_call(action)
 
 
+_OPTIONS = {"replace": "yes"}
+"""Options that have another name than the parameter of the function."""
+
+
 def _option(name: str, value: str | None) -> str:
-    option = f"--{name.replace('_', '-')}"
+    option = f"--{_OPTIONS.get(name, name.replace('_', '-'))}"
     return option if value is None else f"{option} {value}"
 
 

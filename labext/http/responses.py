@@ -98,6 +98,15 @@ def server_message(body: bytes, content_type: str = "") -> str:
     return excerpt(message, MESSAGE_LIMIT)
 
 
+def sent_action(body: bytes) -> Action | None:
+    """Return the action that an error response of the sandbox names as data, if any."""
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return Action.from_json(content.get("action")) if isinstance(content, Mapping) else None
+
+
 def excerpt(text: str, limit: int = 80, *, is_cut: bool = False) -> str:
     """Return the start of a text as one masked line that steers no terminal.
 

@@ -20,6 +20,7 @@ from labext.http.responses import (
     ErrorMapper,
     ErrorResponse,
     FailureStage,
+    sent_action,
     server_message,
     to_exception,
 )
@@ -195,11 +196,18 @@ def on_error_response(
     after = requested_delay(status, response.headers)
     kind = response.headers.get("Content-Type", "")
     with response:
-        words = server_message(read_start(response), kind)
+        body = read_start(response)
     spoken = "json" in kind.lower()
     challenged = "WWW-Authenticate" in response.headers
     failure = ErrorResponse(
-        status, request.op.method, request.path, words, request.op, spoken, challenged
+        status,
+        request.op.method,
+        request.path,
+        server_message(body, kind),
+        request.op,
+        spoken,
+        challenged,
+        sent_action(body),
     )
     error = to_exception(failure, service, map_error)
     if spoken and status in final_statuses:

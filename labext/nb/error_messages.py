@@ -151,7 +151,7 @@ def explain_message(
     """
     what, own = split_message(words, "")
     if sent is not None:
-        return Explanation(what, f"{own.rstrip(' .:')}: {{action}}." if own else None, sent)
+        return Explanation(what, sent.sentence(own), sent)
     if "`" in own or "pip install" in own:
         return Explanation(what, own)
     for cause in _CAUSES:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from labext.actions import Action
 from labext.config import sandbox_dir
 from labext.errors import (
     ConflictError,
@@ -219,7 +220,8 @@ class Sandbox:
             if time.monotonic() > until:
                 raise ServiceError(
                     f"The sandbox in {self.data_dir} runs, but does not answer.",
-                    f"Look at {self._folder.log}, or stop it with `%lab sandbox stop`.",
+                    f"Look at {self._folder.log}, or stop it with {{action}}.",
+                    action=Action.stop_sandbox(),
                 )
             if self._runs():
                 time.sleep(0.02)
@@ -329,7 +331,7 @@ class Sandbox:
         connection = self._connection() if self._runs() else {}
         if not connection:
             raise NotReadyError(
-                f"The sandbox in {self.data_dir} is not running.", "Run `%lab sandbox start`."
+                f"The sandbox in {self.data_dir} is not running.", action=Action.start_sandbox()
             )
         for entry in connection.values():
             if isinstance(entry, dict):
@@ -441,7 +443,8 @@ class Sandbox:
                 raise ConflictError(
                     f"The sandbox runs with {name} {state.get(name) or 'by default'}, "
                     f"not {requested}.",
-                    "Stop it first with `%lab sandbox stop`, then start it so.",
+                    "Stop it first with {action}, then start it so.",
+                    action=Action.stop_sandbox(),
                 )
 
 
@@ -454,7 +457,8 @@ def check_system() -> None:
     if sys.platform == "win32":
         raise SetupError(
             "The sandbox needs Linux or macOS.",
-            "Connect to a service elsewhere with `%jobs connect URL`, or use the Linux subsystem.",
+            "Connect to a service elsewhere with {action}, or use the Linux subsystem.",
+            action=Action.connect("jobs"),
         )
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:

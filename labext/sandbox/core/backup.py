@@ -21,6 +21,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any
 
+from labext.actions import parameter
 from labext.errors import ConflictError, InputError, NotFoundError, SetupError, StorageError
 from labext.sandbox.core.data_folder import (
     DATABASE_FILE,
@@ -327,7 +328,8 @@ def restore(folder: DataFolder, source: Path, *, replace: bool = False) -> Resto
                 if previous and not replace:
                     raise ConflictError(
                         f"There are data in {folder.path}, which a restore would replace.",
-                        "Add `--yes` to replace them; they are moved to its folder quarantine.",
+                        f"Add {parameter('replace')} to replace them; they are moved to its folder "
+                        "quarantine.",
                     )
                 aside = folder.quarantine / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S-%f}-replaced"
                 _unpack(archive, manifest["files"], folder)

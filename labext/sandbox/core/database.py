@@ -71,7 +71,7 @@ class Database:
             raise SetupError(
                 f"The database {self.engine.url.database} was made by another version of labext: "
                 f"its schema version is {version}, this one needs {SCHEMA_VERSION}.",
-                "Use the version of labext that made it, or another folder with `--data-dir`.",
+                "Use the version of labext that made it, or another data folder.",
             )
 
     @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy.orm import DeclarativeBase, Session
 
 from labext import messages
+from labext.actions import parameter
 from labext.errors import ConflictError, InputError, NotFoundError
 
 MAX_NAME_LENGTH = 200
@@ -43,7 +44,7 @@ def require_confirmation(yes: bool, would: str) -> None:
         InputError: it was not confirmed.
     """
     if not yes:
-        raise InputError(would, "Add `--yes` to do it.")
+        raise InputError(would, f"Add {parameter('yes')} to do it.")
 
 
 def validate_name(noun: str, name: str, longest: int = MAX_NAME_LENGTH) -> str:

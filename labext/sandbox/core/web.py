@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from labext.actions import Action
 from labext.sandbox.core.database import is_disk_full
 
 ALLOWED_HOSTS = ("127.0.0.1", "localhost")
@@ -96,9 +97,10 @@ class BodyLimitMiddleware(BodyLimitedApp):
 def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
     """Return every error of `app` as JSON in the form of `body(status, message)`.
 
-    This includes errors of the framework: unknown paths and methods, and bodies that FastAPI cannot
-    parse (400 instead of 422). A full disk returns 500; its transaction was rolled back. Unexpected
-    errors are logged and return 500 without details.
+    The `action` of an HTTPException that has one is added as data. Errors of the framework are
+    included: unknown paths and methods, and bodies that FastAPI cannot parse (400 instead of 422).
+    A full disk returns 500; its transaction was rolled back. Unexpected errors are logged and
+    return 500 without details.
     """
     from fastapi.exceptions import RequestValidationError
 
@@ -106,6 +108,9 @@ def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
         if not isinstance(error, HTTPException):
             raise error
         content = body(error.status_code, str(error.detail))
+        action = getattr(error, "action", None)
+        if isinstance(action, Action):
+            content["action"] = action.to_json()
         return JSONResponse(content, error.status_code, headers=error.headers)
 
     def misread(_request: Request, error: Exception) -> Response:

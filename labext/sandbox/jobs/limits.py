@@ -12,7 +12,7 @@ LIMITS = Limits(
             "seconds that a presigned address is valid", 15 * 60, 1, YEAR_SECONDS
         ),
         "flood_requests": LimitDefinition(
-            "requests of one account in 10 seconds, with the sandbox's `--rate named`",
+            "requests of one account in 10 seconds, if the sandbox limits rates",
             1000,
             1,
             10**9,

@@ -17,7 +17,7 @@ LIMITS = Limits(
     {
         # LAB-90
         "rate_requests": LimitDefinition(
-            "requests of a user or an app in the time of rate_seconds, with `--rate named`",
+            "requests of a user or an app in the time of rate_seconds, if the sandbox limits rates",
             100,
             1,
             10**9,

@@ -12,6 +12,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from labext import messages
+from labext.actions import Action
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, SetupError
 from labext.sandbox.core import administration
 from labext.sandbox.core.administration import Administration, Record
@@ -168,7 +169,8 @@ class NotebookAdministration(Administration):
             if model.credential_id is None:
                 raise InputError(
                     f"The model {messages.quote_value(model.name)} names no credential.",
-                    f"Add one: {registry.new_credential_line(model.provider)}.",
+                    "Add one: {action}.",
+                    action=Action.add_credential(model.provider),
                 )
             changed = credentials.update_credential(
                 session, self.site, model.credential_id, {"api_key": key}
@@ -211,7 +213,9 @@ def as_labext_errors() -> Iterator[None]:
     except ServiceError as error:
         kind = _ERRORS.get(error.status_code, SetupError)
         step = error.next_step or "See `labext sandbox nb models list`."
-        raise kind(error.message, step) from None
+        if error.action is not None:
+            step = error.action.sentence(step)
+        raise kind(error.message, step, action=error.action) from None
 
 
 def find_model(session: Session, name: str) -> Model:

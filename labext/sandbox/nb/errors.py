@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.exceptions import HTTPException
 
+from labext.actions import Action
 from labext.sandbox.core.executors.task_process import TaskError
 
 
@@ -13,16 +14,19 @@ class ServiceError(HTTPException):
     Attributes:
         message: the problem, as a sentence.
         next_step: the next step, a sentence that begins with a verb; may be empty.
+        action: the same as data, which a client renders behind it.
     """
 
-    def __init__(self, status: int, message: str, next_step: str = "") -> None:
-        self.message, self.next_step = message, next_step
+    def __init__(
+        self, status: int, message: str, next_step: str = "", action: Action | None = None
+    ) -> None:
+        self.message, self.next_step, self.action = message, next_step, action
         super().__init__(status, f"{message} {next_step}".strip())
 
 
-def bad_request(sentence: str, step: str = "") -> HTTPException:
+def bad_request(sentence: str, step: str = "", action: Action | None = None) -> HTTPException:
     """Return a 400: the request is invalid."""
-    return ServiceError(400, sentence, step)
+    return ServiceError(400, sentence, step, action)
 
 
 def unauthorized(sentence: str) -> HTTPException:
@@ -45,9 +49,9 @@ def too_large(sentence: str) -> HTTPException:
     return HTTPException(413, sentence)
 
 
-def not_configured(sentence: str, step: str = "") -> HTTPException:
+def not_configured(sentence: str, step: str = "", action: Action | None = None) -> HTTPException:
     """Return a 422: something has to be configured first."""
-    return ServiceError(422, sentence, step)
+    return ServiceError(422, sentence, step, action)
 
 
 def too_many_requests(sentence: str, retry_after: str) -> HTTPException:
@@ -55,9 +59,9 @@ def too_many_requests(sentence: str, retry_after: str) -> HTTPException:
     return HTTPException(429, sentence, headers={"Retry-After": retry_after})
 
 
-def bad_gateway(sentence: str) -> HTTPException:
+def bad_gateway(sentence: str, step: str = "", action: Action | None = None) -> HTTPException:
     """Return a 502: another service, such as a model provider, failed."""
-    return HTTPException(502, sentence)
+    return ServiceError(502, sentence, step, action)
 
 
 def error_body(_status: int, sentence: str) -> dict[str, str]:

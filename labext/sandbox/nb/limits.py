@@ -12,7 +12,7 @@ LIMITS = Limits(
     Limit,
     {
         "requests": LimitDefinition(
-            "requests in 10 seconds, after which 429, with the sandbox's `--rate named`",
+            "requests in 10 seconds, after which 429, if the sandbox limits rates",
             1000,
             1,
             10**9,

@@ -77,9 +77,10 @@ class MessageResponse(Record):
 
 
 class ErrorResponse(Record):
-    """The reason of an error."""
+    """The reason of an error, and what the user can do as a `kind` of action with arguments."""
 
     detail: str
+    action: dict[str, str] | None = None
 
 
 def _validation_error(sentence: str) -> PydanticCustomError:

@@ -6,12 +6,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from labext import messages
 from labext.errors import InputError
 from labext.redaction import mask
 
-QUOTES = messages.QUOTES
-quote = messages.quote_token
+QUOTES = "\"'"
+"""Quotation marks that group a text with blanks."""
 
 
 @dataclass(frozen=True)
@@ -206,6 +205,17 @@ def _expression_source(braced: str) -> str:
             return inside
         return braced
     return inside
+
+
+def quote(text: str) -> str:
+    """Write a text so that it is read as one token, with this value, on a line."""
+    plain = not any(c.isspace() for c in text) and text[:1] not in ("", "#", "{", *QUOTES, "-")
+    if plain and not any(pair in text for pair in ("='", '="', "={")) and not text.endswith(";"):
+        return text
+    for mark in QUOTES:
+        if mark not in text:
+            return f"{mark}{text}{mark}"
+    return "{" + repr(text) + "}"
 
 
 def _is_final_semicolon(line: str, at: int) -> bool:

@@ -45,7 +45,7 @@ def run_test(called: str, test: Callable[[], Record], step: Callable[[], str]) -
         output.print_message(f"{called} works ({took:.2f} s). {message}".rstrip())
         return
     why, own = split_message(message or "the service does not say why", "")
-    next_step = own if "`%nb " in own else f"{own} {step()}"
+    next_step = own if "`" in own else f"{own} {step()}".strip()
     raise ServiceError(f"{called} does not work: {why.rstrip('.')}.", next_step)
 
 

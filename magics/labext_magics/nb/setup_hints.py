@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,6 @@ from labext_magics.core.line import quote
 
 if TYPE_CHECKING:
     from labext.nb.records import Record
-
-_SET_SLOT = re.compile(r"`%nb models defaults --set ([\w-]+)=NAME`")
-"""Matches a suggested line in which the model is left open."""
 
 _ADD_PROVIDER = (
     "`%nb credentials new openai --name openai` adds a provider, and `%nb credentials new ollama "
@@ -28,10 +24,8 @@ def add_model_hint(call: Call, error: LabextError) -> LabextError:
     """Replace the next step of an error about an empty slot by a line that can be run as it is."""
     from labext.nb.records import SLOTS
 
-    match = _SET_SLOT.search(error.next_step)
-    slot = match[1].replace("-", "_") if match else ""
-    if error.action is not None and error.action.kind == "set_model":
-        slot = error.action.arguments.get("slot", "")
+    action = error.action
+    slot = action.arguments.get("slot", "") if action and action.kind == "set_model" else ""
     if slot not in SLOTS:
         return error
     try:

@@ -133,7 +133,7 @@ class TestTransformations:
         try:
             with pytest.raises(SetupError) as caught:
                 nb.transformations.execute("Key findings", PAPER)
-            assert "`%nb models defaults --set transformation=" in caught.value.next_step
+            assert 'nb.models.set_defaults({"transformation"' in caught.value.next_step
         finally:
             nb.models.set_defaults({"transformation": before["id"] if before else None})
 
@@ -168,7 +168,7 @@ class TestModels:
             }
             with pytest.raises(InputError, match="summary") as caught:
                 nb.models.delete(talker)
-            assert "`%nb models defaults --" in caught.value.next_step
+            assert "nb.models.set_defaults(" in caught.value.next_step
         finally:
             cleared = nb.models.set_defaults({"summary": None})
         assert cleared["summary"] is None
@@ -356,7 +356,7 @@ class TestPodcasts:
         try:
             with pytest.raises(SetupError) as missing:
                 nb.podcasts.generate("Bench", "interview", name="x")
-            assert "`%nb models defaults --set podcast=" in missing.value.next_step
+            assert 'nb.models.set_defaults({"podcast"' in missing.value.next_step
         finally:
             nb.models.set_defaults({"podcast": slot["id"] if slot else None})
         assert "x" not in nb.podcasts.names()

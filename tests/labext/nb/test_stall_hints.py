@@ -80,7 +80,7 @@ def test_the_services_own_line_comes_first() -> None:
 def test_an_action_of_the_service_comes_first() -> None:
     action = Action.set_model("podcast")
     found = explain_message("No model is set. Set one.", GENERATE, "Else.", sent=action)
-    assert found == ("No model is set.", "Set one: {action}.", action)
+    assert found == ("No model is set.", f"Set one: {action}.", action)
     found = explain_message("No model is set.", GENERATE, "Else.", sent=action)
     assert render_next_step(*found[1:]) == f"Run {action}."
 

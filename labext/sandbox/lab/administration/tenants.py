@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from labext import messages
+from labext.actions import parameter
 from labext.errors import ConflictError, InputError, SetupError
 from labext.sandbox.core.administration import Administration, Record
 from labext.sandbox.core.validation import (
@@ -109,7 +110,9 @@ def check_enterprise(session: Session, tenant: Tenant) -> None:
         raise InputError(
             f"{tenant.name} is no enterprise account: it has no identity provider and no IP "
             "ranges.",
-            f"Name one that is: `--tenant {others[0]}`." if others else "There is none that is.",
+            f"Name one that is: {parameter('tenant', others[0])}."
+            if others
+            else "There is none that is.",
         )
 
 
@@ -245,7 +248,8 @@ class SecurityAdministration(TenantAdministration):
             _check_url(url)
             if audience is None and not service.is_own_configuration(url):
                 raise InputError(
-                    "The audience of the provider's tokens is missing.", "Add `--audience NAME`."
+                    "The audience of the provider's tokens is missing.",
+                    f"Add {parameter('audience', 'NAME')}.",
                 )
             audience = validate_name("an audience", audience or service.DEFAULT_AUDIENCE)
         with self.write() as (session, tenant):

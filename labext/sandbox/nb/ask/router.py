@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
+from labext.actions import Action
 from labext.redaction import get_logger
 from labext.sandbox.nb.ask.schemas import AnswerRecord, Question
 from labext.sandbox.nb.ask.service import AnswerRun, Event, prepare_answer
@@ -74,7 +75,9 @@ def _with_error_event(events: Iterator[Event]) -> Iterator[Event]:
     except CallCancelledError:
         return
     except HTTPException as error:
-        yield {"type": "error", "message": str(error.detail)}
+        action = getattr(error, "action", None)
+        sent = {"action": action.to_json()} if isinstance(action, Action) else {}
+        yield {"type": "error", "message": str(error.detail), **sent}
     except Exception:
         log.exception("A question could not be answered.")
         yield {"type": "error", "message": "The service failed; its log says how."}

@@ -11,13 +11,14 @@ from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from labext import messages
+from labext.actions import Action
 from labext.config import same_server
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import addresses, errors
 from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.models import service
-from labext.sandbox.nb.providers import provider_keys, registry, servers
+from labext.sandbox.nb.providers import provider_keys, servers
 from labext.sandbox.nb.providers.registry import PROVIDERS, ProviderInfo, get_provider
 from labext.sandbox.nb.tables import Credential, Model
 
@@ -68,7 +69,8 @@ def update_credential(
         raise errors.bad_request(
             f"The credential {credential.name} is for {credential.provider}, and so are its "
             "models.",
-            f"Add another one: {registry.new_credential_line(get_provider(str(provider)).name)}.",
+            "Add another one.",
+            Action.add_credential(get_provider(str(provider)).name),
         )
     if "base_url" in values:
         info = get_provider(credential.provider)
@@ -135,9 +137,8 @@ def _check_same_server(credential: Credential, info: ProviderInfo, base_url: str
         return
     raise errors.bad_request(
         f"The key of {credential.name} was given for another server, and {after} does not get it.",
-        f"Give it along with the address: {registry.new_address_line(credential.name)}; "
-        "`--no-key` in its "
-        "place takes it away.",
+        "Take the key away, or give it along with the address.",
+        Action.set_address_and_key(credential.name),
     )
 
 

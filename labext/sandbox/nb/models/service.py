@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from labext import messages
+from labext.actions import Action
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
@@ -58,12 +59,14 @@ def create_model(
             raise errors.bad_request(
                 f"The credential {credential.name} is for {credential.provider}, and the model is "
                 f"of {provider}.",
-                "Choose a credential of the model's provider; see `%nb credentials`.",
+                "Choose a credential of the model's provider.",
+                Action.list_credentials(),
             )
     if _exists(session, name, kind, provider, credential_id):
         raise errors.bad_request(
             f"There is the model {name} of {provider} and type {kind} already.",
-            "See `%nb models`.",
+            "See the models.",
+            Action.list_models(),
         )
     model = Model(name=name, kind=kind, provider=provider, credential_id=credential_id)
     session.add(model)
@@ -103,7 +106,8 @@ def delete_model(session: Session, identifier: str) -> Model:
     if registry.is_built_in(model):
         raise errors.bad_request(
             f"The model {model.name} comes with the service and stays.",
-            f"Give its slots other models: {registry.set_slot_line('SLOT')}.",
+            "Give its slots other models.",
+            Action.set_model(),
         )
     check_not_default(session, [model])
     session.delete(model)
@@ -125,8 +129,8 @@ def check_not_default(session: Session, models: Sequence[Model]) -> None:
         raise errors.bad_request(
             f"{messages.join_words(used)} {'is' if len(used) == 1 else 'are'} the default for "
             f"{messages.join_words(slots, len(slots))}.",
-            f"Set another model first: {registry.set_slot_line(slots[0])}, or "
-            f"`%nb models defaults --clear {slots[0]}`.",
+            "Clear the slot, or set another model first.",
+            Action.set_model(slots[0]),
         )
 
 

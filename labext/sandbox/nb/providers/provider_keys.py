@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import orjson
 from starlette.exceptions import HTTPException
 
+from labext.actions import Action
 from labext.redaction import register_secret
 from labext.sandbox.core.data_folder import ensure_secret, write_secret
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import addresses, errors
-from labext.sandbox.nb.providers import provider_variables, registry
+from labext.sandbox.nb.providers import provider_variables
 from labext.sandbox.nb.providers.registry import PROVIDERS, ProviderInfo
 from labext.sandbox.nb.tables import Credential
 
@@ -67,7 +68,8 @@ def decrypt_key(site: Site, credential: Credential) -> str | None:
         raise errors.not_configured(
             f"The key of {credential.name} can't be read: the secret that encrypts keys has "
             "changed.",
-            f"Give it again: {registry.new_key_line(credential.name)}.",
+            "Give it again.",
+            Action.set_key(credential.name),
         ) from None
     register_secret(key)
     return key

@@ -11,32 +11,11 @@ from importlib.util import find_spec
 from sqlalchemy.orm import Session
 
 from labext import messages
-from labext.messages import quote_token
+from labext.actions import Action
 from labext.sandbox.core.database import mark_seeded
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.tables import DefaultModel, Model, SeedMarker
 from labext.sandbox.nb.text import extractive
-
-
-def set_slot_line(slot: str, name: str = "NAME") -> str:
-    """Return the command that sets the model of a slot."""
-    return f"`%nb models defaults --set {slot}={quote_token(name)}`"
-
-
-def new_credential_line(provider: str) -> str:
-    """Return the command that creates a credential for a provider."""
-    return f"`%nb credentials new {provider} --name NAME`"
-
-
-def new_key_line(credential: str) -> str:
-    """Return the command that changes the key of a credential."""
-    return f"`%nb credentials edit {quote_token(credential)} --new-key`"
-
-
-def new_address_line(credential: str) -> str:
-    """Return the command that changes the address and key of a credential."""
-    return f"`%nb credentials edit {quote_token(credential)} --base-url URL --new-key`"
-
 
 LLM, EMBEDDING, STT, TTS = MODEL_TYPES = ("llm", "embedding", "stt", "tts")
 """The types of models (NB-274)."""
@@ -80,7 +59,8 @@ def get_model(session: Session, identifier: str, kind: str | None = None) -> Mod
     if kind is not None and model.kind != kind:
         raise errors.not_configured(
             f"The model {model.name} is of type {model.kind}, and this needs one of type {kind}.",
-            f"Choose one of those: `%nb models --type {kind}`.",
+            "Choose one of those.",
+            Action.list_models(kind),
         )
     return model
 
@@ -97,7 +77,8 @@ def select_model(session: Session, slot: str, requested: str | None = None) -> M
     if model is None:
         raise errors.not_configured(
             f"No model is set for {slot}.",
-            f"Set the default slot {slot} to a model of type {SLOTS[slot]}: {set_slot_line(slot)}.",
+            f"Set the default slot {slot} to a model of type {SLOTS[slot]}.",
+            Action.set_model(slot),
         )
     return model
 
@@ -182,7 +163,9 @@ def get_provider(name: str) -> ProviderInfo:
         HTTPException: 400 if it does not exist or needs no credential.
     """
     if name == BUILT_IN:
-        raise errors.bad_request("The built-in models need no credential.", "See `%nb models`.")
+        raise errors.bad_request(
+            "The built-in models need no credential.", "See the models.", Action.list_models()
+        )
     check_provider(name)
     return PROVIDERS[name]
 

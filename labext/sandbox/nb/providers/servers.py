@@ -14,11 +14,12 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
+from labext.actions import Action
 from labext.redaction import MASK, MIN_SECRET_LENGTH, mask, mask_only
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.limits import get_limit
-from labext.sandbox.nb.providers import provider_keys, provider_variables, registry
+from labext.sandbox.nb.providers import provider_keys, provider_variables
 from labext.sandbox.nb.providers.provider_keys import decrypt_key, key_error
 from labext.sandbox.nb.providers.registry import PROVIDERS, ProviderInfo
 from labext.sandbox.nb.tables import Credential, Model
@@ -48,7 +49,8 @@ class ProviderServer:
         base_url: its address without a trailing slash, such as `https://api.example/v1`.
         key: sent as `Authorization: Bearer …`; None if it needs none.
         seconds: the time limit of a response.
-        on_refusal: the advice in the message if the key is refused.
+        on_refusal: the next step if the key is refused.
+        refusal_action: the same as data.
     """
 
     name: str
@@ -56,6 +58,7 @@ class ProviderServer:
     key: str | None = field(repr=False)
     seconds: float
     on_refusal: str = "Check its key."
+    refusal_action: Action | None = None
 
 
 def response_too_long(provider: ProviderServer) -> HTTPException:
@@ -123,7 +126,7 @@ def error_response(
     quoted = _quote(provider, _error_message(text)) or response.reason or "nothing more"
     message = f"{_server_name(provider)} answered {response.status_code}: “{quoted}”."
     if response.status_code in (401, 403):
-        return errors.bad_gateway(f"{message} {provider.on_refusal}")
+        return errors.bad_gateway(message, provider.on_refusal, provider.refusal_action)
     if 300 <= response.status_code < 400:
         return errors.bad_gateway(
             f"{message} It sends elsewhere, which is not followed; check its address."
@@ -233,14 +236,16 @@ def server_of_credential(site: Site, credential: Credential, seconds: float) -> 
     if not base_url:
         raise errors.not_configured(
             f"The credential {credential.name} has no server.",
-            f"Give it an address: {registry.new_address_line(credential.name)}.",
+            "Give it an address.",
+            Action.set_address_and_key(credential.name),
         )
     return ProviderServer(
         credential.name,
         base_url.rstrip("/"),
         decrypt_key(site, credential),
         seconds,
-        f"Check its key; {registry.new_key_line(credential.name)} gives it another.",
+        "Check its key, or give it another.",
+        Action.set_key(credential.name),
     )
 
 
@@ -256,7 +261,8 @@ def server_of_environment(site: Site, provider: str, seconds: float) -> Provider
         raise errors.not_configured(
             f"Nothing opens the provider {provider} here: no credential is given, and nothing of "
             "it is in the environment that the service was started with.",
-            f"Add a credential: {registry.new_credential_line(provider)}.",
+            "Add a credential.",
+            Action.add_credential(provider),
         )
     return ProviderServer(
         provider,
@@ -264,8 +270,8 @@ def server_of_environment(site: Site, provider: str, seconds: float) -> Provider
         settings.key,
         seconds,
         f"Check {provider_variables.key_variable(provider)} in the environment that the sandbox "
-        "is started from, or "
-        f"add a credential: {registry.new_credential_line(provider)}.",
+        "is started from, or add a credential.",
+        Action.add_credential(provider),
     )
 
 

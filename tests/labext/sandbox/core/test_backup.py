@@ -237,7 +237,7 @@ def test_data_are_replaced_only_if_asked_and_are_kept(
     before = tree(folder.path)
     with pytest.raises(ConflictError, match="would replace") as caught:
         restore(folder, made.file)
-    assert "--yes" in caught.value.next_step
+    assert "replace=True" in caught.value.next_step
     assert tree(folder.path) == before
     previous = restore(folder, made.file, replace=True).previous
     assert is_whole(folder, "new")

@@ -186,7 +186,7 @@ def test_a_database_of_another_version_is_refused_and_left_as_it_is(small_box: N
     before = database.read_bytes()
     error = refused(box)
     assert "another version of labext: its schema version is 999" in error.message
-    assert "--data-dir" in error.next_step
+    assert "another data folder" in error.next_step
     assert database.read_bytes() == before
     with pytest.raises(LabextError, match="another version"):
         Sandbox(box.data_dir, services=box._services, adopt_empty=True).start()

@@ -182,7 +182,11 @@ def test_without_a_chat_model_what_to_set_is_said(api: Any, served: Any) -> None
     session = api.chat()
     served.default("chat", None)
     body = {"session_id": session, "message": WHY}
-    assert "`%nb models defaults --set chat=NAME`" in api.refused(422, "POST", "chat/execute", body)
+    assert "Set the default slot chat" in api.refused(422, "POST", "chat/execute", body)
+    assert api.ask("POST", "chat/execute", body).json()["action"] == {
+        "kind": "set_model",
+        "slot": "chat",
+    }
 
 
 @pytest.mark.parametrize(

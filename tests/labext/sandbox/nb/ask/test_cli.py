@@ -35,7 +35,7 @@ def test_a_model_from_its_addition_to_its_removal(
     assert "the-wrong-key" not in said + listed
 
     refusal = api.refused(502, "POST", "search/ask/simple", {"question": WHY})
-    assert "credentials edit" in refusal
+    assert "give it another" in refusal
     monkeypatch.setenv(KEY, kit.KEY)
     run.said("models", "key", "talker")
     assert api.simple(WHY)["model"] == "talker"

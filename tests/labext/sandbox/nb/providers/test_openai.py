@@ -240,7 +240,7 @@ def test_a_key_that_is_not_accepted_is_mended_there(
     site: Site, provider: Any, add_model: Any, status: int
 ) -> None:
     provider.troubles = [openai_server.says(status, {"error": "No."})]
-    assert "--new-key" in refusal(site, add_model(key=KEY))
+    assert "give it another" in refusal(site, add_model(key=KEY))
 
 
 def test_the_key_does_not_show_in_a_reply_that_echoes_it(
@@ -329,4 +329,4 @@ def test_a_model_without_a_server_is_422(site: Site, add_model: Any) -> None:
         session.get_one(Credential, model.credential_id).base_url = None
     told = refusal(site, model, 422)
     assert "has no server" in told
-    assert "--base-url URL --new-key" in told
+    assert "Give it an address." in told

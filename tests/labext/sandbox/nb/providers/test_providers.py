@@ -162,13 +162,6 @@ def test_auto_assign_names_slots_without_a_model(site: Site) -> None:
     assert found["missing"] == ["text_to_speech"]
 
 
-def test_a_name_stands_in_a_line_as_it_is_read_there() -> None:
-    assert registry.set_slot_line("chat", "lab") == "`%nb models defaults --set chat=lab`"
-    assert (
-        registry.new_key_line('my "own" lab') == "`%nb credentials edit 'my \"own\" lab' --new-key`"
-    )
-
-
 def test_a_missing_secrets_folder_is_told(site: Site, tmp_path: Path) -> None:
     from labext.sandbox.nb.providers import provider_keys
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from starlette.exceptions import HTTPException
 
+from labext.actions import Action
 from labext.redaction import mask
 from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb.errors import ServiceError
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.providers.provider_keys import decrypt_key, encrypt_key
 from labext.sandbox.nb.tables import Credential, DefaultModel, Model, SeedMarker
@@ -115,7 +116,7 @@ def test_a_model_is_the_one_that_is_asked_for_or_the_slots(site: Site, add_model
 def test_a_model_that_can_not_be_asked_is_refused(
     site: Site, wanted: str, status: int, told: str
 ) -> None:
-    with site.database.read() as session, pytest.raises(HTTPException) as caught:
+    with site.database.read() as session, pytest.raises(ServiceError) as caught:
         registry.select_model(session, "chat", wanted)
     assert caught.value.status_code == status
     assert told in caught.value.detail
@@ -124,10 +125,10 @@ def test_a_model_that_can_not_be_asked_is_refused(
 def test_a_slot_without_a_model_says_what_to_set(site: Site) -> None:
     with site.database.write() as session:
         session.delete(session.get_one(DefaultModel, "speech_to_text"))
-    with site.database.read() as session, pytest.raises(HTTPException) as caught:
+    with site.database.read() as session, pytest.raises(ServiceError) as caught:
         registry.select_model(session, "speech_to_text")
     assert caught.value.status_code == 422
-    assert "`%nb models defaults --set speech_to_text=NAME`" in caught.value.detail
+    assert caught.value.action == Action.set_model("speech_to_text")
 
 
 def test_a_key_is_encrypted_at_rest_and_masked_once_it_is_read(
@@ -150,10 +151,10 @@ def test_a_key_that_another_secret_encrypted_says_so(site: Site, add_model: Any)
     (site.secrets / "nb_encryption").unlink()
     with site.database.read() as session:
         credential = session.get_one(Credential, model.credential_id)
-    with pytest.raises(HTTPException) as caught:
+    with pytest.raises(ServiceError) as caught:
         decrypt_key(site, credential)
     assert caught.value.status_code == 422
-    assert '`%nb credentials edit "the provider" --new-key`' in caught.value.detail
+    assert caught.value.action == Action.set_key("the provider")
 
 
 def test_no_key_is_none(site: Site, add_model: Any) -> None:

@@ -1,0 +1,55 @@
+"""Messages of the clients and the sandbox name actions, and never the syntax of one interface."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2] / "labext"
+CHECKED = ["jobs", "lab", "nb", "http", "config", "frames", "sandbox"]
+SYNTAX = re.compile(r"%(?:jobs|lab|nb)\b|`%+$|(?<![\w-])--[a-z][\w-]*")
+"""A magic, also one whose name is filled in, and an option."""
+
+EXCEPTIONS = {
+    "frames/views.py": ["--jp-code-font-family"],  # a variable of CSS
+    # Arguments of processes, and of shell commands that a message shows:
+    "sandbox/core/data_folder.py": ["--data-dir"],
+    "sandbox/core/startup_checks.py": ["--yes", "--adopt-empty"],
+    "sandbox/host.py": ["--rate", "--workers", "--sequences", "--adopt-empty", "--service"],
+    "sandbox/lifecycle.py": ["--service", "--adopt-empty"],
+    "sandbox/nb/speech/flite.py": ["--setf"],
+}
+FILES = sorted(
+    [*ROOT.glob("*.py"), *(path for name in CHECKED for path in (ROOT / name).rglob("*.py"))]
+)
+
+
+def texts(tree: ast.AST) -> Iterator[str]:
+    """The string literals of a module without its docstrings."""
+    described = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    documents = {
+        statement.value
+        for node in ast.walk(tree)
+        if isinstance(node, described)
+        for statement in node.body
+        if isinstance(statement, ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in documents:
+            yield node.value
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_text_has_magic_syntax(path: Path) -> None:
+    tree = ast.parse(path.read_text("utf-8"))
+    found = [match for text in texts(tree) for match in SYNTAX.findall(text)]
+    assert sorted(found) == sorted(EXCEPTIONS.get(path.relative_to(ROOT).as_posix(), []))
+
+
+def test_the_check_finds_a_line_an_option_and_a_magic_that_is_filled_in() -> None:
+    for text in ('"See `%jobs list`."', '"Add `--yes`."', 'f"Run `%{service} login`."'):
+        assert any(SYNTAX.search(found) for found in texts(ast.parse(f"x = {text}")))
