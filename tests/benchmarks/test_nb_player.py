@@ -55,7 +55,7 @@ SEEK = """async (turn) => {
   const audio = window.sounds.findLast((each) => !each.paused);
   const heard = new Promise((done) => audio.addEventListener("seeked", done, { once: true }));
   const begin = performance.now();
-  document.querySelectorAll(".labext-live .labext-at")[turn].click();
+  document.querySelectorAll(".labext-live .labext-timestamp")[turn].click();
   await heard;
   return performance.now() - begin;
 }"""

@@ -140,9 +140,7 @@ class TestPassages:
         assert len(drawn) < 2 * static_view.CONTEXT_LENGTH + 100
 
     def test_without_a_passage_that_is_said(self) -> None:
-        assert (
-            words(static_view.passage_html(Citation("a:b"))) == "The service has sent no passage."
-        )
+        assert words(static_view.passage_html(Citation("a:b"))) == "The service sent no passage."
 
 
 class Fake:
@@ -198,8 +196,8 @@ class TestInANotebook:
         assert seen[0] == f"{QUESTION} Searching: cAMP; leaks ● Searching…"
         assert f"Searching: cAMP; leaks {QUOTE} 1 [1] paper.pdf, page 3" in seen[1]
         last = made[0].states[-1]
-        assert (last["busy"], last["whole"]) == (False, True)
-        assert last["spoken"] == "The answer is there, with 2 citations."
+        assert (last["busy"], last["complete"]) == (False, True)
+        assert last["announcement"] == "The answer is complete, with 2 citations."
 
     def test_the_marks_of_the_live_view_are_named_buttons(self, made: list[Fake]) -> None:
         ask(iter(EVENTS))
@@ -217,7 +215,7 @@ class TestInANotebook:
         assert re.findall("<summary.*?>(.*?)</summary>", drawn) == [
             "[1] paper.pdf, page 3",
             "[2] Plan",
-            "How it was found",
+            "Search steps",
         ]
         assert text.splitlines()[-1] == "[2] Plan: “Vary arabinose.”"
 
@@ -225,7 +223,7 @@ class TestInANotebook:
         self, made: list[Fake]
     ) -> None:
         ask(iter([STRATEGY, Partial("Half of it. [source:a1]", (PAPER,)), Final(ANSWER)]))
-        before, _, after = made[0].saved[-1][0].partition("How it was found")
+        before, _, after = made[0].saved[-1][0].partition("Search steps")
         assert "Half of it." not in before
         assert words(after).endswith("Searching: cAMP; leaks Half of it.")
 
@@ -247,7 +245,7 @@ class TestInANotebook:
         assert QUESTION in words(made[0].saved[0][0])
 
     def test_that_nothing_is_cited_is_said(self) -> None:
-        assert "Nothing is cited." in static_view.render_html(AnswerState("", answer=Answer("No.")))
+        assert "No citations." in static_view.render_html(AnswerState("", answer=Answer("No.")))
 
     def test_the_model_is_named(self) -> None:
         drawn = static_view.render_html(
@@ -268,19 +266,19 @@ class TestBrokenOff:
             ask(then(UnreachableError("The answer was cut off.", "Ask again.")))
         said = words(made[0].saved[-1][0])
         assert f"{QUOTE} [1]" in said
-        assert said.endswith("Broken off: The answer was cut off.")
+        assert said.endswith("Interrupted: The answer was cut off.")
         assert not made[0].states[-1]["busy"]
-        assert made[0].saved[-1][1].endswith("\nBroken off: The answer was cut off.")
+        assert made[0].saved[-1][1].endswith("\nInterrupted: The answer was cut off.")
 
     def test_so_does_a_stream_that_just_ends(self, made: list[Fake]) -> None:
         with pytest.raises(ServiceError):
             ask(iter([STRATEGY]))
-        assert "Broken off: The answer ended" in words(made[0].saved[-1][0])
+        assert "Interrupted: The answer ended" in words(made[0].saved[-1][0])
 
     def test_an_interrupt_ends_the_asking(self, made: list[Fake]) -> None:
         with pytest.raises(WatchInterrupted):
             ask(then(KeyboardInterrupt()))
-        assert words(made[0].saved[-1][0]).endswith("Broken off: it was interrupted.")
+        assert words(made[0].saved[-1][0]).endswith("Interrupted: the kernel was interrupted.")
 
     def test_the_stream_is_closed_however_it_ends(self, made: list[Fake]) -> None:
         ended = []
@@ -322,7 +320,7 @@ class TestInATerminal:
     def test_what_breaks_off_says_so(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(UnreachableError):
             ask(then(UnreachableError("Gone.", "Ask again.")))
-        assert capsys.readouterr().out.endswith(f"· {QUOTE}\nBroken off: Gone.\n")
+        assert capsys.readouterr().out.endswith(f"· {QUOTE}\nInterrupted: Gone.\n")
 
 
 def test_a_notebook_that_a_program_executes_keeps_the_whole_alone(

@@ -58,13 +58,13 @@ def test_a_bundle_asks_the_network_for_nothing(name: str) -> None:
     bundle = (WIDGETS / STATIC / name).read_text()
     addresses = set(re.findall(r"https?://[^\"'`\s)]*", bundle))
     assert addresses <= {"http://www.w3.org/2000/svg"}, "a namespace is a name, not an address"
-    assert re.findall(r"\bimport\((.*?)\)", bundle) == (["address"] if name == "hub.js" else [])
+    assert re.findall(r"\bimport\((.*?)\)", bundle) == (["url"] if name == "hub.js" else [])
     assert not re.findall(r"\b(?:fetch|XMLHttpRequest|WebSocket|importScripts)\b", bundle)
 
 
 def test_what_is_imported_is_a_blob_that_the_kernel_sent() -> None:
     hub = (WIDGETS / STATIC / "hub.js").read_text()
-    assert re.findall(r"\baddress = (.*);", hub) == [
+    assert re.findall(r"\burl = (.*);", hub) == [
         'URL.createObjectURL(new Blob([code], { type: "text/javascript" }))'
     ]
 

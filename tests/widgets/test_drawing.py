@@ -102,7 +102,7 @@ def test_nothing_a_service_says_becomes_markup(progress: Progress, note: str) ->
         if name == "style":
             assert STYLE.fullmatch(value), value
         if name == "class":
-            assert value in {"labext-bar", "labext-bar labext-indeterminate", "labext-now"}
+            assert value in {"labext-bar", "labext-bar labext-indeterminate", "labext-phase"}
     assert " ".join(plain(progress.subject).split()) in read.text
     if progress.reason:
         assert " ".join(plain(progress.reason).split()) in read.text
@@ -180,14 +180,14 @@ def test_the_counts_that_are_not_known_yet() -> None:
 
 def test_tells_for_how_long_nothing_has_changed() -> None:
     still = Progress("helix1", "job", "Running", elapsed=100, unchanged=70)
-    assert "nothing has changed for 1:10" in static_view.render_text(still)
-    assert "Nothing has changed for 1:10." in Read(static_view.render_html(still)).text
+    assert "no progress for 1:10" in static_view.render_text(still)
+    assert "No progress for 1:10." in Read(static_view.render_html(still)).text
     assert "changed" not in static_view.render_text(HELIX)
 
 
 def test_when_it_was_seen_is_told_only_while_it_goes_on() -> None:
     done = Progress("helix1", "job", "Complete", outcome=Outcome.COMPLETE)
-    assert "As seen 14:03." in static_view.render_html(HELIX, seen_at="14:03")
+    assert "As of 14:03." in static_view.render_html(HELIX, seen_at="14:03")
     assert "As seen" not in static_view.render_html(done, seen_at="14:03")
 
 

@@ -43,7 +43,7 @@ def test_a_row_a_source_with_its_stage_its_standing_still_and_its_reason() -> No
     assert "1 Complete ■ 1 Failed ■ 1 Running ■ 1 In Queue" in said
     rows = said.partition("1 In Queue ● ")[2]
     assert rows == (
-        "paper.pdf Reading the pages, unchanged for 0:42 ○ notes.docx In Queue "
+        "paper.pdf Reading the pages, no progress for 0:42 ○ notes.docx In Queue "
         "✓ page.html Complete ✕ scan.pdf Failed The PDF is encrypted."
     )
 
@@ -56,7 +56,7 @@ def test_all_of_them_are_one_bar() -> None:
 
 
 def test_that_nothing_at_all_changes_is_said_once_for_all() -> None:
-    said = "Nothing has changed for 0:42."
+    said = "No progress for 0:42."
     assert said in drawn(READING, BROKEN, elapsed=60.0)
     assert said not in drawn(READING, WAITING), "one of them has just changed"
     assert said not in drawn(DONE, BROKEN, outcome=Outcome.FAILED)
@@ -65,7 +65,7 @@ def test_that_nothing_at_all_changes_is_said_once_for_all() -> None:
 def test_one_source_needs_no_row_of_its_own() -> None:
     seen = ingestion_progress(Ingestion((READING,), 7.0))
     assert static_view.render_text(seen) == (
-        "paper.pdf: Reading the pages (ingestion, watched 0:07, nothing has changed for 0:42)"
+        "paper.pdf: Reading the pages (ingestion, watched 0:07, no progress for 0:42)"
     )
     ended = ingestion_progress(Ingestion((BROKEN,), 7.0, Outcome.FAILED))
     assert static_view.render_lines(ended) == (
@@ -141,9 +141,9 @@ def test_an_interrupt_ends_the_watching_and_says_that_it_goes_on(
         yield MIDWAY
         raise KeyboardInterrupt
 
-    with pytest.raises(WatchInterrupted, match=r"the ingestion goes on.* `%nb sources wait`"):
+    with pytest.raises(WatchInterrupted, match=r"the ingestion continues.* `%nb sources wait`"):
         labext_widgets.watch_ingestion(interrupted(), again=AGAIN)
-    assert "Watching stopped; the ingestion goes on." in shown[-1][1]
+    assert "Watching stopped; the ingestion continues." in shown[-1][1]
 
 
 def test_nothing_to_watch(shown: list[tuple[str, str]]) -> None:

@@ -167,7 +167,7 @@ def test_an_interrupt_ends_the_watching_only(kernel: Kernel) -> None:
     assert len(error["content"]["traceback"]) == 1
     assert (
         texts(of("update_display_data", sent))[-1]
-        == f"{FIRST} Watching stopped; the batch goes on."
+        == f"{FIRST} Watching stopped; the batch continues."
     )
 
 
@@ -187,7 +187,7 @@ def test_a_click_stops_what_is_watched(kernel: Kernel) -> None:
     data = {"method": "custom", "content": {"do": "stop"}}
     content = {"comm_id": view["content"]["comm_id"], "data": data}
     kernel.client.shell_channel.send(kernel.client.session.msg("comm_msg", content))
-    assert "Stop was asked for" in texts([kernel.later("update_display_data")])[0]
+    assert "Stop requested" in texts([kernel.later("update_display_data")])[0]
     assert kernel.printed("print(called)") == "[1]\n"
 
 

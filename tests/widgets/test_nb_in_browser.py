@@ -185,7 +185,7 @@ def sources_are_processed(nb: NotebookPage, script: Script) -> None:
     """A row a source; an interrupt ends the watching alone."""
     script.tell(looked())
     nb.run(1)
-    nb.says("Reading the pages, unchanged for 0:42", cell=1)
+    nb.says("Reading the pages, no progress for 0:42", cell=1)
     nb.shot("ingestion-live", nb.output(1))
     script.tell(looked("failed", status="completed"))
     nb.says("3 Complete", cell=1)
@@ -193,9 +193,9 @@ def sources_are_processed(nb: NotebookPage, script: Script) -> None:
     narrow(nb, "ingestion-narrow", 1)
     script.tell(looked())
     nb.run(1)
-    nb.says("Reading the pages, unchanged for 0:42", cell=1)
+    nb.says("Reading the pages, no progress for 0:42", cell=1)
     nb.command("kernelmenu:interrupt")
-    nb.says("Watching stopped; the ingestion goes on.", cell=1)
+    nb.says("Watching stopped; the ingestion continues.", cell=1)
     nb.idle()
 
 

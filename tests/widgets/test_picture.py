@@ -10,7 +10,13 @@ import labext_widgets
 from labext.progress import Outcome, Progress
 from labext_widgets.core import placeholder
 from labext_widgets.core.display import render_message
-from labext_widgets.progress.live_view import LIVE, SAVED, Control, FinalState, LiveView
+from labext_widgets.progress.live_view import (
+    LIVE_INTERVAL,
+    SAVE_INTERVAL,
+    Control,
+    FinalState,
+    LiveView,
+)
 
 RUNNING = Progress("folds", "batch", "Running", {"Running": 9}, 9)
 COMPLETE = Progress("folds", "batch", "Complete", {"Complete": 9}, 9, Outcome.COMPLETE)
@@ -71,8 +77,8 @@ def test_the_live_view_follows_at_ten_a_second_and_the_file_every_two(made: list
         done = step // 2
         picture.show(replace(RUNNING, states={"Complete": done, "Running": 500 - done}, total=500))
     assert len(made) == 1
-    assert 90 <= len(made[0].states) <= 10 / LIVE + 2
-    assert 5 <= len(made[0].saved) <= 10 / SAVED + 2
+    assert 90 <= len(made[0].states) <= 10 / LIVE_INTERVAL + 2
+    assert 5 <= len(made[0].saved) <= 10 / SAVE_INTERVAL + 2
 
 
 def test_the_clock_alone_changes_the_live_view_but_not_the_file(made: list[Fake]) -> None:
@@ -119,7 +125,7 @@ def test_where_no_widget_can_be_made_the_picture_is_enough(
     picture.finish(COMPLETE)
     placeholder.close_all()
     assert [each.split(":")[1].split(",")[0] for each in shown] == [" Running", " Complete"]
-    assert "the picture alone is shown" in caplog.text
+    assert "showing the static view" in caplog.text
 
 
 def test_what_is_said_and_asked(made: list[Fake]) -> None:
@@ -129,10 +135,10 @@ def test_what_is_said_and_asked(made: list[Fake]) -> None:
     made[0].on_message({"do": "stop"}, [])
     made[0].on_message("nonsense", [])
     assert heard == ["stop"]
-    picture.say("", pending="Stopping…")
-    assert made[0].states[-1]["asked"] == "Stopping…"
-    picture.say("Not stopped: no.")
-    assert made[0].states[-1]["asked"] == ""
+    picture.set_note("", pending="Stopping…")
+    assert made[0].states[-1]["pending"] == "Stopping…"
+    picture.set_note("Not stopped: no.")
+    assert made[0].states[-1]["pending"] == ""
     assert "Not stopped: no." in made[0].states[-1]["html"]
     assert made[0].states[-1]["controls"] == [STOP]
 
@@ -140,7 +146,7 @@ def test_what_is_said_and_asked(made: list[Fake]) -> None:
 def test_a_picture_gives_way_to_a_message(made: list[Fake]) -> None:
     picture = LiveView(clock=Clock())
     picture.show(replace(RUNNING, moved=1, size=2))
-    picture.give_way("It is <b>there</b>.")
+    picture.replace_by_text("It is <b>there</b>.")
     said, closed = made[0].saved[-2:]
     assert said == render_message("It is <b>there</b>.")
     assert "labext-bar" not in said[0]

@@ -24,7 +24,7 @@ print(len(watching), "threads,", "no hub" if hub._hub is None else f"{len(hub._h
 UNLOAD = "labext_widgets.unload()"
 BROKEN = """from labext_widgets.core.placeholder import Placeholder
 broken = Placeholder("<b>the picture</b>", "the picture")
-broken.live("progress", {"html": "<b>alive</b>", "name": "x", "spoken": "", "busy": False})
+broken.live("progress", {"html": "<b>alive</b>", "name": "x", "announcement": "", "busy": False})
 """
 
 
@@ -45,7 +45,7 @@ def test_two_copies_and_a_moved_cell(watched: Watched, script: Script) -> None:
     nb.command("notebook:create-output-view")
     lives(nb, 2)
     script.tell(AGGREGATING)
-    until(lambda: nb.page.locator(f"{LIVE} .labext-now:has-text('Aggregating')").count() == 2)
+    until(lambda: nb.page.locator(f"{LIVE} .labext-phase:has-text('Aggregating')").count() == 2)
     nb.shot("two-copies-page")
     nb.page.locator(".jp-LinkedOutputView").first.wait_for()
     nb.page.evaluate("() => window.jupyterapp.shell.currentWidget.close?.()")
@@ -127,7 +127,7 @@ def test_unloading_leaves_the_picture_and_nothing_else(watched: Watched) -> None
     nb = watched(IN_BACKGROUND, UNLOAD, COUNT)
     nb.run(1)
     picture_is_seen(nb)
-    nb.says("Watching stopped; the batch goes on.")
+    nb.says("Watching stopped; the batch continues.")
     nb.run(2)
     nb.says("0 threads, no hub", cell=2)
     nb.gone(nb.page.get_by_role("button", name="Stop"))

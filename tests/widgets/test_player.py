@@ -82,15 +82,17 @@ class TestRecord:
 
     def test_of_too_many_turns_the_rest_is_counted(self) -> None:
         of = parse_episode(many(MAX_TURNS + 5))
-        assert (len(of.turns), of.left_out) == (MAX_TURNS, 5)
+        assert (len(of.turns), of.omitted) == (MAX_TURNS, 5)
         assert "10,005 turns" in static_view.facts_text(of)
 
 
 class TestPicture:
     def test_the_transcript_with_times(self) -> None:
-        assert words(static_view.render_html(parse_episode(RECORD), None, static_view.SILENT)) == (
-            "Episode 1 2:05 · Host · Guest · 2 turns The sound needs the kernel: run this cell "
-            "again, or play with --embed, which keeps the sound in the notebook. "
+        assert words(
+            static_view.render_html(parse_episode(RECORD), None, static_view.NEEDS_KERNEL)
+        ) == (
+            "Episode 1 2:05 · Host · Guest · 2 turns The audio needs the kernel: run this cell "
+            "again, or play it with --embed, which stores the audio in the notebook. "
             "Host 0:00 Why is glucose added? Guest 0:03 It lowers cAMP. So the promoter stays shut."
         )
         assert static_view.render_text(parse_episode(RECORD)) == (
@@ -100,9 +102,13 @@ class TestPicture:
         )
 
     def test_a_long_one_is_folded_and_the_longest_is_cut(self) -> None:
-        assert "<details" not in static_view.render_html(parse_episode(many(static_view.OPEN)))
+        assert "<details" not in static_view.render_html(
+            parse_episode(many(static_view.MAX_UNFOLDED_TURNS))
+        )
         assert (
-            static_view.render_html(parse_episode(many(static_view.OPEN + 1))).count("<details")
+            static_view.render_html(parse_episode(many(static_view.MAX_UNFOLDED_TURNS + 1))).count(
+                "<details"
+            )
             == 1
         )
         long = static_view.render_html(parse_episode(many(MAX_TURNS + 5)))
@@ -151,7 +157,7 @@ class TestPicture:
     )
     def test_any_record_gives_whole_html_that_a_sanitizer_keeps(self, told: Any, name: str) -> None:
         of = parse_episode({"name": name, "transcript": told})
-        html = static_view.render_html(of, MP3, static_view.SILENT)
+        html = static_view.render_html(of, MP3, static_view.NEEDS_KERNEL)
         allowed = {"div", "span", "details", "summary", "audio"}
         for tag, attributes in Tags(html).found:
             assert tag in allowed
@@ -212,7 +218,7 @@ class TestPlayer:
                 ["Host", 0, "Why is glucose added?", 0.0, 2.5],
                 ["Guest", 1, "It lowers cAMP.\nSo the promoter stays shut.", 3.0, None],
             ],
-            "left_out": 0,
+            "omitted": 0,
         }
 
     def test_the_sound_comes_when_it_is_asked_for_and_to_who_asked(
@@ -221,9 +227,9 @@ class TestPlayer:
         asked = []
         labext_widgets.show_player(RECORD, lambda: asked.append(1) or MP3)
         assert not asked
-        assert shown[0].asks(do="sound", by="a7") == [
-            ({"fetching": "a7"}, []),
-            ({"sound": "a7"}, [MP3]),
+        assert shown[0].asks(do="audio", player="a7") == [
+            ({"loading": "a7"}, []),
+            ({"audio": "a7"}, [MP3]),
         ]
         assert len(asked) == 1
 
@@ -244,14 +250,14 @@ class TestPlayer:
             raise error
 
         labext_widgets.show_player(RECORD, fails)
-        assert shown[0].asks(do="sound", by="a7")[1] == ({"refused": "a7", "why": why}, [])
+        assert shown[0].asks(do="audio", player="a7")[1] == ({"failed": "a7", "reason": why}, [])
 
     def test_a_sound_too_large_is_refused(
         self, shown: list[Shown], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(player, "CHUNK_SIZE", 3)
+        monkeypatch.setattr(player, "MAX_AUDIO_SIZE", 3)
         labext_widgets.show_player(RECORD, lambda: MP3)
-        assert "too large" in shown[0].asks(do="sound", by="a7")[1][0]["why"]
+        assert "too large" in shown[0].asks(do="audio", player="a7")[1][0]["reason"]
         with pytest.raises(InputError, match="Play it without --embed"):
             labext_widgets.show_player(RECORD, lambda: MP3, embed=True)
 

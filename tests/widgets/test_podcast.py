@@ -72,11 +72,11 @@ class TestDrawing:
         silent = looked(elapsed=95.0, unchanged=90.0)
         said = words(static_view.render_html(silent))
         assert "✓ In Queue ● Running ○ Complete" in said
-        assert "Nothing has changed for 1:30." in said
+        assert "No progress for 1:30." in said
         assert "labext-indeterminate" in static_view.render_html(silent)
         assert "Outline" not in said
         assert static_view.render_text(silent) == (
-            "Episode 1: Running (podcast, watched 1:35, nothing has changed for 1:30)"
+            "Episode 1: Running (podcast, watched 1:35, no progress for 1:30)"
         )
 
     def test_stages_nobody_foresaw_are_shown_in_the_services_words(self) -> None:
@@ -224,7 +224,7 @@ class TestRetry:
 
         follow(FAILED, retry=again)
         made[0].click("retry")
-        until(lambda: f"Not tried again: {said}" in made[0].text)
+        until(lambda: f"Retry failed: {said}" in made[0].text)
         assert made[0].buttons == ["Retry"]
         made[0].click("retry")
         until(lambda: "Complete" in made[0].text and not made[0].state["busy"])
@@ -240,7 +240,7 @@ class TestRetry:
         made[0].click("retry")
         until(lambda: made[0].buttons == ["Stop watching"])
         made[0].click("stop watching")
-        until(lambda: f"`{AGAIN}` takes it up again." in made[0].text)
+        until(lambda: f"`{AGAIN}` resumes watching." in made[0].text)
 
     def test_what_went_well_or_was_stopped_offers_nothing(self, made: list[Shown]) -> None:
         follow(COMPLETE, retry=lambda: iter([]))
@@ -256,7 +256,7 @@ class TestRetry:
             yield SPEECH
             raise KeyboardInterrupt
 
-        with pytest.raises(WatchInterrupted, match="the podcast goes on"):
+        with pytest.raises(WatchInterrupted, match="the podcast continues"):
             labext_widgets.follow_podcast(interrupted(), again=AGAIN, retry=lambda: iter([]))
         assert made[0].buttons == []
 
@@ -273,31 +273,31 @@ class TestMade:
     def test_the_player_takes_the_place_of_the_stages(
         self, made: list[Shown], background: bool
     ) -> None:
-        follow(SPEECH, COMPLETE, made=lambda: (RECORD, lambda: b"MP3"), background=background)
+        follow(SPEECH, COMPLETE, result=lambda: (RECORD, lambda: b"MP3"), background=background)
         until(lambda: made[0].view == "player")
         (output,) = made
         assert output.text.splitlines() == ["Episode 1: 0:07 · Host · 1 turn", "[0:00] Host: Why?"]
         assert output.state["title"] == "Episode 1"
-        output.receive({"do": "sound", "by": "a7"}, [])
-        until(lambda: output.sent[1:] == [({"sound": "a7"}, [b"MP3"])])
+        output.receive({"do": "audio", "player": "a7"}, [])
+        until(lambda: output.sent[1:] == [({"audio": "a7"}, [b"MP3"])])
 
     def test_after_a_retry_too(self, made: list[Shown]) -> None:
-        follow(FAILED, retry=lambda: iter([SPEECH, COMPLETE]), made=lambda: (RECORD, bytes))
+        follow(FAILED, retry=lambda: iter([SPEECH, COMPLETE]), result=lambda: (RECORD, bytes))
         assert made[0].view == "progress"
         made[0].click("retry")
         until(lambda: made[0].view == "player")
 
     def test_a_failed_one_has_none(self, made: list[Shown]) -> None:
-        follow(SPEECH, FAILED, made=lambda: (RECORD, bytes))
+        follow(SPEECH, FAILED, result=lambda: (RECORD, bytes))
         assert made[0].view == "progress"
 
     def test_that_it_cannot_be_shown_is_no_failure(self, made: list[Shown]) -> None:
         def gone() -> Any:
             raise UnreachableError("No service answers.", "Start it.")
 
-        last = follow(SPEECH, COMPLETE, made=gone)
+        last = follow(SPEECH, COMPLETE, result=gone)
         assert last is COMPLETE
-        assert "It is made, but can't be shown here: No service answers." in made[0].text
+        assert "complete, but cannot be shown here: No service answers." in made[0].text
 
 
 def test_in_a_terminal_it_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

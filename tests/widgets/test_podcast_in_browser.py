@@ -30,7 +30,7 @@ def retry():
     return follow({path!r})
 last = labext_widgets.follow_podcast(
     follow({path!r}), again='%nb episodes wait "Episode 1"', retry=retry,
-    made=lambda: ({record!r}, lambda: base64.b64decode({sound!r})),
+    result=lambda: ({record!r}, lambda: base64.b64decode({sound!r})),
 )
 """
 PLAY = """import base64, pathlib, labext_widgets
@@ -123,7 +123,7 @@ def test_it_is_played(page_of: Pages, mp3: str, server: Server, refused: list[st
     until(lambda: spoken(nb) == 0, "the first turn")
     until(lambda: spoken(nb) == 1, "the second turn, by itself")
     nb.shot("podcast-playing", nb.output())
-    live.locator(".labext-said").nth(3).click()
+    live.locator(".labext-dialogue").nth(3).click()
     until(lambda: spoken(nb) == 3, "the turn that was clicked")
     play = live.locator(".labext-play")
     for state in ("Play", "Pause"):
@@ -132,11 +132,11 @@ def test_it_is_played(page_of: Pages, mp3: str, server: Server, refused: list[st
     play.click()  # a slow machine may take as long for the next cell as the sound lasts
     nb.run(1)
     nb.says("asked 1", cell=1)
-    live.locator(".labext-said").nth(0).click()
+    live.locator(".labext-dialogue").nth(0).click()
 
     # The reader scrolls elsewhere: the transcript stays there, until it is asked to follow.
     turns = live.locator(".labext-turns")
-    follow = live.get_by_role("button", name="Show the turn that is spoken, and follow it")
+    follow = live.get_by_role("button", name="Scroll to the current turn and follow playback")
 
     def scrolled() -> bool:
         turns.hover()  # JupyterLab may still be moving the cell away from under the mouse
@@ -230,7 +230,7 @@ def without_a_kernel(nb: NotebookPage, page_of: Pages, server: Server) -> None:
     """The kernel goes: the picture stands there, with the transcript and why there is no sound."""
     assert "data:audio" not in kept(nb, "Transcript")
     nb.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
-    nb.says("The sound needs the kernel")
+    nb.says("The audio needs the kernel")
     nb.gone(nb.output().locator(".labext-live"))
     nb.shot("podcast-kernel-gone", nb.output())
 
@@ -290,11 +290,11 @@ def test_it_is_watched_and_tried_again(page_of: Pages, script: Script, mp3: str)
     nb.says("Failed in speech, turn 12 of 40")
     nb.idle()
     nb.shot("podcast-failed", nb.output())
-    nb.output().get_by_role("button", name="Make the podcast Episode 1 again").click()
+    nb.output().get_by_role("button", name="Generate the podcast Episode 1 again").click()
     nb.says("In Queue")
     nb.output().get_by_role("button", name="Stop watching").wait_for()
     script.tell(looked("", unchanged=95.0))
-    nb.says("Nothing has changed for 1:35.")
+    nb.says("No progress for 1:35.")
     nb.shot("podcast-silent", nb.output())
     script.tell(looked("", phase="Complete", outcome="complete", elapsed=83.0))
     nb.output().get_by_role("button", name="Play", exact=True).click()

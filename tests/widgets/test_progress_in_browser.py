@@ -34,7 +34,7 @@ def test_follows_a_batch_to_its_end(watched: Watched, script: Script, refused: l
     script.tell(AGGREGATING)
     nb.bar_says("Aggregating")
     nb.shot("aggregating", nb.output())
-    assert "Aggregating" in nb.page.locator(".labext-spoken").inner_text()
+    assert "Aggregating" in nb.page.locator(".labext-visually-hidden").inner_text()
     script.tell(COMPLETE)
     nb.bar_says("Complete")
     nb.shot("complete", nb.output())
@@ -82,7 +82,7 @@ def shows_the_picture_alone(nb: NotebookPage) -> None:
 
 def test_saved_midway_tells_when_it_was_seen(watched: Watched) -> None:
     nb = watched()
-    assert "As seen 20" in nb.kept("120 In Queue")
+    assert "As of 20" in nb.kept("120 In Queue")
     assert "As seen" not in nb.output().inner_text(), "the live view hides the picture"
 
 
@@ -137,9 +137,9 @@ def test_stop_by_keyboard_asks_and_then_stops(
     page.locator(".jp-Notebook .jp-Cell").first.focus()
     for _ in range(12):
         page.keyboard.press("Tab")
-        if page.evaluate(reached) == "Stop watching folds; the batch goes on":
+        if page.evaluate(reached) == "Stop watching folds; the batch continues":
             break
-    assert page.evaluate(reached) == "Stop watching folds; the batch goes on"
+    assert page.evaluate(reached) == "Stop watching folds; the batch continues"
     nb.shot("keyboard-stop-watching", nb.output())
     page.keyboard.press("Tab")
     assert page.evaluate(reached) == "Stop batch folds"
@@ -155,7 +155,7 @@ def test_stop_by_keyboard_asks_and_then_stops(
     assert page.evaluate(reached) == "Stop batch folds"
     page.keyboard.press("Enter")
     until(lambda: script.stopped)
-    nb.says("Stop was asked for")
+    nb.says("Stop requested")
     nb.shot("stop-asked", nb.output())
     script.tell(STOPPED)
     nb.says("■ Stopped")
@@ -168,7 +168,7 @@ def test_stop_watching_leaves_the_batch_alone(watched: Watched, script: Script) 
     nb = watched(IN_BACKGROUND)
     nb.idle()
     nb.page.get_by_role("button", name="Stop watching folds").click()
-    nb.says("Watching stopped; the batch goes on. `%jobs watch folds` takes it up again.")
+    nb.says("Watching stopped; the batch continues. `%jobs watch folds` resumes watching.")
     assert not script.stopped
     nb.shot("watching-stopped", nb.output())
     nb.kept("Watching stopped")
@@ -183,10 +183,10 @@ def test_a_click_that_has_to_wait_says_what_for(watched: Watched, tmp_path: Path
     nb.remember()
     nb.page.get_by_role("button", name="Stop watching folds").click()
     nb.said("Stop watching…")
-    nb.says("waiting for the kernel, which is busy with a cell")
+    nb.says("waiting for the kernel, which is running a cell")
     nb.shot("waiting-for-the-kernel", nb.output())
     over.touch()
-    nb.says("Watching stopped; the batch goes on.")
+    nb.says("Watching stopped; the batch continues.")
 
 
 def test_the_focus_survives_a_new_picture(watched: Watched, script: Script) -> None:
@@ -202,11 +202,11 @@ def test_the_focus_survives_a_new_picture(watched: Watched, script: Script) -> N
 def test_interrupting_the_kernel_stops_the_watching_only(watched: Watched) -> None:
     nb = watched()
     nb.command("notebook:interrupt-kernel")
-    nb.says("WatchInterrupted: Watching stopped; the batch goes on.")
+    nb.says("WatchInterrupted: Watching stopped; the batch continues.")
     nb.shot("interrupted", nb.output())
     outputs = nb.save().cells[0].outputs
     assert [each.output_type for each in outputs] == ["display_data", "error"]
-    assert "Watching stopped; the batch goes on." in outputs[0].data["text/plain"]
+    assert "Watching stopped; the batch continues." in outputs[0].data["text/plain"]
     assert "%jobs watch folds" in outputs[1].evalue
 
 

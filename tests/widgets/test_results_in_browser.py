@@ -119,7 +119,7 @@ def test_results_are_seen_coming_and_taken_up_after_an_interrupt(
     assert "of 35.7 MB" in nb.kept("Fetching")
     nb.command("notebook:interrupt-kernel")
     nb.says("TransferInterrupted: Fetching was stopped at ")
-    nb.says("`%jobs results folds --to out` goes on from there.")
+    nb.says("`%jobs results folds --to out` continues from there.")
     nb.idle()
     nb.shot("results-interrupted", nb.output())
     service.let(BLOCKS - 6)

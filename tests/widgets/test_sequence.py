@@ -11,7 +11,7 @@ import labext_widgets
 from labext.errors import InputError
 from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
-from labext_widgets.sequence import LIVE, Selection, sequence_viewer
+from labext_widgets.sequence import MAX_LIVE_BASES, Selection, sequence_viewer
 from labext_widgets.sequence import viewer as module
 from labext_widgets.sequence.molecule import parse_molecule
 
@@ -46,7 +46,7 @@ class Shown:
     def update(self, html: str, text: str) -> None:
         self.saved.append((html, text))
 
-    def tell(self, change: dict[str, Any]) -> None:
+    def update_state(self, change: dict[str, Any]) -> None:
         self.told.append(change)
 
     def close(self) -> None:
@@ -99,13 +99,13 @@ def test_a_range_of_a_circle_and_its_bases(start: int, end: int, strand: int, ba
 @pytest.mark.parametrize(("start", "end"), [(20, 3), (4, 4), (-1, 3), (3, 24), (0.5, 3), (True, 3)])
 def test_a_range_that_is_none_on_a_line(start: Any, end: Any) -> None:
     viewer = sequence_viewer(LINE)
-    with pytest.raises(InputError, match=r"is no range of pTiny, which has 23 bases and is linear"):
+    with pytest.raises(InputError, match=r"is not a range of pTiny, which has 23 bases"):
         viewer.select(start, end)
     assert viewer.selection is None
 
 
 def test_a_strand_is_one_of_two() -> None:
-    with pytest.raises(InputError, match=r"0 is no strand\. It is 1 or -1\."):
+    with pytest.raises(InputError, match=r"0 is not a strand. Use 1 or -1\."):
         sequence_viewer(CIRCLE).select(0, 3, 0)
 
 
@@ -117,9 +117,9 @@ def test_a_row_without_bases_says_where_they_are(bases: Any) -> None:
 
 
 def test_what_is_no_sequence_or_no_record() -> None:
-    with pytest.raises(InputError, match='"1" is no letter of a sequence'):
+    with pytest.raises(InputError, match='"1" is not a letter of a sequence'):
         sequence_viewer(CIRCLE | {"bases": "1 acgt"})
-    with pytest.raises(InputError, match="this is str"):
+    with pytest.raises(InputError, match="not str"):
         sequence_viewer("ACGT")
 
 
@@ -144,7 +144,7 @@ def test_marks_that_lie_outside_are_left_out_and_counted() -> None:
         {"name": "good", "start": 4, "end": 8, "color": '"/><script>'},
     ]
     viewer = sequence_viewer(LINE | {"annotations": odd, "translations": None})
-    assert "1 annotation, 4 marks outside the sequence left out" in str(viewer)
+    assert "1 annotation, 4 marks outside the sequence omitted" in str(viewer)
 
 
 def test_the_enzymes_are_the_common_ones_that_cut_once_unless_they_are_named() -> None:
@@ -165,14 +165,14 @@ def test_what_is_selected_in_the_page_is_in_python(cells: list[Shown]) -> None:
     viewer._ipython_display_()
     viewer._ipython_display_()
     one, two = cells
-    one.say(do="select", start=20, end=3, strand=-1, by="a")
+    one.say(do="select", start=20, end=3, strand=-1, sender="a")
     assert viewer.selection == Selection(20, 3, -1, "TTTTGA")
-    expected = {"selection": {"start": 20, "end": 3, "strand": -1, "by": "a"}}
+    expected = {"selection": {"start": 20, "end": 3, "strand": -1, "sender": "a"}}
     assert (one.told, two.told) == ([expected], [expected]), "the other cell's map follows"
-    one.say(do="select", start=None, by="a")
+    one.say(do="select", start=None, sender="a")
     assert viewer.selection is None
     viewer.select(0, 4)
-    assert one.told[-1] == {"selection": {"start": 0, "end": 4, "strand": 1, "by": ""}}
+    assert one.told[-1] == {"selection": {"start": 0, "end": 4, "strand": 1, "sender": ""}}
     for nonsense in (
         {"do": "select", "start": 99, "end": 3, "strand": 1},
         {"do": "select", "start": "0", "end": 3, "strand": 1},
@@ -200,20 +200,22 @@ def test_a_page_is_told_all_that_it_draws(cells: list[Shown]) -> None:
     assert shown.state["circular"] is True
     assert [each["name"] for each in shown.state["annotations"]] == ["cs", "over"]
     assert shown.state["translations"][0]["start"] == 4
-    assert [each["enzyme"] for each in shown.state["chosen"]] == ["EcoRI"]
+    assert [each["enzyme"] for each in shown.state["sites"]] == ["EcoRI"]
     assert {each["enzyme"] for each in shown.state["unique"]} == set(viewer.unique_cutters())
-    assert shown.state["selection"] == {"start": 4, "end": 8, "strand": 1, "by": ""}
+    assert shown.state["selection"] == {"start": 4, "end": 8, "strand": 1, "sender": ""}
     viewer.enzymes = "SmaI"
-    assert shown.told == [{"chosen": []}], "it does not cut"
-    assert "once cut by EcoRI" in shown.saved[0][1]
-    assert "once cut by" not in shown.saved[-1][1], "the saved picture follows"
+    assert shown.told == [{"sites": []}], "it does not cut"
+    assert "cut once by EcoRI" in shown.saved[0][1]
+    assert "cut once by" not in shown.saved[-1][1], "the saved picture follows"
 
 
 def test_what_is_very_long_has_a_picture_and_no_live_map(cells: list[Shown]) -> None:
-    sequence_viewer({"name": "long", "bases": "ACGTT" * (LIVE // 5 + 1)})._ipython_display_()
+    sequence_viewer(
+        {"name": "long", "bases": "ACGTT" * (MAX_LIVE_BASES // 5 + 1)}
+    )._ipython_display_()
     (shown,) = cells
     assert shown.state is None
-    assert "The live map is for 100,000 bases at most" in shown.saved[0][0]
+    assert "The interactive map supports up to 100,000 bases" in shown.saved[0][0]
 
 
 def test_a_terminal_has_words(
@@ -222,7 +224,7 @@ def test_a_terminal_has_words(
     monkeypatch.setattr(module, "front_end", lambda: FrontEnd.TERMINAL)
     sequence_viewer(CIRCLE)._ipython_display_()
     assert capsys.readouterr().out.splitlines() == [
-        "pTiny: 23 bp, circular, 2 annotations; once cut by EcoRI",
+        "pTiny: 23 bp, circular, 2 annotations; cut once by EcoRI",
         "    5-8 + cs (misc)",
         "   21-3 - over (CDS)",
     ]

@@ -59,7 +59,7 @@ def test_a_change_is_told_without_the_rest_and_kept_for_pages_that_open_later(
 ) -> None:
     view = hub.mount("a", "sequence", {"bases": "ACGT" * 1000, "selection": None})
     sent.clear()
-    view.tell({"selection": 7})
+    view.update_state({"selection": 7})
     ((kind, data),) = sent
     assert kind == "comm_msg"
     assert data == {"method": "custom", "content": {"change": {"selection": 7}}}

@@ -76,7 +76,7 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     until(lambda: "(10 bp, +)" in out.locator(".labext-status").inner_text(), "a drag of 10")
 
     # By keyboard alone: a search on both strands, then the arrows from its hit, then Escape.
-    out.locator(".labext-search").fill("ATGGTCCTAA")
+    out.locator(".labext-search-input").fill("ATGGTCCTAA")
     until(lambda: out.locator(".labext-count").inner_text() == "1 hit", "the other strand's")
     page.keyboard.press("Enter")
     status_says(nb, "Selected 1501-1510 (10 bp, −)")
@@ -87,13 +87,13 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     status_says(nb, "Selected 1501-1512 (12 bp, −)")
     nb.shot("sequence-selected", out)
     page.keyboard.press("Escape")
-    status_says(nb, "Nothing is selected.")
+    status_says(nb, "Nothing selected.")
     in_python(nb, "None")
 
     # From Python, over the origin; the enzymes too.
     nb.run(2)
     status_says(nb, "Selected 2391-10 (20 bp, +)")
-    until(lambda: "Chosen (1)" in out.locator("select").inner_text(), "the enzymes of Python")
+    until(lambda: "Displayed (1)" in out.locator("select").inner_text(), "the enzymes of Python")
     nb.shot("sequence-over-the-origin", out)
 
     # The theme is followed live, and a narrow page has room for everything.

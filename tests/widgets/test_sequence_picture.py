@@ -96,7 +96,7 @@ def test_only_what_cuts_once_is_in_the_picture() -> None:
     assert "EcoRI" in svg
     assert "BamHI" not in svg
     assert (
-        render_text(on, ("EcoRI", "BamHI")) == "x: 34 bp, linear, 0 annotations; once cut by EcoRI"
+        render_text(on, ("EcoRI", "BamHI")) == "x: 34 bp, linear, 0 annotations; cut once by EcoRI"
     )
 
 

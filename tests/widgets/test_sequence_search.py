@@ -23,12 +23,13 @@ SCRIPT = """
 import { readFileSync } from "node:fs";
 import { Molecule } from "./molecule.js";
 import { search } from "./search.js";
-import { bounds, of } from "./selection.js";
+import { rangeOf, selectRange } from "./selection.js";
 const answers = JSON.parse(readFileSync(0)).map(({ bases, circular, pattern }) => {
   const molecule = new Molecule({ bases, circular, annotations: [], translations: [] });
   return (search(molecule, pattern) ?? []).map((hit) => [
     hit.start, hit.end, hit.strand,
-    molecule.part(hit.start, hit.end, hit.strand), bounds(molecule, of(molecule, hit)),
+    molecule.extract(hit.start, hit.end, hit.strand),
+    rangeOf(molecule, selectRange(molecule, hit)),
   ]);
 });
 console.log(JSON.stringify(answers));

@@ -42,7 +42,7 @@ def test_a_line_gives_way_to_a_message() -> None:
     out = Terminal()
     line = Line(out)
     line.show(seen(1))
-    line.give_way("It is\x1b there.")
+    line.replace_by_text("It is\x1b there.")
     assert out.getvalue().endswith("\r\x1b[KIt is there.\n")
 
 

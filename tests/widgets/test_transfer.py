@@ -30,7 +30,7 @@ class Surface:
     def finish(self, progress: Progress, note: str = "") -> None:
         self.last.append(progress)
 
-    def give_way(self, text: str) -> None:
+    def replace_by_text(self, text: str) -> None:
         self.said.append(text)
 
 
@@ -115,7 +115,7 @@ def test_a_bar_that_would_be_full_is_not_begun(
     assert messages == ["Fetched."]
 
 
-@pytest.mark.parametrize("breaks", ["show", "give_way"])
+@pytest.mark.parametrize("breaks", ["show", "replace_by_text"])
 def test_a_drawing_that_fails_ends_the_drawing_alone(
     moving: Transfer,
     clock: Clock,
@@ -139,7 +139,7 @@ def test_a_drawing_that_fails_ends_the_drawing_alone(
         moving.end("Fetched.")
     assert tried == [breaks]
     assert messages == ["Fetched."]
-    assert "can't be drawn" in caplog.text
+    assert "cannot be displayed" in caplog.text
 
 
 def breaks_off(moving: Transfer, clock: Clock, error: BaseException, **at: int) -> None:
@@ -160,7 +160,8 @@ def test_an_interrupt_says_how_far_it_was_and_what_goes_on(
     with pytest.raises(TransferInterrupted) as caught:
         breaks_off(moving, clock, KeyboardInterrupt(), **at)
     assert str(caught.value) == (
-        "Fetching was stopped at 120 of 340 MB. `%jobs results folds --to out` goes on from there."
+        "Fetching was stopped at 120 of 340 MB. "
+        "`%jobs results folds --to out` continues from there."
     )
     stopped = [(each.phase, each.outcome) for each in surface.last]
     assert stopped == ([("Stopped", Outcome.STOPPED)] if drawn else [])

@@ -75,9 +75,9 @@ def test_draws_to_the_end_and_returns_the_last(surface: Surface) -> None:
 
 
 def test_an_interrupt_says_what_goes_on_and_how_to_take_it_up(surface: Surface) -> None:
-    with pytest.raises(WatchInterrupted, match=r"the batch goes on.* `%jobs watch folds`"):
+    with pytest.raises(WatchInterrupted, match=r"the batch continues.* `%jobs watch folds`"):
         watch(then(KeyboardInterrupt()))
-    assert surface.last == (RUNNING, "Watching stopped; the batch goes on.")
+    assert surface.last == (RUNNING, "Watching stopped; the batch continues.")
 
 
 def test_an_interrupt_before_anything_was_seen(surface: Surface) -> None:
@@ -85,7 +85,7 @@ def test_an_interrupt_before_anything_was_seen(surface: Surface) -> None:
         raise KeyboardInterrupt
         yield RUNNING
 
-    with pytest.raises(WatchInterrupted, match=r"what was watched goes on.* `%jobs watch folds`"):
+    with pytest.raises(WatchInterrupted, match=r"the service continues.* `%jobs watch folds`"):
         watch(nothing())
     assert surface.last is None
 
@@ -93,13 +93,13 @@ def test_an_interrupt_before_anything_was_seen(surface: Surface) -> None:
 def test_an_error_is_drawn_and_raised(surface: Surface) -> None:
     with pytest.raises(UnreachableError):
         watch(then(UnreachableError("No service answers.", "Start it.")))
-    assert surface.last == (RUNNING, "No longer watched: No service answers. Start it.")
+    assert surface.last == (RUNNING, "Watching ended: No service answers. Start it.")
 
 
 def test_a_watch_that_was_told_to_stop_says_so(surface: Surface) -> None:
     assert watch(iter([RUNNING])) is RUNNING
     assert surface.last is not None
-    assert "the batch goes on" in surface.last[1]
+    assert "the batch continues" in surface.last[1]
 
 
 def test_nothing_to_watch(surface: Surface) -> None:
@@ -137,7 +137,7 @@ def test_in_the_background_it_returns_at_once_and_goes_on(surface: Surface) -> N
 def test_an_error_in_the_background_is_drawn(surface: Surface) -> None:
     watch(then(UnreachableError("No service answers.", "Start it.")), background=True)
     until(lambda: surface.last)
-    assert surface.last == (RUNNING, "No longer watched: No service answers. Start it.")
+    assert surface.last == (RUNNING, "Watching ended: No service answers. Start it.")
 
 
 def test_what_nobody_foresaw_is_logged_without_its_secret(
@@ -162,7 +162,7 @@ def test_unloading_ends_the_threads_and_closes_what_is_watched(surface: Surface)
     watch(closing(), background=True)
     unload()
     assert surface.last is not None
-    assert "takes it up again" in surface.last[1]
+    assert "resumes watching" in surface.last[1]
     assert ended == [True]
     assert not watches()
 

@@ -1,77 +1,81 @@
-// An answer as it comes. A mark in its text opens the passage that it stands for below its
-// paragraph, and closes it again; Escape closes it too.
+// An answer while it is streamed. A citation mark toggles the cited passage below its paragraph;
+// Escape closes it.
 //
-// state: {html, spoken, busy, whole}
+// state: {html, announcement, busy, complete}
 
-import { element } from "./dom.js";
+import { createElement } from "./dom.js";
 import { morph } from "./morph.js";
 
 const MARK = ".labext-cite";
 const CITATION = ".labext-citation";
-let made = 0; // passages, for their ids
+let passageCount = 0; // for unique ids
 
-export function answer(root, view) {
-  const picture = element("div", "labext-picture");
-  const spoken = element("div", "labext-spoken", { role: "status", "aria-live": "polite" });
-  root.append(picture, spoken);
+export function answer(root, handle) {
+  const content = createElement("div");
+  const attributes = { role: "status", "aria-live": "polite" };
+  const announcement = createElement("div", "labext-visually-hidden", attributes);
+  root.append(content, announcement);
 
-  const passage = element("div", "labext-passage", { id: `labext-passage-${++made}` });
-  let opened = -1; // which of the marks has its passage open
-  let whole = false;
+  const id = `labext-passage-${++passageCount}`;
+  const passage = createElement("div", "labext-passage", { id });
+  let openIndex = -1; // index of the mark whose passage is open
+  let complete = false;
 
-  const marks = () => [...picture.querySelectorAll(MARK)];
-  const citations = () => [...picture.querySelectorAll(CITATION)];
+  const marks = () => [...content.querySelectorAll(MARK)];
+  const citations = () => [...content.querySelectorAll(CITATION)];
 
-  const fold = () => {
+  const closePassage = () => {
     passage.remove();
-    const mark = marks()[opened];
+    const mark = marks()[openIndex];
     mark?.setAttribute("aria-expanded", "false");
     mark?.removeAttribute("aria-controls");
-    opened = -1;
+    openIndex = -1;
     return mark;
   };
 
-  const unfold = (index) => {
+  const openPassage = (index) => {
     const mark = marks()[index];
-    const cited = citations()[Number(mark?.textContent) - 1];
-    if (!cited) return;
-    opened = index;
-    const title = element("strong", "", {}, cited.querySelector("summary").textContent);
-    const body = [...cited.children].slice(1).map((each) => each.cloneNode(true));
+    const citation = citations()[Number(mark?.textContent) - 1];
+    if (!citation) return;
+    openIndex = index;
+    const title = createElement("strong", "", {}, citation.querySelector("summary").textContent);
+    const body = [...citation.children].slice(1).map((child) => child.cloneNode(true));
     passage.replaceChildren(title, ...body);
     mark.setAttribute("aria-expanded", "true");
-    mark.setAttribute("aria-controls", passage.id);
+    mark.setAttribute("aria-controls", id);
     const item = mark.closest("li");
     if (item) item.append(passage);
     else mark.closest("p, pre").after(passage);
   };
 
-  picture.addEventListener("click", (event) => {
+  content.addEventListener("click", (event) => {
     const index = marks().indexOf(event.target.closest(MARK));
     if (index < 0) return;
-    const before = opened;
-    fold();
-    if (index !== before) unfold(index);
+    const previous = openIndex;
+    closePassage();
+    if (index !== previous) openPassage(index);
   });
 
-  picture.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || opened < 0) return;
-    event.preventDefault(); // the keys stay with the answer
-    fold()?.focus({ preventScroll: true });
+  content.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || openIndex < 0) return;
+    event.preventDefault(); // keep the focus in the answer
+    closePassage()?.focus({ preventScroll: true });
   });
 
-  view.onState((state) => {
-    // While more comes, what is open stays open; the answer itself begins anew.
-    const goesOn = state.whole === whole;
-    const before = goesOn ? opened : -1;
-    const unfolded = goesOn ? citations().map((each) => each.open) : [];
-    fold();
-    if (!goesOn) picture.replaceChildren();
-    whole = state.whole;
-    morph(picture, state.html);
-    citations().forEach((each, i) => (each.open = unfolded[i] ?? false));
-    if (before >= 0) unfold(before);
+  handle.onState((state) => {
+    // Open passages stay open while the answer is streamed; the final answer replaces everything.
+    const streaming = state.complete === complete;
+    const previous = streaming ? openIndex : -1;
+    const expanded = streaming ? citations().map((citation) => citation.open) : [];
+    closePassage();
+    if (!streaming) content.replaceChildren();
+    complete = state.complete;
+    morph(content, state.html);
+    citations().forEach((citation, i) => (citation.open = expanded[i] ?? false));
+    if (previous >= 0) openPassage(previous);
     root.classList.toggle("labext-busy", state.busy);
-    if (spoken.textContent !== state.spoken) spoken.textContent = state.spoken;
+    if (announcement.textContent !== state.announcement) {
+      announcement.textContent = state.announcement;
+    }
   });
 }

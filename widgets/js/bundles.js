@@ -1,33 +1,33 @@
-// Where a view comes from: the hub's own, or a bundle that the kernel sends as a model when it opens
-// the first view of that bundle. Its code is imported once, by a Blob's address.
+// Resolve the function that renders a view: from the hub's bundle, or from a separate bundle that
+// the kernel sends as a model. A separate bundle is imported once, from a Blob URL.
 
 import { views } from "./views.js";
 
-const imported = new Map(); // id of the bundle's model -> its views, or the promise of them
+const imports = new Map(); // model id of a bundle -> promise of its views
 
-/** The function that draws what `model` wants; undefined where there is none. */
-export async function drawing(model, found) {
+/** Return the render function of a view model, or undefined if there is none. */
+export async function resolveRender(model, getModel) {
   const id = model.get("bundle");
-  const among = id ? await bundle(id, found) : views;
-  return among[model.get("view")];
+  const available = id ? await importBundle(id, getModel) : views;
+  return available[model.get("view")];
 }
 
-async function bundle(id, found) {
-  if (!imported.has(id)) imported.set(id, take(id, found));
+async function importBundle(id, getModel) {
+  if (!imports.has(id)) imports.set(id, importCode(id, getModel));
   try {
-    return await imported.get(id);
+    return await imports.get(id);
   } catch (error) {
-    imported.delete(id);
+    imports.delete(id);
     throw error;
   }
 }
 
-async function take(id, found) {
-  const code = (await found(id)).get("code");
-  const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+async function importCode(id, getModel) {
+  const code = (await getModel(id)).get("code");
+  const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
   try {
-    return (await import(address)).views;
+    return (await import(url)).views;
   } finally {
-    URL.revokeObjectURL(address);
+    URL.revokeObjectURL(url);
   }
 }

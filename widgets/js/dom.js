@@ -1,16 +1,16 @@
-// Elements with a class, attributes and text; text is never taken for HTML.
+// Create elements with a class, attributes and text; text is never parsed as HTML.
 
-export function element(name, className = "", attributes = {}, text = "") {
-  const made = document.createElement(name);
-  made.className = className;
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.textContent = text;
-  return made;
+export function createElement(name, className = "", attributes = {}, text = "") {
+  const element = document.createElement(name);
+  element.className = className;
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.textContent = text;
+  return element;
 }
 
-export function button(label, description, act) {
-  const made = element("button", "labext-button", { type: "button", title: description }, label);
-  made.setAttribute("aria-label", description);
-  made.addEventListener("click", act);
-  return made;
+export function createButton(label, description, onClick) {
+  const attributes = { type: "button", title: description, "aria-label": description };
+  const button = createElement("button", "labext-button", attributes, label);
+  button.addEventListener("click", onClick);
+  return button;
 }

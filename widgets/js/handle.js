@@ -1,69 +1,74 @@
-// What a view gets of its model: its state, its messages, and an end to both.
+// A view's access to its model: state, messages, error handling.
 
 export class Handle {
   #model;
-  #failed;
-  #listening = [];
-  #ended = false;
+  #onError;
+  #listeners = [];
+  #disposed = false;
 
-  constructor(model, failed) {
+  constructor(model, onError) {
     this.#model = model;
-    this.#failed = failed;
+    this.#onError = onError;
   }
 
-  /** What the kernel last said. */
+  /** The current state. */
   get state() {
     return this.#model.get("state") ?? {};
   }
 
-  /** Call `draw(state)` now and whenever the kernel gives a new state. */
-  onState(draw) {
-    this.#listen("change:state", () => draw(this.state));
-    draw(this.state);
+  /** Call `render(state)` now and whenever the state is replaced. */
+  onState(render) {
+    this.#listen("change:state", () => render(this.state));
+    render(this.state);
   }
 
-  /** Call `apply(change)` with the whole state, and then with each part that the kernel changes. */
+  /** Call `apply(change)` with the full state now, then with each part that the kernel changes. */
   onChange(apply) {
     this.#listen("change:state", () => apply(this.state));
     this.#listen("msg:custom", ({ change }) => {
       if (!change) return;
-      Object.assign(this.state, change); // for a copy of the view that opens later
+      Object.assign(this.state, change); // for copies of the view that are opened later
       apply(change);
     });
     apply(this.state);
   }
 
-  /** Call `receive(content, buffers)` for what the kernel sends. */
-  onMessage(receive) {
-    this.#listen("msg:custom", receive);
+  /** Call `callback(content, buffers)` for each message from the kernel. */
+  onMessage(callback) {
+    this.#listen("msg:custom", callback);
   }
 
-  /** Send the kernel a message. */
+  /** Send a message to the kernel. */
   send(content, buffers) {
     this.#model.send(content, undefined, buffers);
   }
 
-  /** Run `act`; an error ends the view, and the user and the kernel are told. */
-  guard(act) {
-    if (this.#ended) return;
+  /** Run `callback`; an error closes the view and is reported to the user and the kernel. */
+  guard(callback) {
+    if (this.#disposed) return;
     try {
-      act();
+      callback();
     } catch (error) {
       console.error("[labext]", error);
       this.send({ kind: "error", message: String(error?.stack ?? error).slice(0, 4000) });
-      this.#failed(error);
+      this.#onError(error);
     }
   }
 
-  dispose() {
-    this.#ended = true;
-    for (const [name, listener] of this.#listening) this.#model.off(name, listener);
-    this.#listening = [];
+  /** Return a function that runs `callback` under `guard`. */
+  guarded(callback) {
+    return (...args) => this.guard(() => callback(...args));
   }
 
-  #listen(name, act) {
-    const listener = (...given) => this.guard(() => act(...given));
-    this.#listening.push([name, listener]);
+  dispose() {
+    this.#disposed = true;
+    for (const [name, listener] of this.#listeners) this.#model.off(name, listener);
+    this.#listeners = [];
+  }
+
+  #listen(name, callback) {
+    const listener = this.guarded(callback);
+    this.#listeners.push([name, listener]);
     this.#model.on(name, listener);
   }
 }

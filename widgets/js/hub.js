@@ -1,63 +1,64 @@
-// The hub: one headless widget a kernel. It keeps a Live for every view whose id the kernel lists,
-// and one MutationObserver that tells them when the page has changed.
+// The hub: one headless widget per kernel. It keeps a LiveView for each view model listed by the
+// kernel, and one MutationObserver that rescans the page for placeholders.
 
-import { drawing } from "./bundles.js";
-import { kernelGone } from "./kernel.js";
-import { Live } from "./live.js";
+import { resolveRender } from "./bundles.js";
+import { onKernelGone } from "./kernel_status.js";
+import { LiveView } from "./live_view.js";
 import css from "./style.css";
 import { addStyle } from "./style.js";
 
-const TRIES = 6; // a page that was reloaded restores its models one after the other
+const ATTEMPTS = 6; // after a page reload the models are restored one after the other
+const RETRY_DELAY = 500; // ms
 
 export default {
   initialize({ model }) {
     addStyle("labext-style", css);
-    const lives = new Map();
+    const liveViews = new Map(); // model id -> LiveView, or null while it is loading
     let open = true;
 
     const scan = () => {
-      for (const live of lives.values()) live?.scan();
+      for (const liveView of liveViews.values()) liveView?.scan();
     };
     let frame = 0;
     const observer = new MutationObserver(() => {
-      // What was replaced gets its view back before it is painted; the rest waits for the frame.
-      for (const live of lives.values()) if (live?.adrift) live.scan();
+      // A replaced placeholder gets its view back before it is painted; others at the next frame.
+      for (const liveView of liveViews.values()) if (liveView?.detached) liveView.scan();
       frame ||= requestAnimationFrame(() => {
         frame = 0;
         scan();
       });
     });
 
-    const drop = (id) => {
-      lives.get(id)?.close();
-      lives.delete(id);
+    const remove = (id) => {
+      liveViews.get(id)?.close();
+      liveViews.delete(id);
     };
 
-    const follow = async () => {
-      const wanted = new Set(model.get("views"));
-      for (const id of lives.keys()) if (!wanted.has(id)) drop(id);
-      for (const id of wanted) {
-        if (lives.has(id)) continue;
-        lives.set(id, null);
-        const view = await found(model.widget_manager, id);
-        const draw = view && (await drawn(view));
-        if (!open || !lives.has(id)) continue;
-        if (!draw) {
-          lives.delete(id);
+    const update = async () => {
+      const ids = new Set(model.get("views"));
+      for (const id of liveViews.keys()) if (!ids.has(id)) remove(id);
+      for (const id of ids) {
+        if (liveViews.has(id)) continue;
+        liveViews.set(id, null);
+        const view = await getModel(model.widget_manager, id);
+        const render = view && (await load(view));
+        if (!open || !liveViews.has(id)) continue;
+        if (!render) {
+          liveViews.delete(id);
           continue;
         }
-        const live = new Live(view, draw);
-        lives.set(id, live);
-        view.on("comm:close", () => drop(id));
-        view.on("comm_live_update", () => view.comm_live || drop(id));
-        live.scan();
+        const liveView = new LiveView(view, render);
+        liveViews.set(id, liveView);
+        view.on("comm:close", () => remove(id));
+        view.on("comm_live_update", () => view.comm_live || remove(id));
+        liveView.scan();
       }
     };
 
-    // Without its bundle a view can't be drawn: the picture stays, and the kernel is told why.
-    const drawn = async (view) => {
+    // If the bundle cannot be loaded, the static view stays and the error is sent to the kernel.
+    const load = async (view) => {
       try {
-        return await drawing(view, (id) => found(model.widget_manager, id));
+        return await resolveRender(view, (id) => getModel(model.widget_manager, id));
       } catch (error) {
         console.error("[labext]", error);
         view.send({ kind: "error", message: String(error?.stack ?? error).slice(0, 4000) });
@@ -69,24 +70,24 @@ export default {
       open = false;
       observer.disconnect();
       cancelAnimationFrame(frame);
-      for (const id of [...lives.keys()]) drop(id);
-      forget();
+      for (const id of [...liveViews.keys()]) remove(id);
+      unsubscribe();
     };
 
-    const forget = kernelGone(model.widget_manager, close);
+    const unsubscribe = onKernelGone(model.widget_manager, close);
     observer.observe(document.body, { childList: true, subtree: true });
-    model.on("change:views", follow);
-    follow();
+    model.on("change:views", update);
+    update();
     return close;
   },
 };
 
-async function found(manager, id) {
-  for (let tried = 0; tried < TRIES; tried++) {
+async function getModel(manager, id) {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     try {
       return await manager.get_model(id);
     } catch {
-      await new Promise((wait) => setTimeout(wait, 500));
+      await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY));
     }
   }
   return null;

@@ -1,34 +1,33 @@
-// Change what stands in an element into other HTML, keeping every node that can stay, so that a bar
-// grows instead of being drawn anew. The HTML is labext's own: whatever came from a service was
-// escaped where it was drawn.
+// Update an element to new HTML, keeping the nodes that can stay, so that bars grow smoothly instead
+// of being redrawn. The HTML is rendered by labext, which escapes all text from services.
 
 export function morph(element, html) {
-  const wanted = document.createElement("template");
-  wanted.innerHTML = html;
-  children(element, wanted.content);
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  morphChildren(element, template.content);
 }
 
-function children(node, wanted) {
-  const to = [...wanted.childNodes];
-  to.forEach((child, i) => {
-    const old = node.childNodes[i];
-    if (!old) node.append(child);
-    else if (old.nodeName !== child.nodeName) old.replaceWith(child);
-    else if (old.nodeType === Node.TEXT_NODE) {
-      if (old.data !== child.data) old.data = child.data;
+function morphChildren(node, target) {
+  const children = [...target.childNodes];
+  children.forEach((child, i) => {
+    const current = node.childNodes[i];
+    if (!current) node.append(child);
+    else if (current.nodeName !== child.nodeName) current.replaceWith(child);
+    else if (current.nodeType === Node.TEXT_NODE) {
+      if (current.data !== child.data) current.data = child.data;
     } else {
-      attributes(old, child);
-      children(old, child);
+      morphAttributes(current, child);
+      morphChildren(current, child);
     }
   });
-  while (node.childNodes.length > to.length) node.lastChild.remove();
+  while (node.childNodes.length > children.length) node.lastChild.remove();
 }
 
-function attributes(node, wanted) {
+function morphAttributes(node, target) {
   for (const { name } of [...node.attributes]) {
-    if (!wanted.hasAttribute(name)) node.removeAttribute(name);
+    if (!target.hasAttribute(name)) node.removeAttribute(name);
   }
-  for (const { name, value } of wanted.attributes) {
+  for (const { name, value } of target.attributes) {
     if (node.getAttribute(name) !== value) node.setAttribute(name, value);
   }
 }

@@ -1,99 +1,97 @@
-// A view in one placeholder: its element stands beside the static picture and hides it. When the
-// placeholder is replaced, the element is moved over with its focus and its scrolled places.
+// A view mounted in one placeholder: its element hides the static view beside it. If the placeholder
+// is replaced, the element is moved to the new one, keeping focus and scroll positions.
 
+import { createElement } from "./dom.js";
 import { Handle } from "./handle.js";
 
-const MOUNTED = "labext-mounted"; // style.css hides the picture of such a placeholder
+const MOUNTED = "labext-mounted"; // style.css hides the static view of such a placeholder
 
 export class Mount {
-  node = document.createElement("div");
+  element = createElement("div", "labext-live");
   host = null;
-  lostAt = null;
+  removedAt = null;
   #handle;
-  #view;
+  #render;
   #placeholder = null;
-  #started = false;
+  #rendered = false;
   #failed = false;
-  #end = null;
+  #cleanup = null; // what the view returned
   #focused = null;
-  #scrolled = new Map();
+  #scrollPositions = new Map();
 
-  constructor(model, view) {
-    this.#view = view;
+  constructor(model, render) {
+    this.#render = render;
     this.#handle = new Handle(model, (error) => this.#fail(error));
-    this.node.className = "labext-live";
-    // JupyterLab must not take the keys of a button or a field for shortcuts of the notebook.
-    this.node.dataset.lmSuppressShortcuts = "true";
-    this.node.addEventListener("focusin", (event) => (this.#focused = event.target));
-    this.node.addEventListener("focusout", () => setTimeout(() => this.#forgetFocus()));
-    this.node.addEventListener("scroll", (event) => this.#keepScroll(event.target), true);
-    this.node.addEventListener("keydown", (event) => this.#leave(event));
+    // JupyterLab must not handle keys pressed in a button or field as notebook shortcuts.
+    this.element.dataset.lmSuppressShortcuts = "true";
+    this.element.addEventListener("focusin", (event) => (this.#focused = event.target));
+    this.element.addEventListener("focusout", () => setTimeout(() => this.#forgetFocus()));
+    this.element.addEventListener("scroll", (event) => this.#saveScroll(event.target), true);
+    this.element.addEventListener("keydown", (event) => this.#leaveOnEscape(event));
   }
 
-  into(element) {
+  moveTo(placeholder) {
     this.#placeholder?.classList.remove(MOUNTED);
-    this.#placeholder = element;
-    this.host = element.parentElement;
-    this.lostAt = null;
+    this.#placeholder = placeholder;
+    this.host = placeholder.parentElement;
+    this.removedAt = null;
     const focused = this.#focused;
-    element.append(this.node);
-    if (!this.#failed) element.classList.add(MOUNTED);
-    if (!this.#started) return this.#start();
-    for (const [scrolled, [left, top]] of this.#scrolled) scrolled.scrollTo(left, top);
-    if (focused && !this.node.contains(document.activeElement)) {
+    placeholder.append(this.element);
+    if (!this.#failed) placeholder.classList.add(MOUNTED);
+    if (!this.#rendered) return this.#renderOnce();
+    for (const [scrolled, [left, top]] of this.#scrollPositions) scrolled.scrollTo(left, top);
+    if (focused && !this.element.contains(document.activeElement)) {
       focused.focus({ preventScroll: true });
     }
-    this.#handle.guard(() => this.#end?.moved?.());
   }
 
   close() {
-    this.#stop();
-    this.node.remove();
+    this.#dispose();
+    this.element.remove();
     this.#placeholder?.classList.remove(MOUNTED);
   }
 
-  #start() {
-    this.#started = true;
+  #renderOnce() {
+    this.#rendered = true;
     this.#handle.guard(() => {
-      this.#end = this.#view(this.node, this.#handle) ?? null;
+      this.#cleanup = this.#render(this.element, this.#handle) ?? null;
     });
   }
 
-  #stop() {
-    const end = this.#end;
-    this.#end = null;
+  #dispose() {
+    const cleanup = this.#cleanup;
+    this.#cleanup = null;
     this.#handle.dispose();
     try {
-      if (typeof end === "function") end();
-      else end?.unmount?.();
+      cleanup?.();
     } catch (error) {
-      console.warn("[labext] a view could not be ended", error);
+      console.warn("[labext] the cleanup of a view failed", error);
     }
   }
 
   #fail(error) {
     this.#failed = true;
-    this.#stop();
-    const words = `The live view failed (${error?.message ?? error}). The picture above keeps up.`;
-    const said = Object.assign(document.createElement("div"), { textContent: words });
-    said.className = "labext-failed";
-    said.setAttribute("role", "alert");
-    this.node.replaceChildren(said);
+    this.#dispose();
+    const message = `The live view failed (${error?.message ?? error}). The static view above is still updated.`;
+    this.element.replaceChildren(createElement("div", "labext-failed", { role: "alert" }, message));
     this.#placeholder?.classList.remove(MOUNTED);
   }
 
   #forgetFocus() {
-    if (this.node.isConnected && !this.node.contains(document.activeElement)) this.#focused = null;
+    if (this.element.isConnected && !this.element.contains(document.activeElement)) {
+      this.#focused = null;
+    }
   }
 
-  #keepScroll(element) {
-    if (element.isConnected) this.#scrolled.set(element, [element.scrollLeft, element.scrollTop]);
+  #saveScroll(element) {
+    if (!element.isConnected) return;
+    this.#scrollPositions.set(element, [element.scrollLeft, element.scrollTop]);
   }
 
-  /** Escape gives the keys back to the notebook. */
-  #leave(event) {
+  /** Return the focus to the notebook. */
+  #leaveOnEscape(event) {
     if (event.key !== "Escape" || event.defaultPrevented) return;
-    const cell = this.node.closest(".jp-Cell, .jp-Notebook, [tabindex]");
+    const cell = this.element.closest(".jp-Cell, .jp-Notebook, [tabindex]");
     this.#focused = null;
     event.target.blur();
     cell?.focus({ preventScroll: true });

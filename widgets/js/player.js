@@ -1,4 +1,4 @@
-// The bundle of the podcast player: sent when the first one is opened.
+// The bundle of the podcast player, sent when a player is first opened.
 
 import { player } from "./player/view.js";
 

@@ -1,83 +1,87 @@
-// A picture that Python draws, followed piece by piece so that it moves calmly, with buttons below.
+// Progress rendered by Python, updated node by node so that bars grow smoothly, with buttons below.
 //
-// state: {name, html, spoken, busy, asked, controls: [{do, label, description, question}]}
+// state: {name, html, announcement, busy, pending, controls: [{do, label, description, question}]}
 
-import { button, element } from "./dom.js";
+import { createButton, createElement } from "./dom.js";
 import { morph } from "./morph.js";
 
-const PATIENCE = 3000; // ms after which a click that had no answer says what it waits for
+const BUSY_AFTER = 3000; // ms without a response after which the kernel is presumed busy
 
-export function progress(root, view) {
-  const picture = element("div", "labext-picture");
-  const buttons = element("div", "labext-buttons", { role: "group" });
-  const spoken = element("div", "labext-spoken", { role: "status", "aria-live": "polite" });
-  root.append(picture, buttons, spoken);
+export function progress(root, handle) {
+  const content = createElement("div");
+  const buttons = createElement("div", "labext-buttons", { role: "group" });
+  const attributes = { role: "status", "aria-live": "polite" };
+  const announcement = createElement("div", "labext-visually-hidden", attributes);
+  root.append(content, buttons, announcement);
 
-  let shown = null; // the controls that are drawn, as JSON
+  let rendered = null; // the rendered controls as JSON
   let timer = 0;
 
   const send = (control) => {
-    view.send({ do: control.do });
-    wait(`${control.label}…`);
+    handle.send({ do: control.do });
+    showPending(`${control.label}…`);
     timer = setTimeout(() => {
-      wait(`${control.label}: waiting for the kernel, which is busy with a cell.`);
-    }, PATIENCE);
+      showPending(`${control.label}: waiting for the kernel, which is running a cell.`);
+    }, BUSY_AFTER);
   };
 
-  const wait = (words) => {
+  const showPending = (text) => {
     const focused = buttons.contains(document.activeElement);
-    const said = element("span", "labext-asked", { role: "status", tabindex: "-1" }, words);
-    buttons.replaceChildren(said);
-    if (focused) said.focus({ preventScroll: true });
+    const attributes = { role: "status", tabindex: "-1" };
+    const pending = createElement("span", "labext-pending", attributes, text);
+    buttons.replaceChildren(pending);
+    if (focused) pending.focus({ preventScroll: true });
   };
 
-  const ask = (control) => {
-    const back = () => {
-      offer(view.state.controls);
+  const confirm = (control) => {
+    const cancel = () => {
+      showControls(handle.state.controls);
       buttons.querySelector(`[data-do="${CSS.escape(control.do)}"]`)?.focus();
     };
-    const question = element("span", "labext-question", {}, control.question);
-    const yes = button(control.label, control.description, () => send(control));
-    const no = button("Keep it running", `Do not ${lowered(control.label)}`, back);
+    const question = createElement("span", "labext-question", {}, control.question);
+    const yes = createButton(control.label, control.description, () => send(control));
+    const no = createButton("Keep running", `Do not ${lowerFirst(control.label)}`, cancel);
     yes.classList.add("labext-warning");
     buttons.replaceChildren(question, yes, no);
     buttons.onkeydown = (event) => {
       if (event.key !== "Escape") return;
       event.preventDefault();
-      back();
+      cancel();
     };
     no.focus();
   };
 
-  const offer = (controls) => {
+  const showControls = (controls) => {
     buttons.onkeydown = null;
     buttons.replaceChildren(
       ...controls.map((control) => {
-        const act = () => (control.question ? ask(control) : send(control));
+        const onClick = () => (control.question ? confirm(control) : send(control));
         const label = control.question ? `${control.label}…` : control.label;
-        const made = button(label, control.description, act);
-        made.dataset.do = control.do;
-        return made;
+        const button = createButton(label, control.description, onClick);
+        button.dataset.do = control.do;
+        return button;
       }),
     );
   };
 
-  view.onState((state) => {
-    morph(picture, state.html);
+  handle.onState((state) => {
+    morph(content, state.html);
     root.classList.toggle("labext-busy", state.busy);
-    if (spoken.textContent !== state.spoken) spoken.textContent = state.spoken;
+    if (announcement.textContent !== state.announcement) {
+      announcement.textContent = state.announcement;
+    }
     buttons.setAttribute("aria-label", state.name);
-    const now = JSON.stringify([state.controls, state.asked]);
-    if (now === shown) return;
-    shown = now;
+    const current = JSON.stringify([state.controls, state.pending]);
+    if (current === rendered) return;
+    rendered = current;
     clearTimeout(timer);
-    if (state.asked) wait(state.asked);
-    else offer(state.controls);
+    if (state.pending) showPending(state.pending);
+    else showControls(state.controls);
   });
 
   return () => clearTimeout(timer);
 }
 
-function lowered(label) {
+function lowerFirst(label) {
   return label.charAt(0).toLowerCase() + label.slice(1);
 }

@@ -1,4 +1,4 @@
-// The bundle of the sequence viewer: too large for the hub, sent when the first viewer is opened.
+// The bundle of the sequence viewer, sent when a viewer is first opened.
 
 import { sequence } from "./sequence/view.js";
 

@@ -1,4 +1,4 @@
-// Style sheets of labext's own, each once a page; a newer one takes the place of an older.
+// Add a style sheet to the page once; a newer version replaces an older one.
 
 export function addStyle(id, css) {
   let style = document.getElementById(id);

@@ -1,10 +1,9 @@
-// The hub's own views by the names that Python gives (`Placeholder.live(view=…)`).
+// The views in the hub's bundle, by the names used in Python (`Placeholder.live(view=…)`).
 //
-// Larger ones have a bundle of their own, which exports `views` like this (`bundles.js`).
+// Larger views have their own bundle, which exports `views` like this module (`bundles.js`).
 //
-// A view is a function `(element, handle)`. It fills the element, follows `handle.onState`, and
-// returns a function that ends it, or `{unmount, moved}`: `moved` runs after the element was moved
-// to another place on the page, which stops sound and resets what the browser keeps.
+// A view is a function `(element, handle)`. It renders into the element, subscribes to
+// `handle.onState`, and returns a function that cleans up, if needed.
 
 import { answer } from "./answer.js";
 import { progress } from "./progress.js";

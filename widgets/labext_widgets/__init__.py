@@ -29,12 +29,12 @@ __all__ = [
     "watch_ingestion",
 ]
 
-_LATER = ("Selection", "SequenceViewer", "sequence_viewer")
+_LAZY = ("Selection", "SequenceViewer", "sequence_viewer")
 
 
 def __getattr__(name: str) -> Any:
     """Import the sequence viewer on first use."""
-    if name not in _LATER:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from labext_widgets import sequence
 
@@ -42,7 +42,7 @@ def __getattr__(name: str) -> Any:
 
 
 def unload() -> None:
-    """Stop the threads and close the widgets; the saved pictures stay unchanged."""
+    """Stop the threads and close the widgets; the static views stay."""
     import sys
 
     if background := sys.modules.get("labext_widgets.progress.background"):

@@ -32,7 +32,7 @@ def parse_body(text: str) -> Any:
                 raise
     value = _yaml(text)
     if isinstance(value, BareText) and not value.text:
-        raise InputError("The cell's body is empty.", "Write the settings below the first line.")
+        raise InputError("The cell body is empty.", "Write the settings below the first line.")
     return value
 
 
@@ -67,7 +67,7 @@ def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping: dict[str, Any] = {}
     for name, value in pairs:
         if name in mapping:
-            raise InputError(f"`{name}` is there twice in the cell's body.", "Keep one of the two.")
+            raise InputError(f"`{name}` occurs twice in the cell body.", "Keep one of them.")
         mapping[name] = value
     return mapping
 
@@ -81,12 +81,12 @@ def _yaml(text: str) -> Any:
         mark = error.problem_mark
         where = f" at line {mark.line + 2}, column {mark.column + 1} of the cell" if mark else ""
         raise InputError(
-            f"The cell's body is no YAML: {error.problem or error.context}{where}.",
-            "Write `setting: value`, a setting on each line; quote a value that has `: ` in it.",
+            f"The cell body is not valid YAML: {error.problem or error.context}{where}.",
+            "Write one `setting: value` per line; quote values that contain `: `.",
         ) from error
     except yaml.YAMLError as error:
         raise InputError(
-            f"The cell's body is no YAML: {error}.", "Take out the strange character."
+            f"The cell body is not valid YAML: {error}.", "Remove the invalid character."
         ) from error
     return BareText("", None) if node is None else _node_value(node, ())
 
@@ -99,8 +99,8 @@ def _node_value(node: Any, above: tuple[int, ...]) -> Any:
         or "/" in node.tag[len(_PLAIN_TAGS) :]
     ):
         raise InputError(
-            f"The cell's body has {'a loop' if id(node) in above else 'the tag ' + node.tag}.",
-            "Write plain mappings, lists and words.",
+            f"The cell body has {'a loop' if id(node) in above else 'the tag ' + node.tag}.",
+            "Use plain mappings, lists and scalars.",
         )
     inside = (*above, id(node))
     if node.id == "mapping":
@@ -114,7 +114,7 @@ def _node_value(node: Any, above: tuple[int, ...]) -> Any:
 
 def _key_text(node: Any) -> str:
     if node.id != "scalar":
-        raise InputError("A name in the cell's body is a list or a mapping.", "Quote the name.")
+        raise InputError("A name in the cell body is a list or a mapping.", "Quote the name.")
     return str(node.value)
 
 
@@ -127,7 +127,7 @@ def merge_pairs(pairs: Sequence[Mapping[str, T]]) -> dict[str, T]:
     for mapping in pairs:
         for name, value in mapping.items():
             if name in merged:
-                raise InputError(f"`{name}` is set twice.", "Keep one of the two.")
+                raise InputError(f"`{name}` is set twice.", "Keep one of them.")
             merged[name] = value
     return merged
 

@@ -235,9 +235,7 @@ def parse(
     _check_verb(magic, command, rest)
     title = f"%{magic.name} {command.name}"
     if has_body and not command.body:
-        raise InputError(
-            f"`%{title}` takes no text below its line.", f"Use `{title}` in a cell of its own."
-        )
+        raise InputError(f"`%{title}` takes no cell body.", f"Use `{title}` in a separate cell.")
     typed = _match(magic.name, command, title, rest)
     _check_required(command, title, typed)
     values = {p.key: p.empty for p in (*command.arguments, *command.options)}
@@ -278,11 +276,11 @@ def _check_verb(magic: Magic, command: Command, rest: Sequence[Token]) -> None:
     title = f"%{magic.name} {command.name}"
     if rest[0].text in LISTING:
         raise InputError(
-            f"`{title}` has no verb `{_token_text(rest[0])}`.", f"`{title}` alone lists them."
+            f"`{title}` has no subcommand `{_token_text(rest[0])}`.", f"`{title}` alone lists them."
         )
     near = suggest_verb(rest[0].text, magic.below(command.name))
     raise InputError(
-        f"`{title}` has no verb `{_token_text(rest[0])}`: it has {', '.join(verbs)}.",
+        f"`{title}` has no subcommand `{_token_text(rest[0])}`; it has {', '.join(verbs)}.",
         f"Did you mean `{title} {near}`?" if near else f"`{title} --help` explains them.",
     )
 
@@ -299,7 +297,7 @@ def _match(
         elif token.is_option and not only_values:
             option, raw = _option(command, title, token, left)
             if option in typed and not option.many:
-                raise InputError(f"`--{option.name}` is there twice.", "Keep one of the two.")
+                raise InputError(f"`--{option.name}` is given twice.", "Keep one of them.")
             typed.setdefault(option, []).append(raw)
         elif places:
             typed.setdefault(places[0], []).append(Raw(token.text, token.expression))
@@ -309,10 +307,10 @@ def _match(
             if command.guarded:
                 raise secrets.refusal("more than an address or a name", magic, command.name)
             raise InputError(
-                f"`{title}` has no place for `{_token_text(token)}`.",
+                f"`{title}` does not take `{_token_text(token)}`.",
                 f"Did you mean `{command.instead} {_token_text(token)}`?"
                 if command.instead
-                else f"`{title} --help` shows what goes there; quote a text that has blanks.",
+                else f"`{title} --help` shows its arguments; quote a text that contains blanks.",
             )
     return typed
 
@@ -339,7 +337,7 @@ def _option(
     if value is None or value.is_option:
         raise InputError(
             f"`{name}` needs a value: {option.kind.expects}.",
-            f"Write `{name} {option.kind.metavar}`; quote a value that begins with --.",
+            f"Write `{name} {option.kind.metavar}`; quote a value that starts with --.",
         )
     return option, Raw(value.text, value.expression)
 
@@ -354,7 +352,7 @@ def _check_required(command: Command, title: str, typed: dict[Parameter, list[Ra
     example = f"Example: `{command.examples[0]}`." if command.examples else None
     raise InputError(
         f"`{title}` needs {' and '.join(names)}" + (f": {first.help}." if len(names) == 1 else "."),
-        example or f"`{title} --help` shows how.",
+        example or f"`{title} --help` shows its arguments.",
     )
 
 
@@ -376,7 +374,7 @@ def _convert(parameter: Parameter, kind: ValueType, raw: Raw, title: str, scope:
         near = messages.closest_match(raw.text, kind.choices)
         raise InputError(
             f"`{name}` takes {kind.expects}, not `{raw}`.",
-            f"Did you mean `{near}`?" if near else f"`{title} --help` shows how it is written.",
+            f"Did you mean `{near}`?" if near else f"`{title} --help` shows the syntax.",
         ) from error
 
 

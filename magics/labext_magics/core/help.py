@@ -50,7 +50,9 @@ def _command(magic: Magic, command: Command) -> str:
     if command.options:
         blocks.append("\n".join(_table([(_option(o), _help(o)) for o in command.options])))
     if command.body:
-        blocks.append(_wrap(f"%%{magic.name} {command.name}, with a text below: {command.body}"))
+        blocks.append(
+            _wrap(f"As a cell magic, `%%{magic.name} {command.name}` takes a body: {command.body}")
+        )
     if command.examples:
         blocks.append("\n".join(f"    {example}" for example in command.examples))
     if below := magic.below(command.name):
@@ -63,7 +65,7 @@ def _option(option: Parameter) -> str:
 
 
 def _help(option: Parameter) -> str:
-    return option.help + ("; again for another" if option.many else "")
+    return option.help + ("; can be repeated" if option.many else "")
 
 
 def _by_heading(commands: Sequence[Command]) -> Iterable[str]:

@@ -121,9 +121,9 @@ class _Scanner:
         self.at = closed + 1
         if not self.partial and self._glued(allowed="="):
             raise InputError(
-                f"`{_excerpt(self.line, self.at)}` stands right after the quoted text "
-                f"`{self.line[opened : closed + 1]}`.",
-                "Put a blank between the two, or group the whole text in the other kind of quote.",
+                f"`{_excerpt(self.line, self.at)}` follows the quoted text "
+                f"`{self.line[opened : closed + 1]}` without a blank.",
+                "Put a blank between them, or quote the whole text with the other quote character.",
             )
         return True
 
@@ -141,9 +141,9 @@ class _Scanner:
         self.at = closed + 1
         if not self.partial and self._glued(allowed=""):
             raise InputError(
-                f"`{_excerpt(self.line, self.at)}` stands right after "
-                f"`{self.line[opened : closed + 1]}`.",
-                'Put a blank between the two, or write one expression: {f"{x}_1"}.',
+                f"`{_excerpt(self.line, self.at)}` follows `{self.line[opened : closed + 1]}` "
+                "without a blank.",
+                'Put a blank between them, or write one expression: {f"{x}_1"}.',
             )
         return self._build_token(_expression_source(self.line[opened : closed + 1]))
 

@@ -45,7 +45,7 @@ class Namespace:
         except Exception as error:  # the user's expression may raise anything
             raise InputError(
                 f"{{{source}}} failed: {type(error).__name__}: {error}.",
-                "Try the expression in a cell of its own.",
+                "Try the expression in a separate cell.",
             ) from error
 
     def variable(self, name: str) -> Any:
@@ -79,7 +79,7 @@ def check_name(name: str) -> str:
     if name.isidentifier() and not keyword.iskeyword(name):
         return name
     raise InputError(
-        f"`{name}` can't be the name of a variable.", "Use letters, digits and underscores."
+        f"`{name}` is not a valid variable name.", "Use letters, digits and underscores."
     )
 
 
@@ -98,9 +98,12 @@ def frame_of(value: Any, expected: str = "a DataFrame") -> pd.DataFrame:
         return value
     if isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
         return pd.DataFrame(value)
-    step = "Make a frame of it first: `pd.DataFrame(…)`."
+    step = "Convert it to a frame first: `pd.DataFrame(…)`."
     if isinstance(value, pd.Series):
-        step = "Two brackets keep a frame: `frame.iloc[[0]]` one row, `frame[['name']]` a column."
+        step = (
+            "Double brackets return a frame: `frame.iloc[[0]]` for a row, `frame[['name']]` "
+            "for a column."
+        )
     raise InputError(
         f"`--from` takes {expected}, not {messages.with_article(type(value).__name__)}.", step
     )

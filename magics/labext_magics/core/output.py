@@ -21,12 +21,12 @@ def confirm_destruction(what: str, would_go: Sequence[str], *, yes: bool, previe
     Raises InputError, listing the affected objects, unless `yes` or `preview` is set.
     """
     if yes and preview:
-        raise InputError("--yes and --preview are both there.", "Keep one of the two.")
+        raise InputError("--yes and --preview exclude each other.", "Keep one of them.")
     if not yes and not preview:
         raise InputError(
             f"This would {what}: {join_words(would_go)}.",
-            "Add --yes to do it, or --preview to only see what would go.",
+            "Add --yes to confirm, or --preview to see what would be deleted.",
         )
     if preview:
-        print_message(f"This would {what}: {join_words(would_go)}. Nothing is changed by looking.")
+        print_message(f"This would {what}: {join_words(would_go)}. Nothing was changed.")
     return yes

@@ -39,7 +39,7 @@ def refuse_value(text: str, service: str, command: str = "") -> None:
         raise refusal("an address with a user, a password or a query", service, command)
     if parts is None and (_KEY_LIKE.fullmatch(text) or mask(text) != text):
         _advice(text)
-        raise refusal("what looks like a key", service, command)
+        raise refusal("a key-like string", service, command)
 
 
 def refuse_name(text: str, service: str, command: str) -> None:
@@ -49,7 +49,7 @@ def refuse_name(text: str, service: str, command: str) -> None:
     """
     if mask(text) != text or (_KEY_LIKE.fullmatch(text) and not re.search("[-_]", text)):
         _advice(text)
-        raise refusal("what looks like a key", service, command)
+        raise refusal("a key-like string", service, command)
 
 
 SHORTEST_TYPED = 12
@@ -67,9 +67,9 @@ def refusal(what: str, service: str, command: str = "") -> InputError:
     `command` tells the keys of model providers from those of the service.
     """
     return InputError(
-        f"This line has {what} on it, and a line is kept in the notebook and in the history: "
-        "it was not used.",
-        "Delete the line, renew the key if it was a real one, and run "
+        f"The line contains {what}. Lines are saved in the notebook and the history, so it was "
+        "not used.",
+        "Delete the line, revoke the key if it is a real one, and run "
         f"{_safe_way(service, command)}.",
     )
 
@@ -77,8 +77,8 @@ def refusal(what: str, service: str, command: str = "") -> InputError:
 def _safe_way(service: str, command: str) -> str:
     if command.startswith(("credentials", "models")):
         return (
-            f"`%{service} credentials new PROVIDER --name NAME` without it: it takes the key from "
-            f"LABEXT_{service.upper()}_<PROVIDER>_KEY, or asks for it"
+            f"`%{service} credentials new PROVIDER --name NAME` without it: the key is read "
+            f"from LABEXT_{service.upper()}_<PROVIDER>_KEY, or asked for"
         )
     names = [
         environment_variable(service, name)
@@ -86,6 +86,6 @@ def _safe_way(service: str, command: str) -> str:
         if name not in PUBLIC_NAMES
     ]
     return (
-        f"`%{service} connect` without it: it takes the key from {', '.join(names)} or the "
-        "keyring, or asks for it"
+        f"`%{service} connect` without it: the key is read from {', '.join(names)} or the "
+        "keyring, or asked for"
     )

@@ -108,7 +108,7 @@ class SignInMethod:
             except NonInteractiveError as nobody:
                 raise self._unasked(url) from nobody
             if not typed[name]:
-                raise SetupError(f"No {noun} was given.", "Run the line again and type it.")
+                raise SetupError(f"No {noun} was entered.", "Run the line again and enter it.")
         mask_secrets(typed)
         return typed
 
@@ -119,13 +119,12 @@ class SignInMethod:
         if self.lasting:
             option = f" {self.option}" if self.option else ""
             step += (
-                f", or keep the {self.noun} in the keyring: run `%{self.service} connect URL "
-                f"--save NAME{option} --keep` once where you can type"
+                f", or store the {self.noun} in the keyring: run `%{self.service} connect URL "
+                f"--save NAME{option} --keep` once where you can enter it"
             )
         return SetupError(
-            f"The service at {url} needs {messages.with_article(self.noun)}, and there is "
-            "nobody here to "
-            "ask for it.",
+            f"The service at {url} needs {messages.with_article(self.noun)}, but input is not "
+            "possible here.",
             f"{step}. {self.source}".rstrip(),
         )
 
@@ -204,11 +203,11 @@ class SignIn:
         target = config.sign_out(self.service)
         left = ""
         if secret_store.is_in_keyring(self.service, target.profile):
-            left = " The keyring keeps what it has; `--yes` removes that too."
+            left = " The keyring entry is kept; `--yes` deletes it too."
             if from_keyring:
                 for name in secret_store.SECRET_NAMES[self.service]:
                     config.forget_secret(self.service, target.profile, name)
-                left = " What the keyring had is removed."
+                left = " The keyring entry is deleted."
         output.print_message(
             f"Signed out of {target.base_url}.{left} `%{self.service} login` signs in again."
         )
@@ -233,8 +232,8 @@ class SignIn:
         target = config.connection(self.service, where)
         if save or ca_bundle:
             raise InputError(
-                f"`--save` and `--ca-bundle` go with an address, and {where} is a profile.",
-                f"Use the profile as it is: `%{self.service} connect {where}`.",
+                f"`--save` and `--ca-bundle` need an address, but {where} is a profile.",
+                f"Use the profile: `%{self.service} connect {where}`.",
             )
         return target
 
@@ -251,7 +250,7 @@ class SignIn:
         connect = f"%{self.service} connect"
         if self.service in config.HTTPS_ONLY:
             raise SetupError(
-                f"There is no profile {where}, and an address begins with https://.",
+                f"There is no profile {where}, and an address starts with https://.",
                 f"Write `{connect} {secure}`.",
             )
         config.clean_url(secure)
@@ -261,16 +260,16 @@ class SignIn:
             if is_loopback(secure):
                 return f"http://{where}"
             raise SetupError(
-                f"There is no profile {where}, and no server answers at an address like this.",
-                f"Check it; an address begins with a scheme: `{connect} http://{where}`.",
+                f"There is no profile {where}, and no server responds at that address.",
+                f"Check the address; it starts with a scheme: `{connect} http://{where}`.",
             ) from None
         if spoken:
             return secure
         if is_loopback(secure):
             return f"http://{where}"
         raise SetupError(
-            f"{where} does not speak HTTPS: what is sent there could be read on the way.",
-            f"If it may be, write `{connect} http://{where}`.",
+            f"{where} does not support HTTPS, so the connection would not be encrypted.",
+            f"To connect anyway, write `{connect} http://{where}`.",
         )
 
     def _by_address(self, where: str, save: str | None, ca_bundle: Path | None) -> Connection:
@@ -285,7 +284,7 @@ class SignIn:
             return Connection(self.service, save, url, environment, options)
         if not _is_same_target(saved.base_url, url):
             raise InputError(
-                f"The profile {save} is there already, for {saved.base_url}.",
+                f"A profile {save} already exists, for {saved.base_url}.",
                 "Choose another name, or change the address in the profile's file.",
             )
         return replace(saved, options={**saved.options, **options})
@@ -315,22 +314,23 @@ class SignIn:
         to_keep = f"`%{self.service} connect URL --save NAME --keep`"
         if keep and not own:
             raise InputError(
-                "`--keep` keeps what signs in under the name of a profile of yours, and there is "
-                "none.",
+                "`--keep` stores credentials for a profile, but no profile is in use.",
                 f"Connect with {to_keep}.",
             )
         method = self._method(target)
         accepted, summary, typed = self._accepted(target, method)
         if typed and own and method.lasting and not keep:
-            keep = confirm(f"Keep the {method.noun} in the keyring?")
+            keep = confirm(f"Store the {method.noun} in the keyring?")
         secrets = [name for name in method.labels if name in accepted.secrets]
         remark = ""
         if keep and not secrets:
-            remark = f" It asks for no {method.noun}, so there is none to keep."
+            remark = f" The service needs no {method.noun}, so none is stored."
         elif keep and not _store_secrets(accepted, secrets):
-            remark = f" There is no keyring here: the {method.noun} is held for this session only."
+            remark = (
+                f" No keyring is available, so the {method.noun} is kept for this session only."
+            )
         elif typed and target.profile is None and method.lasting:
-            remark = f" {to_keep} keeps the {method.noun} for other sessions."
+            remark = f" {to_keep} stores the {method.noun} for later sessions."
         if save is not None or (keep and _is_changed(accepted)):
             _save_profile(accepted)
         _select_profile(accepted)
@@ -345,8 +345,8 @@ class SignIn:
         named = next((method for method in self.methods if method.name == requested), None)
         if named is None:
             raise InputError(
-                f'There is no way to sign in to {self.service} called "{requested}".',
-                f"The ways are {', '.join(method.name for method in self.methods)}.",
+                f'{self.service} has no sign-in method "{requested}".',
+                f"The methods are {', '.join(method.name for method in self.methods)}.",
             )
         return named
 
@@ -363,15 +363,15 @@ class SignIn:
             if complete and isinstance(refusal, AccessError):
                 raise
             if complete and (held := method.held_by(target)):
-                step = f"{held} of the environment has it; change that, and run this line again."
+                step = f"It is set by {held}; change that, and run this line again."
                 raise _with_next_step(refusal, step) from None
             if complete:
-                output.print_message(f"The {method.noun} that was kept is not accepted.")
+                output.print_message(f"The stored {method.noun} is not accepted.")
         entered = replace(target, secrets={**target.secrets, **method.ask(target.base_url)})
         try:
             return entered, self.accepts(entered), True
         except SignInError as refusal:
-            step = f"Run this line again, and give another {method.noun}."
+            step = f"Run this line again, and enter another {method.noun}."
             raise _with_next_step(refusal, step) from None
 
 
@@ -458,6 +458,6 @@ def _display_path(path: Path) -> Path:
         ssl.create_default_context(cafile=path)
     except OSError as error:  # includes SSLError
         raise InputError(
-            f"The file {path} holds no certificate.", "Give the path of a PEM file."
+            f"The file {path} contains no certificate.", "Give the path of a PEM file."
         ) from error
     return path.absolute()

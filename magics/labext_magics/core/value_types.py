@@ -122,7 +122,8 @@ def _variable(raw: Raw, scope: Namespace) -> Any:
         return _object(raw, scope)
     if not raw.text.isidentifier():
         raise InputError(
-            f"`{raw.text}` is no variable's name.", f"Braces take an expression: {{{raw.text}}}."
+            f"`{raw.text}` is not a valid variable name.",
+            "Use braces for an expression: {{raw.text}}.",
         )
     return scope.variable(raw.text)
 
@@ -196,13 +197,13 @@ def text_type(metavar: str = "TEXT", live: str = "") -> ValueType:
 
 def comma_separated(metavar: str, live: str = "") -> ValueType:
     """Return the type of a comma-separated list."""
-    return ValueType(metavar, "words with commas between them, or {a list}", _comma_separated, live)
+    return ValueType(metavar, "comma-separated words, or {a list}", _comma_separated, live)
 
 
 def order_by(*columns: str) -> ValueType:
     """Return the type of a column to sort by, optionally followed by `:asc` or `:desc`."""
     ways = choice(*(f"{column}{way}" for column in columns for way in ("", ":asc", ":desc")))
-    expects = f"{', '.join(columns[:-1])} or {columns[-1]}, and :asc or :desc behind it"
+    expects = f"{', '.join(columns[:-1])} or {columns[-1]}, followed by :asc or :desc"
     return replace(ways, metavar="COLUMN[:asc|:desc]", expects=expects)
 
 
@@ -265,8 +266,8 @@ EPISODE_PROFILE = text_type("PROFILE", "episode_profiles")
 SPEAKERS = comma_separated("A,B,…", "speakers")
 PODCAST_PROFILE = text_type("PROFILE", "podcast_profiles")
 YES_NO = ValueType("yes|no", "yes or no", _boolean, choices=("yes", "no"))
-INTEGER = ValueType("N", "a whole number from 1", _integer)
-NON_NEGATIVE = ValueType("N", "a whole number from 0", _non_negative)
+INTEGER = ValueType("N", "an integer from 1", _integer)
+NON_NEGATIVE = ValueType("N", "an integer from 0", _non_negative)
 SIMILARITY = ValueType("NUMBER", "a number from -1 to 1", _similarity)
 POSITIVE = ValueType("NUMBER", "a number above 0", _positive)
 VARIABLE = ValueType(

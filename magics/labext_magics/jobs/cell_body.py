@@ -61,7 +61,7 @@ def parse_job(text: str, line: Job) -> Job:
     read = cell_body.parse_body(text)
     if not isinstance(read, Mapping):
         raise InputError(
-            "The cell's body is no mapping of settings.", "Write `setting: value` on each line."
+            "The cell body is not a mapping of settings.", "Write `setting: value` on each line."
         )
     whole = isinstance(read.get("settings"), Mapping)
     job = line
@@ -72,7 +72,9 @@ def parse_job(text: str, line: Job) -> Job:
     settings = read["settings"] if whole else read
     both = [name for name in settings if name in line.settings]
     if both:
-        raise InputError(f"`{both[0]}` is set on the line and in the body.", "Keep one of the two.")
+        raise InputError(
+            f"`{both[0]}` is set both on the line and in the body.", "Keep one of them."
+        )
     return replace(job, settings={**settings, **line.settings})
 
 
@@ -101,18 +103,18 @@ def parse_pipeline(text: str, line: Pipeline) -> Pipeline:
     read = cell_body.parse_body(text)
     if not isinstance(read, Mapping):
         raise InputError(
-            "The cell's body is no mapping.", "Write `initialInputs: […]` and `stages:` below it."
+            "The cell body is not a mapping.", "Write `initialInputs: […]` and `stages:` in it."
         )
     sources = [name for name in _INPUTS if name in read]
     if sources and line.inputs is not None:
         raise InputError(
-            f"The line has `--inputs`, and the body has `{sources[0]}`.",
-            "Keep one of the two.",
+            f"The line has `--inputs` and the body has `{sources[0]}`.",
+            "Keep one of them.",
         )
     if len(sources) > 1:
         raise InputError(
-            f"The body has {' and '.join(sources)}, which are the same.",
-            "Keep one of the two.",
+            f"The body has {' and '.join(sources)}, which mean the same.",
+            "Keep one of them.",
         )
     missing = ["`initialInputs`"] * (not sources and line.inputs is None)
     missing += ["`stages`"] * ("stages" not in read)
@@ -120,14 +122,14 @@ def parse_pipeline(text: str, line: Pipeline) -> Pipeline:
     pipeline: Pipeline = _merge_with_line(line, rest, _PIPELINE, "pipeline")
     if missing:
         raise InputError(
-            f"The cell's body has no {' and no '.join(missing)}.",
+            f"The cell body has no {' and no '.join(missing)}.",
             "`%jobs pipeline --help` shows an example.",
         )
     inputs = _texts(read[sources[0]]) if sources else line.inputs
     if isinstance(inputs, Mapping):
         raise InputError(
-            f"The body's `{sources[0]}` is a mapping, and no list.",
-            "Write `[…]`; a variable goes on the line: `%%jobs pipeline NAME --inputs {NAME}`.",
+            f"The body's `{sources[0]}` is a mapping, not a list.",
+            "Write `[…]`, or pass a variable on the line: `%%jobs pipeline NAME --inputs {NAME}`.",
         )
     return replace(pipeline, inputs=inputs, stages=read["stages"])
 
@@ -158,8 +160,8 @@ def _merge_with_line(
         on_line = getattr(line, field)
         if on_line is not None and on_line != value:
             raise InputError(
-                f"The line says {on_line}, and the body's `{name}` says {value}.",
-                "Keep one of the two.",
+                f"The line sets {on_line}, but the body sets `{name}` to {value}.",
+                "Keep one of them.",
             )
         changes[field] = value
     return replace(line, **changes)
@@ -167,11 +169,11 @@ def _merge_with_line(
 
 def _unknown_field(name: str, fields: Mapping[str, str], command: str) -> InputError:
     if name == "gpuType":
-        return InputError("`gpuType` is never sent: no service is sure to take it.", "Take it out.")
+        return InputError("`gpuType` is not supported.", "Remove it.")
     near = messages.closest_match(name, fields)
     return InputError(
-        f"The body has `{name}`, which `%%jobs {command}` doesn't know.",
-        f"Did you mean `{near}`?" if near else f"`%jobs {command} --help` shows what it takes.",
+        f"The body has `{name}`, which is not a field of `%%jobs {command}`.",
+        f"Did you mean `{near}`?" if near else f"`%jobs {command} --help` lists the fields.",
     )
 
 
@@ -181,7 +183,7 @@ def _settings_by_name(read: Mapping[str, Any]) -> list[dict[str, Any]]:
         number = len(settings) if isinstance(settings, list) else 0
         raise InputError(
             f"The body has {len(names):,} jobNames and {number:,} settings.",
-            "Give one mapping of settings for each name, in the same order.",
+            "Give one mapping of settings per name, in the same order.",
         )
     return [{"name": n, "settings": s} for n, s in zip(names, settings, strict=True)]
 
@@ -193,15 +195,18 @@ def _named_settings(read: Any) -> dict[str, dict[str, Any]]:
         pairs = [_record_settings(record, place) for place, record in enumerate(read, start=1)]
     if not pairs:
         raise InputError(
-            "The body has no jobs.", "Write a list of `- {name: …, settings: {…}}`, one a job."
+            "The body has no jobs.",
+            "Write a list of `- {name: …, settings: {…}}`, one item per job.",
         )
     by_name: dict[str, dict[str, Any]] = {}
     for name, settings in pairs:
         if name in by_name:
-            raise InputError(f"The job name {name} is there twice.", "Names are unique in a batch.")
+            raise InputError(
+                f"The job name {name} is used twice.", "Names must be unique in a batch."
+            )
         if not isinstance(settings, Mapping):
             raise InputError(
-                f"The settings of {name} are no mapping.", "Write `setting: value` pairs."
+                f"The settings of {name} are not a mapping.", "Write `setting: value` pairs."
             )
         by_name[name] = dict(settings)
     return by_name
@@ -212,7 +217,7 @@ def _record_settings(record: Any, place: int) -> tuple[str, Any]:
     names = [k for k in ("name", "jobName") if isinstance(record, Mapping) and k in record]
     if len(names) != 1 or set(record) - {names[0], "settings"}:
         raise InputError(
-            f"Job {place} of the body is not a `name` and its `settings`.",
+            f"Job {place} of the body is not a mapping with `name` and `settings`.",
             "Write `- {name: …, settings: {…}}`.",
         )
     name = record[names[0]]

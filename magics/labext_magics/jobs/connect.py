@@ -49,9 +49,9 @@ def status(call: Call) -> pd.DataFrame:
     )
     counted = len(rows_of_jobs)
     rows = {
-        "profile": target.profile or "none (environment, or connected by address)",
+        "profile": target.profile or "none (environment or address)",
         "address": target.base_url,
-        "answers": "yes, and accepts the key",
+        "answers": "yes, the key is accepted",
         "tools": f"{tools:,}",
         "jobs and batches": f"{counted:,}" + (" or more" if counted == _COUNTED else ""),
         **{f"  {state}": f"{number:,}" for state, number in states.most_common()},

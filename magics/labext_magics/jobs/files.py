@@ -37,7 +37,7 @@ def results(
     import labext_widgets
 
     if not frame and (from_ is not None or name_column is not None):
-        raise InputError("The rows are for the frame of the results.", "Add `--frame`.")
+        raise InputError("`--from` and `--name-column` need `--frame`.", "Add `--frame`.")
     rows = None if from_ is None else frame_of(from_)
     target = to or Path(name)
     options = {"--to": target, "--file": file, "--email": email}
@@ -65,13 +65,13 @@ def upload(call: Call, *, path: list[Path], folder: str | None, presigned: bool)
     if folders:
         raise InputError(
             f"{messages.join_words(str(p) for p in folders)} is a folder.",
-            "Name the files in it; `--folder` names the folder on the service.",
+            "Name the files in it; `--folder` names a folder on the service.",
         )
     missing = [p for p in path if not p.is_file()]
     if missing:
         raise InputError(
             f"There is no file {messages.join_words(str(p) for p in missing)}.",
-            "Check the path: it counts from the notebook's folder.",
+            "Check the path; it is relative to the notebook's folder.",
         )
     done = [call.jobs.upload(file, folder, presigned=presigned) for file in path]
     _report_uploads(done)
@@ -92,10 +92,10 @@ def _report_uploads(done: list[Upload]) -> None:
     """Report the new files, how settings refer to them, and the replaced ones."""
     new = [file for file in done if _upload_status(file) == "new"]
     if new:
-        refer = f"a setting refers to {'it' if len(new) == 1 else 'each'} by that name"
+        refer = f"refer to {'it' if len(new) == 1 else 'each'} by that name in a setting"
         if new[0].folder:
-            refer += f", or as {new[0].path} where that name is in several folders"
-        output.print_message(f"{messages.join_words(file.path for file in new)} uploaded; {refer}.")
+            refer += f", or by {new[0].path} if several folders have a file of that name"
+        output.print_message(f"Uploaded {messages.join_words(file.path for file in new)}; {refer}.")
     for file in done:
         if _upload_status(file) != "new":
             output.print_message(file.message)

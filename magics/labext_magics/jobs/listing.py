@@ -72,7 +72,7 @@ def list_(
         name_column=name_column,
     )
     if key := jobs.attrs.get("start_key"):
-        output.print_message(f"There are more: `--start-key {key}` goes on from here.")
+        output.print_message(f"There are more jobs: continue with `--start-key {key}`.")
     return jobs
 
 
@@ -118,8 +118,10 @@ def _failed(last: Progress) -> JobFailedError:
     if last.kind in ("batch", "pipeline"):
         step = f"`%jobs list --batch {last.subject}` shows its jobs."
         if last.states.get("Complete"):
-            step += f" `%jobs results {last.subject}` fetches what completed."
-    return JobFailedError(f"The {last.kind} {last.subject} ended as {last.phase}{reason}.", step)
+            step += f" `%jobs results {last.subject}` fetches the completed ones."
+    return JobFailedError(
+        f"The {last.kind} {last.subject} ended in state {last.phase}{reason}.", step
+    )
 
 
 STATISTICS = ("weighted_hours", "jobs")
@@ -133,14 +135,18 @@ def usage(call: Call, *, statistic: str | None, scope: str | None) -> pd.DataFra
 
 USAGE = Command(
     "usage",
-    "Show what was used: in all, by tool and by user.",
+    "Show usage: in total, by tool and by user.",
     usage,
     options=[
         Parameter(
-            "statistic", value_types.choice(*STATISTICS), "what is counted; else weighted hours"
+            "statistic",
+            value_types.choice(*STATISTICS),
+            "the quantity to count; weighted hours by default",
         ),
         Parameter(
-            "scope", value_types.choice(*SCOPES), "whose, where you may see it; else your own"
+            "scope",
+            value_types.choice(*SCOPES),
+            "whose usage, if you may see it; your own by default",
         ),
         OUT,
     ],

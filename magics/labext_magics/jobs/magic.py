@@ -23,13 +23,13 @@ SUBMIT = Command(
     "submit",
     "Submit one job.",
     submit.submit,
-    [Parameter("TOOL", value_types.TOOL, "a tool, as `%jobs tools` names it")],
+    [Parameter("TOOL", value_types.TOOL, "a tool; `%jobs tools` lists them")],
     [
-        Parameter("name", value_types.NEW_NAME, "the job's name; without one it is made up"),
+        Parameter("name", value_types.NEW_NAME, "the job's name; generated if omitted"),
         Parameter(
             "set",
             value_types.SETTING,
-            "a setting; {…} gives a Python object",
+            "a setting; {…} is a Python expression",
             many=True,
             dest="settings",
         ),
@@ -37,10 +37,11 @@ SUBMIT = Command(
         CHECK,
         *AFTERWARDS,
     ],
-    body="its settings, as YAML or JSON; or `type`, `name` and `settings`. TOOL may then stand "
-    "there.",
-    details="The same name, tool, settings and content of the files that they name are the same "
-    "job: it is taken as it is. The same name with other settings or content is refused.",
+    body="the settings as YAML or JSON, or `type`, `name` and `settings`; TOOL can be given as "
+    "`type`.",
+    details="A submission with the same name, tool, settings and input file contents as an "
+    "existing job returns that job. The same name with other settings or contents is "
+    "refused.",
     examples=[
         "%jobs submit digest --name cut --set sequence=GAATTC --set enzymes=EcoRI",
         "%jobs submit align_pair --set sequence1=GATTACA --set sequence2=GCATGCA --wait",
@@ -49,7 +50,7 @@ SUBMIT = Command(
 
 BATCH = Command(
     "batch",
-    "Submit many jobs of one tool as one batch.",
+    "Submit many jobs of one tool as a batch.",
     submit.batch,
     [Parameter("NAME", value_types.NEW_NAME, "the batch's name")],
     [
@@ -58,28 +59,29 @@ BATCH = Command(
         Parameter(
             "map",
             value_types.MAPPING,
-            "the column a setting is taken from",
+            "the column with the values of a setting",
             many=True,
             dest="mapping",
         ),
         Parameter(
-            "set", value_types.SETTING, "a setting that all jobs share", many=True, dest="settings"
+            "set", value_types.SETTING, "a setting shared by all jobs", many=True, dest="settings"
         ),
-        Parameter("max-runtime", value_types.INTEGER, "seconds that each job may run"),
-        Parameter("budget", value_types.POSITIVE, "weighted hours that the batch may use"),
+        Parameter("max-runtime", value_types.INTEGER, "maximum run time of each job in seconds"),
+        Parameter("budget", value_types.POSITIVE, "maximum weighted hours for the batch"),
         Parameter(
             "skip-invalid",
             None,
-            "submit the jobs that are valid, and return the rows of the others",
+            "submit only the valid jobs, and return the rows of the others",
         ),
         CHECK,
         *AFTERWARDS,
     ],
-    body="the jobs, as YAML or JSON: a list of `name` and `settings`, a mapping of names to "
+    body="the jobs as YAML or JSON: a list of `name` and `settings`, a mapping of names to "
     "settings, or the service's own `jobNames` and `settings`.",
-    details="More than 100 jobs are sent in parts and still seen as one batch. Without --map every "
-    "column but the name's must be a setting. All rows that are not valid are named at once, and "
-    "nothing is sent; with --skip-invalid the others are, and with --check none.",
+    details="Batches of more than 100 jobs are sent in parts and shown as one. Without --map "
+    "each column except the name column must be a setting. All invalid rows are "
+    "reported together and nothing is sent, except with --skip-invalid. With --check "
+    "nothing is sent at all.",
     examples=[
         "%jobs batch folds --type rna_fold --from frame --name-column name --map sequence=bases",
         "refused = %jobs batch folds --type rna_fold --from frame --name-column name "
@@ -93,13 +95,13 @@ MAGIC = Magic(
     [
         Command(
             "tools",
-            "List the tools that the service has.",
+            "List the tools of the service.",
             listing.tools,
             [
                 Parameter(
                     "WORD",
                     value_types.text_type("WORD"),
-                    "only tools with this word in their description",
+                    "list only tools with this word in their description",
                 )
             ],
             [OUT],
@@ -119,33 +121,39 @@ MAGIC = Magic(
         submit.RESUME,
         Command(
             "list",
-            "List jobs, the newest first; or the jobs of a batch or a pipeline.",
+            "List jobs, newest first, or the jobs of a batch or pipeline.",
             listing.list_,
             instead="%jobs show",
             options=[
                 Parameter(
-                    "batch", value_types.BATCH, "the jobs of this batch or pipeline, in their order"
+                    "batch",
+                    value_types.BATCH,
+                    "list the jobs of this batch or pipeline, in submission order",
                 ),
-                Parameter("limit", value_types.INTEGER, "at most this many"),
+                Parameter("limit", value_types.INTEGER, "maximum number of jobs"),
                 Parameter(
-                    "start-key", value_types.text_type("KEY"), "go on where an earlier list ended"
+                    "start-key",
+                    value_types.text_type("KEY"),
+                    "continue after the end of an earlier list",
                 ),
-                Parameter("organization", None, "the whole organization's, where you may see them"),
-                Parameter("subjobs", None, "also the jobs inside batches and pipelines"),
+                Parameter(
+                    "organization", None, "jobs of the whole organization, if you may see them"
+                ),
+                Parameter("subjobs", None, "include the jobs inside batches and pipelines"),
                 EMAIL,
-                Parameter("state", value_types.JOB_STATE, "only jobs in this state"),
+                Parameter("state", value_types.JOB_STATE, "list only jobs in this state"),
                 Parameter(
-                    "tool", value_types.TOOL, "only jobs, batches and pipelines of this tool"
+                    "tool", value_types.TOOL, "list only jobs, batches and pipelines of this tool"
                 ),
-                Parameter("since", value_types.SINCE, "only jobs created since then"),
-                Parameter("scores", None, "spread the scores into columns `score.…`"),
+                Parameter("since", value_types.SINCE, "list only jobs created since then"),
+                Parameter("scores", None, "expand the scores into columns `score.…`"),
                 *ROWS,
                 OUT,
             ],
-            details="With --batch and --from the rows that the batch was made of are joined to it. "
-            "A state is written in any case, `in-queue` as one word; `failed` also stands for "
-            "Stopped and AggregationFailed. --since takes a date, a time of this machine's clock, "
-            "or how long ago: 2026-03-01, 14:30, today, 2h, 3d.",
+            details="With --batch and --from, the rows from which the batch was created are "
+            "joined to the list. States are case-insensitive, with `in-queue` as one "
+            "word; `failed` includes Stopped and AggregationFailed. --since takes a "
+            "date, a local time, or a duration: 2026-03-01, 14:30, today, 2h, 3d.",
             examples=[
                 "scores = %jobs list --batch folds --scores",
                 "failed = %jobs list --state failed --tool digest --since 3d",
@@ -154,29 +162,28 @@ MAGIC = Magic(
         Command("show", "Show one job, batch or pipeline.", listing.show, [JOB], [EMAIL, OUT]),
         Command(
             "watch",
-            "Watch a job, a batch or a pipeline to its end; interrupting ends the watching only.",
+            "Watch a job, batch or pipeline until it ends; interrupting stops only the watch.",
             listing.watch,
             [JOB],
             [BACKGROUND, EMAIL, OUT],
         ),
         Command(
             "results",
-            "Fetch the results into a folder; what is there and whole is kept.",
+            "Download results into a folder; complete files are kept.",
             files.results,
             [JOB],
             [
-                Parameter("to", value_types.PATH, "the folder; else one with the job's name"),
-                Parameter("file", value_types.RESULT_FILE, "one file instead of all"),
-                Parameter("pdbs-only", None, "only the structures"),
-                Parameter(
-                    "frame", None, "give a row a job: its metrics, its input, where its files are"
-                ),
+                Parameter("to", value_types.PATH, "the folder; by default one with the job's name"),
+                Parameter("file", value_types.RESULT_FILE, "download only this file"),
+                Parameter("pdbs-only", None, "download only structure files"),
+                Parameter("frame", None, "return a row per job with its metrics, input and folder"),
                 *ROWS,
                 EMAIL,
                 OUT,
             ],
-            details="Without --frame a row is a file. With it the rows that a batch was made of "
-            "stand beside the metrics; --from gives them where it was sent from elsewhere.",
+            details="Without --frame the result has a row per file. With --frame the rows from "
+            "which a batch was created are shown beside the metrics; --from provides "
+            "them if the batch was submitted elsewhere.",
             examples=[
                 "%jobs results helix1 --to out/helix1",
                 "table = %jobs results folds --to out/folds --frame",
@@ -185,32 +192,32 @@ MAGIC = Magic(
         Command("stop", "Stop jobs, batches or pipelines.", removal.stop, [JOBS]),
         Command(
             "delete",
-            "Delete jobs, batches or pipelines with their data.",
+            "Delete jobs, batches or pipelines and their data.",
             removal.delete,
             [JOBS],
             [YES, PREVIEW],
         ),
         Command(
             "upload",
-            "Upload files; a setting refers to one by its name, or by FOLDER/NAME.",
+            "Upload files; settings refer to them by NAME or FOLDER/NAME.",
             files.upload,
             [Parameter("PATH", value_types.PATH, "a file", required=True, many=True)],
             [
-                Parameter("folder", value_types.FOLDER, "the folder to file it in"),
-                Parameter("presigned", None, "send it straight to the service's store"),
+                Parameter("folder", value_types.FOLDER, "the folder on the service"),
+                Parameter("presigned", None, "upload directly to the service's file store"),
                 OUT,
             ],
-            details="A file that the service has with the same content is not sent again; one that "
-            "replaces another is said to. What is too large for the service itself goes to its "
-            "store anyway. There it is looked for afterwards.",
+            details="A file that exists on the service with the same content is not uploaded "
+            "again; a replaced file is reported. Files too large for the service are "
+            "uploaded to its file store and verified there.",
         ),
         Command(
             "files",
             "List the uploaded files.",
             files.files,
             options=[
-                Parameter("folder", value_types.FOLDER, "only this folder's"),
-                Parameter("folders", None, "also the folders"),
+                Parameter("folder", value_types.FOLDER, "list only files in this folder"),
+                Parameter("folders", None, "also list folders"),
                 OUT,
             ],
         ),
@@ -219,23 +226,23 @@ MAGIC = Magic(
             "Remove an uploaded file or a folder.",
             removal.rm,
             [Parameter("FILE", value_types.UPLOADED, "an uploaded file")],
-            [Parameter("folder", value_types.FOLDER, "a folder with its files"), YES, PREVIEW],
+            [Parameter("folder", value_types.FOLDER, "a folder, with its files"), YES, PREVIEW],
         ),
         USAGE,
         Command(
             "connect",
-            "Use a job service: by its address, a profile's name, or the sandbox.",
+            "Connect to a job service by address, profile name, or `sandbox`.",
             connect.connect,
             [WHERE],
             [SAVE, KEEP, CA_BUNDLE],
             guarded=True,
-            details="The key is taken from LABEXT_JOBS_API_KEY or the keyring, or asked for: on a "
-            "line it has no place.",
+            details="The key is read from LABEXT_JOBS_API_KEY or the keyring, or asked for; it "
+            "is never typed on a line.",
             examples=["%jobs connect https://jobs.example.org/api/ --save work --keep"],
         ),
         Command(
             "login",
-            "Check the key of the service in use, and ask for another one if it isn't accepted.",
+            "Check the key of the service in use, and ask for a new one if it is not accepted.",
             connect.login,
             options=[KEEP],
             guarded=True,

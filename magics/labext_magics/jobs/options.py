@@ -6,15 +6,17 @@ from labext_magics.core import value_types
 from labext_magics.core.grammar import Parameter
 from labext_magics.core.options import OUT
 
-EMAIL = Parameter("email", value_types.text_type("ADDRESS"), "a teammate's, where you may see them")
-PROJECT = Parameter("project", value_types.text_type("PROJ_ID"), "the project to file it under")
+EMAIL = Parameter(
+    "email", value_types.text_type("ADDRESS"), "a teammate's jobs, if you may see them"
+)
+PROJECT = Parameter("project", value_types.text_type("PROJ_ID"), "the project of the submission")
 JOB = Parameter("NAME", value_types.JOB, "a job, a batch or a pipeline", required=True)
 JOBS = Parameter("NAME", value_types.JOB, "a job, a batch or a pipeline", required=True, many=True)
-BACKGROUND = Parameter("background", None, "watch without holding the notebook up")
-CHECK = Parameter("check", None, "check the settings here and by the service, and submit nothing")
+BACKGROUND = Parameter("background", None, "watch in the background")
+CHECK = Parameter("check", None, "validate the settings without submitting")
 AFTERWARDS = (
     Parameter("wait", None, "watch until it ends"),
-    Parameter("to", value_types.PATH, "with --wait: fetch the results into this folder"),
+    Parameter("to", value_types.PATH, "with --wait: download the results into this folder"),
     BACKGROUND,
     OUT,
 )
@@ -22,5 +24,5 @@ ROWS = (
     Parameter(
         "from", value_types.VARIABLE, "the rows: a DataFrame, or a dict of names to settings"
     ),
-    Parameter("name-column", value_types.COLUMN, "the column of the jobs' names"),
+    Parameter("name-column", value_types.COLUMN, "the column with the jobs' names"),
 )

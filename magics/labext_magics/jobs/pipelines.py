@@ -35,8 +35,8 @@ def pipeline(
     submit.check_follow_options(wait=wait, to=to, background=background)
     if call.body is None:
         raise InputError(
-            "The inputs and the stages of a pipeline stand in a cell's body.",
-            "Begin the cell with `%%jobs pipeline NAME`; `%jobs pipeline --help` has an example.",
+            "A pipeline needs a cell body with its stages.",
+            "Start the cell with `%%jobs pipeline NAME`; `%jobs pipeline --help` shows an example.",
         )
     all_inputs = [value for values in inputs for value in values] if inputs else None
     request = cell_body.parse_pipeline(call.body, cell_body.Pipeline(name, project, all_inputs))
@@ -77,10 +77,8 @@ def _warn_about_stages(stages: Any) -> None:
     from labext.jobs.pipelines import PIPE, stages_without_input
 
     for number in stages_without_input(stages):
-        before = "the inputs" if number == 1 else f"what stage {number - 1} makes"
-        output.print_message(
-            f"No setting of stage {number} is `{PIPE}`: it takes nothing of {before}."
-        )
+        before = "the inputs" if number == 1 else f"the output of stage {number - 1}"
+        output.print_message(f"No setting of stage {number} is `{PIPE}`: it does not use {before}.")
 
 
 def _cast_stages(call: Call, stages: Any) -> Any:
@@ -123,26 +121,26 @@ def _word(value: Any) -> Any:
 
 PIPELINE = Command(
     "pipeline",
-    "Submit several tools that run one after the other.",
+    "Submit a pipeline: tools that run one after the other.",
     pipeline,
-    [Parameter("NAME", value_types.NEW_NAME, "the pipeline's name; without one it is made up")],
+    [Parameter("NAME", value_types.NEW_NAME, "the pipeline's name; generated if omitted")],
     [
         Parameter(
             "inputs",
             value_types.INPUTS,
-            "the inputs, where the body has none: {a list} or a column of a frame, or one text",
+            "the inputs, if not in the body: {a list}, a column of a frame, or one text",
             many=True,
         ),
         PROJECT,
         *AFTERWARDS,
     ],
-    body="`initialInputs`, a list, and `stages`, as YAML or JSON. A stage has a `task`, its name "
-    "in words, and `toolSettings`: one tool or more, each with its settings.",
-    details="Each input goes through on its own. The tools of a stage run side by side, once for "
-    "each output of the stage before. The value `pipe` in a setting takes that output, in the "
-    "first stage the input.\n\n"
-    "The same name, inputs and stages again are the same pipeline: it is taken as it is. "
-    "`%jobs list --batch NAME` lists its jobs.",
+    body="`initialInputs`, a list, and `stages`, as YAML or JSON. A stage has a `task`, which "
+    "is its title, and `toolSettings`: one or more tools with their settings.",
+    details="Each input is processed separately. The tools of a stage run in parallel, once "
+    "for each output of the previous stage. The setting value `pipe` stands for that "
+    "output, or for the input in the first stage.\n\nA submission with the same name, "
+    "inputs and stages as an existing pipeline returns that pipeline. `%jobs list "
+    "--batch NAME` lists its jobs.",
     examples=[
         "%%jobs pipeline p1 --wait",
         "initialInputs: [ACDEFGHIKLMNPQRSTVWY]",
@@ -157,22 +155,22 @@ PIPELINE = Command(
 
 RUN_PIPELINE = Command(
     "run-pipeline",
-    "Run a pipeline that is saved on the service.",
+    "Run a pipeline saved on the service.",
     run_pipeline,
-    [Parameter("PIPELINE", value_types.PIPELINE, "the saved pipeline's name", required=True)],
+    [Parameter("PIPELINE", value_types.PIPELINE, "the name of the saved pipeline", required=True)],
     [
-        Parameter("name", value_types.NEW_NAME, "this run's name; without one it is made up"),
+        Parameter("name", value_types.NEW_NAME, "the name of this run; generated if omitted"),
         Parameter(
             "inputs",
             value_types.INPUTS,
-            "the inputs: {a list} or a column of a frame, or one text",
+            "the inputs: {a list}, a column of a frame, or one text",
             required=True,
             many=True,
         ),
         PROJECT,
         *AFTERWARDS,
     ],
-    details="The same name, pipeline and inputs again are the same run: it is taken as it is.",
+    details="A run with the same name, pipeline and inputs as an existing one returns that run.",
     examples=[
         '%jobs run-pipeline helix-to-modes --name modes --inputs {["MKTAYIAKQRQISFVKSHFSRQ"]}',
         "%jobs run-pipeline helix-to-modes --inputs ACDEFGHIKLMNPQRSTVWY --wait --to out/modes",

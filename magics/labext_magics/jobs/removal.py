@@ -41,7 +41,7 @@ def rm(
     """Remove an uploaded file or a whole folder; a preview returns the affected files."""
     if (file is None) == (folder is None):
         raise InputError(
-            "`%jobs rm` takes one file or one `--folder`.", "Example: `%jobs rm 1A8O.pdb --yes`."
+            "`%jobs rm` takes either a file or `--folder`.", "Example: `%jobs rm 1A8O.pdb --yes`."
         )
     would_go = _files_in(call, folder) if folder is not None else [_find_uploaded(call, str(file))]
     if not output.confirm_destruction("remove", would_go, yes=yes, preview=preview):
@@ -49,7 +49,7 @@ def rm(
 
         return pd.DataFrame({"file": would_go}, dtype="str")
     confirmation = call.jobs.delete_file(path=file, folder=folder)
-    output.print_message(_sentence(confirmation or f"{file or folder} is removed."))
+    output.print_message(_sentence(confirmation or f"Removed {file or folder}."))
     return None
 
 

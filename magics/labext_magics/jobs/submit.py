@@ -29,14 +29,14 @@ def check_follow_options(
 ) -> None:
     """Raise InputError for conflicting options on waiting and results."""
     faults = {
-        "`--to` fetches the results when there are some": to is not None and not wait,
-        "`--background` doesn't wait, and `--wait` does": background and wait,
+        "`--to` needs `--wait`": to is not None and not wait,
+        "`--background` and `--wait` exclude each other": background and wait,
         "`--check` submits nothing, so there is nothing to wait for": only_check
         and (wait or background),
     }
     for what, is_wrong in faults.items():
         if is_wrong:
-            step = "Add `--wait`." if to is not None and not only_check else "Keep one of the two."
+            step = "Add `--wait`." if to is not None and not only_check else "Keep one of them."
             raise InputError(f"{what}.", step)
 
 
@@ -61,8 +61,8 @@ def resume(
     if name is None:
         if wait or background:
             raise InputError(
-                "`%jobs resume` needs a NAME to wait for.",
-                "Without one it lists the batches that are unfinished.",
+                "`%jobs resume --wait` needs a NAME.",
+                "Without a NAME it lists unfinished batches.",
             )
         return _unfinished(jobs)
     with interruptible(jobs, name):
@@ -87,27 +87,27 @@ def interruptible(jobs: JobsClient, name: str) -> Iterator[None]:
         if name not in jobs.unfinished_names():
             raise  # nothing was sent, or all of it
         raise SubmissionInterrupted(
-            f"The sending of {name} was interrupted; what has arrived stays.",
-            f"`%jobs resume {name}` sends the rest; `%jobs delete {name} --yes` removes it all.",
+            f"Sending {name} was interrupted; the jobs received so far are kept.",
+            f"`%jobs resume {name}` sends the rest; `%jobs delete {name} --yes` deletes all of it.",
         ) from None
 
 
 def _unfinished(jobs: JobsClient) -> pd.DataFrame:
     batches = jobs.unfinished()
     if not batches.empty:  # an empty frame has its own message
-        output.print_message("`%jobs resume NAME` sends what is missing of one.")
+        output.print_message("`%jobs resume NAME` sends the missing jobs of a batch.")
     return batches
 
 
 RESUME = Command(
     "resume",
-    "Finish a batch that broke off while it was sent; without NAME, list those that did.",
+    "Finish sending an interrupted batch; without NAME, list the unfinished batches.",
     resume,
-    [Parameter("NAME", value_types.UNFINISHED, "a batch that was sent from this machine")],
+    [Parameter("NAME", value_types.UNFINISHED, "a batch submitted from this machine")],
     [*AFTERWARDS],
-    details="Every batch is written to this machine's disk before it is sent, so that neither the "
-    "notebook that sent it nor its data is needed. What is on the service is not sent again, nor "
-    "is what was deleted there since.",
+    details="Each batch is saved on this machine before it is sent, so resuming needs neither "
+    "the notebook nor its data. Jobs that exist on the service, or were deleted there, "
+    "are not sent again.",
     examples=["%jobs resume folds --wait"],
 )
 
@@ -133,7 +133,7 @@ def submit(
     job = line if call.body is None else cell_body.parse_job(call.body, line)
     if job.tool is None:
         raise InputError(
-            "`%%jobs submit` needs a tool.", "Name it behind `submit`, or as `type:` in the body."
+            "`%%jobs submit` needs a tool.", "Name it after `submit`, or as `type:` in the body."
         )
     jobs = call.jobs
     typed = cast_settings(jobs.describe(job.tool), job.settings)
@@ -192,7 +192,7 @@ def batch(
         checked = jobs.check_batch(request.name, request.tool, rows, **arguments)
         if skip_invalid and len(checked):
             output.print_message(
-                f"{messages.pluralize(len(checked), 'row')} would be left out; {_NOT_SENT}."
+                f"{messages.pluralize(len(checked), 'row')} would be skipped; {_NOT_SENT}."
             )
             return checked
         jobs_word = "every job" if skip_invalid else messages.pluralize(len(checked), "job")
@@ -213,7 +213,7 @@ def _report_valid(tool: str, settings: dict[str, Any]) -> pd.DataFrame:
     """Report that settings are valid, and return them as they would be sent."""
     import pandas as pd
 
-    output.print_message(f"These settings of {tool} are valid; {_NOT_SENT}.")
+    output.print_message(f"The settings of {tool} are valid; {_NOT_SENT}.")
     return pd.DataFrame({"setting": list(settings), "value": list(settings.values())})
 
 
@@ -224,7 +224,7 @@ def _check_batch_sources(
     for option, present in {**options, "--map": bool(mapping)}.items():
         if present:
             raise InputError(
-                f"The jobs are in the cell's body, so `{option}` has no place on its line.",
+                f"The jobs are in the cell body, so `{option}` cannot be used.",
                 "Use `%jobs batch` with `--from`, or the body.",
             )
 

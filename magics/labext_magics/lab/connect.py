@@ -61,13 +61,13 @@ def status(call: Call) -> pd.DataFrame:
 
     target = connection("lab")
     rows = {
-        "profile": target.profile or "none (environment, or connected by address)",
+        "profile": target.profile or "none (environment or address)",
         "address": target.base_url,
     }
     try:
         lab = call.lab
         rows |= {
-            "answers": "yes, and accepts the caller",
+            "answers": "yes, the sign-in is accepted",
             "signed in as": describe_user(lab.whoami()),
         }
         rows |= _access_and_limit(lab)
@@ -75,7 +75,7 @@ def status(call: Call) -> pd.DataFrame:
         rows["signed in as"] = "nobody"
         output.print_message(f"{error.message} {error.next_step}")
     except AccessError as error:  # the caller may still be known, as an app without a grant
-        rows["answers"] = "yes, and refuses the caller"
+        rows["answers"] = "yes, but the sign-in is refused"
         output.print_message(f"{error.message} {error.next_step}")
     return facts_frame(rows, "lab")
 
@@ -87,15 +87,15 @@ def _access_and_limit(lab: LabClient) -> dict[str, str]:
         rows["token expires in"] = f"{int(seconds) // 60} min {int(seconds) % 60} s"
     if (rate := standing.rate) is not None:
         of = "" if rate.limit is None else f" of {rate.limit:,}"
-        rows["requests left"] = f"{rate.remaining:,}{of}, more in {rate.resets:.0f} s"
+        rows["requests remaining"] = f"{rate.remaining:,}{of}, more in {rate.resets:.0f} s"
     if standing.sequences is not None:
         rows["sequences"] = f"{standing.sequences:,}"
     return rows
 
 
 STATUS_COMMANDS = (
-    Command("whoami", "Say who you are to the platform.", whoami, options=[OUT]),
-    Command("status", "Show which tenant is in use, and as whom.", status, options=[OUT]),
+    Command("whoami", "Show the signed-in user.", whoami, options=[OUT]),
+    Command("status", "Show the tenant and user in use.", status, options=[OUT]),
 )
 
 
@@ -121,7 +121,7 @@ METHODS = (
         {"id_token": "ID token"},
         lasting=False,
         option="--method oidc",
-        source="The sandbox's are made by `labext sandbox lab id-token EMAIL`.",
+        source="For the sandbox, `labext sandbox lab id-token EMAIL` creates one.",
         obtained=_gets_id_tokens,
     ),
 )
@@ -144,7 +144,7 @@ def login(call: Call, *, method: str | None, keep: bool, user: str | None) -> No
     """Sign in to the tenant in use with the known credentials; ask for others if refused."""
     if user is not None and method != "oauth":
         raise InputError(
-            "`--user` names the person for whom an app acts, and no app was asked for.",
+            "`--user` names the user on whose behalf an app acts, so it needs `--method oauth`.",
             f"Write `%lab login --method oauth --user {user}`.",
         )
     SIGN_IN.login(keep=keep, method=method, user=user)
@@ -165,44 +165,46 @@ def _current_user(target: Connection) -> str:
             return describe_user(client.whoami())
     with LabClient(target.base_url, None, verify=target.options.get("ca_bundle", True)) as client:
         client.whoami()  # a tenant that requires credentials raises here
-    raise SignInError(f"The platform at {target.base_url} has to know who asks.", "Sign in.")
+    raise SignInError(f"The platform at {target.base_url} requires sign-in.", "Sign in first.")
 
 
 SIGN_IN = SignIn("lab", METHODS, _current_user)
 
 _METHOD = Parameter(
-    "method", value_types.choice(*(m.name for m in METHODS)), "API key, an app's, or an ID token"
+    "method", value_types.choice(*(m.name for m in METHODS)), "API key, app credentials or ID token"
 )
 
 COMMANDS = (
     Command(
         "connect",
-        "Use a tenant of the platform: by its address, a profile's name, or the sandbox.",
+        "Connect to a tenant of the platform by address, profile name, or `sandbox`.",
         connect,
         [WHERE],
         [SAVE, KEEP, CA_BUNDLE, _METHOD],
         guarded=True,
-        details="What signs in is taken from the environment (LABEXT_LAB_API_KEY, "
-        "LABEXT_LAB_CLIENT_ID and LABEXT_LAB_CLIENT_SECRET, LABEXT_LAB_ID_TOKEN) or the keyring, "
-        "or asked for: on a line it has no place.",
+        details="Credentials are read from the environment (LABEXT_LAB_API_KEY, "
+        "LABEXT_LAB_CLIENT_ID and LABEXT_LAB_CLIENT_SECRET, LABEXT_LAB_ID_TOKEN) or "
+        "the keyring, or asked for; they are never typed on a line.",
         examples=["%lab connect https://lab.example.org --save work --keep"],
     ),
     Command(
         "login",
-        "Sign in to the tenant in use, by an API key, as an app, or with an ID token.",
+        "Sign in to the tenant in use, with an API key, as an app, or with an ID token.",
         login,
         options=[
             _METHOD,
             KEEP,
-            Parameter("user", value_types.text_type("EMAIL"), "the person for whom the app acts"),
+            Parameter(
+                "user", value_types.text_type("EMAIL"), "the user on whose behalf the app acts"
+            ),
         ],
         guarded=True,
-        details="What is known and accepted is taken as it is; else it is asked for.",
+        details="Stored credentials that are accepted are used; otherwise they are asked for.",
         examples=["%lab login --method oauth"],
     ),
     Command(
         "logout",
-        "Forget what signs in, for this session.",
+        "Sign out for this session.",
         logout,
         options=[YES_KEYRING],
     ),

@@ -7,7 +7,7 @@ from labext_magics.lab import connect, sandbox, sequences
 
 MAGIC = Magic(
     "lab",
-    "DNA sequences of the laboratory platform; and the laboratory's services on this machine.",
+    "DNA sequences of the lab platform, and the local sandbox.",
     [
         *connect.COMMANDS,
         *connect.STATUS_COMMANDS,

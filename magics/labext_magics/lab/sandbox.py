@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from labext.sandbox import Sandbox, SandboxStatus
 
-_DATA_DIR = Parameter("data-dir", value_types.PATH, "where the sandbox keeps its data")
+_DATA_DIR = Parameter("data-dir", value_types.PATH, "the sandbox's data folder")
 
 
 def start(
@@ -36,7 +36,7 @@ def start(
         choose_sandbox(data_dir)
     choose_profile(None, SANDBOX)
     was = "was running already" if ran else "is running"
-    output.print_message(f"The sandbox {was}, and this session uses it.")
+    output.print_message(f"The sandbox {was}; this session uses it.")
     for notice in status.notices:
         output.print_message(notice)
 
@@ -45,9 +45,7 @@ def stop(call: Call, *, data_dir: Path | None) -> None:  # noqa: ARG001
     """Stop the sandbox; its data stay."""
     sandbox = _sandbox(data_dir)
     output.print_message(
-        "The sandbox is stopped; its data are kept."
-        if sandbox.stop()
-        else "No sandbox was running."
+        "The sandbox is stopped; its data is kept." if sandbox.stop() else "No sandbox was running."
     )
 
 
@@ -60,13 +58,15 @@ def reset(call: Call, *, data_dir: Path | None, yes: bool, preview: bool) -> pd.
     """Stop the sandbox and delete its data; a preview returns its status."""
     sandbox = _sandbox(data_dir)
     status = sandbox.status()
-    would_go = [f"every job, file, sequence, notebook and key of the sandbox in {status.data_dir}"]
+    would_go = [
+        f"all jobs, files, sequences, notebooks and keys of the sandbox in {status.data_dir}"
+    ]
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
         return _frame(status)
     output.print_message(
-        "The sandbox is stopped and its data are deleted; `%lab sandbox start` makes a new one."
+        "The sandbox is stopped and its data deleted; `%lab sandbox start` creates a new one."
         if sandbox.reset()
-        else "There was no sandbox."
+        else "There is no sandbox."
     )
     return None
 
@@ -83,7 +83,7 @@ def _frame(status: SandboxStatus) -> pd.DataFrame:
     rows = {"state": status.state, **status.addresses, "data": str(status.data_dir)}
     if status.running:
         rows["limits"] = str(status.rate)
-        rows["jobs at once"] = str(status.workers or "one a core")
+        rows["concurrent jobs"] = str(status.workers or "one per core")
     return facts_frame(rows, "sandbox")
 
 
@@ -95,19 +95,26 @@ COMMANDS = (
         options=[
             _DATA_DIR,
             Parameter(
-                "rate", value_types.choice("named", "off"), "request limits, as named or none"
+                "rate",
+                value_types.choice("named", "off"),
+                "request limits: one of the named sets, or none",
             ),
-            Parameter("workers", value_types.INTEGER, "how many jobs run at once"),
+            Parameter("workers", value_types.INTEGER, "maximum number of concurrent jobs"),
             Parameter(
                 "sequences",
                 value_types.INTEGER,
-                "fill the platform up to so many sequences, for size",
+                "add generated sequences up to this number, for testing",
             ),
         ],
     ),
-    Command("sandbox stop", "Stop the local services; data stay.", stop, options=[_DATA_DIR]),
     Command(
-        "sandbox status", "Show whether they run, and where.", status, options=[_DATA_DIR, OUT]
+        "sandbox stop", "Stop the local services; their data is kept.", stop, options=[_DATA_DIR]
+    ),
+    Command(
+        "sandbox status",
+        "Show whether the services run, and at which addresses.",
+        status,
+        options=[_DATA_DIR, OUT],
     ),
     Command(
         "sandbox reset",

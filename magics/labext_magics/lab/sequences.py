@@ -78,50 +78,74 @@ def show(call: Call, *, name: str, enzymes: list[str] | None) -> SequenceViewer:
 COMMANDS = (
     Command(
         "sequences",
-        "List DNA sequences, those first that were changed last.",
+        "List DNA sequences, last modified first.",
         sequences,
         instead="%lab sequences --name-includes",
         options=[
-            Parameter("name", value_types.SEQUENCE, "only those of exactly this name"),
+            Parameter("name", value_types.SEQUENCE, "list only sequences with exactly this name"),
             Parameter(
-                "name-includes", value_types.text_type(), "only those with this text in their name"
+                "name-includes",
+                value_types.text_type(),
+                "list only sequences whose name contains this text",
             ),
-            Parameter("names", value_types.comma_separated("A,B,…"), "only those of these names"),
-            Parameter("ids", value_types.comma_separated("ID,ID,…"), "only those with these ids"),
+            Parameter(
+                "names",
+                value_types.comma_separated("A,B,…"),
+                "list only sequences with these names",
+            ),
+            Parameter(
+                "ids", value_types.comma_separated("ID,ID,…"), "list only sequences with these ids"
+            ),
             Parameter(
                 "bases",
                 value_types.text_type(),
-                "only those that are these bases, on either strand",
+                "list only sequences with these bases, on either strand",
             ),
             Parameter(
-                "folder", value_types.LAB_FOLDER, "only this folder's, by its name or its id"
+                "folder",
+                value_types.LAB_FOLDER,
+                "list only sequences in this folder, by its name or id",
             ),
             Parameter(
-                "project", value_types.text_type("ID"), "only this project's", dest="project_id"
+                "project",
+                value_types.text_type("ID"),
+                "list only sequences in this project",
+                dest="project_id",
             ),
             Parameter(
-                "schema", value_types.text_type("ID"), "only those of this schema", dest="schema_id"
+                "schema",
+                value_types.text_type("ID"),
+                "list only sequences with this schema",
+                dest="schema_id",
             ),
-            Parameter("created-at", value_types.text_type("'> DATE'"), "only those made then"),
-            Parameter("modified-at", value_types.text_type("'> DATE'"), "only those changed then"),
             Parameter(
-                "archive-reason", value_types.text_type(), "only those archived for this reason"
+                "created-at", value_types.text_type("'> DATE'"), "list only sequences created then"
+            ),
+            Parameter(
+                "modified-at",
+                value_types.text_type("'> DATE'"),
+                "list only sequences modified then",
+            ),
+            Parameter(
+                "archive-reason",
+                value_types.text_type(),
+                "list only sequences archived for this reason",
             ),
             Parameter(
                 "creator",
                 value_types.comma_separated("ID,ID,…"),
-                "only those of these users",
+                "list only sequences created by these users",
                 dest="creator_ids",
             ),
-            Parameter("min-length", value_types.INTEGER, "only those of at least so many bases"),
-            Parameter("max-length", value_types.INTEGER, "only those of at most so many bases"),
+            Parameter("min-length", value_types.INTEGER, "minimum length in bases"),
+            Parameter("max-length", value_types.INTEGER, "maximum length in bases"),
             Parameter(
-                "circular", value_types.YES_NO, "only the circular ones, or only the linear ones"
+                "circular", value_types.YES_NO, "list only circular or only linear sequences"
             ),
-            Parameter("sort", _ORDER, "the order"),
-            Parameter("limit", value_types.INTEGER, "at most this many"),
-            Parameter("columns", value_types.FIELDS, "only these columns"),
-            Parameter("spread", None, "give each field a column of its own"),
+            Parameter("sort", _ORDER, "sort order"),
+            Parameter("limit", value_types.INTEGER, "maximum number of sequences"),
+            Parameter("columns", value_types.FIELDS, "return only these columns"),
+            Parameter("spread", None, "expand each custom field into a column"),
             OUT,
         ],
         examples=[
@@ -133,23 +157,19 @@ COMMANDS = (
     ),
     Command(
         "show",
-        "Show a sequence: its map, its annotations and its bases, with search and sites.",
+        "Show the viewer of a sequence: maps, annotations, bases, search and cut sites.",
         show,
-        [
-            Parameter(
-                "NAME", value_types.SEQUENCE, "a sequence, by its name or its id", required=True
-            )
-        ],
+        [Parameter("NAME", value_types.SEQUENCE, "a sequence, by its name or id", required=True)],
         [
             Parameter(
                 "enzymes",
                 value_types.comma_separated("A,B,…"),
-                "whose sites it shows; else those that cut once",
+                "the enzymes whose sites are shown; by default those that cut once",
             ),
             OUT,
         ],
         examples=["viewer = %lab show pBAD30"],
-        details="What is selected in the viewer is `viewer.selection`.",
+        details="The selected range is `viewer.selection`.",
     ),
 )
 
@@ -173,7 +193,7 @@ def export(
 
     if bool(name) == (from_ is not None):
         raise InputError(
-            "`%lab export` takes the names of sequences, or `--from` a frame of them.",
+            "`%lab export` needs the names of sequences, or `--from` a frame of them.",
             f"Example: `{EXPORT.examples[0]}`.",
         )
     if from_ is None:
@@ -187,7 +207,7 @@ def export(
     many = messages.pluralize(len(records), "sequence")
     same = before is not None and _stamp(written) == before
     output.print_message(
-        f"{written} holds the same {many} already." if same else f"Wrote {many} to {written}."
+        f"{written} already holds the same {many}." if same else f"Wrote {many} to {written}."
     )
 
 
@@ -195,9 +215,8 @@ def _report_missing(frame: pd.DataFrame) -> None:
     missing = [column for column in _SHOWN if column not in frame.columns]
     if missing:
         output.print_message(
-            f"The frame has no column {messages.join_words(missing)}: the file says nothing of "
-            "that. "
-            "`%lab sequences` without `--columns` has all."
+            f"The frame has no column {messages.join_words(missing)}, so the file does not "
+            "contain it. `%lab sequences` without `--columns` returns all columns."
         )
 
 
@@ -214,23 +233,23 @@ EXPORT = Command(
     "export",
     "Write sequences to a FASTA or GenBank file.",
     export,
-    [Parameter("NAME", value_types.SEQUENCE, "a sequence, by its name or its id", many=True)],
+    [Parameter("NAME", value_types.SEQUENCE, "a sequence, by its name or id", many=True)],
     [
         Parameter(
-            "from", value_types.VARIABLE, "the sequences: a frame, as `%lab sequences` gives it"
+            "from", value_types.VARIABLE, "the sequences: a frame returned by `%lab sequences`"
         ),
         Parameter(
             "format",
             value_types.choice("fasta", "genbank"),
-            "the file's format; else its suffix says it",
+            "the file's format; by default determined by its suffix",
         ),
-        Parameter("to", value_types.PATH, "the file", required=True),
-        Parameter("whole", None, "keep all of each record in a FASTA file too"),
-        Parameter("force", None, "replace a file that holds something else"),
+        Parameter("to", value_types.PATH, "the output file", required=True),
+        Parameter("whole", None, "store the complete records in a FASTA file"),
+        Parameter("force", None, "replace a file with other content"),
     ],
-    details="`labext.lab.files.read` reads a file again: from GenBank the whole record comes back, "
-    "from FASTA the name and the bases, and with --whole, which writes all else behind the names, "
-    "the whole record too. A file that holds the same already is kept.",
+    details="`labext.lab.files.read` reads such a file: GenBank files and FASTA files written "
+    "with --whole contain complete records, other FASTA files only names and bases. A "
+    "file with the same content is kept.",
     examples=[
         "%lab export pBAD30 --format genbank --to out/pBAD30.gb",
         "%lab export --from seqs --format fasta --to out/all.fasta",

@@ -37,16 +37,16 @@ def add_text(
         record = call.nb.sources.get(source["id"])
         if (record["full_text"] or "").strip() == content:
             output.print_message(
-                f"{_title(record)} is in {into.name} already, with this text: it was kept."
+                f"{_title(record)} with this text is already in {into.name}; it was kept."
             )
             return record
     if title is not None and candidates:
         raise ConflictError(
-            f"There is a source {title} in {into.name} already, with another text.",
-            f"Take another title, or delete it first: `%nb sources delete {quote(title)} --yes`.",
+            f"{into.name} already has a source {title} with another text.",
+            f"Use another title, or delete it first: `%nb sources delete {quote(title)} --yes`.",
         )
     record = call.nb.sources.add_text(content, into.id, title, **arguments)
-    output.print_message(f"{_title(record)} is added to {into.name}.")
+    output.print_message(f"Added {_title(record)} to {into.name}.")
     return record
 
 
@@ -85,8 +85,8 @@ def add_files(
     refused: dict[Path | str, InputError] = {}
     added = _send_items(call, into, new, title, arguments, refused) if new else {}
     actions = {
-        f"in {into.name} already, and processed again": again,
-        f"in {into.name} already, and kept": unchanged,
+        f"already in {into.name}; processed again": again,
+        f"already in {into.name}; kept": unchanged,
     }
     for action, records in actions.items():
         if records:
@@ -122,14 +122,14 @@ def _find_source(
             unknown = record
     if unknown is not None:
         output.print_message(
-            f"The service has no original of {item.name} to compare with, so it is known by its "
-            "name alone: one that has changed is added after `%nb sources delete`, or under "
-            "another name."
+            f"The service does not store the original of {item.name}, so only its name was "
+            "compared. To add a changed file, delete the source first with `%nb sources "
+            "delete`, or use another name."
         )
     elif named:
         output.print_message(
-            f"{into.name} has another {item.name} ({named[0]['id']}), whose content differs: both "
-            f"are kept. `%nb sources delete {named[0]['id']} --yes` deletes that one."
+            f"{into.name} has another {item.name} ({named[0]['id']}) with different content; "
+            f"both are kept. `%nb sources delete {named[0]['id']} --yes` deletes that one."
         )
     return unknown
 
@@ -175,7 +175,7 @@ def _send_items(
         else:
             added.append(call.nb.sources.add_url(new[0], into.id, title, **arguments))
         if added:
-            transfer.end(f"{messages.join_subject(map(_title, added))} added to {into.name}.")
+            transfer.end(f"Added to {into.name}: {messages.join_words(map(_title, added))}.")
     return dict(zip((item for item in new if item not in refused), added, strict=True))
 
 
@@ -212,7 +212,7 @@ def add(
         WatchInterrupted: the kernel was interrupted; the service continues.
     """
     if sync and async_:
-        raise InputError("`--sync` and `--async` are both there.", "Keep one of the two.")
+        raise InputError("`--sync` and `--async` exclude each other.", "Keep one of them.")
     text = (call.body or "").strip()
     items = _resolve_items(what, url)
     _check_arguments(text, items, title)
@@ -249,7 +249,7 @@ def _report_missing_model(call: Call, records: Sequence[Record]) -> None:
     if len(added) > _MAX_NAMED:
         embed = "embeddings rebuild --mode all"
     output.print_message(
-        "No embedding model is set, so a search by meaning does not find what is added now. "
+        "No embedding model is set, so vector search does not find the added sources. "
         f"{setup_hints.next_step(call, ['embedding'])} Then run `%nb {embed}`."
     )
 
@@ -261,8 +261,8 @@ def _interruptible(notebook: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         raise WatchInterrupted(
-            f"Adding to {notebook} was interrupted: what was sent may still be processed.",
-            "`%nb sources` shows what is there; run the line again for the rest.",
+            f"Adding to {notebook} was interrupted; sources sent before may still be processed.",
+            "`%nb sources` lists the sources; run the line again to add the rest.",
         ) from None
 
 
@@ -298,9 +298,9 @@ def _url(typed: str) -> str:
     parts = urlsplit(address)
     if parts.username or parts.password:
         raise InputError(
-            "This line has an address with a user or a password, and a line is kept in the "
-            "notebook: it was not used.",
-            "Download the page yourself, and add the file.",
+            "The line contains an address with a user or a password. Lines are saved in the "
+            "notebook, so it was not used.",
+            "Download the page yourself and add the file.",
         )
     return address
 
@@ -311,8 +311,8 @@ def _expand_path(typed: str) -> list[Path]:
 
     if _is_prose(typed):
         raise InputError(
-            "What the line names is a text, and no file.",
-            "Write it below the line, in a cell that begins with `%%nb source --title TITLE`.",
+            "The line contains a text, not a file name.",
+            "Write the text as a cell body: `%%nb source --title TITLE`.",
         )
     path = Path(typed).expanduser()
     if path.exists() or not glob.has_magic(typed):
@@ -321,7 +321,7 @@ def _expand_path(typed: str) -> list[Path]:
     files = [Path(match) for match in matches if Path(match).is_file()]
     if not files:
         raise InputError(
-            f"No file fits {typed}.", "Check the path: it counts from the notebook's folder."
+            f"No file matches {typed}.", "Check the path; it is relative to the notebook's folder."
         )
     return files
 
@@ -336,19 +336,19 @@ def _check_arguments(text: str, items: Sequence[Path | str], title: str | None) 
     """Raise InputError unless there is either one text, or files and pages."""
     if text and items:
         raise InputError(
-            "The line names files or pages, and there is a text below it.",
-            "Add the text in a cell of its own: `%%nb source --title …`.",
+            "The line names files or pages, but the cell also has a body.",
+            "Add the text in a separate cell: `%%nb source --title …`.",
         )
     if not text and not items:
         raise InputError(
             "There is nothing to add.",
-            "Name files or addresses: `%nb add paper.pdf`; or write a text below `%%nb source "
+            "Name files or addresses: `%nb add paper.pdf`, or write a text below `%%nb source "
             "--title …`.",
         )
     if title is not None and len(items) > 1:
         raise InputError(
-            f"`--title` is one title, and these are {len(items)} sources.",
-            "Add them without it; `%nb sources edit SOURCE --title …` changes one.",
+            f"`--title` sets one title, but there are {len(items)} sources.",
+            "Add them without `--title`; `%nb sources edit SOURCE --title …` changes a title.",
         )
 
 
@@ -359,17 +359,17 @@ _OPTIONS = [
     options.TITLE,
     options.TOPIC,
     options.INTO_NOTEBOOK,
-    Parameter("url", value_types.text_type("URL"), "a page of the web", many=True),
+    Parameter("url", value_types.text_type("URL"), "a web page", many=True),
     processing.WAIT,
-    Parameter("sync", None, "have each processed before the next is sent"),
-    Parameter("async", None, "don't wait until a text is processed"),
+    Parameter("sync", None, "process each source before sending the next"),
+    Parameter("async", None, "do not wait for processing"),
     OUT,
 ]
 _BODY = "the source's text."
 _DETAILS = (
-    "PDF, DOCX, HTML, Markdown, plain text, sound and video. All files are looked at before the "
-    "first is sent. What is in the notebook already, with the same name and content, the same "
-    "address or the same title and text, is kept; if it has failed, it is processed again."
+    "PDF, DOCX, HTML, Markdown, plain text, audio and video. All files are checked before the "
+    "first is sent. A source that is already in the notebook, with the same name and content, "
+    "address, or title and text, is kept; if it failed, it is processed again."
 )
 
 SHORTCUTS = (

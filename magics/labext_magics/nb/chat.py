@@ -61,7 +61,8 @@ def chat(
         processing.wait_for_text(call, about, named or None, wait=not no_wait)
     chosen = _chat_session(call, about, text, session=session, new=new, title=title)
     with scope.interrupted_as_error(
-        f"`%nb sessions show {chosen}` shows whether it was kept; if not, run this again."
+        f"`%nb sessions show {chosen}` shows whether the message was stored; if not, run this "
+        "again."
     ):
         reply = call.nb.chat.execute(
             chosen, text, model_override=by, on_context=_report_context_size, **restriction
@@ -71,7 +72,8 @@ def chat(
 
 def _report_context_size(tokens: int) -> None:
     output.print_message(
-        f"About {messages.pluralize(tokens, 'token')} of sources and notes go with the message."
+        f"About {messages.pluralize(tokens, 'token')} of sources and notes are sent with the "
+        "message."
     )
 
 
@@ -87,8 +89,8 @@ def _chat_session(
     """Return the identifier of the chat to continue, and make it the notebook's current one."""
     if session is not None and (new or title is not None):
         raise InputError(
-            "`--session` goes on with a chat, and `--new` or `--title` begins one.",
-            "Keep one of the two.",
+            "`--session` continues a chat, but `--new` and `--title` start one.",
+            "Keep one of them.",
         )
     chats = call.session.chats
     if session is not None:
@@ -97,7 +99,7 @@ def _chat_session(
         new_title = title or unique_title(message, call.nb.chat.names(about.id))
         record = call.nb.chat.create(about.id, new_title)
         chats[about.id] = str(record["id"])
-        output.print_message(f"{session_label(record)} begins.")
+        output.print_message(f"Started {session_label(record)}.")
     return chats[about.id]
 
 
@@ -111,25 +113,25 @@ def unique_title(message: str, taken: Sequence[str]) -> str:
 
 def session_label(record: Record) -> str:
     """Return a chat's title in quotes, as the beginning of a sentence."""
-    return f"The chat {messages.quote_value(str(record['title'] or record['id']))}"
+    return f"the chat {messages.quote_value(str(record['title'] or record['id']))}"
 
 
 SHORTCUTS = (
     Command(
         "chat",
-        "Talk about the notebook in use; what was said before is known.",
+        "Chat about the notebook in use; the conversation continues from cell to cell.",
         chat,
         [
             Parameter(
                 "MESSAGE",
                 value_types.text_type("MESSAGE"),
-                "the message, if it isn't below the line",
+                "the message, if not in the cell body",
             )
         ],
         [
-            Parameter("session", value_types.CHAT, "go on with this chat"),
-            Parameter("new", None, "begin another chat"),
-            Parameter("title", value_types.text_type("TITLE"), "begin a chat of this title"),
+            Parameter("session", value_types.CHAT, "continue this chat"),
+            Parameter("new", None, "start a new chat"),
+            Parameter("title", value_types.text_type("TITLE"), "start a new chat with this title"),
             options.INTO_NOTEBOOK,
             options.SOURCES,
             options.NOTES,
@@ -140,7 +142,7 @@ SHORTCUTS = (
             OUT,
         ],
         body="the message.",
-        details="Sources that are still being processed are waited for first.",
+        details="Waits for sources that are still being processed.",
         examples=["%%nb chat", "What should I vary first?"],
     ),
 )
@@ -167,7 +169,7 @@ def new_session(
     by = scope.resolve_model(call, model_override)
     record = call.nb.chat.create(about.id, title, by)
     call.session.chats[about.id] = str(record["id"])
-    output.print_message(f"{session_label(record)} is new; `%%nb chat` goes on with it.")
+    output.print_message(f"Created {session_label(record)}; `%%nb chat` continues it.")
     return _session_row(record)
 
 
@@ -178,7 +180,7 @@ def edit_session(
     scope.require_changes({"title": title, "model": model_override}, "%nb sessions edit")
     identifier = scope.resolve_id(call, "session", session)
     record = call.nb.chat.update(identifier, title, scope.resolve_model(call, model_override))
-    output.print_message(f"{session_label(record)} is changed.")
+    output.print_message(f"Changed {session_label(record)}.")
     return _session_row(record)
 
 
@@ -198,7 +200,7 @@ def delete_sessions(call: Call, *, sessions: list[str], yes: bool, preview: bool
         call.nb.chat.delete(identifier)
         for about in [about for about, held in chats.items() if held == identifier]:
             del chats[about]
-        output.print_message(f"{chat} is deleted.")
+        output.print_message(f"Deleted {chat}.")
 
 
 def session_context(
@@ -214,7 +216,7 @@ def session_context(
     from labext.frames.views import ROWS
 
     if session is not None and notebook is not None:
-        raise InputError("A chat is about one notebook already.", "Leave `--notebook` out.")
+        raise InputError("A chat already belongs to a notebook.", "Omit `--notebook`.")
     built = call.nb.chat.context(
         None if session is None else scope.resolve_id(call, "session", session),
         scope.notebook_of(call, notebook).id if session is None else None,
@@ -223,7 +225,7 @@ def session_context(
     )
     tokens, characters = built["token_count"] or 0, built["char_count"] or 0
     output.print_message(
-        f"The model would be given about {messages.pluralize(tokens, 'token')}, "
+        f"The model would receive about {messages.pluralize(tokens, 'token')}, "
         f"{messages.pluralize(characters, 'character')}, of these sources and notes."
     )
     rows = [
@@ -250,35 +252,37 @@ SESSION_COMMANDS = (
         options=[options.IN_NOTEBOOK, options.ALL, OUT],
     ),
     Command(
-        "sessions show", "Show what was said in a chat.", show_session, [options.ONE_CHAT], [OUT]
+        "sessions show", "Show the messages of a chat.", show_session, [options.ONE_CHAT], [OUT]
     ),
     Command(
         "sessions new",
-        "Begin a chat, which `%%nb chat` then goes on with.",
+        "Create a chat that `%%nb chat` then continues.",
         new_session,
         options=[options.TITLE, options.INTO_NOTEBOOK, options.MODEL, OUT],
     ),
     Command(
         "sessions edit",
-        "Change a chat's title, or the model that replies in it.",
+        "Change a chat's title or model.",
         edit_session,
         [options.ONE_CHAT],
         [options.TITLE, options.MODEL, OUT],
     ),
     Command(
         "sessions delete",
-        "Delete chats with their messages.",
+        "Delete chats and their messages.",
         delete_sessions,
         [options.SOME_CHATS],
         [YES, PREVIEW],
     ),
     Command(
         "sessions context",
-        "Show how much the model would be given with a message.",
+        "Show how much context the model would receive with a message.",
         session_context,
         [
             Parameter(
-                "SESSION", value_types.CHAT, "a chat; else a new one about the notebook in use"
+                "SESSION",
+                value_types.CHAT,
+                "a chat; by default a new one about the notebook in use",
             )
         ],
         [options.IN_NOTEBOOK, options.NO_SOURCES, options.NO_NOTES, OUT],
@@ -309,7 +313,9 @@ def chat_about_source(
     processing.wait_for_text(call, None, [about], wait=not no_wait)
     chosen = _source_chat_session(call, about, text, session=session, new=new, title=title)
     show = f"`%nb source-chats show {chosen} --source {quote(source)}`"
-    with scope.interrupted_as_error(f"{show} shows whether it was kept; if not, run this again."):
+    with scope.interrupted_as_error(
+        f"{show} shows whether the message was stored; if not, run this again."
+    ):
         reply = call.nb.source_chats.send(about, chosen, text, by)
     return labext_widgets.answer_view(reply)
 
@@ -320,8 +326,8 @@ def _source_chat_session(
     """Return the identifier of the chat to continue, and make it the source's current one."""
     if session is not None and (new or title is not None):
         raise InputError(
-            "`--session` goes on with a chat, and `--new` or `--title` begins one.",
-            "Keep one of the two.",
+            "`--session` continues a chat, but `--new` and `--title` start one.",
+            "Keep one of them.",
         )
     chats, of = call.session.chats, call.nb.source_chats
     if session is not None:
@@ -329,7 +335,7 @@ def _source_chat_session(
     elif new or title is not None or about not in chats:
         record = of.create(about, title or unique_title(message, of.names(about)))
         chats[about] = str(record["id"])
-        output.print_message(f"{session_label(record)} begins.")
+        output.print_message(f"Started {session_label(record)}.")
     return chats[about]
 
 
@@ -354,7 +360,7 @@ def edit_source_chat(
     about = scope.resolve_id(call, "source", source)
     by = scope.resolve_model(call, model_override)
     record = call.nb.source_chats.update(about, session, title, by)
-    output.print_message(f"{session_label(record)} is changed.")
+    output.print_message(f"Changed {session_label(record)}.")
     return _source_chat_row(record)
 
 
@@ -371,7 +377,7 @@ def delete_source_chats(
         call.nb.source_chats.delete(about, record["id"])
         if call.session.chats.get(about) == record["id"]:
             del call.session.chats[about]
-        output.print_message(f"{session_label(record)} is deleted.")
+        output.print_message(f"Deleted {session_label(record)}.")
 
 
 def _source_chat_row(record: Record) -> pd.DataFrame:
@@ -381,27 +387,27 @@ def _source_chat_row(record: Record) -> pd.DataFrame:
 
 
 _CHAT = value_types.text_type("SESSION", "source_chats")
-_ABOUT = Parameter("source", value_types.SOURCE, "the source that it is about", required=True)
+_ABOUT = Parameter("source", value_types.SOURCE, "the source of the chat", required=True)
 _ONE = replace(options.ONE_CHAT, kind=_CHAT)
 _SOME = replace(options.SOME_CHATS, kind=_CHAT)
 
 SOURCE_CHAT_COMMANDS = (
     Command(
         "sources chat",
-        "Talk about one source; what was said before is known.",
+        "Chat about one source; the conversation continues from cell to cell.",
         chat_about_source,
         [
             options.ONE_SOURCE,
             Parameter(
                 "MESSAGE",
                 value_types.text_type("MESSAGE"),
-                "the message, if it isn't below the line",
+                "the message, if not in the cell body",
             ),
         ],
         [
-            Parameter("session", _CHAT, "go on with this chat"),
-            Parameter("new", None, "begin another chat"),
-            Parameter("title", value_types.text_type("TITLE"), "begin a chat of this title"),
+            Parameter("session", _CHAT, "continue this chat"),
+            Parameter("new", None, "start a new chat"),
+            Parameter("title", value_types.text_type("TITLE"), "start a new chat with this title"),
             options.MODEL,
             processing.NO_WAIT,
             OUT,
@@ -413,25 +419,25 @@ SOURCE_CHAT_COMMANDS = (
 )
 SOURCE_CHATS_COMMANDS = (
     Command(
-        "source-chats", "List the chats about one source.", list_source_chats, options=[_ABOUT, OUT]
+        "source-chats", "List the chats about a source.", list_source_chats, options=[_ABOUT, OUT]
     ),
     Command(
         "source-chats show",
-        "Show what was said in a chat about a source.",
+        "Show the messages of a chat about a source.",
         show_source_chat,
         [_ONE],
         [_ABOUT, OUT],
     ),
     Command(
         "source-chats edit",
-        "Change the title of a chat about a source, or the model that replies in it.",
+        "Change the title or model of a chat about a source.",
         edit_source_chat,
         [_ONE],
         [_ABOUT, options.TITLE, options.MODEL, OUT],
     ),
     Command(
         "source-chats delete",
-        "Delete chats about a source with their messages.",
+        "Delete chats about a source and their messages.",
         delete_source_chats,
         [_SOME],
         [_ABOUT, YES, PREVIEW],

@@ -55,11 +55,11 @@ def cancel(call: Call, *, job: str, yes: bool, preview: bool) -> pd.DataFrame | 
         return None
     after = call.nb.commands.cancel(job)
     if after["status"] in ("canceled", "cancelled"):
-        output.print_message(f"The command {job} is canceled.")
+        output.print_message(f"Canceled the command {job}.")
     else:
         output.print_message(
-            f"The service takes the wish, and the command {job} is {after['status']} still; "
-            f"`%nb commands wait {job}` looks what becomes of it."
+            f"The service accepted the request, but the command {job} is still "
+            f"{after['status']}; `%nb commands wait {job}` watches it."
         )
     return _row(after)
 
@@ -72,12 +72,12 @@ def run(call: Call, *, command: str, set: list[dict[str, Any]], app: str | None)
     }
     if not arguments:
         raise InputError(
-            f"The command {command} is given nothing to work with.",
-            f"Name it: `%nb commands run {command} --set NAME=VALUE`.",
+            f"The command {command} has no input.",
+            f"Set it: `%nb commands run {command} --set NAME=VALUE`.",
         )
     started = call.nb.commands.run(command, arguments, app)
     job = started["job_id"]
-    output.print_message(f"The command {command} begins; `%nb commands wait {job}` looks at it.")
+    output.print_message(f"Started the command {command}; `%nb commands wait {job}` watches it.")
     return _row(started)
 
 
@@ -114,50 +114,52 @@ _STATUS = value_types.text_type("STATUS", "command_states")
 COMMANDS = (
     Command(
         "commands",
-        "List what the service does in the background, as far as it tells.",
+        "List background commands of the service.",
         list_,
         options=[
-            Parameter("command", _KIND, "only of this kind"),
-            Parameter("status", _STATUS, "only in this state"),
+            Parameter("command", _KIND, "list only commands of this kind"),
+            Parameter("status", _STATUS, "list only commands in this state"),
             options.LIMIT,
             OUT,
         ],
-        details="Open Notebook tells only of those that process sources; any other is known by "
-        "the id that the line told which began it.",
+        details="Open Notebook lists only commands that process sources; other commands are "
+        "found by the id shown when they were started.",
     ),
-    Command("commands show", "Show how far a command is.", show, [_ONE], [OUT]),
+    Command("commands show", "Show the progress of a command.", show, [_ONE], [OUT]),
     Command(
         "commands wait",
-        "Watch a command until it is over; interrupting ends the watching only.",
+        "Watch a command until it ends; interrupting stops only the watch.",
         wait,
         [_ONE],
         [OUT],
     ),
     Command(
         "commands cancel",
-        "Ask for a command to be canceled.",
+        "Request the cancellation of a command.",
         cancel,
         [_ONE],
         [YES, PREVIEW, OUT],
     ),
     Command(
         "commands run",
-        "Begin a command; `%nb commands kinds` lists those there are.",
+        "Start a command; `%nb commands kinds` lists them.",
         run,
-        [Parameter("COMMAND", _KIND, "which one", required=True)],
+        [Parameter("COMMAND", _KIND, "the command", required=True)],
         [
             Parameter(
                 "set",
                 replace(value_types.SETTING, metavar="NAME=VALUE", live=""),
-                "what it works with, as the service wants it",
+                "an input of the command",
                 many=True,
             ),
             Parameter(
-                "app", value_types.text_type("APP"), "whose it is, if the service doesn't say"
+                "app",
+                value_types.text_type("APP"),
+                "the app of the command, if the service does not report it",
             ),
             OUT,
         ],
         examples=["%nb commands run embed_note --set note_id=note:abc123"],
     ),
-    Command("commands kinds", "List the commands there are.", list_available, options=[OUT]),
+    Command("commands kinds", "List the available commands.", list_available, options=[OUT]),
 )

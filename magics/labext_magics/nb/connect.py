@@ -57,7 +57,7 @@ def status(call: Call) -> pd.DataFrame:
     chosen = call.session.notebook
     server = nb.status()
     rows = {
-        "profile": target.profile or "none (environment, or connected by address)",
+        "profile": target.profile or "none (environment or address)",
         "address": target.base_url,
         "backend": server["backend"],
         "version": server["version"] or "unknown",
@@ -73,7 +73,7 @@ def _database_state(server: Record) -> str:
     """Return the database's state, with an explanation unless it is online."""
     if server["database"] in (None, "online"):
         return server["database"] or "unknown"
-    return f"{server['database']}: nothing can be read now; ask whoever runs the service"
+    return f"{server['database']}: the service cannot read data now; contact its operator"
 
 
 def _password_state(server: Record) -> str:
@@ -92,8 +92,8 @@ def _check_password(target: Connection) -> str:
             return messages.pluralize(len(client.notebooks.list()), "notebook")
         except NotFoundError as error:
             raise SetupError(
-                f"What answers at {target.base_url} is no notebook service: {error.message}",
-                "Check the host and the port: the API of Open Notebook is usually on 5055, its "
+                f"The server at {target.base_url} is not a notebook service: {error.message}",
+                "Check the host and the port: Open Notebook's API is usually on port 5055, its "
                 "web page on 8502.",
             ) from None
 
@@ -110,7 +110,7 @@ SIGN_IN = SignIn("nb", _METHODS, _check_password, _find_api)
 COMMANDS = (
     Command(
         "connect",
-        "Use a notebook service: by its address, a profile's name, or the sandbox.",
+        "Connect to a notebook service by address, profile name, or `sandbox`.",
         connect,
         [WHERE],
         [
@@ -124,24 +124,24 @@ COMMANDS = (
             ),
         ],
         guarded=True,
-        details="The password is taken from LABEXT_NB_PASSWORD or the keyring, or asked for if "
-        "the service wants one: on a line it has no place. The address may be that of the server "
-        "or of its web page (`http://localhost:8502`): the API below it is found. Open Notebook "
-        "is recognised; `--backend` names the kind of server where a proxy hides it, and `--save` "
-        "stores it in the profile.",
+        details="The password is read from LABEXT_NB_PASSWORD or the keyring, or asked for if "
+        "the service requires one; it is never typed on a line. The address may be "
+        "that of the API or of the web page (`http://localhost:8502`). Open Notebook "
+        "is detected; `--backend` names the kind of server if a proxy hides it, and "
+        "`--save` stores it in the profile.",
         examples=["%nb connect http://localhost:5055/api --save work --keep"],
     ),
     Command(
         "login",
-        "Check the password of the service in use, and ask for another one if it isn't accepted.",
+        "Check the password of the service in use, and ask for a new one if it is not accepted.",
         login,
         options=[KEEP],
         guarded=True,
     ),
-    Command("logout", "Forget the password, for this session.", logout, options=[YES_KEYRING]),
+    Command("logout", "Sign out for this session.", logout, options=[YES_KEYRING]),
     Command(
         "status",
-        "Show which service and which notebook are in use, and what kind of server it is.",
+        "Show the service and notebook in use, and the kind of server.",
         status,
         options=[OUT],
     ),
@@ -161,26 +161,28 @@ def settings(call: Call, *, set: list[dict[str, Any]]) -> pd.DataFrame:
         return settings_frame(before)
     now = call.nb.settings.update(requested)
     changed = [name for name in now if now[name] != before.get(name)]
-    summary = join_words([f"{name} is {format_setting(now[name])}" for name in changed], 7)
-    output.print_message(f"{summary} now." if changed else "All of it is set so already.")
+    summary = join_words([f"Set {name} to {format_setting(now[name])}" for name in changed], 7)
+    output.print_message(
+        f"{summary} now." if changed else ("All settings have these values already.")
+    )
     return settings_frame(now)
 
 
 SETTINGS_COMMANDS = (
     Command(
         "settings",
-        "Show or change how the service reads what is added to it.",
+        "Show or change how the service processes sources.",
         settings,
         options=[
             Parameter(
                 "set",
                 replace(value_types.SETTING, metavar="NAME=VALUE", live="service_settings"),
-                "change a setting",
+                "a setting to change",
                 many=True,
             ),
             OUT,
         ],
-        details="A list is written with commas: `youtube_preferred_languages=en,de`.",
+        details="Lists are comma-separated: `youtube_preferred_languages=en,de`.",
         examples=["%nb settings --set docling_ocr=no"],
     ),
 )

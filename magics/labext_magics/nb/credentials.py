@@ -55,7 +55,7 @@ class Key:
     @property
     def origin(self) -> str:
         """The key's origin, as the end of a sentence."""
-        return f", with the key of {self.source}" if self.source else ""
+        return f", using the key in {self.source}" if self.source else ""
 
     def __repr__(self) -> str:
         return f"Key(source={self.source!r})"
@@ -79,30 +79,30 @@ def key_for(provider: str, *, must: bool = False) -> Key:
     if folded in _OWN and not must:
         return Key(None)
     without = folded in _OPEN and not must
-    hint = " (empty if it takes none)" if without else ""
+    hint = " (leave empty if none is needed)" if without else ""
     try:
         typed = sign_in.prompt_secret(f"Key of {provider}{hint}: ")
     except sign_in.NonInteractiveError as nobody:
-        also = ", or add `--no-key` for a server that takes none" if without else ""
+        also = ", or add `--no-key` for a server without a key" if without else ""
         raise SetupError(
-            f"A credential of {provider} needs a key, and there is nobody here to ask for it.",
-            f"Set {environment_variable('nb', name)}, or run this line once where you can "
-            f"type{also}.",
+            f"A credential of {provider} needs a key, but input is not possible here.",
+            f"Set {environment_variable('nb', name)}, or run this line once where you can enter "
+            f"it{also}.",
         ) from nobody
     if not typed and not without:
-        raise SetupError("No key was given.", "Run the line again and type it.")
+        raise SetupError("No key was entered.", "Run the line again and enter it.")
     register_secret(typed or None)
     return Key(typed or None)
 
 
 ONE_CREDENTIAL = Parameter(
-    "CREDENTIAL", value_types.CREDENTIAL, "a credential, by its name or its id", required=True
+    "CREDENTIAL", value_types.CREDENTIAL, "a credential, by its name or id", required=True
 )
 
 
 def credential_label(record: Record) -> str:
-    """Return a credential's name and provider, as the beginning of a sentence."""
-    return f"The credential {record['name']} of {record['provider']}"
+    """Return `the credential NAME of PROVIDER`."""
+    return f"the credential {record['name']} of {record['provider']}"
 
 
 def credential_row(record: Record) -> pd.DataFrame:
@@ -135,7 +135,7 @@ def register_models(
     """
     if not every and not models:
         raise InputError(
-            "No model is named.", "Name them, `--model NAME=TYPE`, or take all with `--all`."
+            "No model was named.", "Name models with `--model NAME=TYPE`, or add all with `--all`."
         )
     record = call.nb.credentials.get(credential)
     requested = dict(_model_names(models))
@@ -156,12 +156,12 @@ def register_models(
         output.print_message(untyped)
     if own.empty:
         raise InputError(
-            f"The credential {record['name']} opens no model that could be added.",
-            f"Name one with its type: `%nb credentials register {quote(str(record['name']))} "
+            f"the credential {record['name']} gives access to no model that could be added.",
+            f"Add one with its type: `%nb credentials register {quote(str(record['name']))} "
             "--model NAME=TYPE`.",
         )
     if every and not call.nb.models.defaults().get("chat"):
-        output.print_message("`%nb models auto-assign` chooses default models.")
+        output.print_message("`%nb models auto-assign` sets default models.")
     return models_frame(call, type(registered)(own))
 
 
@@ -174,31 +174,33 @@ def _test_types(call: Call, credential: Record, names: Sequence[str]) -> str:
     tried, left = untried[:MAX_TESTED], untried[MAX_TESTED:]
     if tried:
         output.print_message(
-            f"{credential['provider']} does not tell the type of "
-            f"{messages.pluralize(len(tried), 'model')}: each is tested."
+            f"{credential['provider']} does not report the type of "
+            f"{messages.pluralize(len(tried), 'model')}; testing each."
         )
     failed: dict[str, str] = {}
-    with scope.interrupted_as_error("Run the line again: what is added stays.", "Testing models"):
+    with scope.interrupted_as_error(
+        "Run the line again; models added so far are kept.", "Testing models"
+    ):
         for name in tried:
             trial = probe_type(call.nb.models, name, credential["provider"], credential["id"])
             if trial.type is None:
                 failed[name] = trial.reason
             else:
-                output.print_message(f"{name} is added: it works as {_AS[trial.type]}.")
+                output.print_message(f"Added {name} as {_AS[trial.type]}.")
     line = f"`%nb credentials register {quote(str(credential['name']))} --model"
     parts = []
     if failed:
         reasons = (
-            f"{name} ({why.rstrip('.') or 'no reason told'})" for name, why in failed.items()
+            f"{name} ({why.rstrip('.') or 'no reason given'})" for name, why in failed.items()
         )
         parts.append(
-            f"Not added, because no test succeeded: {', '.join(reasons)}. "
-            f"{line} {quote(next(iter(failed)) + '=llm')}` adds one untested."
+            f"Not added because no test succeeded: {', '.join(reasons)}. {line} "
+            f"{quote(next(iter(failed)) + '=llm')}` adds a model untested."
         )
     if left:
         parts.append(
-            f"Not tested, because there are so many: {', '.join(left)}. "
-            f"{line} {quote(left[0] + '=llm')}` adds one."
+            f"Too many models to test: {', '.join(left)}. {line} {quote(left[0] + '=llm')}` "
+            "adds one."
         )
     return " ".join(parts)
 
@@ -214,39 +216,40 @@ def _model_names(models: list[dict[str, str]]) -> Sequence[tuple[str, str]]:
         if of not in types:
             near = messages.did_you_mean(of, types)
             raise InputError(
-                f"`{name}={of}` names no type of models{near}.",
+                f"`{name}={of}` does not name a model type{near}.",
                 f"The types are {', '.join(types[:-1])} and {types[-1]}.",
             )
     return list(pairs.items())
 
 
 def _report_registered(created: int, existing: int) -> str:
-    are = "is" if created == 1 else "are"
-    new = f"{messages.pluralize(created, 'model')} {are} new" if created else "No model is new"
+    new = f"Added {messages.pluralize(created, 'model')}" if created else "No new models"
     if not existing:
         return f"{new}."
-    return f"{new}; {existing:,} {'was' if existing == 1 else 'were'} there already, and kept."
+    return f"{new}; kept {existing:,} existing {'one' if existing == 1 else 'ones'}."
 
 
 MODEL_COMMANDS = (
     Command(
         "credentials discover",
-        "Show the models that a credential opens.",
+        "List the models available through a credential.",
         discover_models,
         [ONE_CREDENTIAL],
         [OUT],
     ),
     Command(
         "credentials register",
-        "Add models that a credential opens.",
+        "Add models available through a credential.",
         register_models,
         [ONE_CREDENTIAL],
         [
-            Parameter("model", value_types.NAME_TYPE, "one of them", many=True, dest="models"),
-            Parameter("all", None, "all; those of unknown type are tested", dest="every"),
+            Parameter("model", value_types.NAME_TYPE, "a model to add", many=True, dest="models"),
+            Parameter(
+                "all", None, "add all models; those of unknown type are tested", dest="every"
+            ),
             OUT,
         ],
-        details="What is there already stays as it is. The types are llm, embedding, stt and tts.",
+        details="Existing models are kept. The types are llm, embedding, stt and tts.",
         examples=["%nb credentials register lab --model gpt-4o-mini=llm --model whisper-1=stt"],
     ),
 )
@@ -273,9 +276,8 @@ def new_credential(
     key = Key(None) if no_key else key_for(provider)
     record = call.nb.credentials.create(provider, name, key.value, base_url)
     output.print_message(
-        f"{credential_label(record)} is stored{key.origin}; `%nb credentials test {quote(name)}` "
-        "tries it, "
-        f"`%nb credentials register {quote(name)} --all` adds its models."
+        f"Stored {credential_label(record)}{key.origin}; `%nb credentials test {quote(name)}` "
+        f"tests it, `%nb credentials register {quote(name)} --all` adds its models."
     )
     return credential_row(record)
 
@@ -297,9 +299,7 @@ def edit_credential(
     """
     for what, both in (("key", new_key and no_key), ("base-url", base_url and no_base_url)):
         if both:
-            raise InputError(
-                f"The line gives another {what} and takes it away.", "Keep one of the two."
-            )
+            raise InputError(f"The line both sets and clears the {what}.", "Keep one of them.")
     values = {
         "name": name,
         "base_url": "" if no_base_url else base_url,
@@ -318,7 +318,7 @@ def edit_credential(
         key = key_for(str(call.nb.credentials.get(credential)["provider"]), must=True)
         changes["api_key"], suffix = key.value, key.origin
     record = call.nb.credentials.update(credential, **changes)
-    output.print_message(f"{credential_label(record)} is changed{suffix}.")
+    output.print_message(f"Changed {credential_label(record)}{suffix}.")
     return credential_row(record)
 
 
@@ -326,39 +326,43 @@ def _report_kept(record: Record, base_url: str | None) -> pd.DataFrame:
     name, address = quote(str(record["name"])), record["base_url"]
     if base_url is not None and base_url.rstrip("/") != (address or "").rstrip("/"):
         raise ConflictError(
-            f"{credential_label(record)} is there already, with another address.",
-            f"`%nb credentials edit {name} --base-url …` changes it; another name keeps both.",
+            f"A credential {record['name']} of {record['provider']} with another address already "
+            "exists.",
+            f"`%nb credentials edit {name} --base-url …` changes it; to keep both, use another "
+            "name.",
         )
     output.print_message(
-        f"{credential_label(record)} is there already, and was kept; `%nb credentials edit {name} "
-        "--new-key` gives it another key."
+        f"The credential {record['name']} of {record['provider']} already exists and was kept; "
+        f"`%nb credentials edit {name} --new-key` changes its key."
     )
     return credential_row(record)
 
 
 _BASE_URL = Parameter(
-    "base-url", value_types.text_type("URL"), "the server's address, not the provider's own"
+    "base-url", value_types.text_type("URL"), "the server's address, if not the provider's own"
 )
-_NO_KEY = Parameter("no-key", None, "without a key")
+_NO_KEY = Parameter("no-key", None, "store no key")
 _DETAILS = (
-    "The key is taken from LABEXT_NB_<PROVIDER>_KEY (LABEXT_NB_OPENAI_KEY), or asked for: on a "
-    "line it has no place."
+    "The key is read from LABEXT_NB_<PROVIDER>_KEY (LABEXT_NB_OPENAI_KEY), or asked for; it is "
+    "never typed on a line."
 )
 
 EDIT_COMMANDS = (
     Command(
         "credentials new",
-        "Store the key of a provider, or the address of a server.",
+        "Store a provider's key or a server's address.",
         new_credential,
         [models.ONE_PROVIDER],
         [
-            Parameter("name", value_types.text_type("NAME"), "what it is called", required=True),
+            Parameter(
+                "name", value_types.text_type("NAME"), "the name of the credential", required=True
+            ),
             _BASE_URL,
             _NO_KEY,
             OUT,
         ],
         guarded=True,
-        details=f"{_DETAILS} A credential of the same provider and name is kept.",
+        details=f"{_DETAILS} An existing credential with the same provider and name is kept.",
         examples=[
             "%nb credentials new openai --name lab",
             "%nb credentials new ollama --name bench --base-url http://localhost:11434/v1",
@@ -370,16 +374,16 @@ EDIT_COMMANDS = (
         edit_credential,
         [ONE_CREDENTIAL],
         [
-            Parameter("name", value_types.text_type("NAME"), "its new name"),
+            Parameter("name", value_types.text_type("NAME"), "the new name"),
             _BASE_URL,
-            Parameter("no-base-url", None, "the provider's own address again"),
-            Parameter("new-key", None, "give it another key"),
-            replace(_NO_KEY, help="take its key away"),
+            Parameter("no-base-url", None, "use the provider's own address"),
+            Parameter("new-key", None, "replace the key"),
+            replace(_NO_KEY, help="remove the key"),
             OUT,
         ],
         guarded=True,
-        details=f"{_DETAILS} Another server's address takes `--new-key` or `--no-key` with it: a "
-        "stored key goes to no server but the one that it was given for.",
+        details=f"{_DETAILS} Changing the server's address requires `--new-key` or `--no-key`, "
+        "so that a stored key is not sent to another server.",
         examples=["%nb credentials edit lab --base-url https://proxy.example/v1 --new-key"],
     ),
 )
@@ -416,7 +420,7 @@ def delete(call: Call, *, credentials: list[str], yes: bool, preview: bool) -> N
         deleted = nb.credentials.delete(record["id"])
         number = deleted["deleted_models"]
         also = f", with {messages.pluralize(int(number), 'model')}" if number else ""
-        output.print_message(f"{credential_label(record)} is deleted{also}.")
+        output.print_message(f"Deleted {credential_label(record)}{also}.")
 
 
 def test(call: Call, *, credential: str) -> None:
@@ -444,7 +448,7 @@ def status(call: Call) -> pd.DataFrame:
     in_environment = [bool(own.get(str(provider))) for provider in providers["provider"]]
     providers.insert(len(providers.columns), "in_environment", in_environment)
     if providers.attrs.get("encryption_configured") is False:
-        output.print_message("The service has nothing to encrypt keys with, and takes none.")
+        output.print_message("The service has no encryption key, so it cannot store credentials.")
     return providers
 
 
@@ -457,9 +461,12 @@ def _describe_credential(record: Record) -> str:
 COMMANDS = (
     Command(
         "credentials",
-        "List the credentials; their keys are never shown.",
+        "List the credentials, without their keys.",
         list_,
-        options=[Parameter("provider", value_types.PROVIDER, "only those of this provider"), OUT],
+        options=[
+            Parameter("provider", value_types.PROVIDER, "list only credentials of this provider"),
+            OUT,
+        ],
     ),
     Command(
         "credentials show",
@@ -471,16 +478,16 @@ COMMANDS = (
     *EDIT_COMMANDS,
     Command(
         "credentials delete",
-        "Delete credentials, with the models that they open.",
+        "Delete credentials and their models.",
         delete,
         [replace(ONE_CREDENTIAL, many=True, dest="credentials")],
         [YES, PREVIEW],
     ),
-    Command("credentials test", "Try a credential's server and key.", test, [ONE_CREDENTIAL]),
+    Command("credentials test", "Test a credential's server and key.", test, [ONE_CREDENTIAL]),
     *MODEL_COMMANDS,
     Command(
         "credentials status",
-        "Show which providers can be used, and where their keys are from.",
+        "Show which providers are configured, and the source of their keys.",
         status,
         options=[OUT],
     ),

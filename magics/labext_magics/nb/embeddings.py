@@ -55,9 +55,9 @@ def rebuild(
         mode or "existing", sources=not no_sources, notes=not no_notes, insights=not no_insights
     )
     job, total = started["job_id"], started["total_items"]
-    about = "" if total is None else f" of about {messages.pluralize(total, 'thing')}"
+    about = "" if total is None else f" of about {messages.pluralize(total, 'item')}"
     again = f"%nb embeddings status {job}"
-    output.print_message(f"Vectors{about} are computed again; `{again}` shows how far that is.")
+    output.print_message(f"Rebuilding vectors{about}; `{again}` shows the progress.")
     if not background:
         commands.watch_snapshots(call.nb.embeddings.watch(job), again)
     return status(call, job=job)
@@ -79,14 +79,14 @@ def _wait(call: Call, started: Sequence[tuple[str, Record]]) -> None:
         watched = call.nb.commands.watch(job, f"Vectors of {name}")
         commands.watch_snapshots(watched, f"%nb commands wait {job}")
     output.print_message(
-        f"Vectors of {messages.join_words([name for name, _ in started])} are computed."
+        f"Computing vectors of {messages.join_words([name for name, _ in started])}."
     )
 
 
 SOURCE_COMMANDS = (
     Command(
         "sources embed",
-        "Have vectors of sources computed, so that a search by meaning finds them.",
+        "Compute vectors of sources, so that vector search finds them.",
         embed_sources,
         [options.SOME_SOURCES],
         [OUT],
@@ -95,7 +95,7 @@ SOURCE_COMMANDS = (
 NOTE_COMMANDS = (
     Command(
         "notes embed",
-        "Have vectors of notes computed, so that a search by meaning finds them.",
+        "Compute vectors of notes, so that vector search finds them.",
         embed_notes,
         [options.SOME_NOTES],
     ),
@@ -103,31 +103,34 @@ NOTE_COMMANDS = (
 COMMANDS = (
     Command(
         "embeddings rebuild",
-        "Have vectors computed again, as after another embedding model is set.",
+        "Recompute vectors, for example after a change of the embedding model.",
         rebuild,
         options=[
             Parameter(
                 "mode",
                 value_types.choice("existing", "all"),
-                "of what has some (so without it), or all",
+                "existing: only items with vectors (default); all: every item",
             ),
             options.NO_SOURCES,
             options.NO_NOTES,
-            Parameter("no-insights", None, "leave the insights out"),
-            Parameter("background", None, "don't wait for it"),
+            Parameter("no-insights", None, "skip insights"),
+            Parameter("background", None, "do not wait"),
             OUT,
         ],
-        details="It goes through everything of the service, not only the notebook in use. Once it "
-        "is completed, all of it is queued; the last vectors come a little later.",
+        details="Covers all items on the service, not only the notebook in use. When it "
+        "completes, all items are queued; the last vectors follow a little later.",
         examples=["%nb embeddings rebuild --mode all --no-insights"],
     ),
     Command(
         "embeddings status",
-        "Show how far vectors are computed again.",
+        "Show the progress of a rebuild.",
         status,
         [
             Parameter(
-                "JOB", value_types.text_type("JOB"), "the job that `rebuild` told", required=True
+                "JOB",
+                value_types.text_type("JOB"),
+                "the job id shown by `embeddings rebuild`",
+                required=True,
             )
         ],
         [OUT],

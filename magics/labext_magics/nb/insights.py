@@ -70,13 +70,12 @@ def save(call: Call, *, insight: str, source: str | None, notebook: str | None) 
     for note in call.nb.notes.iter(into.id):
         if (note["content"] or "").strip() == (record["content"] or "").strip():
             output.print_message(
-                f"{messages.quote_value(_title(note))} of {into.name} says that already."
+                f"{into.name} already has the note {messages.quote_value(_title(note))} with "
+                "this text."
             )
             return note_frame([note])
     note = call.nb.insights.save(record["id"], into.id)
-    output.print_message(
-        f"The note {messages.quote_value(_title(note))} is written into {into.name}."
-    )
+    output.print_message(f"Saved the note {messages.quote_value(_title(note))} to {into.name}.")
     return note_frame([note])
 
 
@@ -93,7 +92,7 @@ def delete(
         return
     for identifier, name in called.items():
         call.nb.insights.delete(identifier)
-        output.print_message(f"The insight {name} is deleted.")
+        output.print_message(f"Deleted the insight {name}.")
 
 
 def _record(call: Call, named: str, source: str | None, *, to_delete: bool = False) -> Record:
@@ -118,7 +117,7 @@ def _title(note: Record) -> str:
 
 
 _INSIGHT = value_types.text_type("INSIGHT", "insights")
-_HELP = "an insight, by its type or its id"
+_HELP = "an insight, by its type or id"
 _ONE = Parameter("INSIGHT", _INSIGHT, _HELP, required=True)
 _SOME = Parameter("INSIGHT", _INSIGHT, _HELP, required=True, many=True, dest="insights")
 _OF_SOURCES = Parameter("source", value_types.SOURCE, "of this source")
@@ -126,20 +125,20 @@ _OF_SOURCES = Parameter("source", value_types.SOURCE, "of this source")
 COMMANDS = (
     Command(
         "insights",
-        "List what models have made of sources.",
+        "List the insights that models generated from sources.",
         list_,
         options=[options.SOURCES, options.IN_NOTEBOOK, options.ALL, OUT],
     ),
-    Command("insights show", "Show one insight.", show, [_ONE], [_OF_SOURCES, OUT]),
+    Command("insights show", "Show an insight.", show, [_ONE], [_OF_SOURCES, OUT]),
     Command(
         "insights new",
-        "Have a transformation make an insight of sources.",
+        "Generate an insight from sources with a transformation.",
         new,
         [
             Parameter(
                 "NAME",
                 value_types.TRANSFORMATION,
-                "a transformation, by its name or its id",
+                "a transformation, by its name or id",
                 required=True,
                 dest="transformation",
             )
@@ -148,20 +147,21 @@ COMMANDS = (
             Parameter(
                 "source",
                 value_types.SOURCE,
-                "of this source",
+                "from this source",
                 required=True,
                 many=True,
                 dest="sources",
             ),
-            Parameter("model", value_types.MODEL, "the model that makes it"),
+            Parameter("model", value_types.MODEL, "the model to use"),
             OUT,
         ],
-        details="It is waited for. `%nb transform` makes the same text and keeps no insight.",
+        details="Waits for the result. `%nb transform` generates the same text without storing "
+        "an insight.",
         examples=['%nb insights new "Key findings" --source "Bench notes"'],
     ),
     Command(
         "insights save",
-        "Copy an insight into a notebook, as a note.",
+        "Copy an insight to a notebook as a note.",
         save,
         [_ONE],
         [_OF_SOURCES, options.INTO_NOTEBOOK, OUT],

@@ -44,7 +44,7 @@ def run_test(called: str, test: Callable[[], Record], step: Callable[[], str]) -
     if result["success"]:
         output.print_message(f"{called} works ({took:.2f} s). {message}".rstrip())
         return
-    why, own = split_message(message or "the service does not say why", "")
+    why, own = split_message(message or "no reason given", "")
     next_step = own if "`" in own else f"{own} {step()}".strip()
     raise ServiceError(f"{called} does not work: {why.rstrip('.')}.", next_step)
 
@@ -76,13 +76,13 @@ def check_not_in_slot(models: Sequence[Record], slots: Mapping[str, list[str]]) 
     }
     if taken:
         conflicts = messages.join_words(
-            f"{name} is in the default {_slot_list(own)}" for name, own in taken.items()
+            f"{name} is the default of {_slot_list(own)}" for name, own in taken.items()
         )
         every = [slot for own in taken.values() for slot in own]
         raise ConflictError(
             f"{conflicts}.",
-            f"Put another one there first, `%nb models defaults --set {every[0]}=MODEL`, or "
-            f"none: `%nb models defaults {' '.join(f'--clear {slot}' for slot in every)}`.",
+            f"Set another model first, `%nb models defaults --set {every[0]}=MODEL`, or none: "
+            f"`%nb models defaults {' '.join(f'--clear {slot}' for slot in every)}`.",
         )
 
 
@@ -96,7 +96,7 @@ def defaults(call: Call, *, set: list[dict[str, str]], clear: list[str]) -> pd.D
     requested: dict[str, str | None] = {**named}
     for slot in map(validate_slot, clear):
         if requested.get(slot) is not None:
-            raise InputError(f"`{slot}` is set and cleared at once.", "Keep one of the two.")
+            raise InputError(f"`{slot}` is both set and cleared.", "Keep one of them.")
         requested[slot] = None
     before = call.nb.models.defaults()
     if requested:
@@ -119,8 +119,8 @@ def _resolve_models(call: Call, requested: Mapping[str, str | None]) -> dict[str
         model = identifiers[slot] = None if named is None else call.nb.models.find(named, takes)
         if model is not None and types.get(model, takes) != takes:
             raise InputError(
-                f"{named} is of type {types[model]}, and the slot {slot} takes {takes}.",
-                f"`%nb models --type {takes}` lists those that go there.",
+                f"{named} has type {types[model]}, but the slot {slot} needs type {takes}.",
+                f"`%nb models --type {takes}` lists the models of that type.",
             )
     return identifiers
 
@@ -137,13 +137,13 @@ def auto_assign(call: Call) -> pd.DataFrame:
     empty = [slot for slot, model in now.items() if model is None]
     if not empty:
         if now == before:
-            output.print_message("Every slot has a model already.")
+            output.print_message("Every slot already has a model.")
         return frame
     available = setup_hints.candidates(call, empty)
     if available:
         output.print_message(
-            f"The service does not fill the {_slot_list(list(available))} by itself: "
-            f"{setup_hints.set_line(call, available)} does."
+            f"The service does not fill the {_slot_list(list(available))} automatically; to set "
+            f"it, run {setup_hints.set_line(call, available)}."
         )
     if without := [slot for slot in empty if slot not in available]:
         output.print_message(
@@ -164,7 +164,7 @@ def _report_changes(
         slots_by_name.setdefault(_model_name(model) or "", []).append(slot)
     for name, slots in slots_by_name.items():
         of = f"the {_slot_list(slots)}"
-        output.print_message(f"{name} is in {of} now." if name else f"Nothing is in {of} now.")
+        output.print_message(f"Set {of} to {name}." if name else f"Cleared {of}.")
     return _slots_frame(now)
 
 
@@ -202,20 +202,20 @@ def _slots_frame(slots: Mapping[str, Record | None]) -> pd.DataFrame:
 SLOT_COMMANDS = (
     Command(
         "models defaults",
-        "Show or set which model is used for what.",
+        "Show or set the default models.",
         defaults,
         options=[
-            Parameter("set", value_types.SLOT_MODEL, "put a model into a slot", many=True),
-            Parameter("clear", value_types.SLOT, "empty a slot", many=True),
+            Parameter("set", value_types.SLOT_MODEL, "set the default model of a slot", many=True),
+            Parameter("clear", value_types.SLOT, "clear a slot", many=True),
             OUT,
         ],
-        details="The slots are chat, transformation, podcast and summary, which take a model of "
-        "type llm; and embedding, speech-to-text and text-to-speech.",
+        details="The slots are chat, transformation, podcast and summary, for models of type "
+        "llm, and embedding, speech-to-text and text-to-speech.",
         examples=["%nb models defaults --set chat=extractive"],
     ),
     Command(
         "models auto-assign",
-        "Fill the default slots that are empty, by the service's ranking of providers.",
+        "Fill empty default slots, following the service's provider ranking.",
         auto_assign,
         options=[OUT],
     ),
@@ -255,15 +255,13 @@ def discover(call: Call, *, provider: str) -> pd.DataFrame:
 def sync(call: Call, *, provider: str | None) -> pd.DataFrame:
     """Add the models that one provider or all of them offer; return a row for each provider."""
     provider_name = None if provider is None else find_provider(call, provider)
-    with scope.interrupted_as_error("Run this line again: what is there already stays as it is."):
+    with scope.interrupted_as_error("Run this line again; existing models are kept."):
         results = call.nb.models.sync(provider_name)
     failed = results[results["error"].notna()]
     for name, reason in failed[["provider", "error"]].to_numpy():
-        output.print_message(f"{name} could not be asked: {reason}")
+        output.print_message(f"{name} did not respond: {reason}")
     added = int(results["new"].fillna(0).sum())
-    output.print_message(
-        f"{messages.pluralize(added, 'model')} {'is' if added == 1 else 'are'} new."
-    )
+    output.print_message(f"Added {messages.pluralize(added, 'model')}.")
     return results
 
 
@@ -290,22 +288,28 @@ def by_provider(call: Call, *, provider: str) -> pd.DataFrame:
 ONE_PROVIDER = Parameter(
     "PROVIDER",
     value_types.PROVIDER,
-    "a provider of models; `%nb models providers` lists them",
+    "a model provider; `%nb models providers` lists them",
     required=True,
 )
 
 PROVIDER_COMMANDS = (
-    Command("models providers", "List the providers of models.", providers, options=[OUT]),
-    Command("models discover", "Show what a provider offers.", discover, [ONE_PROVIDER], [OUT]),
+    Command("models providers", "List the model providers.", providers, options=[OUT]),
     Command(
-        "models sync",
-        "Add the models that a provider offers, or that every one does.",
-        sync,
-        [Parameter("PROVIDER", value_types.PROVIDER, "only this one")],
+        "models discover",
+        "List the models that a provider offers.",
+        discover,
+        [ONE_PROVIDER],
         [OUT],
     ),
     Command(
-        "models count", "Count a provider's models by their types.", count, [ONE_PROVIDER], [OUT]
+        "models sync",
+        "Add the models that a provider, or every provider, offers.",
+        sync,
+        [Parameter("PROVIDER", value_types.PROVIDER, "only this provider")],
+        [OUT],
+    ),
+    Command(
+        "models count", "Count the models of a provider by type.", count, [ONE_PROVIDER], [OUT]
     ),
     Command(
         "models by-provider", "List the models of a provider.", by_provider, [ONE_PROVIDER], [OUT]
@@ -327,12 +331,12 @@ def new(call: Call, *, name: str, type: str, provider: str, credential: str | No
         identity["credential"] = by
     for record in call.nb.models.iter(type):
         if all(record[key] == value for key, value in identity.items()):
-            output.print_message(f"The model {name} of {provider} is there already, and was kept.")
+            output.print_message(f"The model {name} of {provider} already exists and was kept.")
             return _row(call, record)
     record = call.nb.models.create(name, type, provider, by)
     output.print_message(
-        f"The model {record['name']} of {record['provider']} is new; `%nb models test "
-        f"{quote(str(record['name']))}` tries it."
+        f"Added the model {record['name']} of {record['provider']}; `%nb models test "
+        f"{quote(str(record['name']))}` tests it."
     )
     return _row(call, record)
 
@@ -351,7 +355,7 @@ def delete(call: Call, *, models: list[str], yes: bool, preview: bool) -> None:
         return
     for record in records:
         call.nb.models.delete(record["id"])
-        output.print_message(f"{messages.capitalize_first(_model_label(record))} is deleted.")
+        output.print_message(f"Deleted {_model_label(record)}.")
 
 
 def test(call: Call, *, model: str) -> None:
@@ -399,45 +403,49 @@ def _test_hint(call: Call, record: Record) -> str:
     if record["credential"] is None:
         return "`%nb credentials status` shows which providers have a key."
     name = str(call.nb.credentials.get(record["credential"])["name"])
-    return f"`%nb credentials test {quote(name)}` tries its server and its key."
+    return f"`%nb credentials test {quote(name)}` tests its server and key."
 
 
-_ONE = Parameter("MODEL", value_types.MODEL, "a model, by its name or its id", required=True)
-_TYPE = Parameter("type", value_types.MODEL_TYPE, "what it does")
+_ONE = Parameter("MODEL", value_types.MODEL, "a model, by its name or id", required=True)
+_TYPE = Parameter("type", value_types.MODEL_TYPE, "the model's type")
 
 COMMANDS = (
     Command(
         "models",
-        "List the models, and the default slots that have them.",
+        "List the models and the default slots that use them.",
         list_,
-        options=[replace(_TYPE, help="only those of this type"), OUT],
+        options=[replace(_TYPE, help="list only models of this type"), OUT],
     ),
     Command(
         "models new",
-        "Add a model of a provider.",
+        "Add a model.",
         new,
         [
             Parameter(
-                "NAME", value_types.text_type("NAME"), "as the provider calls it", required=True
+                "NAME",
+                value_types.text_type("NAME"),
+                "the provider's name for the model",
+                required=True,
             )
         ],
         [
             replace(_TYPE, required=True),
-            Parameter("provider", value_types.PROVIDER, "whose it is", required=True),
-            Parameter("credential", value_types.CREDENTIAL, "by which the provider is asked"),
+            Parameter("provider", value_types.PROVIDER, "the provider", required=True),
+            Parameter("credential", value_types.CREDENTIAL, "the credential to use"),
             OUT,
         ],
-        details="The same model again is kept. `%nb credentials register` adds several at once.",
+        details="An existing model is kept. `%nb credentials register` adds several models at "
+        "once.",
         examples=["%nb models new gpt-4o-mini --type llm --provider openai --credential lab"],
     ),
     Command(
         "models delete",
-        "Delete models that are in no default slot.",
+        "Delete models that no default slot uses.",
         delete,
         [replace(_ONE, many=True, dest="models")],
         [YES, PREVIEW],
     ),
-    Command("models test", "Try a model, and see how long it takes.", test, [_ONE]),
+    Command("models test", "Test a model and measure its response time.", test, [_ONE]),
     *SLOT_COMMANDS,
     *PROVIDER_COMMANDS,
 )

@@ -33,7 +33,7 @@ def delete_notebook(
     if call.session.notebook is not None and call.session.notebook.id == record["id"]:
         call.session.notebook = None
     call.session.chats.pop(str(record["id"]), None)
-    output.print_message(f"{record['name']} is deleted{_describe_deleted(deleted)}.")
+    output.print_message(f"Deleted {record['name']}{_describe_deleted(deleted)}.")
     return None
 
 
@@ -54,11 +54,13 @@ def _describe_deletion(name: str, counted: Record, delete_sources: bool) -> list
         *_quantity(counted.get("session_count"), "chat"),
     ]
     if delete_sources:
-        parts += [f"{count} of its own" for count in _quantity(own, "source")]
-        parts += [f"but not {count} of other notebooks" for count in _quantity(shared, "source")]
+        parts += [f"{count} only in this notebook" for count in _quantity(own, "source")]
+        parts += [
+            f"but not {count} also in other notebooks" for count in _quantity(shared, "source")
+        ]
     else:
         every = _quantity((own or 0) + (shared or 0), "source")
-        parts += [f"but not {count}, which --delete-sources is for" for count in every]
+        parts += [f"but not {count}, which needs --delete-sources" for count in every]
     return parts
 
 
@@ -78,12 +80,14 @@ def _quantity(number: Any, noun: str) -> list[str]:
     return [messages.pluralize(int(number), noun)] if number else []
 
 
-_DELETE_SOURCES = Parameter("delete-sources", None, "also the sources that no other notebook has")
+_DELETE_SOURCES = Parameter(
+    "delete-sources", None, "also delete sources that are in no other notebook"
+)
 
 DELETE_SHORTCUTS = (
     Command(
         "delete",
-        "Delete a notebook with its notes and chats.",
+        "Delete a notebook, its notes and chats.",
         delete_notebook,
         [options.ONE_NOTEBOOK],
         [_DELETE_SOURCES, YES, PREVIEW, OUT],
@@ -94,7 +98,7 @@ DELETE_SHORTCUTS = (
 DELETE_COMMANDS = (
     Command(
         "notebooks delete",
-        "Delete a notebook with its notes and chats.",
+        "Delete a notebook, its notes and chats.",
         delete_notebook,
         [options.ONE_NOTEBOOK],
         [_DELETE_SOURCES, YES, PREVIEW, OUT],
@@ -110,7 +114,7 @@ def link(call: Call, *, sources: list[str], notebook: str | None) -> None:
     for record in records:
         call.nb.notebooks.link(into.id, record["id"])
     output.print_message(
-        f"{messages.join_subject(map(scope.source_title, records))} in {into.name}."
+        f"Linked to {into.name}: {messages.join_words(map(scope.source_title, records))}."
     )
 
 
@@ -122,8 +126,8 @@ def unlink(call: Call, *, sources: list[str], notebook: str | None) -> None:
     for record in records:
         call.nb.notebooks.unlink(out_of.id, record["id"])
     output.print_message(
-        f"{messages.join_subject(map(scope.source_title, records))} no longer in {out_of.name}, "
-        "and not deleted."
+        f"Unlinked from {out_of.name}, without deleting: "
+        f"{messages.join_words(map(scope.source_title, records))}."
     )
 
 
@@ -151,14 +155,14 @@ def unlink_notebook(call: Call, *, notebook: str, sources: list[str]) -> None:
 SOURCE_LINK_COMMANDS = (
     Command(
         "sources link",
-        "Put sources into the notebook in use as well.",
+        "Link sources to the notebook in use.",
         link,
         [options.SOME_SOURCES],
         [options.INTO_NOTEBOOK],
     ),
     Command(
         "sources unlink",
-        "Take sources out of the notebook in use, without deleting them.",
+        "Unlink sources from the notebook in use, without deleting them.",
         unlink,
         [options.SOME_SOURCES],
         [options.IN_NOTEBOOK],
@@ -168,13 +172,13 @@ SOURCE_LINK_COMMANDS = (
 NOTEBOOK_LINK_COMMANDS = (
     Command(
         "notebooks link",
-        "Put sources into a notebook as well.",
+        "Link sources to a notebook.",
         link_notebook,
         [options.ONE_NOTEBOOK, options.SOME_SOURCES],
     ),
     Command(
         "notebooks unlink",
-        "Take sources out of a notebook, without deleting them.",
+        "Unlink sources from a notebook, without deleting them.",
         unlink_notebook,
         [options.ONE_NOTEBOOK, options.SOME_SOURCES],
     ),
@@ -196,11 +200,11 @@ def use(call: Call, *, name: str | None, create: bool, description: str | None) 
     from labext.nb.resource import parse_identifier
 
     if name is None:
-        output.print_message(f"{scope.current_notebook(call).name} is in use.")
+        output.print_message(f"Using {scope.current_notebook(call).name}.")
         return
     if description is not None and not create:
         raise InputError(
-            "`--description` is for a notebook that is made.",
+            "`--description` is for a new notebook.",
             f"Add `--create`, or write `%nb notebooks edit {quote(name)} --description …`.",
         )
     try:
@@ -211,7 +215,7 @@ def use(call: Call, *, name: str | None, create: bool, description: str | None) 
         if not create:
             raise _not_found_with_hint(missing, name) from None
         record = call.nb.notebooks.create(name, description)
-        output.print_message(f"{record['name']} is new, and this session uses it.")
+        output.print_message(f"Created {record['name']}; this session uses it.")
     else:
         parts = _parts(record)
         output.print_message(
@@ -226,14 +230,14 @@ def new(call: Call, *, name: str, description: str | None) -> pd.DataFrame:
         record = call.nb.notebooks.get(name)
         if description is not None and (record["description"] or "") != description:
             raise ConflictError(
-                f"There is a notebook {name} already, with another description.",
-                f"`%nb notebooks edit {quote(name)} --description …` changes it; or take another "
+                f"A notebook {name} with another description already exists.",
+                f"`%nb notebooks edit {quote(name)} --description …` changes it; or use another "
                 "name.",
             )
-        output.print_message(f"{name} is there already and was kept; this session uses it.")
+        output.print_message(f"{name} already exists and was kept; this session uses it.")
     else:
         record = call.nb.notebooks.create(name, description)
-        output.print_message(f"{record['name']} is new, and this session uses it.")
+        output.print_message(f"Created {record['name']}; this session uses it.")
     call.session.notebook = scope.notebook_from_record(record)
     return _row(record)
 
@@ -252,20 +256,20 @@ def edit(
     record = call.nb.notebooks.update(notebook, **changes)
     if call.session.notebook is not None and call.session.notebook.id == record["id"]:
         call.session.notebook = scope.notebook_from_record(record)
-    output.print_message(f"{record['name']} is changed.")
+    output.print_message(f"Changed {record['name']}.")
     return _row(record)
 
 
 def archive(call: Call, *, notebook: str) -> None:
     """Mark a notebook as archived."""
     record = call.nb.notebooks.update(notebook, archived=True)
-    output.print_message(f"{record['name']} is archived.")
+    output.print_message(f"Archived {record['name']}.")
 
 
 def unarchive(call: Call, *, notebook: str) -> None:
     """Mark a notebook as no longer archived."""
     record = call.nb.notebooks.update(notebook, archived=False)
-    output.print_message(f"{record['name']} is no longer archived.")
+    output.print_message(f"Unarchived {record['name']}.")
 
 
 def _row(record: Record) -> pd.DataFrame:
@@ -276,7 +280,7 @@ def _row(record: Record) -> pd.DataFrame:
 
 def _not_found_with_hint(missing: NotFoundError, name: str) -> NotFoundError:
     """Return the error for a missing notebook, with the line that creates it."""
-    step = f"{missing.next_step} `%nb use {quote(name)} --create` makes it."
+    step = f"{missing.next_step} `%nb use {quote(name)} --create` creates it."
     return NotFoundError(missing.message, step, status=missing.status)
 
 
@@ -289,54 +293,56 @@ def _parts(record: Record) -> str:
     return " and ".join(counted)
 
 
-_NAME = Parameter("NAME", value_types.text_type("NAME"), "what it is called", required=True)
+_NAME = Parameter("NAME", value_types.text_type("NAME"), "the notebook's name", required=True)
 _NEW_OPTIONS = [options.DESCRIPTION, OUT]
 
 SHORTCUTS = (
     Command(
         "use",
-        "Choose the notebook that the lines below are about.",
+        "Choose the notebook that later lines use.",
         use,
-        [Parameter("NAME", value_types.NOTEBOOK, "a notebook, by its name or its id")],
-        [Parameter("create", None, "make it if it isn't there"), options.DESCRIPTION],
-        details="Without a name it says which notebook is in use.",
+        [Parameter("NAME", value_types.NOTEBOOK, "a notebook, by its name or id")],
+        [Parameter("create", None, "create it if it does not exist"), options.DESCRIPTION],
+        details="Without a name, shows the notebook in use.",
         examples=['%nb use "Arabinose induction" --create --description "pBAD30 notes"'],
     ),
-    Command("new", "Make a notebook and use it.", new, [_NAME], _NEW_OPTIONS),
+    Command("new", "Create a notebook and use it.", new, [_NAME], _NEW_OPTIONS),
     *DELETE_SHORTCUTS,
 )
 
 COMMANDS = (
     Command(
         "notebooks",
-        "List the notebooks, those first that were changed last.",
+        "List the notebooks, last modified first.",
         list_,
         options=[
-            Parameter("archived", value_types.YES_NO, "only the archived ones, or only the others"),
             Parameter(
-                "order-by", value_types.order_by("updated_at", "created_at", "name"), "the order"
+                "archived", value_types.YES_NO, "list only archived or only active notebooks"
+            ),
+            Parameter(
+                "order-by", value_types.order_by("updated_at", "created_at", "name"), "sort order"
             ),
             OUT,
         ],
     ),
-    Command("notebooks show", "Show one notebook.", show, [options.ONE_NOTEBOOK], [OUT]),
-    Command("notebooks new", "Make a notebook and use it.", new, [_NAME], _NEW_OPTIONS),
+    Command("notebooks show", "Show a notebook.", show, [options.ONE_NOTEBOOK], [OUT]),
+    Command("notebooks new", "Create a notebook and use it.", new, [_NAME], _NEW_OPTIONS),
     Command(
         "notebooks edit",
         "Change a notebook's name or description.",
         edit,
         [options.ONE_NOTEBOOK],
         [
-            Parameter("name", value_types.text_type("NAME"), "its new name"),
+            Parameter("name", value_types.text_type("NAME"), "the new name"),
             options.DESCRIPTION,
-            Parameter("archived", value_types.YES_NO, "whether it is archived"),
+            Parameter("archived", value_types.YES_NO, "archive or unarchive it"),
             OUT,
         ],
     ),
     Command("notebooks archive", "Archive a notebook.", archive, [options.ONE_NOTEBOOK]),
     Command(
         "notebooks unarchive",
-        "Take a notebook out of the archive.",
+        "Unarchive a notebook.",
         unarchive,
         [options.ONE_NOTEBOOK],
     ),

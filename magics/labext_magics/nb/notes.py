@@ -44,10 +44,10 @@ def new(
     into = scope.notebook_of(call, notebook)
     kind: Literal["human", "ai"] = note_type or "human"
     if (existing := _find_identical(call, into.id, title, content, kind)) is not None:
-        output.print_message(f"{_note_label(existing)} is in {into.name} already, and was kept.")
+        output.print_message(f"{into.name} already has {_note_label(existing)}; it was kept.")
         return
     record = call.nb.notes.create(content, title=title, note_type=kind, notebook=into.id)
-    output.print_message(f"{_note_label(record)} is written into {into.name}.")
+    output.print_message(f"Added {_note_label(record)} to {into.name}.")
 
 
 def edit(
@@ -60,7 +60,7 @@ def edit(
     if content is None:
         scope.require_changes(fields, "%nb notes edit")
     changed = call.nb.notes.update(record["id"], title=title, content=content, note_type=note_type)
-    output.print_message(f"{_note_label(changed)} is changed.")
+    output.print_message(f"Changed {_note_label(changed)}.")
     return _row(changed)
 
 
@@ -75,7 +75,7 @@ def delete(call: Call, *, notes: list[str], yes: bool, preview: bool) -> None:
         return
     for identifier, note in called.items():
         call.nb.notes.delete(identifier)
-        output.print_message(f"{note} is deleted.")
+        output.print_message(f"Deleted {note}.")
 
 
 def _row(record: Record) -> pd.DataFrame:
@@ -113,29 +113,27 @@ def _find_identical(
             return record
     if title is not None and any(record["title"] == title for record in notes):
         raise ConflictError(
-            f"There is a note {title} in this notebook already, with another text.",
-            f"`%%nb notes edit {quote(title)}` with this text changes it; another title keeps "
-            "both.",
+            f"This notebook already has a note {title} with another text.",
+            f"`%%nb notes edit {quote(title)}` with this text changes it; or use another title.",
         )
     return None
 
 
 def _note_label(record: Record) -> str:
-    return f"The note {record['title'] or record['id']}"
+    return f"the note {record['title'] or record['id']}"
 
 
-_TYPE = Parameter("type", value_types.choice("human", "ai"), "who wrote it", dest="note_type")
+_TYPE = Parameter(
+    "type", value_types.choice("human", "ai"), "the author of the note", dest="note_type"
+)
 _NEW: dict[str, Any] = {
-    "arguments": [
-        Parameter("TEXT", value_types.text_type(), "the note, if no text stands below the line")
-    ],
+    "arguments": [Parameter("TEXT", value_types.text_type(), "the note, if not in the cell body")],
     "options": [options.TITLE, _TYPE, options.INTO_NOTEBOOK],
     "body": "the note.",
-    "details": "The same note again is kept. A note of a model (--type ai) without a title gets "
-    "one.",
+    "details": "An identical note is kept. A model's note (--type ai) without a title gets one.",
 }
 
-SHORTCUTS = (Command("note", "Write a note into the notebook in use.", new, **_NEW),)
+SHORTCUTS = (Command("note", "Add a note to the notebook in use.", new, **_NEW),)
 
 COMMANDS = (
     Command(
@@ -144,15 +142,15 @@ COMMANDS = (
         list_,
         options=[options.IN_NOTEBOOK, options.ALL, OUT],
     ),
-    Command("notes show", "Show a note with its whole text.", show, [options.ONE_NOTE], [OUT]),
-    Command("notes new", "Write a note into the notebook in use.", new, **_NEW),
+    Command("notes show", "Show a note with its full text.", show, [options.ONE_NOTE], [OUT]),
+    Command("notes new", "Add a note to the notebook in use.", new, **_NEW),
     Command(
         "notes edit",
-        "Change a note's title or type, or its text.",
+        "Change a note's title, type or text.",
         edit,
         [options.ONE_NOTE],
         [options.TITLE, _TYPE, OUT],
-        body="its new text.",
+        body="the new text.",
     ),
     Command(
         "notes delete",

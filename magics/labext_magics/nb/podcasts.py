@@ -59,7 +59,7 @@ def watch_episode(
         watched(),
         again=f"%nb episodes wait {quote(name)}",
         retry=retry,
-        made=lambda: (podcasts.episode(what), lambda: podcasts.sound(what)),
+        result=lambda: (podcasts.episode(what), lambda: podcasts.sound(what)),
         background=background,
     )
     if last is None or last.outcome is None:
@@ -90,7 +90,7 @@ def episode_failed(name: str, reason: str | None) -> JobFailedError:
     """Return the error for a failed episode, with its reason and the retry command."""
     return JobFailedError(
         _reason_text(name, reason),
-        f"Mend the cause, then `%nb episodes retry {quote(name)}` makes it again.",
+        f"Fix the cause, then `%nb episodes retry {quote(name)}` generates it again.",
     )
 
 
@@ -98,13 +98,13 @@ def _episode_lost(name: str, reason: str | None) -> JobFailedError:
     """Return the error for an episode that failed or was deleted and cannot be retried."""
     return JobFailedError(
         _reason_text(name, reason),
-        "No episode is there to try again: mend the cause, then run `%nb podcast` again.",
+        "The service kept no episode to retry: fix the cause, then run `%nb podcast` again.",
     )
 
 
 def _reason_text(name: str, reason: str | None) -> str:
     because = f": {reason.rstrip('.')}" if reason else ""
-    return f"The episode {name} has failed{because}."
+    return f"The episode {name} failed{because}."
 
 
 def episode_row(record: Record) -> pd.DataFrame:
@@ -115,8 +115,8 @@ def episode_row(record: Record) -> pd.DataFrame:
     return episode_frame([short])
 
 
-BACKGROUND = Parameter("background", None, "give the prompt back, and keep the bar moving")
-WAIT = Parameter("wait", None, "watch until it is made; this is so without it too")
+BACKGROUND = Parameter("background", None, "continue in the background")
+WAIT = Parameter("wait", None, "watch until it is complete (default)")
 
 
 def podcast(
@@ -140,7 +140,7 @@ def podcast(
         WatchInterrupted: the kernel was interrupted; the service continues.
     """
     if wait and background:
-        raise InputError("`--background` doesn't wait, and `--wait` does.", "Keep one of the two.")
+        raise InputError("`--background` and `--wait` exclude each other.", "Keep one of them.")
     about = scope.notebook_of(call, notebook)
     profile_id = call.nb.episode_profiles.find(profile)
     speaker_ids = _speakers(call, profile_id, speakers)
@@ -180,7 +180,7 @@ def _existing_episode(
     for record in [episode for episode in call.nb.podcasts.iter() if episode["name"] == name]:
         differs = {
             "about another notebook": not _is_about(call, record, about),
-            "by another profile": _id(record["episode_profile"]) != profile,
+            "with another profile": _id(record["episode_profile"]) != profile,
             "with other speakers": list(map(_id, record["speaker_profiles"] or ())) != speakers,
             "with another briefing": (briefing or "").strip() not in (record["briefing"] or ""),
         }
@@ -189,8 +189,8 @@ def _existing_episode(
             return record
     if differing:
         raise ConflictError(
-            f"There is an episode {name} already, {messages.join_words(differing)}.",
-            f"Take another name, or delete it first: `%nb episodes delete {quote(name)} --yes`.",
+            f"An episode {name} already exists, {messages.join_words(differing)}.",
+            f"Use another name, or delete it first: `%nb episodes delete {quote(name)} --yes`.",
         )
     return None
 
@@ -216,11 +216,11 @@ def _reuse_episode(call: Call, record: Record, *, background: bool) -> pd.DataFr
     if record["job_status"] == "failed":
         raise episode_failed(name, record["error_message"])
     if record["job_status"] != "completed":
-        output.print_message(f"{name} is being made already.")
+        output.print_message(f"{name} is already being generated.")
         return watch_episode(call, str(record["id"]), name, background=background)
     output.print_message(
-        f"{name} is there already, and was kept; after `%nb episodes delete {quote(name)} --yes` "
-        "it is made anew."
+        f"{name} already exists and was kept; `%nb episodes delete {quote(name)} --yes` lets "
+        "you generate it again."
     )
     show_player_again(call, record)
     return episode_row(record)
@@ -229,32 +229,33 @@ def _reuse_episode(call: Call, record: Record, *, background: bool) -> pd.DataFr
 PODCAST_SHORTCUTS = (
     Command(
         "podcast",
-        "Have an episode made about the notebook in use, and watch that.",
+        "Generate a podcast episode about the notebook in use, and watch the progress.",
         podcast,
         options=[
-            Parameter(
-                "name", value_types.text_type("NAME"), "what the episode is called", required=True
-            ),
+            Parameter("name", value_types.text_type("NAME"), "the episode's name", required=True),
             Parameter(
                 "profile",
                 value_types.EPISODE_PROFILE,
-                "how it is made: an episode profile",
+                "an episode profile, which defines how the episode is made",
                 required=True,
             ),
             options.SPEAKERS,
-            Parameter("notebook", value_types.NOTEBOOK, "about this notebook, not the one in use"),
+            Parameter(
+                "notebook", value_types.NOTEBOOK, "use this notebook instead of the one in use"
+            ),
             Parameter(
                 "briefing",
                 value_types.text_type(),
-                "what it should mind, beside the profile's word",
+                "additional instructions",
             ),
             WAIT,
             BACKGROUND,
             OUT,
         ],
-        details="The outline and the dialogue are made of the notebook's sources and notes, then "
-        "spoken and encoded. `%nb profiles` lists the profiles and speakers; without --speakers "
-        "the profile's own speak. The same again is kept. Interrupting ends the watching only.",
+        details="Writes an outline and a dialogue from the notebook's sources and notes, then "
+        "speaks and encodes them. `%nb profiles` lists the profiles and speakers; by "
+        "default the profile's own speakers are used. An identical episode is kept. "
+        "Interrupting stops only the watch.",
         examples=['%nb podcast --name "Episode 1" --profile interview --speakers host,guest'],
     ),
 )
@@ -271,7 +272,7 @@ def list_(call: Call, *, notebook: str | None) -> pd.DataFrame:
     if untold := sum(episode["notebook_id"] is None for episode in every):
         of = messages.pluralize(untold, "episode")
         output.print_message(
-            f"Of {of} the service does not tell the notebook: `%nb episodes` has them."
+            f"The service does not report the notebook of {of}; `%nb episodes` lists all episodes."
         )
     return episode_frame(episode for episode in every if episode["notebook_id"] == about)
 
@@ -314,7 +315,7 @@ def delete(call: Call, *, episodes: list[str], yes: bool, preview: bool) -> None
         return
     for identifier, record in records.items():
         call.nb.podcasts.delete(identifier)
-        output.print_message(f"The episode {_name(record)} is deleted.")
+        output.print_message(f"Deleted the episode {_name(record)}.")
 
 
 def download(call: Call, *, episode: str, to: Path | None) -> None:
@@ -330,7 +331,7 @@ def download(call: Call, *, episode: str, to: Path | None) -> None:
     again = f"%nb episodes download {quote(name)}{where}"
     with labext_widgets.Transfer(name, "episode", again) as transfer:
         written = call.nb.podcasts.audio(record["id"], to, transfer.bytes)
-        transfer.end(f"{name} is in {written}.")
+        transfer.end(f"Saved {name} to {written}.")
 
 
 def play(call: Call, *, episode: str, embed: bool) -> None:
@@ -345,7 +346,7 @@ def play(call: Call, *, episode: str, embed: bool) -> None:
     labext_widgets.show_player(record, lambda: podcasts.sound(record["id"]), embed=embed)
     if front_end() is FrontEnd.TERMINAL:
         line = f"%nb episodes download {quote(_name(record))}"
-        output.print_message(f"To listen: `{line}` saves the sound as an MP3 file.")
+        output.print_message(f"To listen, run `{line}`: it saves the audio as an MP3 file.")
 
 
 def _no_audio_error(record: Record) -> LabextError:
@@ -354,8 +355,8 @@ def _no_audio_error(record: Record) -> LabextError:
     if record["job_status"] == "failed":
         return episode_failed(name, record["error_message"])
     return NotReadyError(
-        f"The episode {name} is still being made ({record['job_status']}).",
-        f"`%nb episodes wait {quote(name)}` shows how far it is.",
+        f"The episode {name} is not complete yet ({record['job_status']}).",
+        f"`%nb episodes wait {quote(name)}` shows the progress.",
     )
 
 
@@ -366,15 +367,15 @@ def _check_failed(record: Record) -> None:
         return
     if status == "completed":
         raise ConflictError(
-            f"The episode {name} has not failed: it is completed.",
-            f"`%nb play {quote(name)}` plays it; to have it made anew, delete it with "
-            f"`%nb episodes delete {quote(name)} --yes` and run its `%nb podcast` line again.",
+            f"The episode {name} has not failed: it is complete.",
+            f"`%nb play {quote(name)}` plays it. To generate it again, delete it with `%nb "
+            f"episodes delete {quote(name)} --yes` and run its `%nb podcast` line again.",
         )
     raise ConflictError(
         f"The episode {name} has not failed: it is {status}.",
-        f"`%nb episodes wait {quote(name)}` watches it. If nothing changes for long, its worker "
-        f"has probably stopped: `%nb episodes delete {quote(name)} --yes`, then run its "
-        "`%nb podcast` line again.",
+        f"`%nb episodes wait {quote(name)}` watches it. If it makes no progress, its worker may "
+        f"have stopped: run `%nb episodes delete {quote(name)} --yes`, then its `%nb podcast` "
+        "line again.",
     )
 
 
@@ -395,7 +396,7 @@ def _describe_episode(record: Record) -> str:
     state, seconds = record["job_status"], record["duration"]
     if state == "completed" and seconds:
         return (
-            f"the episode {_name(record)}, {messages.pluralize(round(seconds), 'second')} of sound"
+            f"the episode {_name(record)}, {messages.pluralize(round(seconds), 'second')} of audio"
         )
     return f"the episode {_name(record)}" + ("" if state == "completed" else f" ({state})")
 
@@ -403,10 +404,10 @@ def _describe_episode(record: Record) -> str:
 SHORTCUTS = (
     Command(
         "play",
-        "Listen to an episode, and read along.",
+        "Play an episode with its transcript.",
         play,
         [options.ONE_EPISODE],
-        [Parameter("embed", None, "keep the sound in the notebook too, not the transcript alone")],
+        [Parameter("embed", None, "store the audio in the notebook")],
         examples=['%nb play "Episode 1"'],
     ),
 )
@@ -417,41 +418,41 @@ COMMANDS = (
         "List the episodes.",
         list_,
         options=[
-            Parameter("notebook", value_types.NOTEBOOK, "those about this notebook alone"),
+            Parameter("notebook", value_types.NOTEBOOK, "list only episodes about this notebook"),
             OUT,
         ],
     ),
     Command(
         "episodes show",
-        "Show one episode.",
+        "Show an episode.",
         show,
         [options.ONE_EPISODE],
-        [Parameter("transcript", None, "who says what, and when, a row each"), OUT],
+        [Parameter("transcript", None, "return the transcript, a row per turn"), OUT],
     ),
     Command(
         "episodes wait",
-        "Watch an episode until it is made; interrupting ends the watching only.",
+        "Watch an episode until it is complete; interrupting stops only the watch.",
         wait,
         [options.ONE_EPISODE],
         [BACKGROUND, OUT],
     ),
     Command(
         "episodes retry",
-        "Have a failed episode made again, and watch that.",
+        "Retry a failed episode, and watch the progress.",
         retry,
         [options.ONE_EPISODE],
         [BACKGROUND, OUT],
     ),
     Command(
         "episodes download",
-        "Fetch an episode's sound.",
+        "Download an episode's audio.",
         download,
         [options.ONE_EPISODE],
-        [Parameter("to", value_types.PATH, "the file, or a folder that is there")],
+        [Parameter("to", value_types.PATH, "a file, or an existing folder")],
     ),
     Command(
         "episodes delete",
-        "Delete episodes with their sound.",
+        "Delete episodes and their audio.",
         delete,
         [options.SOME_EPISODES],
         [YES, PREVIEW],

@@ -41,7 +41,7 @@ def wait(call: Call, *, sources: list[str]) -> pd.DataFrame:
     within = scope.current_notebook(call)
     unprocessed = call.nb.sources.unprocessed(within.id)
     if not unprocessed:
-        output.print_message(f"Nothing of {within.name} is being processed.")
+        output.print_message(f"No source of {within.name} is being processed.")
         return call.nb.sources.list(within.id)
     return watch_sources(call, [source["id"] for source in unprocessed])
 
@@ -51,7 +51,7 @@ def retry(call: Call, *, sources: list[str], wait: bool) -> pd.DataFrame:
     from labext.nb import views
 
     records = [call.nb.sources.retry(source["id"]) for source in scope.find_sources(call, sources)]
-    output.print_message(f"{messages.pluralize(len(records), 'source')} will be processed again.")
+    output.print_message(f"Processing {messages.pluralize(len(records), 'source')} again.")
     if wait:
         return watch_sources(call, [str(record["id"]) for record in records])
     return views.source_frame(records)
@@ -106,7 +106,7 @@ def wait_for_text(
     of = "" if within is None else f" of {within.name}"
     if skipped:
         output.print_message(
-            f"{_being_processed(skipped, of)} and not looked at yet: {_names(skipped)}."
+            f"{_being_processed(skipped, of)}, so not included: {_names(skipped)}."
         )
     if not waiting:
         return
@@ -117,18 +117,17 @@ def wait_for_text(
         last = labext_widgets.watch_ingestion(watched, again="%nb sources wait")
     except WatchInterrupted:
         raise WatchInterrupted(
-            f"Waiting for {messages.pluralize(len(waiting), 'source')} was interrupted: nothing "
-            "was "
-            "asked.",
+            f"Waiting for {messages.pluralize(len(waiting), 'source')} was interrupted; the "
+            "question was not sent.",
             f"Run the line again{'' if option is None else f', or with `{option}`'}.",
         ) from None
     rows = () if last is None else last.rows
     failed = {row.id: row.reason for row in rows if row.outcome is not Outcome.COMPLETE}
     for source in waiting:
         if source["id"] in failed:
-            reason = failed[source["id"]] or "no reason is told"
+            reason = failed[source["id"]] or "no reason given"
             output.print_message(
-                f"{_name(source)} could not be processed, and is not looked at: {reason}"
+                f"{_name(source)} could not be processed, so it is not included: {reason}"
             )
 
 
@@ -155,20 +154,26 @@ def _name(source: Record) -> str:
     return str(source["file_name"] or source["url"] or source["title"] or source["id"])
 
 
-WAIT = Parameter("wait", None, "watch until all are processed")
-NO_WAIT = Parameter("no-wait", None, "do without sources that are still being processed")
+WAIT = Parameter("wait", None, "wait until all sources are processed")
+NO_WAIT = Parameter("no-wait", None, "exclude sources that are still being processed")
 
 COMMANDS = (
-    Command("sources status", "Show how far a source is.", status, [options.ONE_SOURCE], [OUT]),
+    Command(
+        "sources status",
+        "Show the processing status of a source.",
+        status,
+        [options.ONE_SOURCE],
+        [OUT],
+    ),
     Command(
         "sources wait",
-        "Watch sources until they are processed; interrupting ends the watching only.",
+        "Watch sources until they are processed; interrupting stops only the watch.",
         wait,
         [
             Parameter(
                 "SOURCE",
                 value_types.SOURCE,
-                "a source; else all of the notebook in use",
+                "a source; by default all sources of the notebook in use",
                 many=True,
                 dest="sources",
             )
@@ -177,7 +182,7 @@ COMMANDS = (
     ),
     Command(
         "sources retry",
-        "Have sources processed again that have failed.",
+        "Process failed sources again.",
         retry,
         [options.SOME_SOURCES],
         [WAIT, OUT],

@@ -46,7 +46,7 @@ def find_profile(call: Call, named: str, kind: KindName | None) -> tuple[KindNam
         hits += [(profile_kind, record) for record in fits]
     if len(hits) > 1:
         raise ConflictError(
-            f"There is an episode profile {named} and a speaker profile {named}.",
+            f"There are both an episode profile and a speaker profile {named}.",
             f"Add `--kind {' or `--kind '.join(f'{name}`' for name in PROFILE_KINDS)}.",
         )
     if not hits:
@@ -59,7 +59,7 @@ def find_profile(call: Call, named: str, kind: KindName | None) -> tuple[KindNam
         raise NotFoundError(
             f"There is no {of}profile "
             f"{messages.quote_value(named)}{messages.did_you_mean(named, names)}.",
-            "`%nb profiles` lists those there are.",
+            "`%nb profiles` lists the profiles.",
         )
     return hits[0]
 
@@ -72,8 +72,9 @@ def check_name_free(call: Call, kind: KindName, name: str) -> None:
     """Raise ConflictError if a profile of this kind already has the name."""
     if name in profiles_client(call, kind).names():
         raise ConflictError(
-            f"There is {messages.with_article(kind)} profile {name} already.",
-            f"Take another name, or see it with `%nb profiles show {quote(name)}`.",
+            f"{messages.capitalize_first(messages.with_article(kind))} profile {name} already "
+            "exists.",
+            f"Use another name; `%nb profiles show {quote(name)}` shows the existing one.",
         )
 
 
@@ -84,7 +85,7 @@ def profile_row(call: Call, kind: KindName, record: Record) -> pd.DataFrame:
     return profile_frames.profile_frame(call.nb, kind, record)
 
 
-KIND = Parameter("kind", value_types.choice(*PROFILE_KINDS), "only profiles of this kind")
+KIND = Parameter("kind", value_types.choice(*PROFILE_KINDS), "list only profiles of this kind")
 
 
 _OF_EPISODES = {
@@ -127,18 +128,18 @@ def kind_of(call: Call, kind: KindName | None, values: Mapping[str, Any]) -> Kin
     if wrong and (kind or of_episodes):
         other = "a speaker" if kind == "speaker" else "an episode"
         raise InputError(
-            f"`--{wrong[0].replace('_', '-')}` is for {owner} profile, and this is {other} "
+            f"`--{wrong[0].replace('_', '-')}` is for {owner} profile, but this is {other} "
             "profile.",
-            "Make two profiles of it: the episode profile names its speakers by `--speakers`.",
+            "Make two profiles; the episode profile names its speakers with `--speakers`.",
         )
     if has_body and (kind == "episode" or of_episodes):
         raise InputError(
-            "The text below the line lists speakers, and this is an episode profile.",
-            "Make the speaker profile in a cell of its own, and name it by `--speakers`.",
+            "The cell body lists speakers, but this is an episode profile.",
+            "Create the speaker profile in a separate cell, and name it with `--speakers`.",
         )
     if kind is None and not named and not has_body:
         raise InputError(
-            "Nothing says which kind of profile it is.",
+            "The kind of profile is not clear.",
             "Add `--kind episode` or `--kind speaker`.",
         )
     return kind or ("episode" if of_episodes else "speaker")
@@ -166,7 +167,7 @@ def given_fields(
     several = speakers_in_body(call)
     if one and several:
         raise InputError(
-            "The speakers are on the line and below it.", "Keep them in one of the two places."
+            "Speakers are given both on the line and in the cell body.", "Keep them in one place."
         )
     if several:
         fields["speakers"] = _parse_speakers(several)
@@ -185,7 +186,8 @@ def _single_speaker(record: Record | None) -> Mapping[str, Any]:
     speakers = () if record is None else record["speakers"] or ()
     if len(speakers) > 1:
         raise InputError(
-            f"{record and record['name']} has {len(speakers)} speakers, and a line changes one.",
+            f"{record and record['name']} has {len(speakers)} speakers, but the options change "
+            "only one.",
             "List them all below `%%nb profiles edit …`: `- {name: Ada, voice_id: en-us}`.",
         )
     return speakers[0] if speakers else {}
@@ -204,8 +206,8 @@ def _parse_speakers(text: str) -> list[dict[str, Any]]:
         isinstance(speaker, Mapping) for speaker in speakers
     ):
         raise InputError(
-            "The cell's body is no list of speakers.",
-            "Write one a line: `- {name: Ada, voice_id: en-us}`.",
+            "The cell body is not a list of speakers.",
+            "Write one per line: `- {name: Ada, voice_id: en-us}`.",
         )
     return [
         {key: cell_body.as_text(value) for key, value in speaker.items()} for speaker in speakers
@@ -231,14 +233,13 @@ def new_profile(
         (record,) = same_name
         if not all(_matches(record[field], value) for field, value in fields.items()):
             raise ConflictError(
-                f"There is {messages.with_article(of)} profile {name} already, and it is "
-                "another one.",
-                f"`%nb profiles edit {quote(name)} …` changes it; or take another name.",
+                f"Another {of} profile {name} already exists.",
+                f"`%nb profiles edit {quote(name)} …` changes it; or use another name.",
             )
-        output.print_message(f"The {of} profile {name} is there already, and was kept.")
+        output.print_message(f"The {of} profile {name} already exists and was kept.")
     else:
         record = group.create(name, **client_arguments(fields))
-        output.print_message(f"The {of} profile {name} is new.")
+        output.print_message(f"Created the {of} profile {name}.")
     return profile_row(call, of, record)
 
 
@@ -256,7 +257,9 @@ def edit_profile(
     """Change the given fields of a profile."""
     if no_language:
         if values["language"] is not None:
-            raise InputError("The line names a language and takes it away.", "Keep one of the two.")
+            raise InputError(
+                "`--language` and `--no-language` exclude each other.", "Keep one of them."
+            )
         values["language"] = ""
     used = any(value is not None for value in values.values()) or bool(speakers_in_body(call))
     target_kind = kind_of(call, kind, values) if used else kind
@@ -267,11 +270,9 @@ def edit_profile(
     if name is not None:
         fields["name"] = name
     if not fields:
-        raise InputError(
-            "Nothing to change was given.", "`%nb profiles edit --help` lists what there is."
-        )
+        raise InputError("No change was given.", "`%nb profiles edit --help` lists the options.")
     changed = profiles_client(call, of).update(record["id"], **client_arguments(fields))
-    output.print_message(f"The {of} profile {changed['name']} is changed.")
+    output.print_message(f"Changed the {of} profile {changed['name']}.")
     return profile_row(call, of, changed)
 
 
@@ -286,40 +287,46 @@ def _matches(current: Any, expected: Any) -> bool:
 
 
 _FIELDS = [
-    replace(KIND, help="which kind it is, where nothing else says so"),
+    replace(KIND, help="the kind of profile, if no other option implies it"),
     options.DESCRIPTION,
     options.SPEAKERS,
-    Parameter("segments", value_types.INTEGER, "in how many parts an episode is"),
-    Parameter("briefing", value_types.text_type(), "what an episode should mind"),
-    Parameter("language", value_types.text_type("LANGUAGE"), "the language that is spoken"),
+    Parameter("segments", value_types.INTEGER, "number of segments of an episode"),
+    Parameter("briefing", value_types.text_type(), "instructions for every episode"),
+    Parameter("language", value_types.text_type("LANGUAGE"), "the spoken language"),
     Parameter("outline-model", value_types.MODEL, "the model that writes the outline"),
     Parameter("transcript-model", value_types.MODEL, "the model that writes the dialogue"),
-    Parameter("max-tokens", value_types.INTEGER, "how much a model may write at once"),
+    Parameter("max-tokens", value_types.INTEGER, "maximum tokens per model response"),
     Parameter(
-        "speaker", value_types.text_type("NAME"), "what the speaker is called; else as the profile"
+        "speaker",
+        value_types.text_type("NAME"),
+        "the speaker's name; by default the profile's name",
     ),
-    Parameter("voice", value_types.text_type("VOICE"), "the voice; else one that nobody else has"),
-    Parameter("backstory", value_types.text_type(), "where the speaker comes from"),
-    Parameter("personality", value_types.text_type(), "how the speaker is"),
-    Parameter("voice-model", value_types.MODEL, "the model that speaks"),
+    Parameter(
+        "voice",
+        value_types.text_type("VOICE"),
+        "the voice; by default one that no other speaker has",
+    ),
+    Parameter("backstory", value_types.text_type(), "the speaker's background"),
+    Parameter("personality", value_types.text_type(), "the speaker's personality"),
+    Parameter("voice-model", value_types.MODEL, "the text-to-speech model"),
 ]
 _OWNER = (
-    "--speakers, --segments, --briefing, --language, --max-tokens and the models that write are "
-    "for an episode profile; --speaker, --voice, --backstory, --personality and --voice-model for "
-    "a speaker profile."
+    "--speakers, --segments, --briefing, --language, --max-tokens, --outline-model and "
+    "--transcript-model belong to episode profiles; --speaker, --voice, --backstory, "
+    "--personality and --voice-model to speaker profiles."
 )
-_BODY = "the speakers of a speaker profile, one a line: `- {name: Ada, voice_id: en-us}`."
+_BODY = "the speakers of a speaker profile, one per line: `- {name: Ada, voice_id: en-us}`."
 
 EDIT_COMMANDS = (
     Command(
         "profiles new",
-        "Make a profile of an episode or of a speaker.",
+        "Create an episode profile or a speaker profile.",
         new_profile,
-        [Parameter("NAME", value_types.text_type("NAME"), "what it is called", required=True)],
+        [Parameter("NAME", value_types.text_type("NAME"), "the profile's name", required=True)],
         [*_FIELDS, OUT],
         body=_BODY,
-        details=f"{_OWNER} A model that isn't named is that of the default slot. The same again is "
-        "kept.",
+        details=f"{_OWNER} Models not named are those of the default slots. An identical "
+        "profile is kept.",
         examples=["%nb profiles new short --speakers host,guest --segments 2"],
     ),
     Command(
@@ -328,10 +335,10 @@ EDIT_COMMANDS = (
         edit_profile,
         [options.ONE_PROFILE],
         [
-            Parameter("name", value_types.text_type("NAME"), "its new name"),
+            Parameter("name", value_types.text_type("NAME"), "the new name"),
             *_FIELDS,
-            Parameter("no-models", None, "the models of the default slots again"),
-            Parameter("no-language", None, "no language of its own any more"),
+            Parameter("no-models", None, "use the models of the default slots"),
+            Parameter("no-language", None, "remove the language"),
             OUT,
         ],
         body=_BODY,
@@ -362,7 +369,7 @@ def duplicate(call: Call, *, profile: str, name: str | None, kind: KindName | No
     copy = group.duplicate(record["id"])
     if name is not None:
         copy = group.update(copy["id"], name=name)
-    output.print_message(f"The {of} profile {copy['name']} is a copy of {record['name']}.")
+    output.print_message(f"Copied the {of} profile {record['name']} to {copy['name']}.")
     return profile_row(call, of, copy)
 
 
@@ -376,30 +383,30 @@ def delete(
         return
     for of, record in every:
         profiles_client(call, of).delete(record["id"])
-        output.print_message(f"The {of} profile {record['name']} is deleted.")
+        output.print_message(f"Deleted the {of} profile {record['name']}.")
 
 
 COMMANDS = (
     Command(
         "profiles",
-        "List the profiles: how episodes are made, and who speaks in them.",
+        "List the episode profiles and speaker profiles.",
         list_,
         options=[KIND, OUT],
-        details="An episode profile says how an episode is made: in how many parts, by which "
-        "models, and who speaks. A speaker profile says who speaks, with which voice.",
+        details="An episode profile defines how an episode is made: segments, models and "
+        "speakers. A speaker profile defines the speakers and their voices.",
     ),
-    Command("profiles show", "Show one profile.", show, [options.ONE_PROFILE], [KIND, OUT]),
+    Command("profiles show", "Show a profile.", show, [options.ONE_PROFILE], [KIND, OUT]),
     *EDIT_COMMANDS,
     Command(
         "profiles duplicate",
-        "Make a copy of a profile, to be changed.",
+        "Copy a profile.",
         duplicate,
         [options.ONE_PROFILE],
-        [Parameter("name", value_types.text_type("NAME"), "what the copy is called"), KIND, OUT],
+        [Parameter("name", value_types.text_type("NAME"), "the name of the copy"), KIND, OUT],
     ),
     Command(
         "profiles delete",
-        "Delete profiles; what was made by them stays.",
+        "Delete profiles; existing episodes are kept.",
         delete,
         [options.SOME_PROFILES],
         [KIND, YES, PREVIEW],

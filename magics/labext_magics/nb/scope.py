@@ -25,8 +25,8 @@ def current_notebook(call: Call) -> NotebookInUse:
     if chosen is None:
         raise InputError(
             "No notebook is in use.",
-            "Choose one with `%nb use NAME`; `%nb use NAME --create` makes it, `%nb notebooks` "
-            "lists those there are.",
+            "Choose one with `%nb use NAME`, or create it with `%nb use NAME --create`; `%nb "
+            "notebooks` lists them.",
         )
     return chosen
 
@@ -39,7 +39,7 @@ def notebook_of(call: Call, named: str | None) -> NotebookInUse:
 def notebook_or_all(call: Call, named: str | None, every: bool) -> NotebookInUse | None:
     """Return the notebook that a list or a question is restricted to; None with `--all`."""
     if every and named is not None:
-        raise InputError("`--all` and `--notebook` are both there.", "Keep one of the two.")
+        raise InputError("`--all` and `--notebook` exclude each other.", "Keep one of them.")
     return None if every else notebook_of(call, named)
 
 
@@ -77,7 +77,7 @@ def check_identifier(noun: str, named: str) -> None:
 
     if parse_identifier(noun, named) is None:
         raise InputError(
-            "No notebook is in use, so nothing is deleted by its title "
+            "No notebook is in use, so titles are not resolved for deletion "
             f"({messages.quote_value(named)}).",
             "Choose its notebook with `%nb use NAME`, or give the identifier, which "
             f"`%nb {noun}s --all` shows.",
@@ -128,7 +128,7 @@ def require_changes(values: Mapping[str, Any], line: str) -> dict[str, Any]:
     changes = {name: value for name, value in values.items() if value is not None}
     if not changes:
         options = " or ".join(f"`--{name.replace('_', '-')}`" for name in values)
-        raise InputError("Nothing to change was given.", f"Add {options} to `{line} …`.")
+        raise InputError("No change was given.", f"Add {options} to `{line} …`.")
     return changes
 
 
@@ -139,7 +139,11 @@ def text_of(call: Call, typed: str | None, noun: str, line: str) -> str:
     """
     body = (call.body or "").strip()
     if bool(body) == bool(typed):
-        what = f"There are two texts: {noun}s take one." if body else f"The {noun} has no text."
+        what = (
+            f"The {noun} is given both on the line and in the cell body."
+            if body
+            else f"The {noun} has no text."
+        )
         raise InputError(what, f"Write it below `%{line}`, in the same cell.")
     return body or str(typed)
 
@@ -151,7 +155,7 @@ def search_scope(
     if (sources and no_sources) or (notes and no_notes):
         noun = "source" if sources and no_sources else "note"
         raise InputError(
-            f"`--{noun}` names one, and `--no-{noun}s` leaves them out.", "Keep one of the two."
+            f"`--{noun}` names one, but `--no-{noun}s` excludes them.", "Keep one of them."
         )
     return {
         "source_ids": sources or None,

@@ -116,16 +116,21 @@ _WHERE = [
 SHORTCUTS = (
     Command(
         "search",
-        "Find passages in the sources and notes of the notebook in use.",
+        "Search the sources and notes of the notebook in use.",
         search,
         [
             Parameter(
-                "QUERY", value_types.text_type("QUERY"), "words, or what it is about", required=True
+                "QUERY",
+                value_types.text_type("QUERY"),
+                "the words or the topic to find",
+                required=True,
             )
         ],
         [
             Parameter(
-                "type", value_types.choice("text", "vector"), "the words, or what means the same"
+                "type",
+                value_types.choice("text", "vector"),
+                "text: full-text search; vector: search by meaning",
             ),
             *_WHERE,
             OUT,
@@ -134,29 +139,29 @@ SHORTCUTS = (
     ),
     Command(
         "ask",
-        "Have a question answered from the notebook in use, with citations.",
+        "Answer a question from the notebook in use, with citations.",
         ask,
         [
             Parameter(
                 "QUESTION",
                 value_types.text_type("QUESTION"),
-                "the question, if it isn't below the line",
+                "the question, if not in the cell body",
             )
         ],
         [
             *_WHERE,
             options.MODEL,
-            Parameter("strategy-model", value_types.MODEL, "the model that says what to look for"),
-            Parameter("answer-model", value_types.MODEL, "the model that answers by each search"),
+            Parameter("strategy-model", value_types.MODEL, "the model that plans the searches"),
+            Parameter("answer-model", value_types.MODEL, "the model that answers from each search"),
             Parameter(
-                "final-answer-model", value_types.MODEL, "the model that makes one answer of them"
+                "final-answer-model", value_types.MODEL, "the model that writes the final answer"
             ),
-            Parameter("simple", None, "have the answer in one piece"),
+            Parameter("simple", None, "return the complete answer at once, without streaming"),
             processing.NO_WAIT,
             OUT,
         ],
         body="the question.",
-        details="Sources that are still being processed are waited for first.",
+        details="Waits for sources that are still being processed.",
         examples=['%nb ask "Why is glucose added to the uninduced culture?"'],
     ),
 )

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from labext.nb.records import Record
 
 _ADD_PROVIDER = (
-    "`%nb credentials new openai --name openai` adds a provider, and `%nb credentials new ollama "
-    "--name ollama --base-url http://localhost:11434` one on this machine; `%nb models providers` "
-    "lists all."
+    "`%nb credentials new openai --name openai` adds a provider, and `%nb credentials new "
+    "ollama --name ollama --base-url http://localhost:11434` a local one; `%nb models "
+    "providers` lists all."
 )
 
 
@@ -46,13 +46,13 @@ def next_step(call: Call, slots: Sequence[str]) -> str:
             f"`%nb models --type {model_type}`"
             for model_type in dict.fromkeys(SLOTS[slot] for slot in chosen)
         )
-        return f"Set it: {set_line(call, chosen)}; {types} lists the choice."
+        return f"Set it with {set_line(call, chosen)}; {types} lists the models."
     unused = _without_models(call)
     if unused is not None:
         name = quote(str(unused["name"]))
         return f"Add the models of {name}: `%nb credentials register {name} --all`."
     kinds = messages.join_words(dict.fromkeys(SLOTS[slot] for slot in slots))
-    return f"No model of type {kinds} is there. {_ADD_PROVIDER}"
+    return f"There is no model of type {kinds}. {_ADD_PROVIDER}"
 
 
 def set_line(call: Call, models: Mapping[str, Record]) -> str:

@@ -54,7 +54,7 @@ def edit(call: Call, *, source: str, title: str | None, topic: str | None) -> pd
     """Change a source's title or topic."""
     changes = scope.require_changes({"title": title, "topic": topic}, "%nb sources edit")
     record = call.nb.sources.update(scope.resolve_id(call, "source", source), **changes)
-    output.print_message(f"The source {record['title']} is changed.")
+    output.print_message(f"Changed the source {record['title']}.")
     return _rows([record])
 
 
@@ -70,7 +70,7 @@ def delete(call: Call, *, sources: list[str], yes: bool, preview: bool) -> None:
         return
     for identifier, source in described.items():
         call.nb.sources.delete(identifier)
-        output.print_message(f"The source {source} is deleted.")
+        output.print_message(f"Deleted the source {source}.")
 
 
 def download(call: Call, *, source: str, to: Path | None, check: bool) -> None:
@@ -81,7 +81,9 @@ def download(call: Call, *, source: str, to: Path | None, check: bool) -> None:
     import labext_widgets
 
     if check and to is not None:
-        raise InputError("`--check` fetches nothing, so `--to` has no use.", "Keep one of the two.")
+        raise InputError(
+            "`--check` downloads nothing, so `--to` has no effect.", "Keep one of them."
+        )
     source_id = scope.resolve_id(call, "source", source)
     if check:
         words = (
@@ -92,7 +94,7 @@ def download(call: Call, *, source: str, to: Path | None, check: bool) -> None:
     again = f"%nb sources download {quote(source)}"
     with labext_widgets.Transfer(source, "original", again) as transfer:
         written = call.nb.sources.download(source_id, to, transfer.bytes)
-        transfer.end(f"{source} is in {written}.")
+        transfer.end(f"Saved {source} to {written}.")
 
 
 def insights(call: Call, *, source: str) -> pd.DataFrame:
@@ -126,7 +128,7 @@ COMMANDS = (
             options.LIMIT,
             options.OFFSET,
             Parameter(
-                "order-by", value_types.order_by("updated_at", "created_at", "title"), "the order"
+                "order-by", value_types.order_by("updated_at", "created_at", "title"), "sort order"
             ),
             OUT,
         ],
@@ -134,10 +136,10 @@ COMMANDS = (
     ),
     Command(
         "sources show",
-        "Show one source.",
+        "Show a source.",
         show,
         [options.ONE_SOURCE],
-        [Parameter("text", None, "the whole text that was read out of it"), OUT],
+        [Parameter("text", None, "include the full extracted text"), OUT],
     ),
     add.NEW,
     Command(
@@ -149,24 +151,24 @@ COMMANDS = (
     ),
     Command(
         "sources delete",
-        "Delete sources, in every notebook that has them.",
+        "Delete sources from all notebooks.",
         delete,
         [options.SOME_SOURCES],
         [YES, PREVIEW],
     ),
     Command(
         "sources download",
-        "Fetch the file that a source was made from.",
+        "Download the original file of a source.",
         download,
         [options.ONE_SOURCE],
         [
-            Parameter("to", value_types.PATH, "the file, or a folder that is there"),
-            Parameter("check", None, "only look whether the service has it"),
+            Parameter("to", value_types.PATH, "a file, or an existing folder"),
+            Parameter("check", None, "only check whether the service has the file"),
         ],
     ),
     Command(
         "sources insights",
-        "Show what models have made of a source.",
+        "List the insights generated from a source.",
         insights,
         [options.ONE_SOURCE],
         [OUT],

@@ -43,25 +43,27 @@ class AiNotes:
     def write(self, place: int, text: str) -> None:
         """Write the note with the title at index `place`; an identical one is kept."""
         title, before, into = self._titles[place], self._before[place], self._into.name
-        called = f"The note {messages.quote_value(title)}"
+        called = f"the note {messages.quote_value(title)}"
         if before is None:
             self._notes.create(text, title=title, note_type="ai", notebook=self._into.id)
-            output.print_message(f"{called} is written into {into}.")
+            output.print_message(f"Added {called} to {into}.")
         elif (before["content"] or "").strip() == text.strip():
-            output.print_message(f"{called} is in {into} already, and was kept.")
+            output.print_message(f"{into} already has {called}; it was kept.")
         else:
             self._notes.update(before["id"], content=text)
-            output.print_message(f"{called} of {into} is written anew.")
+            output.print_message(f"Replaced the text of {called} in {into}.")
 
 
 def _existing_ai_note(notes: Sequence[Record], title: str, into: NotebookInUse) -> Record | None:
     """Return the only note with a title, if a model has written it."""
     matches = [note for note in notes if note["title"] == title]
     if len(matches) > 1 or any(note["note_type"] != "ai" for note in matches):
-        whose = f"{len(matches)} notes are" if len(matches) > 1 else "A note of a human is"
+        whose = (
+            f"{len(matches)} notes are" if len(matches) > 1 else ("A note written by a human is")
+        )
         raise ConflictError(
             f"{whose} called {messages.quote_value(title)} in {into.name} already.",
-            "Save it under another title.",
+            "Use another title.",
         )
     return matches[0] if matches else None
 
@@ -127,8 +129,8 @@ def _texts(
         return [("", scope.text_of(call, text, "transformation", "%nb transform"))]
     if text or (call.body or "").strip():
         raise InputError(
-            "There is a text, and sources or notes are named too.",
-            "Keep one of the two; a transformation's name that has blanks goes in quotes.",
+            "A text is given, but sources or notes are named too.",
+            "Keep one of them; quote a transformation's name that contains blanks.",
         )
     nb, within = call.nb, call.session.notebook
     if notebook is not None:
@@ -153,11 +155,11 @@ def _title_and_text(record: Record) -> tuple[str, str]:
     if text and text.strip():
         return called, str(text)
     if not is_source or record["status"] == "completed":
-        raise InputError(f"{called} has no text.", "Leave it out.")
+        raise InputError(f"{called} has no text.", "Omit it.")
     if record["status"] in _FAILED:
         raise InputError(
-            f"{called} has no text: it could not be read.",
-            f"`%nb sources show {quote(called)}` tells why.",
+            f"{called} has no text because it could not be read.",
+            f"`%nb sources show {quote(called)}` shows the reason.",
         )
     raise NotReadyError(
         f"{called} has no text yet: it is still being processed.",
@@ -188,30 +190,32 @@ def _show_partial_results(results: GeneratedTexts) -> Iterator[None]:
 TRANSFORM_SHORTCUTS = (
     Command(
         "transform",
-        "Have a model make something of sources, notes or a text.",
+        "Transform sources, notes or a text with a model.",
         transform,
         [
             options.ONE_TRANSFORMATION,
-            Parameter(
-                "TEXT", value_types.text_type(), "the text, if it doesn't stand below the line"
-            ),
+            Parameter("TEXT", value_types.text_type(), "the text, if not in the cell body"),
         ],
         [
             Parameter(
-                "source", value_types.SOURCE, "make it of this source", many=True, dest="sources"
+                "source", value_types.SOURCE, "transform this source", many=True, dest="sources"
             ),
-            Parameter("note", value_types.NOTE, "make it of this note", many=True, dest="notes"),
-            Parameter("model", value_types.MODEL, "the model that makes it"),
-            Parameter("save", value_types.text_type("TITLE"), "keep it as a note of this title"),
+            Parameter("note", value_types.NOTE, "transform this note", many=True, dest="notes"),
+            Parameter("model", value_types.MODEL, "the model to use"),
             Parameter(
-                "notebook", value_types.NOTEBOOK, "of and into this notebook, not the one in use"
+                "save", value_types.text_type("TITLE"), "save the result as a note with this title"
+            ),
+            Parameter(
+                "notebook",
+                value_types.NOTEBOOK,
+                "use this notebook for input and notes, instead of the one in use",
             ),
             OUT,
         ],
         body="the text.",
-        details="Of several sources or notes it makes one text each. The model is the "
-        "transformation's own, else the one in the slot `transformation`. A note that a model has "
-        "written under the same title is written anew.",
+        details="Each source or note is transformed separately. The default model is the "
+        "transformation's own, else that of the slot `transformation`. An earlier note "
+        "by a model with the same title is replaced.",
         examples=['%nb transform "Key findings" --source "Bench notes" --save "Findings"'],
     ),
 )
@@ -225,25 +229,25 @@ def default_prompt(call: Call, *, text: str | None, clear: bool) -> GeneratedTex
     if (call.body or "").strip():
         prompt = scope.text_of(call, text, "prompt", "%nb transformations prompt")
     if prompt is not None and clear:
-        raise InputError("There is a text, and `--clear` is there too.", "Keep one of the two.")
+        raise InputError("A text and `--clear` exclude each other.", "Keep one of them.")
     now = call.nb.transformations.default_prompt()
     prompt = "" if clear else prompt
     if prompt is not None and prompt != now.strip():
         now = call.nb.transformations.set_default_prompt(prompt)
         output.print_message(
-            "The default prompt is changed." if prompt else "The default prompt is gone."
+            "Changed the default prompt." if prompt else "Cleared the default prompt."
         )
-    return GeneratedText(now, "Before every transformation's prompt") if now.strip() else None
+    return GeneratedText(now, "Default prompt") if now.strip() else None
 
 
 PROMPT_COMMANDS = (
     Command(
         "transformations prompt",
-        "Show or set the text that goes before every transformation's prompt.",
+        "Show or set the text that precedes every transformation's prompt.",
         default_prompt,
         options=[
             Parameter("set", value_types.text_type(), "the new text", dest="text"),
-            Parameter("clear", None, "let nothing go before them"),
+            Parameter("clear", None, "remove it"),
             OUT,
         ],
         body="the new text.",
@@ -282,18 +286,18 @@ def new(
     matches = [other for other in call.nb.transformations.iter() if other["name"] == name]
     for record in matches:
         if _is_unchanged(record, text, expected, apply_default):
-            output.print_message(f"The transformation {name} is there already, and was kept.")
+            output.print_message(f"The transformation {name} already exists and was kept.")
             return _row(call, record)
     if matches:
         raise ConflictError(
-            f"There is a transformation {name} already, which is another one.",
-            f"`%nb transformations edit {quote(name)} …` changes it; or take another name.",
+            f"Another transformation {name} already exists.",
+            f"`%nb transformations edit {quote(name)} …` changes it; or use another name.",
         )
     record = call.nb.transformations.create(
         name, text, title=title, description=description, apply_default=apply_default, model=by
     )
-    also = "; it is made of every new source" if record["apply_default"] else ""
-    output.print_message(f"The transformation {record['name']} is new{also}.")
+    also = "; it is applied to every new source" if record["apply_default"] else ""
+    output.print_message(f"Created the transformation {record['name']}{also}.")
     return _row(call, record)
 
 
@@ -311,7 +315,7 @@ def edit(
 ) -> pd.DataFrame:
     """Change a transformation; the cell's body is its new prompt."""
     if model is not None and no_model:
-        raise InputError("`--model` and `--no-model` are both there.", "Keep one of the two.")
+        raise InputError("`--model` and `--no-model` exclude each other.", "Keep one of them.")
     text = prompt
     if (call.body or "").strip():
         text = scope.text_of(call, prompt, "prompt", "%nb transformations edit NAME")
@@ -325,7 +329,7 @@ def edit(
     }
     changes = scope.require_changes(values, "%nb transformations edit")
     record = call.nb.transformations.update(transformation, **changes)
-    output.print_message(f"The transformation {record['name']} is changed.")
+    output.print_message(f"Changed the transformation {record['name']}.")
     return _row(call, record)
 
 
@@ -337,7 +341,7 @@ def delete(call: Call, *, transformations: list[str], yes: bool, preview: bool) 
         return
     for record in records:
         call.nb.transformations.delete(record["id"])
-        output.print_message(f"The transformation {record['name']} is deleted.")
+        output.print_message(f"Deleted the transformation {record['name']}.")
 
 
 def _is_unchanged(
@@ -372,8 +376,8 @@ def _with_model_names(call: Call, frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-_PROMPT = Parameter("prompt", value_types.text_type(), "what the model is told to make of a text")
-_MODEL = Parameter("model", value_types.MODEL, "the model that makes it, not that of the slot")
+_PROMPT = Parameter("prompt", value_types.text_type(), "the instructions for the model")
+_MODEL = Parameter("model", value_types.MODEL, "the model; by default that of the slot")
 
 COMMANDS = (
     Command("transformations", "List the transformations.", list_, options=[OUT]),
@@ -386,19 +390,23 @@ COMMANDS = (
     ),
     Command(
         "transformations new",
-        "Make a transformation.",
+        "Create a transformation.",
         new,
-        [Parameter("NAME", value_types.text_type("NAME"), "what it is called", required=True)],
+        [
+            Parameter(
+                "NAME", value_types.text_type("NAME"), "the transformation's name", required=True
+            )
+        ],
         [
             _PROMPT,
             options.TITLE,
             options.DESCRIPTION,
-            Parameter("apply-default", None, "make it of every new source, as its insight"),
+            Parameter("apply-default", None, "apply it to every new source, as an insight"),
             _MODEL,
             OUT,
         ],
         body="the prompt.",
-        details="The same transformation again is kept.",
+        details="An identical transformation is kept.",
         examples=[
             '%nb transformations new "Methods" --prompt "List every reagent with its '
             'concentration." --apply-default'
@@ -410,18 +418,18 @@ COMMANDS = (
         edit,
         [options.ONE_TRANSFORMATION],
         [
-            Parameter("name", value_types.text_type("NAME"), "its new name"),
+            Parameter("name", value_types.text_type("NAME"), "the new name"),
             _PROMPT,
             options.TITLE,
             options.DESCRIPTION,
             Parameter(
-                "apply-default", value_types.YES_NO, "whether it is made of every new source"
+                "apply-default", value_types.YES_NO, "whether it is applied to every new source"
             ),
             _MODEL,
-            Parameter("no-model", None, "the model of the slot again"),
+            Parameter("no-model", None, "use the model of the default slot"),
             OUT,
         ],
-        body="its new prompt.",
+        body="the new prompt.",
     ),
     Command(
         "transformations delete",

@@ -56,7 +56,7 @@ def test_a_batch_and_a_job_as_frames(shell: Any) -> None:
 
     shell.run_line_magic("jobs", "results framed --to out/framed --frame --out kept")
     assert shell.user_ns["kept"].equals(table)
-    with pytest.raises(InputError, match="frame of the results"):
+    with pytest.raises(InputError, match="need `--frame`"):
         shell.run_line_magic("jobs", "results framed --to out/framed --from peptides")
 
     crate = json.loads(Path("out/framed/ro-crate-metadata.json").read_text())["@graph"]

@@ -99,7 +99,7 @@ def test_what_cannot_be_resumed(new_shell: Shells, ledger: Any) -> None:
     broken_off(new_shell, ledger)
     ip = new_shell()
     assert isinstance(fails(ip, "%jobs resume fols"), NotFoundError)
-    assert "needs a NAME to wait for" in fails(ip, "%jobs resume --wait").message
+    assert "needs a NAME" in fails(ip, "%jobs resume --wait").message
     assert isinstance(fails(ip, "%jobs resume folds --to out"), InputError)
 
 

@@ -196,12 +196,12 @@ def test_what_does_not_go_together(run: Run, box: Sandbox, asked_for: Ask) -> No
     config.save_profile("other", "jobs", "https://jobs.example.org/api/")
     config.save_profile("lab", "lab", "https://lab.example.org/")
     for line, what in {
-        f"%jobs connect {url} --keep": "under the name of a profile",
+        f"%jobs connect {url} --keep": "stores credentials for a profile",
         f"%jobs connect {url} --save other": "is there already",
         f"%jobs connect {url} --save sandbox": "kept for the sandbox",
         f"%jobs connect {url} --save 'a b'": "no name for a profile",
         f"%jobs connect {url} --ca-bundle nosuch.pem": "no file nosuch.pem",
-        "%jobs connect other --save more": "go with an address",
+        "%jobs connect other --save more": "need an address",
         "%jobs connect ohter": "no profile ohter",
         "%jobs connect lab": "no address for jobs",
     }.items():

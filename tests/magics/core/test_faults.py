@@ -274,7 +274,7 @@ def test_an_interrupted_download_says_so_and_is_taken_up(
     error = terminal.run(f"%jobs results done1 --to {to}")
     assert isinstance(error, TransferInterrupted)
     assert error.message.startswith("Fetching was stopped at ")
-    assert error.next_step == f"`%jobs results done1 --to {to}` goes on from there."
+    assert error.next_step == f"`%jobs results done1 --to {to}` continues from there."
     shown = terminal.getvalue().rsplit("\r\x1b[K", 1)[1].splitlines()
     assert shown[0].startswith("done1: Stopped, ")
     assert len(shown) == 2, shown

@@ -200,11 +200,11 @@ def test_help_names_every_command_and_option() -> None:
         ("run x --name", "`--name` needs a value", "--name NAME"),
         ("run x --name --yes", "`--name` needs a value", "--name NAME"),
         ("run x --yes=true", "takes no value", "--yes"),
-        ("run x --name a --name b", "there twice", "one of the two"),
-        ("run x y", "no place for `y`", "--help"),
+        ("run x --name a --name b", "given twice", "one of them"),
+        ("run x y", "does not take `y`", "--help"),
         ("run", "needs TOOL: the tool", "%demo run digest"),
         ("need", "needs A and --b", "--help"),
-        ("run x --limit -1", "a whole number from 1, not `-1`", "--help"),
+        ("run x --limit -1", "an integer from 1, not `-1`", "--help"),
         ("run x --limit 0", "not `0`", "--help"),
         ("run x --limit 1.5", "not `1.5`", "--help"),
         ("run x --limit {True}", "not `{True}`", "--help"),
@@ -221,7 +221,7 @@ def test_help_names_every_command_and_option() -> None:
         ("run x --map a=", "SETTING=COLUMN", "--help"),
         ("run x --from fraem", "no variable `fraem`", "`frame`"),
         ("run x --set a={fraem}", "no variable `fraem`", "`frame`"),
-        ("run x --set a={1/0}", "ZeroDivisionError: division by zero", "cell of its own"),
+        ("run x --set a={1/0}", "ZeroDivisionError: division by zero", "separate cell"),
         ("run x --set a={1 +}", "not a Python expression", "between the braces"),
         ("{zzz}", "no subcommand `{zzz}`", "alone"),
     ],
@@ -233,7 +233,7 @@ def test_what_does_not_fit_is_one_line_with_a_next_step(line: str, what: str, st
 
 
 def test_a_body_has_no_place_where_none_is_taken() -> None:
-    assert "takes no text below" in refused("remove a", has_body=True).message
+    assert "takes no cell body" in refused("remove a", has_body=True).message
     assert parse("run x", has_body=True).command is not None
 
 

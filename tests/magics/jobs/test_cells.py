@@ -262,7 +262,7 @@ def test_a_semicolon_hides_and_out_stores(
     assert ready("%jobs tools --out kept") is None
     assert "digest" in set(shell.user_ns["kept"]["name"])
     assert ready("%jobs tools fold")["name"].str.contains("fold").any()
-    with pytest.raises(InputError, match="can't be the name of a variable"):
+    with pytest.raises(InputError, match="is not a valid variable name"):
         ready("%jobs tools --out 2x")
 
 

@@ -92,7 +92,7 @@ def test_a_file_is_named_by_its_folder_where_its_name_is_ambiguous(
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "amb.fasta").write_text(content)
         run(f"%jobs upload {folder}/amb.fasta --folder {folder}")
-    assert "or as amb1/amb.fasta where that name is in several" in capsys.readouterr().out
+    assert "or by amb1/amb.fasta if several folders" in capsys.readouterr().out
     with pytest.raises(InputError, match=r"amb1/amb\.fasta or amb2/amb\.fasta"):
         run("%jobs submit msa_tree --set sequences=amb.fasta")
     with pytest.raises(InputError, match=r'no file "none\.fasta" has been uploaded to a folder'):
@@ -132,7 +132,7 @@ def test_one_failing_input_leaves_the_others_their_results(
 
     with pytest.raises(JobFailedError, match="Stage 2") as raised:
         run(f"%%jobs pipeline none --wait\ninitialInputs: [AC, AD]\n{stages}")
-    assert "`%jobs results none` fetches what completed." in raised.value.next_step
+    assert "`%jobs results none` fetches the completed ones." in raised.value.next_step
     files = run("%jobs results none --to out/none")["file"].tolist()
     assert "stage1-peptide_build-1/peptide.pdb" in files
     assert "2 of 4 jobs did not complete: stage2-normal_modes-1, stage2" in capsys.readouterr().out
@@ -187,7 +187,7 @@ def test_all_invalid_rows_are_named_and_the_others_submitted(
             run(line + option)
     would = run(f"{line} --check --skip-invalid")
     assert would["Name"].tolist() == ["b", "c"]
-    assert "2 rows would be left out; nothing was submitted." in capsys.readouterr().out
+    assert "2 rows would be skipped; nothing was submitted." in capsys.readouterr().out
     run(f"refused = {line} --skip-invalid --wait")
     refused = shell.user_ns["refused"]
     assert refused.columns.tolist() == ["Name", "Error", "seq"]

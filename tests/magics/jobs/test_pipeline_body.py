@@ -46,13 +46,13 @@ def test_json_is_taken_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("- a\n- b", "no mapping"),
+        ("- a\n- b", "not a mapping"),
         ("stages: []", "no `initialInputs`"),
         ("initialInputs: [A]", "no `stages`"),
-        ("a: 1", "has `a`, which `%%jobs pipeline` doesn't know"),
+        ("a: 1", "has `a`, which is not a field of `%%jobs pipeline`"),
         (f"inputs: [A]\ninitialInputs: [A]\n{STAGES}", "initialInputs and inputs"),
-        (f"jobName: other\ninputs: [A]\n{STAGES}", "The line says p1"),
-        ("initialInputs: [A", "no YAML"),
+        (f"jobName: other\ninputs: [A]\n{STAGES}", "The line sets p1"),
+        ("initialInputs: [A", "not valid YAML"),
     ],
 )
 def test_what_is_wrong_with_a_body(text: str, said: str) -> None:

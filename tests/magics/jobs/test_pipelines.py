@@ -131,7 +131,7 @@ def test_a_stage_that_takes_nothing_is_told(run: Run, capsys: pytest.CaptureFixt
     )
     assert row["JobName"].tolist() == ["unfed"]
     told = capsys.readouterr().out.splitlines()
-    assert "No setting of stage 1 is `pipe`: it takes nothing of the inputs." in told
+    assert "No setting of stage 1 is `pipe`: it does not use the inputs." in told
     assert not any("stage 2" in line for line in told)
     run("%jobs watch unfed")
     capsys.readouterr()
@@ -141,7 +141,7 @@ def test_a_stage_that_takes_nothing_is_told(run: Run, capsys: pytest.CaptureFixt
 
 
 BAD = {
-    "no body": ("%jobs pipeline p9", InputError, "stand in a cell's body"),
+    "no body": ("%jobs pipeline p9", InputError, "needs a cell body with its stages"),
     "no stages": ("%%jobs pipeline p9\ninputs: [A]", InputError, "has no `stages`"),
     "no inputs": ("%jobs run-pipeline helix-to-modes", InputError, "needs --inputs"),
     "no list": ("%jobs run-pipeline x --inputs {7}", InputError, "a list, not a number"),
@@ -150,7 +150,7 @@ BAD = {
     "two ends": (
         f"{PIPELINE.replace('p1', 'p1 --wait --background', 1)}",
         InputError,
-        "doesn't wait",
+        "exclude each other",
     ),
     "faults": (
         "%%jobs pipeline p9\ninputs: [A]\nstages:\n"
@@ -188,7 +188,8 @@ def test_a_pipeline_that_fails_stops_run_all(run: Run) -> None:
     with pytest.raises(JobFailedError, match=r"The pipeline fails ended as Stopped: Stage 2") as no:
         run(cell)
     assert no.value.next_step == (
-        "`%jobs list --batch fails` shows its jobs. `%jobs results fails` fetches what completed."
+        "`%jobs list --batch fails` shows its jobs. "
+        "`%jobs results fails` fetches the completed ones."
     )
     with pytest.raises(ConflictError, match="its inputs are"):
         run(cell.replace("[AC]", "[ACD]"))

@@ -38,19 +38,19 @@ number = 3
 
 LINES = [
     ("%lab sequences --columns nmae", InputError, 'did you mean "name"'),
-    ("%lab sequences --columns name,,", InputError, "words with commas"),
+    ("%lab sequences --columns name,,", InputError, "comma-separated words"),
     ("%lab sequences --columns fields.Volumne", InputError, "fields.Volumne"),
     ("%lab sequences --folder lib_nosuch", AccessError, "not visible"),
     ("%lab sequences --project src_nosuch", AccessError, "not visible"),
     ("%lab sequences --sort length", InputError, "createdAt or modifiedAt"),
     ("%lab sequences --sort nmae", InputError, "Did you mean `name`"),
     ("%lab sequences --circular maybe", InputError, "yes or no"),
-    ("%lab sequences --limit 0", InputError, "a whole number from 1"),
+    ("%lab sequences --limit 0", InputError, "an integer from 1"),
     ("%lab sequences --min-length 9 --max-length 3", InputError, "No sequence is that long"),
     ("%lab sequences --created-at soon", InputError, "no range of time"),
     ("%lab sequences --nmae x", InputError, "Did you mean `--name`"),
-    ("%lab sequences --names {number}", InputError, "words with commas"),
-    ("%lab sequences pBAD30", InputError, "no place for `pBAD30`"),
+    ("%lab sequences --names {number}", InputError, "comma-separated words"),
+    ("%lab sequences pBAD30", InputError, "does not take `pBAD30`"),
     ("%lab show pBAD31", NotFoundError, 'did you mean "pBAD30"'),
     ("%lab show seq_nosuch1", NotFoundError, "seq_nosuch1"),
     ("%lab show", InputError, "needs NAME"),
@@ -207,7 +207,7 @@ def test_an_app_without_grants_and_an_archived_one(
     shell.run_cell(f"{connected(box)} --method oauth").raise_error()
     assert "grant the app access" in refused("%lab sequences", AccessError).next_step
     told = shell.run_line_magic("lab", "status")["value"]
-    assert told["answers"] == "yes, and refuses the caller"
+    assert told["answers"] == "yes, but the sign-in is refused"
     assert told["signed in as"] == f"the app {made['client_id']}, for no user"
     admin("apps", "archive", "lines")
     refused("%lab sequences", AccessError)

@@ -262,7 +262,7 @@ def test_a_refused_key_is_asked_for_by_the_same_line(
     user.answers = [WRONG, box.lab.api_key]
     with pytest.raises(SignInError, match="does not accept the API key") as caught:
         sandbox(f"%lab connect {address}")
-    step = "Run this line again, and give another key. `%lab` still uses"
+    step = "Run this line again, and enter another key. `%lab` still uses"
     assert caught.value.next_step.startswith(step)
     assert status(sandbox)["profile"] == "sandbox", "nothing has changed"
     sandbox(f"%lab connect {address}")
@@ -279,7 +279,7 @@ def test_the_sandboxs_own_key_may_be_replaced(
     with monkeypatch.context() as patch:
         patch.setattr(config, "connection_with_secrets", lambda *_: stale)
         sandbox("%lab login")
-    assert "The key that was kept is not accepted." in capsys.readouterr().out
+    assert "The stored key is not accepted." in capsys.readouterr().out
     assert len(user.unseen) == 1
     assert who(sandbox)["email"] == STUDENT
 
@@ -377,7 +377,7 @@ def test_a_wrong_key_changes_nothing(run: Run, address: str, user: User, memory:
 def test_where_nobody_can_be_asked(
     run: Run, address: str, user: User, method: str, variables: list[str]
 ) -> None:
-    with pytest.raises(SetupError, match="nobody here to ask") as caught:
+    with pytest.raises(SetupError, match="input is not possible here") as caught:
         run(f"%lab connect {address} --method {method}")
     assert all(variable in caught.value.next_step for variable in variables)
 
@@ -405,7 +405,7 @@ def test_signing_out_spares_the_keyring_unless_told(
     user.answers = [box.lab.api_key]
     run(f"%lab connect {address} --save work --keep")
     run("%lab logout")
-    assert "`--yes` removes that too" in capsys.readouterr().out
+    assert "`--yes` deletes it too" in capsys.readouterr().out
     run("%lab login")
     assert len(user.unseen) == 1
     run("%lab logout --yes")
@@ -461,11 +461,11 @@ def test_a_host_that_does_not_answer_is_told_before_a_key_is_asked_for(
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("%lab connect URL --keep", "under the name of a profile"),
-        ("%lab connect sandbox --keep", "under the name of a profile"),
+        ("%lab connect URL --keep", "stores credentials for a profile"),
+        ("%lab connect sandbox --keep", "stores credentials for a profile"),
         ("%lab connect URL --save sandbox", "kept for the sandbox"),
         ("%lab connect URL --save other", "is there already"),
-        ("%lab connect other --save more", "go with an address"),
+        ("%lab connect other --save more", "need an address"),
         ("%lab connect ohter", "no profile ohter"),
         ("%lab connect jobs", "no address for lab"),
         ("%lab connect odd", 'no way to sign in to lab called "magic"'),
@@ -478,8 +478,8 @@ def test_a_host_that_does_not_answer_is_told_before_a_key_is_asked_for(
             "%lab connect https://lab.example.org --ca-bundle junk.pem",
             "junk.pem holds no certificate",
         ),
-        ("%lab login --user ada@example.org", "no app was asked for"),
-        ("%lab login --method key --user ada@example.org", "no app was asked for"),
+        ("%lab login --user ada@example.org", "so it needs `--method oauth`"),
+        ("%lab login --method key --user ada@example.org", "so it needs `--method oauth`"),
     ],
 )
 def test_what_does_not_go_together(

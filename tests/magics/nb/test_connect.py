@@ -70,7 +70,9 @@ def test_a_password_is_asked_for_and_never_shown(
     answers.append(WRONG)
     wrong = refused(line)
     assert isinstance(wrong, SignInError)
-    assert wrong.next_step.startswith("Run this line again, and give another password. `%nb` still")
+    assert wrong.next_step.startswith(
+        "Run this line again, and enter another password. `%nb` still"
+    )
     assert status(run)["profile"] == "sandbox", "nothing has changed"
     answers.append(password)
     run(line)
@@ -216,7 +218,7 @@ def test_http_is_named_and_not_chosen_where_others_could_read_along(
     where = replay.base_url.removeprefix("http://")
     error = refused(f"%nb connect {where}")
     assert isinstance(error, SetupError)
-    assert "does not speak HTTPS" in error.message
+    assert "does not support HTTPS" in error.message
     assert f"`%nb connect http://{where}`" in error.next_step
     assert "https://" not in error.next_step
     assert not replay.asked
@@ -255,7 +257,7 @@ def test_a_password_that_nobody_asks_for_is_not_kept(
     run: Run, said: Callable[[str], str], replay: Replay
 ) -> None:
     told = said(f"%nb connect {replay.base_url} --save open --keep")
-    assert "It asks for no password, so there is none to keep." in told
+    assert "The service needs no password, so none is stored." in told
     assert status(run)["profile"] == "open"
     run("%nb connect sandbox")
     assert "Connected to" in said("%nb connect open --keep")
@@ -321,5 +323,5 @@ def test_another_server_than_a_notebook_service_is_named(refused: Refused) -> No
     with other_server() as provider:
         error = refused(f"%nb connect {provider.base_url.removesuffix('/v1')}")
     assert isinstance(error, SetupError)
-    assert "is no notebook service" in error.message
+    assert "is not a notebook service" in error.message
     assert "5055" in error.next_step

@@ -60,7 +60,7 @@ def test_a_credential_from_its_beginning_to_its_end(
     assert isinstance(error, SetupError)
     assert f"Set {VARIABLE}" in error.next_step
     monkeypatch.setenv(VARIABLE, str(provider.key))
-    assert f"is stored, with the key of {VARIABLE}" in said(line)
+    assert f"using the key in {VARIABLE}" in said(line)
     monkeypatch.delenv(VARIABLE)
     told = said(line)  # no key is asked for
     assert "was kept" in told
@@ -87,7 +87,7 @@ def test_a_credential_from_its_beginning_to_its_end(
     assert "base_url" not in frame_text(run("%nb credentials show shelf"))
     assert "the credential shelf" in said("%nb credentials delete shelf --preview")
     assert isinstance(refused("%nb credentials delete shelf"), InputError)
-    assert "is deleted" in said("%nb credentials delete shelf --yes")
+    assert "Deleted " in said("%nb credentials delete shelf --yes")
     assert isinstance(refused("%nb credentials show shelf"), NotFoundError)
 
 
@@ -114,8 +114,8 @@ def test_what_a_credential_opens_is_registered(
     offered = run("%nb credentials discover lab")
     assert {"llm", "embedding"} <= set(offered["model_type"])
     named = "%nb credentials register lab --model alpha=llm --model beta=embedding"
-    assert "2 models are new." in said(named)
-    assert "No model is new; 2 were there already, and kept." in said(named)
+    assert "Added 2 models" in said(named)
+    assert "No new models; kept 2 existing ones." in said(named)
     there = run("%nb credentials register lab --all").set_index("name")
     assert set(offered["name"]) | {"alpha", "beta"} == set(there.index)
     assert there.loc["beta", "type"] == "embedding"
@@ -137,7 +137,7 @@ def test_a_server_that_is_not_reached_and_a_wrong_key_are_told(
     assert "does not work" in error.message
     assert "--new-key" in error.next_step
     monkeypatch.setenv(VARIABLE, lab.key)
-    assert f"is changed, with the key of {VARIABLE}" in said("%nb credentials edit lab --new-key")
+    assert f"using the key in {VARIABLE}" in said("%nb credentials edit lab --new-key")
     assert "works" in said("%nb credentials test lab")
     error = refused("%nb credentials edit lab --base-url http://127.0.0.1:1/v1")
     assert isinstance(error, InputError)
@@ -178,7 +178,7 @@ def test_a_key_that_can_not_be_read_any_more_is_told_and_given_again(
 
 LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb credentials new opnai --name x", InputError, 'did you mean "openai"'),
-    ("%nb credentials new openai --name KEY", InputError, "what looks like a key"),
+    ("%nb credentials new openai --name KEY", InputError, "a key-like string"),
     ("%nb credentials new openai --name x KEY", InputError, "it was not used"),
     ("%nb credentials new openai --name x --key KEY", InputError, "it was not used"),
     ("%nb credentials new openai --name x --base-url https://u:KEY@h/v1", InputError, "not used"),
@@ -186,12 +186,12 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb credentials new openai --name x --base-url http://169.254.169.254/", InputError, ""),
     ("%nb credentials new openai_compatible --name x", InputError, "Add it: `--base-url"),
     ("%nb credentials edit lab", InputError, "`--name` or `--base-url`"),
-    ("%nb credentials edit lab --new-key --no-key", InputError, "Keep one of the two"),
+    ("%nb credentials edit lab --new-key --no-key", InputError, "Keep one of them"),
     ("%nb credentials edit lab --new-key KEY", InputError, "it was not used"),
     ("%nb credentials show lbb", NotFoundError, 'did you mean "lab"'),
-    ("%nb credentials register lab", InputError, "No model is named"),
+    ("%nb credentials register lab", InputError, "No model was named"),
     ("%nb credentials register lab --model x=lm", InputError, 'did you mean "llm"'),
-    ("%nb credentials lab", InputError, "has no verb `lab`"),
+    ("%nb credentials lab", InputError, "has no subcommand `lab`"),
 ]
 
 

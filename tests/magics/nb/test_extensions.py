@@ -16,7 +16,7 @@ Parse = Callable[..., grammar.ParsedLine]
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("settings docling_ocr=no", "no place for `docling_ocr=no`"),
+        ("settings docling_ocr=no", "does not take `docling_ocr=no`"),
         ("settings --set docling_ocr", "`--set` takes SETTING=VALUE"),
         ("commands shwo", "Did you mean `%nb commands show`?"),
         ("insights x", "it has show, new, save, delete"),

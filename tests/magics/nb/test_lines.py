@@ -66,8 +66,8 @@ def test_lines_are_read(parse: Parse, line: str, has_body: bool, values: dict[st
     [
         ("notebooks foo", "it has show, new, edit, archive, unarchive, link, unlink, delete"),
         ("notes shwo", "Did you mean `%nb notes show`?"),
-        ("sources --all show", "no place for `show`"),
-        ("sessions 'a title'", "has no verb `a title`"),
+        ("sources --all show", "does not take `show`"),
+        ("sessions 'a title'", "has no subcommand `a title`"),
     ],
 )
 def test_a_noun_says_its_verbs(parse: Parse, line: str, said: str) -> None:

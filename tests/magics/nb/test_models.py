@@ -49,12 +49,12 @@ def test_defaults_are_set_once_and_then_quiet(run: Run, said: Said, lab: OpenAI)
     assert len(frame) == 7
     assert frame.set_index("slot").loc["chat", "model"] == "extractive"
     line = "%nb models defaults --set chat=helper --set summary=openai_compatible/helper"
-    assert "helper is in the slots chat, summary now." in said(line)
-    assert " is in " not in said(line)
+    assert "Set the slots chat, summary to helper." in said(line)
+    assert "Set the slot" not in said(line)
     assert slots_of(run, "helper") == "chat, summary"
-    assert "Nothing is in the slot chat now." in said("%nb models defaults --clear chat")
+    assert "Cleared the slot chat." in said("%nb models defaults --clear chat")
     assigned = said("%nb models auto-assign")
-    assert "is in the slot chat now" in assigned
+    assert "Set the slot chat to " in assigned
     assert "every slot has a model" in said("%nb models auto-assign").lower()
 
 
@@ -97,18 +97,18 @@ def test_a_model_is_made_once_and_deleted_when_no_slot_has_it(
 ) -> None:
     line = "%nb models new helper --type llm --provider openai_compatible --credential lab"
     assert "was kept" in said(line)
-    assert "is new" in said(line.replace("helper", "second"))
+    assert "Added the model" in said(line.replace("helper", "second"))
     run("%nb models defaults --set chat=second")
     for cell in ("%nb models delete second helper --yes", "%nb credentials delete lab --yes"):
         error = refused(cell)
         assert isinstance(error, ConflictError)
-        assert "second is in the default slot chat" in error.message
+        assert "second is the default of the slot chat" in error.message
         assert "`%nb models defaults --set chat=MODEL`" in error.next_step
     assert {"second", "helper"} <= set(run("%nb models")["name"])
     run("%nb models defaults --set chat=extractive")
-    assert "Nothing is changed" in said("%nb models delete second --preview")
+    assert "Nothing was changed" in said("%nb models delete second --preview")
     assert isinstance(refused("%nb models delete second"), InputError)
-    assert "is deleted" in said("%nb models delete second --yes")
+    assert "Deleted " in said("%nb models delete second --yes")
     assert isinstance(refused("%nb models show second"), InputError)
     assert isinstance(refused("%nb models test second"), NotFoundError)
 
@@ -133,7 +133,7 @@ def test_what_a_provider_offers_is_taken_over(run: Run, said: Said, lab: OpenAI)
     offered = run("%nb models discover openai_compatible")
     assert not offered.empty
     assert "new" in said("%nb models sync openai_compatible")
-    assert "0 models are new" in said("%nb models sync openai-compatible")
+    assert "Added 0 models" in said("%nb models sync openai-compatible")
     there = run("%nb models by-provider openai_compatible")
     assert set(offered["name"]) <= set(there["name"])
     assert set(there["credential"]) == {"lab"}
@@ -143,7 +143,7 @@ def test_what_a_provider_offers_is_taken_over(run: Run, said: Said, lab: OpenAI)
 LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb models defaults --set chta=helper", InputError, 'did you mean "chat"'),
     ("%nb models defaults --set chat=helpr", NotFoundError, 'did you mean "helper"'),
-    ("%nb models defaults --set chat=helper --clear chat", InputError, "Keep one of the two"),
+    ("%nb models defaults --set chat=helper --clear chat", InputError, "Keep one of them"),
     ("%nb models defaults --set chat=helper --set chat=extractive", InputError, "set twice"),
     ("%nb models defaults --set chat=wordllama", InputError, "`%nb models --type llm`"),
     ("%nb models new x --type llm --provider opnai", InputError, 'did you mean "openai"'),

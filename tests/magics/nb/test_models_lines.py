@@ -64,12 +64,12 @@ def test_lines_are_read(parse: Parse, line: str, has_body: bool, values: dict[st
         ("models new x --provider openai", "needs --type"),
         ("models new x --type lm --provider openai", "Did you mean `llm`?"),
         ("models defaults --set chat", "`--set` takes SLOT=MODEL"),
-        ("models defaults chat=x", "no place for `chat=x`"),
+        ("models defaults chat=x", "does not take `chat=x`"),
         ("credentials register lab --model whisper-1", "takes NAME=TYPE"),
         ("credentials new openai", "needs --name"),
         ("transform", "needs TRANSFORMATION"),
         ("transformations new", "needs NAME"),
-        ("credentials status x", "no place for `x`"),
+        ("credentials status x", "does not take `x`"),
     ],
 )
 def test_what_does_not_fit_is_named(parse: Parse, line: str, said: str) -> None:
@@ -135,7 +135,7 @@ def test_a_key_of_the_environment_is_taken_and_masked(monkeypatch: pytest.Monkey
     for provider in ("openai_compatible", "openai-compatible"):
         found = credentials.key_for(provider)
         assert found.value == "a key of ours"
-        assert found.origin == ", with the key of LABEXT_NB_OPENAI_COMPATIBLE_KEY"
+        assert found.origin == ", using the key in LABEXT_NB_OPENAI_COMPATIBLE_KEY"
         assert "a key" not in repr(found)
     assert redaction.mask("it is a key of ours") == f"it is {redaction.MASK}"
 
@@ -166,7 +166,7 @@ def test_who_needs_no_key_is_not_asked_for_one(monkeypatch: pytest.MonkeyPatch) 
     assert credentials.key_for("ollama").value is None
     assert asked == []
     assert credentials.key_for("openai_compatible").value is None
-    assert asked == ["Key of openai_compatible (empty if it takes none): "]
+    assert asked == ["Key of openai_compatible (leave empty if none is needed): "]
     for provider in ("openai", "ollama"):
-        with pytest.raises(SetupError, match="No key was given"):
+        with pytest.raises(SetupError, match="No key was entered"):
             credentials.key_for(provider, must=True)

@@ -131,7 +131,7 @@ def test_registering_all_tries_models_of_unknown_type_and_names_every_one(
     run("%nb credentials register o --all --model fail-chat=llm")
     assert run("%nb models").set_index("name").loc["fail-chat", "type"] == "llm"
     deleted = len(server.sent("DELETE", "/models"))
-    assert "is added" not in said("%nb credentials register o --all")
+    assert "Added " not in said("%nb credentials register o --all")
     assert len(server.sent("DELETE", "/models")) == deleted
 
 
@@ -148,7 +148,7 @@ def test_a_credential_without_models_is_an_error(
     run("%nb credentials new openai --name far")
     error = refused("%nb credentials register far --all")
     assert isinstance(error, InputError)
-    assert "opens no model" in error.message
+    assert "gives access to no model" in error.message
 
 
 def test_auto_assign_says_which_slots_stay_empty_and_why(
@@ -157,10 +157,10 @@ def test_auto_assign_says_which_slots_stay_empty_and_why(
     said("%nb credentials new ollama --name o")
     run("%nb credentials register o --model fake-chat=llm --model fake-embed=embedding")
     told = said("%nb models auto-assign")
-    assert "is in the slot chat now" in told
+    assert "Set the slot chat to " in told
     assert "does not fill the slot transformation by itself" in told
     assert "`%nb models defaults --set transformation=fake-chat`" in told
-    assert "The slots speech_to_text, text_to_speech stay empty. No model of type" in told
+    assert "The slots speech_to_text, text_to_speech stay empty. There is no model of type" in told
     assert "podcast" not in told
     run("%nb models new fake-tts --type tts --provider ollama --credential o")
     assert "--set text_to_speech=fake-tts`" in said("%nb models auto-assign")
@@ -184,4 +184,4 @@ def test_a_podcast_without_any_voice_model_leads_to_one(
     run("%nb profiles edit solo_expert --outline-model fake-chat --transcript-model fake-chat")
     error = refused("%nb podcast --name One --profile solo_expert")
     assert isinstance(error, SetupError)
-    assert "No model of type tts" in error.next_step
+    assert "There is no model of type tts" in error.next_step

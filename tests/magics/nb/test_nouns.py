@@ -24,10 +24,10 @@ def names(frame: Any, column: str = "title") -> list[str]:
 
 
 def test_a_notebook_from_its_beginning_to_its_end(run: Run, said: Said) -> None:
-    assert "is new" in said('%nb new Alpha --description "first"')
+    assert "Created " in said('%nb new Alpha --description "first"')
     assert "kept" in said("%nb notebooks new Alpha")
     run("%nb notebooks new Beta")
-    assert "Beta is in use" in said("%nb use")
+    assert "Using Beta" in said("%nb use")
     run("%nb notebooks edit Alpha --name Gamma --description other --archived yes")
     shown = run("%nb notebooks show Gamma").iloc[0]
     assert (shown["description"], shown["archived"]) == ("other", True)
@@ -47,8 +47,8 @@ def test_a_notebook_from_its_beginning_to_its_end(run: Run, said: Said) -> None:
 
 
 def test_a_name_with_a_colon_is_a_name(run: Run, said: Said) -> None:
-    assert "is new" in said('%nb use "Plan: part 2" --create')
-    assert "Plan: part 2 is in use" in said("%nb use")
+    assert "Created " in said('%nb use "Plan: part 2" --create')
+    assert "Using Plan: part 2" in said("%nb use")
     run('%nb delete "Plan: part 2" --yes')
 
 
@@ -58,7 +58,9 @@ def test_notes(run: Run, said: Said) -> None:
     assert "was kept" in said("%nb note 'Without a title.'")
     run("%%nb note --title One\nThe lac operator is bound by LacI.")
     run('%nb notes new "Induce at noon." --title Two --type ai')
-    assert "The note " in said("%%nb note --type ai\nGlucose lowers cyclic AMP. It does so fast.")
+    assert "Added the note " in said(
+        "%%nb note --type ai\nGlucose lowers cyclic AMP. It does so fast."
+    )
     found = run("%nb notes").set_index("title")
     assert found.loc["Two", "note_type"] == "ai"
     assert found.loc[found["note_type"] == "ai"].index.notna().all()  # it is given a title
@@ -97,7 +99,7 @@ def test_a_source_from_its_beginning_to_its_end(
     assert "can be downloaded" in said("%nb sources download Selection --check")
     run("%nb sources download Selection --to copy.txt")
     assert (tmp_path / "copy.txt").read_bytes() == (tmp_path / "a.txt").read_bytes()
-    assert "Nothing of Sources is being processed" in said("%nb sources wait")
+    assert "No source of Sources is being processed" in said("%nb sources wait")
     ordered = names(run("%nb sources --order-by title:asc"))
     assert ordered == sorted(ordered)
     assert names(run("%nb sources --order-by title:asc --limit 1 --offset 1")) == ordered[1:]
@@ -107,7 +109,7 @@ def test_a_source_from_its_beginning_to_its_end(
     assert len(run("%nb sources --notebook Shared")) == 2
     run("%nb notebooks unlink Shared b.md")
     assert names(run("%nb sources --notebook Shared")) == ["Selection"]
-    assert "but not 1 source of other notebooks" in said(
+    assert "but not 1 source also in other notebooks" in said(
         "%nb notebooks delete Sources --delete-sources --preview"
     )
     run("%nb notebooks delete Sources --delete-sources --yes")
@@ -157,11 +159,13 @@ def test_search_keeps_to_what_it_is_told(run: Run) -> None:
 
 def test_a_chat_goes_on(run: Run, said: Said) -> None:
     run("%nb use Talk --create\n%nb note 'Arabinose opens the loop of AraC.' --title Loop")
-    assert '"What opens the loop?" begins' in said("%%nb chat\nWhat opens the loop?")
-    assert "begins" not in said("%nb chat 'And what closes it?'")
+    assert 'Started the chat "What opens the loop?".' in said("%%nb chat\nWhat opens the loop?")
+    assert "Started the chat" not in said("%nb chat 'And what closes it?'")
     shown = run("%nb sessions show 'What opens the loop?'")
     assert list(shown["type"]) == ["human", "ai", "human", "ai"]
-    assert '"What opens the loop? (2)" begins' in said("%nb chat --new 'What opens the loop?'")
+    assert 'Started the chat "What opens the loop? (2)".' in said(
+        "%nb chat --new 'What opens the loop?'"
+    )
     run("%nb sessions new --title Third --model model:extractive")
     run("%nb chat 'What opens the loop?' --no-sources --note Loop")
     assert len(run("%nb sessions show Third")) == 2
@@ -173,7 +177,7 @@ def test_a_chat_goes_on(run: Run, said: Said) -> None:
     assert run("%nb sessions context Last --no-notes").empty
     assert len(run("%nb sessions --all")) >= 3
     run("%nb sessions delete Last --yes")
-    assert "begins" in said("%nb chat 'What opens the loop?'")  # the chat in use is gone
+    assert "Started the chat" in said("%nb chat 'What opens the loop?'")  # the chat in use is gone
     run("%nb delete Talk --yes")
 
 

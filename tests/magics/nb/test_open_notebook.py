@@ -277,8 +277,8 @@ def test_a_file_whose_original_is_gone_is_said_to_be_known_by_its_name_alone(
         file.write_text(content)
         told = said(f"%nb add {file}")
         server.state.files.clear()
-    assert "in Here already, and kept" in told
-    assert "known by its name alone" in told
+    assert "already in Here; kept" in told
+    assert "only its name was compared" in told
     assert len(server.sent("POST", "/sources")) == 1
 
 
@@ -289,7 +289,7 @@ def test_a_file_that_the_server_renamed_under_a_title_of_its_own_is_added_once(
     run("%nb use Elsewhere --create\n%nb add plan.txt --wait\n%nb use Here")
     for _ in range(3):
         told = said("%nb add plan.txt --title 'The plan' --wait")
-    assert "plan.txt is in Here already, and kept" in told
+    assert "plan.txt is already in Here; kept" in told
     assert list(run("%nb sources")["file_name"]) == ["plan (1).txt"]
     (tmp_path / "plan.txt").write_text("Vary glucose.")
     assert len(run("%nb add plan.txt --wait")) == 1

@@ -91,7 +91,7 @@ def test_an_episode_is_made_once_and_heard(
     assert "Episode 1.mp3" in said("%nb episodes download 'Episode 1'")
     assert (tmp_path / "Episode 1.mp3").stat().st_size == made["audio_bytes"].item()
 
-    assert "is there already, and was kept" in said(f"{LINE} --speakers host,guest")
+    assert "already exists and was kept" in said(f"{LINE} --speakers host,guest")
     shown: list[Any] = []
     with monkeypatch.context() as patch:
         patch.setattr("labext_widgets.core.front_end.front_end", lambda: FrontEnd.INTERACTIVE)
@@ -103,7 +103,7 @@ def test_an_episode_is_made_once_and_heard(
     for other, how in {
         f"{LINE} --speakers guest,host": "with other speakers",
         f"{LINE} --briefing Briefly.": "with another briefing",
-        LINE.replace("tiny", "lecture") + " --speakers host,guest": "by another profile",
+        LINE.replace("tiny", "lecture") + " --speakers host,guest": "with another profile",
     }.items():
         error = refused(other)
         assert isinstance(error, ConflictError)
@@ -113,7 +113,7 @@ def test_an_episode_is_made_once_and_heard(
     assert isinstance(refused("%nb episodes retry 'Episode 1'"), InputError)
     assert "Add --yes" in refused("%nb episodes delete 'Episode 1'").next_step
     assert "the episode Episode 1, " in said("%nb episodes delete 'Episode 1' --preview")
-    assert "is deleted" in said("%nb episodes delete 'Episode 1' --yes")
+    assert "Deleted " in said("%nb episodes delete 'Episode 1' --yes")
     assert run("%nb episodes").empty
 
 

@@ -37,7 +37,7 @@ def test_profiles_are_made_changed_copied_and_deleted(run: Run, said: Said) -> N
     assert set(run("%nb profiles --kind speaker")["kind"]) == {"speaker"}
 
     new = "%nb profiles new brief --speakers host,guest --segments 2 --briefing 'Numbers first.'"
-    assert "is new" in said(new)
+    assert "Created " in said(new)
     assert "was kept" in said(new)
     edited = run("%nb profiles edit brief --segments 3 --name briefer --outline-model extractive")
     assert edited[["kind", "name", "speakers", "models"]].iloc[0].tolist() == [
@@ -48,7 +48,7 @@ def test_profiles_are_made_changed_copied_and_deleted(run: Run, said: Said) -> N
     edited = run("%nb profiles edit briefer --no-models --no-language")
     assert (edited["models"].item(), edited["language"].isna().item()) == ("", True)
 
-    assert "is new" in said("%nb profiles new Ada --voice en-us --personality dry")
+    assert "Created " in said("%nb profiles new Ada --voice en-us --personality dry")
     edited = run("%nb profiles edit Ada --backstory 'Wrote the first program.'")
     assert edited["speakers"].item() == "Ada (en-us)"
     assert edited[["backstory", "personality"]].iloc[0].tolist() == [
@@ -60,7 +60,7 @@ def test_profiles_are_made_changed_copied_and_deleted(run: Run, said: Said) -> N
 
     assert "copy of duo" in said("%nb profiles duplicate duo --name trio")
     assert "the speaker profile trio" in said("%nb profiles delete trio --preview")
-    assert "is deleted" in said("%nb profiles delete trio briefer --yes")
+    assert "Deleted " in said("%nb profiles delete trio briefer --yes")
     assert not {"trio", "briefer"} & set(run("%nb profiles")["name"])
 
 
@@ -72,12 +72,12 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb profiles new x --speakers nobody", NotFoundError, '"nobody"'),
     ("%nb profiles new x --segments 21 --speakers host", InputError, "20"),
     ("%nb profiles new x --voice-model extractive", LabextError, "extractive"),
-    ("%%nb profiles new x\njust a text", InputError, "no list of speakers"),
-    ("%%nb profiles new x --voice en-us\n- {name: Ann}", InputError, "one of the two places"),
-    ("%%nb profiles new x --segments 2\n- {name: Ann}", InputError, "a cell of its own"),
+    ("%%nb profiles new x\njust a text", InputError, "not a list of speakers"),
+    ("%%nb profiles new x --voice en-us\n- {name: Ann}", InputError, "in one place"),
+    ("%%nb profiles new x --segments 2\n- {name: Ann}", InputError, "a separate cell"),
     ("%%nb profiles new x\n- {name: Ann, vocie_id: en}", InputError, "vocie_id"),
     ("%nb profiles new interview --segments 2", ConflictError, "`%nb profiles edit interview …`"),
-    ("%nb profiles edit interview", InputError, "Nothing to change"),
+    ("%nb profiles edit interview", InputError, "No change was given"),
     ("%nb profiles edit intervew --segments 2", NotFoundError, 'did you mean "interview"'),
     ("%nb profiles edit host --kind speaker --segments 2", InputError, "for an episode profile"),
     ("%nb profiles edit host --kind speaker --no-language", InputError, "for an episode profile"),
@@ -86,7 +86,7 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb profiles duplicate host --name guest", ConflictError, "guest already"),
     ("%nb profiles delete host", InputError, "Add --yes"),
     ("%nb profiles delete host nobody --yes", NotFoundError, '"nobody"'),
-    ("%nb profiles interview", InputError, "has no verb `interview`"),
+    ("%nb profiles interview", InputError, "has no subcommand `interview`"),
 ]
 
 

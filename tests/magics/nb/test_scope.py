@@ -65,7 +65,7 @@ def test_deleting_by_title_deletes_only_in_the_notebook_in_use(
     (in_a,) = run(f"%nb {noun} --notebook A")["id"]
     preview = said(f"%nb {noun} delete {title} --preview")
     assert "of B" in preview
-    assert "of B is deleted" in said(f"%nb {noun} delete {title} --yes")
+    assert " of B." in said(f"%nb {noun} delete {title} --yes")
     assert run(f"%nb {noun}").empty
     error = refused(f"%nb {noun} delete {title} --yes")
     assert isinstance(error, NotFoundError)
@@ -146,7 +146,7 @@ def test_without_a_notebook_in_use_nothing_is_deleted_by_title(
         assert isinstance(error, InputError), line
         assert "No notebook is in use" in error.message, line
         assert "--all" in error.next_step, line
-    assert "of B is deleted" in said(f"%nb sources delete {here} --yes")
+    assert " of B." in said(f"%nb sources delete {here} --yes")
     assert sources_of(run, "A") == [there]
 
 
@@ -154,7 +154,7 @@ def test_adding_a_file_again_adds_nothing_where_another_notebook_has_it_too(
     notebooks: None, run: Run, said: Said
 ) -> None:
     for _ in range(2):
-        assert "protocol.docx is in B already, and kept" in said("%nb add data/protocol.docx")
+        assert "protocol.docx is already in B; kept" in said("%nb add data/protocol.docx")
     assert [len(sources_of(run, each)) for each in ("A", "B")] == [1, 1]
 
 
@@ -169,7 +169,7 @@ def test_a_changed_file_is_added_beside_the_old_one_and_said_so(
     told = said("%nb add plan.md --wait")
     assert f"another plan.md ({old})" in told
     assert f"%nb sources delete {old} --yes" in told
-    assert "plan.md is in B already" in said("%nb add plan.md")
+    assert "plan.md is already in B" in said("%nb add plan.md")
     assert len(sources_of(run, "B")) == 3
 
 
@@ -179,6 +179,6 @@ def test_files_whose_names_look_numbered_are_all_added(
     (tmp_path / "gel (1).md").write_text("The second gel.")
     run("%nb add 'gel (1).md' --wait")
     (tmp_path / "gel.md").write_text("The first gel.")
-    assert "gel.md is added to B" in said("%nb add gel.md --wait")
-    assert "gel.md, gel (1).md are in B already" in said("%nb add gel.md 'gel (1).md'")
+    assert "Added to B: gel.md" in said("%nb add gel.md --wait")
+    assert "gel.md, gel (1).md are already in B" in said("%nb add gel.md 'gel (1).md'")
     assert len(sources_of(run, "B")) == 3

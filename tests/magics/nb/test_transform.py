@@ -70,7 +70,7 @@ def test_several_sources_make_one_text_each(bench: None, run: Run, said: Said) -
     assert "Ampicillin" in made[1].text
     assert "Ampicillin" not in made[0].text
     told = said(line + " --save Found")
-    assert 'The note "Found: Cold room" is written into Bench.' in told
+    assert 'Added the note "Found: Cold room" to Bench.' in told
     notes = run("%nb notes").set_index("title")
     assert notes.loc["Found: Cold room", "note_type"] == "ai"
     assert notes.loc["Found: Cold room", "content"].strip() == made[1].text.strip()
@@ -80,22 +80,22 @@ def test_a_saved_text_is_written_once_and_never_over_a_humans(
     bench: None, run: Run, said: Said, refused: Refused
 ) -> None:
     line = '%nb transform "Key findings" --source "{}" --save Findings'
-    assert 'The note "Findings" is written into Bench.' in said(line.format("Bench notes"))
-    assert "and was kept" in said(line.format("Bench notes"))
-    assert "is written anew" in said(line.format("Cold room"))
+    assert 'Added the note "Findings" to Bench.' in said(line.format("Bench notes"))
+    assert "it was kept" in said(line.format("Bench notes"))
+    assert "Replaced the text" in said(line.format("Cold room"))
     found = run("%nb notes show Findings").iloc[0]
     assert "Ampicillin" in found["content"]
     assert len(run("%nb notes")) == 2
     error = refused('%nb transform "Key findings" --source "Cold room" --save Leak')
     assert isinstance(error, ConflictError)
-    assert "A note of a human is called" in error.message
+    assert "A note written by a human is called" in error.message
     assert run("%nb notes show Leak").iloc[0]["content"] == "The promoter leaks without glucose."
 
 
 def test_a_transformation_from_its_beginning_to_its_end(
     bench: None, run: Run, said: Said, refused: Refused
 ) -> None:
-    assert "it is made of every new source" in said(NEW)
+    assert "it is applied to every new source" in said(NEW)
     assert "was kept" in said(NEW)
     assert "was kept" in said(
         '%%nb transformations new "Methods" --apply-default\n'
@@ -121,9 +121,9 @@ def test_a_transformation_from_its_beginning_to_its_end(
     assert run("%nb transformations show Materials").iloc[0]["model"] == "extractive"
     run("%nb transformations edit Materials --no-model")
     assert "extractive" not in frame_text(run("%nb transformations show Materials"))
-    assert "Nothing is changed by looking" in said("%nb transformations delete Materials --preview")
+    assert "Nothing was changed" in said("%nb transformations delete Materials --preview")
     assert isinstance(refused("%nb transformations delete Materials"), InputError)
-    assert "is deleted" in said("%nb transformations delete Materials --yes")
+    assert "Deleted " in said("%nb transformations delete Materials --yes")
     assert isinstance(refused("%nb transformations show Materials"), NotFoundError)
     run("%nb sources delete Medium --yes")
 
@@ -132,7 +132,7 @@ def test_the_default_prompt_is_shown_and_set(run: Run, said: Said) -> None:
     before = run("%nb transformations prompt").text
     assert before
     try:
-        assert "is changed" in said("%%nb transformations prompt\nAnswer in one sentence.")
+        assert "Changed " in said("%%nb transformations prompt\nAnswer in one sentence.")
         assert "changed" not in said("%nb transformations prompt --set 'Answer in one sentence.'")
         assert run("%nb transformations prompt").text == "Answer in one sentence."
         assert "is gone" in said("%nb transformations prompt --clear")
@@ -144,16 +144,20 @@ def test_the_default_prompt_is_shown_and_set(run: Run, said: Said) -> None:
 LINES: list[tuple[str, type[LabextError], str]] = [
     ('%nb transform "Key findings"', InputError, "There is nothing to transform"),
     ('%nb transform "Key findngs" x', NotFoundError, 'did you mean "Key findings"'),
-    ("%nb transform Key findings --note Leak", InputError, "goes in quotes"),
+    ("%nb transform Key findings --note Leak", InputError, "that contains blanks"),
     ('%nb transform Summary --source "Bench nots"', NotFoundError, 'did you mean "Bench notes"'),
-    ("%%nb transform Summary one\ntwo", InputError, "There are two texts"),
-    ("%%nb transform Summary --note Leak\ntwo", InputError, "Keep one of the two"),
+    (
+        "%%nb transform Summary one\ntwo",
+        InputError,
+        "is given both on the line and in the cell body",
+    ),
+    ("%%nb transform Summary --note Leak\ntwo", InputError, "Keep one of them"),
     ("%nb transform Summary x --model extractve", NotFoundError, 'did you mean "extractive"'),
     ("%nb transform Summary x --model wordllama", LabextError, "llm"),
     ("%nb transformations new X", InputError, "The prompt has no text"),
     ("%nb transformations edit Summary", InputError, "`--name` or `--prompt`"),
     ("%nb transformations shwo X", InputError, "Did you mean `%nb transformations show`"),
-    ("%nb transformations prompt --set x --clear", InputError, "Keep one of the two"),
+    ("%nb transformations prompt --set x --clear", InputError, "Keep one of them"),
 ]
 
 

@@ -25,8 +25,8 @@ def test_the_whole_text_of_a_source_and_a_note_is_read() -> None:
     [
         ("running", NotReadyError, '`%nb sources wait "Bench notes"`'),
         ("queued", NotReadyError, '`%nb sources wait "Bench notes"`'),
-        ("failed", InputError, '`%nb sources show "Bench notes"` tells why.'),
-        ("completed", InputError, "Leave it out."),
+        ("failed", InputError, '`%nb sources show "Bench notes"` shows the reason.'),
+        ("completed", InputError, "Omit it."),
     ],
 )
 def test_a_source_without_a_text_says_why(status: str, kind: type[Exception], step: str) -> None:

@@ -111,7 +111,7 @@ def test_an_interrupted_wait_asks_nothing(
 ) -> None:
     error = refused(line)
     assert isinstance(error, WatchInterrupted)
-    assert "nothing was asked" in error.message
+    assert "the question was not sent" in error.message
     assert "`--no-wait`" in error.next_step
     assert not sent(server)
 
@@ -121,14 +121,14 @@ def test_without_waiting_the_sources_left_out_are_named(
     server: Replay, interrupted: None, said: Said, line: str
 ) -> None:
     told = said(f"{line} --no-wait")
-    assert "is still being processed and not looked at yet: protocol.docx." in told
+    assert "is still being processed, so not included: protocol.docx." in told
     assert sent(server)
 
 
 def test_a_search_says_which_sources_it_has_not_looked_at(
     server: Replay, interrupted: None, said: Said
 ) -> None:
-    assert f"{PENDING} and not looked at yet: protocol.docx." in said("%nb search arabinose")
+    assert f"{PENDING}, so not included: protocol.docx." in said("%nb search arabinose")
     assert "being processed" not in said("%nb search arabinose --no-sources")
 
 
@@ -148,7 +148,7 @@ def test_a_source_that_fails_meanwhile_is_named_and_the_rest_is_asked(
     run("%nb add http://127.0.0.1:9/none")
     server.state.works = True
     told = said("%nb ask 'Arabinose?'")
-    assert "http://127.0.0.1:9/none could not be processed, and is not looked at: Could" in told
+    assert "http://127.0.0.1:9/none could not be processed, so it is not included: Could" in told
     assert sent(server)
 
 
@@ -163,7 +163,7 @@ def test_a_source_that_has_not_changed_for_an_hour_is_not_waited_for(
             with pytest.raises(WatchInterrupted):
                 said("%nb ask 'Arabinose?'")
         else:
-            assert f"{PENDING} and not looked at yet" in said("%nb ask 'Arabinose?'")
+            assert f"{PENDING}, so not included" in said("%nb ask 'Arabinose?'")
 
 
 def test_a_podcast_waits_and_in_the_background_says_what_is_left_out(
@@ -206,7 +206,7 @@ def test_on_the_sandbox_absence_is_not_claimed_while_a_source_is_processed(
     run("%%nb note --title Plan\nVary the arabinose first.")
     answer = run(f"%nb {verb} 'Who won the football world cup?' --no-wait")
     assert "processed matches well enough; 1 source is still being processed" in answer.text
-    assert f"{PENDING} and not looked at yet: Unread." in said(f"%nb {verb} 'Why?' --no-wait")
+    assert f"{PENDING}, so not included: Unread." in said(f"%nb {verb} 'Why?' --no-wait")
 
 
 def test_on_the_sandbox_a_question_right_after_adding_is_answered(run: Run, tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_question_by_vectors_waits_until_they_are_computed(
 def test_a_search_by_vectors_says_what_has_none_yet(
     server: Replay, vectors_come: None, said: Said
 ) -> None:
-    assert f"{PENDING} and not looked at yet" in said("%nb search arabinose --type vector")
+    assert f"{PENDING}, so not included" in said("%nb search arabinose --type vector")
     assert "being processed" not in said("%nb search arabinose")
     server.state.vectors = True
     assert "being processed" not in said("%nb search arabinose --type vector")

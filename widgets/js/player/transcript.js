@@ -1,85 +1,87 @@
-// What is said, turn by turn. The turn that is spoken is marked and kept in view, unless the reader
-// has scrolled elsewhere: then nothing moves until that turn is in view again.
+// The transcript. The current turn is highlighted and kept in view, unless the reader has scrolled
+// away: then scrolling resumes once the current turn is in view again.
 
-import { button, element } from "../dom.js";
-import { clock } from "./words.js";
+import { createButton, createElement } from "../dom.js";
+import { formatTime } from "../format.js";
 
-const AT_ONCE = 150; // turns that are drawn before the first frame, and in each one after it
-const FRAMES = 6; // after which what came into view has its own height
-const ABOVE = 0.2; // of the height: what stays in view above the turn that is spoken
-const REST = 200; // milliseconds without a step, after which the wheel has come to rest
+const BATCH_SIZE = 150; // turns rendered before the first frame, and in each later one
+const SETTLE_FRAMES = 6; // after which turns that came into view have their real height
+const OFFSET = 0.2; // fraction of the height that stays visible above the current turn
+const SCROLL_END_DELAY = 200; // ms without a scroll event after which scrolling has ended
 
 export class Transcript {
-  node = element("div", "labext-transcript");
-  #box = element("ol", "labext-turns", { "aria-label": "Transcript" });
-  #back;
+  element = createElement("div", "labext-transcript");
+  #list = createElement("ol", "labext-turns", { "aria-label": "Transcript" });
+  #followButton;
   #turns;
-  #starts = []; // [seconds, index of the turn], of the turns that have a time
-  #at = -1;
-  #follows = true;
-  #rest = 0;
-  #still = 0;
-  #frame = 0;
-  #jump;
+  #starts = []; // [seconds, index] of the turns with a known start, sorted
+  #current = -1;
+  #following = true;
+  #scrollTimer = 0;
+  #scrollFrame = 0;
+  #renderFrame = 0;
+  #onSelect;
 
-  /** `jump(seconds)` is called for a turn that is chosen. */
-  constructor(turns, leftOut, jump) {
+  /** `onSelect(seconds)` is called when a turn is clicked. */
+  constructor(turns, omitted, onSelect) {
     this.#turns = turns;
-    this.#jump = jump;
+    this.#onSelect = onSelect;
     turns.forEach(([, , , start], i) => start !== null && this.#starts.push([start, i]));
     this.#starts.sort(([a, i], [b, j]) => a - b || i - j);
-    this.#back = button("Follow the sound", "Show the turn that is spoken, and follow it", () => {
-      this.#follow();
-      this.#show();
+    const description = "Scroll to the current turn and follow playback";
+    this.#followButton = createButton("Follow playback", description, () => {
+      this.follow();
+      this.#scrollToCurrent();
     });
-    this.#back.classList.add("labext-follow");
-    this.#back.hidden = true;
-    this.node.append(this.#box, this.#back);
-    this.#box.addEventListener("click", (event) => this.#clicked(event));
+    this.#followButton.classList.add("labext-follow");
+    this.#followButton.hidden = true;
+    this.element.append(this.#list, this.#followButton);
+    this.#list.addEventListener("click", (event) => this.#onClick(event));
     for (const name of ["wheel", "touchmove", "pointerdown"]) {
-      this.#box.addEventListener(name, () => this.#leave(), { passive: true });
+      this.#list.addEventListener(name, () => this.#stopFollowing(), { passive: true });
     }
-    this.#box.addEventListener("keydown", ({ key }) => {
-      if (key.startsWith("Page")) this.#leave();
+    this.#list.addEventListener("keydown", ({ key }) => {
+      if (key.startsWith("Page")) this.#stopFollowing();
     });
-    this.#box.addEventListener("scroll", () => this.#scrolled());
-    this.#draw(leftOut);
+    this.#list.addEventListener("scroll", () => this.#onScroll());
+    this.#render(omitted);
   }
 
-  /** Mark the turn that is spoken at `seconds`. */
-  mark(seconds) {
-    const at = this.#starts[this.#place(seconds)]?.[1] ?? -1;
-    if (at === this.#at) return;
-    this.#item(this.#at)?.removeAttribute("aria-current");
-    const focused = this.#box.contains(document.activeElement);
-    this.#tab(at < 0 ? 0 : at, focused && this.#follows);
-    this.#at = at;
-    this.#item(at)?.setAttribute("aria-current", "true");
-    if (this.#follows) this.#show();
-    else this.#scrolled();
+  /** Highlight the turn spoken at `seconds`. */
+  setPosition(seconds) {
+    const index = this.#starts[this.#startIndex(seconds)]?.[1] ?? -1;
+    if (index === this.#current) return;
+    this.#item(this.#current)?.removeAttribute("aria-current");
+    const focused = this.#list.contains(document.activeElement);
+    this.#setTabStop(index < 0 ? 0 : index, focused && this.#following);
+    this.#current = index;
+    this.#item(index)?.setAttribute("aria-current", "true");
+    if (this.#following) this.#scrollToCurrent();
+    else this.#onScroll();
   }
 
-  /** Seconds at which the turn begins that is `by` turns from the one at `seconds`. */
-  turn(seconds, by) {
-    const place = this.#place(seconds) + by;
-    return this.#starts[Math.min(Math.max(place, 0), this.#starts.length - 1)]?.[0];
+  /** Return the start of the turn that is `count` turns after the one at `seconds`. */
+  turnStart(seconds, count) {
+    const index = this.#startIndex(seconds) + count;
+    return this.#starts[Math.min(Math.max(index, 0), this.#starts.length - 1)]?.[0];
   }
 
   get speaker() {
-    return this.#turns[this.#at]?.[0] ?? "";
+    return this.#turns[this.#current]?.[0] ?? "";
   }
 
-  /** From now on the turn that is spoken is kept in view. */
+  /** Keep the current turn in view from now on. */
   follow() {
-    this.#follow();
+    this.#following = true;
+    this.#followButton.hidden = true;
   }
 
-  end() {
-    this.#stir();
-    cancelAnimationFrame(this.#frame);
+  close() {
+    this.#cancelResume();
+    cancelAnimationFrame(this.#renderFrame);
   }
 
-  #place(seconds) {
+  #startIndex(seconds) {
     let [low, high] = [0, this.#starts.length];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -89,123 +91,122 @@ export class Transcript {
     return low - 1;
   }
 
-  #draw(leftOut) {
-    const next = this.#turns.slice(this.#box.children.length, this.#box.children.length + AT_ONCE);
-    const begin = this.#box.children.length;
-    this.#box.append(...next.map((each, i) => item(each, begin + i)));
-    if (begin === 0) this.#tab(0, false);
-    const current = this.#item(this.#at);
+  #render(omitted) {
+    const { length } = this.#list.children;
+    const batch = this.#turns.slice(length, length + BATCH_SIZE);
+    this.#list.append(...batch.map((turn, i) => turnItem(turn, length + i)));
+    if (length === 0) this.#setTabStop(0, false);
+    const current = this.#item(this.#current);
     if (current && !current.hasAttribute("aria-current")) {
       current.setAttribute("aria-current", "true");
-      if (this.#follows) this.#show();
+      if (this.#following) this.#scrollToCurrent();
     }
-    if (this.#box.children.length < this.#turns.length) {
-      this.#frame = requestAnimationFrame(() => this.#draw(leftOut));
-    } else if (leftOut) {
-      this.node.append(element("div", "labext-dim", {}, `… and ${leftOut.toLocaleString()} more`));
+    if (this.#list.children.length < this.#turns.length) {
+      this.#renderFrame = requestAnimationFrame(() => this.#render(omitted));
+    } else if (omitted) {
+      const text = `… and ${omitted.toLocaleString()} more`;
+      this.element.append(createElement("div", "labext-dim", {}, text));
     }
   }
 
   #item(index) {
-    return this.#box.children[index];
+    return this.#list.children[index];
   }
 
-  /** One turn alone is reached by Tab. */
-  #tab(index, focus) {
-    this.#box.querySelector('.labext-at[tabindex="0"]')?.setAttribute("tabindex", "-1");
-    const time = this.#item(index)?.querySelector(".labext-at");
-    time?.setAttribute("tabindex", "0");
-    if (focus) time?.focus({ preventScroll: true });
+  /** Make one turn the only one that is reached by Tab. */
+  #setTabStop(index, focus) {
+    this.#list.querySelector('.labext-timestamp[tabindex="0"]')?.setAttribute("tabindex", "-1");
+    const timestamp = this.#item(index)?.querySelector(".labext-timestamp");
+    timestamp?.setAttribute("tabindex", "0");
+    if (focus) timestamp?.focus({ preventScroll: true });
   }
 
-  #clicked(event) {
-    const index = [...this.#box.children].indexOf(event.target.closest("li"));
+  #onClick(event) {
+    const index = [...this.#list.children].indexOf(event.target.closest("li"));
     const start = this.#turns[index]?.[3] ?? null;
-    const selects = !document.getSelection().isCollapsed && !event.target.closest("button");
-    if (start === null || selects) return;
-    this.#follow();
-    this.#tab(index, true); // so that the next key is the player's, not the notebook's
-    this.#jump(start);
+    const selecting = !document.getSelection().isCollapsed && !event.target.closest("button");
+    if (start === null || selecting) return;
+    this.follow();
+    this.#setTabStop(index, true); // so that the next key goes to the player, not the notebook
+    this.#onSelect(start);
   }
 
-  #follow() {
-    this.#follows = true;
-    this.#back.hidden = true;
-  }
-
-  /** Scroll the transcript, and it alone: the notebook stays where it is. */
-  #show() {
-    const turn = this.#item(this.#at);
+  /** Scroll the transcript without scrolling the notebook. */
+  #scrollToCurrent() {
+    const turn = this.#item(this.#current);
     if (!turn || this.#inView(turn)) return;
-    const { clientHeight, scrollTop } = this.#box;
-    const top = turn.offsetTop - clientHeight * ABOVE;
+    const { clientHeight, scrollTop } = this.#list;
+    const top = turn.offsetTop - clientHeight * OFFSET;
     const far = Math.abs(top - scrollTop) > 3 * clientHeight;
-    const calm = far || matchMedia("(prefers-reduced-motion: reduce)").matches;
-    this.#box.scrollTo({ top, behavior: calm ? "auto" : "smooth" });
-    if (far) this.#settle(turn, FRAMES);
+    const instant = far || matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.#list.scrollTo({ top, behavior: instant ? "auto" : "smooth" });
+    if (far) this.#settle(turn, SETTLE_FRAMES);
   }
 
-  /** Turns that were never in view have a guessed height, and push others away once they are. */
+  /** Correct the position: turns that were never in view have an estimated height until then. */
   #settle(turn, frames) {
-    if (!frames || !this.#follows || turn !== this.#item(this.#at)) return;
+    if (!frames || !this.#following || turn !== this.#item(this.#current)) return;
     if (!this.#inView(turn)) {
-      this.#box.scrollTo({ top: turn.offsetTop - this.#box.clientHeight * ABOVE });
+      this.#list.scrollTo({ top: turn.offsetTop - this.#list.clientHeight * OFFSET });
     }
     requestAnimationFrame(() => this.#settle(turn, frames - 1));
   }
 
   #inView(turn) {
-    const { scrollTop, clientHeight } = this.#box;
-    const low = turn.offsetTop + Math.min(turn.offsetHeight, clientHeight / 2);
-    return turn.offsetTop >= scrollTop && low <= scrollTop + clientHeight;
+    const { scrollTop, clientHeight } = this.#list;
+    const bottom = turn.offsetTop + Math.min(turn.offsetHeight, clientHeight / 2);
+    return turn.offsetTop >= scrollTop && bottom <= scrollTop + clientHeight;
   }
 
-  /** The reader scrolls: the sound is not followed until it is seen where that has led. */
-  #leave() {
-    this.#follows = false;
-    this.#scrolled();
+  #stopFollowing() {
+    this.#following = false;
+    this.#onScroll();
   }
 
   /**
-   * A wheel scrolls step by step: what is still in view may be out of it with the next. Its steps
-   * come with the frames, and where a busy machine draws none no time is a rest.
+   * Resume following when scrolling has ended with the current turn in view. Scroll events arrive
+   * with frames, so the delay is followed by one frame, which a busy machine may draw late.
    */
-  #scrolled() {
-    if (this.#follows) return;
-    this.#back.hidden = this.#seen;
-    this.#stir();
-    const resume = () => (this.#follows ||= this.#seen);
-    this.#rest = setTimeout(() => (this.#still = requestAnimationFrame(resume)), REST);
+  #onScroll() {
+    if (this.#following) return;
+    this.#followButton.hidden = this.#currentInView;
+    this.#cancelResume();
+    const resume = () => (this.#following ||= this.#currentInView);
+    this.#scrollTimer = setTimeout(
+      () => (this.#scrollFrame = requestAnimationFrame(resume)),
+      SCROLL_END_DELAY,
+    );
   }
 
-  #stir() {
-    clearTimeout(this.#rest);
-    cancelAnimationFrame(this.#still);
+  #cancelResume() {
+    clearTimeout(this.#scrollTimer);
+    cancelAnimationFrame(this.#scrollFrame);
   }
 
-  get #seen() {
-    const turn = this.#item(this.#at);
+  get #currentInView() {
+    const turn = this.#item(this.#current);
     return !turn || this.#inView(turn);
   }
 }
 
-function item([speaker, voice, dialogue, start], index) {
-  const made = element("li", `labext-turn labext-voice-${voice}`);
-  const head = element("div", "labext-who");
+function turnItem([speaker, voice, dialogue, start], index) {
+  const item = createElement("li", `labext-turn labext-voice-${voice}`);
+  const heading = createElement("div", "labext-turn-heading");
   if (start === null) {
-    head.append(element("bdi", "labext-name", {}, speaker));
+    heading.append(createElement("bdi", "labext-name", {}, speaker));
   } else {
-    const who = speaker || `turn ${index + 1}`;
-    const at = button("", `Play from ${clock(start)}, ${who}`, () => {});
-    at.className = "labext-at";
-    at.tabIndex = -1;
-    at.append(
-      element("bdi", "labext-name", {}, speaker),
-      element("span", "labext-dim", {}, clock(start)),
+    const time = formatTime(start);
+    const description = `Play from ${time}, ${speaker || `turn ${index + 1}`}`;
+    const timestamp = createButton("", description, () => {});
+    timestamp.className = "labext-timestamp";
+    timestamp.tabIndex = -1;
+    timestamp.append(
+      createElement("bdi", "labext-name", {}, speaker),
+      createElement("span", "labext-dim", {}, time),
     );
-    head.append(at);
-    made.classList.add("labext-timed");
+    heading.append(timestamp);
+    item.classList.add("labext-timed");
   }
-  made.append(head, element("div", "labext-said", { dir: "auto" }, dialogue));
-  return made;
+  item.append(heading, createElement("div", "labext-dialogue", { dir: "auto" }, dialogue));
+  return item;
 }

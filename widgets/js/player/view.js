@@ -1,97 +1,95 @@
-// The player of an episode: the sound, and beside it the transcript that follows it.
+// The player of an episode, with a transcript that follows playback.
 //
 // state: {title, facts, duration, speakers, turns: [[speaker, voice, dialogue, start, end]],
-// left_out}, times in seconds or null
+// omitted}, times in seconds or null
 
-import { element } from "../dom.js";
+import { createElement } from "../dom.js";
 import { addStyle } from "../style.js";
+import { EpisodeAudio } from "./audio.js";
 import { Controls } from "./controls.js";
-import { keys } from "./keys.js";
-import { Sound } from "./sound.js";
+import { handleKey } from "./keyboard.js";
 import css from "./style.css";
 import { Transcript } from "./transcript.js";
 
 const HINT = "Space plays · ← → 5 s · ↑ ↓ turns";
 
-export function player(root, view) {
+export function player(root, handle) {
   addStyle("labext-player-style", css);
-  const { state } = view;
-  const said = element("div", "labext-told", { role: "status", "aria-live": "polite" });
+  const { state } = handle;
+  const attributes = { role: "status", "aria-live": "polite" };
+  const message = createElement("div", "labext-message", attributes);
 
-  const told = (words, failed = false) => {
-    if (words === null) return show();
-    said.textContent = words;
-    said.classList.toggle("labext-failed", failed);
-  };
-  // A notebook that keeps the sound has it in the picture, beside this view.
-  const embedded = () =>
+  // Embedded audio is in the static view, which is hidden beside this element.
+  const embeddedUrl = () =>
     root.parentElement?.querySelector(":scope > :not(.labext-live) audio")?.getAttribute("src");
-  const sound = new Sound(view, state.duration, embedded, told);
+  const audio = new EpisodeAudio(handle, state.duration, embeddedUrl, {
+    onProgress: () => update(),
+    onMessage: (text, failed) => {
+      message.textContent = text;
+      message.classList.toggle("labext-failed", failed);
+    },
+  });
 
-  const safe =
-    (act) =>
-    (...given) =>
-      view.guard(() => act(...given));
-  const act = {
-    toggle: safe(() => {
+  const actions = {
+    toggle: handle.guarded(() => {
       transcript.follow();
-      sound.toggle();
+      audio.toggle();
     }),
-    seek: safe((to) => sound.seek(to)),
-    by: safe((seconds) => sound.seek(sound.position + seconds)),
-    turn: safe((by) => {
-      const to = transcript.turn(sound.position, by);
+    seek: handle.guarded((seconds) => audio.seek(seconds)),
+    skip: handle.guarded((seconds) => audio.seek(audio.position + seconds)),
+    skipTurns: handle.guarded((count) => {
+      const seconds = transcript.turnStart(audio.position, count);
       transcript.follow();
-      if (to !== undefined) sound.seek(to);
+      if (seconds !== undefined) audio.seek(seconds);
     }),
-    rate: safe((factor) => (sound.audio.playbackRate = factor)),
-    jump: safe((to) => {
-      sound.seek(to);
-      sound.play();
+    setRate: handle.guarded((factor) => (audio.audio.playbackRate = factor)),
+    playFrom: handle.guarded((seconds) => {
+      audio.seek(seconds);
+      audio.play();
     }),
   };
 
-  const transcript = new Transcript(state.turns, state.left_out, act.jump);
-  const controls = new Controls(act);
-  const head = element("div", "labext-head");
-  const facts = element("div", "labext-dim", { dir: "auto" }, state.facts);
-  head.append(element("div", "labext-title", { dir: "auto" }, state.title), facts);
-  const side = element("div", "labext-side");
-  const hint = element("div", "labext-dim labext-hint", {}, HINT);
-  side.append(head, controls.node, said, speakers(state), hint);
+  const transcript = new Transcript(state.turns, state.omitted, actions.playFrom);
+  const controls = new Controls(actions);
+  const heading = createElement("div");
+  const facts = createElement("div", "labext-dim", { dir: "auto" }, state.facts);
+  heading.append(createElement("div", "labext-title", { dir: "auto" }, state.title), facts);
+  const side = createElement("div", "labext-side");
+  const hint = createElement("div", "labext-dim labext-hint", {}, HINT);
+  side.append(heading, controls.element, message, speakerList(state), hint);
   root.classList.add("labext-player");
   root.setAttribute("role", "region");
   root.setAttribute("aria-label", `Podcast ${state.title}`);
-  const frame = element("div", "labext-frame");
+  const frame = createElement("div", "labext-frame");
   frame.append(side);
-  if (state.turns.length) frame.append(transcript.node);
+  if (state.turns.length) frame.append(transcript.element);
   root.append(frame);
 
-  function show() {
-    controls.show(sound.position, sound.duration, sound.playing);
-    transcript.mark(sound.position > 0 || sound.playing ? sound.position : -1);
-    for (const each of side.querySelectorAll(".labext-speaker")) {
-      const speaks = sound.playing && each.textContent === transcript.speaker;
-      each.classList.toggle("labext-speaks", speaks);
+  function update() {
+    controls.update(audio.position, audio.duration, audio.playing);
+    transcript.setPosition(audio.position > 0 || audio.playing ? audio.position : -1);
+    for (const speaker of side.querySelectorAll(".labext-speaker")) {
+      const speaking = audio.playing && speaker.textContent === transcript.speaker;
+      speaker.classList.toggle("labext-speaking", speaking);
     }
   }
 
-  root.addEventListener("keydown", (event) => keys(event, act));
-  // A button would be clicked once more when the key is let go.
+  root.addEventListener("keydown", (event) => handleKey(event, actions));
+  // Releasing the space bar would click a focused button.
   root.addEventListener("keyup", (event) => {
     if (event.key === " " && !event.target.closest("select")) event.preventDefault();
   });
-  show();
+  update();
   return () => {
-    sound.end();
-    transcript.end();
+    audio.close();
+    transcript.close();
   };
 }
 
-function speakers(state) {
-  const list = element("ul", "labext-speakers", { "aria-label": "Speakers" });
+function speakerList(state) {
+  const list = createElement("ul", "labext-speakers", { "aria-label": "Speakers" });
   state.speakers.forEach((name, i) => {
-    list.append(element("li", `labext-speaker labext-voice-${i % 4}`, { dir: "auto" }, name));
+    list.append(createElement("li", `labext-speaker labext-voice-${i % 4}`, { dir: "auto" }, name));
   });
   return list;
 }

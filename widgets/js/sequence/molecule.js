@@ -1,32 +1,33 @@
-// A sequence and the arithmetic of its ranges: from 0, the end exclusive; on a circular molecule a
-// range may go over the origin, and its end is then not above its start.
+// A sequence and the arithmetic of its ranges: 0-based, with an exclusive end. A range of a circular
+// molecule may span the origin; its end is then not greater than its start.
 
 export const mod = (a, n) => ((a % n) + n) % n;
 
-const PAIRS = { U: "A" };
-for (const [one, other] of ["AT", "CG", "MK", "RY", "WW", "SS", "VB", "HD", "NN"]) {
-  PAIRS[one] = other;
-  PAIRS[other] = one;
+const COMPLEMENTS = { U: "A" };
+for (const [a, b] of ["AT", "CG", "MK", "RY", "WW", "SS", "VB", "HD", "NN"]) {
+  COMPLEMENTS[a] = b;
+  COMPLEMENTS[b] = a;
 }
-for (const [one, other] of Object.entries(PAIRS)) PAIRS[one.toLowerCase()] = other.toLowerCase();
+for (const [a, b] of Object.entries(COMPLEMENTS)) COMPLEMENTS[a.toLowerCase()] = b.toLowerCase();
 
-export const complement = (bases) => Array.from(bases, (base) => PAIRS[base] ?? base).join("");
-export const turned = (bases) => Array.from(complement(bases)).reverse().join("");
+export const complement = (bases) =>
+  Array.from(bases, (base) => COMPLEMENTS[base] ?? base).join("");
+export const reverseComplement = (bases) => Array.from(complement(bases)).reverse().join("");
 
 export class Molecule {
   constructor({ name, bases, circular, annotations, translations }) {
     Object.assign(this, { name, bases, circular, annotations, translations });
     this.length = bases.length;
-    this.lower = complement(bases);
+    this.lowerStrand = complement(bases);
   }
 
-  /** How many bases a range has. */
-  span(start, end) {
+  /** Return the number of bases in a range. */
+  rangeLength(start, end) {
     return end > start ? end - start : end - start + this.length;
   }
 
-  /** The range as one or two pieces that do not go over the origin. */
-  pieces(start, end) {
+  /** Split a range at the origin. */
+  splitRange(start, end) {
     if (end > start) return [[start, end]];
     return [
       [start, this.length],
@@ -34,31 +35,32 @@ export class Molecule {
     ].filter(([from, to]) => to > from);
   }
 
-  /** The bases of a range as its strand reads them. */
-  part(start, end, strand) {
-    const read = this.pieces(start, end)
+  /** Return the bases of a range as read on its strand. */
+  extract(start, end, strand) {
+    const bases = this.splitRange(start, end)
       .map(([from, to]) => this.bases.slice(from, to))
       .join("");
-    return strand < 0 ? turned(read) : read;
+    return strand < 0 ? reverseComplement(bases) : bases;
   }
 
-  /** A place that can be: around the circle, or held at the ends. */
-  place(at) {
-    return this.circular ? mod(at, this.length) : Math.min(Math.max(at, 0), this.length);
+  /** Normalize a position: around a circular molecule, clamped to a linear one. */
+  normalize(position) {
+    if (this.circular) return mod(position, this.length);
+    return Math.min(Math.max(position, 0), this.length);
   }
 
-  /** For each mark the first lane in which it covers no other, and how many lanes there are. */
-  lanes(marks, most = Infinity) {
-    const taken = [];
+  /** Assign each mark the first lane in which it overlaps no other; return lanes and their count. */
+  assignLanes(marks, maxLanes = Infinity) {
+    const occupied = [];
     const lanes = marks.map((mark) => {
-      const pieces = this.pieces(mark.start, mark.end);
-      let lane = taken.findIndex((others) =>
-        pieces.every(([a, b]) => others.every(([c, d]) => a >= d || c >= b)),
+      const ranges = this.splitRange(mark.start, mark.end);
+      let lane = occupied.findIndex((others) =>
+        ranges.every(([a, b]) => others.every(([c, d]) => a >= d || c >= b)),
       );
-      if (lane < 0) lane = Math.min(taken.length, most - 1);
-      (taken[lane] ??= []).push(...pieces);
+      if (lane < 0) lane = Math.min(occupied.length, maxLanes - 1);
+      (occupied[lane] ??= []).push(...ranges);
       return lane;
     });
-    return { lanes, count: taken.length };
+    return { lanes, count: occupied.length };
   }
 }

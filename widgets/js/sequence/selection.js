@@ -1,63 +1,64 @@
-// What is selected: an anchor, how far it reaches from there (backwards below 0), and a strand. A
-// reach of 0 is a cursor before the anchor's base.
+// A selection: an anchor, an extent from there (negative for backwards), and a strand. An extent of
+// 0 is a cursor before the base at the anchor.
 
+import { formatNumber } from "../format.js";
 import { mod } from "./molecule.js";
-import { digits } from "./words.js";
 
-export const cursor = (anchor) => ({ anchor, reach: 0, strand: 1 });
+export const cursorAt = (anchor) => ({ anchor, extent: 0, strand: 1 });
 
-export const of = (molecule, { start, end, strand }) => ({
+export const selectRange = (molecule, { start, end, strand }) => ({
   anchor: start,
-  reach: molecule.span(start, end),
+  extent: molecule.rangeLength(start, end),
   strand: strand < 0 ? -1 : 1,
 });
 
-export const head = (molecule, { anchor, reach }) => molecule.place(anchor + reach);
+/** Return the position of the end that moves. */
+export const headOf = (molecule, { anchor, extent }) => molecule.normalize(anchor + extent);
 
-/** Start and end of what is selected; null for a cursor. */
-export function bounds(molecule, { anchor, reach }) {
-  if (!reach) return null;
+/** Return the start and end of a selection, or null for a cursor. */
+export function rangeOf(molecule, { anchor, extent }) {
+  if (!extent) return null;
   const { circular, length } = molecule;
-  const first = reach > 0 ? anchor : anchor + reach;
+  const first = extent > 0 ? anchor : anchor + extent;
   const start = circular ? mod(first, length) : first;
-  const end = start + Math.abs(reach);
+  const end = start + Math.abs(extent);
   return { start, end: end > length ? end - length : end };
 }
 
-/** The selection after its head went `by` bases on; a cursor unless it is extended. */
-export function moved(molecule, selection, by, extend) {
-  if (!selection) return cursor(0);
-  if (!extend) return cursor(molecule.place(head(molecule, selection) + by));
-  return { ...selection, reach: held(molecule, selection.anchor, selection.reach + by) };
+/** Move the head by a number of bases; without `extend` the result is a cursor. */
+export function moveHead(molecule, selection, by, extend) {
+  if (!selection) return cursorAt(0);
+  if (!extend) return cursorAt(molecule.normalize(headOf(molecule, selection) + by));
+  return { ...selection, extent: clampExtent(molecule, selection.anchor, selection.extent + by) };
 }
 
-/** The selection from the same anchor to another place, by the way that the pointer took. */
-export function dragged(molecule, selection, to) {
-  const from = head(molecule, selection);
-  let by = to - from;
+/** Move the head to a position along the shorter way, which may cross the origin. */
+export function dragHead(molecule, selection, position) {
+  let by = position - headOf(molecule, selection);
   if (molecule.circular && Math.abs(by) > molecule.length / 2)
     by -= Math.sign(by) * molecule.length;
-  return { ...selection, strand: 1, reach: held(molecule, selection.anchor, selection.reach + by) };
+  const extent = clampExtent(molecule, selection.anchor, selection.extent + by);
+  return { ...selection, strand: 1, extent };
 }
 
-/** The selection from the same anchor straight to another place, not over the origin. */
-export const straight = (selection, to) => ({
+/** Move the head to a position without crossing the origin. */
+export const extendTo = (selection, position) => ({
   ...selection,
   strand: 1,
-  reach: to - selection.anchor,
+  extent: position - selection.anchor,
 });
 
-/** A sentence, counted as biologists do: from 1, with the last base. */
-export function told(molecule, selection) {
-  if (!selection) return "Nothing is selected.";
-  const found = bounds(molecule, selection);
-  if (!found) return `Cursor before base ${digits(selection.anchor + 1)}`;
-  const size = digits(Math.abs(selection.reach));
-  return `Selected ${found.start + 1}-${found.end} (${size} bp, ${selection.strand < 0 ? "−" : "+"})`;
+/** Describe a selection in biological notation: 1-based with an inclusive end. */
+export function describeSelection(molecule, selection) {
+  if (!selection) return "Nothing selected.";
+  const range = rangeOf(molecule, selection);
+  if (!range) return `Cursor before base ${formatNumber(selection.anchor + 1)}`;
+  const size = formatNumber(Math.abs(selection.extent));
+  return `Selected ${range.start + 1}-${range.end} (${size} bp, ${selection.strand < 0 ? "−" : "+"})`;
 }
 
-function held(molecule, anchor, reach) {
+function clampExtent(molecule, anchor, extent) {
   const { circular, length } = molecule;
-  if (circular) return Math.min(Math.max(reach, -length), length);
-  return Math.min(Math.max(reach, -anchor), length - anchor);
+  if (circular) return Math.min(Math.max(extent, -length), length);
+  return Math.min(Math.max(extent, -anchor), length - anchor);
 }

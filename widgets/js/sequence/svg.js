@@ -1,42 +1,42 @@
-// Elements of SVG; words are text, never markup.
+// Create SVG elements; text is never parsed as markup.
 
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
-export function svg(name, attributes = {}, ...children) {
-  const made = document.createElementNS(NAMESPACE, name);
+export function createSvg(name, attributes = {}, ...children) {
+  const element = document.createElementNS(NAMESPACE, name);
   for (const [key, value] of Object.entries(attributes)) {
-    if (value !== undefined && value !== "") made.setAttribute(key, value);
+    if (value !== undefined && value !== "") element.setAttribute(key, value);
   }
-  made.append(...children.filter((child) => child !== null && child !== ""));
-  return made;
+  element.append(...children.filter((child) => child !== null && child !== ""));
+  return element;
 }
 
-export const line = (x1, y1, x2, y2, className) =>
-  svg("line", { x1, y1, x2, y2, class: className });
+export const createLine = (x1, y1, x2, y2, className) =>
+  createSvg("line", { x1, y1, x2, y2, class: className });
 
-export const rect = (x, y, width, height, className, more = {}) =>
-  svg("rect", { x, y, width: Math.max(width, 0), height, class: className, ...more });
+export const createRect = (x, y, width, height, className, attributes = {}) =>
+  createSvg("rect", { x, y, width: Math.max(width, 0), height, class: className, ...attributes });
 
-export const cut = (text, letters) =>
+export const truncate = (text, letters) =>
   text.length <= letters ? text : `${text.slice(0, Math.max(letters - 1, 0)).trimEnd()}…`;
 
-/** A round distance between about so many ticks. */
-export function step(length, ticks) {
+/** Return a round tick distance for about `ticks` ticks. */
+export function tickStep(length, ticks) {
   for (let power = 1; ; power *= 10) {
-    for (const each of [1, 2, 5]) if (each * power * ticks >= length) return each * power;
+    for (const factor of [1, 2, 5]) if (factor * power * ticks >= length) return factor * power;
   }
 }
 
-/** A colour that dark words can be read on, of the same hue. */
-export function pale(color) {
+/** Lighten a colour, keeping its hue, until dark text on it is readable. */
+export function lighten(color) {
   const digits =
     color.length === 7 ? color.slice(1) : [...color.slice(1)].map((c) => c + c).join("");
-  let parts = [0, 2, 4].map((i) => parseInt(digits.slice(i, i + 2), 16) / 255);
-  while (bright(parts) < 0.34) parts = parts.map((part) => part + (1 - part) * 0.12);
-  return `rgb(${parts.map((part) => Math.round(part * 255)).join(" ")})`;
+  let channels = [0, 2, 4].map((i) => parseInt(digits.slice(i, i + 2), 16) / 255);
+  while (luminance(channels) < 0.34) channels = channels.map((value) => value + (1 - value) * 0.12);
+  return `rgb(${channels.map((value) => Math.round(value * 255)).join(" ")})`;
 }
 
-function bright(parts) {
-  const [r, g, b] = parts.map((part) => part ** 2.2);
+function luminance(channels) {
+  const [r, g, b] = channels.map((value) => value ** 2.2);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }

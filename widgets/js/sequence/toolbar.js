@@ -1,76 +1,81 @@
-// What stands above the maps: which of them, how large, whose sites, a search.
+// The controls of the toolbar: button group, field, select, slider, search.
 
-import { button, element } from "../dom.js";
+import { createButton, createElement } from "../dom.js";
 
-export function choice(label, options, act) {
-  const group = element("div", "labext-choice", { role: "group", "aria-label": label });
-  const buttons = options.map(([value, words]) => {
-    const made = button(words, `${label}: ${words}`, () => act(value));
-    made.setAttribute("aria-label", words);
-    made.dataset.value = value;
-    return made;
+/** A group of buttons of which one is pressed; `group.update(value)` changes it. */
+export function createButtonGroup(label, options, onChange) {
+  const group = createElement("div", "labext-button-group", { role: "group", "aria-label": label });
+  const buttons = options.map(([value, text]) => {
+    const button = createButton(text, `${label}: ${text}`, () => onChange(value));
+    button.setAttribute("aria-label", text);
+    button.dataset.value = value;
+    return button;
   });
   group.append(...buttons);
-  group.show = (value) => {
-    for (const each of buttons)
-      each.setAttribute("aria-pressed", String(each.dataset.value === value));
+  group.update = (value) => {
+    for (const button of buttons)
+      button.setAttribute("aria-pressed", String(button.dataset.value === value));
   };
   return group;
 }
 
-export function field(words, input) {
-  const label = element("label", "labext-field");
-  label.append(words, input);
+export function createField(text, input) {
+  const label = createElement("label", "labext-field");
+  label.append(text, input);
   return label;
 }
 
-export function select(options, act) {
-  const made = element("select", "labext-input");
-  made.show = (offered) => {
-    const chosen = made.value;
-    made.replaceChildren(
-      ...offered.map(([value, words]) => element("option", "", { value }, words)),
+/** A select element; `select.update(options)` replaces its options `[value, text]`. */
+export function createSelect(options, onChange) {
+  const select = createElement("select", "labext-input");
+  select.update = (options) => {
+    const selected = select.value;
+    select.replaceChildren(
+      ...options.map(([value, text]) => createElement("option", "", { value }, text)),
     );
-    if (offered.some(([value]) => value === chosen)) made.value = chosen;
+    if (options.some(([value]) => value === selected)) select.value = selected;
   };
-  made.show(options);
-  made.addEventListener("change", () => act(made.value));
-  return made;
+  select.update(options);
+  select.addEventListener("change", () => onChange(select.value));
+  return select;
 }
 
-export function slider(most, value, act) {
-  const made = element("input", "labext-zoom", { type: "range", min: 0, max: most, step: 1 });
-  made.value = value;
-  made.addEventListener("input", () => act(Number(made.value)));
-  return made;
+export function createSlider(max, value, onChange) {
+  const slider = createElement("input", "labext-zoom", { type: "range", min: 0, max, step: 1 });
+  slider.value = value;
+  slider.addEventListener("input", () => onChange(Number(slider.value)));
+  return slider;
 }
 
-/** A search field with its count and two buttons: `act.find(words)`, `act.go(by)`. */
-export function finder(act) {
-  const input = element("input", "labext-input labext-search", {
+/**
+ * A search field with a hit count and buttons for the previous and next hit; `actions` has
+ * `search(pattern)` and `goToHit(offset)`.
+ */
+export function createSearch(actions) {
+  const input = createElement("input", "labext-input labext-search-input", {
     type: "search",
     spellcheck: "false",
     autocomplete: "off",
     placeholder: "GAATTC, RNNY…",
   });
-  const count = element("span", "labext-count", { role: "status", "aria-live": "polite" });
-  const back = button("‹", "Previous hit", () => act.go(-1));
-  const on = button("›", "Next hit", () => act.go(1));
-  input.addEventListener("input", () => act.find(input.value));
+  const count = createElement("span", "labext-count", { role: "status", "aria-live": "polite" });
+  const previous = createButton("‹", "Previous hit", () => actions.goToHit(-1));
+  const next = createButton("›", "Next hit", () => actions.goToHit(1));
+  input.addEventListener("input", () => actions.search(input.value));
   input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") act.go(event.shiftKey ? -1 : 1);
+    if (event.key === "Enter") actions.goToHit(event.shiftKey ? -1 : 1);
     else if (event.key === "Escape" && input.value) {
       input.value = "";
-      act.find("");
+      actions.search("");
     } else return;
     event.preventDefault();
   });
-  const group = element("div", "labext-finder", { role: "search" });
-  group.append(field("Search", input), back, on, count);
-  group.show = (words, some) => {
-    count.textContent = words;
-    back.disabled = on.disabled = !some;
+  const group = createElement("div", "labext-search", { role: "search" });
+  group.append(createField("Search", input), previous, next, count);
+  group.update = (text, hasHits) => {
+    count.textContent = text;
+    previous.disabled = next.disabled = !hasHits;
   };
-  group.show("", false);
+  group.update("", false);
   return group;
 }

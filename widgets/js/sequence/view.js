@@ -1,223 +1,235 @@
-// The sequence viewer: maps, toolbar, list of annotations, and what is selected, told to the kernel.
+// The sequence viewer: toolbar, maps, list of annotations, and a selection shared with the kernel.
 //
 // state: {name, bases, circular, annotations, translations: [{name, type, start, end, strand,
-// color}], chosen, unique: [{enzyme, start, end, strand, cut, lower_cut}], selection: {start, end,
-// strand, by}}, positions from 0 and ends exclusive
+// color}], sites, unique: [{enzyme, start, end, strand, cut, lower_cut}], selection: {start, end,
+// strand, sender}}, positions 0-based with exclusive ends
 
-import { button, element } from "../dom.js";
+import { createButton, createElement } from "../dom.js";
+import { formatNumber, pluralize } from "../format.js";
 import { addStyle } from "../style.js";
-import { Circle } from "./circle.js";
-import { copy } from "./copy.js";
-import { keys } from "./keys.js";
-import { list } from "./list.js";
+import { annotationList } from "./annotation_list.js";
+import { CircularMap } from "./circular_map.js";
+import { copyText } from "./clipboard.js";
+import { handleKey } from "./keyboard.js";
+import { LinearMap } from "./linear_map.js";
 import { Molecule } from "./molecule.js";
-import { Rows } from "./rows.js";
 import { search } from "./search.js";
-import { bounds, head, of, told } from "./selection.js";
+import { describeSelection, headOf, rangeOf, selectRange } from "./selection.js";
+import { SelectionSync } from "./selection_sync.js";
 import css from "./style.css";
-import { Telling } from "./telling.js";
-import { choice, field, finder, select, slider } from "./toolbar.js";
-import { digits, number } from "./words.js";
+import {
+  createButtonGroup,
+  createField,
+  createSearch,
+  createSelect,
+  createSlider,
+} from "./toolbar.js";
 
-const WIDE = 640; // pixels from which on both maps stand side by side
-const SHORT = 60; // bases up to which the rows are overview enough
-const HIGH = 340; // pixels of the rows
-const ZOOMS = 11;
-const scaleOf = (zoom) => 1.3 ** zoom; // pixels a base
-const MANY = 2000; // hits that are shown
+const SIDE_BY_SIDE_WIDTH = 640; // pixels from which on both maps are side by side
+const SHORT_SEQUENCE = 60; // bases up to which no overview is needed
+const MAP_HEIGHT = 340; // pixels of the linear map
+const MAX_ZOOM = 11;
+const zoomToScale = (zoom) => 1.3 ** zoom; // pixels per base
+const MAX_HITS = 2000;
 const MODES = [
   ["circular", "Circular"],
   ["linear", "Linear"],
   ["both", "Both"],
 ];
 
-export function sequence(root, view) {
+export function sequence(root, handle) {
   addStyle("labext-sequence-style", css);
-  const { state } = view;
+  const { state } = handle;
   const molecule = new Molecule(state);
-  const me = Math.random().toString(36).slice(2);
-  const telling = new Telling(view, me);
-  const sites = { chosen: state.chosen, unique: state.unique, none: [] };
+  const viewId = Math.random().toString(36).slice(2);
+  const sync = new SelectionSync(handle, viewId);
+  const siteSets = { displayed: state.sites, unique: state.unique, none: [] };
   let mode = molecule.circular ? "both" : "linear";
   let zoom = 8;
-  let whose = "chosen";
+  let siteSet = "displayed";
   let selection = null;
   let hits = [];
-  let at = -1; // the hit that is selected
+  let hitIndex = -1;
   let width = 0;
 
-  const safe =
-    (act) =>
-    (...given) =>
-      view.guard(() => act(...given));
-
-  const act = {
+  const actions = {
     selection: () => selection,
-    select: safe((wanted) => choose(wanted)),
-    pick: safe((what) => {
-      const [kind, i] = what.split(":");
-      if (kind === "site") return choose(of(molecule, { ...sites[whose][i], strand: 1 }), true);
+    select: handle.guarded((newSelection) => select(newSelection)),
+    pick: handle.guarded((target) => {
+      const [kind, i] = target.split(":");
+      if (kind === "site") {
+        return select(selectRange(molecule, { ...siteSets[siteSet][i], strand: 1 }), true);
+      }
       const { annotations, translations } = molecule;
-      choose(of(molecule, (kind === "annotation" ? annotations : translations)[i]), true);
+      select(selectRange(molecule, (kind === "annotation" ? annotations : translations)[i]), true);
     }),
-    follow(target, event, move) {
+    trackPointer(target, event, onMove) {
       event.preventDefault();
       maps.focus({ preventScroll: true });
       target.setPointerCapture(event.pointerId);
-      const on = safe(move);
-      target.addEventListener("pointermove", on);
-      const off = () => target.removeEventListener("pointermove", on);
-      target.addEventListener("lostpointercapture", off, { once: true });
+      const listener = handle.guarded(onMove);
+      target.addEventListener("pointermove", listener);
+      const stop = () => target.removeEventListener("pointermove", listener);
+      target.addEventListener("lostpointercapture", stop, { once: true });
     },
-    find: safe((words) => {
-      const found = words.trim() ? search(molecule, words) : [];
-      const more = found?.length > MANY ? "more than " : "";
-      hits = (found ?? []).slice(0, MANY);
-      at = -1;
-      const said = found === null ? "not a base" : `${more}${number(hits.length, "hit")}`;
-      finding.show(words.trim() && said, hits.length > 0);
-      mark();
+    search: handle.guarded((pattern) => {
+      const found = pattern.trim() ? search(molecule, pattern) : [];
+      const more = found?.length > MAX_HITS ? "more than " : "";
+      hits = (found ?? []).slice(0, MAX_HITS);
+      hitIndex = -1;
+      const text = found === null ? "invalid base" : `${more}${pluralize(hits.length, "hit")}`;
+      searchField.update(pattern.trim() && text, hits.length > 0);
+      highlight();
     }),
-    go: safe((by) => {
+    goToHit: handle.guarded((offset) => {
       if (!hits.length) return;
-      at = at < 0 && by < 0 ? hits.length - 1 : (at + by + hits.length) % hits.length;
-      finding.show(`${at + 1} of ${hits.length}`, true);
-      choose(of(molecule, hits[at]), true);
+      hitIndex =
+        hitIndex < 0 && offset < 0
+          ? hits.length - 1
+          : (hitIndex + offset + hits.length) % hits.length;
+      searchField.update(`${hitIndex + 1} of ${hits.length}`, true);
+      select(selectRange(molecule, hits[hitIndex]), true);
     }),
   };
 
-  const circle = molecule.circular ? new Circle(molecule, act) : null;
-  const overview = new Rows(molecule, act);
-  const rows = new Rows(molecule, act);
+  const circularMap = molecule.circular ? new CircularMap(molecule, actions) : null;
+  const overview = new LinearMap(molecule, actions);
+  const linearMap = new LinearMap(molecule, actions);
   overview.element.classList.add("labext-overview");
-  const drawn = element("div", "labext-drawn");
-  drawn.append(...(circle ? [circle.element] : []), overview.element);
-  const maps = element("div", "labext-maps", {
+  const overviewArea = createElement("div");
+  overviewArea.append(...(circularMap ? [circularMap.element] : []), overview.element);
+  const maps = createElement("div", "labext-maps", {
     tabindex: "0",
     role: "application",
     "aria-label":
-      `Map of ${molecule.name}, ${number(molecule.length, "base")}. ` +
-      "Arrow keys move the cursor, with Shift they select; Escape clears.",
+      `Map of ${molecule.name}, ${pluralize(molecule.length, "base")}. ` +
+      "Arrow keys move the cursor, with Shift they extend the selection; Escape clears it.",
   });
-  maps.append(drawn, rows.element);
+  maps.append(overviewArea, linearMap.element);
 
-  const showMode = (value) => {
+  const setMode = (value) => {
     mode = value;
     draw();
   };
-  const showZoom = (value) => {
+  const setZoom = (value) => {
     zoom = value;
     draw();
-    if (selection) rows.show(head(molecule, selection));
+    if (selection) linearMap.scrollTo(headOf(molecule, selection));
   };
-  const showSites = (value) => {
-    whose = value;
+  const setSiteSet = (value) => {
+    siteSet = value;
     draw();
   };
-  const modes = choice("Maps", MODES, safe(showMode));
-  const zooming = slider(ZOOMS, zoom, safe(showZoom));
-  const cutters = select(offered(sites), safe(showSites));
-  const zoomField = field("Zoom", zooming);
-  const finding = finder(act);
-  const toolbar = element("div", "labext-toolbar");
-  toolbar.append(...(circle ? [modes] : []), zoomField, field("Sites", cutters), finding);
-  const status = element("div", "labext-status", { role: "status", "aria-live": "polite" });
-  const copying = button("Copy", "Copy the selected bases", () => copySelected());
-  const line = element("div", "labext-line");
-  const title = element("strong", "labext-title", {}, molecule.name);
-  line.append(title, `${digits(molecule.length)} bp`, status, copying);
+  const modeButtons = createButtonGroup("Maps", MODES, handle.guarded(setMode));
+  const zoomSlider = createSlider(MAX_ZOOM, zoom, handle.guarded(setZoom));
+  const siteSelect = createSelect(siteOptions(siteSets), handle.guarded(setSiteSet));
+  const zoomField = createField("Zoom", zoomSlider);
+  const searchField = createSearch(actions);
+  const toolbar = createElement("div", "labext-toolbar");
+  const siteField = createField("Sites", siteSelect);
+  toolbar.append(...(circularMap ? [modeButtons] : []), zoomField, siteField, searchField);
+  const statusAttributes = { role: "status", "aria-live": "polite" };
+  const status = createElement("div", "labext-status", statusAttributes);
+  const copyButton = createButton("Copy", "Copy the selected bases", () => copySelection());
+  const statusLine = createElement("div", "labext-status-line");
+  const title = createElement("strong", "labext-title", {}, molecule.name);
+  statusLine.append(title, `${formatNumber(molecule.length)} bp`, status, copyButton);
   root.classList.add("labext-sequence");
-  root.append(toolbar, line, maps);
-  if (molecule.annotations.length) root.append(list(molecule.annotations, act.pick));
+  root.append(toolbar, statusLine, maps);
+  if (molecule.annotations.length) root.append(annotationList(molecule.annotations, actions.pick));
 
   function draw() {
     if (!width) return;
-    const beside = circle !== null && mode === "both" && width >= WIDE;
-    const round = circle !== null && mode !== "linear";
-    const cuts = sites[whose];
-    maps.classList.toggle("labext-beside", beside);
-    modes.show(mode);
-    circle?.element.toggleAttribute("hidden", !round);
-    overview.element.hidden = round || molecule.length < SHORT;
-    rows.element.hidden = zoomField.hidden = mode === "circular";
-    const left = beside ? Math.round(width * 0.48) : width;
-    if (round) circle.draw(Math.min(left, mode === "both" && !beside ? 440 : 640), cuts);
-    else if (!overview.element.hidden) overview.draw(width, 0, 0, cuts);
+    const sideBySide = circularMap !== null && mode === "both" && width >= SIDE_BY_SIDE_WIDTH;
+    const showCircular = circularMap !== null && mode !== "linear";
+    const sites = siteSets[siteSet];
+    maps.classList.toggle("labext-side-by-side", sideBySide);
+    modeButtons.update(mode);
+    circularMap?.element.toggleAttribute("hidden", !showCircular);
+    overview.element.hidden = showCircular || molecule.length < SHORT_SEQUENCE;
+    linearMap.element.hidden = zoomField.hidden = mode === "circular";
+    const left = sideBySide ? Math.round(width * 0.48) : width;
+    if (showCircular) {
+      const maxWidth = mode === "both" && !sideBySide ? 440 : 640;
+      circularMap.draw(Math.min(left, maxWidth), sites);
+    } else if (!overview.element.hidden) overview.draw(width, 0, 0, sites);
     if (mode !== "circular") {
-      const high = beside ? Math.max(circle.element.height.baseVal.value, HIGH) : HIGH;
-      rows.draw(beside ? width - left - 8 : width, high, scaleOf(zoom), cuts);
-      zooming.setAttribute("aria-valuetext", `${rows.perRow} bases a row`);
+      const height = sideBySide
+        ? Math.max(circularMap.element.height.baseVal.value, MAP_HEIGHT)
+        : MAP_HEIGHT;
+      linearMap.draw(sideBySide ? width - left - 8 : width, height, zoomToScale(zoom), sites);
+      zoomSlider.setAttribute("aria-valuetext", `${linearMap.perRow} bases per row`);
     }
-    mark();
+    highlight();
   }
 
-  function mark() {
+  function highlight() {
     if (!width) return;
-    for (const map of [circle, overview, rows]) map?.mark(selection, hits);
+    for (const map of [circularMap, overview, linearMap]) map?.highlight(selection, hits);
   }
 
-  function choose(wanted, show = false, tell = true) {
-    selection = wanted;
-    const found = selection && bounds(molecule, selection);
-    mark();
-    status.textContent = told(molecule, selection);
-    copying.disabled = !found;
-    if (show && found && mode !== "circular") rows.show(found.start);
-    if (tell) telling.tell(found ? { ...found, strand: selection.strand } : { start: null });
+  function select(newSelection, scroll = false, send = true) {
+    selection = newSelection;
+    const range = selection && rangeOf(molecule, selection);
+    highlight();
+    status.textContent = describeSelection(molecule, selection);
+    copyButton.disabled = !range;
+    if (scroll && range && mode !== "circular") linearMap.scrollTo(range.start);
+    if (send) sync.send(range ? { ...range, strand: selection.strand } : { start: null });
   }
 
-  async function copySelected() {
-    const found = selection && bounds(molecule, selection);
-    if (!found) return;
-    const done = await copy(molecule.part(found.start, found.end, selection.strand));
-    const size = number(molecule.span(found.start, found.end), "base");
-    status.textContent = done ? `Copied ${size}` : "The browser did not let them be copied.";
+  async function copySelection() {
+    const range = selection && rangeOf(molecule, selection);
+    if (!range) return;
+    const copied = await copyText(molecule.extract(range.start, range.end, selection.strand));
+    const size = pluralize(molecule.rangeLength(range.start, range.end), "base");
+    status.textContent = copied ? `Copied ${size}` : "The browser denied access to the clipboard.";
   }
 
-  const press = (event) => {
-    const perRow = mode === "circular" ? Math.ceil(molecule.length / 36) : rows.perRow;
-    const move = (wanted) => {
-      choose(wanted);
-      if (selection && mode !== "circular") rows.show(head(molecule, selection));
+  const onKeyDown = (event) => {
+    const perRow = mode === "circular" ? Math.ceil(molecule.length / 36) : linearMap.perRow;
+    const selectAndScroll = (newSelection) => {
+      select(newSelection);
+      if (selection && mode !== "circular") linearMap.scrollTo(headOf(molecule, selection));
     };
-    keys(event, molecule, selection, perRow, move, copySelected);
+    handleKey(event, molecule, selection, perRow, selectAndScroll, copySelection);
   };
-  maps.addEventListener("keydown", safe(press));
+  maps.addEventListener("keydown", handle.guarded(onKeyDown));
 
-  view.onChange((change) => {
-    if (change.chosen) {
-      sites.chosen = change.chosen;
-      cutters.show(offered(sites));
+  handle.onChange((change) => {
+    if (change.sites) {
+      siteSets.displayed = change.sites;
+      siteSelect.update(siteOptions(siteSets));
       draw();
     }
-    if (change.selection && change.selection.by !== me) {
-      telling.known(change.selection);
-      const none = change.selection.start === null;
-      choose(none ? null : of(molecule, change.selection), true, false);
+    if (change.selection && change.selection.sender !== viewId) {
+      sync.received(change.selection);
+      const cleared = change.selection.start === null;
+      select(cleared ? null : selectRange(molecule, change.selection), true, false);
     }
   });
 
-  const resized = new ResizeObserver(([entry]) => {
-    const now = Math.floor(entry.contentRect.width);
-    if (now === width || !now) return;
-    width = now;
-    view.guard(() => {
+  const resizeObserver = new ResizeObserver(([entry]) => {
+    const newWidth = Math.floor(entry.contentRect.width);
+    if (newWidth === width || !newWidth) return;
+    width = newWidth;
+    handle.guard(() => {
       draw();
-      if (selection) rows.show(selection.anchor);
+      if (selection) linearMap.scrollTo(selection.anchor);
     });
   });
-  resized.observe(maps);
+  resizeObserver.observe(maps);
   return () => {
-    telling.end();
-    resized.disconnect();
+    sync.close();
+    resizeObserver.disconnect();
   };
 }
 
-function offered({ chosen, unique }) {
-  const names = (sites) => new Set(sites.map(({ enzyme }) => enzyme)).size;
+function siteOptions({ displayed, unique }) {
+  const count = (sites) => new Set(sites.map(({ enzyme }) => enzyme)).size;
   return [
-    ["chosen", `Chosen (${names(chosen)})`],
-    ["unique", `Cut once (${names(unique)})`],
+    ["displayed", `Displayed (${count(displayed)})`],
+    ["unique", `Unique cutters (${count(unique)})`],
     ["none", "None"],
   ];
 }

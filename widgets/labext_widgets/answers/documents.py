@@ -143,11 +143,12 @@ class SourceText:
         excerpt = text[:_DISPLAYED]
         rows = [div(_document_html(excerpt, is_markdown=self.is_markdown), _SCROLLED)]
         if len(excerpt) < len(text):
-            cut = (
-                f"{len(excerpt):,} of {len(text):,} characters; `.text` of the value has them all."
+            note = (
+                f"Showing {len(excerpt):,} of {len(text):,} characters; "
+                "the attribute `.text` has all of them."
             )
-            rows.append(div(escape(cut), MUTED))
-            excerpt = f"{excerpt}\n\n{cut}"
+            rows.append(div(escape(note), MUTED))
+            excerpt = f"{excerpt}\n\n{note}"
         body = div("".join(rows), static_view.STYLE)
         display_html(f'<div class="labext {UNTYPESET}">{body}</div>', excerpt)
 

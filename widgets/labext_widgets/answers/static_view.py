@@ -37,8 +37,8 @@ def passage_html(citation: Citation) -> str:
     if place is None:
         rows = [_mark_html(quote)] if quote else []
         rows += [html.escape(_head(passage, 2 * CONTEXT_LENGTH))] if passage else []
-        drawn = "".join(div(row, _LINES) for row in rows)
-        return drawn or div("The service has sent no passage.", MUTED)
+        rendered = "".join(div(row, _LINES) for row in rows)
+        return rendered or div("The service sent no passage.", MUTED)
     start, end = place
     before, after = _tail(passage[:start], CONTEXT_LENGTH), _head(passage[end:], CONTEXT_LENGTH)
     return div(f"{html.escape(before)}{_mark_html(passage[start:end])}{html.escape(after)}", _LINES)
@@ -56,12 +56,12 @@ def _mark_html(text: str) -> str:
     return f'<mark style="{_MARK}">{html.escape(text)}</mark>'
 
 
-def _tail(text: str, most: int) -> str:
-    return text if len(text) <= most else f"…{text[-most:].lstrip()}"
+def _tail(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"…{text[-limit:].lstrip()}"
 
 
-def _head(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most].rstrip()}…"
+def _head(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit].rstrip()}…"
 
 
 LONG = 4000
@@ -86,16 +86,16 @@ def live_state(state: AnswerState) -> dict[str, Any]:
     """Return the state of the live view."""
     return {
         "html": render_html(state, live=True),
-        "spoken": announcement(state),
+        "announcement": announcement(state),
         "busy": state.answer is None and not state.broken,
-        "whole": state.answer is not None,
+        "complete": state.answer is not None,
     }
 
 
 def announcement(state: AnswerState) -> str:
     """Return the text for screen readers while the answer is streamed."""
     if state.answer is not None:
-        return f"The answer is there, with {pluralize(len(state.answer.citations), 'citation')}."
+        return f"The answer is complete, with {pluralize(len(state.answer.citations), 'citation')}."
     return interruption_text(state) or _current_step(state)
 
 
@@ -106,9 +106,9 @@ def _pending_html(state: AnswerState, live: bool) -> list[str]:
     if state.searches:
         rows.append(div(escape(search_text(state), LONG), MUTED))
     for text, citations in state.partials:
-        drawn, ordered = _text_html(text, citations, live, len(cited))
+        rendered, ordered = _text_html(text, citations, live, len(cited))
         cited += ordered
-        rows.append(div(drawn, _SIDE))
+        rows.append(div(rendered, _SIDE))
     rows.append(_citations_html(cited))
     if state.broken:
         rows.append(
@@ -117,16 +117,16 @@ def _pending_html(state: AnswerState, live: bool) -> list[str]:
     else:
         dot = span("●", colour("color", *BUSY))
         rows.append(
-            f'<span class="labext-now">{dot} {span(escape(_current_step(state)), MUTED)}</span>'
+            f'<span class="labext-phase">{dot} {span(escape(_current_step(state)), MUTED)}</span>'
         )
     return rows
 
 
 def _answer_html(state: AnswerState, answer: Answer, live: bool) -> list[str]:
-    drawn, cited = _text_html(answer.text, answer.citations, live, 0)
+    rendered, cited = _text_html(answer.text, answer.citations, live, 0)
     rows = [
-        div(drawn),
-        _citations_html(cited) or div("Nothing is cited.", MUTED),
+        div(rendered),
+        _citations_html(cited) or div("No citations.", MUTED),
         _search_steps_html(state),
     ]
     if answer.model:
@@ -137,7 +137,7 @@ def _answer_html(state: AnswerState, answer: Answer, live: bool) -> list[str]:
 def _current_step(state: AnswerState) -> str:
     if not state.searches and not state.partials:
         return "Asking…"
-    return "Searching…" if len(state.partials) < len(state.searches) else "Putting it together…"
+    return "Searching…" if len(state.partials) < len(state.searches) else "Writing the answer…"
 
 
 def _text_html(
@@ -149,8 +149,8 @@ def _text_html(
     def mark(number: int) -> str:
         if not live:
             return f'<sup style="line-height:0">[{before + number}]</sup>'
-        of = escape(citation_place(numbered.citations[number - 1]))
-        name = f'aria-label="Citation {before + number}: {of}" aria-expanded="false"'
+        place = escape(citation_place(numbered.citations[number - 1]))
+        name = f'aria-label="Citation {before + number}: {place}" aria-expanded="false"'
         return f'<button type="button" class="labext-cite" {name}>{before + number}</button>'
 
     return replace_numbers(markdown.to_html(numbered.text), mark), numbered.citations
@@ -175,7 +175,7 @@ def _search_steps_html(state: AnswerState) -> str:
     rows += [div(escape(search_text(state), LONG))] if state.searches else []
     for partial in state.partials:
         rows.append(div(markdown.to_html(without_marks(*partial)), _SIDE))
-    return _details_html("How it was found", "".join(rows)) if rows else ""
+    return _details_html("Search steps", "".join(rows)) if rows else ""
 
 
 def _details_html(title: str, inner: str, attributes: str = "") -> str:

@@ -33,7 +33,7 @@ class AnswerState:
     answer: Answer | None = None
     broken: str = ""
 
-    def and_then(self, event: Any) -> AnswerState:
+    def with_event(self, event: Any) -> AnswerState:
         """Return the state after an event of `labext.nb.records`."""
         if hasattr(event, "searches"):
             terms = tuple(search.term for search in event.searches)
@@ -131,8 +131,8 @@ def _number_marker(number: int) -> str:
 
 def _overlaps(sentence: str, quote: str) -> bool:
     """Tell whether the quote is part of the sentence, or the sentence part of the quote."""
-    spoken, quoted = " ".join(sentence.split()), " ".join(str(quote).split())
-    return bool(quoted and spoken) and (quoted in spoken or spoken in quoted)
+    words, quoted = " ".join(sentence.split()), " ".join(str(quote).split())
+    return bool(quoted and words) and (quoted in words or words in quoted)
 
 
 def _words(text: str) -> set[str]:
@@ -206,4 +206,4 @@ def without_marks(text: str, citations: Sequence[Citation]) -> str:
 
 def interruption_text(state: AnswerState) -> str:
     """Return the reason why the answer was interrupted, or an empty string."""
-    return f"Broken off: {plain(state.broken)}" if state.broken else ""
+    return f"Interrupted: {plain(state.broken)}" if state.broken else ""

@@ -19,8 +19,8 @@ from labext_widgets.core.markup import UNTYPESET, plain
 if TYPE_CHECKING:
     from labext.nb.records import Answer, AskEvent, Citation
 
-SAVED = 2.0
-"""Minimum interval in seconds between two saved pictures while an answer is streamed.
+SAVE_INTERVAL = 2.0
+"""Minimum interval in seconds between two updates of the static view while an answer is streamed.
 
 It does not apply in the first seconds, since the live view may not be on the page yet.
 """
@@ -91,7 +91,7 @@ class TerminalOutput:
 
 
 class LiveOutput:
-    """A placeholder with a live view; the saved picture is updated less often."""
+    """A placeholder with a live view; the static view is updated less often."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -104,7 +104,7 @@ class LiveOutput:
         self._draw(state, over=False)
 
     def finish(self, state: AnswerState) -> None:
-        """Render the final state, in the saved picture too."""
+        """Render the final state, also in the static view."""
         self._draw(state, over=True)
 
     def _draw(self, state: AnswerState, *, over: bool) -> None:
@@ -113,7 +113,12 @@ class LiveOutput:
             return
         self._placeholder.set_state(static_view.live_state(state))
         now = self._clock()
-        if over or not self._live or now - self._opened < SAVED or now - self._saved >= SAVED:
+        if (
+            over
+            or not self._live
+            or now - self._opened < SAVE_INTERVAL
+            or now - self._saved >= SAVE_INTERVAL
+        ):
             self._saved = now
             self._placeholder.update(static_view.render_html(state), text.render_text(state))
 
@@ -137,11 +142,11 @@ class AnswerView:
         answer: the answer as returned by the client.
     """
 
-    def __init__(self, state: AnswerState, drawn_in: object = None) -> None:
+    def __init__(self, state: AnswerState, displayed_in: object = None) -> None:
         assert state.answer is not None
         self.answer: Answer = state.answer
         self._state = state
-        self._drawn_in = drawn_in  # the cell execution that displays it already
+        self._displayed_in = displayed_in  # the cell execution that displays it already
 
     @property
     def text(self) -> str:
@@ -160,15 +165,15 @@ class AnswerView:
 
     def __repr__(self) -> str:
         """Return one line with the question and the number of citations."""
-        of = f"{quote_value(plain(self.question))}, " if self.question else ""
-        return f"<AnswerView {of}{pluralize(len(self.citations), 'citation')}>"
+        question = f"{quote_value(plain(self.question))}, " if self.question else ""
+        return f"<AnswerView {question}{pluralize(len(self.citations), 'citation')}>"
 
     def __str__(self) -> str:
         """Return the answer with numbered marks, followed by its citations."""
         return render_answer(self.answer)
 
     def _ipython_display_(self, **_: Any) -> None:
-        if self._drawn_in is None or self._drawn_in != current_execution():
+        if self._displayed_in is None or self._displayed_in != current_execution():
             answer_surface(front_end()).finish(self._state)
 
 
@@ -190,15 +195,15 @@ def stream_answer(events: Iterator[AskEvent], *, question: str) -> AnswerView:
     try:
         surface.show(state)
         for event in events:
-            state = state.and_then(event)
+            state = state.with_event(event)
             if state.answer is not None:
                 break
             surface.show(state)
         else:
             raise ServiceError("The answer ended before it was complete.", "Ask again.")
     except KeyboardInterrupt:
-        _finish_interrupted(surface, state, "it was interrupted.")
-        raise WatchInterrupted("The answer was interrupted.", "Ask again for all of it.") from None
+        _finish_interrupted(surface, state, "the kernel was interrupted.")
+        raise WatchInterrupted("The answer was interrupted.", "Ask again.") from None
     except BaseException as error:
         _finish_interrupted(
             surface, state, error.message if isinstance(error, LabextError) else str(error)
@@ -208,8 +213,8 @@ def stream_answer(events: Iterator[AskEvent], *, question: str) -> AnswerView:
         if isinstance(events, Generator):
             events.close()
     surface.finish(state)
-    return AnswerView(state, drawn_in=current_execution())
+    return AnswerView(state, displayed_in=current_execution())
 
 
-def _finish_interrupted(surface: Surface, state: AnswerState, why: str) -> None:
-    surface.finish(replace(state, broken=why or "the stream ended."))
+def _finish_interrupted(surface: Surface, state: AnswerState, reason: str) -> None:
+    surface.finish(replace(state, broken=reason or "the stream ended."))

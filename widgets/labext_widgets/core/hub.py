@@ -22,10 +22,10 @@ _log = get_logger("labext.widgets")
 _lock = threading.RLock()
 _hub: Hub | None = None
 _bundles: dict[str, Bundle] = {}
-_opened: weakref.WeakSet[_Remembered] = weakref.WeakSet()
+_opened: weakref.WeakSet[_RegisteredWidget] = weakref.WeakSet()
 
 
-class _Remembered(ipywidgets.Widget):  # type: ignore[misc]
+class _RegisteredWidget(ipywidgets.Widget):  # type: ignore[misc]
     """A widget that is registered before its comm opens.
 
     If an interrupt occurs during its creation, no caller could close it otherwise.
@@ -36,7 +36,7 @@ class _Remembered(ipywidgets.Widget):  # type: ignore[misc]
         super().__init__(**state)
 
 
-class View(_Remembered):
+class View(_RegisteredWidget):
     """The state of one live view."""
 
     view = traitlets.Unicode().tag(sync=True)
@@ -44,7 +44,7 @@ class View(_Remembered):
     bundle = traitlets.Unicode().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
 
-    def tell(self, change: dict[str, Any]) -> None:
+    def update_state(self, change: dict[str, Any]) -> None:
         """Update a part of the state, sending only that part."""
         self.state.update(change)  # in place, since pages opened later request the full state
         self.send({"change": change})
@@ -54,7 +54,7 @@ class View(_Remembered):
         return f"View({self.view!r})"
 
 
-class Bundle(_Remembered):
+class Bundle(_RegisteredWidget):
     """The JavaScript of views that are not in the hub's bundle."""
 
     code = traitlets.Unicode().tag(sync=True)
@@ -64,7 +64,7 @@ class Bundle(_Remembered):
         return "Bundle()"
 
 
-class Hub(_Remembered, anywidget.AnyWidget):
+class Hub(_RegisteredWidget, anywidget.AnyWidget):
     """The ids of the open views, and the front end code that mounts them."""
 
     _esm = _STATIC / "hub.js"
@@ -92,10 +92,10 @@ def mount(
             else:
                 _hub.views = [*_hub.views, opened.model_id]
     except BaseException:  # interrupted: no placeholder would close it
-        for half in [
+        for partial_view in [
             widget for widget in _opened if isinstance(widget, View) and widget.target == target
         ]:
-            unmount(half)
+            unmount(partial_view)
         raise
     return opened
 
@@ -112,10 +112,10 @@ def close() -> None:
     """Close the hub and the widgets left by an interrupt; placeholders close their own views."""
     global _hub
     with _lock:
-        for left in list(_opened):
-            if isinstance(left, Hub):
-                left.layout.close()
-            left.close()
+        for widget in list(_opened):
+            if isinstance(widget, Hub):
+                widget.layout.close()
+            widget.close()
         _hub = None
         _bundles.clear()
 

@@ -34,7 +34,7 @@ MUTED = "opacity:0.7"
 FAINT = "background-color:rgba(128,128,128,0.25)"
 
 _BREAKS = {"Cc", "Zl", "Zp"}
-_TURNS = re.compile(f"[{DIRECTION_CONTROLS}]")
+_DIRECTION_CONTROLS = re.compile(f"[{DIRECTION_CONTROLS}]")
 
 
 def plain(text: object, limit: int = 600) -> str:
@@ -42,7 +42,7 @@ def plain(text: object, limit: int = 600) -> str:
 
     Secrets are masked; terminal control characters and direction overrides are removed.
     """
-    cleaned = _TURNS.sub("", str(text)).encode("utf-8", "replace").decode()
+    cleaned = _DIRECTION_CONTROLS.sub("", str(text)).encode("utf-8", "replace").decode()
     cleaned = "".join(" " if unicodedata.category(c) in _BREAKS else c for c in cleaned)
     line = mask(" ".join(cleaned.split()))
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
@@ -50,7 +50,7 @@ def plain(text: object, limit: int = 600) -> str:
 
 def tidy(text: object, limit: int = 100_000) -> str:
     """Return `text` cleaned as by `plain`, but with its line breaks."""
-    cleaned = _TURNS.sub("", str(text)).encode("utf-8", "replace").decode()
+    cleaned = _DIRECTION_CONTROLS.sub("", str(text)).encode("utf-8", "replace").decode()
     cleaned = "".join(_replace_break(c) for c in cleaned.replace("\r\n", "\n"))
     masked = mask_all("\n".join(line.rstrip() for line in cleaned.split("\n")).strip("\n"))
     return masked if len(masked) <= limit else masked[: limit - 1].rstrip() + "…"
@@ -68,14 +68,14 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def colour(what: str, variable: str, otherwise: str) -> str:
-    """Return declarations that set the property to a theme colour, with `otherwise` as fallback."""
-    return f"{what}:{otherwise};{what}:var(--jp-{variable},{otherwise})"
+def colour(name: str, variable: str, fallback: str) -> str:
+    """Return declarations that set the property to a theme colour, or to the fallback."""
+    return f"{name}:{fallback};{name}:var(--jp-{variable},{fallback})"
 
 
-def edge(variable: str, otherwise: str) -> str:
+def edge(variable: str, fallback: str) -> str:
     """Return declarations for a line on the left in a theme colour."""
-    return f"border-left:3px solid {otherwise};{colour('border-left-color', variable, otherwise)}"
+    return f"border-left:3px solid {fallback};{colour('border-left-color', variable, fallback)}"
 
 
 def span(inner: str, style: str = "") -> str:

@@ -68,12 +68,12 @@ class Placeholder:
 
             opened = hub.mount(self.name, view, dict(state), on_message)
         except (ImportError, OSError, RuntimeError, AttributeError) as error:
-            _log.warning("No live view, the picture alone is shown: %s", error)
+            _log.warning("The live view could not be opened; showing the static view: %s", error)
             return self._view is not None
         with self._lock:  # the cell may have run again in the meantime
-            ended, self._view = (opened, None) if self._closed else (self._view, opened)
-        if ended is not None:
-            hub.unmount(ended)
+            replaced, self._view = (opened, None) if self._closed else (self._view, opened)
+        if replaced is not None:
+            hub.unmount(replaced)
         return self._view is not None
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -82,11 +82,11 @@ class Placeholder:
             if self._view is not None and not self._closed:
                 self._view.state = dict(state)
 
-    def tell(self, change: Mapping[str, Any]) -> None:
+    def update_state(self, change: Mapping[str, Any]) -> None:
         """Update a part of the live view's state, sending only that part."""
         with self._lock:
             if self._view is not None and not self._closed:
-                self._view.tell(dict(change))
+                self._view.update_state(dict(change))
 
     def send(self, content: Any, buffers: list[bytes] | None = None) -> None:
         """Send a message to the live view."""

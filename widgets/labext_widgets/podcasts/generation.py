@@ -11,7 +11,7 @@ from labext.errors import LabextError
 from labext.progress import Outcome, Progress
 from labext.redaction import get_logger
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.podcasts.player import Player, Sound
+from labext_widgets.podcasts.player import LoadAudio, Player
 from labext_widgets.podcasts.static_view import parse_episode
 from labext_widgets.progress.background import Background, buttons
 from labext_widgets.progress.live_view import Control, LiveView
@@ -19,8 +19,8 @@ from labext_widgets.progress.watch import watch, watch_in_foreground
 
 RETRY = "retry"
 
-Run = Iterator[Progress]
-GenerationResult = Callable[[], tuple[Mapping[str, Any], Sound]]
+Snapshots = Iterator[Progress]
+GenerationResult = Callable[[], tuple[Mapping[str, Any], LoadAudio]]
 _log = get_logger("labext.widgets")
 
 
@@ -31,98 +31,100 @@ class Generation(Background):
         snapshots: the first run.
         again: the line that resumes the watch.
         retry: starts the next run and returns its snapshots.
-        made: returns the record of the finished episode and a function that downloads its audio;
+        result: returns the record of the finished episode and a function that downloads its audio;
             the player then replaces the progress.
     """
 
     def __init__(
         self,
-        snapshots: Run,
+        snapshots: Snapshots,
         again: str,
-        retry: Callable[[], Run] | None,
-        made: GenerationResult | None,
+        retry: Callable[[], Snapshots] | None,
+        result: GenerationResult | None,
     ) -> None:
         super().__init__(snapshots, None, again)
         self._retry = retry
-        self._result = made
-        self._retry_ready = threading.Event()  # for a click, so that two clicks start only one run
+        self._result = result
+        self._retry_ready = (
+            threading.Event()
+        )  # cleared by a click, so that two clicks start one run
 
     def in_foreground(self) -> Progress | None:
         """Follow the first run in the cell; later runs continue in a thread."""
-        self._surface = LiveView(on_message=self._on_click, on_close=self._over.set)
+        self._surface = LiveView(on_message=self._on_click, on_close=self._closed.set)
         last = watch_in_foreground(self._snapshots, self._surface, self._again)
         if last is not None:
             self._on_end(last)
         return last
 
     @property
-    def _picture(self) -> LiveView:
+    def _live_view(self) -> LiveView:
         assert isinstance(self._surface, LiveView)
         return self._surface
 
     def _on_end(self, last: Progress) -> None:
-        if self._over.is_set():
+        if self._closed.is_set():
             return
         if last.outcome is Outcome.FAILED and self._retry is not None:
             self._retry_ready.set()
-            self._picture.offer([_button(last)], last)
+            self._live_view.set_controls([_button(last)], last)
         elif last.outcome is Outcome.COMPLETE and self._result is not None:
             self._play(self._result)
 
     def _play(self, result: GenerationResult) -> None:
         try:
-            record, sound = result()
-            self._picture.give_over(Player(parse_episode(record), sound).take_over)
-        except Exception as error:  # noqa: BLE001 - it is made, and that it can't be shown is no failure
-            _log.warning("The player can't be shown", exc_info=True)
-            why = str(error) if isinstance(error, LabextError) else f"{type(error).__name__}."
-            self._picture.say(f"It is made, but can't be shown here: {why}")
+            record, load_audio = result()
+            self._live_view.replace_with(Player(parse_episode(record), load_audio).replace)
+        except Exception as error:  # noqa: BLE001 - the episode exists; a display error is not a failure
+            _log.warning("The player could not be shown", exc_info=True)
+            reason = str(error) if isinstance(error, LabextError) else f"{type(error).__name__}."
+            self._live_view.set_note(f"The podcast is complete, but cannot be shown here: {reason}")
 
-    def _on_click(self, what: Any) -> None:
-        if what != RETRY:
-            super()._on_click(what)
+    def _on_click(self, action: Any) -> None:
+        if action != RETRY:
+            super()._on_click(action)
         elif self._retry_ready.is_set():
             self._retry_ready.clear()
-            self._begin("labext-retry", self._try_again)
+            self._start_thread("labext-retry", self._retry_generation)
 
-    def _try_again(self) -> None:
+    def _retry_generation(self) -> None:
         assert self._retry is not None
-        self._picture.say("", pending="Trying again…")
+        self._live_view.set_note("", pending="Retrying…")
         try:
             snapshots = self._retry()
             first = next(snapshots, None)
         except LabextError as error:
-            self._not_tried(str(error))
+            self._report_failed_retry(str(error))
         except Exception as error:  # noqa: BLE001 - the thread ends here, and the user must see why
-            _log.exception("Trying again failed")
-            self._not_tried(f"{type(error).__name__}: {error}")
+            _log.exception("The retry failed")
+            self._report_failed_retry(f"{type(error).__name__}: {error}")
         else:
             if first is None:
-                return self._not_tried("nothing was told of a new run.")
+                return self._report_failed_retry("the service reported no new run.")
             self._snapshots = snapshots
-            self._picture.offer(buttons(first, can_stop=False), first)
+            self._live_view.set_controls(buttons(first, can_stop=False), first)
             self._run(first)
 
-    def _not_tried(self, why: str) -> None:
+    def _report_failed_retry(self, reason: str) -> None:
         self._retry_ready.set()
-        self._picture.say(f"Not tried again: {why}")
+        self._live_view.set_note(f"Retry failed: {reason}")
 
 
 def _button(last: Progress) -> Control:
     return Control(
         do=RETRY,
         label="Retry",
-        description=f"Make the {last.kind} {last.subject} again",
+        description=f"Generate the {last.kind} {last.subject} again",
         question="",
     )
 
 
 def follow_podcast(
-    snapshots: Run,
+    snapshots: Snapshots,
     *,
     again: str,
-    retry: Callable[[], Run] | None = None,
-    made: GenerationResult | None = None,
+    retry: Callable[[], Snapshots] | None = None,
+    result: GenerationResult | None = None,
     background: bool = False,
 ) -> Progress | None:
     """Display the progress of a podcast until it ends, and return the last snapshot.
@@ -135,9 +137,9 @@ def follow_podcast(
         retry: restarts a failed podcast, and returns the snapshots of the new run; called in a
             thread when the Retry button is clicked, and again when that run fails too. The new run
             is displayed in the same output.
-        made: returns the record of the episode and a function that returns its audio, as `player`
-            takes them; called when it is complete, in the cell or in the watch's thread. The player
-            then replaces the stages, if it can be used.
+        result: returns the record of the episode and a function that returns its audio, as
+            `show_player` takes them; called when it is complete, in the cell or in the watch's
+            thread. The player then replaces the stages, if it can be used.
         background: return None at once and continue in a thread, as `labext_widgets.watch` does.
 
     Raises:
@@ -146,14 +148,14 @@ def follow_podcast(
     progress, front = _with_stages(snapshots), front_end()
     if front is not FrontEnd.INTERACTIVE:
         return watch(progress, again=again, background=background)
-    attempts = Generation(progress, again, retry and (lambda: _with_stages(retry())), made)
+    generation = Generation(progress, again, retry and (lambda: _with_stages(retry())), result)
     if not background:
-        return attempts.in_foreground()
-    attempts.start(front)
+        return generation.in_foreground()
+    generation.start(front)
     return None
 
 
-def _with_stages(snapshots: Run) -> Run:
+def _with_stages(snapshots: Snapshots) -> Snapshots:
     """Yield the snapshots, adding to a failure the stage in which it happened."""
     stage = ""
     for snapshot in snapshots:

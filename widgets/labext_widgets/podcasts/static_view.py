@@ -40,13 +40,13 @@ class Episode:
         title: its name.
         duration: in seconds, or None if unknown.
         turns: the transcript.
-        left_out: the number of turns beyond the maximum.
+        omitted: the number of turns beyond the maximum.
     """
 
     title: str
     duration: float | None
     turns: tuple[Turn, ...]
-    left_out: int = 0
+    omitted: int = 0
 
     @property
     def speakers(self) -> list[str]:
@@ -87,13 +87,13 @@ def _seconds(value: Any) -> float | None:
     return float(value) if 0 <= value < MAX_SECONDS else None
 
 
-OPEN = 12
+MAX_UNFOLDED_TURNS = 12
 """Number of turns up to which the transcript is unfolded."""
 
-SAVED = 2000
-"""Maximum number of turns in the saved picture, and in its plain text."""
+MAX_SAVED_TURNS = 2000
+"""Maximum number of turns in the static view, and in its plain text."""
 
-MAX_OPEN_TURNS = 8
+MAX_SPEAKERS = 8
 """Maximum number of speakers named together."""
 
 VOICES = (
@@ -104,71 +104,77 @@ VOICES = (
 )
 """Colours of the speakers, for the line beside a turn, which also has the speaker's name."""
 
-SILENT = (
-    "The sound needs the kernel: run this cell again, or play with --embed, "
-    "which keeps the sound in the notebook."
+NEEDS_KERNEL = (
+    "The audio needs the kernel: run this cell again, or play it with --embed, "
+    "which stores the audio in the notebook."
 )
 _BOX = "max-width:700px;padding:4px 0;font-size:13px;line-height:1.6;overflow-wrap:break-word"
 
 
-def render_html(of: Episode, sound: bytes | None = None, note: str = "") -> str:
+def render_html(episode: Episode, audio: bytes | None = None, note: str = "") -> str:
     """Return the static view.
 
     Args:
-        of: the episode.
-        sound: the MP3 to embed, which then needs neither a kernel nor a network.
+        episode: the episode.
+        audio: the MP3 to embed; it can then be played without a kernel.
         note: an additional sentence.
     """
     rows = [
-        div(escape(of.title), "font-weight:600;font-size:15px"),
-        div(escape(facts_text(of)), MUTED),
+        div(escape(episode.title), "font-weight:600;font-size:15px"),
+        div(escape(facts_text(episode)), MUTED),
     ]
-    if sound is not None:
-        rows.append(_audio(sound))
+    if audio is not None:
+        rows.append(_audio(audio))
     if note:
         rows.append(div(escape(note), MUTED))
-    rows.append(_transcript(of))
+    rows.append(_transcript(episode))
     return div("".join(rows), _BOX)
 
 
-def render_text(of: Episode) -> str:
+def render_text(episode: Episode) -> str:
     """Return title and facts on the first line, followed by the transcript."""
-    rows = [f"{of.title}: {facts_text(of)}", *map(_line, of.turns[:SAVED])]
-    if rest := _omitted_html(of):
+    rows = [f"{episode.title}: {facts_text(episode)}", *map(_line, episode.turns[:MAX_SAVED_TURNS])]
+    if rest := _omitted_text(episode):
         rows.append(rest)
     return "\n".join(rows)
 
 
-def facts_text(of: Episode, *, speakers: bool = True) -> str:
+def facts_text(episode: Episode, *, speakers: bool = True) -> str:
     """Return `2:05 · Host · Guest · 14 turns`, or the same without the speakers."""
-    facts = [] if of.duration is None else [clock(of.duration)]
+    facts = [] if episode.duration is None else [clock(episode.duration)]
     if speakers:
-        facts += of.speakers[:MAX_OPEN_TURNS]
-        facts += ["…"] if len(of.speakers) > MAX_OPEN_TURNS else []
-    facts.append(pluralize(len(of.turns) + of.left_out, "turn") if of.turns else "no transcript")
+        facts += episode.speakers[:MAX_SPEAKERS]
+        facts += ["…"] if len(episode.speakers) > MAX_SPEAKERS else []
+    facts.append(
+        pluralize(len(episode.turns) + episode.omitted, "turn")
+        if episode.turns
+        else "no transcript"
+    )
     return " · ".join(facts)
 
 
-def voice_colours(of: Episode) -> dict[str, int]:
+def voice_colours(episode: Episode) -> dict[str, int]:
     """Return the index in `VOICES` of each speaker."""
-    return {speaker: i % len(VOICES) for i, speaker in enumerate(of.speakers)}
+    return {speaker: i % len(VOICES) for i, speaker in enumerate(episode.speakers)}
 
 
-def _audio(sound: bytes) -> str:
-    data = base64.b64encode(sound).decode()
+def _audio(audio: bytes) -> str:
+    data = base64.b64encode(audio).decode()
     return (
         f'<audio controls src="data:audio/mpeg;base64,{data}" '
         'style="display:block;width:100%;max-width:480px;margin:6px 0"></audio>'
     )
 
 
-def _transcript(of: Episode) -> str:
-    if not of.turns:
+def _transcript(episode: Episode) -> str:
+    if not episode.turns:
         return ""
-    tints = voice_colours(of)
-    rows = "".join(_row(turn, tints.get(turn.speaker, 0)) for turn in of.turns[:SAVED])
-    rows += div(_omitted_html(of), MUTED) if _omitted_html(of) else ""
-    if len(of.turns) <= OPEN:
+    voices = voice_colours(episode)
+    rows = "".join(
+        _row(turn, voices.get(turn.speaker, 0)) for turn in episode.turns[:MAX_SAVED_TURNS]
+    )
+    rows += div(_omitted_text(episode), MUTED) if _omitted_text(episode) else ""
+    if len(episode.turns) <= MAX_UNFOLDED_TURNS:
         return div(rows, "margin-top:6px")
     return (
         '<details style="margin-top:6px"><summary style="cursor:pointer">Transcript</summary>'
@@ -178,19 +184,19 @@ def _transcript(of: Episode) -> str:
 
 def _row(turn: Turn, tint: int) -> str:
     edge = f"border-left:3px solid;{colour('border-left-color', *VOICES[tint])}"
-    head = span(escape(turn.speaker), "font-weight:600") if turn.speaker else ""
+    heading = span(escape(turn.speaker), "font-weight:600") if turn.speaker else ""
     if turn.start is not None:
-        head += f" {span(clock(turn.start), MUTED + ';font-variant-numeric:tabular-nums')}"
+        heading += f" {span(clock(turn.start), MUTED + ';font-variant-numeric:tabular-nums')}"
     dialogue = div(escaping.escape(turn.dialogue), "white-space:pre-line", 'dir="auto"')
-    return div(div(head) + dialogue, f"margin:6px 0;padding:0 0 0 10px;{edge}")
+    return div(div(heading) + dialogue, f"margin:6px 0;padding:0 0 0 10px;{edge}")
 
 
 def _line(turn: Turn) -> str:
-    at = "" if turn.start is None else f"[{clock(turn.start)}] "
-    who = f"{turn.speaker}: " if turn.speaker else ""
-    return f"{at}{who}{' '.join(turn.dialogue.split())}"
+    time = "" if turn.start is None else f"[{clock(turn.start)}] "
+    speaker = f"{turn.speaker}: " if turn.speaker else ""
+    return f"{time}{speaker}{' '.join(turn.dialogue.split())}"
 
 
-def _omitted_html(of: Episode) -> str:
-    rest = len(of.turns) - SAVED + of.left_out
-    return f"… and {rest:,} more" if len(of.turns) > SAVED or of.left_out else ""
+def _omitted_text(episode: Episode) -> str:
+    rest = len(episode.turns) - MAX_SAVED_TURNS + episode.omitted
+    return f"… and {rest:,} more" if len(episode.turns) > MAX_SAVED_TURNS or episode.omitted else ""

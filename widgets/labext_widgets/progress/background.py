@@ -34,7 +34,7 @@ class Background:
         self._stop = stop
         self._again = again
         self._context = copy_context()  # a magic's, in which messages suggest magics
-        self._over = threading.Event()
+        self._closed = threading.Event()
         self._threads: list[threading.Thread] = []
         self._surface: LiveView | Line = Line(still=True)
 
@@ -45,14 +45,14 @@ class Background:
             return
         if front is FrontEnd.INTERACTIVE:
             controls = buttons(first, self._stop is not None)
-            self._surface = LiveView(controls, on_message=self._on_click, on_close=self._over.set)
+            self._surface = LiveView(controls, on_message=self._on_click, on_close=self._closed.set)
         self._surface.show(first)
         _running.add(self)  # before the thread starts, since it may be ended at once
-        self._begin(f"labext-watch-{first.subject}", lambda: self._run(first))
+        self._start_thread(f"labext-watch-{first.subject}", lambda: self._run(first))
 
     def end(self) -> None:
         """Stop watching; the job continues."""
-        self._over.set()
+        self._closed.set()
 
     def join(self, seconds: float) -> None:
         """Wait until the threads have ended, each for at most `seconds`, as requests may block."""
@@ -60,9 +60,9 @@ class Background:
             if thread is not threading.current_thread():
                 thread.join(seconds)
 
-    def _begin(self, name: str, act: Callable[[], None]) -> None:
+    def _start_thread(self, name: str, target: Callable[[], None]) -> None:
         context = self._context.copy()  # only one thread at a time can run in a context
-        thread = threading.Thread(target=context.run, args=(act,), name=name, daemon=True)
+        thread = threading.Thread(target=context.run, args=(target,), name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
 
@@ -71,20 +71,22 @@ class Background:
         try:
             self._follow(first)
         finally:
-            _running.discard(self)  # only after the last picture has been drawn
+            _running.discard(self)  # only after the final state is rendered
 
     def _follow(self, first: Progress) -> None:
         last = first
         note = ""
         try:
-            while not self._over.is_set() and (snapshot := next(self._snapshots, None)) is not None:
+            while (
+                not self._closed.is_set() and (snapshot := next(self._snapshots, None)) is not None
+            ):
                 last = snapshot
                 self._surface.show(last)
         except LabextError as error:
-            note = f"No longer watched: {error}"
+            note = f"Watching ended: {error}"
         except Exception as error:  # noqa: BLE001 - the thread ends here, and the user must see why
             _log.exception("The watch of %s failed", last.subject)
-            note = f"No longer watched: {type(error).__name__}: {error}"
+            note = f"Watching ended: {type(error).__name__}: {error}"
         finally:
             if isinstance(self._snapshots, Generator):
                 self._snapshots.close()
@@ -96,26 +98,26 @@ class Background:
     def _on_end(self, last: Progress) -> None:
         """Handle the end of the watch."""
 
-    def _on_click(self, what: Any) -> None:
+    def _on_click(self, action: Any) -> None:
         """Handle a click; it runs in the kernel's main thread, so it only starts threads."""
-        if what == STOP_WATCHING:
-            self._over.set()
-        elif what == STOP and self._stop is not None:
-            self._begin("labext-stop", self._stop_it)
+        if action == STOP_WATCHING:
+            self._closed.set()
+        elif action == STOP and self._stop is not None:
+            self._start_thread("labext-stop", self._stop_job)
 
-    def _stop_it(self) -> None:
+    def _stop_job(self) -> None:
         assert self._stop is not None
         assert isinstance(self._surface, LiveView)
-        self._surface.say("", pending="Stopping…")
+        self._surface.set_note("", pending="Stopping…")
         try:
             self._stop()
         except LabextError as error:
-            self._surface.say(f"Not stopped: {error}")
+            self._surface.set_note(f"Not stopped: {error}")
         except Exception as error:  # noqa: BLE001 - the thread ends here, and the user must see why
             _log.exception("Stopping failed")
-            self._surface.say(f"Not stopped: {type(error).__name__}: {error}")
+            self._surface.set_note(f"Not stopped: {type(error).__name__}: {error}")
         else:
-            self._surface.say("Stop was asked for; waiting to see it.", controls=False)
+            self._surface.set_note("Stop requested; waiting for the service.", controls=False)
 
 
 def end_all(seconds: float = 2.0) -> None:
@@ -134,17 +136,17 @@ def buttons(first: Progress, can_stop: bool) -> list[Control]:
         Control(
             do=STOP_WATCHING,
             label="Stop watching",
-            description=f"Stop watching {subject}; the {kind} goes on",
+            description=f"Stop watching {subject}; the {kind} continues",
             question="",
         )
     ]
     if can_stop:
-        ends = (
-            "What is complete is kept; the rest ends."
+        effect = (
+            "Completed jobs are kept; the others are stopped."
             if kind in ("batch", "pipeline")
-            else "It ends at once."
+            else "It stops at once."
         )
-        question = f"Stop the {kind} {subject}? {ends}"
+        question = f"Stop the {kind} {subject}? {effect}"
         controls.append(
             Control(
                 do=STOP,

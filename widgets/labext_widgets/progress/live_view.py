@@ -15,8 +15,8 @@ from labext_widgets.progress import static_view
 if TYPE_CHECKING:
     from labext_widgets.core.placeholder import Placeholder
 
-LIVE, SAVED = 0.1, 2.0
-"""Minimum intervals in seconds between two updates of the live view, and of the saved picture."""
+LIVE_INTERVAL, SAVE_INTERVAL = 0.1, 2.0
+"""Minimum intervals in seconds between two updates of the live view, and of the static view."""
 
 
 class Control(TypedDict):
@@ -57,7 +57,7 @@ class FinalState:
 class LiveView:
     """A placeholder with a live view, created at the first snapshot.
 
-    The live view is updated at 10 Hz at most. The saved picture is updated when a phase or a count
+    The live view is updated at 10 Hz at most. The static view is updated when a phase or a count
     has changed, every two seconds at most, and at the end; without a live view it is updated as
     often as one.
     """
@@ -82,7 +82,7 @@ class LiveView:
         self._state: dict[str, Any] = {}
         self._sent = self._saved = float("-inf")
         self._saved_key: object = None
-        self._pause = SAVED
+        self._pause = SAVE_INTERVAL
 
     def show(self, progress: Progress) -> None:
         """Render a snapshot, unless the last update was too recent."""
@@ -93,15 +93,15 @@ class LiveView:
             else:
                 self._draw()
 
-    def say(self, note: str, *, pending: str = "", controls: bool = True) -> None:
-        """Display a note below the picture; `pending` replaces the buttons."""
+    def set_note(self, note: str, *, pending: str = "", controls: bool = True) -> None:
+        """Display a note below the view; `pending` replaces the buttons."""
         with self._lock:
             self._note, self._pending = note, pending
             if not controls:
                 self._controls = []
             self._draw(now=True)
 
-    def offer(self, controls: Sequence[Control], progress: Progress) -> None:
+    def set_controls(self, controls: Sequence[Control], progress: Progress) -> None:
         """Render a snapshot at once, with these buttons and without a note."""
         with self._lock:
             self._progress, self._note = progress, ""
@@ -117,14 +117,14 @@ class LiveView:
                 self._open()
             self._draw(now=True)
 
-    def give_over(self, draw: Callable[[Placeholder], None]) -> None:
-        """Call `draw` with the placeholder, to replace the picture after the last snapshot."""
+    def replace_with(self, draw: Callable[[Placeholder], None]) -> None:
+        """Call `draw` with the placeholder, to replace the view after the last snapshot."""
         with self._lock:
             if self._placeholder is not None:
                 draw(self._placeholder)
 
-    def give_way(self, text: str) -> None:
-        """Replace the picture by one line of text."""
+    def replace_by_text(self, text: str) -> None:
+        """Replace the view by one line of text."""
         with self._lock:
             if self._placeholder is not None:
                 self._placeholder.update(*render_message(text))
@@ -134,24 +134,24 @@ class LiveView:
         from labext_widgets.core.placeholder import Placeholder
 
         assert self._progress is not None
-        self._keep()
-        self._placeholder = Placeholder(*self._drawn(), on_close=self._on_close)
+        self._mark_saved()
+        self._placeholder = Placeholder(*self._render(), on_close=self._on_close)
         self._state, self._sent = self._live_state(), self._clock()
         live = self._placeholder.live("progress", self._state, self._receive)
-        self._pause = SAVED if live else LIVE
+        self._pause = SAVE_INTERVAL if live else LIVE_INTERVAL
 
     def _draw(self, *, now: bool = False) -> None:
         if self._placeholder is None or self._progress is None:
             return
-        state, moment = self._live_state(), self._clock()
-        if state != self._state and (now or moment - self._sent >= LIVE):
-            self._state, self._sent = state, moment
+        state, time_now = self._live_state(), self._clock()
+        if state != self._state and (now or time_now - self._sent >= LIVE_INTERVAL):
+            self._state, self._sent = state, time_now
             self._placeholder.set_state(state)
-        if self._key() != self._saved_key and (now or moment - self._saved >= self._pause):
-            self._keep()
-            self._placeholder.update(*self._drawn())
+        if self._key() != self._saved_key and (now or time_now - self._saved >= self._pause):
+            self._mark_saved()
+            self._placeholder.update(*self._render())
 
-    def _keep(self) -> None:
+    def _mark_saved(self) -> None:
         self._saved_key, self._saved = self._key(), self._clock()
 
     def _key(self) -> object:
@@ -172,7 +172,7 @@ class LiveView:
             parts,
         )
 
-    def _drawn(self) -> tuple[str, str]:
+    def _render(self) -> tuple[str, str]:
         assert self._progress is not None
         timestamp = time.strftime("%Y-%m-%d %H:%M")
         return (
@@ -185,9 +185,9 @@ class LiveView:
         return {
             "name": self._progress.subject,
             "html": static_view.render_html(self._progress, self._note),
-            "spoken": static_view.announcement(self._progress),
+            "announcement": static_view.announcement(self._progress),
             "busy": self._progress.outcome is None and not self._note,
-            "asked": self._pending,
+            "pending": self._pending,
             "controls": self._controls,
         }
 

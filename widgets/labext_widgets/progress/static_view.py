@@ -139,7 +139,7 @@ def _part_text(part: Part) -> str:
         return part.state
     status = part.stage or part.state
     return (
-        f"{status}, unchanged for {clock(part.unchanged)}"
+        f"{status}, no progress for {clock(part.unchanged)}"
         if part.unchanged >= WAITING_STATES
         else status
     )
@@ -196,14 +196,14 @@ def render_html(progress: Progress, note: str = "", seen_at: str = "") -> str:
     """
     rows = [_title(progress), _phases(progress), _bar(progress), _legend(progress)]
     if _is_stalled(progress):
-        rows.append(div(f"Nothing has changed for {clock(progress.unchanged)}.", MUTED))
+        rows.append(div(f"No progress for {clock(progress.unchanged)}.", MUTED))
     if progress.reason:
         rows.append(_reason(progress))
     rows.append(parts_html(progress.parts))
     if note:
         rows.append(div(escape(note), "margin-top:4px"))
     if seen_at and progress.outcome is None:
-        rows.append(div(f"As seen {escape(seen_at)}.", MUTED))
+        rows.append(div(f"As of {escape(seen_at)}.", MUTED))
     style = "max-width:700px;padding:4px 0;font-size:13px;line-height:1.6"
     return div("".join(rows), f"{style};font-variant-numeric:tabular-nums")
 
@@ -222,7 +222,7 @@ def render_text(progress: Progress, note: str = "") -> str:
     kind = "" if progress.moved is not None else f"{plain(progress.kind)}, "
     line += f" ({kind}{_time(progress)}"
     if _is_stalled(progress):
-        line += f", nothing has changed for {clock(progress.unchanged)}"
+        line += f", no progress for {clock(progress.unchanged)}"
     return f"{line}){note and ' ' + plain(note)}"
 
 
@@ -239,8 +239,8 @@ def announcement(progress: Progress) -> str:
 
 def resume_hint(progress: Progress | None, again: str) -> tuple[str, str]:
     """Return the message and the next step for a watch that was stopped."""
-    subject = f"the {plain(progress.kind)}" if progress else "what was watched"
-    return f"Watching stopped; {subject} goes on.", f"`{plain(again)}` takes it up again."
+    subject = f"the {plain(progress.kind)}" if progress else "the service"
+    return f"Watching stopped; {subject} continues.", f"`{plain(again)}` resumes watching."
 
 
 def format_bytes(moved: int, size: int | None) -> str:
@@ -367,7 +367,7 @@ def _stage_marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bo
 
 def _phase(mark: str, phase: str, tint: tuple[str, str], here: bool) -> str:
     marked = f"{span(mark, colour('color', *tint))} "
-    now = f'<span class="labext-now" style="font-weight:600">{marked}{escape(phase)}</span>'
+    now = f'<span class="labext-phase" style="font-weight:600">{marked}{escape(phase)}</span>'
     return now if here else span(f"{marked}{span(escape(phase), MUTED)}")
 
 

@@ -60,7 +60,7 @@ class Line:
         """Print the final line, and a line for each failed part."""
         self._leave(static_view.render_lines(progress, note))
 
-    def give_way(self, text: str) -> None:
+    def replace_by_text(self, text: str) -> None:
         """Replace the progress line by a line of text."""
         self._leave(plain(text, MAX_MESSAGE))
 

@@ -69,7 +69,7 @@ class Transfer:
 
     def end(self, text: str) -> None:
         """Report the result, in place of the progress."""
-        if not (self._displayed and self._draw(lambda surface: surface.give_way(text))):
+        if not (self._displayed and self._draw(lambda surface: surface.replace_by_text(text))):
             display_message(text)
 
     def __enter__(self) -> Self:
@@ -80,14 +80,14 @@ class Transfer:
     ) -> None:
         if error is None:
             return
-        stopped = isinstance(error, KeyboardInterrupt)
-        outcome = Outcome.STOPPED if stopped else Outcome.FAILED
+        interrupted = isinstance(error, KeyboardInterrupt)
+        outcome = Outcome.STOPPED if interrupted else Outcome.FAILED
         if self._displayed:
             self._draw(lambda surface: surface.finish(self._progress(outcome)))
-        if stopped:
+        if interrupted:
             at = " at ".join(["", *static_view.format_counts(self._progress())])
-            what = f"{self._phase or 'This'} was stopped{at}."
-            raise TransferInterrupted(what, f"`{self._again}` goes on from there.") from None
+            message = f"{self._phase or 'The transfer'} was stopped{at}."
+            raise TransferInterrupted(message, f"`{self._again}` continues from there.") from None
 
     def _progress(self, outcome: Outcome | None = None) -> Progress:
         return Progress(
@@ -106,8 +106,8 @@ class Transfer:
             return False
         try:
             draw(self._surface)
-        except Exception:  # noqa: BLE001 - the bytes matter, and their picture does not
-            _log.warning("The progress of %s can't be drawn", self._subject, exc_info=True)
+        except Exception:  # noqa: BLE001 - a display error must not end the transfer
+            _log.warning("The progress of %s cannot be displayed", self._subject, exc_info=True)
             self._surface, self._due = None, _NEVER
             return False
         return True

@@ -65,13 +65,13 @@ def watch_in_foreground(
             last = snapshot
             surface.show(last)
     except KeyboardInterrupt:
-        what, next_step = resume_hint(last, again)
+        message, next_step = resume_hint(last, again)
         if last is not None:
-            surface.finish(last, what)
-        raise WatchInterrupted(what, next_step) from None
+            surface.finish(last, message)
+        raise WatchInterrupted(message, next_step) from None
     except BaseException as error:
         if last is not None:
-            surface.finish(last, f"No longer watched: {error}")
+            surface.finish(last, f"Watching ended: {error}")
         raise
     if last is not None:
         surface.finish(last, "" if last.outcome else " ".join(resume_hint(last, again)))
@@ -115,34 +115,36 @@ def watch_ingestion(snapshots: Iterator[Ingestion], *, again: str) -> Ingestion 
 def ingestion_progress(ingestion: Ingestion) -> Progress:
     """Convert a snapshot to progress: a single source as such, several with a row each."""
     parts = tuple(map(_part, ingestion.rows))
-    counted = Counter(part.state for part in parts)
-    going = [row.unchanged for row in ingestion.rows if row.outcome is None]
+    counts = Counter(part.state for part in parts)
+    unchanged = [row.unchanged for row in ingestion.rows if row.outcome is None]
     common = partial(
         Progress,
         kind="ingestion",
         outcome=ingestion.outcome,
         elapsed=ingestion.elapsed,
-        unchanged=min(going, default=0.0),
+        unchanged=min(unchanged, default=0.0),
     )
     if len(parts) == 1:
-        (one,) = parts
-        return common(one.name, phase=one.state, reason=one.reason, stage=one.stage)
-    remarks = {row.reason for row in ingestion.rows if row.outcome is None}
-    remark = remarks.pop() if len(remarks) == 1 else ""  # common to all: displayed once
+        (part,) = parts
+        return common(part.name, phase=part.state, reason=part.reason, stage=part.stage)
+    reasons = {row.reason for row in ingestion.rows if row.outcome is None}
+    common_reason = reasons.pop() if len(reasons) == 1 else ""  # common to all: displayed once
     return common(
         "Sources",
-        phase=_phase(ingestion, counted),
-        states=counted,
+        phase=_phase(ingestion, counts),
+        states=counts,
         total=len(parts),
-        reason=remark,
-        parts=tuple(replace(part, reason="") if part.reason == remark else part for part in parts),
+        reason=common_reason,
+        parts=tuple(
+            replace(part, reason="") if part.reason == common_reason else part for part in parts
+        ),
     )
 
 
-def _phase(ingestion: Ingestion, counted: Counter[str]) -> str:
+def _phase(ingestion: Ingestion, counts: Counter[str]) -> str:
     if ingestion.outcome is not None:
         return ingestion.outcome.value.capitalize()
-    return "In Queue" if set(counted) <= {"In Queue"} else "Running"
+    return "In Queue" if set(counts) <= {"In Queue"} else "Running"
 
 
 def _part(row: SourceRow) -> Part:

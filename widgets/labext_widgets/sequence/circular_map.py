@@ -22,12 +22,14 @@ class _Label(NamedTuple):
 
 
 def draw(
-    on: Molecule, annotations: Sequence[Annotation], labelled: set[int], cuts: Sequence[Site]
+    molecule: Molecule, annotations: Sequence[Annotation], labelled: set[int], cuts: Sequence[Site]
 ) -> str:
     """Return the map; `labelled` contains the indices of the annotations with a label."""
     labels = [
         _Label(
-            (annotation.start + on.span(annotation.start, annotation.end) / 2) / len(on) % 1,
+            (annotation.start + molecule.span(annotation.start, annotation.end) / 2)
+            / len(molecule)
+            % 1,
             svg.truncate(annotation.name, _LETTERS),
             annotation.color,
             False,
@@ -35,27 +37,27 @@ def draw(
         for i, annotation in enumerate(annotations)
         if i in labelled
     ]
-    labels += [_Label(site.cut / len(on), site.enzyme, svg.INK, True) for site in cuts]
+    labels += [_Label(site.cut / len(molecule), site.enzyme, svg.INK, True) for site in cuts]
     left = sorted((label for label in labels if label.turn >= 0.5), key=lambda label: -label.turn)
     right = sorted((label for label in labels if label.turn < 0.5), key=lambda label: label.turn)
     columns = [_heights(left), _heights(right)]
     top = min([-RADIUS - 20, *(height - 10 for column in columns for height in column)])
     bottom = max([RADIUS + 20, *(height + 10 for column in columns for height in column)])
     center = (svg.WIDTH / 2, -top)
-    lanes = _lanes(on, annotations)
+    lanes = _lanes(molecule, annotations)
     free = RADIUS - LANE * max(lanes, default=0) - THICK / 2 - 3
     pieces = [
         f'<circle cx="{center[0]:.0f}" cy="{center[1]:.0f}" r="{RADIUS:.0f}" fill="none" '
         f'stroke="{svg.FAINT}" stroke-width="1.5"/>',
-        *_ticks(on, center, free),
+        *_ticks(molecule, center, free),
         *(
-            _arc(on, annotation, center, lane)
+            _arc(molecule, annotation, center, lane)
             for annotation, lane in zip(annotations, lanes, strict=True)
         ),
         *_side(left, columns[0], center, -1),
         *_side(right, columns[1], center, 1),
-        *_name(on, center, free),
-        svg.text_element(f"{len(on):,} bp", center[0], center[1] + 10, "middle"),
+        *_name(molecule, center, free),
+        svg.text_element(f"{len(molecule):,} bp", center[0], center[1] + 10, "middle"),
     ]
     return svg.svg_document(bottom - top, pieces)
 
@@ -65,7 +67,7 @@ def _at(center: tuple[float, float], turn: float, radius: float) -> tuple[float,
     return center[0] + radius * sin(angle), center[1] - radius * cos(angle)
 
 
-def _lanes(on: Molecule, annotations: Sequence[Annotation]) -> list[int]:
+def _lanes(molecule: Molecule, annotations: Sequence[Annotation]) -> list[int]:
     """Return the outermost free lane of each annotation; the innermost lane may overlap."""
     taken: list[list[tuple[int, int]]] = [[] for _ in range(LANES)]
     lanes = []
@@ -73,7 +75,7 @@ def _lanes(on: Molecule, annotations: Sequence[Annotation]) -> list[int]:
         pieces = (
             [(annotation.start, annotation.end)]
             if annotation.end > annotation.start
-            else [(annotation.start, len(on)), (0, annotation.end)]
+            else [(annotation.start, len(molecule)), (0, annotation.end)]
         )
         for lane, others in enumerate(taken):
             free = all(a >= d or c >= b for a, b in pieces for c, d in others)
@@ -84,12 +86,12 @@ def _lanes(on: Molecule, annotations: Sequence[Annotation]) -> list[int]:
     return lanes
 
 
-def _arc(on: Molecule, annotation: Annotation, center: tuple[float, float], lane: int) -> str:
+def _arc(molecule: Molecule, annotation: Annotation, center: tuple[float, float], lane: int) -> str:
     """Return a band, with an arrow head in the direction of its strand."""
     middle = RADIUS - LANE * lane
     inner, outer = middle - THICK / 2, middle + THICK / 2
-    begin = annotation.start / len(on)
-    turn = min(on.span(annotation.start, annotation.end) / len(on), 0.9999)
+    begin = annotation.start / len(molecule)
+    turn = min(molecule.span(annotation.start, annotation.end) / len(molecule), 0.9999)
     least = 2 / (2 * pi * middle)  # the minimum visible length
     if turn < least:
         begin, turn = begin - (least - turn) / 2, least
@@ -113,21 +115,21 @@ def _arc(on: Molecule, annotation: Annotation, center: tuple[float, float], lane
     return svg.path_element(f"{path}Z", annotation.color, annotation.name)
 
 
-def _name(on: Molecule, center: tuple[float, float], free: float) -> list[str]:
+def _name(molecule: Molecule, center: tuple[float, float], free: float) -> list[str]:
     """Return the name in the middle, in the largest size that fits between the numbers."""
     room = 2 * (free - 26)
-    size = 14 if len(on.name) * 8.4 <= room else 11
-    text = svg.truncate(on.name, max(int(room / (0.6 * size)), 4))
+    size = 14 if len(molecule.name) * 8.4 <= room else 11
+    text = svg.truncate(molecule.name, max(int(room / (0.6 * size)), 4))
     style = f' font-size="{size}" font-weight="600"'
     return [svg.text_element(text, center[0], center[1] - 7, "middle", style)]
 
 
-def _ticks(on: Molecule, center: tuple[float, float], radius: float) -> list[str]:
+def _ticks(molecule: Molecule, center: tuple[float, float], radius: float) -> list[str]:
     """Return the scale inside the bands: the first base, and round numbers."""
-    apart = svg.tick_step(len(on), 8)
+    apart = svg.tick_step(len(molecule), 8)
     pieces: list[str] = []
-    for base in sorted({1, *range(apart, len(on) - apart // 3 + 1, apart)}):
-        turn = (base - 0.5) / len(on)
+    for base in sorted({1, *range(apart, len(molecule) - apart // 3 + 1, apart)}):
+        turn = (base - 0.5) / len(molecule)
         pieces.append(svg.polyline([_at(center, turn, radius), _at(center, turn, radius - 4)]))
         x, y = _at(center, turn, radius - 14)
         pieces.append(svg.text_element(f"{base:,}", x, y, "middle", ' font-size="9"'))

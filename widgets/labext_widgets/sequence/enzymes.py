@@ -121,7 +121,7 @@ def find_enzymes(names: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(matches))
 
 
-def cut_sites(on: Molecule, name: str) -> list[Site]:
+def cut_sites(molecule: Molecule, name: str) -> list[Site]:
     """Return the cut sites of an enzyme, sorted by position.
 
     Cuts outside a linear molecule are dropped. A palindromic site is reported once.
@@ -130,29 +130,29 @@ def cut_sites(on: Molecule, name: str) -> list[Site]:
     other = reverse_complement(enzyme.site)
     size = len(enzyme.site)
     sites = [
-        _site(on, enzyme, start, end, 1, enzyme.cut, enzyme.lower_cut)
-        for start, end in find_matches(on, enzyme.site)
+        _site(molecule, enzyme, start, end, 1, enzyme.cut, enzyme.lower_cut)
+        for start, end in find_matches(molecule, enzyme.site)
     ]
     if other != enzyme.site:
         sites += [
-            _site(on, enzyme, start, end, -1, size - enzyme.lower_cut, size - enzyme.cut)
-            for start, end in find_matches(on, other)
+            _site(molecule, enzyme, start, end, -1, size - enzyme.lower_cut, size - enzyme.cut)
+            for start, end in find_matches(molecule, other)
         ]
     return sorted((site for site in sites if site is not None), key=lambda site: site.start)
 
 
-def unique_cutters(on: Molecule, among: Iterable[str] | None = None) -> tuple[str, ...]:
+def unique_cutters(molecule: Molecule, among: Iterable[str] | None = None) -> tuple[str, ...]:
     """Return the enzymes that cut the molecule once, of those in `among` or of all."""
-    return tuple(name for name in (among or all_enzymes()) if len(cut_sites(on, name)) == 1)
+    return tuple(name for name in (among or all_enzymes()) if len(cut_sites(molecule, name)) == 1)
 
 
 def _site(
-    on: Molecule, enzyme: Enzyme, start: int, end: int, strand: int, cut: int, lower: int
+    molecule: Molecule, enzyme: Enzyme, start: int, end: int, strand: int, cut: int, lower: int
 ) -> Site | None:
     cut, lower = start + cut, start + lower
-    if on.circular:
-        cut, lower = cut % len(on), lower % len(on)
-    elif not (0 < cut < len(on) and 0 < lower < len(on)):
+    if molecule.circular:
+        cut, lower = cut % len(molecule), lower % len(molecule)
+    elif not (0 < cut < len(molecule) and 0 < lower < len(molecule)):
         return None
     return Site(enzyme.name, start, end, strand, cut, lower)
 

@@ -12,16 +12,16 @@ _MARGIN, _ROW, _TALL, _LETTERS = 14.0, 16.0, 11.0, 32
 
 
 def draw(
-    on: Molecule, annotations: Sequence[Annotation], labelled: set[int], cuts: Sequence[Site]
+    molecule: Molecule, annotations: Sequence[Annotation], labelled: set[int], cuts: Sequence[Site]
 ) -> str:
     """Return the map; `labelled` contains the indices of the annotations with a label."""
-    scale = (svg.WIDTH - 2 * _MARGIN) / (len(on) or 1)
+    scale = (svg.WIDTH - 2 * _MARGIN) / (len(molecule) or 1)
     above, up = _cuts(cuts, scale)
     axis = 12 + up * _ROW + (8 if up else 0)
     below, down = _marks(annotations, labelled, scale)
     pieces = [
         svg.polyline([(_MARGIN, axis), (svg.WIDTH - _MARGIN, axis)], svg.FAINT, 1.5),
-        *_ticks(on, scale, axis),
+        *_ticks(molecule, scale, axis),
         *(
             svg.polyline([(x, axis), (x, axis - 18 - row * _ROW)], svg.FAINT, 0.8)
             for x, _, row, _ in above
@@ -95,10 +95,10 @@ def _mark(annotation: Annotation, text: str, x: float, row: int, scale: float, t
     return svg.path_element(path, annotation.color, annotation.name) + name
 
 
-def _ticks(on: Molecule, scale: float, axis: float) -> list[str]:
-    apart = svg.tick_step(len(on), 8)
+def _ticks(molecule: Molecule, scale: float, axis: float) -> list[str]:
+    apart = svg.tick_step(len(molecule), 8)
     pieces = []
-    for base in sorted({1, *range(apart, len(on) + 1, apart)}):
+    for base in sorted({1, *range(apart, len(molecule) + 1, apart)}):
         x = _MARGIN + (base - 0.5) * scale
         pieces.append(svg.polyline([(x, axis), (x, axis + 5)]))
         place = min(

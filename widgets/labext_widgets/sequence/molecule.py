@@ -40,7 +40,7 @@ class Molecule:
     Attributes:
         annotations: sorted by start.
         translations: features that are also displayed as amino acids.
-        left_out: the number of annotations that lie outside the sequence.
+        omitted: the number of annotations that lie outside the sequence.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Molecule:
     circular: bool
     annotations: tuple[Annotation, ...] = ()
     translations: tuple[Annotation, ...] = ()
-    left_out: int = 0
+    omitted: int = 0
 
     def __len__(self) -> int:
         """Return the number of bases."""
@@ -84,16 +84,16 @@ def parse_molecule(record: Mapping[str, Any]) -> Molecule:
     """
     if not hasattr(record, "keys"):
         raise InputError(
-            f"A sequence's record is a mapping, and this is {type(record).__name__}.",
+            f"A sequence record is a mapping, not {type(record).__name__}.",
             'Take it from the platform: lab.sequence("pBAD30").',
         )
     fields = {key: record[key] for key in record.keys()}  # noqa: SIM118  also for rows of pandas
     name = plain(_text(fields.get("name")) or _text(fields.get("id")) or "sequence", 200)
     bases = _bases(fields.get("bases"), name)
-    shell = Molecule(name, bases, _is_true(fields.get("isCircular")))
-    annotations, wrong = _parse_annotations(fields.get("annotations"), shell)
-    translations, worse = _parse_annotations(fields.get("translations"), shell)
-    return Molecule(name, bases, shell.circular, annotations, translations, wrong + worse)
+    bare = Molecule(name, bases, _is_true(fields.get("isCircular")))
+    annotations, skipped = _parse_annotations(fields.get("annotations"), bare)
+    translations, more_skipped = _parse_annotations(fields.get("translations"), bare)
+    return Molecule(name, bases, bare.circular, annotations, translations, skipped + more_skipped)
 
 
 def _bases(value: Any, name: str) -> str:
@@ -106,33 +106,35 @@ def _bases(value: Any, name: str) -> str:
     if not _LETTERS.fullmatch(bases):
         odd = next(letter for letter in bases if not _LETTERS.fullmatch(letter))
         raise InputError(
-            f"{name}: {quote_value(odd)} is no letter of a sequence.",
+            f"{name}: {quote_value(odd)} is not a letter of a sequence.",
             "Give the bases as plain text, without numbers or a heading.",
         )
     return bases
 
 
-def _parse_annotations(value: Any, on: Molecule) -> tuple[tuple[Annotation, ...], int]:
+def _parse_annotations(value: Any, molecule: Molecule) -> tuple[tuple[Annotation, ...], int]:
     """Return the annotations that lie on the molecule, and the number of the others."""
     rows = list(value) if isinstance(value, (list, tuple)) else []
-    read = [annotation for annotation in _parse_annotation(rows, on) if annotation is not None]
+    read = [
+        annotation for annotation in _parse_annotation(rows, molecule) if annotation is not None
+    ]
     return tuple(sorted(read, key=lambda annotation: (annotation.start, annotation.end))), len(
         rows
     ) - len(read)
 
 
-def _parse_annotation(rows: list[Any], on: Molecule) -> Iterator[Annotation | None]:
+def _parse_annotation(rows: list[Any], molecule: Molecule) -> Iterator[Annotation | None]:
     for number, row in enumerate(rows):
         mark = row if isinstance(row, Mapping) else {}
         start, end = _integer(mark.get("start")), _integer(mark.get("end"))
         if start is None or end is None:
             yield None
             continue
-        if on.circular and start == len(on):
+        if molecule.circular and start == len(molecule):
             start = 0
-        if not on.circular and end == 0:
-            end = len(on)  # services write the end of a linear sequence this way
-        if not on.has(start, end):
+        if not molecule.circular and end == 0:
+            end = len(molecule)  # services write the end of a linear sequence this way
+        if not molecule.has(start, end):
             yield None
             continue
         kind, color = _text(mark.get("type")), mark.get("color")

@@ -28,7 +28,7 @@ class Hit:
     strand: int
 
 
-def search(on: Molecule, pattern: str) -> list[Hit]:
+def search(molecule: Molecule, pattern: str) -> list[Hit]:
     """Return all hits sorted by start, those on the upper strand first.
 
     A pattern letter matches the sequence letters that represent a subset of its bases: `N` in the
@@ -40,32 +40,34 @@ def search(on: Molecule, pattern: str) -> list[Hit]:
     """
     normalized = normalize_pattern(pattern)
     other = reverse_complement(normalized)
-    hits = [Hit(*match, 1) for match in find_matches(on, normalized)]
+    hits = [Hit(*match, 1) for match in find_matches(molecule, normalized)]
     if other != normalized:
-        hits += [Hit(*match, -1) for match in find_matches(on, other)]
+        hits += [Hit(*match, -1) for match in find_matches(molecule, other)]
     return sorted(hits, key=lambda match: (match.start, -match.strand))
 
 
 def normalize_pattern(pattern: str) -> str:
     """Return a pattern in upper-case DNA letters, without blanks."""
     normalized = "".join(pattern.split()).upper().replace("U", "T")
-    odd = next((letter for letter in normalized if letter not in IUPAC), None)
-    if odd is not None:
+    invalid = next((letter for letter in normalized if letter not in IUPAC), None)
+    if invalid is not None:
         raise InputError(
-            f"{quote_value(odd)} is no base of a pattern.",
-            f"The letters are {' '.join(IUPAC)} and U.",
+            f"{quote_value(invalid)} is not an IUPAC code.",
+            f"Use {' '.join(IUPAC)} and U.",
         )
     if not normalized:
-        raise InputError("The pattern is empty.", 'Give some bases: search("GAATTC").')
+        raise InputError("The pattern is empty.", 'Enter some bases: search("GAATTC").')
     return normalized
 
 
-def find_matches(on: Molecule, pattern: str) -> list[tuple[int, int]]:
+def find_matches(molecule: Molecule, pattern: str) -> list[tuple[int, int]]:
     """Return start and end of every match on the upper strand."""
-    length, size = len(on), len(pattern)
+    length, size = len(molecule), len(pattern)
     if size > length:
         return []
-    read = on.reading + on.reading[: size - 1] if on.circular else on.reading
+    read = (
+        molecule.reading + molecule.reading[: size - 1] if molecule.circular else molecule.reading
+    )
     find = re.compile("".join(map(_character_class, pattern))).search
     matches, at = [], find(read)
     while at is not None:  # from the next base, to include overlapping hits

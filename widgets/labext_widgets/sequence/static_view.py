@@ -11,20 +11,21 @@ from labext_widgets.sequence import circular_map, linear_map
 from labext_widgets.sequence.enzymes import cut_sites
 from labext_widgets.sequence.molecule import Annotation, Molecule
 
-DRAWN, LABELLED, CUTS = 400, 40, 40
+MAX_ANNOTATIONS, MAX_LABELS, MAX_CUTS = 400, 40, 40
 """Maximum numbers of annotations, annotation labels and cut sites in the static map.
 
 The longest annotations and the first sites are kept.
 """
 
 
-def render_html(on: Molecule, enzymes: Sequence[str], note: str = "") -> str:
+def render_html(molecule: Molecule, enzymes: Sequence[str], note: str = "") -> str:
     """Return the map as an image with a line of text below it."""
-    encoded = base64.b64encode(render_svg(on, enzymes).encode()).decode()
+    encoded = base64.b64encode(render_svg(molecule, enzymes).encode()).decode()
+    summary = escape(render_text(molecule, enzymes))
     rows = [
-        f'<img src="data:image/svg+xml;base64,{encoded}" alt="{escape(render_text(on, enzymes))}" '
+        f'<img src="data:image/svg+xml;base64,{encoded}" alt="{summary}" '
         'style="max-width:100%;height:auto">',
-        div(escape(render_text(on, enzymes)), MUTED),
+        div(summary, MUTED),
     ]
     if note:
         rows.append(div(escape(note), MUTED))
@@ -32,40 +33,43 @@ def render_html(on: Molecule, enzymes: Sequence[str], note: str = "") -> str:
     return f'<div class="labext {UNTYPESET}" style="max-width:640px;font-size:13px">{body}</div>'
 
 
-def render_svg(on: Molecule, enzymes: Sequence[str]) -> str:
+def render_svg(molecule: Molecule, enzymes: Sequence[str]) -> str:
     """Return the map as SVG, with the sites of the enzymes that cut once."""
     longest = sorted(
-        on.annotations, key=lambda annotation: -on.span(annotation.start, annotation.end)
-    )[:DRAWN]
+        molecule.annotations,
+        key=lambda annotation: -molecule.span(annotation.start, annotation.end),
+    )[:MAX_ANNOTATIONS]
     drawn = sorted(longest, key=lambda annotation: (annotation.start, annotation.end))
-    named = {id(annotation) for annotation in longest[:LABELLED]}
+    named = {id(annotation) for annotation in longest[:MAX_LABELS]}
     labelled = {i for i, annotation in enumerate(drawn) if id(annotation) in named}
-    sites_by_enzyme = (cut_sites(on, name) for name in enzymes)
-    once = [sites[0] for sites in sites_by_enzyme if len(sites) == 1][:CUTS]
-    draw = circular_map.draw if on.circular else linear_map.draw
-    return draw(on, drawn, labelled, once)
+    sites_by_enzyme = (cut_sites(molecule, name) for name in enzymes)
+    once = [sites[0] for sites in sites_by_enzyme if len(sites) == 1][:MAX_CUTS]
+    draw = circular_map.draw if molecule.circular else linear_map.draw
+    return draw(molecule, drawn, labelled, once)
 
 
-def render_text(on: Molecule, enzymes: Sequence[str]) -> str:
+def render_text(molecule: Molecule, enzymes: Sequence[str]) -> str:
     """Return a one-line summary of a molecule.
 
-    For example: `pBAD30: 4,923 bp, circular, 10 annotations; once cut by EcoRI, NcoI`.
+    For example: `pBAD30: 4,923 bp, circular, 10 annotations; cut once by EcoRI, NcoI`.
     """
-    summary = f"{on.name}: {len(on):,} bp, {'circular' if on.circular else 'linear'}, "
-    summary += pluralize(len(on.annotations), "annotation")
-    if on.left_out:
-        summary += f", {pluralize(on.left_out, 'mark')} outside the sequence left out"
-    once = [name for name in enzymes if len(cut_sites(on, name)) == 1]
-    return f"{summary}; once cut by {join_words(once, 8)}" if once else summary
+    summary = (
+        f"{molecule.name}: {len(molecule):,} bp, {'circular' if molecule.circular else 'linear'}, "
+    )
+    summary += pluralize(len(molecule.annotations), "annotation")
+    if molecule.omitted:
+        summary += f", {pluralize(molecule.omitted, 'mark')} outside the sequence omitted"
+    once = [name for name in enzymes if len(cut_sites(molecule, name)) == 1]
+    return f"{summary}; cut once by {join_words(once, 8)}" if once else summary
 
 
-def render_table(on: Molecule, enzymes: Sequence[str], most: int = 20) -> str:
+def render_table(molecule: Molecule, enzymes: Sequence[str], most: int = 20) -> str:
     """Return the summary, and a line with range, strand and name for each annotation."""
     rows = [
-        render_text(on, enzymes),
-        *(_row(on, annotation) for annotation in on.annotations[:most]),
+        render_text(molecule, enzymes),
+        *(_row(molecule, annotation) for annotation in molecule.annotations[:most]),
     ]
-    if (rest := len(on.annotations) - most) > 0:
+    if (rest := len(molecule.annotations) - most) > 0:
         rows.append(f"  … and {rest:,} more")
     return "\n".join(rows)
 
@@ -80,8 +84,8 @@ def strand_sign(strand: int) -> str:
     return "+" if strand > 0 else "-" if strand < 0 else "."
 
 
-def _row(on: Molecule, annotation: Annotation) -> str:
-    digits = 2 * len(str(len(on))) + 1
+def _row(molecule: Molecule, annotation: Annotation) -> str:
+    digits = 2 * len(str(len(molecule))) + 1
     kind = f" ({annotation.type})" if annotation.type and annotation.type != annotation.name else ""
     sign = strand_sign(annotation.strand)
     return (

@@ -14,7 +14,7 @@ from labext_widgets.sequence.enzymes import COMMON, Site, cut_sites, find_enzyme
 from labext_widgets.sequence.molecule import parse_molecule
 from labext_widgets.sequence.search import Hit, search
 
-LIVE = 100_000
+MAX_LIVE_BASES = 100_000
 """Maximum number of bases in the live view; longer sequences have the static map and `search`."""
 
 
@@ -59,10 +59,10 @@ class SequenceViewer:
         self, record: Mapping[str, Any], enzymes: str | Iterable[str] | None = None
     ) -> None:
         self.record = record
-        self._on = parse_molecule(record)
+        self._molecule = parse_molecule(record)
         self._selection: Selection | None = None
         self._enzymes = (
-            unique_cutters(self._on, COMMON) if enzymes is None else find_enzymes(enzymes)
+            unique_cutters(self._molecule, COMMON) if enzymes is None else find_enzymes(enzymes)
         )
         self._outputs: list[Any] = []  # placeholders of the cells that display it
 
@@ -79,19 +79,19 @@ class SequenceViewer:
     @enzymes.setter
     def enzymes(self, names: str | Iterable[str]) -> None:
         self._enzymes = find_enzymes(names)
-        self._send_change({"chosen": self._sites(self._enzymes)})
+        self._send_change({"sites": self._sites(self._enzymes)})
         for output in self._outputs:
-            output.update(*self._drawn())
+            output.update(*self._render())
 
     @property
     def sites(self) -> list[Site]:
         """The cut sites of the displayed enzymes, in the order of the sequence."""
-        sites = [site for name in self._enzymes for site in cut_sites(self._on, name)]
+        sites = [site for name in self._enzymes for site in cut_sites(self._molecule, name)]
         return sorted(sites, key=lambda site: (site.start, site.enzyme))
 
     def unique_cutters(self) -> tuple[str, ...]:
         """Return all known enzymes that cut the molecule once."""
-        return unique_cutters(self._on)
+        return unique_cutters(self._molecule)
 
     def select(self, start: int, end: int, strand: int = 1) -> Selection:
         """Select a range, in the live map too, and return it.
@@ -118,7 +118,7 @@ class SequenceViewer:
         Raises:
             InputError: the pattern is empty, or contains a letter that is not an IUPAC code.
         """
-        return search(self._on, pattern)
+        return search(self._molecule, pattern)
 
     def close(self) -> None:
         """Close the live views; the static maps stay."""
@@ -127,79 +127,87 @@ class SequenceViewer:
 
     def __repr__(self) -> str:
         """Return one line, without the bases."""
-        return f"<SequenceViewer {static_view.render_text(self._on, ())}>"
+        return f"<SequenceViewer {static_view.render_text(self._molecule, ())}>"
 
     def __str__(self) -> str:
         """Return the molecule and its annotations, one per line."""
-        return static_view.render_table(self._on, self._enzymes)
+        return static_view.render_table(self._molecule, self._enzymes)
 
     def _ipython_display_(self) -> None:
         front = front_end()
         if front is FrontEnd.TERMINAL:
             print(self)
         elif front is FrontEnd.EXECUTED:
-            display_html(*self._drawn())
+            display_html(*self._render())
         else:
             self._open()
 
     def _open(self) -> None:
         from labext_widgets.core.placeholder import Placeholder
 
-        opened = Placeholder(*self._drawn(), on_close=lambda: self._outputs.remove(opened))
+        opened = Placeholder(*self._render(), on_close=lambda: self._outputs.remove(opened))
         self._outputs.append(opened)
-        if len(self._on) <= LIVE:
+        if len(self._molecule) <= MAX_LIVE_BASES:
             opened.live("sequence", self._state(), self._receive)
 
-    def _drawn(self) -> tuple[str, str]:
+    def _render(self) -> tuple[str, str]:
         note = ""
-        if len(self._on) > LIVE:
-            note = f"The live map is for {LIVE:,} bases at most; this is its picture."
+        if len(self._molecule) > MAX_LIVE_BASES:
+            note = (
+                f"The interactive map supports up to {MAX_LIVE_BASES:,} bases; this one is static."
+            )
         return (
-            static_view.render_html(self._on, self._enzymes, note),
-            static_view.render_text(self._on, self._enzymes),
+            static_view.render_html(self._molecule, self._enzymes, note),
+            static_view.render_text(self._molecule, self._enzymes),
         )
 
     def _state(self) -> dict[str, Any]:
         return {
-            "name": self._on.name,
-            "bases": self._on.bases,
-            "circular": self._on.circular,
-            "annotations": [asdict(annotation) for annotation in self._on.annotations],
-            "translations": [asdict(translation) for translation in self._on.translations],
-            "chosen": self._sites(self._enzymes),
+            "name": self._molecule.name,
+            "bases": self._molecule.bases,
+            "circular": self._molecule.circular,
+            "annotations": [asdict(annotation) for annotation in self._molecule.annotations],
+            "translations": [asdict(translation) for translation in self._molecule.translations],
+            "sites": self._sites(self._enzymes),
             "unique": self._sites(self.unique_cutters()),
             "selection": self._selection_state(""),
         }
 
     def _sites(self, names: Iterable[str]) -> list[dict[str, Any]]:
-        return [asdict(site) for name in names for site in cut_sites(self._on, name)]
+        return [asdict(site) for name in names for site in cut_sites(self._molecule, name)]
 
     def _range(self, start: int, end: int, strand: int) -> Selection:
-        if not (_is_whole(start) and _is_whole(end) and self._on.has(start, end)):
+        if not (_is_integer(start) and _is_integer(end) and self._molecule.has(start, end)):
             raise InputError(
-                f"{start!r} to {end!r} is no range of {self._on.name}, which has {len(self._on):,} "
-                f"bases and is {'circular' if self._on.circular else 'linear'}.",
+                f"{start!r} to {end!r} is not a range of {self._molecule.name}, which has "
+                f"{len(self._molecule):,} bases and is "
+                f"{'circular' if self._molecule.circular else 'linear'}.",
                 "Count from 0, with an exclusive end: select(0, 100).",
             )
         if strand not in (1, -1):
-            raise InputError(f"{strand!r} is no strand.", "It is 1 or -1.")
-        bases = self._on.part(start, end, strand)
+            raise InputError(f"{strand!r} is not a strand.", "Use 1 or -1.")
+        bases = self._molecule.part(start, end, strand)
         return Selection(int(start), int(end), int(strand), bases)
 
-    def _select(self, selection: Selection | None, by: str) -> None:
+    def _select(self, selection: Selection | None, sender: str) -> None:
         self._selection = selection
-        self._send_change({"selection": self._selection_state(by)})
+        self._send_change({"selection": self._selection_state(sender)})
 
-    def _selection_state(self, by: str) -> dict[str, Any]:
-        """Return the selection for the live views, with the view that made it."""
+    def _selection_state(self, sender: str) -> dict[str, Any]:
+        """Return the selection for the live views, with the view that sent it."""
         if self._selection is None:
-            return {"start": None, "end": None, "strand": 1, "by": by}
-        chosen = self._selection
-        return {"start": chosen.start, "end": chosen.end, "strand": chosen.strand, "by": by}
+            return {"start": None, "end": None, "strand": 1, "sender": sender}
+        selection = self._selection
+        return {
+            "start": selection.start,
+            "end": selection.end,
+            "strand": selection.strand,
+            "sender": sender,
+        }
 
     def _send_change(self, change: Mapping[str, Any]) -> None:
         for output in self._outputs:
-            output.tell(change)
+            output.update_state(change)
 
     def _receive(self, content: Any, _buffers: list[Any]) -> None:
         """Apply a selection made in a live view, and forward it to the other views."""
@@ -212,8 +220,8 @@ class SequenceViewer:
                 selection = self._range(start, end, strand)  # type: ignore[arg-type]
             except InputError:
                 return
-        self._select(selection, str(content.get("by")))
+        self._select(selection, str(content.get("sender")))
 
 
-def _is_whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, bool)

@@ -1,44 +1,44 @@
 // js/dom.js
-function element(name, className = "", attributes2 = {}, text = "") {
-  const made2 = document.createElement(name);
-  made2.className = className;
-  for (const [key, value] of Object.entries(attributes2)) made2.setAttribute(key, value);
-  made2.textContent = text;
-  return made2;
+function createElement(name, className = "", attributes = {}, text = "") {
+  const element = document.createElement(name);
+  element.className = className;
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.textContent = text;
+  return element;
 }
-function button(label, description, act) {
-  const made2 = element("button", "labext-button", { type: "button", title: description }, label);
-  made2.setAttribute("aria-label", description);
-  made2.addEventListener("click", act);
-  return made2;
+function createButton(label, description, onClick) {
+  const attributes = { type: "button", title: description, "aria-label": description };
+  const button = createElement("button", "labext-button", attributes, label);
+  button.addEventListener("click", onClick);
+  return button;
 }
 
 // js/morph.js
-function morph(element2, html) {
-  const wanted = document.createElement("template");
-  wanted.innerHTML = html;
-  children(element2, wanted.content);
+function morph(element, html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  morphChildren(element, template.content);
 }
-function children(node, wanted) {
-  const to = [...wanted.childNodes];
-  to.forEach((child, i) => {
-    const old = node.childNodes[i];
-    if (!old) node.append(child);
-    else if (old.nodeName !== child.nodeName) old.replaceWith(child);
-    else if (old.nodeType === Node.TEXT_NODE) {
-      if (old.data !== child.data) old.data = child.data;
+function morphChildren(node, target) {
+  const children = [...target.childNodes];
+  children.forEach((child, i) => {
+    const current = node.childNodes[i];
+    if (!current) node.append(child);
+    else if (current.nodeName !== child.nodeName) current.replaceWith(child);
+    else if (current.nodeType === Node.TEXT_NODE) {
+      if (current.data !== child.data) current.data = child.data;
     } else {
-      attributes(old, child);
-      children(old, child);
+      morphAttributes(current, child);
+      morphChildren(current, child);
     }
   });
-  while (node.childNodes.length > to.length) node.lastChild.remove();
+  while (node.childNodes.length > children.length) node.lastChild.remove();
 }
-function attributes(node, wanted) {
+function morphAttributes(node, target) {
   for (const { name } of [...node.attributes]) {
-    if (!wanted.hasAttribute(name)) node.removeAttribute(name);
+    if (!target.hasAttribute(name)) node.removeAttribute(name);
   }
-  for (const { name, value } of wanted.attributes) {
+  for (const { name, value } of target.attributes) {
     if (node.getAttribute(name) !== value) node.setAttribute(name, value);
   }
 }
@@ -46,131 +46,139 @@ function attributes(node, wanted) {
 // js/answer.js
 var MARK = ".labext-cite";
 var CITATION = ".labext-citation";
-var made = 0;
-function answer(root, view) {
-  const picture = element("div", "labext-picture");
-  const spoken = element("div", "labext-spoken", { role: "status", "aria-live": "polite" });
-  root.append(picture, spoken);
-  const passage = element("div", "labext-passage", { id: `labext-passage-${++made}` });
-  let opened = -1;
-  let whole = false;
-  const marks = () => [...picture.querySelectorAll(MARK)];
-  const citations = () => [...picture.querySelectorAll(CITATION)];
-  const fold = () => {
+var passageCount = 0;
+function answer(root, handle) {
+  const content = createElement("div");
+  const attributes = { role: "status", "aria-live": "polite" };
+  const announcement = createElement("div", "labext-visually-hidden", attributes);
+  root.append(content, announcement);
+  const id = `labext-passage-${++passageCount}`;
+  const passage = createElement("div", "labext-passage", { id });
+  let openIndex = -1;
+  let complete = false;
+  const marks = () => [...content.querySelectorAll(MARK)];
+  const citations = () => [...content.querySelectorAll(CITATION)];
+  const closePassage = () => {
     passage.remove();
-    const mark = marks()[opened];
+    const mark = marks()[openIndex];
     mark?.setAttribute("aria-expanded", "false");
     mark?.removeAttribute("aria-controls");
-    opened = -1;
+    openIndex = -1;
     return mark;
   };
-  const unfold = (index) => {
+  const openPassage = (index) => {
     const mark = marks()[index];
-    const cited = citations()[Number(mark?.textContent) - 1];
-    if (!cited) return;
-    opened = index;
-    const title = element("strong", "", {}, cited.querySelector("summary").textContent);
-    const body = [...cited.children].slice(1).map((each) => each.cloneNode(true));
+    const citation = citations()[Number(mark?.textContent) - 1];
+    if (!citation) return;
+    openIndex = index;
+    const title = createElement("strong", "", {}, citation.querySelector("summary").textContent);
+    const body = [...citation.children].slice(1).map((child) => child.cloneNode(true));
     passage.replaceChildren(title, ...body);
     mark.setAttribute("aria-expanded", "true");
-    mark.setAttribute("aria-controls", passage.id);
+    mark.setAttribute("aria-controls", id);
     const item = mark.closest("li");
     if (item) item.append(passage);
     else mark.closest("p, pre").after(passage);
   };
-  picture.addEventListener("click", (event) => {
+  content.addEventListener("click", (event) => {
     const index = marks().indexOf(event.target.closest(MARK));
     if (index < 0) return;
-    const before = opened;
-    fold();
-    if (index !== before) unfold(index);
+    const previous = openIndex;
+    closePassage();
+    if (index !== previous) openPassage(index);
   });
-  picture.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || opened < 0) return;
+  content.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || openIndex < 0) return;
     event.preventDefault();
-    fold()?.focus({ preventScroll: true });
+    closePassage()?.focus({ preventScroll: true });
   });
-  view.onState((state) => {
-    const goesOn = state.whole === whole;
-    const before = goesOn ? opened : -1;
-    const unfolded = goesOn ? citations().map((each) => each.open) : [];
-    fold();
-    if (!goesOn) picture.replaceChildren();
-    whole = state.whole;
-    morph(picture, state.html);
-    citations().forEach((each, i) => each.open = unfolded[i] ?? false);
-    if (before >= 0) unfold(before);
+  handle.onState((state) => {
+    const streaming = state.complete === complete;
+    const previous = streaming ? openIndex : -1;
+    const expanded = streaming ? citations().map((citation) => citation.open) : [];
+    closePassage();
+    if (!streaming) content.replaceChildren();
+    complete = state.complete;
+    morph(content, state.html);
+    citations().forEach((citation, i) => citation.open = expanded[i] ?? false);
+    if (previous >= 0) openPassage(previous);
     root.classList.toggle("labext-busy", state.busy);
-    if (spoken.textContent !== state.spoken) spoken.textContent = state.spoken;
+    if (announcement.textContent !== state.announcement) {
+      announcement.textContent = state.announcement;
+    }
   });
 }
 
 // js/progress.js
-var PATIENCE = 3e3;
-function progress(root, view) {
-  const picture = element("div", "labext-picture");
-  const buttons = element("div", "labext-buttons", { role: "group" });
-  const spoken = element("div", "labext-spoken", { role: "status", "aria-live": "polite" });
-  root.append(picture, buttons, spoken);
-  let shown = null;
+var BUSY_AFTER = 3e3;
+function progress(root, handle) {
+  const content = createElement("div");
+  const buttons = createElement("div", "labext-buttons", { role: "group" });
+  const attributes = { role: "status", "aria-live": "polite" };
+  const announcement = createElement("div", "labext-visually-hidden", attributes);
+  root.append(content, buttons, announcement);
+  let rendered = null;
   let timer = 0;
   const send = (control) => {
-    view.send({ do: control.do });
-    wait(`${control.label}…`);
+    handle.send({ do: control.do });
+    showPending(`${control.label}…`);
     timer = setTimeout(() => {
-      wait(`${control.label}: waiting for the kernel, which is busy with a cell.`);
-    }, PATIENCE);
+      showPending(`${control.label}: waiting for the kernel, which is running a cell.`);
+    }, BUSY_AFTER);
   };
-  const wait = (words) => {
+  const showPending = (text) => {
     const focused = buttons.contains(document.activeElement);
-    const said = element("span", "labext-asked", { role: "status", tabindex: "-1" }, words);
-    buttons.replaceChildren(said);
-    if (focused) said.focus({ preventScroll: true });
+    const attributes2 = { role: "status", tabindex: "-1" };
+    const pending = createElement("span", "labext-pending", attributes2, text);
+    buttons.replaceChildren(pending);
+    if (focused) pending.focus({ preventScroll: true });
   };
-  const ask = (control) => {
-    const back = () => {
-      offer(view.state.controls);
+  const confirm = (control) => {
+    const cancel = () => {
+      showControls(handle.state.controls);
       buttons.querySelector(`[data-do="${CSS.escape(control.do)}"]`)?.focus();
     };
-    const question = element("span", "labext-question", {}, control.question);
-    const yes = button(control.label, control.description, () => send(control));
-    const no = button("Keep it running", `Do not ${lowered(control.label)}`, back);
+    const question = createElement("span", "labext-question", {}, control.question);
+    const yes = createButton(control.label, control.description, () => send(control));
+    const no = createButton("Keep running", `Do not ${lowerFirst(control.label)}`, cancel);
     yes.classList.add("labext-warning");
     buttons.replaceChildren(question, yes, no);
     buttons.onkeydown = (event) => {
       if (event.key !== "Escape") return;
       event.preventDefault();
-      back();
+      cancel();
     };
     no.focus();
   };
-  const offer = (controls) => {
+  const showControls = (controls) => {
     buttons.onkeydown = null;
     buttons.replaceChildren(
       ...controls.map((control) => {
-        const act = () => control.question ? ask(control) : send(control);
+        const onClick = () => control.question ? confirm(control) : send(control);
         const label = control.question ? `${control.label}…` : control.label;
-        const made2 = button(label, control.description, act);
-        made2.dataset.do = control.do;
-        return made2;
+        const button = createButton(label, control.description, onClick);
+        button.dataset.do = control.do;
+        return button;
       })
     );
   };
-  view.onState((state) => {
-    morph(picture, state.html);
+  handle.onState((state) => {
+    morph(content, state.html);
     root.classList.toggle("labext-busy", state.busy);
-    if (spoken.textContent !== state.spoken) spoken.textContent = state.spoken;
+    if (announcement.textContent !== state.announcement) {
+      announcement.textContent = state.announcement;
+    }
     buttons.setAttribute("aria-label", state.name);
-    const now = JSON.stringify([state.controls, state.asked]);
-    if (now === shown) return;
-    shown = now;
+    const current = JSON.stringify([state.controls, state.pending]);
+    if (current === rendered) return;
+    rendered = current;
     clearTimeout(timer);
-    if (state.asked) wait(state.asked);
-    else offer(state.controls);
+    if (state.pending) showPending(state.pending);
+    else showControls(state.controls);
   });
   return () => clearTimeout(timer);
 }
-function lowered(label) {
+function lowerFirst(label) {
   return label.charAt(0).toLowerCase() + label.slice(1);
 }
 
@@ -178,66 +186,66 @@ function lowered(label) {
 var views = { answer, progress };
 
 // js/bundles.js
-var imported = /* @__PURE__ */ new Map();
-async function drawing(model, found2) {
+var imports = /* @__PURE__ */ new Map();
+async function resolveRender(model, getModel2) {
   const id = model.get("bundle");
-  const among = id ? await bundle(id, found2) : views;
-  return among[model.get("view")];
+  const available = id ? await importBundle(id, getModel2) : views;
+  return available[model.get("view")];
 }
-async function bundle(id, found2) {
-  if (!imported.has(id)) imported.set(id, take(id, found2));
+async function importBundle(id, getModel2) {
+  if (!imports.has(id)) imports.set(id, importCode(id, getModel2));
   try {
-    return await imported.get(id);
+    return await imports.get(id);
   } catch (error) {
-    imported.delete(id);
+    imports.delete(id);
     throw error;
   }
 }
-async function take(id, found2) {
-  const code = (await found2(id)).get("code");
-  const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+async function importCode(id, getModel2) {
+  const code = (await getModel2(id)).get("code");
+  const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
   try {
-    return (await import(address)).views;
+    return (await import(url)).views;
   } finally {
-    URL.revokeObjectURL(address);
+    URL.revokeObjectURL(url);
   }
 }
 
-// js/kernel.js
+// js/kernel_status.js
 var GONE = /* @__PURE__ */ new Set(["restarting", "autorestarting", "terminating", "dead"]);
-function kernelGone(manager, gone) {
+function onKernelGone(manager, callback) {
   const kernel = manager?.kernel;
   if (!kernel?.statusChanged?.connect) return () => {
   };
-  const onStatus = (_, status) => GONE.has(status) && gone();
+  const onStatus = (_, status) => GONE.has(status) && callback();
   kernel.statusChanged.connect(onStatus);
-  kernel.disposed?.connect(gone);
+  kernel.disposed?.connect(callback);
   return () => {
     kernel.statusChanged.disconnect(onStatus);
-    kernel.disposed?.disconnect(gone);
+    kernel.disposed?.disconnect(callback);
   };
 }
 
 // js/handle.js
 var Handle = class {
   #model;
-  #failed;
-  #listening = [];
-  #ended = false;
-  constructor(model, failed) {
+  #onError;
+  #listeners = [];
+  #disposed = false;
+  constructor(model, onError) {
     this.#model = model;
-    this.#failed = failed;
+    this.#onError = onError;
   }
-  /** What the kernel last said. */
+  /** The current state. */
   get state() {
     return this.#model.get("state") ?? {};
   }
-  /** Call `draw(state)` now and whenever the kernel gives a new state. */
-  onState(draw) {
-    this.#listen("change:state", () => draw(this.state));
-    draw(this.state);
+  /** Call `render(state)` now and whenever the state is replaced. */
+  onState(render) {
+    this.#listen("change:state", () => render(this.state));
+    render(this.state);
   }
-  /** Call `apply(change)` with the whole state, and then with each part that the kernel changes. */
+  /** Call `apply(change)` with the full state now, then with each part that the kernel changes. */
   onChange(apply) {
     this.#listen("change:state", () => apply(this.state));
     this.#listen("msg:custom", ({ change }) => {
@@ -247,33 +255,37 @@ var Handle = class {
     });
     apply(this.state);
   }
-  /** Call `receive(content, buffers)` for what the kernel sends. */
-  onMessage(receive) {
-    this.#listen("msg:custom", receive);
+  /** Call `callback(content, buffers)` for each message from the kernel. */
+  onMessage(callback) {
+    this.#listen("msg:custom", callback);
   }
-  /** Send the kernel a message. */
+  /** Send a message to the kernel. */
   send(content, buffers) {
     this.#model.send(content, void 0, buffers);
   }
-  /** Run `act`; an error ends the view, and the user and the kernel are told. */
-  guard(act) {
-    if (this.#ended) return;
+  /** Run `callback`; an error closes the view and is reported to the user and the kernel. */
+  guard(callback) {
+    if (this.#disposed) return;
     try {
-      act();
+      callback();
     } catch (error) {
       console.error("[labext]", error);
       this.send({ kind: "error", message: String(error?.stack ?? error).slice(0, 4e3) });
-      this.#failed(error);
+      this.#onError(error);
     }
   }
-  dispose() {
-    this.#ended = true;
-    for (const [name, listener] of this.#listening) this.#model.off(name, listener);
-    this.#listening = [];
+  /** Return a function that runs `callback` under `guard`. */
+  guarded(callback) {
+    return (...args) => this.guard(() => callback(...args));
   }
-  #listen(name, act) {
-    const listener = (...given) => this.guard(() => act(...given));
-    this.#listening.push([name, listener]);
+  dispose() {
+    this.#disposed = true;
+    for (const [name, listener] of this.#listeners) this.#model.off(name, listener);
+    this.#listeners = [];
+  }
+  #listen(name, callback) {
+    const listener = this.guarded(callback);
+    this.#listeners.push([name, listener]);
     this.#model.on(name, listener);
   }
 };
@@ -281,156 +293,154 @@ var Handle = class {
 // js/mount.js
 var MOUNTED = "labext-mounted";
 var Mount = class {
-  node = document.createElement("div");
+  element = createElement("div", "labext-live");
   host = null;
-  lostAt = null;
+  removedAt = null;
   #handle;
-  #view;
+  #render;
   #placeholder = null;
-  #started = false;
+  #rendered = false;
   #failed = false;
-  #end = null;
+  #cleanup = null;
+  // what the view returned
   #focused = null;
-  #scrolled = /* @__PURE__ */ new Map();
-  constructor(model, view) {
-    this.#view = view;
+  #scrollPositions = /* @__PURE__ */ new Map();
+  constructor(model, render) {
+    this.#render = render;
     this.#handle = new Handle(model, (error) => this.#fail(error));
-    this.node.className = "labext-live";
-    this.node.dataset.lmSuppressShortcuts = "true";
-    this.node.addEventListener("focusin", (event) => this.#focused = event.target);
-    this.node.addEventListener("focusout", () => setTimeout(() => this.#forgetFocus()));
-    this.node.addEventListener("scroll", (event) => this.#keepScroll(event.target), true);
-    this.node.addEventListener("keydown", (event) => this.#leave(event));
+    this.element.dataset.lmSuppressShortcuts = "true";
+    this.element.addEventListener("focusin", (event) => this.#focused = event.target);
+    this.element.addEventListener("focusout", () => setTimeout(() => this.#forgetFocus()));
+    this.element.addEventListener("scroll", (event) => this.#saveScroll(event.target), true);
+    this.element.addEventListener("keydown", (event) => this.#leaveOnEscape(event));
   }
-  into(element2) {
+  moveTo(placeholder) {
     this.#placeholder?.classList.remove(MOUNTED);
-    this.#placeholder = element2;
-    this.host = element2.parentElement;
-    this.lostAt = null;
+    this.#placeholder = placeholder;
+    this.host = placeholder.parentElement;
+    this.removedAt = null;
     const focused = this.#focused;
-    element2.append(this.node);
-    if (!this.#failed) element2.classList.add(MOUNTED);
-    if (!this.#started) return this.#start();
-    for (const [scrolled, [left, top]] of this.#scrolled) scrolled.scrollTo(left, top);
-    if (focused && !this.node.contains(document.activeElement)) {
+    placeholder.append(this.element);
+    if (!this.#failed) placeholder.classList.add(MOUNTED);
+    if (!this.#rendered) return this.#renderOnce();
+    for (const [scrolled, [left, top]] of this.#scrollPositions) scrolled.scrollTo(left, top);
+    if (focused && !this.element.contains(document.activeElement)) {
       focused.focus({ preventScroll: true });
     }
-    this.#handle.guard(() => this.#end?.moved?.());
   }
   close() {
-    this.#stop();
-    this.node.remove();
+    this.#dispose();
+    this.element.remove();
     this.#placeholder?.classList.remove(MOUNTED);
   }
-  #start() {
-    this.#started = true;
+  #renderOnce() {
+    this.#rendered = true;
     this.#handle.guard(() => {
-      this.#end = this.#view(this.node, this.#handle) ?? null;
+      this.#cleanup = this.#render(this.element, this.#handle) ?? null;
     });
   }
-  #stop() {
-    const end = this.#end;
-    this.#end = null;
+  #dispose() {
+    const cleanup = this.#cleanup;
+    this.#cleanup = null;
     this.#handle.dispose();
     try {
-      if (typeof end === "function") end();
-      else end?.unmount?.();
+      cleanup?.();
     } catch (error) {
-      console.warn("[labext] a view could not be ended", error);
+      console.warn("[labext] the cleanup of a view failed", error);
     }
   }
   #fail(error) {
     this.#failed = true;
-    this.#stop();
-    const words = `The live view failed (${error?.message ?? error}). The picture above keeps up.`;
-    const said = Object.assign(document.createElement("div"), { textContent: words });
-    said.className = "labext-failed";
-    said.setAttribute("role", "alert");
-    this.node.replaceChildren(said);
+    this.#dispose();
+    const message = `The live view failed (${error?.message ?? error}). The static view above is still updated.`;
+    this.element.replaceChildren(createElement("div", "labext-failed", { role: "alert" }, message));
     this.#placeholder?.classList.remove(MOUNTED);
   }
   #forgetFocus() {
-    if (this.node.isConnected && !this.node.contains(document.activeElement)) this.#focused = null;
+    if (this.element.isConnected && !this.element.contains(document.activeElement)) {
+      this.#focused = null;
+    }
   }
-  #keepScroll(element2) {
-    if (element2.isConnected) this.#scrolled.set(element2, [element2.scrollLeft, element2.scrollTop]);
+  #saveScroll(element) {
+    if (!element.isConnected) return;
+    this.#scrollPositions.set(element, [element.scrollLeft, element.scrollTop]);
   }
-  /** Escape gives the keys back to the notebook. */
-  #leave(event) {
+  /** Return the focus to the notebook. */
+  #leaveOnEscape(event) {
     if (event.key !== "Escape" || event.defaultPrevented) return;
-    const cell = this.node.closest(".jp-Cell, .jp-Notebook, [tabindex]");
+    const cell = this.element.closest(".jp-Cell, .jp-Notebook, [tabindex]");
     this.#focused = null;
     event.target.blur();
     cell?.focus({ preventScroll: true });
   }
 };
 
-// js/live.js
-var GRACE = 5e3;
-var Live = class {
+// js/live_view.js
+var GRACE_PERIOD = 5e3;
+var LiveView = class {
   #model;
-  #view;
-  #class;
+  #render;
+  #className;
   #mounts = /* @__PURE__ */ new Map();
   // placeholder element -> Mount
   #timer = 0;
-  constructor(model, view) {
+  constructor(model, render) {
     this.#model = model;
-    this.#view = view;
-    this.#class = model.get("target");
+    this.#render = render;
+    this.#className = model.get("target");
   }
-  /** Whether a placeholder that had a view has left the page. */
-  get adrift() {
-    for (const element2 of this.#mounts.keys()) if (!element2.isConnected) return true;
+  /** True if a placeholder with this view has been removed from the page. */
+  get detached() {
+    for (const element of this.#mounts.keys()) if (!element.isConnected) return true;
     return false;
   }
-  /** Mount where there is a new placeholder; where it took the place of another, move over. */
+  /** Mount the view in new placeholders; move it where a placeholder was replaced. */
   scan() {
-    for (const element2 of document.getElementsByClassName(this.#class)) {
-      if (this.#mounts.has(element2) || element2.querySelector(":scope > .labext-live")) continue;
-      const lost = this.#lost(element2.parentElement);
-      const mount = lost ? this.#mounts.get(lost) : new Mount(this.#model, this.#view);
-      if (lost) this.#mounts.delete(lost);
-      this.#mounts.set(element2, mount);
-      mount.into(element2);
+    for (const element of document.getElementsByClassName(this.#className)) {
+      if (this.#mounts.has(element) || element.querySelector(":scope > .labext-live")) continue;
+      const removed = this.#findRemoved(element.parentElement);
+      const mount = removed ? this.#mounts.get(removed) : new Mount(this.#model, this.#render);
+      if (removed) this.#mounts.delete(removed);
+      this.#mounts.set(element, mount);
+      mount.moveTo(element);
     }
-    this.#endLost();
+    this.#closeExpired();
   }
   close() {
     clearTimeout(this.#timer);
     for (const mount of this.#mounts.values()) mount.close();
     this.#mounts.clear();
   }
-  /** The placeholder that left and was in `host`, or else any that left. */
-  #lost(host) {
-    let any = null;
-    for (const [element2, mount] of this.#mounts) {
-      if (element2.isConnected) continue;
-      if (mount.host === host) return element2;
-      any ??= element2;
+  /** Return a removed placeholder, preferably one that was in `host`. */
+  #findRemoved(host) {
+    let removed = null;
+    for (const [element, mount] of this.#mounts) {
+      if (element.isConnected) continue;
+      if (mount.host === host) return element;
+      removed ??= element;
     }
-    return any;
+    return removed;
   }
-  #endLost() {
+  #closeExpired() {
     const now = performance.now();
     let waiting = false;
-    for (const [element2, mount] of this.#mounts) {
-      if (element2.isConnected) {
-        mount.lostAt = null;
-      } else if (now - (mount.lostAt ??= now) >= GRACE) {
+    for (const [element, mount] of this.#mounts) {
+      if (element.isConnected) {
+        mount.removedAt = null;
+      } else if (now - (mount.removedAt ??= now) >= GRACE_PERIOD) {
         mount.close();
-        this.#mounts.delete(element2);
+        this.#mounts.delete(element);
       } else {
         waiting = true;
       }
     }
     clearTimeout(this.#timer);
-    if (waiting) this.#timer = setTimeout(() => this.#endLost(), GRACE);
+    if (waiting) this.#timer = setTimeout(() => this.#closeExpired(), GRACE_PERIOD);
   }
 };
 
 // js/style.css
-var style_default = '.labext-mounted > :not(.labext-live) {\n  display: none !important;\n}\n\n.labext-live {\n  max-width: 700px;\n  color: var(--jp-content-font-color1, inherit);\n  font-family: var(--jp-content-font-family, system-ui, sans-serif);\n  font-size: 13px;\n  line-height: 1.6;\n}\n\n.labext-live .labext-bar > div {\n  transition:\n    flex-basis 0.4s ease-out,\n    background-color 0.4s ease-out;\n}\n\n.labext-live .labext-indeterminate > div {\n  background-size: 16.97px 100% !important; /* the period along the bar: 12px / sin 45° */\n  animation: labext-stripes 0.8s linear infinite;\n}\n\n@keyframes labext-stripes {\n  to {\n    background-position-x: 16.97px;\n  }\n}\n\n.labext-busy .labext-now > span {\n  animation: labext-breath 2.4s ease-in-out infinite;\n}\n\n@keyframes labext-breath {\n  50% {\n    opacity: 0.35;\n  }\n}\n\n.labext-buttons {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 6px 8px;\n  padding: 2px 0 6px;\n}\n\n.labext-buttons:empty {\n  display: none;\n}\n\n.labext-button {\n  font: inherit;\n  line-height: 1.5;\n  padding: 2px 10px;\n  color: var(--jp-ui-font-color1, #222);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n  cursor: pointer;\n}\n\n.labext-button:hover {\n  background: var(--jp-layout-color2, #eee);\n}\n\n.labext-button:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-button.labext-warning {\n  color: var(--jp-error-color1, #d32f2f);\n  border-color: var(--jp-error-color1, #d32f2f);\n}\n\n.labext-cite {\n  font: inherit;\n  font-size: 11px;\n  font-variant-numeric: tabular-nums;\n  line-height: 16px;\n  min-width: 18px;\n  margin: 0 1px 0 3px;\n  padding: 0 4px;\n  vertical-align: 1px;\n  color: var(--jp-content-link-color, #1565c0);\n  background: var(--jp-layout-color2, #eee);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 8px;\n  cursor: pointer;\n}\n\n.labext-cite:hover,\n.labext-cite[aria-expanded="true"] {\n  border-color: currentcolor;\n}\n\n.labext-cite:focus-visible,\n.labext-live summary:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-passage {\n  margin: 4px 0 8px;\n  padding: 4px 10px;\n  max-height: 320px;\n  overflow-y: auto;\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n}\n\n.labext-passage > strong {\n  display: block;\n}\n\n.labext-passage > div {\n  margin: 2px 0 !important;\n  padding: 0 !important;\n}\n\n.labext-asked {\n  opacity: 0.7;\n  outline: none;\n}\n\n.labext-question {\n  flex-basis: 100%;\n}\n\n.labext-failed {\n  padding: 2px 8px;\n  border-left: 3px solid var(--jp-error-color1, #d32f2f);\n}\n\n.labext-spoken {\n  position: absolute;\n  width: 1px;\n  height: 1px;\n  overflow: hidden;\n  clip-path: inset(50%);\n  white-space: nowrap;\n}\n\n@media (prefers-reduced-motion: reduce) {\n  .labext-live .labext-bar > div {\n    transition: none;\n  }\n\n  .labext-live .labext-indeterminate > div,\n  .labext-busy .labext-now > span {\n    animation: none;\n  }\n}\n';
+var style_default = '.labext-mounted > :not(.labext-live) {\n  display: none !important;\n}\n\n.labext-live {\n  max-width: 700px;\n  color: var(--jp-content-font-color1, inherit);\n  font-family: var(--jp-content-font-family, system-ui, sans-serif);\n  font-size: 13px;\n  line-height: 1.6;\n}\n\n.labext-live .labext-bar > div {\n  transition:\n    flex-basis 0.4s ease-out,\n    background-color 0.4s ease-out;\n}\n\n.labext-live .labext-indeterminate > div {\n  background-size: 16.97px 100% !important; /* the period along the bar: 12px / sin 45° */\n  animation: labext-stripes 0.8s linear infinite;\n}\n\n@keyframes labext-stripes {\n  to {\n    background-position-x: 16.97px;\n  }\n}\n\n.labext-busy .labext-phase > span {\n  animation: labext-pulse 2.4s ease-in-out infinite;\n}\n\n@keyframes labext-pulse {\n  50% {\n    opacity: 0.35;\n  }\n}\n\n.labext-buttons {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 6px 8px;\n  padding: 2px 0 6px;\n}\n\n.labext-buttons:empty {\n  display: none;\n}\n\n.labext-button {\n  font: inherit;\n  line-height: 1.5;\n  padding: 2px 10px;\n  color: var(--jp-ui-font-color1, #222);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n  cursor: pointer;\n}\n\n.labext-button:hover {\n  background: var(--jp-layout-color2, #eee);\n}\n\n.labext-button:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-button.labext-warning {\n  color: var(--jp-error-color1, #d32f2f);\n  border-color: var(--jp-error-color1, #d32f2f);\n}\n\n.labext-cite {\n  font: inherit;\n  font-size: 11px;\n  font-variant-numeric: tabular-nums;\n  line-height: 16px;\n  min-width: 18px;\n  margin: 0 1px 0 3px;\n  padding: 0 4px;\n  vertical-align: 1px;\n  color: var(--jp-content-link-color, #1565c0);\n  background: var(--jp-layout-color2, #eee);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 8px;\n  cursor: pointer;\n}\n\n.labext-cite:hover,\n.labext-cite[aria-expanded="true"] {\n  border-color: currentcolor;\n}\n\n.labext-cite:focus-visible,\n.labext-live summary:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-passage {\n  margin: 4px 0 8px;\n  padding: 4px 10px;\n  max-height: 320px;\n  overflow-y: auto;\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n}\n\n.labext-passage > strong {\n  display: block;\n}\n\n.labext-passage > div {\n  margin: 2px 0 !important;\n  padding: 0 !important;\n}\n\n.labext-pending {\n  opacity: 0.7;\n  outline: none;\n}\n\n.labext-question {\n  flex-basis: 100%;\n}\n\n.labext-failed {\n  padding: 2px 8px;\n  border-left: 3px solid var(--jp-error-color1, #d32f2f);\n}\n\n.labext-visually-hidden {\n  position: absolute;\n  width: 1px;\n  height: 1px;\n  overflow: hidden;\n  clip-path: inset(50%);\n  white-space: nowrap;\n}\n\n@media (prefers-reduced-motion: reduce) {\n  .labext-live .labext-bar > div {\n    transition: none;\n  }\n\n  .labext-live .labext-indeterminate > div,\n  .labext-busy .labext-phase > span {\n    animation: none;\n  }\n}\n';
 
 // js/style.js
 function addStyle(id, css) {
@@ -443,50 +453,51 @@ function addStyle(id, css) {
 }
 
 // js/hub.js
-var TRIES = 6;
+var ATTEMPTS = 6;
+var RETRY_DELAY = 500;
 var hub_default = {
   initialize({ model }) {
     addStyle("labext-style", style_default);
-    const lives = /* @__PURE__ */ new Map();
+    const liveViews = /* @__PURE__ */ new Map();
     let open = true;
     const scan = () => {
-      for (const live of lives.values()) live?.scan();
+      for (const liveView of liveViews.values()) liveView?.scan();
     };
     let frame = 0;
     const observer = new MutationObserver(() => {
-      for (const live of lives.values()) if (live?.adrift) live.scan();
+      for (const liveView of liveViews.values()) if (liveView?.detached) liveView.scan();
       frame ||= requestAnimationFrame(() => {
         frame = 0;
         scan();
       });
     });
-    const drop = (id) => {
-      lives.get(id)?.close();
-      lives.delete(id);
+    const remove = (id) => {
+      liveViews.get(id)?.close();
+      liveViews.delete(id);
     };
-    const follow = async () => {
-      const wanted = new Set(model.get("views"));
-      for (const id of lives.keys()) if (!wanted.has(id)) drop(id);
-      for (const id of wanted) {
-        if (lives.has(id)) continue;
-        lives.set(id, null);
-        const view = await found(model.widget_manager, id);
-        const draw = view && await drawn(view);
-        if (!open || !lives.has(id)) continue;
-        if (!draw) {
-          lives.delete(id);
+    const update = async () => {
+      const ids = new Set(model.get("views"));
+      for (const id of liveViews.keys()) if (!ids.has(id)) remove(id);
+      for (const id of ids) {
+        if (liveViews.has(id)) continue;
+        liveViews.set(id, null);
+        const view = await getModel(model.widget_manager, id);
+        const render = view && await load(view);
+        if (!open || !liveViews.has(id)) continue;
+        if (!render) {
+          liveViews.delete(id);
           continue;
         }
-        const live = new Live(view, draw);
-        lives.set(id, live);
-        view.on("comm:close", () => drop(id));
-        view.on("comm_live_update", () => view.comm_live || drop(id));
-        live.scan();
+        const liveView = new LiveView(view, render);
+        liveViews.set(id, liveView);
+        view.on("comm:close", () => remove(id));
+        view.on("comm_live_update", () => view.comm_live || remove(id));
+        liveView.scan();
       }
     };
-    const drawn = async (view) => {
+    const load = async (view) => {
       try {
-        return await drawing(view, (id) => found(model.widget_manager, id));
+        return await resolveRender(view, (id) => getModel(model.widget_manager, id));
       } catch (error) {
         console.error("[labext]", error);
         view.send({ kind: "error", message: String(error?.stack ?? error).slice(0, 4e3) });
@@ -497,22 +508,22 @@ var hub_default = {
       open = false;
       observer.disconnect();
       cancelAnimationFrame(frame);
-      for (const id of [...lives.keys()]) drop(id);
-      forget();
+      for (const id of [...liveViews.keys()]) remove(id);
+      unsubscribe();
     };
-    const forget = kernelGone(model.widget_manager, close);
+    const unsubscribe = onKernelGone(model.widget_manager, close);
     observer.observe(document.body, { childList: true, subtree: true });
-    model.on("change:views", follow);
-    follow();
+    model.on("change:views", update);
+    update();
     return close;
   }
 };
-async function found(manager, id) {
-  for (let tried = 0; tried < TRIES; tried++) {
+async function getModel(manager, id) {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     try {
       return await manager.get_model(id);
     } catch {
-      await new Promise((wait) => setTimeout(wait, 500));
+      await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY));
     }
   }
   return null;

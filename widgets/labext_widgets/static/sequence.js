@@ -1,17 +1,21 @@
 // js/dom.js
-function element(name, className = "", attributes = {}, text = "") {
-  const made = document.createElement(name);
-  made.className = className;
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.textContent = text;
-  return made;
+function createElement(name, className = "", attributes = {}, text = "") {
+  const element = document.createElement(name);
+  element.className = className;
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.textContent = text;
+  return element;
 }
-function button(label, description, act) {
-  const made = element("button", "labext-button", { type: "button", title: description }, label);
-  made.setAttribute("aria-label", description);
-  made.addEventListener("click", act);
-  return made;
+function createButton(label, description, onClick) {
+  const attributes = { type: "button", title: description, "aria-label": description };
+  const button = createElement("button", "labext-button", attributes, label);
+  button.addEventListener("click", onClick);
+  return button;
 }
+
+// js/format.js
+var formatNumber = (value) => value.toLocaleString("en");
+var pluralize = (count, noun) => `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 // js/style.js
 function addStyle(id, css) {
@@ -23,207 +27,226 @@ function addStyle(id, css) {
   if (style.textContent !== css) style.textContent = css;
 }
 
-// js/sequence/molecule.js
-var mod = (a, n) => (a % n + n) % n;
-var PAIRS = { U: "A" };
-for (const [one, other] of ["AT", "CG", "MK", "RY", "WW", "SS", "VB", "HD", "NN"]) {
-  PAIRS[one] = other;
-  PAIRS[other] = one;
+// js/sequence/annotation_list.js
+function annotationList(annotations, pick) {
+  const details = createElement("details", "labext-annotations");
+  const list = createElement("div", "labext-list");
+  list.append(
+    ...annotations.map((mark, i) => annotationButton(mark, () => pick(`annotation:${i}`)))
+  );
+  const summary = createElement("summary", "", {}, pluralize(annotations.length, "annotation"));
+  details.append(summary, list);
+  return details;
 }
-for (const [one, other] of Object.entries(PAIRS)) PAIRS[one.toLowerCase()] = other.toLowerCase();
-var complement = (bases) => Array.from(bases, (base) => PAIRS[base] ?? base).join("");
-var turned = (bases) => Array.from(complement(bases)).reverse().join("");
-var Molecule = class {
-  constructor({ name, bases, circular, annotations, translations }) {
-    Object.assign(this, { name, bases, circular, annotations, translations });
-    this.length = bases.length;
-    this.lower = complement(bases);
-  }
-  /** How many bases a range has. */
-  span(start, end) {
-    return end > start ? end - start : end - start + this.length;
-  }
-  /** The range as one or two pieces that do not go over the origin. */
-  pieces(start, end) {
-    if (end > start) return [[start, end]];
-    return [
-      [start, this.length],
-      [0, end]
-    ].filter(([from, to]) => to > from);
-  }
-  /** The bases of a range as its strand reads them. */
-  part(start, end, strand) {
-    const read = this.pieces(start, end).map(([from, to]) => this.bases.slice(from, to)).join("");
-    return strand < 0 ? turned(read) : read;
-  }
-  /** A place that can be: around the circle, or held at the ends. */
-  place(at) {
-    return this.circular ? mod(at, this.length) : Math.min(Math.max(at, 0), this.length);
-  }
-  /** For each mark the first lane in which it covers no other, and how many lanes there are. */
-  lanes(marks, most = Infinity) {
-    const taken = [];
-    const lanes = marks.map((mark) => {
-      const pieces = this.pieces(mark.start, mark.end);
-      let lane = taken.findIndex(
-        (others) => pieces.every(([a, b]) => others.every(([c, d]) => a >= d || c >= b))
-      );
-      if (lane < 0) lane = Math.min(taken.length, most - 1);
-      (taken[lane] ??= []).push(...pieces);
-      return lane;
-    });
-    return { lanes, count: taken.length };
-  }
-};
-
-// js/sequence/words.js
-var digits = (value) => value.toLocaleString("en");
-var number = (value, noun) => `${digits(value)} ${noun}${value === 1 ? "" : "s"}`;
-
-// js/sequence/selection.js
-var cursor = (anchor) => ({ anchor, reach: 0, strand: 1 });
-var of = (molecule, { start, end, strand }) => ({
-  anchor: start,
-  reach: molecule.span(start, end),
-  strand: strand < 0 ? -1 : 1
-});
-var head = (molecule, { anchor, reach }) => molecule.place(anchor + reach);
-function bounds(molecule, { anchor, reach }) {
-  if (!reach) return null;
-  const { circular, length } = molecule;
-  const first = reach > 0 ? anchor : anchor + reach;
-  const start = circular ? mod(first, length) : first;
-  const end = start + Math.abs(reach);
-  return { start, end: end > length ? end - length : end };
-}
-function moved(molecule, selection, by, extend) {
-  if (!selection) return cursor(0);
-  if (!extend) return cursor(molecule.place(head(molecule, selection) + by));
-  return { ...selection, reach: held(molecule, selection.anchor, selection.reach + by) };
-}
-function dragged(molecule, selection, to) {
-  const from = head(molecule, selection);
-  let by = to - from;
-  if (molecule.circular && Math.abs(by) > molecule.length / 2)
-    by -= Math.sign(by) * molecule.length;
-  return { ...selection, strand: 1, reach: held(molecule, selection.anchor, selection.reach + by) };
-}
-var straight = (selection, to) => ({
-  ...selection,
-  strand: 1,
-  reach: to - selection.anchor
-});
-function told(molecule, selection) {
-  if (!selection) return "Nothing is selected.";
-  const found = bounds(molecule, selection);
-  if (!found) return `Cursor before base ${digits(selection.anchor + 1)}`;
-  const size = digits(Math.abs(selection.reach));
-  return `Selected ${found.start + 1}-${found.end} (${size} bp, ${selection.strand < 0 ? "−" : "+"})`;
-}
-function held(molecule, anchor, reach) {
-  const { circular, length } = molecule;
-  if (circular) return Math.min(Math.max(reach, -length), length);
-  return Math.min(Math.max(reach, -anchor), length - anchor);
+function annotationButton({ name, start, end, strand, color }, onClick) {
+  const sign = strand > 0 ? " +" : strand < 0 ? " −" : "";
+  const range = `${start + 1}-${end}${sign}`;
+  const button = createButton("", `Select ${name}, ${range}`, onClick);
+  const dot = createElement("span", "labext-dot");
+  dot.style.backgroundColor = color;
+  button.append(dot, name, createElement("span", "labext-range", {}, range));
+  return button;
 }
 
-// js/sequence/spread.js
-function spread(wanted, gap, most) {
+// js/sequence/label_layout.js
+function spreadLabels(positions, gap, limit) {
   const pools = [];
-  for (const place of wanted) {
-    pools.push({ sum: place, count: 1 });
+  for (const position of positions) {
+    pools.push({ sum: position, count: 1 });
     for (; ; ) {
-      const [one, two] = pools.slice(-2);
-      if (!two || one.sum / one.count + one.count * gap <= two.sum / two.count) break;
-      one.sum += two.sum - one.count * two.count * gap;
-      one.count += two.count;
+      const [previous, last] = pools.slice(-2);
+      if (!last) break;
+      if (previous.sum / previous.count + previous.count * gap <= last.sum / last.count) break;
+      previous.sum += last.sum - previous.count * last.count * gap;
+      previous.count += last.count;
       pools.pop();
     }
   }
   const placed = pools.flatMap(
     ({ sum, count }) => Array.from({ length: count }, (_, i) => sum / count + i * gap)
   );
-  for (let i = 0, least = -most; i < placed.length; i++, least = placed[i - 1] + gap) {
-    placed[i] = Math.max(placed[i], least);
+  for (let i = 0, low = -limit; i < placed.length; i++, low = placed[i - 1] + gap) {
+    placed[i] = Math.max(placed[i], low);
   }
-  for (let i = placed.length - 1, high = most; i >= 0; high = placed[i--] - gap) {
+  for (let i = placed.length - 1, high = limit; i >= 0; high = placed[i--] - gap) {
     placed[i] = Math.min(placed[i], high);
   }
   return placed;
 }
 
+// js/sequence/molecule.js
+var mod = (a, n) => (a % n + n) % n;
+var COMPLEMENTS = { U: "A" };
+for (const [a, b] of ["AT", "CG", "MK", "RY", "WW", "SS", "VB", "HD", "NN"]) {
+  COMPLEMENTS[a] = b;
+  COMPLEMENTS[b] = a;
+}
+for (const [a, b] of Object.entries(COMPLEMENTS)) COMPLEMENTS[a.toLowerCase()] = b.toLowerCase();
+var complement = (bases) => Array.from(bases, (base) => COMPLEMENTS[base] ?? base).join("");
+var reverseComplement = (bases) => Array.from(complement(bases)).reverse().join("");
+var Molecule = class {
+  constructor({ name, bases, circular, annotations, translations }) {
+    Object.assign(this, { name, bases, circular, annotations, translations });
+    this.length = bases.length;
+    this.lowerStrand = complement(bases);
+  }
+  /** Return the number of bases in a range. */
+  rangeLength(start, end) {
+    return end > start ? end - start : end - start + this.length;
+  }
+  /** Split a range at the origin. */
+  splitRange(start, end) {
+    if (end > start) return [[start, end]];
+    return [
+      [start, this.length],
+      [0, end]
+    ].filter(([from, to]) => to > from);
+  }
+  /** Return the bases of a range as read on its strand. */
+  extract(start, end, strand) {
+    const bases = this.splitRange(start, end).map(([from, to]) => this.bases.slice(from, to)).join("");
+    return strand < 0 ? reverseComplement(bases) : bases;
+  }
+  /** Normalize a position: around a circular molecule, clamped to a linear one. */
+  normalize(position) {
+    if (this.circular) return mod(position, this.length);
+    return Math.min(Math.max(position, 0), this.length);
+  }
+  /** Assign each mark the first lane in which it overlaps no other; return lanes and their count. */
+  assignLanes(marks, maxLanes = Infinity) {
+    const occupied = [];
+    const lanes = marks.map((mark) => {
+      const ranges = this.splitRange(mark.start, mark.end);
+      let lane = occupied.findIndex(
+        (others) => ranges.every(([a, b]) => others.every(([c, d]) => a >= d || c >= b))
+      );
+      if (lane < 0) lane = Math.min(occupied.length, maxLanes - 1);
+      (occupied[lane] ??= []).push(...ranges);
+      return lane;
+    });
+    return { lanes, count: occupied.length };
+  }
+};
+
+// js/sequence/selection.js
+var cursorAt = (anchor) => ({ anchor, extent: 0, strand: 1 });
+var selectRange = (molecule, { start, end, strand }) => ({
+  anchor: start,
+  extent: molecule.rangeLength(start, end),
+  strand: strand < 0 ? -1 : 1
+});
+var headOf = (molecule, { anchor, extent }) => molecule.normalize(anchor + extent);
+function rangeOf(molecule, { anchor, extent }) {
+  if (!extent) return null;
+  const { circular, length } = molecule;
+  const first = extent > 0 ? anchor : anchor + extent;
+  const start = circular ? mod(first, length) : first;
+  const end = start + Math.abs(extent);
+  return { start, end: end > length ? end - length : end };
+}
+function moveHead(molecule, selection, by, extend) {
+  if (!selection) return cursorAt(0);
+  if (!extend) return cursorAt(molecule.normalize(headOf(molecule, selection) + by));
+  return { ...selection, extent: clampExtent(molecule, selection.anchor, selection.extent + by) };
+}
+function dragHead(molecule, selection, position) {
+  let by = position - headOf(molecule, selection);
+  if (molecule.circular && Math.abs(by) > molecule.length / 2)
+    by -= Math.sign(by) * molecule.length;
+  const extent = clampExtent(molecule, selection.anchor, selection.extent + by);
+  return { ...selection, strand: 1, extent };
+}
+var extendTo = (selection, position) => ({
+  ...selection,
+  strand: 1,
+  extent: position - selection.anchor
+});
+function describeSelection(molecule, selection) {
+  if (!selection) return "Nothing selected.";
+  const range = rangeOf(molecule, selection);
+  if (!range) return `Cursor before base ${formatNumber(selection.anchor + 1)}`;
+  const size = formatNumber(Math.abs(selection.extent));
+  return `Selected ${range.start + 1}-${range.end} (${size} bp, ${selection.strand < 0 ? "−" : "+"})`;
+}
+function clampExtent(molecule, anchor, extent) {
+  const { circular, length } = molecule;
+  if (circular) return Math.min(Math.max(extent, -length), length);
+  return Math.min(Math.max(extent, -anchor), length - anchor);
+}
+
 // js/sequence/svg.js
 var NAMESPACE = "http://www.w3.org/2000/svg";
-function svg(name, attributes = {}, ...children) {
-  const made = document.createElementNS(NAMESPACE, name);
+function createSvg(name, attributes = {}, ...children) {
+  const element = document.createElementNS(NAMESPACE, name);
   for (const [key, value] of Object.entries(attributes)) {
-    if (value !== void 0 && value !== "") made.setAttribute(key, value);
+    if (value !== void 0 && value !== "") element.setAttribute(key, value);
   }
-  made.append(...children.filter((child) => child !== null && child !== ""));
-  return made;
+  element.append(...children.filter((child) => child !== null && child !== ""));
+  return element;
 }
-var line = (x1, y1, x2, y2, className) => svg("line", { x1, y1, x2, y2, class: className });
-var rect = (x, y, width, height, className, more = {}) => svg("rect", { x, y, width: Math.max(width, 0), height, class: className, ...more });
-var cut = (text, letters) => text.length <= letters ? text : `${text.slice(0, Math.max(letters - 1, 0)).trimEnd()}…`;
-function step(length, ticks) {
+var createLine = (x1, y1, x2, y2, className) => createSvg("line", { x1, y1, x2, y2, class: className });
+var createRect = (x, y, width, height, className, attributes = {}) => createSvg("rect", { x, y, width: Math.max(width, 0), height, class: className, ...attributes });
+var truncate = (text, letters) => text.length <= letters ? text : `${text.slice(0, Math.max(letters - 1, 0)).trimEnd()}…`;
+function tickStep(length, ticks) {
   for (let power = 1; ; power *= 10) {
-    for (const each of [1, 2, 5]) if (each * power * ticks >= length) return each * power;
+    for (const factor of [1, 2, 5]) if (factor * power * ticks >= length) return factor * power;
   }
 }
-function pale(color) {
-  const digits2 = color.length === 7 ? color.slice(1) : [...color.slice(1)].map((c) => c + c).join("");
-  let parts = [0, 2, 4].map((i) => parseInt(digits2.slice(i, i + 2), 16) / 255);
-  while (bright(parts) < 0.34) parts = parts.map((part) => part + (1 - part) * 0.12);
-  return `rgb(${parts.map((part) => Math.round(part * 255)).join(" ")})`;
+function lighten(color) {
+  const digits = color.length === 7 ? color.slice(1) : [...color.slice(1)].map((c) => c + c).join("");
+  let channels = [0, 2, 4].map((i) => parseInt(digits.slice(i, i + 2), 16) / 255);
+  while (luminance(channels) < 0.34) channels = channels.map((value) => value + (1 - value) * 0.12);
+  return `rgb(${channels.map((value) => Math.round(value * 255)).join(" ")})`;
 }
-function bright(parts) {
-  const [r, g, b] = parts.map((part) => part ** 2.2);
+function luminance(channels) {
+  const [r, g, b] = channels.map((value) => value ** 2.2);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-// js/sequence/circle.js
-var THICK = 13;
-var LANE = 17;
-var LANES = 4;
-var GAP = 15;
-var LETTER = 6.4;
-var TICKS = 50;
-var CROWD = 600;
-var Circle = class {
-  element = svg("svg", { class: "labext-circle", "aria-hidden": "true" });
+// js/sequence/circular_map.js
+var BAND_WIDTH = 13;
+var LANE_WIDTH = 17;
+var MAX_LANES = 4;
+var LABEL_GAP = 15;
+var LETTER_WIDTH = 6.4;
+var TICK_RADIUS = 50;
+var MAX_HITS = 600;
+var CircularMap = class {
+  element = createSvg("svg", { class: "labext-circle", "aria-hidden": "true" });
   #molecule;
-  #act;
-  #under = svg("g");
-  #over = svg("g");
-  #still = svg("g");
+  #actions;
+  #background = createSvg("g");
+  #foreground = createSvg("g");
+  #content = createSvg("g");
   #center = [0, 0];
   #radius = 100;
-  #free = 80;
-  constructor(molecule, act) {
+  #innerRadius = 80;
+  constructor(molecule, actions) {
     this.#molecule = molecule;
-    this.#act = act;
-    this.element.append(this.#under, this.#still, this.#over);
-    this.element.addEventListener("pointerdown", (event) => this.#press(event));
+    this.#actions = actions;
+    this.element.append(this.#background, this.#content, this.#foreground);
+    this.element.addEventListener("pointerdown", (event) => this.#onPointerDown(event));
   }
-  /** Draw all that does not move: bands, ticks, labels, the sites. */
+  /** Draw the parts that do not depend on selection and search: bands, ticks, labels, sites. */
   draw(width, sites) {
     const molecule = this.#molecule;
     const { annotations, length } = molecule;
     const names = [...annotations.map(({ name }) => name), ...sites.map(({ enzyme }) => enzyme)];
-    const longest = Math.max(0, ...names.map((name) => name.length)) * LETTER;
-    const beside = Math.min(longest, width * 0.17) + 40;
-    const wide = Math.min(Math.max(width / 2 - beside, 64), 150);
-    const letters = Math.floor((width / 2 - wide - 40) / LETTER);
-    const named = letters >= 3;
-    const radius = this.#radius = named ? wide : Math.min(Math.max(width / 2 - 20, 40), 150);
-    const { lanes, count } = molecule.lanes(annotations, LANES);
-    this.#free = radius - LANE * Math.max(count - 1, 0) - THICK / 2 - 3;
+    const longest = Math.max(0, ...names.map((name) => name.length)) * LETTER_WIDTH;
+    const margin = Math.min(longest, width * 0.17) + 40;
+    const labelledRadius = Math.min(Math.max(width / 2 - margin, 64), 150);
+    const letters = Math.floor((width / 2 - labelledRadius - 40) / LETTER_WIDTH);
+    const hasLabels = letters >= 3;
+    const radius = this.#radius = hasLabels ? labelledRadius : Math.min(Math.max(width / 2 - 20, 40), 150);
+    const { lanes, count } = molecule.assignLanes(annotations, MAX_LANES);
+    this.#innerRadius = radius - LANE_WIDTH * Math.max(count - 1, 0) - BAND_WIDTH / 2 - 3;
     const labels = [
       ...annotations.map((mark, i) => ({
-        turn: (mark.start + molecule.span(mark.start, mark.end) / 2) / length % 1,
+        turn: (mark.start + molecule.rangeLength(mark.start, mark.end) / 2) / length % 1,
         text: mark.name,
-        size: molecule.span(mark.start, mark.end),
+        size: molecule.rangeLength(mark.start, mark.end),
         pick: `annotation:${i}`,
-        color: pale(mark.color)
+        color: lighten(mark.color)
       })),
       ...sites.map((site, i) => ({
         turn: site.cut / length % 1,
@@ -232,166 +255,184 @@ var Circle = class {
         pick: `site:${i}`
       }))
     ];
-    const most = radius + 50;
-    const sides = [1, -1].map((side) => this.#side(named ? labels : [], side, most));
-    const low = Math.min(-radius - 18, ...sides.flatMap((side) => side.map(({ y: y2 }) => y2 - 9)));
-    const high = Math.max(radius + 18, ...sides.flatMap((side) => side.map(({ y: y2 }) => y2 + 9)));
-    this.#center = [width / 2, -low];
+    const maxHeight = radius + 50;
+    const columns = [1, -1].map(
+      (side) => this.#placeLabels(hasLabels ? labels : [], side, maxHeight)
+    );
+    const top = Math.min(
+      -radius - 18,
+      ...columns.flatMap((labels2) => labels2.map(({ y: y2 }) => y2 - 9))
+    );
+    const bottom = Math.max(
+      radius + 18,
+      ...columns.flatMap((labels2) => labels2.map(({ y: y2 }) => y2 + 9))
+    );
+    this.#center = [width / 2, -top];
     this.element.setAttribute("width", width);
-    this.element.setAttribute("height", high - low);
+    this.element.setAttribute("height", bottom - top);
     const [x, y] = this.#center;
-    this.#still.replaceChildren(
-      svg("circle", { cx: x, cy: y, r: radius, class: "labext-axis" }),
-      ...this.#free > TICKS ? this.#ticks() : [],
+    this.#content.replaceChildren(
+      createSvg("circle", { cx: x, cy: y, r: radius, class: "labext-axis" }),
+      ...this.#innerRadius > TICK_RADIUS ? this.#ticks() : [],
       ...annotations.map((mark, i) => this.#band(mark, i, lanes[i])),
-      ...sides.flatMap((side, i) => side.map((label) => this.#label(label, i ? -1 : 1, letters))),
+      ...columns.flatMap(
+        (labels2, i) => labels2.map((label) => this.#label(label, i ? -1 : 1, letters))
+      ),
       ...this.#name()
     );
   }
-  /** Draw what moves: the selection and the hits. */
-  mark(selection, hits) {
+  /** Draw the selection and the search hits. */
+  highlight(selection, hits) {
     const { length } = this.#molecule;
     const outer = this.#radius + 12;
-    const inner = Math.max(this.#free - 4, 10);
-    const found = selection && bounds(this.#molecule, selection);
-    const under = [];
-    const over = [];
-    if (found) {
-      const span = this.#molecule.span(found.start, found.end);
-      under.push(this.#ring(found.start, span, inner, outer, "labext-selected"));
-      for (const at of [found.start, found.end]) over.push(this.#spoke(at, inner, outer));
+    const inner = Math.max(this.#innerRadius - 4, 10);
+    const range = selection && rangeOf(this.#molecule, selection);
+    const background = [];
+    const foreground = [];
+    if (range) {
+      const span = this.#molecule.rangeLength(range.start, range.end);
+      background.push(this.#ring(range.start, span, inner, outer, "labext-selected"));
+      for (const position of [range.start, range.end])
+        foreground.push(this.#spoke(position, inner, outer));
     } else if (selection) {
-      over.push(this.#spoke(head(this.#molecule, selection), inner, outer));
+      foreground.push(this.#spoke(headOf(this.#molecule, selection), inner, outer));
     }
-    for (const hit of hits.length > CROWD ? [] : hits) {
-      const span = Math.max(this.#molecule.span(hit.start, hit.end), length / 400);
-      under.push(this.#ring(hit.start, span, this.#radius - 9, this.#radius + 9, "labext-hit"));
+    for (const hit of hits.length > MAX_HITS ? [] : hits) {
+      const span = Math.max(this.#molecule.rangeLength(hit.start, hit.end), length / 400);
+      background.push(
+        this.#ring(hit.start, span, this.#radius - 9, this.#radius + 9, "labext-hit")
+      );
     }
-    this.#under.replaceChildren(...under);
-    this.#over.replaceChildren(...over);
+    this.#background.replaceChildren(...background);
+    this.#foreground.replaceChildren(...foreground);
   }
-  /** The labels of one side that have room, with where they stand. */
-  #side(labels, side, most) {
-    const own = labels.filter(({ turn }) => turn < 0.5 === side > 0).sort((one, two) => two.size - one.size).slice(0, Math.floor(2 * most / GAP)).sort((one, two) => side * (one.turn - two.turn));
-    const wanted = own.map(({ turn }) => -Math.cos(2 * Math.PI * turn) * (this.#radius + 18));
-    return spread(wanted, GAP, most).map((y, i) => ({ ...own[i], y }));
+  /** Return the labels of one side that fit, longest features first, with their height. */
+  #placeLabels(labels, side, maxHeight) {
+    const visible = labels.filter(({ turn }) => turn < 0.5 === side > 0).sort((a, b) => b.size - a.size).slice(0, Math.floor(2 * maxHeight / LABEL_GAP)).sort((a, b) => side * (a.turn - b.turn));
+    const heights = visible.map(({ turn }) => -Math.cos(2 * Math.PI * turn) * (this.#radius + 18));
+    return spreadLabels(heights, LABEL_GAP, maxHeight).map((y, i) => ({ ...visible[i], y }));
   }
-  #at(turn, radius) {
+  #point(turn, radius) {
     const angle = 2 * Math.PI * turn;
     return [this.#center[0] + radius * Math.sin(angle), this.#center[1] - radius * Math.cos(angle)];
   }
-  #spot = (turn, radius) => this.#at(turn, radius).map((each) => each.toFixed(1)).join(" ");
+  #coordinates = (turn, radius) => this.#point(turn, radius).map((value) => value.toFixed(1)).join(" ");
   #band(mark, i, lane) {
     const { length } = this.#molecule;
-    const middle = this.#radius - LANE * lane;
-    const [inner, outer] = [middle - THICK / 2, middle + THICK / 2];
-    const least = 3 / (2 * Math.PI * middle);
-    const size = Math.min(this.#molecule.span(mark.start, mark.end) / length, 0.9999);
-    const turn = Math.max(size, least);
+    const middle = this.#radius - LANE_WIDTH * lane;
+    const [inner, outer] = [middle - BAND_WIDTH / 2, middle + BAND_WIDTH / 2];
+    const minTurn = 3 / (2 * Math.PI * middle);
+    const size = Math.min(this.#molecule.rangeLength(mark.start, mark.end) / length, 0.9999);
+    const turn = Math.max(size, minTurn);
     const begin = mark.start / length - (turn - size) / 2;
-    const point = mark.strand ? Math.min(7 / (2 * Math.PI * middle), turn / 2) : 0;
-    const a = mark.strand < 0 ? begin + point : begin;
-    const b = mark.strand > 0 ? begin + turn - point : begin + turn;
+    const headTurn = mark.strand ? Math.min(7 / (2 * Math.PI * middle), turn / 2) : 0;
+    const a = mark.strand < 0 ? begin + headTurn : begin;
+    const b = mark.strand > 0 ? begin + turn - headTurn : begin + turn;
     const large = +(b - a > 0.5);
     const d = [
-      `M${this.#spot(a, outer)}A${outer} ${outer} 0 ${large} 1 ${this.#spot(b, outer)}`,
-      mark.strand > 0 ? `L${this.#spot(begin + turn, middle)}` : "",
-      `L${this.#spot(b, inner)}A${inner} ${inner} 0 ${large} 0 ${this.#spot(a, inner)}`,
-      mark.strand < 0 ? `L${this.#spot(begin, middle)}` : "",
+      `M${this.#coordinates(a, outer)}A${outer} ${outer} 0 ${large} 1 ${this.#coordinates(b, outer)}`,
+      mark.strand > 0 ? `L${this.#coordinates(begin + turn, middle)}` : "",
+      `L${this.#coordinates(b, inner)}A${inner} ${inner} 0 ${large} 0 ${this.#coordinates(a, inner)}`,
+      mark.strand < 0 ? `L${this.#coordinates(begin, middle)}` : "",
       "Z"
     ].join("");
     const path = {
       d,
       class: "labext-band",
-      fill: pale(mark.color),
+      fill: lighten(mark.color),
       "data-pick": `annotation:${i}`
     };
-    return svg("path", path, svg("title", {}, mark.name));
+    return createSvg("path", path, createSvg("title", {}, mark.name));
   }
   #ring(start, span, inner, outer, className) {
     const { length } = this.#molecule;
     const a = start / length;
     const b = a + Math.min(span / length, 0.9999);
     const large = +(b - a > 0.5);
-    const d = `M${this.#spot(a, outer)}A${outer} ${outer} 0 ${large} 1 ${this.#spot(b, outer)}L${this.#spot(b, inner)}A${inner} ${inner} 0 ${large} 0 ${this.#spot(a, inner)}Z`;
-    return svg("path", { d, class: className });
+    const d = `M${this.#coordinates(a, outer)}A${outer} ${outer} 0 ${large} 1 ${this.#coordinates(b, outer)}L${this.#coordinates(b, inner)}A${inner} ${inner} 0 ${large} 0 ${this.#coordinates(a, inner)}Z`;
+    return createSvg("path", { d, class: className });
   }
-  #spoke(at, inner, outer) {
-    const turn = at / this.#molecule.length;
-    const d = `M${this.#spot(turn, inner)}L${this.#spot(turn, outer)}`;
-    return svg("path", { d, class: "labext-edge" });
+  #spoke(position, inner, outer) {
+    const turn = position / this.#molecule.length;
+    const d = `M${this.#coordinates(turn, inner)}L${this.#coordinates(turn, outer)}`;
+    return createSvg("path", { d, class: "labext-edge" });
   }
   #ticks() {
     const { length } = this.#molecule;
-    const apart = step(length, this.#radius < 90 ? 4 : 8);
+    const distance = tickStep(length, this.#radius < 90 ? 4 : 8);
     const bases = [1];
-    for (let base = apart; base <= length - apart / 3; base += apart)
+    for (let base = distance; base <= length - distance / 3; base += distance)
       if (base > 1) bases.push(base);
     return bases.flatMap((base) => {
       const turn = (base - 0.5) / length;
-      const [x, y] = this.#at(turn, this.#free - 14);
-      const d = `M${this.#spot(turn, this.#free)}L${this.#spot(turn, this.#free - 4)}`;
-      const words = { x, y: y + 3, "text-anchor": "middle", class: "labext-tick" };
-      return [svg("path", { d, class: "labext-axis" }), svg("text", words, digits(base))];
+      const [x, y] = this.#point(turn, this.#innerRadius - 14);
+      const d = `M${this.#coordinates(turn, this.#innerRadius)}L${this.#coordinates(turn, this.#innerRadius - 4)}`;
+      const attributes = { x, y: y + 3, "text-anchor": "middle", class: "labext-tick" };
+      return [
+        createSvg("path", { d, class: "labext-axis" }),
+        createSvg("text", attributes, formatNumber(base))
+      ];
     });
   }
   #label({ turn, text, pick, color, y }, side, letters) {
     const [cx, cy] = this.#center;
     const column = cx + side * (this.#radius + 36);
-    const [ex, ey] = this.#at(turn, this.#radius + 14);
-    const d = `M${this.#spot(turn, this.#radius + THICK / 2)}L${ex.toFixed(1)} ${ey.toFixed(1)}L${column - side * 18} ${ey.toFixed(1)}L${column - side * 3} ${cy + y}`;
-    const words = {
+    const [ex, ey] = this.#point(turn, this.#radius + 14);
+    const d = `M${this.#coordinates(turn, this.#radius + BAND_WIDTH / 2)}L${ex.toFixed(1)} ${ey.toFixed(1)}L${column - side * 18} ${ey.toFixed(1)}L${column - side * 3} ${cy + y}`;
+    const attributes = {
       x: column,
       y: cy + y + 4,
       "text-anchor": side > 0 ? "start" : "end",
       class: color ? "labext-label" : "labext-label labext-site",
       "data-pick": pick
     };
-    return svg(
+    return createSvg(
       "g",
       {},
-      svg("path", { d, class: "labext-leader", style: color ? `stroke:${color}` : "" }),
-      svg("text", words, cut(text, letters), svg("title", {}, text))
+      createSvg("path", { d, class: "labext-leader", style: color ? `stroke:${color}` : "" }),
+      createSvg("text", attributes, truncate(text, letters), createSvg("title", {}, text))
     );
   }
   #name() {
     const [x, y] = this.#center;
-    if (this.#free < 30) return [];
-    const room = 2 * (this.#free - (this.#free > TICKS ? 26 : 4));
+    if (this.#innerRadius < 30) return [];
+    const room = 2 * (this.#innerRadius - (this.#innerRadius > TICK_RADIUS ? 26 : 4));
     const { name, length } = this.#molecule;
     const size = name.length * 8.4 <= room ? 14 : 11;
     const letters = Math.max(Math.floor(room / (0.6 * size)), 4);
     const style = `font-size:${size}px`;
-    const bp = `${digits(length)} bp`;
+    const bp = `${formatNumber(length)} bp`;
     return [
-      svg("text", { x, y: y - 3, class: "labext-name", style }, cut(name, letters)),
-      svg("text", { x, y: y + 14, class: "labext-tick", "text-anchor": "middle" }, bp)
+      createSvg("text", { x, y: y - 3, class: "labext-name", style }, truncate(name, letters)),
+      createSvg("text", { x, y: y + 14, class: "labext-tick", "text-anchor": "middle" }, bp)
     ];
   }
-  #base(event) {
+  #positionAt(event) {
     const box = this.element.getBoundingClientRect();
     const x = event.clientX - box.left - this.#center[0];
     const y = event.clientY - box.top - this.#center[1];
     const turn = Math.atan2(x, -y) / (2 * Math.PI);
-    return this.#molecule.place(Math.round((turn < 0 ? turn + 1 : turn) * this.#molecule.length));
+    return this.#molecule.normalize(
+      Math.round((turn < 0 ? turn + 1 : turn) * this.#molecule.length)
+    );
   }
-  #press(event) {
+  #onPointerDown(event) {
     if (event.button !== 0) return;
     const pick = event.target.closest("[data-pick]")?.dataset.pick;
-    if (pick) return this.#act.pick(pick);
-    const at = this.#base(event);
-    const before = this.#act.selection();
-    let now = event.shiftKey && before ? dragged(this.#molecule, before, at) : cursor(at);
-    this.#act.select(now);
-    this.#act.follow(this.element, event, (move) => {
-      now = dragged(this.#molecule, now, this.#base(move));
-      this.#act.select(now);
+    if (pick) return this.#actions.pick(pick);
+    const position = this.#positionAt(event);
+    const previous = this.#actions.selection();
+    let selection = event.shiftKey && previous ? dragHead(this.#molecule, previous, position) : cursorAt(position);
+    this.#actions.select(selection);
+    this.#actions.trackPointer(this.element, event, (move) => {
+      selection = dragHead(this.#molecule, selection, this.#positionAt(move));
+      this.#actions.select(selection);
     });
   }
 };
 
-// js/sequence/copy.js
-async function copy(text) {
+// js/sequence/clipboard.js
+async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
@@ -405,237 +446,235 @@ function copyByCommand(text) {
   area.style.position = "fixed";
   document.body.append(area);
   area.select();
-  const done = document.execCommand("copy");
+  const copied = document.execCommand("copy");
   area.remove();
   focused?.focus?.({ preventScroll: true });
-  return done;
+  return copied;
 }
 
-// js/sequence/keys.js
-function keys(event, molecule, selection, perRow, choose, copy2) {
+// js/sequence/keyboard.js
+function handleKey(event, molecule, selection, perRow, select, copy) {
   const { key, shiftKey } = event;
   const command = event.ctrlKey || event.metaKey;
   const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -perRow, ArrowDown: perRow };
   const { length } = molecule;
-  if (command && key.toLowerCase() === "c") copy2();
-  else if (command && key.toLowerCase() === "a") choose({ anchor: 0, reach: length, strand: 1 });
+  if (command && key.toLowerCase() === "c") copy();
+  else if (command && key.toLowerCase() === "a") select({ anchor: 0, extent: length, strand: 1 });
   else if (command || event.altKey) return;
-  else if (key in steps) choose(moved(molecule, selection, steps[key], shiftKey));
+  else if (key in steps) select(moveHead(molecule, selection, steps[key], shiftKey));
   else if (key === "Home" || key === "End") {
-    const to = key === "Home" ? 0 : length;
-    choose(shiftKey && selection ? { ...selection, reach: to - selection.anchor } : cursor(to));
-  } else if (key === "Escape" && selection) choose(null);
+    const position = key === "Home" ? 0 : length;
+    const extending = shiftKey && selection;
+    select(extending ? { ...selection, extent: position - selection.anchor } : cursorAt(position));
+  } else if (key === "Escape" && selection) select(null);
   else return;
   event.preventDefault();
 }
 
-// js/sequence/list.js
-function list(annotations, pick) {
-  const made = element("details", "labext-annotations");
-  const inner = element("div", "labext-list");
-  inner.append(...annotations.map((mark, i) => entry(mark, () => pick(`annotation:${i}`))));
-  made.append(element("summary", "", {}, number(annotations.length, "annotation")), inner);
-  return made;
-}
-function entry({ name, start, end, strand, color }, act) {
-  const sign = strand > 0 ? " +" : strand < 0 ? " −" : "";
-  const where = `${start + 1}-${end}${sign}`;
-  const made = button("", `Select ${name}, ${where}`, act);
-  const dot = element("span", "labext-dot");
-  dot.style.backgroundColor = color;
-  made.append(dot, name, element("span", "labext-where", {}, where));
-  return made;
-}
-
-// js/sequence/row.js
-var LETTERS = 6.6;
-var STRAND = 15;
-var NAME = 13;
-var LANE2 = 17;
-var TALL = 13;
-var LETTER2 = 6.4;
-var Row = class {
-  constructor(molecule, { first, count, scale, sites, codons: codons2 }) {
+// js/sequence/linear_map_row.js
+var MIN_LETTER_SCALE = 6.6;
+var STRAND_HEIGHT = 15;
+var NAME_HEIGHT = 13;
+var LANE_HEIGHT = 17;
+var BAND_HEIGHT = 13;
+var LETTER_WIDTH2 = 6.4;
+var LinearMapRow = class {
+  constructor(molecule, { first, count, scale, sites, codons }) {
     Object.assign(this, { molecule, first, count, scale });
     this.last = first + count;
-    this.letters = scale >= LETTERS;
+    this.hasLetters = scale >= MIN_LETTER_SCALE;
     this.width = count * scale;
-    this.cuts = this.#cuts(sites);
-    this.codons = this.letters ? codons2.map((each) => each.filter((codon) => this.#has(codon.at))) : [];
-    this.codons = this.codons.filter((each) => each.length);
-    this.bands = this.#bands();
-    this.strands = 6 + (1 + Math.max(-1, ...this.cuts.map(({ lane }) => lane))) * NAME;
-    this.ruler = this.strands + (this.letters ? 2 * STRAND + 3 : 7);
-    this.below = this.ruler + 20;
-    this.annotations = this.below + this.codons.length * LANE2;
-    this.height = this.annotations + (1 + Math.max(-1, ...this.bands.map(({ lane }) => lane))) * LANE2 + 8;
+    this.cuts = this.#layoutCuts(sites);
+    this.codons = this.hasLetters ? codons.map((translation) => translation.filter(({ position }) => this.#has(position))) : [];
+    this.codons = this.codons.filter((translation) => translation.length);
+    this.bands = this.#layoutBands();
+    this.strandsTop = 6 + (1 + Math.max(-1, ...this.cuts.map(({ lane }) => lane))) * NAME_HEIGHT;
+    this.rulerTop = this.strandsTop + (this.hasLetters ? 2 * STRAND_HEIGHT + 3 : 7);
+    this.translationsTop = this.rulerTop + 20;
+    this.annotationsTop = this.translationsTop + this.codons.length * LANE_HEIGHT;
+    this.height = this.annotationsTop + (1 + Math.max(-1, ...this.bands.map(({ lane }) => lane))) * LANE_HEIGHT + 8;
   }
   x = (base) => (base - this.first) * this.scale;
-  draw(total) {
-    this.under = svg("g");
-    this.over = svg("g");
-    return svg(
+  draw(width) {
+    this.background = createSvg("g");
+    this.foreground = createSvg("g");
+    return createSvg(
       "svg",
-      { width: total, height: this.height, style: `top:${this.top}px`, "aria-hidden": "true" },
-      this.under,
+      { width, height: this.height, style: `top:${this.top}px`, "aria-hidden": "true" },
+      this.background,
       ...this.#drawStrands(),
       ...this.#drawRuler(),
-      ...this.cuts.flatMap((each) => this.#drawCut(each)),
-      ...this.codons.flatMap((each, lane) => this.#drawCodons(each, lane)),
-      ...this.bands.flatMap((each) => this.#drawBand(each)),
-      this.over
+      ...this.cuts.flatMap((cut) => this.#drawCut(cut)),
+      ...this.codons.flatMap((translation, lane) => this.#drawCodons(translation, lane)),
+      ...this.bands.flatMap((band) => this.#drawBand(band)),
+      this.foreground
     );
   }
-  /** Draw the selection and the hits, as far as they are in this row. */
-  mark(found, at, hits) {
-    if (!this.under) return;
-    const under = [];
-    const over = [];
-    for (const [from, to] of found ? this.#inside(found) : []) {
-      const wide = (to - from) * this.scale;
-      under.push(rect(this.x(from), 1, wide, this.height - 6, "labext-selected"));
+  /** Draw the parts of the selection, the cursor and the search hits that lie in this row. */
+  highlight(range, cursor, hits) {
+    if (!this.background) return;
+    const background = [];
+    const foreground = [];
+    for (const [from, to] of range ? this.#clip(range) : []) {
+      const width = (to - from) * this.scale;
+      background.push(createRect(this.x(from), 1, width, this.height - 6, "labext-selected"));
     }
-    const edge = (base) => over.push(line(this.x(base), 1, this.x(base), this.height - 5, "labext-edge"));
+    const edge = (base) => foreground.push(createLine(this.x(base), 1, this.x(base), this.height - 5, "labext-edge"));
     const end = this.last === this.molecule.length ? this.last : this.last - 1;
-    if (found && this.#has(found.start)) edge(found.start);
-    if (found && found.end > this.first && found.end <= this.last) edge(found.end);
-    if (!found && at !== null && at >= this.first && at <= end) edge(at);
+    if (range && this.#has(range.start)) edge(range.start);
+    if (range && range.end > this.first && range.end <= this.last) edge(range.end);
+    if (!range && cursor !== null && cursor >= this.first && cursor <= end) edge(cursor);
     for (const hit of hits) {
-      for (const [from, to] of this.#inside(hit)) {
-        const y = this.strands + (this.letters && hit.strand < 0 ? STRAND : 0);
-        const wide = Math.max((to - from) * this.scale, 2);
-        under.push(rect(this.x(from), y, wide, this.letters ? STRAND : 6, "labext-hit"));
+      for (const [from, to] of this.#clip(hit)) {
+        const y = this.strandsTop + (this.hasLetters && hit.strand < 0 ? STRAND_HEIGHT : 0);
+        const width = Math.max((to - from) * this.scale, 2);
+        background.push(
+          createRect(this.x(from), y, width, this.hasLetters ? STRAND_HEIGHT : 6, "labext-hit")
+        );
       }
     }
-    this.under.replaceChildren(...under);
-    this.over.replaceChildren(...over);
+    this.background.replaceChildren(...background);
+    this.foreground.replaceChildren(...foreground);
   }
   #has = (base) => base >= this.first && base < this.last;
-  #inside({ start, end }) {
-    return this.molecule.pieces(start, end).map(([from, to]) => [Math.max(from, this.first), Math.min(to, this.last)]).filter(([from, to]) => to > from);
+  #clip({ start, end }) {
+    return this.molecule.splitRange(start, end).map(([from, to]) => [Math.max(from, this.first), Math.min(to, this.last)]).filter(([from, to]) => to > from);
   }
-  /** The cuts with a lane for the name, above every name whose line it would cover. */
-  #cuts(sites) {
+  /** Assign the name of each cut a lane above every name whose line it would cover. */
+  #layoutCuts(sites) {
     const placed = [];
-    const own = sites.map((site, i) => ({ site, i, x: this.x(site.cut) })).filter(({ site }) => this.#has(site.cut)).sort((one, two) => two.x - one.x);
-    for (const each of own) {
-      const wide = each.site.enzyme.length * LETTER2;
-      const left = Math.max(Math.min(each.x + 3, this.width - wide), 0);
-      const covered = placed.filter((other) => Math.min(other.x, other.left) < left + wide + 4);
-      placed.push({ ...each, left, lane: 1 + Math.max(-1, ...covered.map(({ lane }) => lane)) });
+    const visible = sites.map((site, i) => ({ site, i, x: this.x(site.cut) })).filter(({ site }) => this.#has(site.cut)).sort((a, b) => b.x - a.x);
+    for (const cut of visible) {
+      const width = cut.site.enzyme.length * LETTER_WIDTH2;
+      const left = Math.max(Math.min(cut.x + 3, this.width - width), 0);
+      const covered = placed.filter((other) => Math.min(other.x, other.left) < left + width + 4);
+      placed.push({ ...cut, left, lane: 1 + Math.max(-1, ...covered.map(({ lane }) => lane)) });
     }
     return placed;
   }
-  /** The annotations' pieces with a name and a lane; small ones are named beside, on a map. */
-  #bands() {
-    const ends = [];
+  /** Assign each annotation a lane and a label: inside the band or, without letters, beside it. */
+  #layoutBands() {
+    const laneEnds = [];
     const pieces = this.molecule.annotations.flatMap(
-      (mark, i) => this.#inside(mark).map(([from, to]) => ({ mark, i, from, to }))
+      (mark, i) => this.#clip(mark).map(([from, to]) => ({ mark, i, from, to }))
     );
-    return pieces.sort((one, two) => one.from - two.from || two.to - one.to).map((piece) => {
+    return pieces.sort((a, b) => a.from - b.from || b.to - a.to).map((piece) => {
       const { mark, from, to } = piece;
-      const room = Math.floor(((to - from) * this.scale - 18) / LETTER2);
-      const inside = room >= Math.min(mark.name.length, this.letters ? 3 : 200);
-      const name = inside ? cut(mark.name, room) : this.letters ? "" : cut(mark.name, 32);
+      const room = Math.floor(((to - from) * this.scale - 18) / LETTER_WIDTH2);
+      const inside = room >= Math.min(mark.name.length, this.hasLetters ? 3 : 200);
+      const name = inside ? truncate(mark.name, room) : this.hasLetters ? "" : truncate(mark.name, 32);
       let [begin, end] = [this.x(from), Math.max(this.x(to), this.x(from) + 3)];
       let x = (begin + end) / 2;
       let anchor = "middle";
       if (!inside && name) {
-        const wide = name.length * LETTER2;
-        anchor = end + 4 + wide < this.width || begin - 4 - wide < 0 ? "start" : "end";
-        x = anchor === "start" ? Math.max(Math.min(end + 4, this.width - wide), 0) : begin - 4;
-        if (anchor === "start") end = Math.max(end, x + wide);
-        else begin = x - wide;
+        const width = name.length * LETTER_WIDTH2;
+        anchor = end + 4 + width < this.width || begin - 4 - width < 0 ? "start" : "end";
+        x = anchor === "start" ? Math.max(Math.min(end + 4, this.width - width), 0) : begin - 4;
+        if (anchor === "start") end = Math.max(end, x + width);
+        else begin = x - width;
       }
-      let lane = ends.findIndex((taken) => taken <= begin);
-      if (lane < 0) lane = ends.length;
-      ends[lane] = end + 3;
+      let lane = laneEnds.findIndex((occupied) => occupied <= begin);
+      if (lane < 0) lane = laneEnds.length;
+      laneEnds[lane] = end + 3;
       return { ...piece, name, inside, x, anchor, lane };
     });
   }
   #drawStrands() {
     const { molecule, first, last, count, scale } = this;
-    if (!this.letters) {
-      const y = this.strands + 3;
-      return [line(0, y, this.width, y, "labext-axis labext-strand")];
+    if (!this.hasLetters) {
+      const y = this.strandsTop + 3;
+      return [createLine(0, y, this.width, y, "labext-axis labext-strand")];
     }
     const x = Array.from({ length: count }, (_, i) => ((i + 0.5) * scale).toFixed(1)).join(" ");
     const font = `${Math.min(scale * 1.55, 15).toFixed(1)}px`;
-    const strand = (bases, lane, className) => svg(
+    const strand = (bases, lane, className) => createSvg(
       "text",
-      { x, y: this.strands + lane * STRAND + 12, class: className, style: `font-size:${font}` },
+      {
+        x,
+        y: this.strandsTop + lane * STRAND_HEIGHT + 12,
+        class: className,
+        style: `font-size:${font}`
+      },
       bases.slice(first, last)
     );
     return [
       strand(molecule.bases, 0, "labext-bases"),
-      strand(molecule.lower, 1, "labext-bases labext-lower")
+      strand(molecule.lowerStrand, 1, "labext-bases labext-lower")
     ];
   }
   #drawRuler() {
-    const y = this.ruler;
-    const apart = step(this.count, Math.max(Math.min(this.width / 75, 10), 1));
-    const drawn = this.letters ? [line(0, y, this.width, y, "labext-axis")] : [];
-    for (let base = Math.ceil((this.first + 1) / apart) * apart; base <= this.last; base += apart) {
+    const y = this.rulerTop;
+    const distance = tickStep(this.count, Math.max(Math.min(this.width / 75, 10), 1));
+    const elements = this.hasLetters ? [createLine(0, y, this.width, y, "labext-axis")] : [];
+    for (let base = Math.ceil((this.first + 1) / distance) * distance; base <= this.last; base += distance) {
       const x = this.x(base - 0.5);
-      const words = digits(base);
-      const half = words.length * 2.8;
-      const place = Math.max(Math.min(x, Math.max(this.width, 40) - half), half);
-      drawn.push(line(x, y, x, y + 4, "labext-axis"));
-      drawn.push(
-        svg("text", { x: place, y: y + 14, class: "labext-tick", "text-anchor": "middle" }, words)
+      const label = formatNumber(base);
+      const half = label.length * 2.8;
+      const labelX = Math.max(Math.min(x, Math.max(this.width, 40) - half), half);
+      elements.push(createLine(x, y, x, y + 4, "labext-axis"));
+      elements.push(
+        createSvg(
+          "text",
+          { x: labelX, y: y + 14, class: "labext-tick", "text-anchor": "middle" },
+          label
+        )
       );
     }
-    return drawn;
+    return elements;
   }
   #drawCut({ site, i, x, left, lane }) {
-    const top = this.strands;
-    const name = {
+    const top = this.strandsTop;
+    const attributes = {
       x: left,
-      y: top - 4 - lane * NAME,
+      y: top - 4 - lane * NAME_HEIGHT,
       class: "labext-label labext-site",
       "data-pick": `site:${i}`
     };
-    const drawn = [
-      svg(
+    const elements = [
+      createSvg(
         "text",
-        name,
+        attributes,
         site.enzyme,
-        svg("title", {}, `${site.enzyme}, cuts before ${site.cut + 1}`)
+        createSvg("title", {}, `${site.enzyme}, cuts before ${site.cut + 1}`)
       )
     ];
-    const high = top - 4 - lane * NAME - 9;
-    if (!this.letters) return [...drawn, line(x, high, x, top + 6, "labext-cut")];
-    drawn.push(line(x, high, x, top + STRAND, "labext-cut"));
-    if (site.lower_cut < this.first || site.lower_cut > this.last) return drawn;
-    const low = this.x(site.lower_cut);
-    drawn.push(line(x, top + STRAND, low, top + STRAND, "labext-cut"));
-    drawn.push(line(low, top + STRAND, low, top + 2 * STRAND, "labext-cut"));
-    return drawn;
+    const lineTop = top - 4 - lane * NAME_HEIGHT - 9;
+    if (!this.hasLetters) return [...elements, createLine(x, lineTop, x, top + 6, "labext-cut")];
+    elements.push(createLine(x, lineTop, x, top + STRAND_HEIGHT, "labext-cut"));
+    if (site.lower_cut < this.first || site.lower_cut > this.last) return elements;
+    const lowerX = this.x(site.lower_cut);
+    elements.push(createLine(x, top + STRAND_HEIGHT, lowerX, top + STRAND_HEIGHT, "labext-cut"));
+    elements.push(
+      createLine(lowerX, top + STRAND_HEIGHT, lowerX, top + 2 * STRAND_HEIGHT, "labext-cut")
+    );
+    return elements;
   }
-  #drawCodons(codons2, lane) {
-    const y = this.below + lane * LANE2;
-    return codons2.flatMap(({ at, letter, pick }, i) => {
-      const to = Math.min(at + 3, this.last);
-      const odd = i % 2 ? "labext-codon labext-odd" : "labext-codon";
-      const x = this.x(Math.min(at + 1.5, this.last - 0.5));
+  #drawCodons(codons, lane) {
+    const y = this.translationsTop + lane * LANE_HEIGHT;
+    return codons.flatMap(({ position, letter, pick }, i) => {
+      const to = Math.min(position + 3, this.last);
+      const className = i % 2 ? "labext-codon labext-odd" : "labext-codon";
+      const x = this.x(Math.min(position + 1.5, this.last - 0.5));
       return [
-        rect(this.x(at), y, (to - at) * this.scale, TALL, odd, { "data-pick": pick }),
-        svg("text", { x, y: y + 10, class: "labext-amino", "data-pick": pick }, letter)
+        createRect(this.x(position), y, (to - position) * this.scale, BAND_HEIGHT, className, {
+          "data-pick": pick
+        }),
+        createSvg("text", { x, y: y + 10, class: "labext-amino", "data-pick": pick }, letter)
       ];
     });
   }
   #drawBand({ mark, i, from, to, name, inside, x, anchor, lane }) {
-    const y = this.annotations + lane * LANE2;
-    const mid = y + TALL / 2;
+    const y = this.annotationsTop + lane * LANE_HEIGHT;
+    const middle = y + BAND_HEIGHT / 2;
     const begin = this.x(from);
     const end = Math.max(this.x(to), begin + 3);
-    const point = Math.min(7, (end - begin) / 2);
+    const head = Math.min(7, (end - begin) / 2);
     const right = mark.strand > 0 && to === mark.end;
     const left = mark.strand < 0 && from === mark.start;
-    const [a, b] = [left ? begin + point : begin, right ? end - point : end];
-    const d = `M${a} ${y}L${b} ${y}${right ? `L${end} ${mid}` : ""}L${b} ${y + TALL}L${a} ${y + TALL}${left ? `L${begin} ${mid}` : ""}Z`;
+    const [a, b] = [left ? begin + head : begin, right ? end - head : end];
+    const d = `M${a} ${y}L${b} ${y}${right ? `L${end} ${middle}` : ""}L${b} ${y + BAND_HEIGHT}L${a} ${y + BAND_HEIGHT}${left ? `L${begin} ${middle}` : ""}Z`;
     const pick = `annotation:${i}`;
-    const words = {
+    const attributes = {
       x,
       y: y + 10.5,
       "text-anchor": anchor,
@@ -643,196 +682,225 @@ var Row = class {
       "data-pick": pick
     };
     return [
-      svg(
+      createSvg(
         "path",
-        { d, class: "labext-band", fill: pale(mark.color), "data-pick": pick },
-        svg("title", {}, mark.name)
+        { d, class: "labext-band", fill: lighten(mark.color), "data-pick": pick },
+        createSvg("title", {}, mark.name)
       ),
-      ...name ? [svg("text", words, name)] : []
+      ...name ? [createSvg("text", attributes, name)] : []
     ];
   }
 };
 
-// js/sequence/translate.js
+// js/sequence/translation.js
 var ORDER = "TCAG";
 var CODE = "FFLLSSSSYY**CC*WLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG";
-var amino = (codon) => {
+var aminoAcid = (codon) => {
   const [a, b, c] = Array.from(codon, (base) => ORDER.indexOf(base));
   return a < 0 || b < 0 || c < 0 || c === void 0 ? "?" : CODE[16 * a + 4 * b + c];
 };
-function codons(molecule, { start, end, strand }) {
-  const read = molecule.part(start, end, strand).toUpperCase().replaceAll("U", "T");
-  const size = Math.floor(read.length / 3);
-  return Array.from({ length: size }, (_, i) => ({
-    at: strand < 0 ? molecule.place(end - 3 * (i + 1)) : molecule.place(start + 3 * i),
-    letter: amino(read.slice(3 * i, 3 * i + 3))
+function translate(molecule, { start, end, strand }) {
+  const bases = molecule.extract(start, end, strand).toUpperCase().replaceAll("U", "T");
+  return Array.from({ length: Math.floor(bases.length / 3) }, (_, i) => ({
+    position: molecule.normalize(strand < 0 ? end - 3 * (i + 1) : start + 3 * i),
+    letter: aminoAcid(bases.slice(3 * i, 3 * i + 3))
   }));
 }
 
-// js/sequence/rows.js
-var SIDE = 8;
-var AHEAD = 200;
-var Rows = class {
-  element = element("div", "labext-rows", { tabindex: "-1" });
+// js/sequence/linear_map.js
+var PADDING = 8;
+var OVERSCAN = 200;
+var LinearMap = class {
+  element = createElement("div", "labext-rows", { tabindex: "-1" });
   perRow = 1;
   #molecule;
-  #act;
+  #actions;
   #codons;
-  #inner = element("div", "labext-rows-all");
+  #content = createElement("div", "labext-rows-all");
   #rows = [];
-  #seen = /* @__PURE__ */ new Map();
+  #visible = /* @__PURE__ */ new Map();
   // row -> its element
-  #marks = [null, null, []];
-  constructor(molecule, act) {
+  #highlights = [null, null, []];
+  constructor(molecule, actions) {
     this.#molecule = molecule;
-    this.#act = act;
+    this.#actions = actions;
     this.#codons = molecule.translations.map(
-      (mark, i) => codons(molecule, mark).map((codon) => ({ ...codon, pick: `translation:${i}` }))
+      (mark, i) => translate(molecule, mark).map((codon) => ({ ...codon, pick: `translation:${i}` }))
     );
-    this.element.append(this.#inner);
-    this.element.addEventListener("scroll", () => this.#fill());
-    this.element.addEventListener("pointerdown", (event) => this.#press(event));
+    this.element.append(this.#content);
+    this.element.addEventListener("scroll", () => this.#drawVisible());
+    this.element.addEventListener("pointerdown", (event) => this.#onPointerDown(event));
   }
-  /** Lay the rows out: `scale` in pixels a base, or 0 for one row; `height` in pixels or 0. */
+  /** Lay out the rows; `scale` is in pixels per base, 0 for a single row; `height` may be 0. */
   draw(width, height, scale, sites) {
     const molecule = this.#molecule;
-    const before = this.#rows.length ? this.#rowAt(this.element.scrollTop) : { first: 0, top: 0 };
-    const into = this.element.scrollTop - before.top;
-    const room = Math.max(width - 2 * SIDE - (height ? 16 : 0), 60);
-    let perRow = scale ? Math.max(Math.floor(room / scale), 3) : molecule.length;
+    const previous = this.#rows.length ? this.#rowAt(this.element.scrollTop) : { first: 0, top: 0 };
+    const offset = this.element.scrollTop - previous.top;
+    const available = Math.max(width - 2 * PADDING - (height ? 16 : 0), 60);
+    let perRow = scale ? Math.max(Math.floor(available / scale), 3) : molecule.length;
     if (scale && perRow > 20) perRow -= perRow % 10;
     this.perRow = Math.min(perRow, molecule.length);
-    const filled = this.perRow === perRow ? room / perRow : scale;
-    const each = scale ? filled : Math.min(room / molecule.length, 24);
+    const filled = this.perRow === perRow ? available / perRow : scale;
+    const rowScale = scale ? filled : Math.min(available / molecule.length, 24);
     this.#rows = [];
     let top = 0;
     for (let first = 0; first < molecule.length; first += this.perRow) {
       const count = Math.min(this.perRow, molecule.length - first);
-      const row = new Row(molecule, { first, count, scale: each, sites, codons: this.#codons });
+      const row = new LinearMapRow(molecule, {
+        first,
+        count,
+        scale: rowScale,
+        sites,
+        codons: this.#codons
+      });
       row.top = top;
       top += row.height;
       this.#rows.push(row);
     }
     this.element.style.width = `${width}px`;
     this.element.style.height = height ? `${Math.min(height, top + 2)}px` : "";
-    this.#inner.style.height = `${top}px`;
-    this.#inner.replaceChildren();
-    this.#seen.clear();
-    const after = this.#rows[Math.floor(before.first / this.perRow)];
-    this.element.scrollTop = after.top + Math.min(into, after.height);
-    this.#fill();
+    this.#content.style.height = `${top}px`;
+    this.#content.replaceChildren();
+    this.#visible.clear();
+    const anchorRow = this.#rows[Math.floor(previous.first / this.perRow)];
+    this.element.scrollTop = anchorRow.top + Math.min(offset, anchorRow.height);
+    this.#drawVisible();
   }
-  mark(selection, hits) {
-    const found = selection && bounds(this.#molecule, selection);
-    const at = selection && !found ? head(this.#molecule, selection) : null;
-    this.#marks = [found, at, hits];
-    for (const row of this.#seen.keys()) row.mark(...this.#marks);
+  /** Draw the selection and the search hits. */
+  highlight(selection, hits) {
+    const range = selection && rangeOf(this.#molecule, selection);
+    const cursor = selection && !range ? headOf(this.#molecule, selection) : null;
+    this.#highlights = [range, cursor, hits];
+    for (const row of this.#visible.keys()) row.highlight(...this.#highlights);
   }
-  /** Scroll to a base that is not seen: no more than it takes, or to the middle if it is far. */
-  show(base) {
+  /** Scroll to a base that is not visible: as little as needed, or to the middle if it is far. */
+  scrollTo(base) {
     const row = this.#rows[Math.min(Math.floor(base / this.perRow), this.#rows.length - 1)];
     if (!row) return;
     const { scrollTop, clientHeight } = this.element;
-    const above = row.top - scrollTop;
-    const below = row.top + row.height - scrollTop - clientHeight;
-    if (above >= 0 && below <= 0) return;
-    const far = above < -clientHeight || below > clientHeight;
-    const by = far ? above - clientHeight / 3 : above < 0 ? above : Math.min(below, above);
+    const top = row.top - scrollTop;
+    const bottom = row.top + row.height - scrollTop - clientHeight;
+    if (top >= 0 && bottom <= 0) return;
+    const far = top < -clientHeight || bottom > clientHeight;
+    const by = far ? top - clientHeight / 3 : top < 0 ? top : Math.min(bottom, top);
     this.element.scrollTop = Math.max(scrollTop + by, 0);
-    this.#fill();
+    this.#drawVisible();
   }
-  #fill() {
-    const top = this.element.scrollTop - AHEAD;
-    const bottom = this.element.scrollTop + (this.element.clientHeight || 600) + AHEAD;
-    const wanted = new Set(
+  #drawVisible() {
+    const top = this.element.scrollTop - OVERSCAN;
+    const bottom = this.element.scrollTop + (this.element.clientHeight || 600) + OVERSCAN;
+    const visible = new Set(
       this.#rows.filter((row) => row.top < bottom && row.top + row.height > top)
     );
-    for (const [row, drawn] of this.#seen) {
-      if (wanted.has(row)) continue;
-      drawn.remove();
-      this.#seen.delete(row);
+    for (const [row, svg] of this.#visible) {
+      if (visible.has(row)) continue;
+      svg.remove();
+      this.#visible.delete(row);
     }
-    for (const row of wanted) {
-      if (this.#seen.has(row)) continue;
-      const drawn = row.draw(Math.max(row.width, 1));
-      this.#seen.set(row, drawn);
-      this.#inner.append(drawn);
-      row.mark(...this.#marks);
+    for (const row of visible) {
+      if (this.#visible.has(row)) continue;
+      const svg = row.draw(Math.max(row.width, 1));
+      this.#visible.set(row, svg);
+      this.#content.append(svg);
+      row.highlight(...this.#highlights);
     }
   }
   #rowAt(y) {
     return this.#rows.findLast((row) => row.top <= y) ?? this.#rows[0];
   }
-  #base(event) {
-    const box = this.#inner.getBoundingClientRect();
+  #positionAt(event) {
+    const box = this.#content.getBoundingClientRect();
     const row = this.#rowAt(event.clientY - box.top);
-    const at = Math.round((event.clientX - box.left - SIDE) / row.scale);
-    return row.first + Math.min(Math.max(at, 0), row.count);
+    const offset = Math.round((event.clientX - box.left - PADDING) / row.scale);
+    return row.first + Math.min(Math.max(offset, 0), row.count);
   }
-  #press(event) {
+  #onPointerDown(event) {
     const scrollbar = event.clientX > this.element.getBoundingClientRect().left + this.element.clientWidth;
     if (event.button !== 0 || scrollbar) return;
     const pick = event.target.closest("[data-pick]")?.dataset.pick;
-    if (pick) return this.#act.pick(pick);
-    const before = this.#act.selection();
-    const from = event.shiftKey && before ? before : cursor(this.#base(event));
-    this.#act.select(event.shiftKey ? straight(from, this.#base(event)) : from);
-    this.#act.follow(this.element, event, (move) => {
+    if (pick) return this.#actions.pick(pick);
+    const previous = this.#actions.selection();
+    const from = event.shiftKey && previous ? previous : cursorAt(this.#positionAt(event));
+    this.#actions.select(event.shiftKey ? extendTo(from, this.#positionAt(event)) : from);
+    this.#actions.trackPointer(this.element, event, (move) => {
       const { top, bottom } = this.element.getBoundingClientRect();
       if (move.clientY > bottom - 12) this.element.scrollTop += 12;
       if (move.clientY < top + 12) this.element.scrollTop -= 12;
-      this.#act.select(straight(from, this.#base(move)));
+      this.#actions.select(extendTo(from, this.#positionAt(move)));
     });
   }
 };
 
 // js/sequence/search.js
-var IUPAC = {
-  A: 1,
-  C: 2,
-  G: 4,
-  T: 8,
-  M: 3,
-  R: 5,
-  W: 9,
-  S: 6,
-  Y: 10,
-  K: 12,
-  V: 7,
-  H: 11,
-  D: 13,
-  B: 14,
-  N: 15
-};
+var IUPAC = Object.fromEntries(Array.from("ACMGRSVTWYHKDBN", (code, i) => [code, i + 1]));
+var INVALID = 16;
 function search({ bases, circular }, pattern) {
-  const wanted = pattern.replace(/\s/g, "").toUpperCase().replaceAll("U", "T");
-  const other = turned(wanted);
-  if (!wanted || [...wanted].some((letter) => !IUPAC[letter])) return null;
-  const read = bases.toUpperCase().replaceAll("U", "T");
-  const found = places(read, circular, wanted).map((hit) => ({ ...hit, strand: 1 }));
-  if (other !== wanted) {
-    for (const hit of places(read, circular, other)) found.push({ ...hit, strand: -1 });
+  const forward = pattern.replace(/\s/g, "").toUpperCase().replaceAll("U", "T");
+  const reverse = reverseComplement(forward);
+  if (!forward || [...forward].some((letter) => !IUPAC[letter])) return null;
+  const text = bases.toUpperCase().replaceAll("U", "T");
+  const hits = findMatches(text, circular, forward).map((hit) => ({ ...hit, strand: 1 }));
+  if (reverse !== forward) {
+    for (const hit of findMatches(text, circular, reverse)) hits.push({ ...hit, strand: -1 });
   }
-  return found.sort((one, two) => one.start - two.start || two.strand - one.strand);
+  return hits.sort((a, b) => a.start - b.start || b.strand - a.strand);
 }
-function places(read, circular, wanted) {
-  const found = [];
-  const { length } = read;
-  const size = wanted.length;
-  if (size > length) return found;
-  const whole = circular ? read + read.slice(0, size - 1) : read;
-  const masks = Array.from(wanted, (letter) => IUPAC[letter]);
-  const codes = Uint8Array.from(whole, (letter) => IUPAC[letter] ?? 16);
+function findMatches(text, circular, pattern) {
+  const matches = [];
+  const { length } = text;
+  const size = pattern.length;
+  if (size > length) return matches;
+  const searched = circular ? text + text.slice(0, size - 1) : text;
+  const masks = Array.from(pattern, (letter) => IUPAC[letter]);
+  const codes = Uint8Array.from(searched, (letter) => IUPAC[letter] ?? INVALID);
   for (let start = 0; start + size <= codes.length; start++) {
     let i = 0;
     while (i < size && !(codes[start + i] & ~masks[i])) i++;
     if (i === size) {
       const end = start + size;
-      found.push({ start, end: end > length ? end - length : end });
+      matches.push({ start, end: end > length ? end - length : end });
     }
   }
-  return found;
+  return matches;
 }
+
+// js/sequence/selection_sync.js
+var INTERVAL = 150;
+var SelectionSync = class {
+  #handle;
+  #sender;
+  #timer = 0;
+  #range = null;
+  #sent = JSON.stringify({ start: null });
+  constructor(handle, sender) {
+    this.#handle = handle;
+    this.#sender = sender;
+  }
+  /** Send a range `{start, end, strand}`, or `{start: null}` for none. */
+  send(range) {
+    this.#range = range;
+    if (this.#timer) return;
+    this.#sendNow();
+    this.#timer = setTimeout(() => {
+      this.#timer = 0;
+      this.#handle.guard(() => this.#sendNow());
+    }, INTERVAL);
+  }
+  /** Record a range that the kernel has sent itself. */
+  received({ start, end, strand }) {
+    this.#range = start === null ? { start } : { start, end, strand };
+    this.#sent = JSON.stringify(this.#range);
+  }
+  close() {
+    clearTimeout(this.#timer);
+  }
+  #sendNow() {
+    const range = JSON.stringify(this.#range);
+    if (range === this.#sent) return;
+    this.#sent = range;
+    this.#handle.send({ do: "select", ...this.#range, sender: this.#sender });
+  }
+};
 
 // js/sequence/style.css
 var style_default = `.labext-live:has(> .labext-maps) {
@@ -852,9 +920,9 @@ var style_default = `.labext-live:has(> .labext-maps) {
 }
 
 .labext-toolbar,
-.labext-finder,
+.labext-search,
 .labext-field,
-.labext-line {
+.labext-status-line {
   display: flex;
   flex-wrap: wrap;
   align-items: center;
@@ -870,7 +938,7 @@ var style_default = `.labext-live:has(> .labext-maps) {
   min-width: 0;
 }
 
-.labext-line {
+.labext-status-line {
   min-height: 30px;
   font-variant-numeric: tabular-nums;
 }
@@ -884,25 +952,25 @@ var style_default = `.labext-live:has(> .labext-maps) {
   border-left: 1px solid var(--labext-rule);
 }
 
-.labext-choice {
+.labext-button-group {
   display: flex;
 }
 
-.labext-choice .labext-button {
+.labext-button-group .labext-button {
   border-radius: 0;
   margin-left: -1px;
 }
 
-.labext-choice .labext-button:first-child {
+.labext-button-group .labext-button:first-child {
   border-radius: 4px 0 0 4px;
   margin-left: 0;
 }
 
-.labext-choice .labext-button:last-child {
+.labext-button-group .labext-button:last-child {
   border-radius: 0 4px 4px 0;
 }
 
-.labext-choice .labext-button[aria-pressed="true"] {
+.labext-button-group .labext-button[aria-pressed="true"] {
   color: var(--jp-ui-inverse-font-color1, #fff);
   background: var(--labext-accent);
   border-color: var(--labext-accent);
@@ -929,7 +997,7 @@ var style_default = `.labext-live:has(> .labext-maps) {
   border-radius: 4px;
 }
 
-.labext-search {
+.labext-search-input {
   width: 150px;
   font-family: var(--jp-code-font-family, monospace);
 }
@@ -962,7 +1030,7 @@ var style_default = `.labext-live:has(> .labext-maps) {
   touch-action: pan-y;
 }
 
-.labext-beside {
+.labext-side-by-side {
   display: flex;
   align-items: flex-start;
   gap: 8px;
@@ -1133,302 +1201,269 @@ var style_default = `.labext-live:has(> .labext-maps) {
   border-radius: 2px;
 }
 
-.labext-where {
+.labext-range {
   color: var(--labext-dim);
   font-variant-numeric: tabular-nums;
   white-space: nowrap;
 }
 `;
 
-// js/sequence/telling.js
-var PAUSE = 150;
-var Telling = class {
-  #view;
-  #by;
-  #timer = 0;
-  #next = null;
-  #told = JSON.stringify({ start: null });
-  constructor(view, by) {
-    this.#view = view;
-    this.#by = by;
-  }
-  /** Tell of a range `{start, end, strand}`, or of none by `{start: null}`. */
-  tell(range) {
-    this.#next = range;
-    if (this.#timer) return;
-    this.#send();
-    this.#timer = setTimeout(() => {
-      this.#timer = 0;
-      this.#view.guard(() => this.#send());
-    }, PAUSE);
-  }
-  /** The kernel has said this itself: it needs not be told. */
-  known({ start, end, strand }) {
-    this.#next = start === null ? { start } : { start, end, strand };
-    this.#told = JSON.stringify(this.#next);
-  }
-  end() {
-    clearTimeout(this.#timer);
-  }
-  #send() {
-    const said = JSON.stringify(this.#next);
-    if (said === this.#told) return;
-    this.#told = said;
-    this.#view.send({ do: "select", ...this.#next, by: this.#by });
-  }
-};
-
 // js/sequence/toolbar.js
-function choice(label, options, act) {
-  const group = element("div", "labext-choice", { role: "group", "aria-label": label });
-  const buttons = options.map(([value, words]) => {
-    const made = button(words, `${label}: ${words}`, () => act(value));
-    made.setAttribute("aria-label", words);
-    made.dataset.value = value;
-    return made;
+function createButtonGroup(label, options, onChange) {
+  const group = createElement("div", "labext-button-group", { role: "group", "aria-label": label });
+  const buttons = options.map(([value, text]) => {
+    const button = createButton(text, `${label}: ${text}`, () => onChange(value));
+    button.setAttribute("aria-label", text);
+    button.dataset.value = value;
+    return button;
   });
   group.append(...buttons);
-  group.show = (value) => {
-    for (const each of buttons)
-      each.setAttribute("aria-pressed", String(each.dataset.value === value));
+  group.update = (value) => {
+    for (const button of buttons)
+      button.setAttribute("aria-pressed", String(button.dataset.value === value));
   };
   return group;
 }
-function field(words, input) {
-  const label = element("label", "labext-field");
-  label.append(words, input);
+function createField(text, input) {
+  const label = createElement("label", "labext-field");
+  label.append(text, input);
   return label;
 }
-function select(options, act) {
-  const made = element("select", "labext-input");
-  made.show = (offered2) => {
-    const chosen = made.value;
-    made.replaceChildren(
-      ...offered2.map(([value, words]) => element("option", "", { value }, words))
+function createSelect(options, onChange) {
+  const select = createElement("select", "labext-input");
+  select.update = (options2) => {
+    const selected = select.value;
+    select.replaceChildren(
+      ...options2.map(([value, text]) => createElement("option", "", { value }, text))
     );
-    if (offered2.some(([value]) => value === chosen)) made.value = chosen;
+    if (options2.some(([value]) => value === selected)) select.value = selected;
   };
-  made.show(options);
-  made.addEventListener("change", () => act(made.value));
-  return made;
+  select.update(options);
+  select.addEventListener("change", () => onChange(select.value));
+  return select;
 }
-function slider(most, value, act) {
-  const made = element("input", "labext-zoom", { type: "range", min: 0, max: most, step: 1 });
-  made.value = value;
-  made.addEventListener("input", () => act(Number(made.value)));
-  return made;
+function createSlider(max, value, onChange) {
+  const slider = createElement("input", "labext-zoom", { type: "range", min: 0, max, step: 1 });
+  slider.value = value;
+  slider.addEventListener("input", () => onChange(Number(slider.value)));
+  return slider;
 }
-function finder(act) {
-  const input = element("input", "labext-input labext-search", {
+function createSearch(actions) {
+  const input = createElement("input", "labext-input labext-search-input", {
     type: "search",
     spellcheck: "false",
     autocomplete: "off",
     placeholder: "GAATTC, RNNY…"
   });
-  const count = element("span", "labext-count", { role: "status", "aria-live": "polite" });
-  const back = button("‹", "Previous hit", () => act.go(-1));
-  const on = button("›", "Next hit", () => act.go(1));
-  input.addEventListener("input", () => act.find(input.value));
+  const count = createElement("span", "labext-count", { role: "status", "aria-live": "polite" });
+  const previous = createButton("‹", "Previous hit", () => actions.goToHit(-1));
+  const next = createButton("›", "Next hit", () => actions.goToHit(1));
+  input.addEventListener("input", () => actions.search(input.value));
   input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") act.go(event.shiftKey ? -1 : 1);
+    if (event.key === "Enter") actions.goToHit(event.shiftKey ? -1 : 1);
     else if (event.key === "Escape" && input.value) {
       input.value = "";
-      act.find("");
+      actions.search("");
     } else return;
     event.preventDefault();
   });
-  const group = element("div", "labext-finder", { role: "search" });
-  group.append(field("Search", input), back, on, count);
-  group.show = (words, some) => {
-    count.textContent = words;
-    back.disabled = on.disabled = !some;
+  const group = createElement("div", "labext-search", { role: "search" });
+  group.append(createField("Search", input), previous, next, count);
+  group.update = (text, hasHits) => {
+    count.textContent = text;
+    previous.disabled = next.disabled = !hasHits;
   };
-  group.show("", false);
+  group.update("", false);
   return group;
 }
 
 // js/sequence/view.js
-var WIDE = 640;
-var SHORT = 60;
-var HIGH = 340;
-var ZOOMS = 11;
-var scaleOf = (zoom) => 1.3 ** zoom;
-var MANY = 2e3;
+var SIDE_BY_SIDE_WIDTH = 640;
+var SHORT_SEQUENCE = 60;
+var MAP_HEIGHT = 340;
+var MAX_ZOOM = 11;
+var zoomToScale = (zoom) => 1.3 ** zoom;
+var MAX_HITS2 = 2e3;
 var MODES = [
   ["circular", "Circular"],
   ["linear", "Linear"],
   ["both", "Both"]
 ];
-function sequence(root, view) {
+function sequence(root, handle) {
   addStyle("labext-sequence-style", style_default);
-  const { state } = view;
+  const { state } = handle;
   const molecule = new Molecule(state);
-  const me = Math.random().toString(36).slice(2);
-  const telling = new Telling(view, me);
-  const sites = { chosen: state.chosen, unique: state.unique, none: [] };
+  const viewId = Math.random().toString(36).slice(2);
+  const sync = new SelectionSync(handle, viewId);
+  const siteSets = { displayed: state.sites, unique: state.unique, none: [] };
   let mode = molecule.circular ? "both" : "linear";
   let zoom = 8;
-  let whose = "chosen";
+  let siteSet = "displayed";
   let selection = null;
   let hits = [];
-  let at = -1;
+  let hitIndex = -1;
   let width = 0;
-  const safe = (act2) => (...given) => view.guard(() => act2(...given));
-  const act = {
+  const actions = {
     selection: () => selection,
-    select: safe((wanted) => choose(wanted)),
-    pick: safe((what) => {
-      const [kind, i] = what.split(":");
-      if (kind === "site") return choose(of(molecule, { ...sites[whose][i], strand: 1 }), true);
+    select: handle.guarded((newSelection) => select(newSelection)),
+    pick: handle.guarded((target) => {
+      const [kind, i] = target.split(":");
+      if (kind === "site") {
+        return select(selectRange(molecule, { ...siteSets[siteSet][i], strand: 1 }), true);
+      }
       const { annotations, translations } = molecule;
-      choose(of(molecule, (kind === "annotation" ? annotations : translations)[i]), true);
+      select(selectRange(molecule, (kind === "annotation" ? annotations : translations)[i]), true);
     }),
-    follow(target, event, move) {
+    trackPointer(target, event, onMove) {
       event.preventDefault();
       maps.focus({ preventScroll: true });
       target.setPointerCapture(event.pointerId);
-      const on = safe(move);
-      target.addEventListener("pointermove", on);
-      const off = () => target.removeEventListener("pointermove", on);
-      target.addEventListener("lostpointercapture", off, { once: true });
+      const listener = handle.guarded(onMove);
+      target.addEventListener("pointermove", listener);
+      const stop = () => target.removeEventListener("pointermove", listener);
+      target.addEventListener("lostpointercapture", stop, { once: true });
     },
-    find: safe((words) => {
-      const found = words.trim() ? search(molecule, words) : [];
-      const more = found?.length > MANY ? "more than " : "";
-      hits = (found ?? []).slice(0, MANY);
-      at = -1;
-      const said = found === null ? "not a base" : `${more}${number(hits.length, "hit")}`;
-      finding.show(words.trim() && said, hits.length > 0);
-      mark();
+    search: handle.guarded((pattern) => {
+      const found = pattern.trim() ? search(molecule, pattern) : [];
+      const more = found?.length > MAX_HITS2 ? "more than " : "";
+      hits = (found ?? []).slice(0, MAX_HITS2);
+      hitIndex = -1;
+      const text = found === null ? "invalid base" : `${more}${pluralize(hits.length, "hit")}`;
+      searchField.update(pattern.trim() && text, hits.length > 0);
+      highlight();
     }),
-    go: safe((by) => {
+    goToHit: handle.guarded((offset) => {
       if (!hits.length) return;
-      at = at < 0 && by < 0 ? hits.length - 1 : (at + by + hits.length) % hits.length;
-      finding.show(`${at + 1} of ${hits.length}`, true);
-      choose(of(molecule, hits[at]), true);
+      hitIndex = hitIndex < 0 && offset < 0 ? hits.length - 1 : (hitIndex + offset + hits.length) % hits.length;
+      searchField.update(`${hitIndex + 1} of ${hits.length}`, true);
+      select(selectRange(molecule, hits[hitIndex]), true);
     })
   };
-  const circle = molecule.circular ? new Circle(molecule, act) : null;
-  const overview = new Rows(molecule, act);
-  const rows = new Rows(molecule, act);
+  const circularMap = molecule.circular ? new CircularMap(molecule, actions) : null;
+  const overview = new LinearMap(molecule, actions);
+  const linearMap = new LinearMap(molecule, actions);
   overview.element.classList.add("labext-overview");
-  const drawn = element("div", "labext-drawn");
-  drawn.append(...circle ? [circle.element] : [], overview.element);
-  const maps = element("div", "labext-maps", {
+  const overviewArea = createElement("div");
+  overviewArea.append(...circularMap ? [circularMap.element] : [], overview.element);
+  const maps = createElement("div", "labext-maps", {
     tabindex: "0",
     role: "application",
-    "aria-label": `Map of ${molecule.name}, ${number(molecule.length, "base")}. Arrow keys move the cursor, with Shift they select; Escape clears.`
+    "aria-label": `Map of ${molecule.name}, ${pluralize(molecule.length, "base")}. Arrow keys move the cursor, with Shift they extend the selection; Escape clears it.`
   });
-  maps.append(drawn, rows.element);
-  const showMode = (value) => {
+  maps.append(overviewArea, linearMap.element);
+  const setMode = (value) => {
     mode = value;
     draw();
   };
-  const showZoom = (value) => {
+  const setZoom = (value) => {
     zoom = value;
     draw();
-    if (selection) rows.show(head(molecule, selection));
+    if (selection) linearMap.scrollTo(headOf(molecule, selection));
   };
-  const showSites = (value) => {
-    whose = value;
+  const setSiteSet = (value) => {
+    siteSet = value;
     draw();
   };
-  const modes = choice("Maps", MODES, safe(showMode));
-  const zooming = slider(ZOOMS, zoom, safe(showZoom));
-  const cutters = select(offered(sites), safe(showSites));
-  const zoomField = field("Zoom", zooming);
-  const finding = finder(act);
-  const toolbar = element("div", "labext-toolbar");
-  toolbar.append(...circle ? [modes] : [], zoomField, field("Sites", cutters), finding);
-  const status = element("div", "labext-status", { role: "status", "aria-live": "polite" });
-  const copying = button("Copy", "Copy the selected bases", () => copySelected());
-  const line2 = element("div", "labext-line");
-  const title = element("strong", "labext-title", {}, molecule.name);
-  line2.append(title, `${digits(molecule.length)} bp`, status, copying);
+  const modeButtons = createButtonGroup("Maps", MODES, handle.guarded(setMode));
+  const zoomSlider = createSlider(MAX_ZOOM, zoom, handle.guarded(setZoom));
+  const siteSelect = createSelect(siteOptions(siteSets), handle.guarded(setSiteSet));
+  const zoomField = createField("Zoom", zoomSlider);
+  const searchField = createSearch(actions);
+  const toolbar = createElement("div", "labext-toolbar");
+  const siteField = createField("Sites", siteSelect);
+  toolbar.append(...circularMap ? [modeButtons] : [], zoomField, siteField, searchField);
+  const statusAttributes = { role: "status", "aria-live": "polite" };
+  const status = createElement("div", "labext-status", statusAttributes);
+  const copyButton = createButton("Copy", "Copy the selected bases", () => copySelection());
+  const statusLine = createElement("div", "labext-status-line");
+  const title = createElement("strong", "labext-title", {}, molecule.name);
+  statusLine.append(title, `${formatNumber(molecule.length)} bp`, status, copyButton);
   root.classList.add("labext-sequence");
-  root.append(toolbar, line2, maps);
-  if (molecule.annotations.length) root.append(list(molecule.annotations, act.pick));
+  root.append(toolbar, statusLine, maps);
+  if (molecule.annotations.length) root.append(annotationList(molecule.annotations, actions.pick));
   function draw() {
     if (!width) return;
-    const beside = circle !== null && mode === "both" && width >= WIDE;
-    const round = circle !== null && mode !== "linear";
-    const cuts = sites[whose];
-    maps.classList.toggle("labext-beside", beside);
-    modes.show(mode);
-    circle?.element.toggleAttribute("hidden", !round);
-    overview.element.hidden = round || molecule.length < SHORT;
-    rows.element.hidden = zoomField.hidden = mode === "circular";
-    const left = beside ? Math.round(width * 0.48) : width;
-    if (round) circle.draw(Math.min(left, mode === "both" && !beside ? 440 : 640), cuts);
-    else if (!overview.element.hidden) overview.draw(width, 0, 0, cuts);
+    const sideBySide = circularMap !== null && mode === "both" && width >= SIDE_BY_SIDE_WIDTH;
+    const showCircular = circularMap !== null && mode !== "linear";
+    const sites = siteSets[siteSet];
+    maps.classList.toggle("labext-side-by-side", sideBySide);
+    modeButtons.update(mode);
+    circularMap?.element.toggleAttribute("hidden", !showCircular);
+    overview.element.hidden = showCircular || molecule.length < SHORT_SEQUENCE;
+    linearMap.element.hidden = zoomField.hidden = mode === "circular";
+    const left = sideBySide ? Math.round(width * 0.48) : width;
+    if (showCircular) {
+      const maxWidth = mode === "both" && !sideBySide ? 440 : 640;
+      circularMap.draw(Math.min(left, maxWidth), sites);
+    } else if (!overview.element.hidden) overview.draw(width, 0, 0, sites);
     if (mode !== "circular") {
-      const high = beside ? Math.max(circle.element.height.baseVal.value, HIGH) : HIGH;
-      rows.draw(beside ? width - left - 8 : width, high, scaleOf(zoom), cuts);
-      zooming.setAttribute("aria-valuetext", `${rows.perRow} bases a row`);
+      const height = sideBySide ? Math.max(circularMap.element.height.baseVal.value, MAP_HEIGHT) : MAP_HEIGHT;
+      linearMap.draw(sideBySide ? width - left - 8 : width, height, zoomToScale(zoom), sites);
+      zoomSlider.setAttribute("aria-valuetext", `${linearMap.perRow} bases per row`);
     }
-    mark();
+    highlight();
   }
-  function mark() {
+  function highlight() {
     if (!width) return;
-    for (const map of [circle, overview, rows]) map?.mark(selection, hits);
+    for (const map of [circularMap, overview, linearMap]) map?.highlight(selection, hits);
   }
-  function choose(wanted, show = false, tell = true) {
-    selection = wanted;
-    const found = selection && bounds(molecule, selection);
-    mark();
-    status.textContent = told(molecule, selection);
-    copying.disabled = !found;
-    if (show && found && mode !== "circular") rows.show(found.start);
-    if (tell) telling.tell(found ? { ...found, strand: selection.strand } : { start: null });
+  function select(newSelection, scroll = false, send = true) {
+    selection = newSelection;
+    const range = selection && rangeOf(molecule, selection);
+    highlight();
+    status.textContent = describeSelection(molecule, selection);
+    copyButton.disabled = !range;
+    if (scroll && range && mode !== "circular") linearMap.scrollTo(range.start);
+    if (send) sync.send(range ? { ...range, strand: selection.strand } : { start: null });
   }
-  async function copySelected() {
-    const found = selection && bounds(molecule, selection);
-    if (!found) return;
-    const done = await copy(molecule.part(found.start, found.end, selection.strand));
-    const size = number(molecule.span(found.start, found.end), "base");
-    status.textContent = done ? `Copied ${size}` : "The browser did not let them be copied.";
+  async function copySelection() {
+    const range = selection && rangeOf(molecule, selection);
+    if (!range) return;
+    const copied = await copyText(molecule.extract(range.start, range.end, selection.strand));
+    const size = pluralize(molecule.rangeLength(range.start, range.end), "base");
+    status.textContent = copied ? `Copied ${size}` : "The browser denied access to the clipboard.";
   }
-  const press = (event) => {
-    const perRow = mode === "circular" ? Math.ceil(molecule.length / 36) : rows.perRow;
-    const move = (wanted) => {
-      choose(wanted);
-      if (selection && mode !== "circular") rows.show(head(molecule, selection));
+  const onKeyDown = (event) => {
+    const perRow = mode === "circular" ? Math.ceil(molecule.length / 36) : linearMap.perRow;
+    const selectAndScroll = (newSelection) => {
+      select(newSelection);
+      if (selection && mode !== "circular") linearMap.scrollTo(headOf(molecule, selection));
     };
-    keys(event, molecule, selection, perRow, move, copySelected);
+    handleKey(event, molecule, selection, perRow, selectAndScroll, copySelection);
   };
-  maps.addEventListener("keydown", safe(press));
-  view.onChange((change) => {
-    if (change.chosen) {
-      sites.chosen = change.chosen;
-      cutters.show(offered(sites));
+  maps.addEventListener("keydown", handle.guarded(onKeyDown));
+  handle.onChange((change) => {
+    if (change.sites) {
+      siteSets.displayed = change.sites;
+      siteSelect.update(siteOptions(siteSets));
       draw();
     }
-    if (change.selection && change.selection.by !== me) {
-      telling.known(change.selection);
-      const none = change.selection.start === null;
-      choose(none ? null : of(molecule, change.selection), true, false);
+    if (change.selection && change.selection.sender !== viewId) {
+      sync.received(change.selection);
+      const cleared = change.selection.start === null;
+      select(cleared ? null : selectRange(molecule, change.selection), true, false);
     }
   });
-  const resized = new ResizeObserver(([entry2]) => {
-    const now = Math.floor(entry2.contentRect.width);
-    if (now === width || !now) return;
-    width = now;
-    view.guard(() => {
+  const resizeObserver = new ResizeObserver(([entry]) => {
+    const newWidth = Math.floor(entry.contentRect.width);
+    if (newWidth === width || !newWidth) return;
+    width = newWidth;
+    handle.guard(() => {
       draw();
-      if (selection) rows.show(selection.anchor);
+      if (selection) linearMap.scrollTo(selection.anchor);
     });
   });
-  resized.observe(maps);
+  resizeObserver.observe(maps);
   return () => {
-    telling.end();
-    resized.disconnect();
+    sync.close();
+    resizeObserver.disconnect();
   };
 }
-function offered({ chosen, unique }) {
-  const names = (sites) => new Set(sites.map(({ enzyme }) => enzyme)).size;
+function siteOptions({ displayed, unique }) {
+  const count = (sites) => new Set(sites.map(({ enzyme }) => enzyme)).size;
   return [
-    ["chosen", `Chosen (${names(chosen)})`],
-    ["unique", `Cut once (${names(unique)})`],
+    ["displayed", `Displayed (${count(displayed)})`],
+    ["unique", `Unique cutters (${count(unique)})`],
     ["none", "None"]
   ];
 }

@@ -47,7 +47,7 @@ def nb(replay: Replay) -> Iterator[NotebookClient]:
 
 @pytest.fixture(autouse=True)
 def quickly_and_without_fault(replay: Replay, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Look without a pause; see that nothing was asked that a real server would ignore."""
+    """Look without a pause; see that the question was not sent that a real server would ignore."""
     monkeypatch.setattr(progress, "interval", lambda _: 0.0)
     yield
     assert replay.faults == []

@@ -62,7 +62,7 @@ def refused(shell: InteractiveShell) -> Callable[[str], str]:
 
 @pytest.fixture(autouse=True)
 def without_fault(replay: Replay, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Stay connected; see that nothing was asked that a real server would ignore."""
+    """Stay connected; see that the question was not sent that a real server would ignore."""
     monkeypatch.setenv("LABEXT_NB_BASE_URL", replay.base_url)
     yield
     assert replay.faults == []
@@ -75,7 +75,7 @@ def test_settings(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) ->
     assert "docling_ocr is no, youtube_preferred_languages is en,de now." in capsys.readouterr().out
     assert dict(after.to_numpy())["youtube_preferred_languages"] == "en,de"
     run("%nb settings --set docling_ocr={False}")
-    assert "set so already" in capsys.readouterr().out
+    assert "have these values already" in capsys.readouterr().out
     assert "There is no setting" in refused("%nb settings --set docling=no")
     assert "set twice" in refused("%nb settings --set docling_ocr=no --set docling_ocr=yes")
 
@@ -86,7 +86,7 @@ def test_insights(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) ->
     every = run("%nb insights")
     assert set(made["id"]) <= set(every["id"])
     assert list(run("%nb insights --source 'Bench notes'")["id"]) == list(every["id"])
-    assert "Keep one of the two" in refused("%nb insights --all --notebook Growth")
+    assert "Keep one of them" in refused("%nb insights --all --notebook Growth")
     drawn = run('%nb insights show "simple summary" --source "Bench notes"')
     assert drawn.title == "Simple Summary of Bench notes"
     assert drawn.text == made["content"].iloc[0]
@@ -130,12 +130,12 @@ def test_an_insight_that_fails_is_an_error(run: Run, refused: Run, replay: Repla
 def test_vectors(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert list(run('%nb sources embed "Bench notes"')["title"]) == ["Bench notes"]
     run("%nb note Warm --title Plan\n%nb notes embed Plan")
-    assert "Vectors of Plan are computed." in capsys.readouterr().out
+    assert "Computing vectors of Plan." in capsys.readouterr().out
     done = run("%nb embeddings rebuild --mode all --no-insights")
     assert list(done["status"]) == ["completed"]
     begun = run("%nb embeddings rebuild --background")
     job = begun["job_id"].iloc[0]
-    assert f"`%nb embeddings status {job}` shows how far" in capsys.readouterr().out
+    assert f"`%nb embeddings status {job}` shows the progress" in capsys.readouterr().out
     assert list(run(f"%nb embeddings status {job}")["job_id"]) == [job]
     assert "nothing left" in refused("%nb embeddings rebuild --no-sources --no-notes --no-insights")
 
@@ -146,7 +146,7 @@ def test_commands(
     rows = run("%nb commands --status completed --limit 5")
     assert "process_source" in set(rows["command"])
     assert "embed_note" in set(run("%nb commands kinds")["command"])
-    assert "is given nothing" in refused("%nb commands run embed_note")
+    assert "has no input" in refused("%nb commands run embed_note")
     replay.state.works = False
     try:
         job = run("%nb commands run embed_note --set note_id=note:1")["job_id"].iloc[0]
@@ -154,7 +154,7 @@ def test_commands(
         assert list(run(f"%nb commands cancel {job} --yes")["status"]) == ["new"]
     finally:
         replay.state.works = True
-    assert f"`%nb commands wait {job}` looks what becomes of it" in capsys.readouterr().out
+    assert f"`%nb commands wait {job}` watches it" in capsys.readouterr().out
     assert list(run(f"%nb commands wait {job}")["status"]) == ["completed"]
     assert list(run(f"%nb commands show {job}")["command"]) == ["embed_note"]
     assert "is over already" in refused(f"%nb commands cancel {job} --yes")
@@ -171,9 +171,9 @@ def test_a_chat_about_a_source_goes_on(
     run("%nb sources chat 'Bench notes' 'Again?' --new")
     run("%nb sources chat 'Bench notes' 'Back?' --session 'Which strain?'")
     assert len(run("%nb source-chats show 'Which strain?'" + about)) == 6
-    assert "Keep one of the two" in refused("%nb sources chat 'Bench notes' x --new --session y")
+    assert "Keep one of them" in refused("%nb sources chat 'Bench notes' x --new --session y")
     assert "has no text" in refused("%nb sources chat 'Bench notes'")
-    assert "Nothing to change" in refused("%nb source-chats edit 'Again?'" + about)
+    assert "No change was given" in refused("%nb source-chats edit 'Again?'" + about)
     run("%nb source-chats edit 'Again?' --title Second" + about)
     assert "the chat" in refused("%nb source-chats delete Second" + about).casefold()
     run("%nb source-chats delete Second 'Which strain?' --yes" + about)

@@ -1,6 +1,6 @@
-// Text to the clipboard, also where the page has no secure context.
+// Copy text to the clipboard, also on pages without a secure context.
 
-export async function copy(text) {
+export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
@@ -15,8 +15,8 @@ function copyByCommand(text) {
   area.style.position = "fixed";
   document.body.append(area);
   area.select();
-  const done = document.execCommand("copy");
+  const copied = document.execCommand("copy");
   area.remove();
   focused?.focus?.({ preventScroll: true });
-  return done;
+  return copied;
 }
