@@ -184,7 +184,7 @@ class Shown:
         """Send as the view does, and return what it hears."""
         self.receive(content, [])
         end = time.monotonic() + 60
-        while [each for each in threading.enumerate() if each.name.startswith("labext-sound")]:
+        while [each for each in threading.enumerate() if each.name.startswith("labext-audio")]:
             assert time.monotonic() < end
             time.sleep(0.005)
         return self.sent

@@ -55,7 +55,7 @@ def test_defaults_are_set_once_and_then_quiet(run: Run, said: Said, lab: OpenAI)
     assert "Cleared the slot chat." in said("%nb models defaults --clear chat")
     assigned = said("%nb models auto-assign")
     assert "Set the slot chat to " in assigned
-    assert "every slot has a model" in said("%nb models auto-assign").lower()
+    assert "every slot already has a model" in said("%nb models auto-assign").lower()
 
 
 def test_each_slot_is_used_by_what_it_is_for(run: Run, lab: OpenAI) -> None:
@@ -102,7 +102,7 @@ def test_a_model_is_made_once_and_deleted_when_no_slot_has_it(
     for cell in ("%nb models delete second helper --yes", "%nb credentials delete lab --yes"):
         error = refused(cell)
         assert isinstance(error, ConflictError)
-        assert "second is the default of the slot chat" in error.message
+        assert "second is the default of slot chat" in error.message
         assert "`%nb models defaults --set chat=MODEL`" in error.next_step
     assert {"second", "helper"} <= set(run("%nb models")["name"])
     run("%nb models defaults --set chat=extractive")

@@ -133,9 +133,9 @@ def test_the_default_prompt_is_shown_and_set(run: Run, said: Said) -> None:
     assert before
     try:
         assert "Changed " in said("%%nb transformations prompt\nAnswer in one sentence.")
-        assert "changed" not in said("%nb transformations prompt --set 'Answer in one sentence.'")
+        assert "Changed" not in said("%nb transformations prompt --set 'Answer in one sentence.'")
         assert run("%nb transformations prompt").text == "Answer in one sentence."
-        assert "is gone" in said("%nb transformations prompt --clear")
+        assert "Cleared" in said("%nb transformations prompt --clear")
         assert run("%nb transformations prompt") is None
     finally:
         run(f"%%nb transformations prompt\n{before}")
