@@ -1,4 +1,4 @@
-"""Operations, words, replies and sign-in, each by itself."""
+"""Requests, error messages, responses and keys, without a server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OP = Operation("upload a file", "PUT", "upload/{filename}", RetryMode.ALWAYS)
 
 
 @given(st.text(min_size=1).filter(lambda name: name not in {".", ".."}))
-def test_a_placeholder_s_value_stays_one_segment(name: str) -> None:
+def test_path_parameter_stays_one_segment(name: str) -> None:
     try:
         address = OP.address("http://h/api/", {"filename": name})
     except UnicodeEncodeError:
@@ -53,58 +53,62 @@ def test_a_placeholder_s_value_stays_one_segment(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", ".", ".."])
-def test_a_value_that_would_change_the_path_is_refused(name: str) -> None:
+def test_path_parameter_of_dots_is_refused(name: str) -> None:
     with pytest.raises(InputError):
         OP.address("http://h/api/", {"filename": name})
 
 
-def call(**what: Any) -> Any:
-    given: dict[str, Any] = {
+def build(**overrides: Any) -> Any:
+    arguments: dict[str, Any] = {
         "path": {"filename": "a"},
         "params": None,
         "json": None,
         "content": None,
         "headers": None,
     }
-    return build_request(OP, "http://h/api", **(given | what))
+    return build_request(OP, "http://h/api", **(arguments | overrides))
 
 
-def test_a_query_is_written_as_services_read_it() -> None:
+def test_query_parameters_are_converted_to_text() -> None:
     params = {"organization": True, "limit": 50, "startKey": None, "batch": "A b"}
-    assert call(params=params).params == {"organization": "true", "limit": "50", "batch": "A b"}
+    assert build(params=params).params == {
+        "organization": "true",
+        "limit": "50",
+        "batch": "A b",
+    }
 
 
-def test_body_names_its_type_unless_the_caller_does() -> None:
-    assert call().headers == {}
-    assert call(json={}).headers == {"Content-Type": "application/json"}
-    assert call(content=io.BytesIO).headers == {"Content-Type": "application/octet-stream"}
-    given = {"Content-Type": "text/plain"}
-    assert call(json={}, headers=given).headers == given
-    assert call(content=io.BytesIO, headers=given).headers == given
+def test_content_type_defaults_by_body() -> None:
+    assert build().headers == {}
+    assert build(json={}).headers == {"Content-Type": "application/json"}
+    assert build(content=io.BytesIO).headers == {"Content-Type": "application/octet-stream"}
+    explicit = {"Content-Type": "text/plain"}
+    assert build(json={}, headers=explicit).headers == explicit
+    assert build(content=io.BytesIO, headers=explicit).headers == explicit
 
 
-def test_json_and_a_stream_are_not_sent_together() -> None:
+def test_json_and_content_exclude_each_other() -> None:
     with pytest.raises(ValueError, match="one body"):
-        call(json={}, content=io.BytesIO)
+        build(json={}, content=io.BytesIO)
 
 
-def test_array_of_numpy_is_not_written_as_a_number() -> None:
+def test_numpy_array_is_not_serialized_as_a_number() -> None:
     with pytest.raises(InputError):
-        call(json={"n": np.array([1])})
+        build(json={"n": np.array([1])})
 
 
-def test_numbers_of_numpy_are_written_as_numbers() -> None:
-    body = call(json={"n": np.int64(3), "x": np.float32(0.5), "b": np.bool_(True)}).body
+def test_numpy_scalars_are_serialized_as_numbers() -> None:
+    body = build(json={"n": np.int64(3), "x": np.float32(0.5), "b": np.bool_(True)}).body
     assert json.loads(body) == {"n": 3, "x": 0.5, "b": True}
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {1, 2}, np.zeros(3)])
-def test_what_can_t_be_written_fails_before_it_is_sent(value: Any) -> None:
+def test_unserializable_value_fails_before_sending(value: Any) -> None:
     with pytest.raises(InputError, match="can't be written as JSON"):
-        call(json={"x": value})
+        build(json={"x": value})
 
 
-def test_a_file_that_can_t_be_read_fails_before_it_is_sent(tmp_path: Any) -> None:
+def test_unreadable_file_fails_before_sending(tmp_path: Any) -> None:
     transport = HttpClient("http://127.0.0.1:9/", auth=None, rate=None)
     with pytest.raises(InputError, match=r"none\.pdb can't be read"):
         transport.send(
@@ -112,16 +116,16 @@ def test_a_file_that_can_t_be_read_fails_before_it_is_sent(tmp_path: Any) -> Non
         )
 
 
-def test_what_was_sent_is_shown_without_the_service_s_own_path() -> None:
-    assert call().path == "/upload/a"
-    assert call().url == "http://h/api/upload/a"
+def test_request_path_is_relative_to_the_base_url() -> None:
+    assert build().path == "/upload/a"
+    assert build().url == "http://h/api/upload/a"
 
 
-# --- the service's words -----------------------------------------------------------------------
+# --- server messages ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "message"),
     [
         ("Job fold1 not found", "Job fold1 not found"),
         ('"Job fold1 not found"', "Job fold1 not found"),
@@ -139,21 +143,33 @@ def test_what_was_sent_is_shown_without_the_service_s_own_path() -> None:
         ("   \n ", ""),
         ("null", "null"),
         ("{half", "{half"),
-        ("<html><head><title>502 Bad &amp; Worse</title>", "a web page, “502 Bad & Worse”"),
-        ("<!doctype html><p>", "a web page"),
         ("two\nlines", "two lines"),
     ],
 )
-def test_a_service_s_words_come_in_many_forms(body: str, words: str) -> None:
-    assert server_message(body.encode()) == words
+def test_server_message_of_each_body_format(body: str, message: str) -> None:
+    assert server_message(body.encode()) == message
+
+
+@pytest.mark.parametrize(
+    ("page", "content_type", "message"),
+    [
+        ("<html><head><title>502 Bad &amp; Worse</title>", "", "a web page, “502 Bad & Worse”"),
+        ("<html><TITLE id=1> Sign\n in </TITLE>", "text/plain", "a web page, “Sign in”"),
+        ("<body>Sign in", "Text/HTML", "a web page"),
+        ("\ufeff <html>Sign in", "", "a web page"),
+        ("  <!DOCTYPE html><p>", "", "a web page"),
+    ],
+)
+def test_web_page_is_named_by_its_title(page: str, content_type: str, message: str) -> None:
+    assert server_message(page.encode(), content_type) == message
 
 
 @given(st.binary(max_size=300))
-def test_no_body_is_too_strange(body: bytes) -> None:
+def test_server_message_of_arbitrary_bytes_is_one_line(body: bytes) -> None:
     assert "\n" not in server_message(body)
 
 
-def test_words_are_cut_and_masked() -> None:
+def test_server_message_is_shortened_and_masked() -> None:
     words = server_message(json.dumps({"error": "api_key='swordfish' " + "x" * 5000}).encode())
     assert "swordfish" not in words
     assert len(words) <= 500
@@ -161,23 +177,23 @@ def test_words_are_cut_and_masked() -> None:
 
 @pytest.mark.parametrize("secret", ["swordfish-of-the-deep", "sk-abcdefgh12345678"])
 @pytest.mark.parametrize("before", [0, 400, 480, 490, 495, 499])
-def test_secret_across_the_cut_is_not_shown_in_part(secret: str, before: int) -> None:
+def test_secret_at_the_cut_of_a_message_is_masked(secret: str, before: int) -> None:
     register_secret("swordfish-of-the-deep")
     words = server_message(f"{'.' * before}{secret} {'and more ' * 2_000}".encode())
     assert not any(secret[:end] in words for end in range(4, len(secret)))
 
 
 @pytest.mark.parametrize("length", [79, 80, 81, 1_600, 1_601, 3_000, 6_000, 20_000])
-def test_first_words_of_a_text_of_any_length_are_shown(length: int) -> None:
+def test_excerpt_shows_the_start_of_a_text_of_any_length(length: int) -> None:
     text = "x" * length
     assert excerpt(text) == (text if length <= 80 else f"{'x' * 79}…")
 
 
-def test_words_after_many_blanks_are_shown() -> None:
+def test_whitespace_in_a_server_message_is_collapsed() -> None:
     assert server_message(f"first{' ' * 5_000}last".encode()) == "first last"
 
 
-def test_a_deeply_nested_body_is_shown_as_text() -> None:
+def test_deeply_nested_body_is_shown_as_text() -> None:
     assert server_message(b"[" * 100_000).startswith("[[")
 
 
@@ -197,60 +213,51 @@ def test_a_deeply_nested_body_is_shown_as_text() -> None:
         (503, ServiceError),
     ],
 )
-def test_a_status_is_an_error_with_all_it_knows(status: int, error: type[LabextError]) -> None:
-    found = to_exception(
+def test_status_maps_to_an_error_with_its_attributes(status: int, error: type[LabextError]) -> None:
+    exception = to_exception(
         ErrorResponse(status, "PUT", "/upload/a", "the words", OP), "job service", None
     )
-    assert type(found) is error
-    assert (found.status, found.method, found.path) == (status, "PUT", "/upload/a")
-    assert found.server == "the words"
-    assert found.message == f"The job service answered {status} to 'upload a file': the words."
-    assert found.next_step
+    assert type(exception) is error
+    assert (exception.status, exception.method, exception.path) == (status, "PUT", "/upload/a")
+    assert exception.server == "the words"
+    assert exception.message == f"The job service answered {status} to 'upload a file': the words."
+    assert exception.next_step
 
 
 @pytest.mark.parametrize("end", [".", "!", "?", "…"])
-def test_sentence_of_the_service_keeps_its_end(end: str) -> None:
+def test_final_punctuation_of_a_server_message_is_kept(end: str) -> None:
     failure = ErrorResponse(400, "PUT", "/upload/a", f"no such job{end}", OP)
     assert to_exception(failure, "job service", None).message.endswith(f": no such job{end}")
 
 
-def test_a_service_s_own_reading_comes_first() -> None:
+def test_explanation_of_the_service_client_takes_precedence() -> None:
     failure = ErrorResponse(400, "PUT", "/upload/a", "no such job", OP)
-    found = to_exception(
-        failure, "job service", lambda each: NotFoundError(each.server_message, "Look.")
+    exception = to_exception(
+        failure, "job service", lambda response: NotFoundError(response.server_message, "Look.")
     )
-    assert isinstance(found, NotFoundError)
-    assert (found.message, found.status, found.server) == ("no such job", 400, "no such job")
+    assert isinstance(exception, NotFoundError)
+    assert (exception.message, exception.status, exception.server) == (
+        "no such job",
+        400,
+        "no such job",
+    )
 
 
-def test_status_of_a_service_s_own_reading_stays() -> None:
+def test_status_of_an_explanation_is_kept() -> None:
     failure = ErrorResponse(400, "PUT", "/upload/a", "no such job", OP)
-    found = to_exception(
+    exception = to_exception(
         failure, "job service", lambda _: NotFoundError("Gone.", "Look.", status=404)
     )
-    assert found.status == 404
+    assert exception.status == 404
 
 
-@pytest.mark.parametrize(
-    ("page", "kind", "words"),
-    [
-        (b"<html><TITLE id=1> Sign\n in </TITLE>", "text/plain", "a web page, \u201cSign in\u201d"),
-        (b"<body>Sign in", "Text/HTML", "a web page"),
-        (b"\xef\xbb\xbf <html>Sign in", "", "a web page"),
-        (b"  <!DOCTYPE html><p>", "", "a web page"),
-    ],
-)
-def test_web_page_is_named_by_its_title(page: bytes, kind: str, words: str) -> None:
-    assert server_message(page, kind) == words
-
-
-def test_lost_connection_shows_neither_password_nor_query() -> None:
+def test_connection_error_shows_neither_password_nor_query() -> None:
     url = "http://ada:lovelace@h.example/a?signature=c0ffee"
     missing = classify_failure(requests.ConnectionError(), url, "job service")
     assert "at http://h.example/a broke" in missing.error.message
 
 
-# --- replies -----------------------------------------------------------------------------------
+# --- responses ---------------------------------------------------------------------------------
 
 READ = Operation("list jobs", "GET", "jobs", RetryMode.ALWAYS, answer="json")
 
@@ -282,14 +289,14 @@ def reply(
         (b"", "application/json", Operation("look", "HEAD", "a", RetryMode.ALWAYS, "json"), False),
     ],
 )
-def test_an_answer_is_judged_by_what_was_asked(
+def test_validation_depends_on_the_expected_content(
     content: bytes, kind: str, op: Operation, broken: bool
 ) -> None:
     assert (reply(content, kind, op).validation_error() is not None) is broken
 
 
 @pytest.mark.parametrize("status", [204, 304, 404])
-def test_no_content_is_no_broken_answer(status: int) -> None:
+def test_empty_response_is_valid_for_204_and_errors(status: int) -> None:
     assert reply(b"", op=READ, status=status).validation_error() is None
 
 
@@ -302,26 +309,24 @@ def test_no_content_is_no_broken_answer(status: int) -> None:
         ({"Transfer-Encoding": "chunked"}, False),
     ],
 )
-def test_empty_answer_is_broken_unless_its_length_is_named(
-    headers: dict[str, str], broken: bool
-) -> None:
+def test_empty_response_without_length_is_invalid(headers: dict[str, str], broken: bool) -> None:
     assert (Response(OP, 200, headers, b"").validation_error() is not None) is broken
 
 
 @pytest.mark.parametrize("content", [b"[1]", b"[1", b"[" * 100_000])
-def test_garbage_collection_goes_on_after_json_was_read(content: bytes) -> None:
+def test_garbage_collection_is_enabled_after_parsing(content: bytes) -> None:
     with contextlib.suppress(ServiceError):
         reply(content).json()
     assert gc.isenabled()
 
 
-def test_json_that_is_nested_too_deeply_is_no_json() -> None:
+def test_json_nested_too_deeply_is_a_service_error() -> None:
     with pytest.raises(ServiceError, match="not JSON"):
         reply(b"[" * 100_000 + b"]" * 100_000).json()
 
 
 @pytest.mark.parametrize("content", [b"", b"<html><body>Sign in", b'{"jobs": [', b"\xff\xfe"])
-def test_what_is_no_json_is_quoted(content: bytes) -> None:
+def test_invalid_json_is_quoted_in_the_error(content: bytes) -> None:
     with pytest.raises(ServiceError, match="not JSON") as caught:
         reply(content).json()
     assert caught.value.method == "PUT"
@@ -329,7 +334,7 @@ def test_what_is_no_json_is_quoted(content: bytes) -> None:
     assert content[:10].decode("utf-8", "replace").strip() in caught.value.message
 
 
-def test_json_is_read_once_also_with_nan() -> None:
+def test_json_is_parsed_once_and_may_contain_nan() -> None:
     answer = reply(b'{"a": [NaN, Infinity, 12345678901234567890123]}')
     assert answer.json() is answer.json()
     assert answer.json()["a"][1] == float("inf")
@@ -346,7 +351,7 @@ def test_json_is_read_once_also_with_nan() -> None:
         (BasicKeyAuth("swordfish"), "Authorization", "Basic c3dvcmRmaXNoOg=="),
     ],
 )
-def test_a_key_goes_into_its_header_and_nowhere_else(auth: Any, header: str, value: str) -> None:
+def test_key_is_sent_in_its_header_and_masked_elsewhere(auth: Any, header: str, value: str) -> None:
     request = requests.Request("GET", "http://h/", auth=auth).prepare()
     assert request.headers[header] == value
     assert "swordfish" not in repr(auth)
@@ -357,7 +362,7 @@ def test_a_key_goes_into_its_header_and_nowhere_else(auth: Any, header: str, val
 
 
 @pytest.mark.parametrize("key", ["", "  ", "sword\nfish", "swördfish", "sword\0fish"])
-def test_what_is_no_key_is_refused_without_being_shown(key: str) -> None:
+def test_invalid_key_is_refused_without_being_shown(key: str) -> None:
     with pytest.raises(InputError) as caught:
         ApiKeyAuth(key)
     assert not key.strip() or key not in str(caught.value)
@@ -366,10 +371,10 @@ def test_what_is_no_key_is_refused_without_being_shown(key: str) -> None:
 # --- errors ------------------------------------------------------------------------------------
 
 
-def test_an_error_crosses_to_another_process_whole() -> None:
+def test_errors_survive_pickling() -> None:
     error = ServiceError("It broke.", "Look.", status=500, method="GET", path="/a", server="x")
-    again = pickle.loads(pickle.dumps(error))
-    assert type(again) is ServiceError
-    assert vars(again) == vars(error)
-    assert str(again) == str(error) == "It broke. Look."
+    restored = pickle.loads(pickle.dumps(error))
+    assert type(restored) is ServiceError
+    assert vars(restored) == vars(error)
+    assert str(restored) == str(error) == "It broke. Look."
     assert isinstance(pickle.loads(pickle.dumps(StorageError("Full.", "Make room."))), OSError)

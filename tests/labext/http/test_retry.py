@@ -1,4 +1,4 @@
-"""What the transport does when a service fails, and how often each request reaches it."""
+"""Retries, unknown outcomes, waits and redirects against a scripted faulty server."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from labext.errors import (
 from labext.http import ErrorResponse, HttpClient, Operation, Rate, RetryMode
 from labext.http.auth import ApiKeyAuth
 from labext.http.connection_pool import ResponseLimits
+from labext.http.rate_limiter import RateLimiter
 from labext.http.upload import MultipartForm
 
 pytestmark = pytest.mark.faults
@@ -44,7 +45,7 @@ GOOD = {"jobs": []}
 
 @pytest.fixture
 def transport_to(clock: Any) -> Any:
-    made: list[HttpClient] = []
+    clients: list[HttpClient] = []
 
     def make(server: Any, **options: Any) -> HttpClient:
         url = server if isinstance(server, str) else server.url
@@ -57,20 +58,20 @@ def transport_to(clock: Any) -> Any:
             "sleep": clock.sleep,
         }
         transport = HttpClient(url, **(settings | options))
-        made.append(transport)
+        clients.append(transport)
         return transport
 
     yield make
-    for transport in made:
+    for transport in clients:
         transport.close()
 
 
-def said(error: BaseException) -> str:
-    """Return all that a user, a log or a traceback may show of an error."""
+def visible_text(error: BaseException) -> str:
+    """Return everything that a message, a log or a traceback may show of an error."""
     return "".join(traceback.format_exception(error)) + repr(error) + repr(vars(error))
 
 
-# --- an answer that is lost --------------------------------------------------------------------
+# --- lost responses ----------------------------------------------------------------------------
 
 LOST = {
     "closed without an answer": lambda faulty: faulty.silence,
@@ -85,12 +86,12 @@ LOST = {
     "no HTTP": lambda faulty: faulty.raw(b"SSH-2.0-OpenSSH_9.2\r\n"),
     "a web page": lambda faulty: faulty.answer("<!DOCTYPE html><title>Sign in</title>"),
     "half a JSON": lambda faulty: faulty.answer(b'{"jobs": ['),
-    "packed wrongly": lambda faulty: faulty.answer(b"no gzip", Content_Encoding="gzip"),
+    "invalid gzip": lambda faulty: faulty.answer(b"no gzip", Content_Encoding="gzip"),
 }
 
 
 @pytest.mark.parametrize("fault", LOST)
-def test_a_read_is_tried_again_until_its_answer_is_whole(
+def test_read_is_retried_until_the_response_is_complete(
     fault: str, faulty: Any, transport_to: Any
 ) -> None:
     act = LOST[fault](faulty)
@@ -102,7 +103,7 @@ def test_a_read_is_tried_again_until_its_answer_is_whole(
 
 
 @pytest.mark.parametrize("fault", LOST)
-def test_a_read_gives_up_after_its_tries(
+def test_read_fails_after_five_attempts(
     fault: str, faulty: Any, transport_to: Any, clock: Any
 ) -> None:
     server = faulty(LOST[fault](faulty))
@@ -113,12 +114,12 @@ def test_a_read_gives_up_after_its_tries(
     assert 2 < sum(clock.slept) < 8
     assert not isinstance(caught.value, OutcomeUnknownError)
     assert caught.value.next_step
-    assert KEY not in said(caught.value)
+    assert KEY not in visible_text(caught.value)
     assert (caught.value.method, caught.value.path) == ("POST", "/result")
 
 
 @pytest.mark.parametrize("fault", LOST)
-def test_a_change_whose_answer_is_lost_is_sent_once_and_said_to_be_unknown(
+def test_post_with_lost_response_is_sent_once_and_has_unknown_outcome(
     fault: str, faulty: Any, transport_to: Any
 ) -> None:
     server = faulty(LOST[fault](faulty))
@@ -128,34 +129,35 @@ def test_a_change_whose_answer_is_lost_is_sent_once_and_said_to_be_unknown(
     assert "submit a job" in caught.value.message
     assert "POST /submit-job" in caught.value.message
     assert caught.value.next_step == "Look at the list."
-    assert KEY not in said(caught.value)
+    assert KEY not in visible_text(caught.value)
 
 
 @pytest.mark.parametrize("fault", ["closed without an answer", "cut in the body", "stalled"])
-def test_a_repeated_removal_that_finds_nothing_has_succeeded(
-    fault: str, faulty: Any, transport_to: Any
-) -> None:
+def test_404_of_a_repeated_delete_is_success(fault: str, faulty: Any, transport_to: Any) -> None:
     server = faulty(LOST[fault](faulty), faulty.answer({"error": "not found"}, 404))
     reply = transport_to(server).send(DELETE, json={"jobName": "fold1"})
     assert (reply.status, reply.repeated) == (404, True)
     assert server.count == 2
 
 
-def test_a_first_removal_that_finds_nothing_is_an_error(faulty: Any, transport_to: Any) -> None:
+def test_404_of_a_first_delete_is_an_error(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer({"error": "There is no job fold1"}, 404))
     with pytest.raises(NotFoundError, match="There is no job fold1"):
         transport_to(server).send(DELETE, json={"jobName": "fold1"})
     assert server.count == 1
+    server = faulty(faulty.answer("busy", 429), faulty.answer({"error": "not found"}, 404))
+    with pytest.raises(NotFoundError, match="not found"):  # the refused request deleted nothing
+        transport_to(server).send(DELETE, json={"jobName": "fold1"})
 
 
-def test_repeated_read_that_finds_nothing_is_an_error(faulty: Any, transport_to: Any) -> None:
+def test_404_of_a_repeated_read_is_an_error(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer("down", 503), faulty.answer({"error": "not found"}, 404))
     with pytest.raises(NotFoundError, match="not found"):
         transport_to(server).send(READ)
     assert server.count == 2
 
 
-def test_a_connection_refused_is_told_soon_and_never_unknown(
+def test_refused_connection_fails_after_two_retries(
     faulty: Any, transport_to: Any, clock: Any
 ) -> None:
     for op in (READ, SUBMIT, DELETE):
@@ -165,12 +167,12 @@ def test_a_connection_refused_is_told_soon_and_never_unknown(
     assert len(clock.slept) == 6
 
 
-def test_a_host_without_an_address_is_told(transport_to: Any) -> None:
+def test_unknown_host_name_is_unreachable(transport_to: Any) -> None:
     with pytest.raises(UnreachableError, match="name is unknown"):
         transport_to("http://no-such-host.invalid/api/").send(SUBMIT)
 
 
-def test_a_change_is_sent_again_when_it_surely_did_not_arrive(
+def test_post_is_retried_if_the_connection_was_refused(
     faulty: Any, transport_to: Any, clock: Any
 ) -> None:
     port = faulty.closed_port()
@@ -197,7 +199,7 @@ def _answer_once(listener: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone")
 
 
-def test_a_service_known_to_be_there_is_given_all_tries(
+def test_refused_connection_of_a_known_service_gets_all_retries(
     faulty: Any, transport_to: Any, clock: Any
 ) -> None:
     server = faulty(faulty.answer(GOOD))
@@ -209,7 +211,7 @@ def test_a_service_known_to_be_there_is_given_all_tries(
     assert len(clock.slept) == 4
 
 
-def test_a_longer_body_than_was_said_spoils_nothing(faulty: Any, transport_to: Any) -> None:
+def test_bytes_beyond_content_length_are_ignored(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer(b'{"a":1}garbage', length=7), faulty.answer(GOOD))
     transport = transport_to(server)
     assert transport.send(READ).json() == {"a": 1}
@@ -217,22 +219,31 @@ def test_a_longer_body_than_was_said_spoils_nothing(faulty: Any, transport_to: A
     assert server.count == 2
 
 
-def test_nothing_at_all_under_200_is_no_json(faulty: Any, transport_to: Any) -> None:
+def test_empty_response_to_a_json_read_is_an_error(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer(b"", kind="text/plain"))
     with pytest.raises(ServiceError, match="nothing at all"):
         transport_to(server).send(READ)
     assert server.count == 5
 
 
-# --- an answer that asks to wait ---------------------------------------------------------------
+# --- rate limits and server errors -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rate", [None, Rate(None), Rate(100, 10)])
 @pytest.mark.parametrize("op", [READ, SUBMIT, DELETE])
-def test_a_storm_of_429_is_waited_out(
-    rate: Rate | None, op: Operation, faulty: Any, transport_to: Any, clock: Any
+@pytest.mark.parametrize(
+    "headers",
+    [{"Retry_After": "3"}, {"x_rate_limit_remaining": "0", "x_rate_limit_reset": "3"}],
+)
+def test_repeated_429_is_retried_after_the_requested_delay(
+    headers: dict[str, str],
+    rate: Rate | None,
+    op: Operation,
+    faulty: Any,
+    transport_to: Any,
+    clock: Any,
 ) -> None:
-    busy = faulty.answer({"error": "slow down"}, 429, Retry_After="3")
+    busy = faulty.answer({"error": "slow down"}, 429, **headers)
     server = faulty(busy, busy, busy, faulty.answer(GOOD))
     reply = transport_to(server, rate=rate).send(op)
     assert server.count == 4
@@ -240,7 +251,19 @@ def test_a_storm_of_429_is_waited_out(
     assert not reply.repeated
 
 
-def test_a_storm_that_does_not_end_is_told(faulty: Any, transport_to: Any, clock: Any) -> None:
+def test_clients_with_one_limiter_obey_each_others_headers(
+    faulty: Any, transport_to: Any, clock: Any
+) -> None:
+    headers = {"x_rate_limit_remaining": "0", "x_rate_limit_reset": "30"}
+    server = faulty(faulty.answer(GOOD, **headers), faulty.answer(GOOD))
+    limiter = RateLimiter(Rate(100, 10), clock=clock, sleep=clock.sleep)
+    transport_to(server, pacer=limiter).send(READ)
+    assert clock.slept == []
+    transport_to(server, pacer=limiter).send(READ)
+    assert sum(clock.slept) == 30
+
+
+def test_endless_429_raises_busy_error(faulty: Any, transport_to: Any, clock: Any) -> None:
     server = faulty(faulty.answer({"error": "slow down"}, 429, Retry_After="2"))
     with pytest.raises(BusyError, match="slow down") as caught:
         transport_to(server, rate=Rate(None)).send(SUBMIT)
@@ -248,18 +271,18 @@ def test_a_storm_that_does_not_end_is_told(faulty: Any, transport_to: Any, clock
     assert caught.value.status == 429
 
 
-def test_a_wait_beyond_patience_is_not_begun(faulty: Any, transport_to: Any, clock: Any) -> None:
+def test_delay_beyond_patience_fails_at_once(faulty: Any, transport_to: Any, clock: Any) -> None:
     server = faulty(faulty.answer({"error": "slow down"}, 429, Retry_After="3600"))
     transport = transport_to(server, rate=Rate(None), patience=60)
     for _ in range(3):
         with pytest.raises(BusyError):
             transport.send(READ)
     assert clock.slept == []
-    assert server.count == 1  # while the service asks for peace it has peace
+    assert server.count == 1  # nothing is sent while the service asks to wait
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_a_read_outlasts_a_failing_service(status: int, faulty: Any, transport_to: Any) -> None:
+def test_read_is_retried_on_5xx(status: int, faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer("down", status), faulty.answer(GOOD))
     assert transport_to(server).send(READ).json() == GOOD
     assert server.count == 2
@@ -279,7 +302,7 @@ def test_a_read_outlasts_a_failing_service(status: int, faulty: Any, transport_t
         (425, {}, LabextError, 5),
     ],
 )
-def test_a_change_is_sent_again_only_where_the_service_says_that_it_did_nothing(
+def test_post_is_retried_only_if_the_service_did_not_process_it(
     status: int,
     headers: dict[str, str],
     error: type[LabextError],
@@ -298,7 +321,7 @@ def test_a_change_is_sent_again_only_where_the_service_says_that_it_did_nothing(
 @pytest.mark.parametrize(
     ("status", "error"), [(400, LabextError), (401, SignInError), (403, AccessError)]
 )
-def test_a_refusal_is_not_repeated(
+def test_4xx_is_not_retried(
     status: int, error: type[LabextError], faulty: Any, transport_to: Any
 ) -> None:
     server = faulty(faulty.answer(f"the key {KEY} won't do", status, kind="text/plain"))
@@ -306,10 +329,10 @@ def test_a_refusal_is_not_repeated(
         transport_to(server).send(READ)
     assert server.count == 1
     assert caught.value.status == status
-    assert KEY not in said(caught.value)
+    assert KEY not in visible_text(caught.value)
 
 
-def test_a_cut_within_an_error_still_tells_its_status(faulty: Any, transport_to: Any) -> None:
+def test_truncated_error_response_keeps_its_status(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer(b"who", 401, length=100))
     with pytest.raises(SignInError):
         transport_to(server).send(READ)
@@ -320,7 +343,7 @@ def test_a_cut_within_an_error_still_tells_its_status(faulty: Any, transport_to:
     ("status", "kind", "count"),
     [(503, "Application/JSON", 1), (503, "text/plain", 2), (500, "application/json", 2)],
 )
-def test_last_word_of_the_service_itself_is_not_asked_for_again(
+def test_final_status_from_the_service_is_not_retried(
     status: int, kind: str, count: int, faulty: Any, transport_to: Any
 ) -> None:
     server = faulty(faulty.answer("no", status, kind=kind))
@@ -337,19 +360,19 @@ def test_last_word_of_the_service_itself_is_not_asked_for_again(
         ("text/plain", {}, (False, False)),
     ],
 )
-def test_reading_of_a_refusal_knows_who_refused(
+def test_error_response_records_origin_and_challenge(
     kind: str, headers: dict[str, str], expected: tuple[bool, bool], faulty: Any, transport_to: Any
 ) -> None:
     failures: list[ErrorResponse] = []
     server = faulty(faulty.answer("no", 401, kind=kind, **headers))
     with pytest.raises(SignInError):
-        transport_to(server, map_error=failures.append).send(READ)
-    assert [(each.from_service, each.has_challenge) for each in failures] == [expected]
+        transport_to(server, explain=failures.append).send(READ)
+    assert [(failure.from_service, failure.has_challenge) for failure in failures] == [expected]
 
 
 @pytest.mark.parametrize("limit", ["size", "time", "values"])
 @pytest.mark.parametrize("op", [READ, SUBMIT])
-def test_response_beyond_a_limit_is_not_asked_for_again(
+def test_response_beyond_a_limit_is_not_retried(
     limit: str, op: Operation, faulty: Any, transport_to: Any
 ) -> None:
     act, limits = {
@@ -365,10 +388,10 @@ def test_response_beyond_a_limit_is_not_asked_for_again(
     assert (caught.value.method, caught.value.path) == (op.method, f"/{op.path}")
 
 
-# --- what is sent as a stream ------------------------------------------------------------------
+# --- uploads ---------------------------------------------------------------------------------
 
 
-def test_an_upload_is_opened_anew_for_each_try(faulty: Any, transport_to: Any) -> None:
+def test_upload_content_is_opened_again_for_each_attempt(faulty: Any, transport_to: Any) -> None:
     opened: list[io.BytesIO] = []
 
     def content() -> io.BytesIO:
@@ -383,7 +406,7 @@ def test_an_upload_is_opened_anew_for_each_try(faulty: Any, transport_to: Any) -
     assert all(stream.closed for stream in opened)
 
 
-def test_an_empty_file_is_sent_with_its_length(faulty: Any, transport_to: Any) -> None:
+def test_empty_upload_has_content_length_zero(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer("ok"))
     transport_to(server).send(UPLOAD, path={"filename": "a b"}, content=io.BytesIO)
     assert server.received[0].path == "/api/upload/a%20b"
@@ -392,18 +415,18 @@ def test_an_empty_file_is_sent_with_its_length(faulty: Any, transport_to: Any) -
 
 
 @pytest.mark.parametrize("form", ["json", "stream"])
-def test_sending_may_take_longer_than_connecting(form: str, faulty: Any, transport_to: Any) -> None:
+def test_connect_timeout_does_not_limit_sending(form: str, faulty: Any, transport_to: Any) -> None:
     text = "A" * 30_000_000  # more than the sockets hold
-    what: dict[str, Any] = {"json": text}
+    payload: dict[str, Any] = {"json": text}
     if form == "stream":
-        what = {"content": lambda: io.BytesIO(text.encode())}
+        payload = {"content": lambda: io.BytesIO(text.encode())}
     server = faulty(faulty.reads_late(0.6))
-    reply = transport_to(server, timeout=(0.2, 5)).send(UPLOAD, path={"filename": "a"}, **what)
+    reply = transport_to(server, timeout=(0.2, 5)).send(UPLOAD, path={"filename": "a"}, **payload)
     assert int(reply.text()) >= len(text)
     assert server.count == 1
 
 
-def test_a_stream_of_unknown_length_is_sent_in_chunks(faulty: Any, transport_to: Any) -> None:
+def test_stream_of_unknown_length_is_sent_chunked(faulty: Any, transport_to: Any) -> None:
     class Pipe(io.RawIOBase):
         def __init__(self) -> None:
             self.left = [b"def", b"abc"]
@@ -419,9 +442,7 @@ def test_a_stream_of_unknown_length_is_sent_in_chunks(faulty: Any, transport_to:
     assert server.received[0].body == b"abcdef"
 
 
-def test_form_that_cannot_be_rewound_is_not_sent_on_by_a_redirect(
-    faulty: Any, transport_to: Any
-) -> None:
+def test_redirect_does_not_resend_a_form_stream(faulty: Any, transport_to: Any) -> None:
     form = MultipartForm([("title", "a")])
     server = faulty(faulty.answer(b"", 307, Location="/api/elsewhere"), faulty.answer("ok"))
     with pytest.raises(ServiceError, match="without what was sent"):
@@ -431,10 +452,10 @@ def test_form_that_cannot_be_rewound_is_not_sent_on_by_a_redirect(
     assert server.count == 1
 
 
-# --- what comes as a stream --------------------------------------------------------------------
+# --- streamed responses ------------------------------------------------------------------------
 
 
-def test_a_stream_that_is_cut_is_an_error_of_ours(faulty: Any, transport_to: Any) -> None:
+def test_truncated_stream_raises_unreachable_error(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.silence, faulty.answer(b"abc", length=100))
     with (
         pytest.raises(UnreachableError, match="cut short") as caught,
@@ -442,39 +463,19 @@ def test_a_stream_that_is_cut_is_an_error_of_ours(faulty: Any, transport_to: Any
     ):
         list(response.raw.stream(100))
     assert server.count == 2
-    assert KEY not in said(caught.value)
+    assert KEY not in visible_text(caught.value)
 
 
-def test_an_error_of_who_reads_a_stream_stays_what_it_is(faulty: Any, transport_to: Any) -> None:
+def test_error_of_the_stream_consumer_is_not_converted(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer(b"abc"))
     with pytest.raises(FileNotFoundError), transport_to(server).stream(READ):
         Path("/no/such/file").read_bytes()
 
 
-# --- keys and other origins --------------------------------------------------------------------
+# --- redirects ---------------------------------------------------------------------------------
 
 
-def test_a_key_goes_along_within_the_same_origin_only(faulty: Any, transport_to: Any) -> None:
-    other = faulty(faulty.answer(GOOD))
-    server = faulty(
-        faulty.answer(b"", 307, Location="/api/jobs/"),
-        faulty.answer(GOOD),
-        faulty.answer(b"", 302, Location=other.url),
-    )
-    transport = transport_to(server)
-    assert transport.send(READ).json() == GOOD
-    assert server.received[1].path == "/api/jobs/"
-    assert server.received[1].headers["x-api-key"] == KEY
-    with pytest.raises(ServiceError, match="to another address"):
-        transport.send(READ)
-    assert other.count == 0
-    with transport.stream(READ) as response:
-        assert response.json() == GOOD
-    assert KEY not in other.received[0].headers.values()
-    assert "x-api-key" not in other.received[0].headers
-
-
-def test_a_change_is_never_turned_into_a_read(faulty: Any, transport_to: Any) -> None:
+def test_redirect_does_not_turn_post_into_get(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer(b"", 302, Location="/api/elsewhere"), faulty.answer(GOOD))
     with pytest.raises(ServiceError, match="without what was sent"):
         transport_to(server).send(SUBMIT, json={"jobName": "fold1"})
@@ -482,49 +483,49 @@ def test_a_change_is_never_turned_into_a_read(faulty: Any, transport_to: Any) ->
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_read_follows_every_kind_of_redirect(status: int, faulty: Any, transport_to: Any) -> None:
+def test_read_follows_every_redirect_status(status: int, faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer(b"", status, Location="/api/elsewhere"), faulty.answer(GOOD))
     assert transport_to(server).send(READ).json() == GOOD
     assert [request.path for request in server.received] == ["/api/jobs", "/api/elsewhere"]
 
 
 @pytest.mark.parametrize("status", [307, 308])
-def test_a_change_is_sent_on_whole(status: int, faulty: Any, transport_to: Any) -> None:
+def test_redirected_post_keeps_method_and_body(status: int, faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer(b"", status, Location="/api/elsewhere"), faulty.answer("ok"))
     transport_to(server).send(SUBMIT, json={"jobName": "fold1"})
     assert server.received[1].method == "POST"
     assert server.received[1].body == b'{"jobName":"fold1"}'
 
 
-def test_a_circle_of_redirects_ends(faulty: Any, transport_to: Any) -> None:
+def test_redirect_loop_ends_after_five_redirects(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer(b"", 307, Location="/api/jobs"))
     with pytest.raises(ServiceError, match="more than 5 times"):
         transport_to(server).send(READ)
     assert server.count == 5
 
 
-def test_a_presigned_address_gets_no_key(faulty: Any, transport_to: Any, tmp_path: Path) -> None:
+def test_presigned_url_gets_no_key(faulty: Any, transport_to: Any, tmp_path: Path) -> None:
     server = faulty(faulty.answer(GOOD))
     other = faulty(faulty.answer(b"", 302, Location=f"{server.url}b?signature=c0ffee"))
-    got = transport_to(server).download(f"{other.url}a?signature=beef", tmp_path / "a")
-    assert json.loads(got.read_bytes()) == GOOD
+    downloaded = transport_to(server).download(f"{other.url}a?signature=beef", tmp_path / "a")
+    assert json.loads(downloaded.read_bytes()) == GOOD
     for request in (*server.received, *other.received):
         assert KEY not in request.headers.values()
 
 
-def test_an_error_at_a_presigned_address_hides_its_query(
+def test_error_at_a_presigned_url_hides_its_query(
     faulty: Any, transport_to: Any, tmp_path: Path
 ) -> None:
     url = f"http://127.0.0.1:{faulty.closed_port()}/a?signature=c0ffee"
     with pytest.raises(UnreachableError, match="No job service answers") as caught:
         transport_to("http://127.0.0.1:1/").download(url, tmp_path / "a")
-    assert "c0ffee" not in said(caught.value)
+    assert "c0ffee" not in visible_text(caught.value)
 
 
-# --- threads -----------------------------------------------------------------------------------
+# --- connections -------------------------------------------------------------------------------
 
 
-def test_threads_have_sessions_of_their_own(faulty: Any, transport_to: Any) -> None:
+def test_each_thread_keeps_its_own_connection(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer(GOOD))
     transport = transport_to(server, rate=Rate(None), timeout=(5, 5))
     answers: list[Any] = []
@@ -538,12 +539,10 @@ def test_threads_have_sessions_of_their_own(faulty: Any, transport_to: Any) -> N
     for thread in threads:
         thread.join(20)
     assert answers == [True] * 30
-    assert server.accepted == 6  # each keeps its one connection
+    assert server.accepted == 6
 
 
-def test_a_kept_connection_that_idled_is_not_trusted_with_a_change(
-    faulty: Any, transport_to: Any, clock: Any
-) -> None:
+def test_post_does_not_reuse_an_idle_connection(faulty: Any, transport_to: Any, clock: Any) -> None:
     server = faulty(faulty.answer(GOOD))
     transport = transport_to(server)
     transport.send(READ)
@@ -566,7 +565,7 @@ def test_closed_transport_closes_its_connections(faulty: Any, transport_to: Any)
     assert server.accepted == 2
 
 
-def test_query_and_body_arrive_as_they_were_given(faulty: Any, transport_to: Any) -> None:
+def test_query_and_body_are_encoded_as_utf_8(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer(GOOD))
     transport_to(server).send(ASK, params={"limit": 5, "batch": "A&b"}, json={"jobName": "ü"})
     (request,) = server.received
@@ -575,16 +574,14 @@ def test_query_and_body_arrive_as_they_were_given(faulty: Any, transport_to: Any
     assert request.headers["content-type"] == "application/json"
 
 
-def test_requests_name_the_program(faulty: Any, transport_to: Any) -> None:
+def test_requests_have_user_agent_and_accept_encoding(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer(GOOD))
     transport_to(server).send(READ)
     assert server.received[0].headers["user-agent"] == "labext"
     assert server.received[0].headers["accept-encoding"] == "gzip, deflate"
 
 
-def test_timeout_of_a_call_replaces_the_one_of_the_transport(
-    faulty: Any, transport_to: Any
-) -> None:
+def test_timeout_of_a_request_overrides_the_client_timeout(faulty: Any, transport_to: Any) -> None:
     transport = transport_to(faulty(faulty.stall), timeout=(1, 60), attempts=1)
     with pytest.raises(UnreachableError, match="no answer in time"):
         transport.send(READ, timeout=(1, 0.05))

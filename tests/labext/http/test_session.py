@@ -1,4 +1,4 @@
-"""The session is the same wherever it runs: TLS, proxies, netrc, cookies."""
+"""TLS, proxies, netrc and cookies of a session."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Server(http.server.ThreadingHTTPServer):
         return connection, address
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A refused handshake is what some tests are about."""
+        """Ignore refused handshakes, which some tests cause."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -52,27 +52,32 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"ok")
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Keep the test output clean."""
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    made = Server()
-    thread = threading.Thread(target=made.serve_forever, args=(0.02,))
+    running = Server()
+    thread = threading.Thread(target=running.serve_forever, args=(0.02,))
     thread.start()
-    yield made
-    made.shutdown()
-    made.server_close()
+    yield running
+    running.shutdown()
+    running.server_close()
     thread.join(10)
 
 
-@pytest.fixture
-def authority(server: Server, tmp_path: Path) -> str:
-    made = trustme.CA()
+def use_tls(server: Server, folder: Path, *names: str) -> str:
+    """Let the server use TLS with a certificate for these names; return the CA bundle."""
+    ca = trustme.CA()
     server.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.issue_cert("localhost", "127.0.0.1").configure_cert(server.tls)
-    made.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    return str(tmp_path / "ca.pem")
+    ca.issue_cert(*names).configure_cert(server.tls)
+    ca.cert_pem.write_to_path(str(folder / "ca.pem"))
+    return str(folder / "ca.pem")
+
+
+@pytest.fixture
+def ca_bundle(server: Server, tmp_path: Path) -> str:
+    return use_tls(server, tmp_path, "localhost", "127.0.0.1")
 
 
 def ask(url: str, **options: Any) -> str:
@@ -81,53 +86,48 @@ def ask(url: str, **options: Any) -> str:
         return transport.send(READ).text()
 
 
-def test_a_ca_bundle_makes_a_service_trusted(server: Server, authority: str) -> None:
+def test_ca_bundle_makes_a_service_trusted(server: Server, ca_bundle: str) -> None:
     url = f"https://localhost:{server.server_port}/"
-    assert ask(url, verify=authority) == "ok"
+    assert ask(url, verify=ca_bundle) == "ok"
     with pytest.raises(SetupError, match="is not trusted") as caught:
         ask(url)
     assert "ca_bundle" in caught.value.next_step
     assert len(server.seen) == 1
 
 
-def test_a_certificate_for_another_host_is_not_trusted(server: Server, tmp_path: Path) -> None:
-    other = trustme.CA()
-    server.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    other.issue_cert("elsewhere.example").configure_cert(server.tls)
-    other.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+def test_certificate_for_another_host_is_not_trusted(server: Server, tmp_path: Path) -> None:
+    bundle = use_tls(server, tmp_path, "elsewhere.example")
     with pytest.raises(SetupError, match="is not trusted"):
-        ask(f"https://127.0.0.1:{server.server_port}/", verify=str(tmp_path / "ca.pem"))
+        ask(f"https://127.0.0.1:{server.server_port}/", verify=bundle)
 
 
-def test_https_where_none_is_spoken_is_told(server: Server) -> None:
+def test_https_to_a_plain_http_server_is_an_error(server: Server) -> None:
     with pytest.raises((SetupError, ServiceError)) as caught:
         ask(f"https://127.0.0.1:{server.server_port}/")
     assert caught.value.next_step
 
 
-def test_the_environment_does_not_replace_a_given_ca_bundle(
-    server: Server, authority: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_ca_bundle_argument_overrides_the_environment(
+    server: Server, ca_bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "other.pem"))
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "other.pem"))
-    assert ask(f"https://localhost:{server.server_port}/", verify=authority) == "ok"
+    assert ask(f"https://localhost:{server.server_port}/", verify=ca_bundle) == "ok"
 
 
-def test_the_environment_s_ca_bundle_is_used_where_none_is_given(
-    server: Server, authority: str, monkeypatch: pytest.MonkeyPatch
+def test_ca_bundle_of_the_environment_is_the_default(
+    server: Server, ca_bundle: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", authority)
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", ca_bundle)
     assert ask(f"https://localhost:{server.server_port}/") == "ok"
 
 
-def test_a_ca_bundle_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_missing_ca_bundle_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="no CA bundle"):
         ask("https://localhost:1/", verify=str(tmp_path / "none.pem"))
 
 
-def test_a_proxy_never_comes_between_this_machine_and_itself(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_loopback_requests_bypass_proxies(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)
@@ -138,16 +138,14 @@ def test_a_proxy_never_comes_between_this_machine_and_itself(
     assert proxies_for("https://jobs.example/") == {}
 
 
-def test_netrc_adds_no_password(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_netrc_is_ignored(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login ada password lovelace\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     ask(f"http://127.0.0.1:{server.server_port}/")
     assert "authorization" not in server.seen[0]
 
 
-def test_no_cookie_is_kept(server: Server) -> None:
+def test_cookies_are_not_stored(server: Server) -> None:
     url = f"http://127.0.0.1:{server.server_port}/"
     with HttpClient(url, auth=None, rate=None) as transport:
         transport.send(READ)
@@ -156,7 +154,7 @@ def test_no_cookie_is_kept(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "here"),
+    ("url", "expected"),
     [
         ("http://127.0.0.1:1/", True),
         ("http://127.1.2.3/", True),
@@ -168,11 +166,19 @@ def test_no_cookie_is_kept(server: Server) -> None:
         ("http:///", False),
     ],
 )
-def test_loopback_is_told_from_the_rest(url: str, here: bool) -> None:
-    assert is_loopback(url) is here
+def test_is_loopback(url: str, expected: bool) -> None:
+    assert is_loopback(url) is expected
 
 
-def test_an_origin_is_scheme_host_and_port() -> None:
-    assert origin("https://H.example/a") == origin("https://h.example:443/b?c")
-    assert origin("https://h.example/") != origin("http://h.example/")
-    assert origin("https://h.example/") != origin("https://h.example:8443/")
+@pytest.mark.parametrize(
+    ("url", "other", "same"),
+    [
+        ("https://H.example/a", "https://h.example:443/b?c", True),
+        ("http://h.example/", "HTTP://H.example:80/", True),
+        ("https://h.example/", "http://h.example/", False),
+        ("https://h.example/", "https://h.example:8443/", False),
+        ("https://h.example/", "https://h.example.:443/", False),
+    ],
+)
+def test_origin_is_scheme_host_and_port(url: str, other: str, same: bool) -> None:
+    assert (origin(url) == origin(other)) is same

@@ -1,4 +1,4 @@
-"""Uploads to a presigned address that the store refuses, or that fail."""
+"""Uploads to a presigned URL: requests, errors and retries."""
 
 from __future__ import annotations
 

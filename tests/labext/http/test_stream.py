@@ -1,4 +1,4 @@
-"""Event streams and forms over a real connection, and what the logs show of it all."""
+"""Event streams and forms over a real connection, and what is logged."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def transport(clock: Any) -> Any:
     return to
 
 
-def test_an_event_is_there_before_the_stream_ends(faulty: Any, transport: Any) -> None:
+def test_event_is_yielded_before_the_stream_ends(faulty: Any, transport: Any) -> None:
     read = threading.Event()
 
     def act(connection: socket.socket, request: Any) -> bool:
@@ -65,24 +65,24 @@ def test_an_event_is_there_before_the_stream_ends(faulty: Any, transport: Any) -
     assert server.count == 1
 
 
-def test_a_stream_cut_midway_is_not_the_end(faulty: Any, transport: Any) -> None:
+def test_truncated_event_stream_is_an_error(faulty: Any, transport: Any) -> None:
     server = faulty(faulty.raw(HEAD + chunk("data: 1\n\n") + b"20\r\ndata: 2"))
     seen: list[str] = []
     with (
         pytest.raises(UnreachableError, match="cut short"),
         transport(server).stream(ASK) as response,
     ):
-        list(_noted(read_events(response), seen))
+        list(_recorded(read_events(response), seen))
     assert seen == ["1"]
 
 
-def _noted(stream: Any, seen: list[str]) -> Any:
+def _recorded(stream: Any, seen: list[str]) -> Any:
     for event in stream:
         seen.append(event.data)
         yield event
 
 
-def test_a_stream_that_falls_silent_is_told(faulty: Any, transport: Any) -> None:
+def test_stalled_event_stream_times_out(faulty: Any, transport: Any) -> None:
     def act(connection: socket.socket, request: Any) -> bool:
         connection.sendall(HEAD + chunk("data: 1\n\n"))
         return bool(connection.recv(1)) and False
@@ -94,7 +94,7 @@ def test_a_stream_that_falls_silent_is_told(faulty: Any, transport: Any) -> None
         list(read_events(response))
 
 
-def test_a_stream_that_never_begins_is_tried_as_any_other(faulty: Any, transport: Any) -> None:
+def test_stream_request_follows_the_retry_mode(faulty: Any, transport: Any) -> None:
     begun = faulty.raw(HEAD + chunk("data: 1\n\n") + b"0\r\n\r\n")
     server = faulty(faulty.silence, faulty.answer("busy", 503), begun)
     with transport(server).stream(ASK) as response:
@@ -106,7 +106,7 @@ def test_a_stream_that_never_begins_is_tried_as_any_other(faulty: Any, transport
     assert server.count == 1
 
 
-def test_a_form_with_a_file_arrives_whole(faulty: Any, transport: Any, tmp_path: Path) -> None:
+def test_form_with_a_file_is_sent_complete(faulty: Any, transport: Any, tmp_path: Path) -> None:
     path = tmp_path / "paper.txt"
     path.write_bytes(bytes(range(256)) * 4000)
     form = MultipartForm([("type", "upload"), ("embed", "true")], {"file": path})
@@ -120,7 +120,7 @@ def test_a_form_with_a_file_arrives_whole(faulty: Any, transport: Any, tmp_path:
     assert b'filename="paper.txt"' in request.body
 
 
-def test_no_log_shows_a_key_or_a_presigned_query(
+def test_logs_contain_no_key_and_no_presigned_query(
     faulty: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = faulty(faulty.answer({"a": 1}))

@@ -23,6 +23,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 
 from labext.jobs import JobsClient
+from labext.sandbox import Sandbox
 
 KEY = "ledger-key-0123456789"
 TOOLS = [
@@ -73,7 +74,6 @@ class Ledger:
         self.scripts: dict[str, list[Answer | None]] = {}
         self.received: list[tuple[str, dict[str, str], Any]] = []
         self.keys: list[tuple[str, str | None]] = []
-        self.validates = True
         self.validates_rows = True
         self.not_served: dict[str, Answer] = {}
         self.usage: Any = {}
@@ -83,7 +83,6 @@ class Ledger:
         self.moment: datetime | None = None
         """The service's clock: what jobs have as `Created`, and files as `Last-Modified`."""
         self.done: Counter[str] = Counter()
-        self.ranges = True
         self.by_name: Callable[[dict[str, Any]], Any] = lambda row: row
         self.as_list: Callable[[list[dict[str, Any]], str], Any] = lambda rows, key: {
             "jobs": rows,
@@ -172,9 +171,9 @@ class Ledger:
         if name not in self.members:
             return {"rank_1.pdb": f"ATOM {name}\n", "log.txt": "done\n"}
         own = [member.removeprefix(f"{name}-") for member in self.members[name]]
-        found = {f"{job}/log.txt": f"{job}\n" for job in own}
-        found["metrics.csv"] = "job,score\n" + "".join(f"{job},{len(job)}\n" for job in own)
-        return found
+        outputs = {f"{job}/log.txt": f"{job}\n" for job in own}
+        outputs["metrics.csv"] = "job,score\n" + "".join(f"{job},{len(job)}\n" for job in own)
+        return outputs
 
     # What the requests do
 
@@ -197,8 +196,6 @@ class Ledger:
         return Answer(body={"message": "ok"})
 
     def do_validate_job(self, query: dict[str, str], body: Any) -> Answer:
-        if not self.validates:
-            return Answer(403, {"message": "Missing Authentication Token"})
         if isinstance(body["settings"], list):
             return self._validated_rows(body["settings"])
         wrong = body["settings"].get("temperature", 0) > 100
@@ -295,9 +292,9 @@ class Ledger:
             else [name for name in reversed(self.rows) if name not in inner]
         )
         start, limit = int(query.get("startKey", 0)), int(query.get("limit", 1000))
-        found = [self.rows[name] for name in listed[start : start + limit]]
+        rows = [self.rows[name] for name in listed[start : start + limit]]
         key = str(start + limit) if start + limit < len(listed) else ""
-        return Answer(body=self.as_list(found, key))
+        return Answer(body=self.as_list(rows, key))
 
     def do_result(self, query: dict[str, str], body: Any) -> Answer:
         name = body["jobName"]
@@ -326,30 +323,18 @@ class Ledger:
         name = body["jobName"]
         if name not in self.rows:
             return Answer(404, {"error": f"Job {name} not found"})
-        for gone in [name, *self.members.pop(name, [])]:
-            del self.rows[gone]
+        for deleted in [name, *self.members.pop(name, [])]:
+            del self.rows[deleted]
         return Answer(body={"message": f"{name} deleted"})
 
     def do_download(self, query: dict[str, str], body: Any) -> Answer:
         name, _, file = query["name"].partition("/")
         if not file:
-            return self._part(self.archives[name], query)
+            return Answer(body=self.archives[name], kind="application/zip")
         with zipfile.ZipFile(io.BytesIO(self.archives[name])) as archive:
             if file not in archive.namelist():
                 return Answer(404, "gone")
             return Answer(body=archive.read(file), kind="application/octet-stream")
-
-    def _part(self, content: bytes, query: dict[str, str]) -> Answer:
-        """The rest of an archive from where it is asked for, if it is still the same."""
-        etag = f'"{hashlib.sha256(content).hexdigest()}"'
-        headers = {"ETag": etag} if self.ranges else {"Accept-Ranges": "none"}
-        start = 0
-        if self.ranges and query["range"] and query["if-range"] == etag:
-            start = int(query["range"].removeprefix("bytes=").rstrip("-"))
-        if not start:
-            return Answer(body=content, kind="application/zip", headers=headers)
-        headers["Content-Range"] = f"bytes {start}-{len(content) - 1}/{len(content)}"
-        return Answer(206, content[start:], "application/zip", headers)
 
     def _tally(self, members: list[str]) -> dict[str, int]:
         counted: dict[str, int] = {}
@@ -376,8 +361,6 @@ class Handler(BaseHTTPRequestHandler):
             query["name"] = unquote(rest)
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         query |= {"method": self.command} if operation == "store" else {}
-        if operation == "download":
-            query |= {name: self.headers.get(name, "") for name in ("range", "if-range")}
         is_file = operation in ("upload", "store")
         body = json.loads(content) if content and not is_file else content
         with self.ledger.lock:
@@ -456,6 +439,22 @@ def ledger(no_pauses: None) -> Iterator[Ledger]:
 @pytest.fixture
 def client(ledger: Ledger) -> Iterator[JobsClient]:
     with JobsClient(ledger.url, KEY, rate=None) as client:
+        yield client
+
+
+@pytest.fixture
+def split(ledger: Ledger) -> Ledger:
+    """The service with one complete batch in two parts, b."""
+    for number, jobs in ((1, {"x": {}, "yy": {}}), (2, {"zzz": {}})):
+        ledger.add_batch(f"b-part{number}of2", jobs)
+        ledger.complete(f"b-part{number}of2")
+    return ledger
+
+
+@pytest.fixture
+def box_client(box: Sandbox) -> Iterator[JobsClient]:
+    """A client of the sandbox's job service, without rate limit."""
+    with JobsClient(box.jobs.base_url, box.jobs.api_key, rate=None) as client:
         yield client
 
 

@@ -1,4 +1,4 @@
-"""Digests straight from records whose names no job may have, on a real local service."""
+"""Digests submitted from records whose names are not valid job names, on the sandbox."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEQS = pd.DataFrame(
 JOB = "gi-2765658-emb-Z78533-1-CIZ78533"
 
 
-def test_from_records_to_digests_and_back(box: Sandbox, tmp_path: Path) -> None:
+def test_batch_with_adapted_names_from_records_to_results(box: Sandbox, tmp_path: Path) -> None:
     arguments = {
         "settings": {"enzymes": "EcoRI,BamHI"},
         "name_column": "name",

@@ -1,4 +1,4 @@
-"""Names of rows that break the job names' rule: adapted, told, and found again."""
+"""Job names derived from row names that are not valid job names."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ NAMES = st.lists(st.text(min_size=1, max_size=120), unique=True, min_size=1, max
 CLOSE = st.lists(st.text("ab.|-", min_size=1, max_size=5), unique=True, min_size=1, max_size=40)
 
 
-def test_what_breaks_the_rule_becomes_a_dash() -> None:
+def test_invalid_characters_become_dashes() -> None:
     given_names = [ORCHID, "pBAD30", "pUC19 (copy)"]
-    made = ["gi-2765658-emb-Z78533-1-CIZ78533", "pBAD30", "pUC19--copy-"]
-    assert adapt_names(given_names) == made
+    adapted = ["gi-2765658-emb-Z78533-1-CIZ78533", "pBAD30", "pUC19--copy-"]
+    assert adapt_names(given_names) == adapted
     assert adapt_names(["x" * 120, "y"], 30) == ["x" * 30, "y"]
 
 
 @given(NAMES | CLOSE, st.integers(20, 100))
-def test_every_name_keeps_the_rule_and_is_another(originals: list[str], most: int) -> None:
-    made = adapt_names(originals, most)
-    assert all(identity.name_fault(name) is None and len(name) <= most for name in made)
-    assert len(set(made)) == len(made)
-    for original, name in zip(originals, made, strict=True):
+def test_adapted_names_are_valid_and_unique(originals: list[str], most: int) -> None:
+    adapted = adapt_names(originals, most)
+    assert all(identity.name_fault(name) is None and len(name) <= most for name in adapted)
+    assert len(set(adapted)) == len(adapted)
+    for original, name in zip(originals, adapted, strict=True):
         if identity.name_fault(original) is None and len(original) <= most:
             assert name == original
 
 
 @given(CLOSE, st.randoms())
-def test_a_name_depends_on_no_order(originals: list[str], random: object) -> None:
+def test_adapted_names_are_independent_of_order(originals: list[str], random: object) -> None:
     shuffled = list(originals)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     both = dict(zip(originals, adapt_names(originals), strict=True))
@@ -45,7 +45,7 @@ def test_a_name_depends_on_no_order(originals: list[str], random: object) -> Non
 
 
 @given(CLOSE)
-def test_a_job_is_found_by_the_original_without_the_others(originals: list[str]) -> None:
+def test_job_is_found_by_its_original_name_alone(originals: list[str]) -> None:
     jobs = adapt_names(originals)
     # Where "a-" was there too, "a." was told apart: alone it is still found.
     for original, job in zip(originals, jobs, strict=True):
@@ -54,7 +54,7 @@ def test_a_job_is_found_by_the_original_without_the_others(originals: list[str])
         assert find_adapted_name(original, {job}, 100) == job
 
 
-def test_what_was_adapted_is_told() -> None:
+def test_message_lists_adapted_names() -> None:
     assert adapted_names_message({}) == ""
     assert adapted_names_message({"a-b": "a b"}) == '1 name was adapted: "a b" is a-b.'
     many = {f"n-{n}": f"n.{n}" for n in range(1200)}
@@ -66,7 +66,7 @@ def test_what_was_adapted_is_told() -> None:
     st.text(string.ascii_letters, min_size=1, max_size=79),
     st.integers(1, 2500),
 )
-def test_names_fit_behind_the_batchs_or_its_parts(batch: str, jobs: int) -> None:
+def test_job_names_leave_room_for_the_part_name(batch: str, jobs: int) -> None:
     most = max_job_name_length(batch, jobs)
     plan = BatchPlan(batch, "digest", {f"j{n}": {} for n in range(jobs)})
     longest = max(len(part.name) for part in plan.parts)
@@ -77,7 +77,7 @@ def test_names_fit_behind_the_batchs_or_its_parts(batch: str, jobs: int) -> None
 @pytest.mark.parametrize(
     ("column", "shown"), [("name", "name"), ("Name", "Name.input"), ("Part", "Part.input")]
 )
-def test_the_original_stands_beside_the_jobs_name(column: str, shown: str) -> None:
+def test_overview_shows_the_original_name_beside_the_job_name(column: str, shown: str) -> None:
     rows = pd.DataFrame({"bases": ["AC", "GT"], column: [ORCHID, "pBAD30"], "n": [1, 2]})
     jobs = dict(zip(adapt_names([ORCHID, "pBAD30"]), [{}, {}], strict=True))
     frame = plan_overview(BatchPlan("b", "digest", jobs, rows=rows, name_column=column))

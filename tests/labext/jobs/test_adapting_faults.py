@@ -1,4 +1,4 @@
-"""A batch whose rows have names that no job may have: sent, found, joined and resumed by them."""
+"""Batches of rows whose names are not valid job names: submitted, listed and resumed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def send(client: JobsClient, frame: pd.DataFrame = SEQS) -> Any:
     )
 
 
-def test_names_are_adapted_and_both_are_seen(client: JobsClient, ledger: Any) -> None:
+def test_adapted_and_original_names_are_listed(client: JobsClient, ledger: Any) -> None:
     done = send(client)
     assert '132 names were adapted: "a b" is a-b-' in done.message
     jobs = [job for of in ledger.members.values() for job in of]
@@ -45,7 +45,7 @@ def test_names_are_adapted_and_both_are_seen(client: JobsClient, ledger: Any) ->
     assert listed.set_index("name").loc[ORCHIDS[0], "Name"] == JOB
 
 
-def test_rows_are_joined_by_the_original_names(
+def test_rows_are_joined_by_original_names(
     client: JobsClient, ledger: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send(client)
@@ -64,17 +64,10 @@ def test_rows_are_joined_by_the_original_names(
         check(other.jobs(batch="digests", rows=some, name_column="name"))
 
 
-def test_the_same_rows_are_the_same_batch(client: JobsClient, ledger: Any) -> None:
-    send(client)
-    sent = len(ledger.received)
-    again = send(client)
-    assert again.message.startswith("digests is there already with the same 133 jobs")
-    assert "132 names were adapted" in again.message
-    assert not any(path == "submit-batch" for path, _, _ in ledger.received[sent:])
-
-
-def test_it_is_resumed_from_the_journal(client: JobsClient, ledger: Any) -> None:
-    ledger.fail("submit-batch", None, ledger.answer(403, {"error": "no"}))
+def test_batch_with_adapted_names_is_resumed_from_the_journal(
+    client: JobsClient, ledger: Any
+) -> None:
+    ledger.fail("submit-batch", None, ledger.Answer(403, {"error": "no"}))
     with pytest.raises(LabextError):
         send(client)
     ledger.scripts.clear()
@@ -85,13 +78,6 @@ def test_it_is_resumed_from_the_journal(client: JobsClient, ledger: Any) -> None
     assert sum(len(of) for of in ledger.members.values()) == 133
 
 
-def test_two_rows_of_one_name_are_an_error(client: JobsClient, ledger: Any) -> None:
-    with pytest.raises(InputError, match=r'"name" has 1 name more than once: a b\.') as raised:
-        send(client, SEQS.assign(name=SEQS["name"].replace("a.b", "a b")))
-    assert raised.value.next_step.endswith('`name_column="id"`.')
-    assert ledger.members == {}
-
-
-def test_names_that_are_typed_stay_strict(client: JobsClient) -> None:
+def test_names_of_a_mapping_are_not_adapted(client: JobsClient) -> None:
     with pytest.raises(InputError, match='"a b" has a space in it'):
         client.submit_batch("digests", "fold", {"a b": {"sequence": "AC"}})

@@ -1,4 +1,4 @@
-"""Archives: unpacked as they are, or not at all."""
+"""Archives are unpacked within bounds and never outside the target folder."""
 
 from __future__ import annotations
 
@@ -41,41 +41,41 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @given(st.dictionaries(ANY_NAME, st.binary(), max_size=5))
 @settings(max_examples=200, deadline=None)
-def test_nothing_is_ever_written_outside(places: Any, files: dict[str, bytes]) -> None:
+def test_members_are_never_written_outside_the_folder(places: Any, files: dict[str, bytes]) -> None:
     place = places()
     into = place / "deep" / "into"
     into.mkdir(parents=True)
     archive = packed(place, files)
     try:
-        found = archives.unpack_archive(archive, into)
+        unpacked = archives.unpack_archive(archive, into)
     except ArchiveError:
-        found = None
+        unpacked = None
     outside = [
         path for path in place.rglob("*") if path.is_file() and not path.is_relative_to(into)
     ]
     assert outside == [archive]
-    if found is not None:
-        for file in found:
+    if unpacked is not None:
+        for file in unpacked:
             path = into / file.path
             assert path.resolve().is_relative_to(into.resolve())
             assert archives.describe_file(path, file.path) == file
 
 
-def test_files_come_out_as_they_went_in(tmp_path: Path) -> None:
+def test_unpacked_files_equal_the_packed_ones(tmp_path: Path) -> None:
     files = {"log.txt": b"x" * 3_000_000, "a/b/c.bin": os.urandom(5000), "a/empty": b""}
     archive = packed(tmp_path, files)
     into = tmp_path / "into"
     into.mkdir()
     assert archives.unpacked_size(archive) == sum(map(len, files.values()))
-    found = archives.unpack_archive(archive, into)
-    assert {file.path: (into / file.path).read_bytes() for file in found} == files
+    unpacked = archives.unpack_archive(archive, into)
+    assert {file.path: (into / file.path).read_bytes() for file in unpacked} == files
 
 
 @pytest.mark.parametrize(
     "bounds",
     [ArchiveBounds(files=2), ArchiveBounds(bytes=100), ArchiveBounds(ratio=10, free=1000)],
 )
-def test_bounds(tmp_path: Path, bounds: ArchiveBounds) -> None:
+def test_archive_beyond_its_bounds_is_refused(tmp_path: Path, bounds: ArchiveBounds) -> None:
     archive = packed(tmp_path, {"a": bytes(50_000), "b": b"1", "c": b"2"})
     into = tmp_path / "into"
     into.mkdir()
@@ -88,7 +88,9 @@ def test_bounds(tmp_path: Path, bounds: ArchiveBounds) -> None:
     "pair",
     [("a.txt", "A.TXT"), ("é", "e\u0301"), ("x", "x."), ("a/x", "A/X"), ("x", "x/y"), ("x/y", "x")],
 )
-def test_names_that_are_one_on_some_disks(tmp_path: Path, pair: tuple[str, str]) -> None:
+def test_names_equal_on_some_file_systems_are_refused(
+    tmp_path: Path, pair: tuple[str, str]
+) -> None:
     archive = packed(tmp_path, dict.fromkeys(pair, b""))
     with archives.open_archive(archive) as whole, pytest.raises(ArchiveError):
         archives.list_members(whole)
@@ -99,7 +101,7 @@ STEERING = ["a\nb", "a\x1b[2Jb", "a\x9b2Jb", "a\u202efdp.exe", "a\u2028b", "a\x7
 
 
 @pytest.mark.parametrize("name", [*TRAVERSAL, *STEERING])
-def test_names_that_no_results_have(tmp_path: Path, name: str) -> None:
+def test_traversal_and_control_characters_in_names_are_refused(tmp_path: Path, name: str) -> None:
     archive = packed(tmp_path, {"fine.txt": b"x", name: b"x"})
     (tmp_path / "into").mkdir()
     with pytest.raises(ArchiveError) as raised:
@@ -108,12 +110,12 @@ def test_names_that_no_results_have(tmp_path: Path, name: str) -> None:
     assert not list((tmp_path / "into").iterdir())
 
 
-def test_a_name_ends_at_its_nul(tmp_path: Path) -> None:
+def test_name_ends_at_a_nul_byte(tmp_path: Path) -> None:
     archive = packed(tmp_path, {"a.pdbXexe": b"x"})
     archive.write_bytes(archive.read_bytes().replace(b"a.pdbXexe", b"a.pdb\0exe"))
     (tmp_path / "into").mkdir()
     with contextlib.suppress(ArchiveError):
-        assert [each.path for each in archives.unpack_archive(archive, tmp_path / "into")] == [
+        assert [file.path for file in archives.unpack_archive(archive, tmp_path / "into")] == [
             "a.pdb"
         ]
 
@@ -132,7 +134,7 @@ def test_a_name_ends_at_its_nul(tmp_path: Path) -> None:
         'x".csv',
     ],
 )
-def test_names_that_windows_keeps_for_itself(
+def test_reserved_names_are_refused_on_windows(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive = packed(tmp_path, {name: b"x", "console/nullable.com": b"y"})
@@ -145,7 +147,7 @@ def test_names_that_windows_keeps_for_itself(
 
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO])
-def test_links_and_devices(tmp_path: Path, kind: int) -> None:
+def test_links_and_devices_are_refused(tmp_path: Path, kind: int) -> None:
     path, info = tmp_path / "a.zip", zipfile.ZipInfo("passwd")
     info.external_attr = (kind | 0o777) << 16
     with zipfile.ZipFile(path, "w") as archive:
@@ -156,7 +158,7 @@ def test_links_and_devices(tmp_path: Path, kind: int) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_name_that_is_there_twice(tmp_path: Path) -> None:
+def test_duplicate_names_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.txt", "one")
@@ -166,7 +168,7 @@ def test_a_name_that_is_there_twice(tmp_path: Path) -> None:
         archives.unpack_archive(path, tmp_path / "into")
 
 
-def test_files_that_share_their_bytes(tmp_path: Path) -> None:
+def test_overlapping_members_are_refused(tmp_path: Path) -> None:
     """A bomb whose table names the same packed bytes many times over."""
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -181,7 +183,7 @@ def test_files_that_share_their_bytes(tmp_path: Path) -> None:
         archives.list_members(whole)
 
 
-def test_a_bomb_of_one_file_and_a_bomb_within(tmp_path: Path) -> None:
+def test_bomb_is_refused_and_a_nested_archive_stays_packed(tmp_path: Path) -> None:
     bomb = packed(tmp_path, {"zeros": bytes(300 * 1024**2)})
     (tmp_path / "into").mkdir()
     with pytest.raises(ArchiveError, match="would unpack to"):
@@ -192,7 +194,7 @@ def test_a_bomb_of_one_file_and_a_bomb_within(tmp_path: Path) -> None:
     assert (tmp_path / "into" / "inner.zip").read_bytes() == packed_bomb, "left as it is"
 
 
-def test_a_wrong_checksum(tmp_path: Path) -> None:
+def test_wrong_checksum_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.txt", b"ATOM 1")
@@ -212,14 +214,14 @@ def many_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_hundred_thousand_empty_files_are_refused(many_files: Path, tmp_path: Path) -> None:
+def test_hundred_thousand_empty_files_are_refused(many_files: Path, tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match="more than 50,000 files") as refusal:
         archives.unpack_archive(many_files, tmp_path)
     assert refusal.value.next_step == "Nothing was written; ask who runs the tool."
     assert list(tmp_path.iterdir()) == []
 
 
-def test_archive_of_a_split_batch_may_hold_as_many_files_as_its_parts(many_files: Path) -> None:
+def test_file_limit_of_a_split_batch_grows_with_its_parts(many_files: Path) -> None:
     assert archives.unpacked_size(many_files, ArchiveBounds.for_parts(2)) == 0
     with archives.open_archive(many_files, ArchiveBounds.for_parts(2)) as whole:
         assert len(archives.list_members(whole, ArchiveBounds.for_parts(2))) == 100_000
@@ -227,7 +229,7 @@ def test_archive_of_a_split_batch_may_hold_as_many_files_as_its_parts(many_files
             archives.list_members(whole, ArchiveBounds(files=99_999))
 
 
-def test_table_of_contents_is_not_read_whatever_its_size(
+def test_file_limit_is_checked_before_reading_the_entries(
     many_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -237,7 +239,7 @@ def test_table_of_contents_is_not_read_whatever_its_size(
         archives.unpacked_size(many_files, ArchiveBounds(files=10_000))
 
 
-def test_metrics_that_do_not_fit_into_memory(
+def test_metrics_beyond_the_memory_limit_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results_archives, "_MAX_METRICS_SIZE", 10)
@@ -247,7 +249,7 @@ def test_metrics_that_do_not_fit_into_memory(
     assert not (tmp_path / "whole.zip").exists()
 
 
-def test_folders_may_be_named_again(tmp_path: Path) -> None:
+def test_folder_entries_are_ignored(tmp_path: Path) -> None:
     archive = packed(tmp_path, {"a/": b"", "a/b/": b"", "a/b/c": b"1", "a/d": b"2"})
     with archives.open_archive(archive) as whole:
         assert list(archives.list_members(whole)) == ["a/b/c", "a/d"]
@@ -255,7 +257,9 @@ def test_folders_may_be_named_again(tmp_path: Path) -> None:
 
 @given(st.binary(max_size=300), st.integers(0, 10_000))
 @settings(max_examples=200, deadline=None)
-def test_damage_is_an_archive_error_or_no_damage(places: Any, noise: bytes, at: int) -> None:
+def test_damaged_archive_is_an_error_or_unpacks_correctly(
+    places: Any, noise: bytes, at: int
+) -> None:
     place = places()
     archive = packed(place, {"a.txt": b"hello " * 100, "b/c.txt": b"x"})
     content = bytearray(archive.read_bytes())
@@ -269,7 +273,7 @@ def test_damage_is_an_archive_error_or_no_damage(places: Any, noise: bytes, at: 
             assert archives.describe_file(into / file.path, file.path) == file
 
 
-def test_an_encrypted_member_is_refused(tmp_path: Path) -> None:
+def test_encrypted_member_is_refused(tmp_path: Path) -> None:
     archive = packed(tmp_path, {"a.txt": b"hello"})
     content = bytearray(archive.read_bytes())
     for magic, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
@@ -283,7 +287,7 @@ def test_an_encrypted_member_is_refused(tmp_path: Path) -> None:
 
 @given(st.permutations(range(9)), st.integers(1, 8))
 @settings(deadline=None)
-def test_merged_metrics_are_in_the_inputs_order(order: list[int], cut: int) -> None:
+def test_merged_metrics_are_in_input_order(order: list[int], cut: int) -> None:
     tables = {
         "b-part1of2": order[:cut],
         "b-part2of2": order[cut:],
@@ -310,7 +314,7 @@ def test_merged_metrics_keep_every_cell() -> None:
         results_archives.merge_metrics({"p": b"\xff\xfe"}, [])
 
 
-def test_merging_keeps_bytes(tmp_path: Path) -> None:
+def test_merged_archive_keeps_content(tmp_path: Path) -> None:
     content = os.urandom(3_000_000)
     first, second = tmp_path / "1.zip", tmp_path / "2.zip"
     for path, name in ((first, "p1/x/a.bin"), (second, "y/a.bin")):

@@ -1,4 +1,4 @@
-"""Batches before they are sent: from frames and mappings to parts."""
+"""Batches before submission: jobs from frames and mappings, limits and parts."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ TOOL = Tool(
 
 
 def read(frame: pd.DataFrame, **options: Any) -> dict[str, dict[str, Any]]:
-    given = {"name_column": "name", "mapping": {"sequence": "bases"}, "constants": {}}
-    rows = draft.read_rows(frame, TOOL, **(given | options))
+    arguments = {"name_column": "name", "mapping": {"sequence": "bases"}, "constants": {}}
+    rows = draft.read_rows(frame, TOOL, **(arguments | options))
     if rows.error is not None:
         raise rows.error
     return dict(zip(rows.names, rows.settings, strict=True))
@@ -41,7 +41,7 @@ FRAME = pd.DataFrame({"name": ["a", "b"], "bases": ["AC", "GU"], "t": [37.0, 38.
 
 
 @given(st.integers(1, 1234), st.floats(0.01, 1e6))
-def test_a_plan_loses_no_job_and_no_budget(count: int, budget: float) -> None:
+def test_plan_divides_jobs_and_budget_completely(count: int, budget: float) -> None:
     jobs = {f"j{n}": {"n": n} for n in range(count)}
     plan = BatchPlan("b", "fold", jobs, BatchLimits(None, budget))
     assert [job for part in plan.parts for job in part.jobs] == list(jobs)
@@ -55,7 +55,7 @@ def test_a_plan_loses_no_job_and_no_budget(count: int, budget: float) -> None:
         assert "gpuType" not in body
 
 
-def test_a_frames_rows_are_jobs() -> None:
+def test_frame_rows_become_jobs() -> None:
     assert read(FRAME) == {"a": {"sequence": "AC"}, "b": {"sequence": "GU"}}
     both = read(FRAME, mapping={"sequence": "bases", "temperature": "t"}, constants={"x": 1})
     assert both["b"] == {"x": 1, "sequence": "GU", "temperature": 38.0}
@@ -68,7 +68,7 @@ def test_a_frames_rows_are_jobs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (
             {"mapping": {"sequence": "base"}},
@@ -79,19 +79,21 @@ def test_a_frames_rows_are_jobs() -> None:
         ({"constants": {"sequence": "A"}}, "sequence is given both for all jobs and by a column"),
     ],
 )
-def test_columns_that_do_not_fit(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_columns_that_do_not_match_the_tool_are_refused(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
         read(FRAME, **options)
 
 
-def test_a_column_that_is_there_twice() -> None:
+def test_duplicate_column_is_refused() -> None:
     twice = pd.DataFrame([["a", "AC", "GU"]], columns=["name", "bases", "bases"])
     with pytest.raises(InputError, match='2 columns called "bases"'):
         read(twice)
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
-def test_missing_cells_are_named_by_column_and_row(missing: Any) -> None:
+def test_empty_cells_are_reported_by_column_and_row(missing: Any) -> None:
     frame = FRAME.astype(object)
     frame.loc[1, "bases"] = missing
     frame.loc[0, "name"] = missing
@@ -105,7 +107,7 @@ def test_missing_cells_are_named_by_column_and_row(missing: Any) -> None:
         read(frame)
 
 
-def test_rows_and_names_that_do_not_fit() -> None:
+def test_empty_frame_and_duplicate_names_are_refused() -> None:
     with pytest.raises(InputError, match="no rows"):
         read(FRAME.head(0))
     with pytest.raises(InputError, match='"name" has 1 name more than once: a') as raised:
@@ -117,7 +119,7 @@ def test_rows_and_names_that_do_not_fit() -> None:
 
 
 @pytest.mark.parametrize("empty", ["", " \n"])
-def test_a_text_without_a_letter_is_an_empty_cell_where_the_tool_needs_one(empty: str) -> None:
+def test_blank_text_is_an_empty_cell_of_a_required_parameter(empty: str) -> None:
     frame = FRAME.assign(bases=["AC", empty], t=["37", empty])
     with pytest.raises(InputError, match=r'olumn "bases" has an empty cell .row 1') as raised:
         read(frame, mapping={"sequence": "bases", "temperature": "t"})
@@ -131,16 +133,16 @@ def test_a_text_without_a_letter_is_an_empty_cell_where_the_tool_needs_one(empty
         read(FRAME.assign(name=[empty, "b"]))
 
 
-def test_other_forms_of_jobs() -> None:
-    wanted = {"a": {"t": 1, "s": "x"}, "b": {"t": 2}}
+def test_mapping_arrays_and_list_define_the_same_jobs() -> None:
+    expected = {"a": {"t": 1, "s": "x"}, "b": {"t": 2}}
     arrays = {"jobNames": ["a", "b"], "settings": [{"s": "x"}, {"t": 2}]}
     listed = [{"jobName": "a", "settings": {"s": "x"}}, {"jobName": "b", "settings": {"t": 2}}]
     for form in ({"a": {"s": "x"}, "b": {"t": 2}}, arrays, listed, {"jobs": listed}):
-        assert named_settings(form, {"t": 1}) == wanted
+        assert named_settings(form, {"t": 1}) == expected
 
 
 @pytest.mark.parametrize(
-    ("form", "said"),
+    ("form", "message"),
     [
         ({"jobNames": ["a", "b"], "settings": [{}]}, "2 job names and settings for 1 jobs"),
         ({"jobNames": ["a", "a"], "settings": [{}, {}]}, "more than once"),
@@ -152,17 +154,31 @@ def test_other_forms_of_jobs() -> None:
         (5, "not in a form"),
     ],
 )
-def test_forms_that_are_none(form: Any, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_other_definitions_of_jobs_are_refused(form: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         named_settings(form, {})
 
 
-@pytest.mark.parametrize(
-    "limits", [(0, None), (1.5, None), (True, None), (None, 0), (None, math.nan), (None, "5")]
-)
-def test_limits_that_are_none(limits: Any) -> None:
-    with pytest.raises(InputError, match="can't be"):
-        BatchLimits(*limits)
+@pytest.mark.parametrize(("seconds", "budget"), [(60, 2), (np.int64(60), np.float32(2)), (60, 2.0)])
+def test_numpy_limits_are_sent_as_numbers(seconds: Any, budget: Any) -> None:
+    plan = BatchPlan("b", "fold", {"a": {}}, BatchLimits(seconds, budget))
+    body = json.loads(json.dumps(plan.body(plan.parts[0])))
+    assert (body["maxRuntimeSeconds"], body["weightedHoursBudget"]) == (60, 2)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 1.0, True, "60", np.float64(60), np.bool_(True)])
+def test_time_limit_is_a_positive_integer(seconds: Any) -> None:
+    with pytest.raises(InputError, match="time limit"):
+        BatchLimits(seconds)
+
+
+BUDGETS = [0, -1, True, "1", float("nan"), float("inf"), np.inf, np.nan, 10**400, np.bool_(True)]
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_budget_is_a_positive_finite_number(budget: Any) -> None:
+    with pytest.raises(InputError, match="budget"):
+        BatchLimits(None, budget)
 
 
 @pytest.mark.parametrize(
@@ -180,12 +196,12 @@ def test_limits_that_are_none(limits: Any) -> None:
         (["Complete", "Stopped"], [], "Stopped"),
     ],
 )
-def test_the_phase_of_the_whole(words: list[str], missing: list[str], whole: str) -> None:
+def test_phase_of_a_split_batch(words: list[str], missing: list[str], whole: str) -> None:
     assert merge_phases(words, missing) == whole
 
 
-def test_the_row_of_the_whole() -> None:
-    found = {
+def test_row_of_a_split_batch_merges_its_parts() -> None:
+    parts = {
         "b-part1of3": {
             "JobName": "b-part1of3",
             "batchStatus": "Complete",
@@ -204,17 +220,17 @@ def test_the_row_of_the_whole() -> None:
         },
         "b-part3of3": None,
     }
-    row = merge_part_rows("b", found, {"b-part3of3": 7})
+    row = merge_part_rows("b", parts, {"b-part3of3": 7})
     assert row["batchStatus"] == "Running"
     assert row["statuses"] == {"Complete": 101, "Running": 2, "not sent": 7}
     assert row["Created"] == "2026-01-01T00:00:00Z"
     assert "Completed" not in row
     assert row["WeightedHours"] == 0.5
-    assert row["parts"] == list(found)
+    assert row["parts"] == list(parts)
     assert json.loads(row["Settings"]) == {"type": "fold"}
 
 
-def test_the_settings_of_the_parts_are_those_of_the_batch() -> None:
+def test_settings_of_the_parts_are_merged() -> None:
     def part(settings: str) -> Any:
         return {"JobName": "b", "batchStatus": "Running", "Settings": settings}
 
@@ -236,7 +252,7 @@ def test_the_settings_of_the_parts_are_those_of_the_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reasons", "said"),
+    ("reasons", "message"),
     [
         (["Stopped by hand.", "Stopped by hand.", "Stopped by hand."], "Stopped by hand."),
         (
@@ -247,9 +263,9 @@ def test_the_settings_of_the_parts_are_those_of_the_batch() -> None:
         ([None, None, None], None),
     ],
 )
-def test_what_several_parts_say_is_said_once(reasons: list[Any], said: str | None) -> None:
-    found: dict[str, Any] = {
+def test_identical_reasons_of_parts_are_merged(reasons: list[Any], message: str | None) -> None:
+    parts: dict[str, Any] = {
         f"b-part{n}of3": {"JobName": f"b-part{n}of3", "batchStatus": "Stopped", "Reason": reason}
         for n, reason in enumerate(reasons, start=1)
     }
-    assert merge_part_rows("b", found, {}).get("Reason") == said
+    assert merge_part_rows("b", parts, {}).get("Reason") == message

@@ -1,8 +1,4 @@
-"""The content of files belongs to the identity of a submission, also on a service that tells less.
-
-The service of these tests may tell a checksum (the MD5 that an `ETag` is), a size and a time alone,
-or nothing about files.
-"""
+"""The content of input files is part of a submission's identity."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ FIRST, SECOND = b"ATOM first\n", b"ATOM again\n"
 
 
 @pytest.fixture(params=["checksum", "size and time", "nothing"])
-def told(request: pytest.FixtureRequest, ledger: Any) -> str:
+def file_info(request: pytest.FixtureRequest, ledger: Any) -> str:
     """What the service tells about uploaded files."""
     if request.param != "checksum":
         ledger.tells_md5 = False
@@ -59,8 +55,8 @@ KINDS = ["job", "batch", "split batch", "pipeline", "saved pipeline"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_other_content_under_the_same_name_is_a_conflict(
-    client: JobsClient, ledger: Any, tmp_path: Path, told: str, kind: str
+def test_changed_file_content_is_a_conflict(
+    client: JobsClient, ledger: Any, tmp_path: Path, file_info: str, kind: str
 ) -> None:
     upload(client, tmp_path, FIRST)
     assert submit(client, kind).created
@@ -81,21 +77,21 @@ def test_other_content_under_the_same_name_is_a_conflict(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_content_uploaded_again_is_the_same_submission(
-    client: JobsClient, ledger: Any, tmp_path: Path, told: str, kind: str
+def test_same_content_uploaded_again_is_the_same_submission(
+    client: JobsClient, ledger: Any, tmp_path: Path, file_info: str, kind: str
 ) -> None:
     upload(client, tmp_path, FIRST)
     submit(client, kind)
     ledger.moment += timedelta(minutes=1)
-    assert upload(client, tmp_path, FIRST).sent is (told != "checksum")
+    assert upload(client, tmp_path, FIRST).sent is (file_info != "checksum")
     again = submit(client, kind)
     assert not again.created
     assert "could not be compared" not in again.message
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_after_the_deletion_it_runs_with_the_new_content(
-    client: JobsClient, ledger: Any, tmp_path: Path, told: str, kind: str
+def test_deleted_job_is_submitted_again_with_new_content(
+    client: JobsClient, ledger: Any, tmp_path: Path, file_info: str, kind: str
 ) -> None:
     upload(client, tmp_path, FIRST)
     submit(client, kind)
@@ -106,8 +102,8 @@ def test_after_the_deletion_it_runs_with_the_new_content(
     assert not submit(client, kind).created
 
 
-def test_a_made_up_name_follows_the_content(
-    client: JobsClient, ledger: Any, tmp_path: Path, told: str
+def test_generated_name_depends_on_the_content(
+    client: JobsClient, ledger: Any, tmp_path: Path, file_info: str
 ) -> None:
     names = []
     for content in (FIRST, SECOND, FIRST):
@@ -118,7 +114,7 @@ def test_a_made_up_name_follows_the_content(
     assert len(set(names)) == 4
 
 
-def test_a_made_up_name_is_the_same_on_another_machine(
+def test_generated_name_is_the_same_on_another_machine(
     client: JobsClient, ledger: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger.moment = NOON
@@ -129,8 +125,8 @@ def test_a_made_up_name_is_the_same_on_another_machine(
         assert other.submit(None, "fold", SETTINGS).name == name
 
 
-def test_content_that_nobody_recorded_is_compared_by_the_times(
-    client: JobsClient, ledger: Any, tmp_path: Path, told: str
+def test_unrecorded_content_is_compared_by_upload_time(
+    client: JobsClient, ledger: Any, tmp_path: Path, file_info: str
 ) -> None:
     """As from another machine: its notes are not here."""
     ledger.files.append("a.pdb")
@@ -140,10 +136,10 @@ def test_content_that_nobody_recorded_is_compared_by_the_times(
     ledger.add("n1", "fold", SETTINGS)
     again = client.submit("n1", "fold", SETTINGS)
     assert not again.created
-    assert ("a.pdb could not be compared" in again.message) is (told == "nothing")
+    assert ("a.pdb could not be compared" in again.message) is (file_info == "nothing")
     ledger.stored["a.pdb"] = SECOND
     ledger.stored_at["a.pdb"] = NOON + timedelta(minutes=2)
-    if told == "checksum":
+    if file_info == "checksum":
         with pytest.raises(ConflictError, match=r"a\.pdb was uploaded again since"):
             client.submit("n1", "fold", SETTINGS)
         return
@@ -153,7 +149,7 @@ def test_content_that_nobody_recorded_is_compared_by_the_times(
     assert '`jobs.delete("n1")`' in again.message
 
 
-def test_a_file_replaced_from_elsewhere_is_noticed_by_its_checksum(
+def test_file_replaced_from_another_machine_is_detected_by_checksum(
     client: JobsClient, ledger: Any, tmp_path: Path
 ) -> None:
     ledger.moment = NOON
@@ -165,8 +161,8 @@ def test_a_file_replaced_from_elsewhere_is_noticed_by_its_checksum(
         submit(client, "job")
 
 
-def test_a_replacement_within_the_same_second_is_noticed(
-    client: JobsClient, ledger: Any, tmp_path: Path, told: str
+def test_file_replaced_within_the_same_second_is_detected(
+    client: JobsClient, ledger: Any, tmp_path: Path, file_info: str
 ) -> None:
     upload(client, tmp_path, FIRST)
     submit(client, "job")
@@ -175,7 +171,7 @@ def test_a_replacement_within_the_same_second_is_noticed(
         submit(client, "job")
 
 
-def test_a_job_that_was_deleted_and_made_anew_elsewhere_is_compared_by_its_time(
+def test_job_submitted_again_from_another_machine_is_compared_by_time(
     client: JobsClient, ledger: Any, tmp_path: Path
 ) -> None:
     ledger.moment = NOON
@@ -189,9 +185,7 @@ def test_a_job_that_was_deleted_and_made_anew_elsewhere_is_compared_by_its_time(
     assert not submit(client, "job").created
 
 
-def test_an_output_of_a_job_that_was_run_again_is_other_content(
-    client: JobsClient, ledger: Any
-) -> None:
+def test_output_of_a_repeated_job_is_changed_content(client: JobsClient, ledger: Any) -> None:
     def run_first(moment: datetime) -> None:
         ledger.moment = moment
         ledger.add("first", "fold", {"sequence": "A"})
@@ -210,8 +204,8 @@ def test_an_output_of_a_job_that_was_run_again_is_other_content(
     assert not client.submit("second", "fold", settings).created
 
 
-def test_a_batch_that_broke_off_is_not_finished_with_other_content(
-    client: JobsClient, ledger: Any, tmp_path: Path, told: str
+def test_interrupted_batch_is_not_resumed_with_changed_content(
+    client: JobsClient, ledger: Any, tmp_path: Path, file_info: str
 ) -> None:
     upload(client, tmp_path, FIRST)
     ledger.fail("submit-batch", None, ledger.answer(403, "Budget exceeded"))
@@ -229,8 +223,8 @@ def test_a_batch_that_broke_off_is_not_finished_with_other_content(
     assert not submit(client, "split batch").created
 
 
-def test_an_answer_that_is_lost_is_no_conflict_of_content(
-    client: JobsClient, ledger: Any, tmp_path: Path, told: str
+def test_lost_response_is_no_content_conflict(
+    client: JobsClient, ledger: Any, tmp_path: Path, file_info: str
 ) -> None:
     upload(client, tmp_path, FIRST)
     submit(client, "job")
@@ -240,7 +234,7 @@ def test_an_answer_that_is_lost_is_no_conflict_of_content(
     assert submit(client, "job").created
 
 
-def test_a_record_that_can_not_be_written_or_read_stops_nothing(
+def test_unusable_content_record_does_not_block_submission(
     client: JobsClient, ledger: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from labext import config
@@ -259,7 +253,7 @@ def test_a_record_that_can_not_be_written_or_read_stops_nothing(
         assert not submit(client, "job").created
 
 
-def test_another_account_or_address_has_records_of_its_own(
+def test_content_records_belong_to_one_account(
     client: JobsClient, ledger: Any, tmp_path: Path
 ) -> None:
     ledger.not_served["getPresignedUploadUrl"] = ledger.answer(404, {"detail": "Not Found"})
@@ -270,7 +264,7 @@ def test_another_account_or_address_has_records_of_its_own(
     assert "could not be compared" in again.message
 
 
-def test_a_service_that_fails_to_describe_a_file_stops_nothing(
+def test_failed_file_lookup_does_not_block_submission(
     client: JobsClient, ledger: Any, tmp_path: Path
 ) -> None:
     upload(client, tmp_path, FIRST)
@@ -284,7 +278,7 @@ def test_a_service_that_fails_to_describe_a_file_stops_nothing(
 
 
 @pytest.mark.parametrize("count", [19, 21])
-def test_the_store_is_asked_about_a_bounded_number_of_files(
+def test_number_of_file_lookups_is_bounded(
     client: JobsClient, ledger: Any, tmp_path: Path, count: int
 ) -> None:
     ledger.moment = NOON

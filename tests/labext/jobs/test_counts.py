@@ -1,4 +1,4 @@
-"""How often the service is asked: counted at the service, on a clock that passes by itself."""
+"""Numbers of requests for watches and batches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def asked(ledger: Any) -> Counter[str]:
 @pytest.mark.parametrize(
     ("name", "requests"), [("one", 404), ("few", 404), ("many", 409), ("untold", 410)]
 )
-def test_an_hour_of_watching(
+def test_requests_of_an_hour_of_watching(
     client: JobsClient,
     ledger: Any,
     clock: Any,
@@ -49,9 +49,7 @@ def test_an_hour_of_watching(
     assert ledger.count("jobs") == requests <= 410
 
 
-def test_five_thousand_jobs_are_fifty_requests_and_a_few_looks(
-    client: JobsClient, ledger: Any
-) -> None:
+def test_requests_of_a_batch_of_5000_jobs(client: JobsClient, ledger: Any) -> None:
     client.submit_batch("many", "fold", JOBS)
     sent = asked(ledger)
     assert len(ledger.members) == 50
@@ -69,7 +67,7 @@ def test_five_thousand_jobs_are_fifty_requests_and_a_few_looks(
     assert asked(ledger) == {"jobs": 2 + 50}
 
 
-def test_a_service_that_checks_one_job_at_a_time_is_asked_about_each_shape(
+def test_one_validation_per_shape_if_rows_cannot_be_validated(
     client: JobsClient, ledger: Any
 ) -> None:
     ledger.validates_rows = False
@@ -80,8 +78,8 @@ def test_a_service_that_checks_one_job_at_a_time_is_asked_about_each_shape(
     assert "validate-job" not in asked(ledger), "such a batch is taken as a whole or not at all"
 
 
-def test_what_broke_off_is_finished_with_as_few(client: JobsClient, ledger: Any) -> None:
-    ledger.fail("submit-batch", *[None] * 30, ledger.answer(403, "Budget exceeded"))
+def test_requests_of_a_resumed_batch(client: JobsClient, ledger: Any) -> None:
+    ledger.fail("submit-batch", *[None] * 30, ledger.Answer(403, "Budget exceeded"))
     with pytest.raises(AccessError, match="30 of 50 parts of many"):
         client.submit_batch("many", "fold", JOBS)
     ledger.received.clear()

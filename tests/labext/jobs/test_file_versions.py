@@ -1,4 +1,4 @@
-"""What headers tell of a file's content, and what follows for a submission."""
+"""File versions from response headers, and changes since a submission."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
         ({"Last-Modified": "last week"}, {}),
     ],
 )
-def test_headers_tell_a_version(headers: dict[str, str], known: dict[str, object]) -> None:
-    assert FileVersion.from_headers(headers) == FileVersion(**known)
+def test_version_from_headers(headers: dict[str, str], known: dict[str, object]) -> None:
+    assert FileVersion.from_headers(headers) == FileVersion(**known)  # type: ignore[arg-type]
 
 
-def test_a_version_survives_its_record(tmp_path: Path) -> None:
+def test_version_survives_serialization(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(CONTENT)
     version = FileVersion.from_file(tmp_path / "a")
     assert version == FileVersion(4, SHA256.hexdigest(), MD5)
@@ -70,7 +70,7 @@ FULL = FileVersion(4, "a" * 64, "b" * 32, "tag", None)
         (FULL, FileVersion(), None),
     ],
 )
-def test_content_is_compared_by_the_best_that_both_know(
+def test_content_is_compared_by_the_strongest_shared_attribute(
     one: FileVersion, other: FileVersion, same: bool | None
 ) -> None:
     assert one.same_content(other) is same
@@ -105,12 +105,12 @@ A, B = "a" * 64, "b" * 64
         (FileVersion(size=4), at(60), None),
     ],
 )
-def test_a_change_since_a_submission(
+def test_change_since_a_submission(
     then: FileVersion | None, now: FileVersion | None, changed: bool | None
 ) -> None:
     assert changed_since(NOON, then, now) is changed
 
 
-def test_without_the_time_of_the_submission_only_content_counts() -> None:
+def test_unknown_submission_time_compares_content_only() -> None:
     assert changed_since(None, FileVersion(sha256=A), at(-60, sha256=B)) is True
     assert changed_since(None, None, at(-60, sha256=B)) is None

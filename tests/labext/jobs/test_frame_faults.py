@@ -1,4 +1,4 @@
-"""Fetched results as one frame: what came of each job, beside what it was made of."""
+"""Downloaded results as a frame of metrics, settings and file paths."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def folds(ledger: Any) -> Any:
     return ledger
 
 
-def test_metrics_stand_beside_the_settings(client: JobsClient, folds: Any, tmp_path: Path) -> None:
+def test_frame_has_metrics_and_settings(client: JobsClient, folds: Any, tmp_path: Path) -> None:
     table = client.download("folds", tmp_path / "out").frame()
     assert table.columns.tolist() == [
         *FIRST,
@@ -65,7 +65,7 @@ def test_metrics_stand_beside_the_settings(client: JobsClient, folds: Any, tmp_p
     assert all(Path(path).is_file() for paths in table["Structures"] for path in paths)
 
 
-def test_rows_of_another_machine_give_the_order(
+def test_frame_follows_the_order_of_given_rows(
     client: JobsClient, folds: Any, tmp_path: Path
 ) -> None:
     rows = pd.DataFrame({"id": ["z", "w", "x", "y"], "year": [1, 2, 3, 4], "mfe": "measured"})
@@ -82,7 +82,7 @@ def test_rows_of_another_machine_give_the_order(
         client.download("folds", tmp_path).frame(rows)
 
 
-def test_the_journal_has_the_rows_of_a_split_batch(
+def test_frame_of_a_split_batch_uses_the_journalled_rows(
     client: JobsClient, ledger: Any, tmp_path: Path
 ) -> None:
     count = 150
@@ -107,7 +107,7 @@ def test_the_journal_has_the_rows_of_a_split_batch(
     assert table.columns.tolist() == [*FIRST, "ok", "bases", "n", "dosed", *LAST]
 
 
-def test_a_single_job_is_one_row(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
+def test_frame_of_a_single_job_has_one_row(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
     ledger.add("f1", settings={"sequence": "A", "msa": "x"}, Score='{"mfe": -1, "Type": "odd"}')
     ledger.complete("f1")
     table = client.download("f1", tmp_path).frame()
@@ -129,7 +129,7 @@ def test_a_single_job_is_one_row(client: JobsClient, ledger: Any, tmp_path: Path
     assert alone["Folder"].isna().all()
 
 
-def test_a_job_without_score_or_settings_has_the_same_first_columns(
+def test_frame_without_score_or_settings_has_the_same_first_columns(
     client: JobsClient, ledger: Any, tmp_path: Path
 ) -> None:
     ledger.add("f1", Score="-3.5")
@@ -140,7 +140,9 @@ def test_a_job_without_score_or_settings_has_the_same_first_columns(
     assert table["score"].tolist() == [-3.5]
 
 
-def test_a_pipeline_has_its_stages(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
+def test_frame_of_a_pipeline_has_stages_and_inputs(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
     scored = {"pdbFile": "p1-stage1-build/out.pdb"}
     jobs = {"stage1-build": {"sequence": "A"}, "stage2-score-1": scored, "stage2-score-2": scored}
     ledger.add_batch("p1", jobs)

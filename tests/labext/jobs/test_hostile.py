@@ -136,7 +136,7 @@ CELLS = [
 ]
 
 
-def test_nothing_that_the_service_says_acts(
+def test_hostile_text_is_inert_in_every_output(
     evil: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LABEXT_JOBS_BASE_URL", evil.url)
@@ -148,7 +148,7 @@ def test_nothing_that_the_service_says_acts(
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in sources])
     paths = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(notebook, timeout=120, resources=paths, allow_errors=True).execute()
-    said = 0
+    hostile_outputs = 0
     for cell in notebook.cells[1:]:
         assert cell.outputs, cell.source
         for output in cell.outputs:
@@ -156,8 +156,8 @@ def test_nothing_that_the_service_says_acts(
             assert not output.get("ename", "Error").endswith(
                 ("TypeError", "ValueError", "KeyError")
             )
-            said += "hacked" in str(output)
-    assert said > 10, "the hostile texts are shown, and as text"
+            hostile_outputs += "hacked" in str(output)
+    assert hostile_outputs > 10, "the hostile texts are shown, and as text"
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_nothing_that_the_service_says_acts(
     [EVIL, json.dumps(EVIL), json.dumps({"error": EVIL}), json.dumps({"detail": {EVIL: EVIL}})],
 )
 @pytest.mark.parametrize("status", [400, 403, 404, 500])
-def test_a_refusal_is_one_tame_line(
+def test_error_with_hostile_text_is_one_safe_line(
     client: JobsClient, ledger: Any, status: int, body: str
 ) -> None:
     ledger.fail("jobs", *[ledger.answer(status, body)] * 9)
@@ -177,13 +177,13 @@ def test_a_refusal_is_one_tame_line(
     assert "\n" not in str(error)
 
 
-def test_what_a_frame_keeps_of_a_text() -> None:
-    made = records_to_frame(
+def test_frame_replaces_control_characters_only() -> None:
+    frame = records_to_frame(
         [{"t": "é\t\n\u200f" + STEER, "j": json.dumps({STEER: [STEER]}), "x": STEER, STEER: 1}],
         [Column("t", "text"), Column("j", "json")],
     )
-    assert made["t"][0].startswith(f"é\t\n{REPLACEMENT}{REPLACEMENT}]0;hacked")
-    shown = made.to_string() + str(made.to_dict("records"))
+    assert frame["t"][0].startswith(f"é\t\n{REPLACEMENT}{REPLACEMENT}]0;hacked")
+    shown = frame.to_string() + str(frame.to_dict("records"))
     assert not [each for each in STEERING if each in shown]
 
 
@@ -227,15 +227,13 @@ def test_control_characters_are_found_and_removed(text: str) -> None:
 
 
 @given(st.text(st.sampled_from('\\bBu08"\b\x9f\u061c\u200f')) | TEXTS, st.booleans())
-def test_in_json_only_an_escape_of_a_control_character_counts_as_one(
-    text: str, ensure_ascii: bool
-) -> None:
+def test_only_escapes_of_control_characters_count_in_json(text: str, ensure_ascii: bool) -> None:
     document = json.dumps(text, ensure_ascii=ensure_ascii)
     assert contains_control(document) is controls(text)
     assert json_contains_control(document.encode()) is controls(text)
 
 
-def test_a_doubled_backslash_in_json_starts_no_escape() -> None:
+def test_escaped_backslash_in_json_starts_no_escape() -> None:
     clean = {"note": r"C:\Base\u001b \B \b", "name": "\\"}
     for document, has_control in (
         (json.dumps(clean), False),

@@ -1,4 +1,4 @@
-"""Which submissions are the same."""
+"""Which submissions are identical."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def row(settings: Any, type: str = "fold") -> dict[str, Any]:
 
 
 @given(SETTINGS)
-def test_settings_are_the_same_after_a_way_through_the_service(settings: dict[str, Any]) -> None:
+def test_settings_equal_themselves_after_serialization(settings: dict[str, Any]) -> None:
     backwards = dict(reversed(settings.items()))
     assert submission_difference("fold", settings, row(json.dumps(backwards))) is None
     assert submission_digest("fold", settings) == submission_digest(
@@ -32,23 +32,25 @@ def test_settings_are_the_same_after_a_way_through_the_service(settings: dict[st
 
 
 @given(SETTINGS, SETTINGS)
-def test_only_the_same_are_the_same(one: dict[str, Any], other: dict[str, Any]) -> None:
+def test_digests_are_equal_for_equal_settings_only(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
     same = canonical_json(one) == canonical_json(other)
     assert (submission_digest("fold", one) == submission_digest("fold", other)) == same
 
 
-def test_numbers_are_compared_as_numbers() -> None:
+def test_numbers_are_compared_by_value() -> None:
     assert submission_difference("fold", {"t": 37}, row('{"t": 37.0}')) is None
     assert submission_difference("fold", {"t": 37}, row('{"t": 37.5}')) == "its t is 37.5, not 37"
     assert submission_difference("fold", {"t": True}, row('{"t": 1}')) == "its t is 1, not true"
 
 
-def test_the_platforms_fields_do_not_count() -> None:
+def test_internal_fields_are_ignored() -> None:
     stored = '{"t": 1, "submit_method": "api", "msa": "x", "monomer_msa": null}'
     assert submission_difference("fold", {"t": 1}, row(stored)) is None
 
 
-def test_differences_are_named() -> None:
+def test_difference_names_the_setting() -> None:
     assert submission_difference("fold", {}, row("{}", "other")) == "its type is other, not fold"
     assert submission_difference("fold", {"a": 1}, row("{}")) == "it has no a"
     assert submission_difference("fold", {}, row('{"a": "x"}')) == 'it has a="x"'

@@ -105,7 +105,7 @@ def every_step(
     saboteur.arm(whole)
     fetch(whole)
     saboteur.below, steps = None, saboteur.steps
-    wanted = tree(whole)
+    expected = tree(whole)
     for at in range(1, steps + 1, stride):
         folder = make()
         saboteur.arm(folder, at, kind)
@@ -113,22 +113,22 @@ def every_step(
             fetch(folder)
         saboteur.below = None
         fetch(folder)
-        found = tree(folder)
+        result = tree(folder)
         if kind is Killed:
-            found = {name: content for name, content in found.items() if not hidden(name)}
-        assert found == wanted, f"after step {at} of {steps}"
+            result = {name: content for name, content in result.items() if not hidden(name)}
+        assert result == expected, f"after step {at} of {steps}"
     return steps
 
 
 @pytest.fixture
 def folders(tmp_path: Path) -> Callable[[], Path]:
-    made: list[Path] = []
+    created: list[Path] = []
 
     def make() -> Path:
-        folder = tmp_path / f"{len(made):04d}"
+        folder = tmp_path / f"{len(created):04d}"
         folder.mkdir()
         (folder / "notes.txt").write_text("the user's own")
-        made.append(folder)
+        created.append(folder)
         return folder
 
     return make
@@ -145,7 +145,9 @@ def done(ledger: Any) -> Any:
     return ledger
 
 
-def test_a_folder(client: JobsClient, done: Any, saboteur: Saboteur, folders: Any) -> None:
+def test_interrupted_download_of_a_folder_can_be_repeated(
+    client: JobsClient, done: Any, saboteur: Saboteur, folders: Any
+) -> None:
     def fetch(folder: Path) -> object:
         return client.download("f1", folder)
 
@@ -153,7 +155,9 @@ def test_a_folder(client: JobsClient, done: Any, saboteur: Saboteur, folders: An
     every_step(saboteur, fetch, folders, Killed, stride=5)
 
 
-def test_a_split_batch(client: JobsClient, done: Any, saboteur: Saboteur, folders: Any) -> None:
+def test_interrupted_download_of_a_split_batch_can_be_repeated(
+    client: JobsClient, done: Any, saboteur: Saboteur, folders: Any
+) -> None:
     steps = every_step(saboteur, lambda to: client.download("b", to), folders, Killed, stride=5)
     assert steps > 20
 
@@ -162,7 +166,7 @@ def test_a_split_batch(client: JobsClient, done: Any, saboteur: Saboteur, folder
     ("name", "to", "file"),
     [("f1", "f1.zip", None), ("f1", "m.pdb", "rank_1.pdb"), ("b", "b.zip", None)],
 )
-def test_what_is_fetched_alone(
+def test_interrupted_download_of_one_file_can_be_repeated(
     client: JobsClient,
     done: Any,
     saboteur: Saboteur,
@@ -178,7 +182,7 @@ def test_what_is_fetched_alone(
     every_step(saboteur, fetch, folders, Killed, stride=5)
 
 
-def test_the_results_of_another_run(
+def test_interrupted_replacement_of_results_can_be_repeated(
     client: JobsClient, done: Any, saboteur: Saboteur, folders: Any
 ) -> None:
     """What only the earlier run had is gone in the end, wherever the fetch was cut short."""

@@ -31,7 +31,7 @@ STAGES = [{"task": "Fold", "toolSettings": {"fold": {"sequence": "pipe"}}}]
 
 
 @dataclass(frozen=True)
-class Deed:
+class OperationCase:
     """Something that a user asks for.
 
     Attributes:
@@ -48,7 +48,7 @@ class Deed:
 
 
 def _batch(client: JobsClient, _: Path) -> Any:
-    return client.submit_batch("b1", "fold", {f"j{n}": SETTINGS for n in range(120)})
+    return client.submit_batch("b1", "fold", {f"j{n}": SETTINGS for n in range(120)}).created
 
 
 def _upload(client: JobsClient, folder: Path) -> Any:
@@ -56,13 +56,13 @@ def _upload(client: JobsClient, folder: Path) -> Any:
     return client.upload(folder / "up.pdb")
 
 
-DEEDS = {
-    "submit": Deed(
+OPERATIONS = {
+    "submit": OperationCase(
         "submit-job",
-        lambda client, _: client.submit("f1", "fold", SETTINGS),
+        lambda client, _: client.submit("f1", "fold", SETTINGS).created,
         lambda ledger, _: sorted(ledger.rows) == ["done1", "f1"] and ledger.done["submit-job"] == 1,
     ),
-    "batch": Deed(
+    "batch": OperationCase(
         "submit-batch",
         _batch,
         lambda ledger, _: (
@@ -71,35 +71,40 @@ DEEDS = {
             and ledger.done["submit-batch"] == 2
         ),
     ),
-    "pipeline": Deed(
+    "pipeline": OperationCase(
         "submit-pipeline",
-        lambda client, _: client.submit_pipeline("p1", STAGES, ["ACD"]),
+        lambda client, _: client.submit_pipeline("p1", STAGES, ["ACD"]).created,
         lambda ledger, _: "p1" in ledger.rows and ledger.done["submit-pipeline"] == 1,
     ),
-    "list": Deed(
+    "saved pipeline": OperationCase(
+        "run-pipeline",
+        lambda client, _: client.run_pipeline("p1", "saved", ["ACD"]).created,
+        lambda ledger, _: "p1" in ledger.rows and ledger.done["run-pipeline"] == 1,
+    ),
+    "list": OperationCase(
         "jobs",
         lambda client, _: client.jobs()["JobName"].tolist() == ["done1"],
         lambda ledger, _: ledger.done["jobs"] >= 1,
         changes=False,
     ),
-    "result": Deed(
+    "result": OperationCase(
         "result",
         lambda client, folder: client.download("done1", folder / "out"),
         lambda ledger, folder: (folder / "out" / "rank_1.pdb").read_text() == "ATOM done1\n",
         changes=False,
     ),
-    "stop": Deed(
+    "stop": OperationCase(
         "stop-job",
         lambda client, _: client.stop("done1"),
         lambda ledger, _: ledger.rows["done1"]["JobStatus"] == "Stopped",
         changes=False,
     ),
-    "delete": Deed(
+    "delete": OperationCase(
         "delete-job",
         lambda client, _: client.delete("done1"),
         lambda ledger, _: not ledger.rows and ledger.done["delete-job"] == 1,
     ),
-    "upload": Deed(
+    "upload": OperationCase(
         "upload",
         _upload,
         lambda ledger, _: set(ledger.files) == {"up.pdb"},
@@ -118,7 +123,7 @@ def _length(raw: bytes, by: int) -> bytes:
     )
 
 
-SPOILT: dict[str, Callable[[Any], Any]] = {
+RESPONSES: dict[str, Callable[[Any], Any]] = {
     "cut before the answer": lambda ledger: ledger.lost_after(),
     "cut in the headers": lambda ledger: ledger.spoilt(lambda raw: raw[: _head(raw) // 2]),
     "cut at a header's value": lambda ledger: ledger.spoilt(
@@ -137,7 +142,9 @@ SPOILT: dict[str, Callable[[Any], Any]] = {
     "a 500 after the fact": lambda ledger: ledger.answer(500, "disk on fire", first_acts=True),
     "a 502 after the fact": lambda ledger: ledger.answer(502, "bad gateway", first_acts=True),
     "no connection": lambda ledger: ledger.lost_before(),
-    "a 503": lambda ledger: ledger.answer(503, "later", headers={"Retry-After": "0"}),
+    "a web page without processing": lambda ledger: ledger.html(),
+    "a 500 without processing": lambda ledger: ledger.Answer(500, "disk on fire"),
+    "a 503": lambda ledger: ledger.Answer(503, "later", headers={"Retry-After": "0"}),
 }
 
 
@@ -153,25 +160,25 @@ def quick(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[JobsClient]:
         yield client
 
 
-@pytest.mark.parametrize("how", SPOILT)
-@pytest.mark.parametrize("what", DEEDS)
-def test_one_bad_answer_changes_nothing(
+@pytest.mark.parametrize("how", RESPONSES)
+@pytest.mark.parametrize("what", OPERATIONS)
+def test_operation_succeeds_once_despite_an_invalid_response(
     quick: JobsClient, ledger: Any, tmp_path: Path, what: str, how: str
 ) -> None:
-    deed = DEEDS[what]
-    ledger.fail(deed.operation, SPOILT[how](ledger))
-    assert deed.act(quick, tmp_path)
-    assert deed.is_done(ledger, tmp_path)
+    case = OPERATIONS[what]
+    ledger.fail(case.operation, RESPONSES[how](ledger))
+    assert case.act(quick, tmp_path)
+    assert case.is_done(ledger, tmp_path)
 
 
-@pytest.mark.parametrize("what", DEEDS)
-def test_a_length_that_is_too_short_loses_words_and_no_deed(
+@pytest.mark.parametrize("what", OPERATIONS)
+def test_content_length_too_short_does_not_repeat_the_operation(
     quick: JobsClient, ledger: Any, tmp_path: Path, what: str
 ) -> None:
-    deed = DEEDS[what]
-    ledger.fail(deed.operation, ledger.spoilt(lambda raw: _length(raw, -3)))
-    assert deed.act(quick, tmp_path)
-    assert deed.is_done(ledger, tmp_path)
+    case = OPERATIONS[what]
+    ledger.fail(case.operation, ledger.spoilt(lambda raw: _length(raw, -3)))
+    assert case.act(quick, tmp_path)
+    assert case.is_done(ledger, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -184,8 +191,8 @@ def test_a_length_that_is_too_short_loses_words_and_no_deed(
         (504, "gateway timeout", ServiceError),
     ],
 )
-@pytest.mark.parametrize("what", DEEDS)
-def test_a_storm_that_lasts_is_told_and_bounded(
+@pytest.mark.parametrize("what", OPERATIONS)
+def test_persistent_error_is_raised_after_bounded_retries(
     quick: JobsClient,
     ledger: Any,
     tmp_path: Path,
@@ -194,68 +201,68 @@ def test_a_storm_that_lasts_is_told_and_bounded(
     words: str,
     error: type[LabextError],
 ) -> None:
-    deed = DEEDS[what]
-    ledger.fail(deed.operation, *[ledger.answer(status, words)] * 99)
+    case = OPERATIONS[what]
+    ledger.fail(case.operation, *[ledger.Answer(status, words)] * 99)
     with pytest.raises(error, match=words):
-        deed.act(quick, tmp_path)
-    assert ledger.count(deed.operation) <= 15, "five tries, of a submission three times"
-    if deed.changes:
-        assert ledger.done[deed.operation] == 0
+        case.act(quick, tmp_path)
+    assert ledger.count(case.operation) <= 15, "five tries, of a submission three times"
+    if case.changes:
+        assert ledger.done[case.operation] == 0
     ledger.scripts.clear()
-    assert deed.act(quick, tmp_path), "the same again, when the storm is over"
-    assert deed.is_done(ledger, tmp_path)
+    assert case.act(quick, tmp_path), "the same again, when the storm is over"
+    assert case.is_done(ledger, tmp_path)
 
 
-@pytest.mark.parametrize("asked", [None, "0"])
-@pytest.mark.parametrize("what", DEEDS)
-def test_a_storm_that_passes_is_waited_for(
-    quick: JobsClient, ledger: Any, tmp_path: Path, what: str, asked: str | None
+@pytest.mark.parametrize("retry_after", [None, "0"])
+@pytest.mark.parametrize("what", OPERATIONS)
+def test_temporary_429_is_retried(
+    quick: JobsClient, ledger: Any, tmp_path: Path, what: str, retry_after: str | None
 ) -> None:
-    deed = DEEDS[what]
-    headers = {} if asked is None else {"Retry-After": asked}
-    ledger.fail(deed.operation, *[ledger.answer(429, "Slow down", headers=headers)] * 4)
-    assert deed.act(quick, tmp_path)
-    assert deed.is_done(ledger, tmp_path)
+    case = OPERATIONS[what]
+    headers = {} if retry_after is None else {"Retry-After": retry_after}
+    ledger.fail(case.operation, *[ledger.Answer(429, "Slow down", headers=headers)] * 4)
+    assert case.act(quick, tmp_path)
+    assert case.is_done(ledger, tmp_path)
 
 
-FLOOD = "Request blocked. Too many requests from this address."
+BLOCKED = "Request blocked. Too many requests from this address."
 
 
-@pytest.mark.parametrize("what", DEEDS)
-def test_a_403_for_every_address_is_told_in_the_services_words(
+@pytest.mark.parametrize("what", OPERATIONS)
+def test_403_for_every_request_is_not_retried(
     quick: JobsClient, ledger: Any, tmp_path: Path, what: str
 ) -> None:
-    deed = DEEDS[what]
-    for operation in ("tools", "jobs", "files", "validate-job", deed.operation):
-        ledger.fail(operation, *[ledger.answer(403, FLOOD)] * 99)
+    case = OPERATIONS[what]
+    for operation in ("tools", "jobs", "files", "validate-job", case.operation):
+        ledger.fail(operation, *[ledger.Answer(403, BLOCKED)] * 99)
     with pytest.raises(AccessError, match="Request blocked") as raised:
-        deed.act(quick, tmp_path)
+        case.act(quick, tmp_path)
     assert "budget" not in str(raised.value)
     assert "after too many requests the service refuses all for a while" in raised.value.next_step
-    assert ledger.done[deed.operation] == 0
-    assert sum(ledger.count(each) for each in ledger.scripts) <= 3, "a flood is not answered by one"
+    assert ledger.done[case.operation] == 0
+    assert sum(ledger.count(name) for name in ledger.scripts) <= 3, "a flood is not answered by one"
     ledger.scripts.clear()
-    assert deed.act(quick, tmp_path)
-    assert deed.is_done(ledger, tmp_path)
+    assert case.act(quick, tmp_path)
+    assert case.is_done(ledger, tmp_path)
 
 
-@pytest.mark.parametrize("what", ["submit", "batch", "pipeline"])
-def test_what_cannot_be_known_says_what_was_sent_and_how_to_find_out(
+@pytest.mark.parametrize("what", ["submit", "batch", "pipeline", "saved pipeline"])
+def test_unknown_outcome_names_the_submission_and_the_next_step(
     quick: JobsClient, ledger: Any, tmp_path: Path, what: str
 ) -> None:
-    deed = DEEDS[what]
-    ledger.fail(deed.operation, ledger.spoilt(lambda _: b"", stalls=True))
-    looks = {"submit": 1, "batch": 2, "pipeline": 1}[what]
-    ledger.fail("jobs", *[None] * looks, *[ledger.answer(403, FLOOD)] * 99)
+    case = OPERATIONS[what]
+    ledger.fail(case.operation, ledger.spoilt(lambda _: b"", stalls=True))
+    looks = 2 if what == "batch" else 1
+    ledger.fail("jobs", *[None] * looks, *[ledger.Answer(403, BLOCKED)] * 99)
     with pytest.raises(OutcomeUnknownError, match="was sent, but its answer was lost") as raised:
-        deed.act(quick, tmp_path)
-    said, step = {
+        case.act(quick, tmp_path)
+    message, step = {
         "submit": (r"f1 \(1 job of fold\) was sent", '`jobs.show("f1")`'),
         "batch": (r"b1-part1of2 \(100 jobs of fold\) was sent", '`jobs.resume("b1")`'),
         "pipeline": (r"p1 \(1 pipeline\) was sent", '`jobs.show("p1")`'),
-    }[what]
-    assert re.search(said, raised.value.message)
+    }[what.removeprefix("saved ")]
+    assert re.search(message, raised.value.message)
     assert step in raised.value.next_step
     ledger.scripts.clear()
-    assert deed.act(quick, tmp_path)
-    assert deed.is_done(ledger, tmp_path)
+    case.act(quick, tmp_path)
+    assert case.is_done(ledger, tmp_path)

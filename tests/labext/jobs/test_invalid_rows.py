@@ -1,4 +1,4 @@
-"""All invalid rows of a batch are named at once; the others can be submitted without them."""
+"""Invalid rows of a batch are all reported; the others can be submitted."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ def submit(client: JobsClient, frame: Any = FRAME, **options: Any) -> Any:
     return client.submit_batch("few", "fold", frame, **options)
 
 
-def test_every_invalid_row_is_named_whoever_found_the_fault(
+def test_invalid_rows_of_client_and_service_are_reported_together(
     client: JobsClient, ledger: Any
 ) -> None:
     """An empty cell, a value that is no option, and a value that the service refuses."""
     with pytest.raises(InvalidJobsError) as raised:
         submit(client)
-    said = raised.value.message
-    assert said.startswith("The service would refuse 4 of 5 jobs of few: ")
-    assert 'column "bases" is empty (in b, e)' in said
-    assert "too hot: 101.0 (in c)" in said
-    assert 'mode can\'t be "quick"' in said
-    assert "(in d)" in said
+    message = raised.value.message
+    assert message.startswith("The service would refuse 4 of 5 jobs of few: ")
+    assert 'column "bases" is empty (in b, e)' in message
+    assert "too hot: 101.0 (in c)" in message
+    assert 'mode can\'t be "quick"' in message
+    assert "(in d)" in message
     assert raised.value.next_step.endswith("`skip_invalid=True` submits the other 1 job.")
     assert ledger.count("submit-batch") == 0
     refused = raised.value.refused()
     assert refused["Name"].tolist() == ["b", "c", "d", "e"]
     assert refused.columns.tolist() == ["Name", "Error", "bases", "t", "mode", "note"]
     assert refused["note"].tolist() == ["n1", "n2", "n3", "n4"]
-    again = pickle.loads(pickle.dumps(raised.value))
-    assert again.refused()["Error"].tolist() == refused["Error"].tolist()
+    restored = pickle.loads(pickle.dumps(raised.value))
+    assert restored.refused()["Error"].tolist() == refused["Error"].tolist()
 
 
-def test_the_valid_rows_are_submitted_and_the_others_returned(
+def test_skip_invalid_submits_valid_rows_and_returns_the_others(
     client: JobsClient, ledger: Any
 ) -> None:
     done = submit(client, skip_invalid=True)
@@ -73,7 +73,7 @@ def test_the_valid_rows_are_submitted_and_the_others_returned(
     assert listed["note"].tolist() == ["n0"], "joined to the rows that were submitted"
 
 
-def test_without_invalid_rows_nothing_is_refused(client: JobsClient, ledger: Any) -> None:
+def test_skip_invalid_without_invalid_rows_refuses_nothing(client: JobsClient, ledger: Any) -> None:
     good = FRAME.assign(bases="AC", t=37.0, mode="fast")
     done = submit(client, good, skip_invalid=True)
     assert done.refused.empty
@@ -83,7 +83,7 @@ def test_without_invalid_rows_nothing_is_refused(client: JobsClient, ledger: Any
     assert not submit(client, good).created, "the same batch, with the option or without"
 
 
-def test_a_batch_without_a_valid_row_is_refused(client: JobsClient, ledger: Any) -> None:
+def test_batch_without_a_valid_row_is_refused(client: JobsClient, ledger: Any) -> None:
     with pytest.raises(
         InvalidJobsError, match="would refuse 5 jobs of few: too hot: 101"
     ) as raised:
@@ -92,7 +92,7 @@ def test_a_batch_without_a_valid_row_is_refused(client: JobsClient, ledger: Any)
     assert ledger.count("submit-batch") == 0
 
 
-def test_checking_returns_the_rows_that_would_be_refused(client: JobsClient, ledger: Any) -> None:
+def test_check_batch_returns_invalid_rows(client: JobsClient, ledger: Any) -> None:
     options = {"name_column": "name", "mapping": MAPPING}
     refused = client.check_batch("few", "fold", FRAME, skip_invalid=True, **options)
     assert refused["Name"].tolist() == ["b", "c", "d", "e"]
@@ -101,7 +101,7 @@ def test_checking_returns_the_rows_that_would_be_refused(client: JobsClient, led
     assert ledger.count("submit-batch") == 0
 
 
-def test_only_empty_cells_are_named_by_row_and_column(client: JobsClient) -> None:
+def test_empty_cells_are_reported_by_row_and_column(client: JobsClient) -> None:
     frame = FRAME.assign(t=37.0, mode="fast")
     with pytest.raises(InvalidJobsError, match='olumn "bases" has 2 empty cells') as raised:
         submit(client, frame)
@@ -110,7 +110,7 @@ def test_only_empty_cells_are_named_by_row_and_column(client: JobsClient) -> Non
     assert raised.value.refused()["Name"].tolist() == ["b", "e"]
 
 
-def test_a_row_without_a_name_is_refused_by_its_place(client: JobsClient, ledger: Any) -> None:
+def test_row_without_a_name_is_reported_by_number(client: JobsClient, ledger: Any) -> None:
     frame = FRAME.assign(bases="AC", t=37.0, mode=["fast", "fast", "quick", "fast", "fast"])
     frame["name"] = ["a", np.nan, "c", "d", "e"]
     with pytest.raises(InvalidJobsError, match=r'column "name" is empty \(in row 2\)'):
@@ -121,15 +121,13 @@ def test_a_row_without_a_name_is_refused_by_its_place(client: JobsClient, ledger
     assert "one without a name" in done.message
 
 
-def test_numbered_jobs_keep_their_numbers(client: JobsClient, ledger: Any) -> None:
+def test_skipped_rows_keep_the_numbers_of_the_others(client: JobsClient, ledger: Any) -> None:
     done = submit(client, FRAME.drop(columns="name"), name_column=None, skip_invalid=True)
     assert ledger.members["few"] == ["few-1"]
     assert done.refused["Name"].tolist() == ["2", "3", "4", "5"]
 
 
-def test_names_that_are_adapted_stand_beside_their_originals(
-    client: JobsClient, ledger: Any
-) -> None:
+def test_refused_rows_show_adapted_and_original_names(client: JobsClient, ledger: Any) -> None:
     frame = FRAME.assign(name=["a 1", "b 1", "c 1", "d 1", "e 1"])
     done = submit(client, frame, skip_invalid=True)
     assert ledger.members["few"] == ["few-a-1"]
@@ -138,7 +136,7 @@ def test_names_that_are_adapted_stand_beside_their_originals(
 
 
 @pytest.mark.parametrize("form", ["mapping", "arrays", "list"])
-def test_other_forms_of_jobs_have_invalid_rows_too(
+def test_invalid_jobs_of_mapping_arrays_and_list(
     client: JobsClient, ledger: Any, form: str
 ) -> None:
     settings = {
@@ -160,7 +158,7 @@ def test_other_forms_of_jobs_have_invalid_rows_too(
     assert done.refused.columns.tolist() == ["Name", "Error", "Settings"]
 
 
-def test_a_row_whose_file_is_not_there_is_invalid(client: JobsClient, ledger: Any) -> None:
+def test_row_with_a_missing_file_is_invalid(client: JobsClient, ledger: Any) -> None:
     ledger.files.append("a.pdb")
     jobs = {
         "a": {"sequence": "A", "pdbFile": "a.pdb"},
@@ -179,7 +177,7 @@ def test_a_row_whose_file_is_not_there_is_invalid(client: JobsClient, ledger: An
     assert 'upload it: `jobs.upload("b.pdb")`' in absent.value.next_step
 
 
-def test_rows_of_a_batch_of_several_parts_are_all_named(client: JobsClient, ledger: Any) -> None:
+def test_invalid_rows_of_a_split_batch_are_all_reported(client: JobsClient, ledger: Any) -> None:
     hot = {3, 120, 249}
     jobs = {f"h{n}": {"sequence": "A", "temperature": 101 if n in hot else 37} for n in range(250)}
     with pytest.raises(InvalidJobsError, match=r"3 of 250 jobs .* \(in h3, h120, h249\)"):
@@ -191,9 +189,7 @@ def test_rows_of_a_batch_of_several_parts_are_all_named(client: JobsClient, ledg
     assert [len(members) for members in ledger.members.values()] == [100, 100, 47]
 
 
-def test_a_long_list_of_faults_is_cut_but_the_frame_is_whole(
-    client: JobsClient, ledger: Any
-) -> None:
+def test_message_is_shortened_but_the_frame_is_complete(client: JobsClient, ledger: Any) -> None:
     jobs = {f"h{n}": {"sequence": "A", "temperature": 101 + n} for n in range(40)}
     with pytest.raises(InvalidJobsError, match="20 faults more") as raised:
         client.submit_batch("few", "fold", jobs | {"good": {"sequence": "A"}})
@@ -208,23 +204,19 @@ class TestServiceThatChecksOneJobAtATime:
     def one_at_a_time(self, ledger: Any) -> None:
         ledger.validates_rows = False
 
-    def test_all_rows_are_checked_before_rows_are_skipped(
-        self, client: JobsClient, ledger: Any
-    ) -> None:
+    def test_skip_invalid_validates_each_row(self, client: JobsClient, ledger: Any) -> None:
         done = submit(client, skip_invalid=True)
         assert ledger.members["few"] == ["few-a"]
         assert done.refused["Name"].tolist() == ["b", "c", "d", "e"]
 
-    def test_a_batch_is_refused_as_the_service_refuses_it(
-        self, client: JobsClient, ledger: Any
-    ) -> None:
-        ledger.fail("submit-batch", ledger.answer(400, {"error": "Job c: too hot"}))
+    def test_error_of_the_submission_is_raised(self, client: JobsClient, ledger: Any) -> None:
+        ledger.fail("submit-batch", ledger.Answer(400, {"error": "Job c: too hot"}))
         jobs = {"a": {"sequence": "A"}, "c": {"sequence": "A", "temperature": 101}}
         with pytest.raises(InputError, match="Job c: too hot"):
             client.submit_batch("few", "fold", jobs)
         assert ledger.count("validate-job") == 1
 
-    def test_an_identical_batch_is_taken_although_its_names_are_taken(
+    def test_identical_batch_is_reused_although_its_names_are_taken(
         self, client: JobsClient, ledger: Any
     ) -> None:
         submit(client, skip_invalid=True)
@@ -246,7 +238,7 @@ class TestServiceThatChecksOneJobAtATime:
         [],
     ],
 )
-def test_an_answer_of_another_form_leaves_the_check_to_the_submission(
+def test_unknown_validation_response_is_ignored(
     client: JobsClient, ledger: Any, answer: Any
 ) -> None:
     good = FRAME.assign(bases="AC", t=37.0, mode="fast")
@@ -256,7 +248,7 @@ def test_an_answer_of_another_form_leaves_the_check_to_the_submission(
 
 
 @pytest.mark.parametrize("judged", [0, 4])
-def test_rows_without_a_verdict_are_checked_one_by_one_before_rows_are_skipped(
+def test_rows_missing_from_the_validation_are_validated_one_by_one(
     client: JobsClient, ledger: Any, judged: int
 ) -> None:
     verdicts = [{"index": index, "valid": True} for index in range(judged)]
@@ -267,25 +259,27 @@ def test_rows_without_a_verdict_are_checked_one_by_one_before_rows_are_skipped(
     assert ledger.count("validate-job") == 1 + 5
 
 
-@pytest.mark.parametrize("status", [400, 404, 405, 422, 500, 501])
-def test_a_service_that_refuses_arrays_still_gets_batches(
-    client: JobsClient, ledger: Any, status: int, at_once: None
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        *((status, "no") for status in (400, 404, 405, 422, 500, 501)),
+        (403, {"message": "Missing Authentication Token"}),
+    ],
+)
+def test_batch_is_submitted_if_the_service_cannot_validate_rows(
+    client: JobsClient, ledger: Any, status: int, body: Any, at_once: None
 ) -> None:
-    ledger.fail("validate-job", *[ledger.answer(status, "no")] * 9)
+    ledger.fail("validate-job", *[ledger.Answer(status, body)] * 9)
     assert submit(client, FRAME.assign(bases="AC", t=37.0, mode="fast")).created
 
 
-def test_other_settings_under_the_name_are_still_a_conflict(
-    client: JobsClient, ledger: Any
-) -> None:
+def test_skip_invalid_with_other_settings_is_a_conflict(client: JobsClient, ledger: Any) -> None:
     submit(client, skip_invalid=True)
     with pytest.raises(ConflictError):
         submit(client, FRAME.assign(bases="GG"), skip_invalid=True)
 
 
-def test_rows_are_validated_in_chunks_of_a_thousand_and_of_three_megabytes(
-    client: JobsClient, ledger: Any
-) -> None:
+def test_rows_are_validated_in_chunks_of_1000_rows_or_3_mb(client: JobsClient, ledger: Any) -> None:
     jobs = {f"h{n}": {"sequence": "A"} for n in range(1001)}
     jobs["h1000"] = {"sequence": "A", "temperature": 101}
     with pytest.raises(InvalidJobsError, match=r"1 of 1,001 jobs .*\(in h1000\)"):

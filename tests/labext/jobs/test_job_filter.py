@@ -1,4 +1,4 @@
-"""Filters of job lists: states, tools, and the times that `--since` takes."""
+"""Filters of job lists by state, tool and time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PIPELINE = JOB | {
         (BATCH, "failed", True),
     ],
 )
-def test_a_state_is_matched_in_any_spelling(row: Any, state: str, matches: bool) -> None:
+def test_state_filter_ignores_case_and_separators(row: Any, state: str, matches: bool) -> None:
     assert JobFilter(state=state).matches(row) is matches
 
 
@@ -56,12 +56,12 @@ def test_a_state_is_matched_in_any_spelling(row: Any, state: str, matches: bool)
         (PIPELINE | {"Settings": '{"stages": [7, {"toolSettings": 5}]}'}, {"pipeline"}),
     ],
 )
-def test_a_tool_is_matched_in_batches_and_pipelines(row: Any, tools: set[str]) -> None:
+def test_tool_filter_matches_batches_and_pipelines(row: Any, tools: set[str]) -> None:
     for tool in ("digest", "rna_fold", "msa_tree", "batch", "pipeline"):
         assert JobFilter(tool=tool.upper()).matches(row) is (tool in tools)
 
 
-def test_rows_without_a_time_are_not_since_anything() -> None:
+def test_since_excludes_rows_without_a_time() -> None:
     since = JobFilter(since=NOW - timedelta(hours=3))
     assert since.matches(JOB)
     assert not JobFilter(since=NOW).matches(JOB)
@@ -87,15 +87,13 @@ def page(*hours: int) -> list[dict[str, Any]]:
         ((3, 3), True),
     ],
 )
-def test_a_list_is_read_on_unless_its_times_descend_past_the_earliest(
-    hours: tuple[int, ...], past: bool
-) -> None:
+def test_reading_stops_at_descending_times_before_since(hours: tuple[int, ...], past: bool) -> None:
     assert JobFilter(since=NOW - timedelta(hours=2, minutes=30)).is_past(page(*hours)) is past
     assert not JobFilter(state="Complete").is_past(page(*hours))
     assert not JobFilter(since=NOW).is_past([*page(*hours), {"Created": None}])
 
 
-def test_a_state_that_nobody_knows_is_refused() -> None:
+def test_unknown_state_is_refused() -> None:
     JobFilter(state="failed").check_state({})
     JobFilter(state="complete").check_state({})
     JobFilter(state="hibernating").check_state({"Hibernating": 0})
@@ -117,12 +115,12 @@ def test_a_state_that_nobody_knows_is_refused() -> None:
         (" 2h ", timedelta(hours=2)),
     ],
 )
-def test_a_duration_counts_back_from_now(text: str, ago: timedelta) -> None:
+def test_since_duration_counts_back_from_now(text: str, ago: timedelta) -> None:
     assert parse_since(text, NOW) == NOW - ago
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("2026-03-01", datetime(2026, 3, 1)),
         ("2026-03-01 08:15", datetime(2026, 3, 1, 8, 15)),
@@ -131,13 +129,11 @@ def test_a_duration_counts_back_from_now(text: str, ago: timedelta) -> None:
         ("2026-03-01T08:15+02:00", datetime(2026, 3, 1, 6, 15, tzinfo=UTC)),
     ],
 )
-def test_a_date_or_a_time_is_the_machines_unless_it_names_a_zone(
-    text: str, wanted: datetime
-) -> None:
-    assert parse_since(text, NOW) == wanted.astimezone()
+def test_since_without_time_zone_is_local_time(text: str, expected: datetime) -> None:
+    assert parse_since(text, NOW) == expected.astimezone()
 
 
-def test_a_time_of_day_is_the_last_one() -> None:
+def test_since_time_of_day_is_the_most_recent() -> None:
     now = NOW.astimezone()
     earlier, later = now - timedelta(minutes=5), now + timedelta(minutes=5)
     assert parse_since(f"{earlier:%H:%M}", NOW) == earlier
@@ -147,7 +143,7 @@ def test_a_time_of_day_is_the_last_one() -> None:
     assert parse_since("Yesterday", NOW) == midnight - timedelta(days=1)
 
 
-def test_objects_of_python_and_pandas_are_times_too() -> None:
+def test_since_accepts_python_and_pandas_objects() -> None:
     import pandas as pd
 
     assert parse_since(NOW - timedelta(hours=1), NOW) == NOW - timedelta(hours=1)
@@ -163,14 +159,14 @@ def test_objects_of_python_and_pandas_are_times_too() -> None:
     "text",
     ["", "tomorrow", "2", "h", "2 hours", "-2h", "25:00", "2026-13-01", "2026", "9" * 30 + "d"],
 )
-def test_what_is_no_time_is_refused(text: str) -> None:
+def test_invalid_since_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="is no date, time or duration") as raised:
         parse_since(text, NOW)
     assert "2h or 3d" in raised.value.next_step
 
 
 @given(st.text(max_size=20))
-def test_any_text_is_a_time_or_refused(text: str) -> None:
+def test_since_of_arbitrary_text_is_a_time_or_an_error(text: str) -> None:
     try:
         assert parse_since(text, NOW).tzinfo is not None
     except InputError as error:

@@ -1,4 +1,4 @@
-"""The journal of batches, and job frames beside their input."""
+"""The journal of batches, and job frames joined to their input rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def journal(tmp_path: Path) -> Journal:
     return Journal(tmp_path, ADDRESS, "key-a")
 
 
-def test_what_is_written_is_read(journal: Journal) -> None:
+def test_plan_survives_the_journal(journal: Journal) -> None:
     journal.write(PLAN, ["folds-part1of2", "folds-part2of2"])
     entry = journal.read("folds")
     assert entry is not None
@@ -54,15 +54,13 @@ def test_what_is_written_is_read(journal: Journal) -> None:
     )
 
 
-def test_other_addresses_and_names_are_apart(journal: Journal, tmp_path: Path) -> None:
+def test_journal_is_per_name_and_address(journal: Journal, tmp_path: Path) -> None:
     journal.write(PLAN, [])
     assert journal.read("fold") is None
     assert Journal(tmp_path, "http://127.0.0.1:2/api", "key-a").read("folds") is None
 
 
-def test_names_are_those_recorded_for_this_address_and_account(
-    journal: Journal, tmp_path: Path
-) -> None:
+def test_names_are_per_address_and_account(journal: Journal, tmp_path: Path) -> None:
     for name in ("folds", "cuts"):
         journal.write(BatchPlan(name, "fold", {"j": {"t": 1}}, BatchLimits(None, None)), [])
     Journal(tmp_path, ADDRESS, "key-b").write(BatchPlan("other", "fold", {"j": {"t": 1}}), [])
@@ -70,7 +68,7 @@ def test_names_are_those_recorded_for_this_address_and_account(
 
 
 @pytest.mark.parametrize("version", [-1, 10_000])
-def test_a_record_of_another_format_version_is_none(journal: Journal, version: int) -> None:
+def test_record_of_another_format_version_is_ignored(journal: Journal, version: int) -> None:
     journal.write(PLAN, [])
     path = journal._file("folds")
     path.write_text(json.dumps(json.loads(path.read_bytes()) | {"version": version}))
@@ -78,7 +76,7 @@ def test_a_record_of_another_format_version_is_none(journal: Journal, version: i
     assert journal.has("folds")
 
 
-def test_what_was_sent_stays_when_the_same_batch_is_written_again(journal: Journal) -> None:
+def test_sent_parts_are_kept_when_the_same_plan_is_written_again(journal: Journal) -> None:
     journal.write(PLAN, ["folds-part1of2", "folds-part2of2"])
     journal.log("folds").note(PartEvent.SENT, "folds-part1of2")
     journal.write(PLAN, ["folds-part2of2"])
@@ -96,7 +94,7 @@ def test_what_was_sent_stays_when_the_same_batch_is_written_again(journal: Journ
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"version": 99}', '{"version": 1}', "null"])
-def test_a_damaged_record_is_none(journal: Journal, tmp_path: Path, damage: str) -> None:
+def test_damaged_record_is_ignored(journal: Journal, tmp_path: Path, damage: str) -> None:
     journal.write(PLAN, [])
     (path,) = (tmp_path / "batches").glob("*.json")
     path.write_text(damage)
@@ -105,7 +103,7 @@ def test_a_damaged_record_is_none(journal: Journal, tmp_path: Path, damage: str)
     assert journal.read("folds") is not None
 
 
-def test_a_torn_line_of_the_log_is_passed_by(journal: Journal, tmp_path: Path) -> None:
+def test_incomplete_log_line_is_ignored(journal: Journal, tmp_path: Path) -> None:
     journal.write(PLAN, [])
     journal.log("folds").note(PartEvent.SENT, "folds-part1of2")
     (path,) = (tmp_path / "batches").glob("*.log")
@@ -116,9 +114,7 @@ def test_a_torn_line_of_the_log_is_passed_by(journal: Journal, tmp_path: Path) -
     assert entry.log.confirmed == {"folds-part1of2"}
 
 
-def test_a_log_that_was_cut_at_any_byte_says_a_part_of_the_truth(
-    journal: Journal, tmp_path: Path
-) -> None:
+def test_truncated_log_contains_a_prefix_of_the_events(journal: Journal, tmp_path: Path) -> None:
     journal.write(PLAN, [])
     log = journal.log("folds")
     log.note(PartEvent.SENDING, "folds-part1of2")
@@ -141,7 +137,7 @@ def test_a_log_that_was_cut_at_any_byte_says_a_part_of_the_truth(
     assert before == (1, 0, True)
 
 
-def test_a_part_that_is_sent_again_opens_what_was_whole(journal: Journal) -> None:
+def test_sending_a_part_again_reopens_a_complete_batch(journal: Journal) -> None:
     journal.write(PLAN, ["folds-part1of2", "folds-part2of2"])
     log = journal.log("folds")
     for part in ("folds-part1of2", "folds-part2of2"):
@@ -160,7 +156,7 @@ def test_a_part_that_is_sent_again_opens_what_was_whole(journal: Journal) -> Non
 
 
 @given(cut=st.integers(0, 20_000))
-def test_a_record_that_was_cut_or_changed_is_none(
+def test_truncated_or_changed_record_is_ignored(
     cut: int, whole_record: tuple[Journal, Path, bytes]
 ) -> None:
     journal, path, whole = whole_record
@@ -180,16 +176,14 @@ def whole_record(tmp_path_factory: pytest.TempPathFactory) -> tuple[Journal, Pat
     return journal, path, path.read_bytes()
 
 
-def test_the_same_jobs_in_another_order_are_another_batch(journal: Journal) -> None:
+def test_other_job_order_is_another_batch(journal: Journal) -> None:
     journal.write(PLAN, ["folds-part1of2"])
     journal.log("folds").note(PartEvent.SENT, "folds-part1of2")
     turned = BatchPlan("folds", "fold", dict(reversed(list(JOBS.items()))))
     assert journal.write(turned, []).log.confirmed == frozenset()
 
 
-def test_accounts_of_one_address_are_apart_and_no_key_is_kept(
-    journal: Journal, tmp_path: Path
-) -> None:
+def test_journal_is_per_account_and_stores_no_key(journal: Journal, tmp_path: Path) -> None:
     other = Journal(tmp_path, ADDRESS, "key-b")
     journal.write(PLAN, ["folds-part1of2"])
     assert other.read("folds") is None
@@ -206,7 +200,7 @@ def test_accounts_of_one_address_are_apart_and_no_key_is_kept(
         assert b"key-" not in path.read_bytes()
 
 
-def test_a_batch_is_held_by_one_at_a_time(journal: Journal, tmp_path: Path) -> None:
+def test_lock_is_exclusive_per_batch(journal: Journal, tmp_path: Path) -> None:
     with journal.lock("folds"):
         with (
             pytest.raises(NotReadyError, match="folds is being sent by another process"),
@@ -220,7 +214,7 @@ def test_a_batch_is_held_by_one_at_a_time(journal: Journal, tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the modes are POSIX's")
-def test_only_the_owner_may_read_it(journal: Journal, tmp_path: Path) -> None:
+def test_journal_files_are_readable_by_the_owner_only(journal: Journal, tmp_path: Path) -> None:
     journal.write(PLAN, [])
     journal.log("folds").note(PartEvent.SENT, "folds-part1of2")
     assert stat.S_IMODE((tmp_path / "batches").stat().st_mode) == 0o700
@@ -232,7 +226,7 @@ def test_only_the_owner_may_read_it(journal: Journal, tmp_path: Path) -> None:
         assert len(json.dumps(path.name)) < 120
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+def test_unwritable_folder_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "batches").write_text("")
     with pytest.raises(StorageError):
         Journal(tmp_path, ADDRESS, "key-a").write(PLAN, [])
@@ -241,7 +235,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 TABLE = pd.DataFrame({"Name": ["b", "a", "x"], "score": [2, 1, 9], "t": [np.nan, 1.0, 2.0]})
 
 
-def test_jobs_stand_beside_their_input() -> None:
+def test_jobs_are_joined_to_input_rows() -> None:
     rows = pd.DataFrame({"name": ["a", "b", "c"], "score": [10, 20, 30], "bases": ["A", "B", "C"]})
     order, others = original_names(rows, "name"), drop_name_column(rows, "name")
     joined = join_input_rows(TABLE, "Name", order, others)
@@ -257,14 +251,14 @@ def test_jobs_stand_beside_their_input() -> None:
     assert join_input_rows(TABLE, "Name", ["x", "b", "a"], None).dtypes.equals(TABLE.dtypes)
 
 
-def test_rows_that_do_not_name_their_jobs() -> None:
+def test_missing_or_duplicate_names_cannot_be_joined() -> None:
     with pytest.raises(InputError, match="no column"):
         original_names(TABLE, "name")
     with pytest.raises(InputError, match="more than once"):
         original_names(pd.DataFrame({"n": ["a", "a"]}), "n")
 
 
-def test_a_part_is_ours_only_if_its_name_was_free_and_it_was_then_sent(journal: Journal) -> None:
+def test_part_counts_as_sent_only_if_its_name_was_free(journal: Journal) -> None:
     free, taken = "folds-part1of2", "folds-part2of2"
     assert not journal.write(PLAN, [free]).was_sent_from_here(free), "it was not sent"
     for part in (free, taken):

@@ -116,19 +116,19 @@ class Handler(BaseHTTPRequestHandler):
         onward = http.client.HTTPConnection(str(target.hostname), target.port, timeout=60)
         headers = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "connection")}
         onward.request(self.command, self.path, body, headers)
-        got = onward.getresponse()
-        content = got.read()
+        response = onward.getresponse()
+        content = response.read()
         onward.close()
-        if number and got.status == 200:
+        if number and response.status == 200:
             with relay.lock:
                 relay.accepted[json.loads(body)["batchName"]] += 1
         if number and relay.kills(number, "done"):
             self.close_connection = True
             return
-        self.send_response(got.status)
+        self.send_response(response.status)
         for name in ("Content-Type", "Retry-After"):
-            if got.headers.get(name):
-                self.send_header(name, str(got.headers[name]))
+            if response.headers.get(name):
+                self.send_header(name, str(response.headers[name]))
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         if number and self.relay.at == (number, "half answered"):
@@ -145,47 +145,47 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def relay(new_box: Callable[..., Sandbox]) -> Iterator[tuple[Relay, str, str]]:
     box = new_box(workers=1)
-    made = Relay(box.jobs.base_url)
-    handler = type("RelayHandler", (Handler,), {"relay": made})
+    started = Relay(box.jobs.base_url)
+    handler = type("RelayHandler", (Handler,), {"relay": started})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     path = urlsplit(box.jobs.base_url).path
-    yield made, f"http://127.0.0.1:{server.server_address[1]}{path}", box.jobs.api_key
+    yield started, f"http://127.0.0.1:{server.server_address[1]}{path}", box.jobs.api_key
     server.shutdown()
     server.server_close()
     thread.join(5)
 
 
-def run(relay: Relay, url: str, key: str, what: str, last_step: int) -> int:
+def run(relay: Relay, url: str, key: str, command: str, last_step: int) -> int:
     """Run a client in a process of its own to its end, and return how it ended."""
     child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, url, what, str(last_step)],
+        [sys.executable, "-c", CHILD, url, command, str(last_step)],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "RELAY_KEY": key},
     )
     relay.pid = child.pid
-    _, said = child.communicate(json.dumps(plan()).encode(), timeout=60)
-    assert child.returncode in (0, -signal.SIGKILL), said.decode()
+    _, errors = child.communicate(json.dumps(plan()).encode(), timeout=60)
+    assert child.returncode in (0, -signal.SIGKILL), errors.decode()
     return child.returncode
 
 
-def test_a_client_that_is_killed_time_and_again_sends_each_job_once(
+def test_client_killed_repeatedly_submits_each_job_once(
     relay: tuple[Relay, str, str],
 ) -> None:
-    made, url, key = relay
+    proxy, url, key = relay
     chance = random.Random(1000)
     phases = chance.sample(PHASES, len(PHASES))
     kills = 0
     for life in range(7):
         in_relay = life in (0, 2, 4)
         step = 0 if in_relay else chance.randint(1, 16)
-        made.plan(chance.randint(1, 2) if in_relay else 0, phases[life // 2] if in_relay else "")
-        ended = run(made, url, key, "resume" if life else "submit", step)
+        proxy.plan(chance.randint(1, 2) if in_relay else 0, phases[life // 2] if in_relay else "")
+        ended = run(proxy, url, key, "resume" if life else "submit", step)
         kills += ended == -signal.SIGKILL
-    made.plan(0, "")
+    proxy.plan(0, "")
     assert kills == 7
     with JobsClient(url, key) as jobs:
         assert jobs.unfinished()["Name"].tolist() == ["big"]
@@ -197,10 +197,12 @@ def test_a_client_that_is_killed_time_and_again_sends_each_job_once(
         listed = list(jobs.iter_jobs(subjobs=True))
     parents = [row["JobName"] for row in listed if row["Type"] == "batch"]
     assert sorted(parents) == sorted(done.parts)
-    found = {row["JobName"]: json.loads(row["Settings"]) for row in listed if row["Type"] == TOOL}
-    assert len(listed) == JOBS + PARTS
-    wanted = plan()
-    assert found == {
-        row.JobName: wanted[str(row.Name)] for row in done.frame.itertuples(index=False)
+    submitted = {
+        row["JobName"]: json.loads(row["Settings"]) for row in listed if row["Type"] == TOOL
     }
-    assert made.accepted == dict.fromkeys(done.parts, 1)
+    assert len(listed) == JOBS + PARTS
+    expected = plan()
+    assert submitted == {
+        row.JobName: expected[row.Name] for row in done.frame.itertuples(index=False)
+    }
+    assert proxy.accepted == dict.fromkeys(done.parts, 1)

@@ -1,4 +1,4 @@
-"""Lists with split batches in them, and lists of a batch beside its input."""
+"""Job lists with split batches and filters, and batch lists joined to their input."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def split(client: JobsClient, ledger: Any) -> Any:
     return ledger
 
 
-def test_a_split_batch_is_one_row(client: JobsClient, split: Any) -> None:
+def test_split_batch_is_one_row(client: JobsClient, split: Any) -> None:
     table = client.jobs()
     assert table["JobName"].tolist() == ["newer", "folds", "older"]
     assert table["batchStatus"].tolist()[1] == "Running"
@@ -43,34 +43,34 @@ def test_a_split_batch_is_one_row(client: JobsClient, split: Any) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 50])
-def test_a_limit_counts_what_is_seen(client: JobsClient, split: Any, limit: int) -> None:
+def test_limit_counts_merged_rows(client: JobsClient, split: Any, limit: int) -> None:
     whole = ["newer", "folds", "older"]
     table = client.jobs(limit=limit)
     assert table["JobName"].tolist() == whole[:limit]
     assert table["batchStatus"].tolist()[1:2] == ["Running"][: limit - 1]
 
 
-def test_a_list_of_parts_that_goes_round_ends(client: JobsClient, split: Any) -> None:
+def test_repeated_page_of_parts_is_an_error(client: JobsClient, split: Any) -> None:
     split.as_list = lambda rows, _: {"jobs": [split.rows["folds-part1of3"]], "startKey": "1"}
     with pytest.raises(ResponseLimitError, match="repeats a page"):
         client.jobs(limit=2)
 
 
-def test_columns_need_not_be_called_by_text(client: JobsClient, ledger: Any) -> None:
+def test_column_names_may_be_numbers(client: JobsClient, ledger: Any) -> None:
     frame = pd.DataFrame([["a", "GGG"], ["b", "CCC"]])
     done = client.submit_batch("few", "fold", frame, None, "0", {"sequence": "1"})
     assert done.frame["1"].tolist() == ["GGG", "CCC"]
     assert client.jobs(batch="few")["1"].tolist() == ["GGG", "CCC"]
 
 
-def test_parts_beyond_the_end_of_a_cut_list_are_looked_for(client: JobsClient, split: Any) -> None:
+def test_parts_beyond_the_limit_are_looked_up(client: JobsClient, split: Any) -> None:
     split.complete("folds-part3of3")
     assert client.jobs(limit=2)["batchStatus"].tolist()[1] == "Running"
     del split.rows["folds-part1of3"], split.rows["folds-part2of3"]
     assert client.jobs()["batchStatus"].tolist()[1] == "Stopped"
 
 
-def test_a_batch_is_listed_beside_its_input(client: JobsClient, split: Any) -> None:
+def test_batch_list_is_joined_to_its_input(client: JobsClient, split: Any) -> None:
     table = client.jobs(batch="folds")
     assert table["Name"].tolist() == FRAME["name"].tolist()
     assert table["n"].tolist() == [37] * 250
@@ -81,7 +81,7 @@ def test_a_batch_is_listed_beside_its_input(client: JobsClient, split: Any) -> N
     assert mine["n"].tolist() == [1] * 250
 
 
-def test_a_part_that_is_not_there_leaves_its_rows(client: JobsClient, split: Any) -> None:
+def test_missing_part_keeps_its_input_rows(client: JobsClient, split: Any) -> None:
     for name in ["folds-part2of3", *split.members.pop("folds-part2of3")]:
         del split.rows[name]
     table = client.jobs(batch="folds")
@@ -94,7 +94,9 @@ def test_a_part_that_is_not_there_leaves_its_rows(client: JobsClient, split: Any
     assert seen.total == 250
 
 
-def test_another_accounts_batch_of_the_name_is_not_joined(client: JobsClient, ledger: Any) -> None:
+def test_batch_with_other_settings_is_not_joined_to_the_journal(
+    client: JobsClient, ledger: Any
+) -> None:
     client.submit_batch("few", "fold", FRAME.head(3), {"sequence": "A"}, "name", MAPPING)
     assert "n" in client.jobs(batch="few").columns
     for name in ("few-h0", "few-h1"):
@@ -102,7 +104,7 @@ def test_another_accounts_batch_of_the_name_is_not_joined(client: JobsClient, le
     assert "n" not in client.jobs(batch="few").columns
 
 
-def test_a_stale_journal_does_not_hide_what_is_there(client: JobsClient, split: Any) -> None:
+def test_stale_journal_does_not_hide_a_batch(client: JobsClient, split: Any) -> None:
     client.job("folds")
     for name in [name for name in split.rows if name.startswith("folds")]:
         del split.rows[name]
@@ -114,22 +116,20 @@ def test_a_stale_journal_does_not_hide_what_is_there(client: JobsClient, split: 
         assert next(again.watch("folds")).total == 1
 
 
-def test_a_single_job_is_not_listed_as_a_batch(client: JobsClient, ledger: Any) -> None:
+def test_batch_filter_with_a_single_job_is_refused(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
     ledger.fail("jobs", ledger.answer(400, {"error": "batch: job f1 is no batch"}))
     with pytest.raises(InputError, match=r'f1 is a single job\. See `jobs\.show\("f1"\)`'):
         client.jobs(batch="f1")
 
 
-def test_rows_without_a_name_column_name_the_option(client: JobsClient, split: Any) -> None:
+def test_rows_without_name_column_are_refused(client: JobsClient, split: Any) -> None:
     other = JobsClient(client.base_url, "ledger-key-0123456789")
     with pytest.raises(InputError, match="name_column="):
         other.jobs(rows=FRAME)
 
 
-def test_another_batch_of_the_name_is_told_by_the_name_that_was_given(
-    client: JobsClient, split: Any
-) -> None:
+def test_conflict_names_the_batch_and_not_the_part(client: JobsClient, split: Any) -> None:
     other = FRAME.assign(n=37).replace({"name": {"h7": "h_7"}})
     with pytest.raises(ConflictError, match=r"^folds is there .* folds-part1of3 has a job h_?7"):
         client.submit_batch("folds", "fold", other, {"sequence": "A"}, "name", MAPPING)
@@ -137,29 +137,27 @@ def test_another_batch_of_the_name_is_told_by_the_name_that_was_given(
         client.submit_batch("folds", "fold", FRAME.assign(n=38), {"sequence": "A"}, "name", MAPPING)
 
 
-def test_stopping_a_split_batch_says_what_became_of_each_part(
-    client: JobsClient, split: Any
-) -> None:
-    became = {1: "already Complete", 2: "stopped", 3: "already Complete"}
-    said = ({"message": f"folds-part{n}of3 is {state}."} for n, state in became.items())
-    split.fail("stop-job", *(split.answer(body=words) for words in said))
+def test_stop_of_a_split_batch_reports_each_part(client: JobsClient, split: Any) -> None:
+    states = {1: "already Complete", 2: "stopped", 3: "already Complete"}
+    messages = ({"message": f"folds-part{n}of3 is {state}."} for n, state in states.items())
+    split.fail("stop-job", *(split.Answer(body=message) for message in messages))
     assert client.stop("folds") == (
         "folds: folds-part1of3 is already Complete, 1 more part likewise; "
         "folds-part2of3 is stopped."
     )
 
 
-def test_checking_a_batch_sends_nothing(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
-    asked = ("few", "fold", FRAME.head(3), {"sequence": "A"}, "name", MAPPING)
-    table = client.check_batch(*asked)
+def test_check_batch_submits_nothing(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
+    arguments = ("few", "fold", FRAME.head(3), {"sequence": "A"}, "name", MAPPING)
+    table = client.check_batch(*arguments)
     assert table.columns.tolist() == ["Name", "n", "Part", "JobName"]
     assert table["JobName"].tolist() == ["few-h0", "few-h1", "few-h2"]
     assert ledger.count("validate-job") == 1
     assert not ledger.rows
     with pytest.raises(InputError, match="would refuse 1 job of few: too hot: 101"):
         client.check_batch("few", "fold", {"h0": {"sequence": "A", "temperature": 101}})
-    client.submit_batch(*asked)
-    assert len(client.check_batch(*asked)) == 3
+    client.submit_batch(*arguments)
+    assert len(client.check_batch(*arguments)) == 3
     with pytest.raises(ConflictError):
         client.check_batch("few", "fold", {"h0": {"sequence": "A"}})
     with pytest.raises(ConflictError):
@@ -182,31 +180,31 @@ def many(ledger: Any) -> Any:
     return ledger
 
 
-def test_a_filtered_list_is_read_until_its_limit_is_filled(client: JobsClient, many: Any) -> None:
-    found = client.jobs(state="complete", limit=15)
-    assert found["JobName"].tolist() == [f"j{n}" for n in range(2400, 900, -100)]
+def test_filtered_list_is_read_until_the_limit(client: JobsClient, many: Any) -> None:
+    first = client.jobs(state="complete", limit=15)
+    assert first["JobName"].tolist() == [f"j{n}" for n in range(2400, 900, -100)]
     assert many.count("jobs") == 3, "two pages, and the key behind the last row"
-    rest = client.jobs(state="complete", start_key=found.attrs["start_key"])
+    rest = client.jobs(state="complete", start_key=first.attrs["start_key"])
     assert rest["JobName"].tolist() == [f"j{n}" for n in range(900, -100, -100)]
     assert rest.attrs["start_key"] == ""
     flat = client.jobs(state="complete", limit=15, subjobs=True)
-    assert flat["JobName"].tolist() == found["JobName"].tolist()
+    assert flat["JobName"].tolist() == first["JobName"].tolist()
     rest = client.jobs(state="complete", subjobs=True, start_key=flat.attrs["start_key"])
     assert rest["JobName"].tolist() == [f"j{n}" for n in range(900, -100, -100)]
     assert len(client.jobs(tool="fold", state="stopped")) == 250 - 25
-    every = [row["JobName"] for row in client.iter_jobs(tool="fold", limit=120)]
-    assert every == [f"j{n}" for n in range(2490, 1290, -10)]
+    names = [row["JobName"] for row in client.iter_jobs(tool="fold", limit=120)]
+    assert names == [f"j{n}" for n in range(2490, 1290, -10)]
 
 
-def test_a_list_since_a_time_is_read_no_further_than_that(client: JobsClient, many: Any) -> None:
-    found = client.jobs(since=datetime(2026, 3, 1, tzinfo=UTC) + timedelta(minutes=1900))
-    assert len(found) == 600
-    assert found.attrs["start_key"] == ""
+def test_since_stops_reading_at_the_time(client: JobsClient, many: Any) -> None:
+    recent = client.jobs(since=datetime(2026, 3, 1, tzinfo=UTC) + timedelta(minutes=1900))
+    assert len(recent) == 600
+    assert recent.attrs["start_key"] == ""
     assert many.count("jobs") == 1
     assert len(client.jobs(since=datetime(2026, 3, 1, tzinfo=UTC), limit=1200)) == 1200
 
 
-def test_a_list_that_is_not_by_time_is_read_whole(client: JobsClient, many: Any) -> None:
+def test_since_reads_an_unsorted_list_completely(client: JobsClient, many: Any) -> None:
     shuffled = sorted(many.rows, key=lambda name: hashlib.md5(name.encode()).digest())
     many.rows = {name: many.rows[name] for name in shuffled}
     since = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(minutes=2400)
@@ -214,7 +212,7 @@ def test_a_list_that_is_not_by_time_is_read_whole(client: JobsClient, many: Any)
     assert many.count("jobs") == 3
 
 
-def test_a_filter_judges_a_split_batch_as_a_whole(client: JobsClient, ledger: Any) -> None:
+def test_filter_applies_to_the_merged_batch(client: JobsClient, ledger: Any) -> None:
     for n in range(30):
         ledger.add(f"a{n}", JobStatus="Complete")
     for part, status in ((1, "Complete"), (2, "Running")):
@@ -233,7 +231,7 @@ def test_a_filter_judges_a_split_batch_as_a_whole(client: JobsClient, ledger: An
     assert {*first["JobName"], *rest["JobName"]} == set(complete["JobName"])
 
 
-def test_a_filter_that_nothing_matches_says_so(client: JobsClient, many: Any) -> None:
+def test_filter_without_a_match(client: JobsClient, many: Any) -> None:
     empty = client.jobs(state="running")
     assert empty.empty
     assert frame_text(empty) == "No job matches."
@@ -246,12 +244,12 @@ def test_a_filter_that_nothing_matches_says_so(client: JobsClient, many: Any) ->
         client.jobs(since="someday")
 
 
-def test_the_jobs_of_a_batch_are_filtered_too(client: JobsClient, ledger: Any) -> None:
+def test_jobs_of_a_batch_are_filtered(client: JobsClient, ledger: Any) -> None:
     client.submit_batch("few", "fold", FRAME.head(4), {"sequence": "A"}, "name", MAPPING)
     ledger.rows["few-h1"]["JobStatus"] = "Stopped"
     ledger.rows["few-h3"]["JobStatus"] = "Stopped"
-    found = client.jobs(batch="few", state="failed")
-    assert found["Name"].tolist() == ["h1", "h3"]
-    assert found["n"].tolist() == [FRAME["n"].iloc[1], FRAME["n"].iloc[3]]
+    failed = client.jobs(batch="few", state="failed")
+    assert failed["Name"].tolist() == ["h1", "h3"]
+    assert failed["n"].tolist() == [FRAME["n"].iloc[1], FRAME["n"].iloc[3]]
     assert client.jobs(batch="few", state="failed", limit=1)["Name"].tolist() == ["h1"]
     assert len(client.jobs(batch="few", state="queued")) == 2

@@ -1,4 +1,4 @@
-"""What each option of a `%jobs` line becomes at the service's door, held by what arrives there."""
+"""Requests sent by the options of `%jobs` lines."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def shell(
 
 
 SUBMIT = "%jobs submit fold --set sequence=A"
-ASKED = [
+QUERIES = [
     ("%jobs list --organization", "jobs", {"organization": "true"}),
     ("%jobs list --subjobs", "jobs", {"includeSubjobs": "true"}),
     (f"%jobs list --email {MATE}", "jobs", {"jobEmail": MATE}),
@@ -56,7 +56,7 @@ ASKED = [
     ),
     ("%jobs usage", "usage-statistics", {"statistic": "weighted_hours", "scope": "user"}),
 ]
-SENT = [
+BODIES = [
     (f"{SUBMIT} --name s1", "submit-job", {"jobName": "s1", "type": "fold"}),
     (f"{SUBMIT} --name s2 --project proj_7", "submit-job", {"projectTag": "proj_7"}),
     (f"{BATCH} --max-runtime 60", "submit-batch", {"maxRuntimeSeconds": 60}),
@@ -86,47 +86,47 @@ SENT = [
 ]
 
 
-def holds(found: Any, wanted: dict[str, Any]) -> bool:
-    return {key: found.get(key) for key in wanted} == wanted
+def contains(received: Any, expected: dict[str, Any]) -> bool:
+    return {key: received.get(key) for key in expected} == expected
 
 
-@pytest.mark.parametrize(("line", "operation", "query"), ASKED)
-def test_a_line_asks_for_what_it_says(
+@pytest.mark.parametrize(("line", "operation", "query"), QUERIES)
+def test_line_sends_the_query(
     shell: InteractiveShell, ledger: Any, line: str, operation: str, query: dict[str, str]
 ) -> None:
     shell.run_cell(line).raise_error()
-    asked = [found for name, found, _ in ledger.received if name == operation]
-    assert any(holds(found, query) for found in asked), asked
+    queries = [received for name, received, _ in ledger.received if name == operation]
+    assert any(contains(received, query) for received in queries), queries
 
 
-@pytest.mark.parametrize(("line", "operation", "body"), SENT)
-def test_a_line_sends_what_it_says(
+@pytest.mark.parametrize(("line", "operation", "body"), BODIES)
+def test_line_sends_the_body(
     shell: InteractiveShell, ledger: Any, line: str, operation: str, body: dict[str, Any]
 ) -> None:
     shell.run_cell(line).raise_error()
-    assert any(holds(sent, body) for sent in ledger.bodies(operation)), ledger.received
+    assert any(contains(sent, body) for sent in ledger.bodies(operation)), ledger.received
 
 
 @pytest.mark.parametrize("line", ["show f1", "watch f1", "list --batch few", "results f1"])
-def test_of_a_teammates_job_all_is_asked_in_that_name(
+def test_email_option_is_sent_with_every_request(
     shell: InteractiveShell, ledger: Any, line: str
 ) -> None:
     ledger.add_batch("few", {"a": {}})
     shell.run_cell(f"%jobs {line} --email {MATE}").raise_error()
-    asked = [q | (b or {}) for name, q, b in ledger.received if name in ("jobs", "result")]
-    assert asked
-    assert {one.get("jobEmail") for one in asked} == {MATE}
+    requests = [q | (b or {}) for name, q, b in ledger.received if name in ("jobs", "result")]
+    assert requests
+    assert {request.get("jobEmail") for request in requests} == {MATE}
 
 
 @pytest.mark.parametrize("more", ["", " --preview"])
-def test_nothing_is_deleted_without_yes(shell: InteractiveShell, ledger: Any, more: str) -> None:
+def test_delete_requires_yes(shell: InteractiveShell, ledger: Any, more: str) -> None:
     for line in ("%jobs delete f2", "%jobs rm old.pdb"):
         assert shell.run_cell(line + more).success == bool(more)
     assert ledger.count("delete-job") == ledger.count("delete-file") == 0
 
 
 @pytest.mark.parametrize("word", ["fold", "FOLDS.", "Fold it", "nothing"])
-def test_a_word_is_looked_for_in_name_title_and_description(
+def test_tool_search_covers_name_title_and_description(
     shell: InteractiveShell, ledger: Any, word: str
 ) -> None:
     ledger.tools[0] |= {"name": "x1", "displayName": "Fold it", "description": "It folds."}

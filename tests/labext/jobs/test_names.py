@@ -1,4 +1,4 @@
-"""Names of jobs, batches and parts."""
+"""Names of jobs, batches, parts and projects."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ GOOD = st.text(string.ascii_letters + string.digits + "_-", min_size=1, max_size
 
 
 @given(GOOD)
-def test_what_keeps_the_rule_is_taken(name: str) -> None:
+def test_valid_name_is_accepted(name: str) -> None:
     assert identity.check_name(name) == name
 
 
 @given(st.text(max_size=130))
-def test_the_rule_is_the_contracts(name: str) -> None:
+def test_name_rule_is_1_to_100_letters_digits_dashes_underscores(name: str) -> None:
     allowed = set(string.ascii_letters + string.digits + "_-")
     keeps = 1 <= len(name) <= 100 and set(name) <= allowed
     assert (identity.name_fault(name) is None) == keeps
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("a b", "has a space"),
         ("x" * 101, "has 101 characters"),
@@ -37,14 +37,14 @@ def test_the_rule_is_the_contracts(name: str) -> None:
         (5, "is not text"),
     ],
 )
-def test_a_fault_is_said(name: object, said: str) -> None:
-    with pytest.raises(InputError, match=said) as raised:
+def test_invalid_name_is_explained(name: object, message: str) -> None:
+    with pytest.raises(InputError, match=message) as raised:
         identity.check_name(name)
     assert "letters, digits" in raised.value.next_step
 
 
 @given(GOOD, st.integers(1, 99), st.integers(0, 99))
-def test_parts_are_named_and_recognised(batch: str, number: int, more: int) -> None:
+def test_part_names_round_trip(batch: str, number: int, more: int) -> None:
     name = identity.part_name(batch, number, number + more)
     assert identity.parse_part_name(name) == (batch, number, number + more)
     assert identity.strip_batch_name(f"{name}-job", name) == "job"
@@ -53,11 +53,11 @@ def test_parts_are_named_and_recognised(batch: str, number: int, more: int) -> N
 @pytest.mark.parametrize(
     "name", ["folds", "folds-part0of3", "folds-part4of3", "-part1of", "a-part1of02"]
 )
-def test_other_names_are_no_parts(name: str) -> None:
+def test_other_names_are_not_part_names(name: str) -> None:
     assert identity.parse_part_name(name) is None
 
 
-def test_names_of_a_batchs_jobs() -> None:
+def test_job_names_of_a_batch_are_checked() -> None:
     identity.check_job_names(["a", "b"], ["x-a", "x-b"], "x")
     with pytest.raises(InputError, match='2 job names of x can\'t be used: "a b" has a space'):
         identity.check_job_names(["a b", "", "c"], [], "x")
@@ -70,18 +70,18 @@ def test_names_of_a_batchs_jobs() -> None:
 
 
 @given(st.text(min_size=1, max_size=150), st.dictionaries(st.text(), st.integers()))
-def test_a_made_up_name_keeps_the_rule_and_comes_again(type: str, settings: dict[str, int]) -> None:
+def test_generated_name_is_valid_and_deterministic(type: str, settings: dict[str, int]) -> None:
     name = identity.generate_name(type, settings)
     assert identity.name_fault(name) is None
     assert name == identity.generate_name(type, dict(reversed(settings.items())))
 
 
-def test_numbered_names_sort_as_they_count() -> None:
+def test_numbered_names_sort_numerically() -> None:
     assert identity.numbered_names(2) == ["1", "2"]
     assert identity.numbered_names(1000) == sorted(identity.numbered_names(1000))
 
 
-def test_projects() -> None:
+def test_project_tag_is_checked() -> None:
     assert identity.check_project_tag("proj_7f") == "proj_7f"
     assert identity.check_project_tag(None) is None
     for tag in ("7f", "proj_", "proj_a b"):

@@ -1,4 +1,4 @@
-"""Which initial input of a pipeline a job comes from (labext.jobs.results.frame)."""
+"""The initial input of a pipeline that each job comes from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def job(name: str, type: str, **settings: Any) -> dict[str, Any]:
     return {"JobName": name, "Type": type, "Settings": json.dumps(settings)}
 
 
-def test_each_job_is_traced_through_all_stages() -> None:
+def test_input_is_traced_through_all_stages() -> None:
     row = pipeline(["ACD", "EFG"], {"a": {"s": "pipe"}}, {"b": {"f": "pipe"}}, {"c": {"f": "pipe"}})
     jobs = [
         (job("p-stage1-a-1", "a", s="ACD"), 1),
@@ -33,7 +33,7 @@ def test_each_job_is_traced_through_all_stages() -> None:
     assert frame.initial_inputs(row, jobs) == ["ACD", "EFG", "ACD", "EFG", "EFG", "EFG"]
 
 
-def test_only_what_the_stage_before_handed_on_counts() -> None:
+def test_only_piped_settings_are_traced() -> None:
     row = pipeline(["ACD", "helix"], {"a": {"s": "pipe", "form": "helix"}}, {"b": {"f": "up.pdb"}})
     jobs = [
         (job("p-stage1-a-1", "a", form="helix", s="ACD"), 1),
@@ -42,7 +42,7 @@ def test_only_what_the_stage_before_handed_on_counts() -> None:
     assert frame.initial_inputs(row, jobs) == ["ACD", None]
 
 
-def test_an_input_may_itself_be_another_jobs_output_or_become_a_number() -> None:
+def test_input_may_be_an_output_path_or_a_number() -> None:
     row = pipeline(["old/x.pdb", "7"], {"a": {"f": "pipe"}}, {"b": {"n": "pipe"}})
     jobs = [
         (job("p-stage1-a-1", "a", f="old/x.pdb"), 1),
@@ -53,7 +53,7 @@ def test_an_input_may_itself_be_another_jobs_output_or_become_a_number() -> None
     assert frame.initial_inputs(alone, [(job("p-stage1-a", "a", n=7), 1)]) == ["7"]
 
 
-def test_rows_that_tell_little_stop_nothing() -> None:
+def test_incomplete_rows_have_no_input() -> None:
     row = pipeline(["ACD", "EFG"])
     jobs = [(job("x", "a", s="ACD"), None), ({"JobName": "y", "Settings": "?"}, 4)]
     assert frame.initial_inputs(row, jobs) == ["ACD", None]

@@ -1,4 +1,4 @@
-"""Pipelines on a service that loses answers, or says less than the sandbox does."""
+"""Pipelines: submission, identity, validation, watch and stop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from labext.errors import (
     JobFailedError,
     LabextError,
     NotFoundError,
-    OutcomeUnknownError,
 )
 from labext.jobs import JobsClient
 from labext.progress import Outcome
@@ -35,14 +34,14 @@ def send(client: JobsClient, name: str | None = "p1", **changed: Any) -> Any:
     )
 
 
-def test_what_is_sent_is_the_services_form(client: JobsClient, ledger: Any) -> None:
+def test_pipeline_body_has_inputs_and_stages(client: JobsClient, ledger: Any) -> None:
     done = send(client)
     assert (done.name, done.type, done.created) == ("p1", "pipeline", True)
     assert ledger.received[-1][0] == "submit-pipeline"
     assert json.loads(ledger.rows["p1"]["Settings"]) == {"initialInputs": INPUTS, "stages": STAGES}
 
 
-def test_a_saved_pipeline_is_run_with_its_inputs(client: JobsClient, ledger: Any) -> None:
+def test_saved_pipeline_runs_once_with_its_inputs(client: JobsClient, ledger: Any) -> None:
     done = client.run_pipeline("p2", "helix-to-modes", ("AAA", "CCC"), project_tag="proj_1")
     assert done.created
     assert ledger.bodies("run-pipeline") == [
@@ -63,53 +62,12 @@ def test_a_saved_pipeline_is_run_with_its_inputs(client: JobsClient, ledger: Any
         send(client, "p2", inputs=["AAA", "CCC"])
 
 
-@pytest.mark.parametrize("operation", ["submit-pipeline", "run-pipeline"])
-@pytest.mark.parametrize("how", ["lost_after", "html", "failed"])
-def test_a_pipeline_that_arrived_and_lost_its_answer_is_found(
-    client: JobsClient, ledger: Any, operation: str, how: str
-) -> None:
-    answers = {
-        "lost_after": ledger.lost_after(),
-        "html": ledger.html(first_acts=True),
-        "failed": ledger.answer(500, "disk on fire", first_acts=True),
-    }
-    ledger.fail(operation, answers[how])
-    done = (
-        send(client)
-        if operation == "submit-pipeline"
-        else client.run_pipeline("p1", "saved", INPUTS)
-    )
-    assert done.created
-    assert done.row is not None
-    assert ledger.count(operation) == 1
-    assert list(ledger.rows) == ["p1"]
-
-
-def test_a_pipeline_that_never_arrived_is_sent_again(client: JobsClient, ledger: Any) -> None:
-    ledger.fail("submit-pipeline", ledger.lost_before())
-    assert send(client).created
-    assert ledger.count("submit-pipeline") == 2
-    assert list(ledger.rows) == ["p1"]
-
-
-def test_where_the_outcome_cannot_be_known_the_error_says_so(
-    client: JobsClient, ledger: Any
-) -> None:
-    ledger.fail("submit-pipeline", ledger.lost_after())
-    ledger.fail("jobs", None, *[ledger.lost_before()] * 6)
-    with pytest.raises(OutcomeUnknownError, match=r"p1 \(1 pipeline\) was sent") as raised:
-        send(client)
-    assert "sends nothing twice" in raised.value.next_step
-    assert not send(client).created
-    assert ledger.count("submit-pipeline") == 1
-
-
 def changed(stage: int, **change: Any) -> list[dict[str, Any]]:
-    return [{**each, **change} if n == stage else each for n, each in enumerate(STAGES)]
+    return [{**original, **change} if n == stage else original for n, original in enumerate(STAGES)]
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"inputs": ["AAA"]}, r'its inputs are \["GGGAAACCC"\], not \["AAA"\]'),
         ({"stages": STAGES[:1]}, "it has 2 stages, not 1"),
@@ -121,16 +79,16 @@ def changed(stage: int, **change: Any) -> list[dict[str, Any]]:
     ],
     ids=["inputs", "count", "task", "setting"],
 )
-def test_another_pipeline_of_that_name_is_a_conflict(
-    client: JobsClient, ledger: Any, change: dict[str, Any], said: str
+def test_other_pipeline_of_the_same_name_is_a_conflict(
+    client: JobsClient, ledger: Any, change: dict[str, Any], message: str
 ) -> None:
     send(client)
-    with pytest.raises(ConflictError, match=said):
+    with pytest.raises(ConflictError, match=message):
         send(client, **change)
     assert ledger.count("submit-pipeline") == 1
 
 
-def test_a_job_or_a_batch_of_that_name_is_a_conflict(client: JobsClient, ledger: Any) -> None:
+def test_job_batch_and_pipeline_share_one_namespace(client: JobsClient, ledger: Any) -> None:
     ledger.add("p1", settings={"sequence": "A"})
     ledger.add_batch("b1", {"a": {}})
     with pytest.raises(ConflictError, match="it is a job"):
@@ -147,7 +105,7 @@ def test_a_job_or_a_batch_of_that_name_is_a_conflict(client: JobsClient, ledger:
     assert ledger.count("submit-batch") == 0
 
 
-def test_fields_that_the_service_adds_do_not_count(client: JobsClient, ledger: Any) -> None:
+def test_fields_added_by_the_service_are_ignored(client: JobsClient, ledger: Any) -> None:
     stored = json.loads(json.dumps(STAGES))
     for stage in stored:
         stage["id"] = 7
@@ -158,13 +116,13 @@ def test_fields_that_the_service_adds_do_not_count(client: JobsClient, ledger: A
     assert not send(client).created
 
 
-def test_a_pipeline_of_which_nothing_is_shown_is_not_taken(client: JobsClient, ledger: Any) -> None:
+def test_pipeline_with_unreadable_settings_is_a_conflict(client: JobsClient, ledger: Any) -> None:
     ledger.add("p1", "pipeline", {})
     with pytest.raises(ConflictError, match="can't be read"):
         send(client)
 
 
-def test_inputs_may_be_a_column_and_numpy(client: JobsClient, ledger: Any) -> None:
+def test_inputs_may_be_a_series_or_an_array(client: JobsClient, ledger: Any) -> None:
     frame = pd.DataFrame({"bases": ["GGG", "AAA"], "n": [1, 2]})
     first = send(client, None, inputs=frame["bases"])
     assert first.name.startswith("pipeline-")
@@ -214,18 +172,18 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_what_is_wrong_is_named_and_nothing_is_sent(
+def test_invalid_pipeline_is_refused_before_submission(
     client: JobsClient, ledger: Any, what: str
 ) -> None:
-    change, said = WRONG[what]
+    change, message = WRONG[what]
     with pytest.raises(InputError) as raised:
         send(client, **change)
-    assert said in raised.value.message
+    assert message in raised.value.message
     assert raised.value.next_step
     assert ledger.count("submit-pipeline") == 0
 
 
-def test_names_and_projects_are_checked(client: JobsClient, ledger: Any) -> None:
+def test_pipeline_name_and_project_are_checked(client: JobsClient, ledger: Any) -> None:
     for act in (
         lambda: send(client, "a b"),
         lambda: client.run_pipeline("p", "", INPUTS),
@@ -237,9 +195,7 @@ def test_names_and_projects_are_checked(client: JobsClient, ledger: Any) -> None
 
 
 @pytest.mark.usefixtures("quick_looks")
-def test_a_pipeline_is_watched_by_its_state_and_its_stage_is_told(
-    client: JobsClient, ledger: Any
-) -> None:
+def test_watch_reports_state_and_stage(client: JobsClient, ledger: Any) -> None:
     send(client)
     ledger.add("p1-stage1-fold", settings={})
     ledger.members["p1"] = ["p1-stage1-fold"]
@@ -257,9 +213,7 @@ def test_a_pipeline_is_watched_by_its_state_and_its_stage_is_told(
         client.wait("p1")
 
 
-def test_a_service_without_tally_and_stage_has_its_jobs_counted(
-    client: JobsClient, ledger: Any
-) -> None:
+def test_watch_counts_jobs_if_there_is_no_tally(client: JobsClient, ledger: Any) -> None:
     send(client)
     ledger.add("p1-a", settings={})
     ledger.members["p1"] = ["p1-a"]
@@ -267,46 +221,6 @@ def test_a_service_without_tally_and_stage_has_its_jobs_counted(
     ledger.by_name = lambda row: {k: v for k, v in row.items() if k != "statuses"}
     seen = next(client.watch("p1"))
     assert (dict(seen.states), seen.stage) == ({"In Queue": 1}, "")
-
-
-@pytest.mark.usefixtures("quick_looks")
-def test_a_service_that_lists_no_jobs_of_a_pipeline_is_watched_all_the_same(
-    client: JobsClient, ledger: Any
-) -> None:
-    send(client)
-    ledger.rows["p1"]["JobStatus"] = "Running"
-    refusal = ledger.answer(400, "p1 is not a batch", "text/plain")
-    ledger.fail("jobs", None, refusal)
-    watch = client.watch("p1")
-    assert dict(next(watch).states) == {}
-    ledger.complete("p1")
-    *_, last = watch
-    assert last.outcome is Outcome.COMPLETE
-
-
-def test_a_pipelines_jobs_results_stop_and_delete(
-    client: JobsClient, ledger: Any, tmp_path: Path
-) -> None:
-    send(client)
-    assert client.jobs(batch="p1").empty
-    ledger.add("p1-stage1-fold", settings={"sequence": "GGG"})
-    ledger.members["p1"] = ["p1-stage1-fold"]
-    jobs = client.jobs(batch="p1")
-    assert jobs[["Name", "JobName"]].iloc[0].tolist() == ["stage1-fold", "p1-stage1-fold"]
-    assert client.jobs()["JobName"].tolist() == ["p1"]
-    shown = client.show("p1")
-    assert shown["Type"].tolist() == ["pipeline"]
-    assert shown["statuses"].tolist() == [{"In Queue": 1}]
-    assert client.stop("p1") == "p1 stopped"
-    ledger.complete("p1")
-    files = client.download("p1", tmp_path / "out").files["file"].tolist()
-    assert files == ["metrics.csv", "stage1-fold/log.txt"] or set(files) == {
-        "metrics.csv",
-        "stage1-fold/log.txt",
-    }
-    assert client.delete("p1") == "p1 deleted"
-    with pytest.raises(NotFoundError):
-        client.job("p1")
 
 
 ABSENT = [
@@ -319,10 +233,8 @@ ABSENT = [
 
 
 @pytest.mark.parametrize(("status", "body"), ABSENT, ids=lambda each: str(each)[:30])
-def test_where_there_is_no_stop_job_it_is_cancelled(
-    client: JobsClient, ledger: Any, status: int, body: Any
-) -> None:
-    ledger.not_served["stop-job"] = ledger.answer(status, body)
+def test_stop_falls_back_to_cancel(client: JobsClient, ledger: Any, status: int, body: Any) -> None:
+    ledger.not_served["stop-job"] = ledger.Answer(status, body)
     ledger.add("f1")
     ledger.add_batch("b1", {"a": {}})
     ledger.add("p1", "pipeline")
@@ -337,7 +249,7 @@ def test_where_there_is_no_stop_job_it_is_cancelled(
     assert raised.value.path == "/stop-job"
 
 
-def test_a_job_that_is_gone_is_not_cancelled(client: JobsClient, ledger: Any) -> None:
+def test_stop_of_a_missing_job_does_not_fall_back(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
     ledger.fail("stop-job", ledger.answer(404, {"error": "Job f1 not found"}))
     with pytest.raises(NotFoundError, match="Job f1 not found"):

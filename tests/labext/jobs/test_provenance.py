@@ -1,4 +1,4 @@
-"""The provenance of results: an RO-Crate that lists every file, and is never written over."""
+"""The RO-Crate of downloaded results."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ def crate_in(folder: Path, name: str = CRATE) -> dict[str, dict[str, Any]]:
     for entity in graph:
         assert entity["@type"]
         for value in entity.values():
-            for each in value if isinstance(value, list) else [value]:
-                if isinstance(each, dict):
-                    assert set(each) == {"@id"}, "a flat graph"
-                    assert each["@id"] in entities or each["@id"] in outside
+            for item in value if isinstance(value, list) else [value]:
+                if isinstance(item, dict):
+                    assert set(item) == {"@id"}, "a flat graph"
+                    assert item["@id"] in entities or item["@id"] in outside
     listed = {part["@id"] for part in several(root["hasPart"])}
-    assert listed == {each["@id"] for each in graph if each["@type"] == "File"}
-    for each in listed:
-        content = (folder / unquote(each)).read_bytes()
-        assert entities[each]["contentSize"] == str(len(content))
-        assert entities[each]["sha256"] == hashlib.sha256(content).hexdigest()
+    assert listed == {item["@id"] for item in graph if item["@type"] == "File"}
+    for item in listed:
+        content = (folder / unquote(item)).read_bytes()
+        assert entities[item]["contentSize"] == str(len(content))
+        assert entities[item]["sha256"] == hashlib.sha256(content).hexdigest()
     return entities
 
 
 def files_in(entities: dict[str, Any]) -> set[str]:
-    return {unquote(key) for key, each in entities.items() if each["@type"] == "File"}
+    return {unquote(key) for key, item in entities.items() if item["@type"] == "File"}
 
 
 def results_of(entity: dict[str, Any]) -> list[str]:
-    return [unquote(each["@id"]) for each in several(entity.get("result", []))]
+    return [unquote(item["@id"]) for item in several(entity.get("result", []))]
 
 
 def several(value: Any) -> list[Any]:
@@ -74,11 +74,11 @@ def several(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def test_a_split_batch_has_one_record(client: JobsClient, split: Any, tmp_path: Path) -> None:
+def test_split_batch_has_one_crate(client: JobsClient, split: Any, tmp_path: Path) -> None:
     fetched = client.download("b", tmp_path / "out")
     crate = crate_in(tmp_path / "out")
     assert files_in(crate) == {*fetched.files["file"], "b.zip"}
-    runs = [each["@id"] for each in crate["./"]["mentions"]]
+    runs = [item["@id"] for item in crate["./"]["mentions"]]
     assert runs == [
         "#job-b-part1of2-x",
         "#job-b-part1of2-yy",
@@ -113,15 +113,15 @@ def test_a_split_batch_has_one_record(client: JobsClient, split: Any, tmp_path: 
     assert "ledger-key" not in (tmp_path / "out" / CRATE).read_text()
 
 
-def test_what_is_there_is_kept_byte_for_byte(
+def test_repeated_download_leaves_the_crate_unchanged(
     client: JobsClient, split: Any, tmp_path: Path
 ) -> None:
     client.download("b", tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    asked = len(split.received)
+    requests = len(split.received)
     assert not client.download("b", tmp_path).fetched
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-    assert len(split.received) == asked + 2, "each part is looked at, and no more"
+    assert len(split.received) == requests + 2, "each part is looked at, and no more"
     (tmp_path / CRATE).unlink()
     assert not client.download("b", tmp_path).fetched
     assert (tmp_path / CRATE).read_bytes() == before[tmp_path / CRATE]
@@ -130,9 +130,7 @@ def test_what_is_there_is_kept_byte_for_byte(
     assert (tmp_path / CRATE).read_bytes() == before[tmp_path / CRATE]
 
 
-def test_several_jobs_in_one_folder_are_one_record(
-    client: JobsClient, ledger: Any, tmp_path: Path
-) -> None:
+def test_jobs_in_one_folder_share_a_crate(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
     for number in (1, 2):
         ledger.add(f"f{number}", settings={"sequence": "ACG" * number, "deep": {"a": [1]}})
         ledger.complete(f"f{number}", results={f"rank {number}:é#.pdb": f"ATOM {number}\n"})
@@ -155,9 +153,7 @@ def test_several_jobs_in_one_folder_are_one_record(
     ]
 
 
-def test_a_record_that_is_the_users_own_stays(
-    client: JobsClient, ledger: Any, tmp_path: Path
-) -> None:
+def test_crate_edited_by_the_user_is_kept(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
     for number in (1, 2, 3):
         ledger.add(f"f{number}")
         ledger.complete(f"f{number}", results={f"{number}.txt": "x"})
@@ -174,9 +170,7 @@ def test_a_record_that_is_the_users_own_stays(
     assert (tmp_path / second).read_text() == "mine too"
 
 
-def test_a_record_that_the_archive_brought_stays(
-    client: JobsClient, ledger: Any, tmp_path: Path
-) -> None:
+def test_crate_from_the_archive_is_kept(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
     ledger.add("f1")
     ledger.complete("f1", results={CRATE: "the tool's own", "log.txt": "x"})
     client.download("f1", tmp_path)
@@ -188,7 +182,7 @@ def test_a_record_that_the_archive_brought_stays(
     }
 
 
-def test_what_the_service_says_does_no_more_than_be_read(
+def test_hostile_values_are_escaped_or_dropped(
     client: JobsClient, ledger: Any, tmp_path: Path
 ) -> None:
     ledger.tools[0] |= {"github": "javascript:alert(1)", "paper": 5, "description": ["no text"]}
@@ -200,9 +194,7 @@ def test_what_the_service_says_does_no_more_than_be_read(
     assert crate_in(tmp_path)["#job-f1/..%2F%23x"]["value"] == "ACG"
 
 
-def test_what_was_uploaded_from_here_is_named_with_its_checksum(
-    client: JobsClient, ledger: Any, tmp_path: Path
-) -> None:
+def test_uploaded_input_has_its_checksum(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
     source = tmp_path / "in" / "1abc.pdb"
     source.parent.mkdir()
     for number, year in enumerate((2020, 2100, 2100)):
@@ -219,14 +211,14 @@ def test_what_was_uploaded_from_here_is_named_with_its_checksum(
         client.download(name, tmp_path / "out")
     crate = crate_in(tmp_path / "out")
     last = hashlib.sha256(source.read_bytes()).hexdigest()
-    (upload,) = [each for key, each in crate.items() if key.startswith("#upload-")]
+    (upload,) = [item for key, item in crate.items() if key.startswith("#upload-")]
     assert (upload["name"], upload["sha256"]) == ("1abc.pdb", last)
     assert upload["contentSize"] == "12"
     assert {"@id": upload["@id"]} in crate["#job-f2"]["object"]
     assert crate["#job-old"]["object"] == {"@id": "#job-old/pdbFile"}, "it was there before"
 
 
-def test_what_another_account_has_uploaded_is_not_taken_for_ones_own(
+def test_upload_of_another_account_is_not_listed(
     client: JobsClient, ledger: Any, tmp_path: Path
 ) -> None:
     source = tmp_path / "1abc.pdb"
@@ -245,7 +237,7 @@ def test_what_another_account_has_uploaded_is_not_taken_for_ones_own(
 
 
 @pytest.mark.parametrize("key", ["Reason", "Error"])
-def test_why_a_job_failed_is_recorded_and_no_secret_with_it(
+def test_failure_reason_is_recorded_without_secrets(
     client: JobsClient, split: Any, tmp_path: Path, key: str
 ) -> None:
     row = split.rows["b-part2of2-zzz"]
@@ -258,7 +250,7 @@ def test_why_a_job_failed_is_recorded_and_no_secret_with_it(
         assert "0123abcd" not in text
 
 
-def test_a_list_that_is_not_shown_leaves_the_record_short(
+def test_crate_without_job_list_has_the_batch_only(
     client: JobsClient, split: Any, tmp_path: Path
 ) -> None:
     client.download("b-part1of2", tmp_path / "warm")
@@ -268,7 +260,7 @@ def test_a_list_that_is_not_shown_leaves_the_record_short(
     assert results_of(crate["#job-b-part2of2"]) == ["zzz/log.txt", "metrics.csv"]
 
 
-def test_a_manifest_that_names_files_elsewhere_is_not_believed(
+def test_manifest_paths_outside_the_folder_are_ignored(
     client: JobsClient, ledger: Any, tmp_path: Path
 ) -> None:
     ledger.add("f1")

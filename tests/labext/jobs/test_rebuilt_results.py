@@ -1,8 +1,7 @@
-"""Results of a batch from which a job was deleted after they were fetched, on a real service."""
+"""Results of a batch on the sandbox after one of its jobs was deleted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +10,6 @@ import pytest
 from labext.errors import NotFoundError
 from labext.jobs import JobsClient
 from labext.progress import Outcome
-from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.contract
 
@@ -21,28 +19,24 @@ PEPTIDES = {
 }
 
 
-@pytest.fixture
-def client(box: Sandbox) -> Iterator[JobsClient]:
-    with JobsClient(box.jobs.base_url, box.jobs.api_key, rate=None) as client:
-        yield client
+def test_results_are_replaced_after_a_job_is_deleted(
+    box_client: JobsClient, tmp_path: Path
+) -> None:
+    box_client.submit_batch("rebuilt", "peptide_build", PEPTIDES)
+    box_client.wait("rebuilt")
+    assert box_client.download("rebuilt", tmp_path / "out").fetched
+    box_client.download("rebuilt", tmp_path / "alone.zip")
+    assert not box_client.download("rebuilt", tmp_path / "out").fetched
 
-
-def test_results_change_with_a_job_that_is_deleted(client: JobsClient, tmp_path: Path) -> None:
-    client.submit_batch("rebuilt", "peptide_build", PEPTIDES)
-    client.wait("rebuilt")
-    assert client.download("rebuilt", tmp_path / "out").fetched
-    client.download("rebuilt", tmp_path / "alone.zip")
-    assert not client.download("rebuilt", tmp_path / "out").fetched
-
-    assert "built again without it" in client.delete("rebuilt-b")
-    *_, last = client.watch("rebuilt")
+    assert "built again without it" in box_client.delete("rebuilt-b")
+    *_, last = box_client.watch("rebuilt")
     assert (last.outcome, dict(last.states)) == (Outcome.COMPLETE, {"Complete": 2})
-    again = client.download("rebuilt", tmp_path / "out")
+    again = box_client.download("rebuilt", tmp_path / "out")
     assert again.fetched
     assert {file.partition("/")[0] for file in again.files["file"]} == {"a", "c", "metrics.csv"}
     assert not (tmp_path / "out" / "b").exists()
     assert pd.read_csv(tmp_path / "out" / "metrics.csv")["job"].tolist() == ["a", "c"]
-    assert client.download("rebuilt", tmp_path / "alone.zip").fetched
-    assert not client.download("rebuilt", tmp_path / "out").fetched
+    assert box_client.download("rebuilt", tmp_path / "alone.zip").fetched
+    assert not box_client.download("rebuilt", tmp_path / "out").fetched
     with pytest.raises(NotFoundError):
-        client.download("rebuilt", tmp_path / "b.pdb", file="b/peptide.pdb")
+        box_client.download("rebuilt", tmp_path / "b.pdb", file="b/peptide.pdb")

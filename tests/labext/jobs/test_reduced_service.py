@@ -1,8 +1,4 @@
-"""A service that gives less than the sandbox: no tally, no Stage, no hours, other words and forms.
-
-What is known of such services is in the ledger of this folder; here are the words for a job that is
-not there, and what of a row may be absent.
-"""
+"""Services with less than the sandbox: no tally, stages or hours, and other messages."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from labext.errors import AccessError, InputError, JobFailedError, NotFoundError, SignInError
+from labext.errors import AccessError, InputError, NotFoundError, SignInError
 from labext.jobs import JobsClient
 from labext.progress import Outcome
 
@@ -34,7 +30,7 @@ NOT_THERE = [
 
 
 @pytest.mark.parametrize("words", NOT_THERE)
-def test_a_job_that_is_not_there_is_told_in_many_words(
+def test_messages_for_a_missing_job_are_recognized(
     client: JobsClient, ledger: Any, words: Any
 ) -> None:
     absent = ledger.answer(400, words, "text/plain" if isinstance(words, str) else "")
@@ -56,7 +52,7 @@ def test_a_job_that_is_not_there_is_told_in_many_words(
         (403, "Forbidden", AccessError),
     ],
 )
-def test_a_refusal_to_look_never_frees_a_name(
+def test_refused_lookup_does_not_count_as_a_free_name(
     client: JobsClient, ledger: Any, status: int, words: str, kind: type[Exception]
 ) -> None:
     ledger.fail("jobs", ledger.answer(status, words, "text/plain"))
@@ -65,9 +61,7 @@ def test_a_refusal_to_look_never_frees_a_name(
     assert ledger.count("submit-job") == 0
 
 
-def test_a_delete_that_lost_its_answer_has_succeeded_where_400_stands_for_a_missing_job(
-    client: JobsClient, ledger: Any
-) -> None:
+def test_400_not_found_of_a_repeated_delete_is_success(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
     gone = ledger.answer(400, "Job f1 not found", "text/plain")
     ledger.fail("delete-job", ledger.lost_after(), gone)
@@ -78,7 +72,7 @@ def test_a_delete_that_lost_its_answer_has_succeeded_where_400_stands_for_a_miss
 
 @pytest.mark.usefixtures("quick_looks")
 @pytest.mark.parametrize("status", [400, 404])
-def test_a_pipeline_whose_jobs_are_not_listed_is_watched_all_the_same(
+def test_pipeline_without_a_job_list_is_watched(
     client: JobsClient, ledger: Any, status: int
 ) -> None:
     ledger.add("p1", "pipeline", JobStatus="Running")
@@ -92,9 +86,7 @@ def test_a_pipeline_whose_jobs_are_not_listed_is_watched_all_the_same(
 
 
 @pytest.mark.usefixtures("quick_looks")
-def test_a_batch_without_a_tally_that_is_deleted_between_two_requests_ends_the_watch(
-    client: JobsClient, ledger: Any
-) -> None:
+def test_watch_ends_if_a_batch_without_tally_is_deleted(client: JobsClient, ledger: Any) -> None:
     ledger.add_batch("b1", {"a": {}})
     ledger.as_list = lambda rows, key: {"jobs": rows, "startKey": key}
     ledger.by_name = lambda row: {key: row[key] for key in row if key != "statuses"}
@@ -107,20 +99,7 @@ def test_a_batch_without_a_tally_that_is_deleted_between_two_requests_ends_the_w
     assert (last.phase, last.outcome) == ("Deleted", Outcome.STOPPED)
 
 
-def test_a_job_that_failed_or_waits_in_the_services_other_words(
-    client: JobsClient, ledger: Any
-) -> None:
-    ledger.add("f1", JobStatus="Pending")
-    seen = next(client.watch("f1"))
-    assert (seen.phase, seen.outcome) == ("Pending", None)
-    ledger.rows["f1"]["JobStatus"] = "Failed"
-    with pytest.raises(JobFailedError, match="f1 has ended as Failed"):
-        client.wait("f1")
-
-
-def test_hours_and_scores_that_are_absent_are_missing_values(
-    client: JobsClient, ledger: Any
-) -> None:
+def test_absent_hours_and_scores_are_missing_values(client: JobsClient, ledger: Any) -> None:
     ledger.add_batch("b1", {"a": {}, "b": {}})
     ledger.complete("b1")
     for table in (client.jobs(), client.jobs(batch="b1", scores=True), client.show("b1")):

@@ -1,4 +1,4 @@
-"""What the values of file parameters name: uploaded files, outputs of earlier jobs, or content."""
+"""Values of file parameters: uploaded files, outputs of jobs, or file content."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ JOBS = {"job1": "Complete", "job2": "Running", "two": "Running"}
         ("no extension", "no extension"),
     ],
 )
-def test_a_value_names_an_uploaded_file(value: str, path: str) -> None:
-    found = resolve(Stored(STORED, JOBS), value)
-    assert found.uploaded == {value: path}
-    assert not found.faults
+def test_value_resolves_to_an_uploaded_file(value: str, path: str) -> None:
+    references = resolve(Stored(STORED, JOBS), value)
+    assert references.uploaded == {value: path}
+    assert not references.faults
 
 
 @pytest.mark.parametrize(
@@ -83,50 +83,50 @@ def test_a_value_names_an_uploaded_file(value: str, path: str) -> None:
         ("job2/x.pdb", "an output of job2, which is not complete (Running)"),
     ],
 )
-def test_a_value_that_names_nothing_or_several_files_has_a_fault(value: str, fault: str) -> None:
-    found = resolve(Stored(STORED, JOBS), value)
-    assert fault in found.faults[value]
-    assert not found.uploaded
+def test_missing_or_ambiguous_file_is_an_error(value: str, fault: str) -> None:
+    references = resolve(Stored(STORED, JOBS), value)
+    assert fault in references.faults[value]
+    assert not references.uploaded
     with pytest.raises(InputError, match="These settings of fold can't be used"):
         input_files.check_references(
             cast(JobsApi, Stored(STORED, JOBS)), TOOL, [{"pdbFile": value}]
         )
 
 
-def test_an_output_of_a_complete_job_comes_before_a_file_of_that_path() -> None:
-    found = resolve(Stored(STORED, JOBS), "job1/mine.pdb")
-    assert found.outputs["job1/mine.pdb"] == {
+def test_job_output_takes_precedence_over_an_uploaded_file() -> None:
+    references = resolve(Stored(STORED, JOBS), "job1/mine.pdb")
+    assert references.outputs["job1/mine.pdb"] == {
         "JobName": "job1",
         "Type": "fold",
         "JobStatus": "Complete",
     }
-    assert not found.uploaded
+    assert not references.uploaded
 
 
-def test_content_is_looked_up_nowhere() -> None:
+def test_file_content_is_not_looked_up() -> None:
     service = Stored(STORED)
-    found = resolve(service, "ATOM 1\nEND\n", "A" * 300)
-    assert found == input_files.FileReferences()
+    references = resolve(service, "ATOM 1\nEND\n", "A" * 300)
+    assert references == input_files.FileReferences()
     assert service.listed == []
 
 
-def test_a_file_in_a_folder_beyond_those_that_are_listed_is_left_to_the_service() -> None:
+def test_file_in_an_unlisted_folder_is_left_to_the_service() -> None:
     many = Stored({f"f{n}": ["x.pdb"] if n == 30 else [] for n in range(31)})
     assert not resolve(many, "x.pdb").faults
     few = Stored({f"f{n}": [] for n in range(20)})
     assert "no such file" in resolve(few, "x.pdb").faults["x.pdb"]
 
 
-def test_many_jobs_are_left_to_the_service() -> None:
+def test_outputs_of_many_jobs_are_left_to_the_service() -> None:
     values = [f"job{n}/x.pdb" for n in range(11)]
-    found = resolve(Stored({}), *values)
-    assert found.outputs == dict.fromkeys(values)
-    assert not found.faults
+    references = resolve(Stored({}), *values)
+    assert references.outputs == dict.fromkeys(values)
+    assert not references.faults
 
 
-def test_absent_files_are_named_in_the_next_step() -> None:
-    found = resolve(Stored(STORED), "gone.pdb", "lost.pdb")
-    assert found.next_step == (
+def test_next_step_names_missing_files() -> None:
+    references = resolve(Stored(STORED), "gone.pdb", "lost.pdb")
+    assert references.next_step == (
         'Correct the name, or upload it: `jobs.upload("gone.pdb")`, `jobs.upload("lost.pdb")`.'
     )
     assert resolve(Stored(STORED), "gone.pdb", "amb.pdb").next_step is None

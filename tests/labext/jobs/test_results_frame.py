@@ -1,4 +1,4 @@
-"""Results on a real service by the lines of a notebook: metrics beside the input, provenance."""
+"""Results as frames from `%jobs` lines on the sandbox."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def shell(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("LABEXT_JOBS_BASE_URL", box.jobs.base_url)
     monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
     monkeypatch.chdir(tmp_path)
-    with opened() as made:
-        made.run_line_magic("load_ext", "labext")
-        yield made
+    with opened() as ip:
+        ip.run_line_magic("load_ext", "labext")
+        yield ip
 
 
-def test_a_batch_and_a_job_as_frames(shell: Any) -> None:
+def test_results_of_a_batch_and_a_job_as_frames(shell: Any) -> None:
     shell.user_ns["peptides"] = pd.DataFrame(
         {
             "id": ["gamma", "alpha", "beta"],
@@ -61,11 +61,13 @@ def test_a_batch_and_a_job_as_frames(shell: Any) -> None:
 
     crate = json.loads(Path("out/framed/ro-crate-metadata.json").read_text())["@graph"]
     runs = [
-        each for each in crate if each["@id"].startswith("#job-framed-") and "/" not in each["@id"]
+        entity
+        for entity in crate
+        if entity["@id"].startswith("#job-framed-") and "/" not in entity["@id"]
     ]
-    assert [each["name"] for each in runs] == ["framed-gamma", "framed-alpha", "framed-beta"]
-    assert all(each["startTime"] <= each["endTime"] for each in runs)
-    tool = next(each for each in crate if each["@id"] == "#tool-peptide_build")
+    assert [entity["name"] for entity in runs] == ["framed-gamma", "framed-alpha", "framed-beta"]
+    assert all(entity["startTime"] <= entity["endTime"] for entity in runs)
+    tool = next(entity for entity in crate if entity["@id"] == "#tool-peptide_build")
     assert tool["description"]
     assert tool["citation"].startswith("https://")
 

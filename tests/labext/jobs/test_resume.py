@@ -1,4 +1,4 @@
-"""An interrupted batch that is finished from the journal: each part once, and no more claimed."""
+"""Interrupted batches are resumed from the journal, each part submitted once."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def assert_once(ledger: Any) -> None:
     )
 
 
-def test_a_batch_is_finished_without_its_frame(
+def test_batch_is_resumed_without_its_frame(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
     error = break_off(client, ledger, None, ledger.answer(403, "Budget exceeded for team X"))
@@ -86,7 +86,7 @@ def test_a_batch_is_finished_without_its_frame(
     assert_once(ledger)
 
 
-def test_a_batch_that_is_whole_is_told_to_be_so(
+def test_resume_of_a_complete_batch_submits_nothing(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
     send(client)
@@ -100,7 +100,7 @@ def test_a_batch_that_is_whole_is_told_to_be_so(
     assert ledger.count("submit-batch") == 0
 
 
-def test_a_part_whose_answer_was_lost_is_ours(
+def test_part_with_a_lost_response_counts_as_submitted(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
     ledger.fail("jobs", *[None] * 2, *[ledger.answer(403, "blocked for a while")] * 99)
@@ -116,7 +116,7 @@ def test_a_part_whose_answer_was_lost_is_ours(
     assert_once(ledger)
 
 
-def test_what_somebody_else_made_is_used_and_not_claimed(
+def test_existing_identical_parts_are_used_but_not_claimed(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
     ledger.add_batch(PARTS[0], {job: {"sequence": text} for job, text in jobs(0, 100)})
@@ -140,7 +140,7 @@ def jobs(start: int, stop: int) -> Any:
     return FRAME.iloc[start:stop].itertuples(index=False)
 
 
-def test_a_part_that_is_taken_by_something_else_is_a_conflict(
+def test_part_name_used_by_another_batch_is_a_conflict(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
     break_off(client, ledger, None, ledger.answer(403, "Budget exceeded"))
@@ -152,7 +152,7 @@ def test_a_part_that_is_taken_by_something_else_is_a_conflict(
     assert later.unfinished_names() == ["folds"]
 
 
-def test_a_part_that_was_deleted_is_told_and_not_sent_again(
+def test_deleted_part_is_reported_and_not_resubmitted(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
     break_off(client, ledger, None, None, ledger.answer(403, "Budget exceeded"))
@@ -171,7 +171,7 @@ def test_a_part_that_was_deleted_is_told_and_not_sent_again(
     assert_once(ledger)
 
 
-def test_a_part_that_lost_its_answer_and_is_told_as_deleted_is_not_sent_again(
+def test_deleted_part_with_a_lost_response_is_not_resubmitted(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
     ledger.fail("jobs", *[None] * 2, *[ledger.answer(403, "blocked")] * 99)
@@ -181,9 +181,7 @@ def test_a_part_that_lost_its_answer_and_is_told_as_deleted_is_not_sent_again(
     assert ledger.count("submit-batch") == 3
 
 
-def test_a_batch_that_is_not_split_is_journalled_too(
-    client: JobsClient, later: JobsClient, ledger: Any
-) -> None:
+def test_unsplit_batch_is_journalled(client: JobsClient, later: JobsClient, ledger: Any) -> None:
     few = FRAME.head(7)
     ledger.fail("jobs", None, *[ledger.answer(403, "blocked")] * 9)
     ledger.fail("submit-batch", ledger.lost_after())
@@ -201,19 +199,15 @@ def test_a_batch_that_is_not_split_is_journalled_too(
     assert ledger.count("submit-batch") == 1
 
 
-def test_a_batch_that_the_service_refuses_for_good_leaves_nothing_to_resume(
-    client: JobsClient, ledger: Any
-) -> None:
-    break_off(client, ledger, ledger.answer(400, "the sequence is not to our liking"))
+def test_rejected_batch_cannot_be_resumed(client: JobsClient, ledger: Any) -> None:
+    break_off(client, ledger, ledger.Answer(400, "the sequence is not to our liking"))
     assert client.unfinished().empty
     with pytest.raises(NotFoundError, match='has sent no batch called "folds"'):
         client.resume("folds")
 
 
-def test_names_that_are_not_known_or_known_with_another_key(
-    client: JobsClient, ledger: Any
-) -> None:
-    break_off(client, ledger, None, ledger.answer(403, "Budget exceeded"))
+def test_resume_of_unknown_batch_or_with_another_key(client: JobsClient, ledger: Any) -> None:
+    break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded"))
     with pytest.raises(NotFoundError, match='did you mean "folds"') as raised:
         client.resume("fold")
     assert "`jobs.unfinished()`" in raised.value.next_step
@@ -231,8 +225,10 @@ def test_names_that_are_not_known_or_known_with_another_key(
         assert "another-key" not in path.read_text()
 
 
-def test_a_damaged_record(client: JobsClient, later: JobsClient, ledger: Any) -> None:
-    break_off(client, ledger, None, ledger.answer(403, "Budget exceeded"))
+def test_damaged_journal_record_is_reported(
+    client: JobsClient, later: JobsClient, ledger: Any
+) -> None:
+    break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded"))
     (path,) = records().glob("*.json")
     path.write_bytes(path.read_bytes()[:-40])
     (row,) = later.unfinished().to_dict("records")
@@ -244,7 +240,7 @@ def test_a_damaged_record(client: JobsClient, later: JobsClient, ledger: Any) ->
     assert_once(ledger)
 
 
-def test_two_that_send_the_same_batch_at_once(
+def test_concurrent_submission_of_a_batch_is_refused(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
     break_off(client, ledger, None, ledger.answer(403, "Budget exceeded"))
@@ -273,7 +269,7 @@ def test_two_that_send_the_same_batch_at_once(
     assert_once(ledger)
 
 
-def test_two_without_locks_still_double_nothing(
+def test_concurrent_submission_without_locks_duplicates_nothing(
     client: JobsClient, later: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("labext.storage.lock_file", lambda _: True)
@@ -289,8 +285,8 @@ def test_two_without_locks_still_double_nothing(
     ledger.act = meeting
     done: list[Any] = []
     both = [
-        threading.Thread(target=lambda each=each: done.append(each.resume("folds")))
-        for each in (client, later)
+        threading.Thread(target=lambda sender=sender: done.append(sender.resume("folds")))  # type: ignore[misc]
+        for sender in (client, later)
     ]
     for thread in both:
         thread.start()
@@ -302,7 +298,7 @@ def test_two_without_locks_still_double_nothing(
 
 
 @pytest.mark.parametrize("at", ["before", "sending", "sent"])
-def test_a_disk_that_is_full(
+def test_full_disk_interrupts_the_submission(
     client: JobsClient,
     later: JobsClient,
     ledger: Any,
@@ -338,7 +334,7 @@ def test_a_disk_that_is_full(
     assert_once(ledger)
 
 
-def test_a_home_that_cannot_be_written(
+def test_unwritable_state_folder_prevents_submission(
     client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = os.open
@@ -355,18 +351,18 @@ def test_a_home_that_cannot_be_written(
     assert client.unfinished().empty
 
 
-def test_an_interrupt_leaves_a_batch_that_can_be_finished(
+def test_interrupted_submission_can_be_resumed(
     client: JobsClient, later: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submit, count = client._service.submit_batch, 0
 
     def interrupted(body: Any) -> str:
         nonlocal count
-        said = submit(body)
+        response = submit(body)
         count += 1
         if count == 2:
             raise KeyboardInterrupt
-        return said
+        return response
 
     monkeypatch.setattr(client._service, "submit_batch", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -379,8 +375,8 @@ def test_an_interrupt_leaves_a_batch_that_can_be_finished(
     assert_once(ledger)
 
 
-def test_a_budget_that_was_raised_is_used(client: JobsClient, ledger: Any) -> None:
-    error = break_off(client, ledger, ledger.answer(403, "Budget exceeded for team X"))
+def test_batch_is_resumed_after_the_budget_was_raised(client: JobsClient, ledger: Any) -> None:
+    error = break_off(client, ledger, ledger.Answer(403, "Budget exceeded for team X"))
     assert isinstance(error, AccessError)
     assert 'larger budget. Then finish it with `jobs.resume("folds")`' in error.next_step
     assert client.resume("folds").sent == tuple(PARTS)

@@ -1,4 +1,4 @@
-"""`%jobs resume`: a batch that broke off in one notebook is finished in another."""
+"""`%jobs resume` in another notebook."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def broken_off(new_shell: Shells, ledger: Any) -> LabextError:
     return fails(ip, SEND)
 
 
-def test_a_batch_is_finished_by_its_name(
+def test_resume_lists_and_completes_unfinished_batches(
     new_shell: Shells,
     ledger: Any,
     capsys: pytest.CaptureFixture[str],
@@ -77,9 +77,7 @@ def test_a_batch_is_finished_by_its_name(
     assert ledger.count("submit-batch") == 3
 
 
-def test_what_was_finished_is_waited_for_and_fetched(
-    new_shell: Shells, ledger: Any, tmp_path: Any
-) -> None:
+def test_resume_waits_and_downloads(new_shell: Shells, ledger: Any, tmp_path: Any) -> None:
     broken_off(new_shell, ledger)
     submit = ledger.do_submit_batch
 
@@ -95,7 +93,7 @@ def test_what_was_finished_is_waited_for_and_fetched(
     assert (tmp_path / "out" / "folds.zip").exists()
 
 
-def test_what_cannot_be_resumed(new_shell: Shells, ledger: Any) -> None:
+def test_invalid_resume_lines_are_refused(new_shell: Shells, ledger: Any) -> None:
     broken_off(new_shell, ledger)
     ip = new_shell()
     assert isinstance(fails(ip, "%jobs resume fols"), NotFoundError)
@@ -103,7 +101,7 @@ def test_what_cannot_be_resumed(new_shell: Shells, ledger: Any) -> None:
     assert isinstance(fails(ip, "%jobs resume folds --to out"), InputError)
 
 
-def test_an_interrupt_names_the_way_on(
+def test_interrupted_batch_line_suggests_resume(
     new_shell: Shells, ledger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from labext.jobs.api import JobsApi
@@ -127,7 +125,7 @@ def test_an_interrupt_names_the_way_on(
     assert sorted(ledger.members) == ["folds-part1of2", "folds-part2of2"]
 
 
-def test_unfinished_names_are_offered(new_shell: Shells, ledger: Any) -> None:
+def test_resume_completes_unfinished_names(new_shell: Shells, ledger: Any) -> None:
     broken_off(new_shell, ledger)
     ip = new_shell()
     line = "%jobs resume fo"

@@ -1,4 +1,4 @@
-"""Rows of jobs, as they are shown: in a terminal of 80 columns, and as HTML."""
+"""Text and HTML views of job frames."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def shown(*records: dict[str, object]) -> pd.DataFrame:
     return JOBS.show(conversion.records_to_frame(records, job_columns()))
 
 
-def test_one_row_is_a_list_of_its_fields() -> None:
+def test_single_row_is_shown_as_fields() -> None:
     assert frame_text(shown(RELAX)).splitlines() == [
         "JobName    relax1",
         "Type       peptide_relax",
@@ -55,16 +55,16 @@ def test_one_row_is_a_list_of_its_fields() -> None:
     assert ">2026-11-20 18:31:14 UTC</div>" in html
 
 
-def test_a_reason_is_told_whole_and_long_settings_are_not() -> None:
+def test_reason_is_shown_in_full_and_settings_are_shortened() -> None:
     reason = "Stage 2 (Scoring PDB) failed: p1-stage2: " + "no atoms, " * 60
     long = {**RELAX, "Reason": reason, "Settings": {"pdbFile": "ATOM\n" * 2000}}
-    said = " ".join(frame_text(shown(long)).split())
-    assert reason.strip() in said
-    assert said.endswith("…")
-    assert len(said) < len(reason) + 800
+    text = " ".join(frame_text(shown(long)).split())
+    assert reason.strip() in text
+    assert text.endswith("…")
+    assert len(text) < len(reason) + 800
 
 
-def test_a_table_has_what_tells_most_and_names_the_rest() -> None:
+def test_table_shows_important_columns_and_names_the_others() -> None:
     frame = shown(RELAX, FOLDS)
     lines = frame_text(frame).splitlines()
     assert lines[0].split() == ["JobName", "Type", "JobStatus", "batchStatus", "Reason"]
@@ -81,7 +81,7 @@ def test_a_table_has_what_tells_most_and_names_the_rest() -> None:
     assert "NaT" not in html + frame_text(frame)
 
 
-def test_the_jobs_of_a_batch_begin_with_their_own_names() -> None:
+def test_jobs_of_a_batch_start_with_their_name() -> None:
     frame = conversion.records_to_frame([RELAX, {**RELAX, "JobName": "relax2"}], job_columns())
     frame.insert(1, "Name", ["1", "2"])
     frame["score.energy"] = [-1.5, None]
@@ -90,18 +90,18 @@ def test_the_jobs_of_a_batch_begin_with_their_own_names() -> None:
     assert "JobName" in str(frame_html(frame))
 
 
-def test_a_wide_terminal_shows_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wide_terminal_shows_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     with pd.option_context("display.width", 200):
         assert "not shown" not in frame_text(shown(RELAX, FOLDS))
 
 
-def test_an_empty_list_says_so() -> None:
+def test_empty_list_has_a_message() -> None:
     assert frame_text(shown()) == "There are no jobs."
     assert frame_html(shown()) == "<p>There are no jobs.</p>"
     assert frame_text(UNFINISHED.show(pd.DataFrame({"Name": []}))).startswith("No batch ")
 
 
-def test_rows_are_a_plain_frame_with_the_state_and_its_reason_first() -> None:
+def test_job_frame_is_a_plain_frame_with_state_first() -> None:
     frame = shown(RELAX, FOLDS)
     frame.attrs |= {"statuses": {"Complete": 1}}
     assert list(frame.columns)[:6] == [
@@ -159,12 +159,12 @@ def test_summaries_are_displayed_by_pandas(derive: Any) -> None:
     assert frame_text(derived) == repr(derived)
 
 
-def test_a_filter_without_a_match_says_so() -> None:
+def test_filtered_frame_without_rows_has_a_message() -> None:
     none = shown(RELAX, FOLDS).query("JobName == 'x'")
     assert frame_text(none) == "None of the 2 rows."
 
 
-def test_a_column_without_a_value_is_not_shown() -> None:
+def test_empty_columns_are_hidden() -> None:
     unnamed = [{**row, "JobName": "", "Type": None} for row in (RELAX, FOLDS)]
     frame = shown(*unnamed)
     for text in (frame_text(frame), str(frame_html(frame))):
@@ -189,7 +189,7 @@ def test_sequences_are_monospaced_and_texts_left_aligned() -> None:
     assert re.search(rf'monospace[^"]*">{bases}<', one)
 
 
-def test_options_of_pandas_apply() -> None:
+def test_pandas_options_apply() -> None:
     settings = '{"pdbFile": "' + "ATOM " * 100 + '"}'
     frame = shown({**RELAX, "Settings": settings}, FOLDS)
     assert "ATOM " * 20 not in str(frame_html(frame))
@@ -209,7 +209,7 @@ def test_markup_is_shown_as_text() -> None:
         assert html.count("&lt;script&gt;") >= 5
 
 
-def test_a_long_list_is_cut_as_pandas_cuts_it() -> None:
+def test_long_list_is_truncated_like_pandas() -> None:
     many = shown(*({**RELAX, "JobName": f"job{n}"} for n in range(3000)))
     lines = frame_text(many).splitlines()
     assert [line.split()[1] for line in (lines[1], lines[11])] == ["job0", "job2999"]
@@ -232,7 +232,7 @@ anything = cells | st.lists(cells, max_size=3) | st.dictionaries(st.text(max_siz
         max_size=4,
     )
 )
-def test_whatever_a_service_says_can_be_shown(records: list[dict[str, object]]) -> None:
+def test_arbitrary_records_can_be_shown(records: list[dict[str, object]]) -> None:
     frame = shown(*records)
     frame_html(frame)
     assert max(map(len, frame_text(frame).splitlines())) <= 80 or not all(
@@ -241,10 +241,10 @@ def test_whatever_a_service_says_can_be_shown(records: list[dict[str, object]]) 
 
 
 def _texts(records: list[dict[str, object]]) -> list[str]:
-    return [str(each) for record in records for pair in record.items() for each in pair]
+    return [str(text) for record in records for pair in record.items() for text in pair]
 
 
-def test_a_submitted_row_is_shown_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_submitted_job_is_shown_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"JobName": "helix1", "Type": "peptide_build", "JobStatus": "In Queue"}
     settings = {"sequence": "ACD" * 40, "conformation": "<b>helix</b>"}
     queued = SUBMITTED.show(jobs_frame([row | {"Settings": settings}]))

@@ -1,4 +1,4 @@
-"""What a job row says, in whatever form it came."""
+"""Parsing of job records in every response format."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ JSON: Any = st.recursive(
 
 
 @given(JSON)
-def test_any_answer_is_understood_or_refused(answer: Any) -> None:
+def test_arbitrary_response_is_parsed_or_refused(answer: Any) -> None:
     for read in (
         lambda: records.parse_record(answer, "f1"),
         lambda: records.parse_page(answer).rows,
     ):
         try:
-            found = read()
+            parsed = read()
         except LabextError:
             continue
-        for row in found if isinstance(found, list) else [found]:
+        for row in parsed if isinstance(parsed, list) else [parsed]:
             records.phase(row), records.outcome(row), records.reason(row), records.is_batch(row)
             records.parse_tally(row.get("statuses")), records.run_fields(row)
 
@@ -42,24 +42,24 @@ ROW = {"JobName": "f1", "Type": "fold", "JobStatus": "Complete"}
     "answer",
     [ROW, {"jobs": [ROW]}, {"0": ROW}, {"0": ROW, "statuses": {"Complete": 1}}, [ROW]],
 )
-def test_one_row(answer: Any) -> None:
+def test_record_in_every_format(answer: Any) -> None:
     row = records.parse_record(answer, "f1")
     assert row["JobName"] == "f1"
     assert records.parse_page(answer).rows == [ROW]
 
 
-def test_the_row_of_the_name_is_taken() -> None:
+def test_record_is_selected_by_name() -> None:
     other = {**ROW, "JobName": "f2"}
     assert records.parse_record({"jobs": [other, ROW]}, "f1") == ROW
 
 
 @pytest.mark.parametrize("form", [lambda row: row, lambda row: {"jobs": [row]}, lambda row: [row]])
-def test_the_row_of_another_name_is_not_taken(form: Any) -> None:
+def test_record_of_another_name_is_not_found(form: Any) -> None:
     with pytest.raises(NotFoundError):
         records.parse_record(form({**ROW, "JobName": "f2"}), "f1")
 
 
-def test_no_row() -> None:
+def test_missing_record_and_invalid_response() -> None:
     for answer in ({"jobs": []}, [], None, {}, {"statuses": {}}):
         with pytest.raises(NotFoundError):
             records.parse_record(answer, "f1")
@@ -71,12 +71,18 @@ def test_no_row() -> None:
 
 
 @pytest.mark.parametrize("key", ["absent", "", None])
-def test_the_last_page_in_every_form(key: Any) -> None:
+def test_last_page_has_no_start_key(key: Any) -> None:
     answer = {"jobs": [ROW]} | ({} if key == "absent" else {"startKey": key})
     assert records.parse_page(answer).start_key == ""
 
 
-def test_a_batch_is_told_by_type_or_status_not_by_a_tally() -> None:
+def test_page_of_numbered_rows_has_its_start_key() -> None:
+    other = {**ROW, "JobName": "f2"}
+    page = records.parse_page({"0": ROW, "1": other, "statuses": {}, "startKey": "2"})
+    assert (page.rows, page.start_key) == ([ROW, other], "2")
+
+
+def test_batch_is_recognized_by_type_or_status() -> None:
     assert records.is_batch({"Type": "batch"})
     assert records.is_batch({"Type": "fold", "batchStatus": "Running"})
     assert not records.is_batch({"Type": "fold", "statuses": {"Complete": 1}})
@@ -99,17 +105,11 @@ def test_a_batch_is_told_by_type_or_status_not_by_a_tally() -> None:
         ({"batchStatus": "Running", "JobStatus": "Deleted"}, "Deleted", Outcome.STOPPED),
     ],
 )
-def test_where_it_is(row: dict[str, Any], phase: str, outcome: Outcome | None) -> None:
+def test_phase_and_outcome(row: dict[str, Any], phase: str, outcome: Outcome | None) -> None:
     assert (records.phase(row), records.outcome(row)) == (phase, outcome)
 
 
-def test_a_tally_holds_whole_positive_numbers() -> None:
+def test_tally_keeps_positive_integers() -> None:
     odd = {"Complete": 3, "Running": 0, "In Queue": 2.0, "x": "many", "y": float("nan"), "z": -1}
     assert records.parse_tally(odd) == {"Complete": 3, "In Queue": 2}
     assert records.parse_tally(None) == {}
-
-
-def test_a_presigned_address_hides_in_a_repr() -> None:
-    row = records.parse_record({**ROW, "resultUrl": "https://x.org/a?sig=0123456789"}, "f1")
-    assert row["resultUrl"] == "https://x.org/a?sig=0123456789"
-    assert "0123456789" not in repr(row)

@@ -1,4 +1,4 @@
-"""Settings rules on the client's side, and text cast to what a parameter takes."""
+"""Settings are validated and converted by a tool's parameters."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ def faults(**settings: Any) -> list[str]:
     return normalize_settings(TOOL, {"sequence": "A", **settings})[1]
 
 
-def test_good_settings_pass_as_they_are() -> None:
+def test_valid_settings_are_unchanged() -> None:
     settings = {"sequence": "A", "temperature": 37.5, "steps": 3, "mode": "slow", "angles": [1, 2]}
     assert normalize_settings(TOOL, settings) == (settings, [])
 
 
-def test_every_fault_is_named_at_once() -> None:
-    _, found = normalize_settings(
+def test_all_errors_are_reported_together() -> None:
+    _, errors = normalize_settings(
         TOOL, {"sequnce": "A", "temperature": "warm", "mode": "fats", "msa": "x", "steps": None}
     )
-    assert found == [
+    assert errors == [
         'sequnce is no setting (did you mean "sequence"?)',
         'temperature takes a number, not "warm"',
         'mode can\'t be "fats" (did you mean "fast"?)',
@@ -70,11 +70,11 @@ def test_every_fault_is_named_at_once() -> None:
 
 
 @pytest.mark.parametrize("name", ["submit_method", "monomer_msa", "msa"])
-def test_internal_fields_are_never_sent_even_if_the_schema_has_them(name: str) -> None:
+def test_internal_fields_are_refused(name: str) -> None:
     tool = Tool({"name": "t", "settings": [{"name": name, "required": True}]})
-    sent, found = normalize_settings(tool, {name: "x"})
+    sent, errors = normalize_settings(tool, {name: "x"})
     assert not sent
-    assert found == [f"{name} is set by the service itself and can't be sent"]
+    assert errors == [f"{name} is set by the service itself and can't be sent"]
 
 
 @pytest.mark.parametrize(
@@ -93,23 +93,23 @@ def test_internal_fields_are_never_sent_even_if_the_schema_has_them(name: str) -
         ([{"a": None}], [{"a": None}]),
     ],
 )
-def test_values_become_plain_json(value: Any, sent: Any) -> None:
-    got, found = normalize_settings(TOOL, {"sequence": "A", "angles": value})
-    assert found == []
-    assert got["angles"] == sent
-    assert type(got["angles"]) is type(sent)
+def test_values_are_converted_to_json(value: Any, sent: Any) -> None:
+    result, errors = normalize_settings(TOOL, {"sequence": "A", "angles": value})
+    assert errors == []
+    assert result["angles"] == sent
+    assert type(result["angles"]) is type(sent)
 
 
 @pytest.mark.parametrize(
     "value",
     [math.nan, math.inf, np.float32("nan"), [1, math.nan], pd.NA, pd.NaT, {1, 2}, b"x", Path("x")],
 )
-def test_values_that_json_cannot_hold_are_refused(value: Any) -> None:
+def test_values_that_are_not_json_are_refused(value: Any) -> None:
     (fault,) = faults(angles=value)
     assert fault.startswith("angles is ")
 
 
-def test_a_value_that_goes_ever_deeper_is_refused() -> None:
+def test_circular_value_is_refused() -> None:
     """A list in itself, as much as one that is nested without end, is no RecursionError."""
     endless: list[Any] = []
     endless.append({"again": endless})
@@ -117,23 +117,23 @@ def test_a_value_that_goes_ever_deeper_is_refused() -> None:
 
 
 @given(st.floats() | st.integers() | st.text() | st.lists(st.floats()) | st.none())
-def test_what_is_sent_is_json(value: Any) -> None:
+def test_normalized_settings_are_json(value: Any) -> None:
     import json
 
     sent, _ = normalize_settings(TOOL, {"sequence": "A", "angles": value})
     json.dumps(sent, allow_nan=False)
 
 
-def test_text_for_numbers_becomes_numbers() -> None:
-    sent, found = normalize_settings(
+def test_text_is_converted_to_numbers_and_booleans() -> None:
+    sent, errors = normalize_settings(
         TOOL, {"sequence": "A", "temperature": "37", "steps": 4.0, "circular": "true"}
     )
-    assert found == []
+    assert errors == []
     assert sent == {"sequence": "A", "temperature": 37, "steps": 4, "circular": True}
     assert type(sent["steps"]) is int
 
 
-def test_options_of_other_types() -> None:
+def test_options_match_by_value() -> None:
     assert faults(model=2) == []
     assert faults(model="2") == []
     assert faults(model=3) == ['model can\'t be "3" (one of 1, 2)']
@@ -141,12 +141,12 @@ def test_options_of_other_types() -> None:
     assert faults(mode="warp") == ['mode can\'t be "warp" (one of fast, slow)']
 
 
-def test_an_account_is_no_place_for_a_file() -> None:
+def test_file_path_with_an_account_is_refused() -> None:
     (fault,) = faults(pdbFile="student@sandbox.local/1A8O.pdb")
     assert fault.endswith("an uploaded file goes by its bare name, 1A8O.pdb")
 
 
-def test_what_a_file_value_is() -> None:
+def test_file_values_are_recognized() -> None:
     settings = {"sequence": "x.pdb", "pdbFile": "1A8O.pdb"}
     assert file_values(TOOL, settings) == {"pdbFile": "1A8O.pdb"}
     assert file_values(TOOL, {"pdbFile": "ATOM 1\nEND"}) == {}
@@ -204,10 +204,10 @@ PARAMETERS = {
         ("smiles", "[Na+].[Cl-]", "[Na+].[Cl-]"),
     ],
 )
-def test_text_is_cast_to_what_the_parameter_takes(kind: str, text: str, value: Any) -> None:
-    got = cast(PARAMETERS[kind], text)
-    assert got == value
-    assert type(got) is type(value)
+def test_text_is_cast_to_the_parameter_type(kind: str, text: str, value: Any) -> None:
+    result = cast(PARAMETERS[kind], text)
+    assert result == value
+    assert type(result) is type(value)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_text_that_cannot_be_cast_is_refused(kind: str, text: str) -> None:
         cast(PARAMETERS[kind], text)
 
 
-def test_a_record_may_lack_all_but_name_and_required() -> None:
+def test_parameter_record_needs_only_name_and_required() -> None:
     bare = Parameter.from_record({"name": "x", "required": False})
     assert (bare.type, bare.default, bare.options, bare.kind) == (None, MISSING, (), None)
     assert Tool({"name": "t"}).parameters == {}

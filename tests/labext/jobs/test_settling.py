@@ -1,4 +1,4 @@
-"""A submission whose answer is lost is settled by its name, or is said to be unknown."""
+"""A submission with a lost response is resolved by its name or has an unknown outcome."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Script:
         return step
 
 
-def settled(send: Callable[[], Any], look: Callable[[], Any]) -> Any:
+def submit(send: Callable[[], Any], look: Callable[[], Any]) -> Any:
     return send_once("f1", send, look, "1 job of fold")
 
 
 @pytest.mark.parametrize(
-    ("sent", "seen", "found"),
+    ("sent", "seen", "expected"),
     [
         (["done"], [], ("done", None, True)),
         ([LOST], [ROW], ("", ROW, True)),
@@ -61,11 +61,11 @@ def settled(send: Callable[[], Any], look: Callable[[], Any]) -> Any:
         ([TAKEN], [ROW], ("", ROW, False)),
     ],
 )
-def test_what_was_sent_is_found_or_sent_again(
-    sent: list[Any], seen: list[Any], found: tuple[Any, ...]
+def test_submission_is_found_or_sent_again(
+    sent: list[Any], seen: list[Any], expected: tuple[Any, ...]
 ) -> None:
     send, look = Script(*sent), Script(*seen)
-    assert settled(send, look) == found
+    assert submit(send, look) == expected
     assert (send.steps, look.steps) == ([], [])
 
 
@@ -80,10 +80,10 @@ def test_what_was_sent_is_found_or_sent_again(
         ([TAKEN], [AWAY]),
     ],
 )
-def test_what_cannot_be_known_is_said_to_be_so(sent: list[Any], seen: list[Any]) -> None:
+def test_unresolved_submission_has_unknown_outcome(sent: list[Any], seen: list[Any]) -> None:
     send, look = Script(*sent), Script(*seen)
     with pytest.raises(OutcomeUnknownError) as raised:
-        settled(send, look)
+        submit(send, look)
     assert (send.steps, look.steps) == ([], [])
     assert "f1 (1 job of fold)" in raised.value.message
     assert "sends nothing twice" in raised.value.next_step
@@ -100,11 +100,11 @@ def test_what_cannot_be_known_is_said_to_be_so(sent: list[Any], seen: list[Any])
         ([FAILED, FAILED, FAILED], [None, None, None], ServiceError),
     ],
 )
-def test_what_surely_was_not_done_is_not_called_unknown(
+def test_failed_submission_is_not_of_unknown_outcome(
     sent: list[Any], seen: list[Any], kind: type[LabextError]
 ) -> None:
     send, look = Script(*sent), Script(*seen)
     with pytest.raises(kind) as raised:
-        settled(send, look)
+        submit(send, look)
     assert not isinstance(raised.value, OutcomeUnknownError)
     assert (send.steps, look.steps) == ([], [])

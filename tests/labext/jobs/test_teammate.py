@@ -1,4 +1,4 @@
-"""A teammate's jobs, as the organization's owner sees them from another machine."""
+"""Jobs of a teammate seen by the owner of the organization."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def teacher(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         yield client
 
 
-def test_a_teammates_split_batch_is_one_batch(
+def test_split_batch_of_a_teammate_is_shown_as_one(
     student: JobsClient, teacher: JobsClient, tmp_path: Path
 ) -> None:
     jobs = {
@@ -62,7 +62,7 @@ def test_a_teammates_split_batch_is_one_batch(
     assert everyone == ["cuts-part2of2", "cuts-part1of2"]
 
 
-def test_a_student_sees_no_teammate(student: JobsClient) -> None:
+def test_student_cannot_see_teammates(student: JobsClient) -> None:
     for options in ({"organization": True}, {"email": "teacher@sandbox.local"}):
         with pytest.raises(AccessError) as raised:
             student.jobs(**options)

@@ -1,4 +1,4 @@
-"""The catalogue and a tool's parameters, as they are shown."""
+"""Views of the tool catalogue and of a tool's parameters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FOLD = Tool(
 )
 
 
-def test_a_description_is_shown_whole() -> None:
+def test_description_is_shown_in_full() -> None:
     for frame in (frames.tools_frame([FOLD]), frames.parameters_frame(FOLD)):
         html = frame_html(frame)
         assert html is not None
@@ -32,7 +32,7 @@ def test_a_description_is_shown_whole() -> None:
         assert max(map(len, frame_text(frame).splitlines())) <= 88
 
 
-def test_a_terminal_has_the_fields_of_each() -> None:
+def test_text_view_has_fields_of_each_parameter() -> None:
     lines = frame_text(frames.parameters_frame(FOLD)).splitlines()
     assert lines[:2] == ["sequence", "    required; type string"]
     assert lines[-2:] == ["mode", "    type enum; default a; options a, b"]
@@ -43,7 +43,7 @@ def test_a_terminal_has_the_fields_of_each() -> None:
     )
 
 
-def test_tools_are_a_plain_frame() -> None:
+def test_tool_frames_are_plain_frames() -> None:
     frame = frames.parameters_frame(FOLD)
     assert type(frame) is pd.DataFrame
     assert frame.attrs["displayName"] == "Fold"
@@ -53,13 +53,13 @@ def test_tools_are_a_plain_frame() -> None:
     assert frame_text(frame.drop(columns="name")) == repr(frame.drop(columns="name"))
 
 
-def test_what_a_setting_lacks_is_not_shown() -> None:
+def test_missing_values_are_hidden() -> None:
     html = str(frame_html(frames.parameters_frame(FOLD)))
     assert "NaN" not in html
     assert "None" not in html
 
 
-def test_types_that_the_service_leaves_out_are_named() -> None:
+def test_missing_parameter_types_are_inferred() -> None:
     settings: list[dict[str, object]] = [
         {"name": "mode", "required": False, "default": "a", "options": ["a", "b"]},
         {"name": "circular", "required": False, "default": False},

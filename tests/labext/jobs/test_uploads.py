@@ -1,4 +1,4 @@
-"""Uploads by presigned addresses, and folders, on a service that has more or less of them."""
+"""Uploads, presigned uploads and folders."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_presigned_upload_has_no_key_and_is_looked_for(
+def test_presigned_upload_sends_no_key_and_is_verified(
     client: JobsClient, ledger: Any, file: Path
 ) -> None:
     assert client.upload(file, "set", presigned=True).name == "model.pdb"
@@ -30,16 +30,14 @@ def test_a_presigned_upload_has_no_key_and_is_looked_for(
     assert ledger.count("upload") == 0
 
 
-def test_an_empty_file_goes_too(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
+def test_empty_file_is_uploaded(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     client.upload(tmp_path / "empty.txt", presigned=True)
     assert ledger.stored == {"empty.txt": b""}
 
 
-def test_what_is_too_large_goes_by_a_presigned_address_by_itself(
-    client: JobsClient, ledger: Any, file: Path
-) -> None:
-    ledger.fail("upload", ledger.answer(413, "Request Entity Too Large", "text/plain"))
+def test_413_falls_back_to_a_presigned_upload(client: JobsClient, ledger: Any, file: Path) -> None:
+    ledger.fail("upload", ledger.Answer(413, "Request Entity Too Large", "text/plain"))
     assert client.upload(file).name == "model.pdb"
     assert ledger.stored == {"model.pdb": file.read_bytes()}
     ledger.fail("upload", ledger.answer(413, "Request Entity Too Large", "text/plain"))
@@ -51,7 +49,7 @@ def test_what_is_too_large_goes_by_a_presigned_address_by_itself(
 
 
 @pytest.mark.parametrize("how", ["lost_before", "lost_after"])
-def test_a_lost_answer_of_the_store_is_tried_again(
+def test_lost_response_of_the_store_is_retried(
     client: JobsClient, ledger: Any, file: Path, how: str
 ) -> None:
     ledger.fail("store", getattr(ledger, how)(), ledger.answer(503, "slow down"))
@@ -60,8 +58,10 @@ def test_a_lost_answer_of_the_store_is_tried_again(
     assert ledger.count("store") == 4
 
 
-def test_what_the_store_has_not_is_an_error(client: JobsClient, ledger: Any, file: Path) -> None:
-    ledger.fail("store", ledger.answer())
+def test_missing_or_truncated_upload_is_an_error(
+    client: JobsClient, ledger: Any, file: Path
+) -> None:
+    ledger.fail("store", ledger.Answer())
     with pytest.raises(ServiceError, match="it is not there"):
         client.upload(file, presigned=True)
     ledger.fail("store", None, ledger.answer(headers={"Content-Length": "7"}))
@@ -69,7 +69,7 @@ def test_what_the_store_has_not_is_an_error(client: JobsClient, ledger: Any, fil
         client.upload(file, presigned=True)
 
 
-def test_an_expired_address_is_told_without_its_signature(
+def test_expired_upload_url_is_an_error_without_its_signature(
     client: JobsClient, ledger: Any, file: Path
 ) -> None:
     ledger.fail(
@@ -82,7 +82,7 @@ def test_an_expired_address_is_told_without_its_signature(
 
 
 @pytest.mark.parametrize("answer", [{}, [], {"uploadUrl": 7}, {"uploadUrl": "ftp://x/y"}])
-def test_an_answer_without_an_address_is_an_error(
+def test_response_without_upload_url_is_an_error(
     client: JobsClient, ledger: Any, file: Path, answer: Any
 ) -> None:
     ledger.fail("getPresignedUploadUrl", ledger.answer(body=answer))
@@ -90,7 +90,7 @@ def test_an_answer_without_an_address_is_an_error(
         client.upload(file, presigned=True)
 
 
-def test_folders(client: JobsClient, ledger: Any) -> None:
+def test_folders_from_every_response_format(client: JobsClient, ledger: Any) -> None:
     assert client.folders() == ["models", "sets"]
     ledger.fail("getFolders", ledger.answer(body={"folders": [{"name": "a"}, "b/", "/"]}))
     assert client.folders() == ["a", "b"]
@@ -101,3 +101,22 @@ def test_folders(client: JobsClient, ledger: Any) -> None:
     ledger.files = ["x.pdb"]
     ledger.fail("files", None, ledger.answer(body=["x.pdb", "sets/"]))
     assert client.folders() == ["sets"]
+
+
+def test_upload_is_retried_and_its_path_checked(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "my file é.pdb"
+    path.write_bytes(b"ATOM" * 1000)
+    ledger.fail("upload", ledger.lost_before())
+    assert client.upload(path, folder="set").name == "my file é.pdb"
+    assert ledger.bodies("upload") == [path.read_bytes()] * 2
+    assert ledger.received[-1][1] == {"folder": "set", "name": "my file é.pdb"}
+    with pytest.raises(InputError, match="did you mean"):
+        client.upload(tmp_path / "my file e.pdb")
+    with pytest.raises(InputError, match="is a folder"):
+        client.upload(tmp_path)
+    with pytest.raises(InputError):
+        client.delete_file()
+    with pytest.raises(InputError):
+        client.delete_file("a", "b")

@@ -1,4 +1,4 @@
-"""The usage as a DataFrame, out of the shapes that a service may give it in."""
+"""Usage statistics as a frame, from every response format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from labext.errors import ServiceError
 from labext.jobs.frames import usage_frame
 
-GIVEN = {
+USAGE = {
     "statistic": "weighted_hours",
     "scope": "user",
     "total": 3.5,
@@ -30,22 +30,22 @@ def rows(answer: Any, statistic: str = "weighted_hours") -> list[tuple[str, str,
     return list(usage_frame(answer, statistic, "user").itertuples(index=False, name=None))
 
 
-def test_the_shape_that_is_known() -> None:
-    table = usage_frame(GIVEN, "weighted_hours", "user")
+def test_usage_frame_of_the_documented_format() -> None:
+    table = usage_frame(USAGE, "weighted_hours", "user")
     assert table.columns.tolist() == ["group", "name", "weighted_hours"]
     assert table["weighted_hours"].dtype == "float64"
     assert table.attrs == {"statistic": "weighted_hours", "scope": "user", "total": 3.5}
-    assert rows(GIVEN) == ROWS
+    assert rows(USAGE) == ROWS
 
 
-def test_jobs_are_whole_numbers() -> None:
+def test_job_counts_are_integers() -> None:
     table = usage_frame({"total": 3, "byTool": {"fold": 3}, "byUser": {}}, "jobs", "organization")
     assert str(table["jobs"].dtype) == "Int64"
     assert table.attrs["total"] == 3
     assert isinstance(table.attrs["total"], int)
 
 
-def test_nothing_used_has_its_total() -> None:
+def test_usage_of_zero_has_a_total() -> None:
     assert rows({"total": 0, "byTool": {}, "byUser": {}}) == [("total", "", 0.0)]
 
 
@@ -62,18 +62,18 @@ def test_nothing_used_has_its_total() -> None:
     ],
     ids=["spelling", "records", "members with tools", "tools with members"],
 )
-def test_near_shapes(answer: Any) -> None:
+def test_usage_frame_of_similar_formats(answer: Any) -> None:
     assert rows(answer) == ROWS
 
 
-def test_a_number_alone() -> None:
+def test_number_is_the_total() -> None:
     assert rows(7.25) == [("total", "", 7.25)]
 
 
 @pytest.mark.parametrize(
     "answer", [None, [], "x", {}, {"total": None}, {"byTool": 3}, True, 1e300, {"total": "nan"}]
 )
-def test_what_makes_no_sense_is_an_error(answer: Any) -> None:
+def test_invalid_usage_is_a_service_error(answer: Any) -> None:
     with pytest.raises(ServiceError, match="makes no sense"):
         usage_frame(answer, "jobs", "user")
 
@@ -93,7 +93,7 @@ json = st.recursive(
 
 
 @given(json, st.sampled_from(["weighted_hours", "jobs"]))
-def test_any_answer_is_a_frame_or_an_error(answer: Any, statistic: str) -> None:
+def test_arbitrary_usage_is_a_frame_or_an_error(answer: Any, statistic: str) -> None:
     try:
         table = usage_frame(answer, statistic, "user")
     except ServiceError:

@@ -1,4 +1,4 @@
-"""A watch of a service that goes away and comes back."""
+"""Watching jobs on an unreliable service, and the failed jobs of a batch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def silent(ledger: Any, how: str, looks: int) -> None:
 
 @pytest.mark.usefixtures("quick_looks")
 @pytest.mark.parametrize("how", ["gone", "503", "403"])
-def test_a_watch_outlives_a_service_that_is_away(client: JobsClient, ledger: Any, how: str) -> None:
+def test_watch_continues_after_an_outage(client: JobsClient, ledger: Any, how: str) -> None:
     ledger.add_batch("b", {"x": {}, "y": {}})
     watch = client.watch("b")
     first = next(watch)
@@ -40,7 +40,7 @@ def test_a_watch_outlives_a_service_that_is_away(client: JobsClient, ledger: Any
 
 
 @pytest.mark.usefixtures("quick_looks")
-def test_a_service_that_stays_away_ends_the_watch(
+def test_long_outage_ends_the_watch(
     client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs_watch, "PATIENCE", 0.0)
@@ -53,7 +53,7 @@ def test_a_service_that_stays_away_ends_the_watch(
             pass
 
 
-def test_a_watch_does_not_begin_without_an_answer(client: JobsClient, ledger: Any) -> None:
+def test_watch_does_not_start_without_a_response(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
     silent(ledger, "gone", looks=1)
     with pytest.raises(ServiceError):
@@ -61,7 +61,7 @@ def test_a_watch_does_not_begin_without_an_answer(client: JobsClient, ledger: An
 
 
 @pytest.mark.usefixtures("quick_looks")
-def test_a_key_that_is_refused_ends_the_watch(client: JobsClient, ledger: Any) -> None:
+def test_refused_key_ends_the_watch(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
     watch = client.watch("f1")
     next(watch)
@@ -71,9 +71,7 @@ def test_a_key_that_is_refused_ends_the_watch(client: JobsClient, ledger: Any) -
             pass
 
 
-def test_a_look_at_a_split_batch_costs_one_request_and_misses_nothing(
-    client: JobsClient, ledger: Any
-) -> None:
+def test_poll_of_a_split_batch_takes_one_request(client: JobsClient, ledger: Any) -> None:
     jobs = {f"h{n}": {"sequence": "A"} for n in range(450)}
     client.submit_batch("folds", "fold", jobs)
     parts = [f"folds-part{n}of5" for n in range(1, 6)]
@@ -123,7 +121,7 @@ def test_jobs_that_failed_for_the_same_reason_are_one_line(client: JobsClient, l
     ]
 
 
-def test_failed_jobs_are_listed_once_for_each_change(client: JobsClient, ledger: Any) -> None:
+def test_failed_jobs_are_requested_once_per_change(client: JobsClient, ledger: Any) -> None:
     ledger.add_batch("b", {name: {} for name in "xyz"})
     fail(ledger, "b", {"x": "Out of time."})
     watched = jobs_watch.JobWatcher(client._service, client._parts, "b")
@@ -134,7 +132,7 @@ def test_failed_jobs_are_listed_once_for_each_change(client: JobsClient, ledger:
     assert ledger.count("jobs") - before <= 5
 
 
-def test_a_list_that_is_refused_ends_no_watch(client: JobsClient, ledger: Any) -> None:
+def test_refused_job_list_does_not_end_the_watch(client: JobsClient, ledger: Any) -> None:
     ledger.add_batch("b", {name: {} for name in "xyz"})
     watched = jobs_watch.JobWatcher(client._service, client._parts, "b")
     watched.look()
@@ -144,7 +142,7 @@ def test_a_list_that_is_refused_ends_no_watch(client: JobsClient, ledger: Any) -
     assert len(watched.look().parts) == 1
 
 
-def test_lists_that_are_always_refused_are_asked_for_within_the_credit(
+def test_refused_job_lists_are_limited_by_the_request_credit(
     client: JobsClient, ledger: Any
 ) -> None:
     ledger.add_batch("b", {name: {} for name in "xyz"})
