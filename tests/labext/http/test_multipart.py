@@ -28,7 +28,7 @@ def test_form_read_in_chunks_of_any_size_parses_back(size: int) -> None:
     while chunk := stream.read(size):
         chunks.append(chunk)
     body = b"".join(chunks)
-    assert len(body) == len(stream)  # type: ignore[arg-type]
+    assert len(body) == len(stream)
     first, second = parsed(form, body)
     assert first.get_param("name", header="content-disposition") == "type"
     assert second.get_payload(decode=True) == "zwölf\r\nBoxkämpfer".encode()

@@ -11,8 +11,13 @@ import pytest
 from faulty_server import Clock
 
 from labext.errors import BusyError
-from labext.http.rate_headers import requested_delay
-from labext.http.rate_limiter import Rate, RateLimiter, UnlimitedRateLimiter, shared_rate_limiter
+from labext.http.rate_limiter import (
+    Rate,
+    RateLimiter,
+    UnlimitedRateLimiter,
+    requested_delay,
+    shared_rate_limiter,
+)
 
 URL = "https://tenant.example/api/v2"
 NOTHING_LEFT = {

@@ -257,9 +257,9 @@ def test_clients_with_one_limiter_obey_each_others_headers(
     headers = {"x_rate_limit_remaining": "0", "x_rate_limit_reset": "30"}
     server = faulty(faulty.answer(GOOD, **headers), faulty.answer(GOOD))
     limiter = RateLimiter(Rate(100, 10), clock=clock, sleep=clock.sleep)
-    transport_to(server, pacer=limiter).send(READ)
+    transport_to(server, rate_limiter=limiter).send(READ)
     assert clock.slept == []
-    transport_to(server, pacer=limiter).send(READ)
+    transport_to(server, rate_limiter=limiter).send(READ)
     assert sum(clock.slept) == 30
 
 
@@ -366,7 +366,7 @@ def test_error_response_records_origin_and_challenge(
     failures: list[ErrorResponse] = []
     server = faulty(faulty.answer("no", 401, kind=kind, **headers))
     with pytest.raises(SignInError):
-        transport_to(server, explain=failures.append).send(READ)
+        transport_to(server, map_error=failures.append).send(READ)
     assert [(failure.from_service, failure.has_challenge) for failure in failures] == [expected]
 
 

@@ -67,7 +67,7 @@ def test_rows_are_joined_by_original_names(
 def test_batch_with_adapted_names_is_resumed_from_the_journal(
     client: JobsClient, ledger: Any
 ) -> None:
-    ledger.fail("submit-batch", None, ledger.Answer(403, {"error": "no"}))
+    ledger.fail("submit-batch", None, ledger.answer(403, {"error": "no"}))
     with pytest.raises(LabextError):
         send(client)
     ledger.scripts.clear()

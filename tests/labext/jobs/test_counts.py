@@ -79,7 +79,7 @@ def test_one_validation_per_shape_if_rows_cannot_be_validated(
 
 
 def test_requests_of_a_resumed_batch(client: JobsClient, ledger: Any) -> None:
-    ledger.fail("submit-batch", *[None] * 30, ledger.Answer(403, "Budget exceeded"))
+    ledger.fail("submit-batch", *[None] * 30, ledger.answer(403, "Budget exceeded"))
     with pytest.raises(AccessError, match="30 of 50 parts of many"):
         client.submit_batch("many", "fold", JOBS)
     ledger.received.clear()

@@ -42,7 +42,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
     ],
 )
 def test_version_from_headers(headers: dict[str, str], known: dict[str, object]) -> None:
-    assert FileVersion.from_headers(headers) == FileVersion(**known)  # type: ignore[arg-type]
+    assert FileVersion.from_headers(headers) == FileVersion(**known)
 
 
 def test_version_survives_serialization(tmp_path: Path) -> None:

@@ -143,8 +143,8 @@ RESPONSES: dict[str, Callable[[Any], Any]] = {
     "a 502 after the fact": lambda ledger: ledger.answer(502, "bad gateway", first_acts=True),
     "no connection": lambda ledger: ledger.lost_before(),
     "a web page without processing": lambda ledger: ledger.html(),
-    "a 500 without processing": lambda ledger: ledger.Answer(500, "disk on fire"),
-    "a 503": lambda ledger: ledger.Answer(503, "later", headers={"Retry-After": "0"}),
+    "a 500 without processing": lambda ledger: ledger.answer(500, "disk on fire"),
+    "a 503": lambda ledger: ledger.answer(503, "later", headers={"Retry-After": "0"}),
 }
 
 
@@ -202,7 +202,7 @@ def test_persistent_error_is_raised_after_bounded_retries(
     error: type[LabextError],
 ) -> None:
     case = OPERATIONS[what]
-    ledger.fail(case.operation, *[ledger.Answer(status, words)] * 99)
+    ledger.fail(case.operation, *[ledger.answer(status, words)] * 99)
     with pytest.raises(error, match=words):
         case.act(quick, tmp_path)
     assert ledger.count(case.operation) <= 15, "five tries, of a submission three times"
@@ -220,7 +220,7 @@ def test_temporary_429_is_retried(
 ) -> None:
     case = OPERATIONS[what]
     headers = {} if retry_after is None else {"Retry-After": retry_after}
-    ledger.fail(case.operation, *[ledger.Answer(429, "Slow down", headers=headers)] * 4)
+    ledger.fail(case.operation, *[ledger.answer(429, "Slow down", headers=headers)] * 4)
     assert case.act(quick, tmp_path)
     assert case.is_done(ledger, tmp_path)
 
@@ -234,7 +234,7 @@ def test_403_for_every_request_is_not_retried(
 ) -> None:
     case = OPERATIONS[what]
     for operation in ("tools", "jobs", "files", "validate-job", case.operation):
-        ledger.fail(operation, *[ledger.Answer(403, BLOCKED)] * 99)
+        ledger.fail(operation, *[ledger.answer(403, BLOCKED)] * 99)
     with pytest.raises(AccessError, match="Request blocked") as raised:
         case.act(quick, tmp_path)
     assert "budget" not in str(raised.value)
@@ -253,7 +253,7 @@ def test_unknown_outcome_names_the_submission_and_the_next_step(
     case = OPERATIONS[what]
     ledger.fail(case.operation, ledger.spoilt(lambda _: b"", stalls=True))
     looks = 2 if what == "batch" else 1
-    ledger.fail("jobs", *[None] * looks, *[ledger.Answer(403, BLOCKED)] * 99)
+    ledger.fail("jobs", *[None] * looks, *[ledger.answer(403, BLOCKED)] * 99)
     with pytest.raises(OutcomeUnknownError, match="was sent, but its answer was lost") as raised:
         case.act(quick, tmp_path)
     message, step = {

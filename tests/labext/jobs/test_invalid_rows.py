@@ -210,7 +210,7 @@ class TestServiceThatChecksOneJobAtATime:
         assert done.refused["Name"].tolist() == ["b", "c", "d", "e"]
 
     def test_error_of_the_submission_is_raised(self, client: JobsClient, ledger: Any) -> None:
-        ledger.fail("submit-batch", ledger.Answer(400, {"error": "Job c: too hot"}))
+        ledger.fail("submit-batch", ledger.answer(400, {"error": "Job c: too hot"}))
         jobs = {"a": {"sequence": "A"}, "c": {"sequence": "A", "temperature": 101}}
         with pytest.raises(InputError, match="Job c: too hot"):
             client.submit_batch("few", "fold", jobs)
@@ -269,7 +269,7 @@ def test_rows_missing_from_the_validation_are_validated_one_by_one(
 def test_batch_is_submitted_if_the_service_cannot_validate_rows(
     client: JobsClient, ledger: Any, status: int, body: Any, at_once: None
 ) -> None:
-    ledger.fail("validate-job", *[ledger.Answer(status, body)] * 9)
+    ledger.fail("validate-job", *[ledger.answer(status, body)] * 9)
     assert submit(client, FRAME.assign(bases="AC", t=37.0, mode="fast")).created
 
 

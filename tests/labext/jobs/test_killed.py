@@ -203,6 +203,6 @@ def test_client_killed_repeatedly_submits_each_job_once(
     assert len(listed) == JOBS + PARTS
     expected = plan()
     assert submitted == {
-        row.JobName: expected[row.Name] for row in done.frame.itertuples(index=False)
+        row.JobName: expected[str(row.Name)] for row in done.frame.itertuples(index=False)
     }
     assert proxy.accepted == dict.fromkeys(done.parts, 1)

@@ -140,7 +140,7 @@ def test_conflict_names_the_batch_and_not_the_part(client: JobsClient, split: An
 def test_stop_of_a_split_batch_reports_each_part(client: JobsClient, split: Any) -> None:
     states = {1: "already Complete", 2: "stopped", 3: "already Complete"}
     messages = ({"message": f"folds-part{n}of3 is {state}."} for n, state in states.items())
-    split.fail("stop-job", *(split.Answer(body=message) for message in messages))
+    split.fail("stop-job", *(split.answer(body=message) for message in messages))
     assert client.stop("folds") == (
         "folds: folds-part1of3 is already Complete, 1 more part likewise; "
         "folds-part2of3 is stopped."

@@ -135,7 +135,7 @@ def test_stopped_part_gives_results_of_its_complete_jobs(
 def test_interrupted_partial_download_keeps_downloaded_jobs(
     client: JobsClient, partial: Any, tmp_path: Path
 ) -> None:
-    partial.fail("result", None, None, partial.Answer(403, "too many requests"))
+    partial.fail("result", None, None, partial.answer(403, "too many requests"))
     with pytest.raises(LabextError, match="too many"):
         client.download("p", tmp_path)
     assert partial.count("download") == 1

@@ -234,7 +234,7 @@ ABSENT = [
 
 @pytest.mark.parametrize(("status", "body"), ABSENT, ids=lambda each: str(each)[:30])
 def test_stop_falls_back_to_cancel(client: JobsClient, ledger: Any, status: int, body: Any) -> None:
-    ledger.not_served["stop-job"] = ledger.Answer(status, body)
+    ledger.not_served["stop-job"] = ledger.answer(status, body)
     ledger.add("f1")
     ledger.add_batch("b1", {"a": {}})
     ledger.add("p1", "pipeline")

@@ -59,7 +59,7 @@ def test_stop_refused_while_running_is_an_error(client: JobsClient, ledger: Any)
 
 
 def test_delete_removes_a_journal_record_without_a_batch(client: JobsClient, ledger: Any) -> None:
-    ledger.fail("submit-batch", ledger.Answer(403, "Budget exceeded"))
+    ledger.fail("submit-batch", ledger.answer(403, "Budget exceeded"))
     with pytest.raises(AccessError, match="Budget exceeded"):
         client.submit_batch("few", "fold", {"a": {"sequence": "A"}})
     assert client.unfinished_names() == ["few"]

@@ -105,10 +105,12 @@ def test_error_type_and_next_step_depend_on_the_message(
     ledger.not_served["cancelJob"] = ledger.answer(404)
     with pytest.raises(kind) as raised:
         client.stop("f1")
+    error = raised.value
+    assert isinstance(error, LabextError)
     message = words if isinstance(words, str) else next(iter(words.values()))
-    assert message.strip('"') in raised.value.message
-    assert raised.value.status == status
-    assert step in raised.value.next_step
+    assert message.strip('"') in error.message
+    assert error.status == status
+    assert step in error.next_step
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_missing_output_differs_from_a_missing_job(
 
 
 def test_invalid_start_key_names_the_parameter(client: JobsClient, ledger: Any) -> None:
-    ledger.fail("jobs", ledger.Answer(400, {"error": "startKey was not given out here."}))
+    ledger.fail("jobs", ledger.answer(400, {"error": "startKey was not given out here."}))
     with pytest.raises(InputError, match="`start_key="):
         client.jobs(start_key="nonsense")
 

@@ -207,7 +207,7 @@ def test_stopped_job_without_results_is_an_error(
         ("b", r"b has no results: it ended as Stopped, and none of its jobs .*batch=\"b\""),
     ):
         words = f"Job {name} is not complete. Status: Stopped"
-        ledger.fail("result", ledger.Answer(400, {"error": words}))
+        ledger.fail("result", ledger.answer(400, {"error": words}))
         with pytest.raises(JobFailedError, match=message):
             client.download(name, tmp_path / "out")
 

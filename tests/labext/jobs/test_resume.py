@@ -200,14 +200,14 @@ def test_unsplit_batch_is_journalled(client: JobsClient, later: JobsClient, ledg
 
 
 def test_rejected_batch_cannot_be_resumed(client: JobsClient, ledger: Any) -> None:
-    break_off(client, ledger, ledger.Answer(400, "the sequence is not to our liking"))
+    break_off(client, ledger, ledger.answer(400, "the sequence is not to our liking"))
     assert client.unfinished().empty
     with pytest.raises(NotFoundError, match='has sent no batch called "folds"'):
         client.resume("folds")
 
 
 def test_resume_of_unknown_batch_or_with_another_key(client: JobsClient, ledger: Any) -> None:
-    break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded"))
+    break_off(client, ledger, None, ledger.answer(403, "Budget exceeded"))
     with pytest.raises(NotFoundError, match='did you mean "folds"') as raised:
         client.resume("fold")
     assert "`jobs.unfinished()`" in raised.value.next_step
@@ -228,7 +228,7 @@ def test_resume_of_unknown_batch_or_with_another_key(client: JobsClient, ledger:
 def test_damaged_journal_record_is_reported(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
-    break_off(client, ledger, None, ledger.Answer(403, "Budget exceeded"))
+    break_off(client, ledger, None, ledger.answer(403, "Budget exceeded"))
     (path,) = records().glob("*.json")
     path.write_bytes(path.read_bytes()[:-40])
     (row,) = later.unfinished().to_dict("records")
@@ -285,7 +285,7 @@ def test_concurrent_submission_without_locks_duplicates_nothing(
     ledger.act = meeting
     done: list[Any] = []
     both = [
-        threading.Thread(target=lambda sender=sender: done.append(sender.resume("folds")))  # type: ignore[misc]
+        threading.Thread(target=lambda sender=sender: done.append(sender.resume("folds")))
         for sender in (client, later)
     ]
     for thread in both:
@@ -376,7 +376,7 @@ def test_interrupted_submission_can_be_resumed(
 
 
 def test_batch_is_resumed_after_the_budget_was_raised(client: JobsClient, ledger: Any) -> None:
-    error = break_off(client, ledger, ledger.Answer(403, "Budget exceeded for team X"))
+    error = break_off(client, ledger, ledger.answer(403, "Budget exceeded for team X"))
     assert isinstance(error, AccessError)
     assert 'larger budget. Then finish it with `jobs.resume("folds")`' in error.next_step
     assert client.resume("folds").sent == tuple(PARTS)

@@ -37,7 +37,7 @@ def test_empty_file_is_uploaded(client: JobsClient, ledger: Any, tmp_path: Path)
 
 
 def test_413_falls_back_to_a_presigned_upload(client: JobsClient, ledger: Any, file: Path) -> None:
-    ledger.fail("upload", ledger.Answer(413, "Request Entity Too Large", "text/plain"))
+    ledger.fail("upload", ledger.answer(413, "Request Entity Too Large", "text/plain"))
     assert client.upload(file).name == "model.pdb"
     assert ledger.stored == {"model.pdb": file.read_bytes()}
     ledger.fail("upload", ledger.answer(413, "Request Entity Too Large", "text/plain"))
@@ -61,7 +61,7 @@ def test_lost_response_of_the_store_is_retried(
 def test_missing_or_truncated_upload_is_an_error(
     client: JobsClient, ledger: Any, file: Path
 ) -> None:
-    ledger.fail("store", ledger.Answer())
+    ledger.fail("store", ledger.answer())
     with pytest.raises(ServiceError, match="it is not there"):
         client.upload(file, presigned=True)
     ledger.fail("store", None, ledger.answer(headers={"Content-Length": "7"}))
