@@ -79,9 +79,9 @@ class NotebookAdministration(Administration):
         """Require a password from the next request on; its hash is in the database."""
         if not _PASSWORD_PATTERN.fullmatch(password):
             raise InputError(
-                "This can't be the password.",
-                f"Use {MIN_PASSWORD_LENGTH} to {MAX_PASSWORD_LENGTH} letters, digits and signs "
-                "of ASCII, without blanks.",
+                "The password is invalid.",
+                f"Use {MIN_PASSWORD_LENGTH} to {MAX_PASSWORD_LENGTH} printable ASCII "
+                "characters without blanks.",
             )
         password_hash = hash_password(password)
         with self.database.write() as session:

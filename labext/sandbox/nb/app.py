@@ -47,9 +47,9 @@ from labext.sandbox.nb.transformations import router as transformations
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorResponse, "description": "Invalid input."},
     401: {"model": ErrorResponse, "description": "The password is missing or wrong."},
-    404: {"model": ErrorResponse, "description": "There is no such thing."},
-    413: {"model": ErrorResponse, "description": "What was sent is over a limit."},
-    422: {"model": ErrorResponse, "description": "Something has to be configured first."},
+    404: {"model": ErrorResponse, "description": "The object does not exist."},
+    413: {"model": ErrorResponse, "description": "The request exceeds a limit."},
+    422: {"model": ErrorResponse, "description": "A setting or model is missing."},
     429: {
         "model": ErrorResponse,
         "description": "Too many requests.",
@@ -66,22 +66,22 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
 """Error responses of every operation (NB-30)."""
 
 TAGS = {
-    "notebooks": "What groups sources and notes.",
+    "notebooks": "Notebooks, which group sources and notes.",
     "sources": "Research material: files, pages and texts, processed in the background.",
-    "notes": "What people and models write.",
+    "notes": "Notes written by people and models.",
     "chat": "Conversations about a notebook.",
     "search": "Passages by their words or their meaning, and answers with citations.",
-    "models": "What answers, makes vectors, speaks and hears, and what each is used for.",
-    "credentials": "How providers of models are reached; keys go in and never out.",
-    "transformations": "Prompts by which a model makes something of a text.",
-    "podcasts": "Episodes about a notebook, spoken: ordered, followed, heard.",
-    "profiles": "Who speaks in an episode, and how one is made.",
-    "service": "That the service is there; open to everybody.",
+    "models": "Language, embedding and speech models, and the default slots that use them.",
+    "credentials": "Addresses and keys of model providers; keys are never returned.",
+    "transformations": "Prompts that a model applies to a text.",
+    "podcasts": "Spoken episodes about a notebook.",
+    "profiles": "Speakers and settings of episodes.",
+    "service": "The state of the service; no password is required.",
 }
 
 DESCRIPTION = (
-    "A research notebook: sources are read, searched and cited. Where a password is configured, "
-    "send it as `Authorization: Bearer …`; a refusal is always `{detail: a sentence}`."
+    "A research notebook: sources are read, searched and cited. If a password is configured, "
+    'send it as `Authorization: Bearer …`. An error response is always `{"detail": "…"}`.'
 )
 
 _SECURITY_SCHEME = "password"
@@ -163,19 +163,19 @@ class Config(Record):
 
 @router.get("/", response_model=MessageResponse)
 def get_root() -> dict[str, str]:
-    """Say that the service is there."""
+    """Report that the service is running."""
     return {"message": "The notebook service is running."}
 
 
 @router.get("/health", response_model=Health)
 def get_health() -> dict[str, str]:
-    """Say that the service answers."""
+    """Report the health of the service."""
     return {"status": "healthy"}
 
 
 @router.get("/api/auth/status", response_model=AuthStatus)
 def get_auth_status(site: SiteDep) -> dict[str, Any]:
-    """Say whether a password is asked for."""
+    """Report whether a password is required."""
     with site.database.read() as session:
         enabled = settings.get_setting(session, settings.PASSWORD) is not None
     message = "A password is required." if enabled else "No password is required."
@@ -184,7 +184,7 @@ def get_auth_status(site: SiteDep) -> dict[str, Any]:
 
 @router.get("/api/config", response_model=Config)
 def get_config(site: SiteDep) -> dict[str, Any]:
-    """Say which version answers, and whether its database does."""
+    """Report the version of the service and the state of its database."""
     try:
         with site.database.read() as session:
             session.scalar(select(1))

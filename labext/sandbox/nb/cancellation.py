@@ -105,7 +105,7 @@ async def cancel_on_disconnect(
     try:
         return await work
     except CallCancelledError:
-        raise errors.bad_request("The client has left.") from None
+        raise errors.bad_request("The client disconnected.") from None
     finally:
         watcher.cancel()
         cancel_token.cancel()  # the service may be stopping

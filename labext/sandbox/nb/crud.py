@@ -152,7 +152,7 @@ def order_by_terms(
     if key is None or descending is None:
         names = ", ".join(sort_keys)
         raise errors.bad_request(
-            f"order_by is one of {names}, and perhaps a blank with asc or desc."
+            f"order_by must be one of {names}, optionally followed by a blank and asc or desc."
         )
     textual = key.column.type.python_type is str
     terms = [func.lower(key.column), key.column, last] if textual else [key.column, last]

@@ -113,7 +113,7 @@ def _mark_failed(site: Site, identifiers: list[str]) -> None:
     with site.database.write() as session:
         for identifier in identifiers:
             episode = session.get_one(Episode, identifier)
-            episode.status, episode.reason = FAILED, "Its sound is no longer there; retry it."
+            episode.status, episode.reason = FAILED, "The audio file no longer exists; retry it."
             episode.duration = episode.size = None
 
 
@@ -183,7 +183,9 @@ def _is_other_range_unit(name: bytes, value: bytes) -> bool:
 def _check_status(status: int, size: int) -> None:
     """Raise an error instead of the framework's own error response, which is not JSON."""
     if status == 400:
-        raise bad_request("The header Range can't be read.", "Send one such as bytes=0-499.")
+        raise bad_request("The header Range is invalid.", "Send one such as bytes=0-499.")
     if status == 416:
         headers = {"Content-Range": f"bytes */{size}"}
-        raise HTTPException(416, f"There is no such part: the file has {size:,} bytes.", headers)
+        raise HTTPException(
+            416, f"The requested range is outside the file, which has {size:,} bytes.", headers
+        )

@@ -74,8 +74,8 @@ def check_text_size(session: Session, *texts: str | None) -> None:
     Raises:
         HTTPException: 413 if one is too long.
     """
-    most = get_limit(session, "text_bytes")
+    limit = get_limit(session, "text_bytes")
     for text in texts:
         size = len((text or "").encode())
-        if size > most:
-            raise errors.too_large(f"The text has {size:,} bytes; at most {most:,} are taken.")
+        if size > limit:
+            raise errors.too_large(f"The text has {size:,} bytes; the limit is {limit:,}.")

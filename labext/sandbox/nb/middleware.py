@@ -32,22 +32,24 @@ class PasswordVerifier:
     """Verify passwords against a hash; thread-safe."""
 
     def __init__(self) -> None:
-        self._right: tuple[str, bytes] | None = None
+        self._verified: tuple[str, bytes] | None = None
 
     def verify(self, password: str, stored_hash: str) -> bool:
         """Return whether a hash was made from a password."""
-        quick = hashlib.sha256(password.encode()).digest()
-        verified = self._right
+        digest = hashlib.sha256(password.encode()).digest()
+        verified = self._verified
         if (
             verified is not None
             and verified[0] == stored_hash
-            and hmac.compare_digest(verified[1], quick)
+            and hmac.compare_digest(verified[1], digest)
         ):
             return True
-        _, salt, slow = stored_hash.split("$")
-        if not hmac.compare_digest(_scrypt(password, bytes.fromhex(salt)), bytes.fromhex(slow)):
+        _, salt, stored_digest = stored_hash.split("$")
+        if not hmac.compare_digest(
+            _scrypt(password, bytes.fromhex(salt)), bytes.fromhex(stored_digest)
+        ):
             return False
-        self._right = stored_hash, quick
+        self._verified = stored_hash, digest
         return True
 
 
@@ -85,16 +87,16 @@ class RequestGuard(BodyLimitedApp):
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most = MAX_OPEN_BODY
+        max_bytes = MAX_OPEN_BODY
         if not _is_open(scope["path"]):
             try:
-                most = await run_in_threadpool(self._passed, Request(scope))
+                max_bytes = await run_in_threadpool(self._passed, Request(scope))
             except HTTPException as error:
                 content = errors.error_body(error.status_code, error.detail)
                 refusal = JSONResponse(content, error.status_code, headers=error.headers)
                 await refusal(scope, receive, send)
                 return
-        await BodyLimitMiddleware(self._app, most, errors.error_body)(scope, receive, send)
+        await BodyLimitMiddleware(self._app, max_bytes, errors.error_body)(scope, receive, send)
 
     def _passed(self, request: Request) -> int:
         """Check a request, and return the maximum bytes of its body."""

@@ -90,13 +90,13 @@ def _validation_error(sentence: str) -> PydanticCustomError:
 
 def _check_encodable(text: str) -> None:
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise _validation_error("must be text, which half of a surrogate pair is not")
+        raise _validation_error("must not contain unpaired surrogates")
 
 
 def _validate_text(text: str) -> str:
     _check_encodable(text)
     if "\0" in text:
-        raise _validation_error("must not hold the character NUL")
+        raise _validation_error("must not contain the character NUL")
     return text
 
 

@@ -38,24 +38,24 @@ class _TransformationSeed:
 TRANSFORMATIONS = (
     _TransformationSeed(
         "Key findings",
-        "What a text says above all; made of every new source.",
+        "The key findings of a text; created for every new source.",
         "List the key findings of the text: its five most important sentences.",
         by_default=True,
     ),
     _TransformationSeed(
         "Summary",
-        "A text in short.",
+        "A short summary of a text.",
         "Summarise the text in one paragraph of at most six sentences.",
     ),
     _TransformationSeed(
         "Methods and materials",
-        "What was used and done, with amounts and conditions.",
+        "The reagents, devices and steps, with amounts and conditions.",
         "List every reagent, device and step of the methods, with concentrations, amounts, "
         "temperatures and times.",
     ),
     _TransformationSeed(
         "Open questions",
-        "What a text asks, or leaves open.",
+        "The questions that a text asks or leaves open.",
         "List the open questions: what the text asks, and what it says is unknown, unclear or to "
         "be tested.",
     ),
@@ -91,7 +91,7 @@ SPEAKER_PROFILES = (
     ),
     NewSpeakerProfile(
         name="guest",
-        description="Has read the material and tells what is in it.",
+        description="Has read the material and reports its contents.",
         speakers=[
             NewSpeaker(
                 name="Robin",

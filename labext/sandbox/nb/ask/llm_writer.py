@@ -25,13 +25,13 @@ _CITATION_RULES = (
 )
 
 
-def strategy_prompt(question: str, most: int) -> str:
+def strategy_prompt(question: str, max_searches: int) -> str:
     """Return the prompt for a search strategy."""
     return (
         "A knowledge base of research material is to answer this question:\n\n"
         f"{question}\n\n"
-        f"Which searches find what is needed? Give 1 to {most}, each with a short term and with "
-        "instructions for whoever reads what it finds. Answer with a JSON object alone:\n"
+        f"Which searches find what is needed? Give 1 to {max_searches}, each with a short term "
+        "and with instructions for whoever reads what it finds. Answer with a JSON object alone:\n"
         '{"reasoning": "…", "searches": [{"term": "…", "instructions": "…"}]}'
     )
 
@@ -102,7 +102,7 @@ class LlmAnswerWriter:
         searches = tuple(_parse_searches(proposal.get("searches")))[:MAX_SEARCHES]
         reasoning = _clean_text(proposal.get("reasoning"))
         return Strategy(
-            reasoning or "The question is looked for as it stands.",
+            reasoning or "The question itself is searched for.",
             searches or (Search(question, "Answer the question."),),
         )
 

@@ -64,7 +64,7 @@ class PassageQuoter:
     def strategy(self, question: str) -> Strategy:
         """Return a strategy that searches for the question itself."""
         return Strategy(
-            "Without a language model the question is searched for as it stands.",
+            "Without a language model, the question itself is searched for.",
             (Search(question, "Quote the passages that match best."),),
         )
 
@@ -107,8 +107,8 @@ class PassageQuoter:
             share = len(stems.intersection(segmentation.stem_words(text))) / len(stems)
             score = share + max(0.0, similarity)
             previous = best.get(hit.passage_id)
-            least = MIN_SCORE if share else MIN_SIMILARITY
-            if score >= least and (previous is None or previous.score < score):
+            threshold = MIN_SCORE if share else MIN_SIMILARITY
+            if score >= threshold and (previous is None or previous.score < score):
                 best[hit.passage_id] = _Match(hit, _with_context(hit, number, text), score)
         return list(best.values())
 

@@ -100,7 +100,7 @@ def _select_model(session: Session, chat_session: ChatSession, override: str | N
     model = session.get(Model, chat_session.model_override)
     if model is None:
         raise errors.not_configured(
-            f"The session's model {chat_session.model_override} is there no more. Give the session "
+            f"The session's model {chat_session.model_override} no longer exists. Give the session "
             "another `model_override`, or null for the default."
         )
     return registry.get_model(session, model.id, registry.LLM)

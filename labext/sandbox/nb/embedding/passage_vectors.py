@@ -51,7 +51,7 @@ def has_other_spaces(session: Session, space: str) -> bool:
     return bool(_other_spaces(session, space))
 
 
-def embed_missing(database: Database, embedder: Embedder, most: int | None = None) -> int:
+def embed_missing(database: Database, embedder: Embedder, limit: int | None = None) -> int:
     """Embed passages without vectors, the newest first, and return their number.
 
     Raises:
@@ -62,7 +62,7 @@ def embed_missing(database: Database, embedder: Embedder, most: int | None = Non
             select(Passage.id, Passage.text)
             .where(~_has_vector(embedder.id))
             .order_by(Passage.id.desc())
-            .limit(most)
+            .limit(limit)
         ).all()
     if rows:
         vectors = embedder.embed([text for _, text in rows])

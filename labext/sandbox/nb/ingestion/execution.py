@@ -42,7 +42,7 @@ class _SourceJob:
     file: SourceFile
     text: str | None
     url: str | None
-    terms: fetch.FetchLimits
+    fetch_limits: fetch.FetchLimits
 
 
 def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,17 +77,20 @@ def _load_job(site: Site, identifier: str) -> _SourceJob:
         source = session.get(Source, identifier)
         if source is None:
             raise TaskError("The source was deleted.")
-        most = get_limit(session, "text_bytes")
-        terms = fetch.FetchLimits(
+        max_bytes = get_limit(session, "text_bytes")
+        fetch_limits = fetch.FetchLimits(
             get_limit(session, "page_seconds"),
             get_limit(session, "page_bytes"),
             settings.allows_private_fetches(session),
         )
         hear = partial(transcription.transcribe_by_default, site)
         file = SourceFile(
-            files.original_path(site, identifier), source.file_name or "", most=most, hear=hear
+            files.original_path(site, identifier),
+            source.file_name or "",
+            max_bytes=max_bytes,
+            hear=hear,
         )
-        return _SourceJob(source.kind, file, source.full_text, source.url, terms)
+        return _SourceJob(source.kind, file, source.full_text, source.url, fetch_limits)
 
 
 def _read_source(job: _SourceJob, work: Path, on_stage: OnStage) -> Document:
@@ -100,7 +103,7 @@ def _read_source(job: _SourceJob, work: Path, on_stage: OnStage) -> Document:
         if job.kind == "text":
             text = clean_text(job.text or "")
             return reading.check_text_length(
-                Document([(None, text)], readers.find_heading(text)), job.file.most
+                Document([(None, text)], readers.find_heading(text)), job.file.max_bytes
             )
         if job.kind == "link":
             return _read_page(job, work, on_stage)
@@ -108,7 +111,7 @@ def _read_source(job: _SourceJob, work: Path, on_stage: OnStage) -> Document:
     except UnreadableError:
         raise
     except FileNotFoundError:
-        raise UnreadableError("Its file is gone; add it again.") from None
+        raise UnreadableError("The file no longer exists; add it again.") from None
     except (MemoryError, RecursionError):
         raise UnreadableError(
             "It is too big or too deeply nested to be read; add it in parts."
@@ -117,7 +120,7 @@ def _read_source(job: _SourceJob, work: Path, on_stage: OnStage) -> Document:
 
 def _read_page(job: _SourceJob, work: Path, on_stage: OnStage) -> Document:
     on_stage("fetching the page")
-    page = fetch.fetch_page(job.url or "", work / "page", job.terms)
+    page = fetch.fetch_page(job.url or "", work / "page", job.fetch_limits)
     file = replace(
         job.file, path=page.file, name=page.name, media_type=page.media_type, charset=page.charset
     )

@@ -30,16 +30,16 @@ def split_url(url: str) -> SplitResult:
         ValueError: if it is invalid or contains a user name or password.
     """
     if any(letter <= " " or letter == "\x7f" for letter in url):
-        raise ValueError("A web address has no blanks and no control characters.")
+        raise ValueError("A web address must not contain blanks or control characters.")
     try:
         parts = urlsplit(url)
         host, _port = parts.hostname, parts.port
     except ValueError:
-        raise ValueError("That is no web address.") from None
+        raise ValueError("The web address is invalid.") from None
     if parts.scheme not in ("http", "https") or not host:
         raise ValueError("A web address begins with http:// or https:// and has a host.")
     if "@" in parts.netloc:
-        raise ValueError("A web address with a user's name or password is not taken.")
+        raise ValueError("A web address must not contain a user name or password.")
     return parts
 
 
@@ -78,12 +78,12 @@ def request_page(parts: SplitResult, seconds: float, *, private: bool) -> Any:
                 decode_content=False,
             )
         except urllib3.exceptions.SSLError:
-            raise UnreadableError(f"{host} shows no certificate that can be trusted.") from None
+            raise UnreadableError(f"{host} has no valid certificate.") from None
         except (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError):
             continue
         except (urllib3.exceptions.HTTPError, OSError, ValueError):
             raise UnreadableError(
-                f"{host} answered with what is no page; try again later."
+                f"{host} did not answer with a web page; try again later."
             ) from None
     raise UnreadableError(f"{host} does not answer; check the web address, or try again later.")
 
@@ -248,7 +248,7 @@ def _decompressed_chunks(response: Any) -> Iterator[bytes]:
 
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "", "gzip", "x-gzip", "deflate"):
-        raise UnreadableError(f"The page comes packed as {encoding[:20]}, which can't be read.")
+        raise UnreadableError(f"The page is compressed as {encoding[:20]}, which is not supported.")
     unpack = None if encoding in ("identity", "") else zlib.decompressobj(wbits=47)
     try:
         while chunk := response.read(CHUNK_SIZE, decode_content=False):
@@ -259,4 +259,6 @@ def _decompressed_chunks(response: Any) -> Iterator[bytes]:
                 yield unpack.decompress(chunk, CHUNK_SIZE)
                 chunk = unpack.unconsumed_tail
     except (urllib3.exceptions.HTTPError, OSError, zlib.error):
-        raise UnreadableError("The page broke off while it was fetched; try again.") from None
+        raise UnreadableError(
+            "The connection was lost while the page was fetched; try again."
+        ) from None

@@ -56,7 +56,7 @@ def read_html(file: SourceFile, _tell: OnStage) -> Document:
     content = file.content()
     tree = _parse_html(_decode_html(content, file.charset))
     if tree is None:
-        raise UnreadableError("The page has nothing in it that could be read.")
+        raise UnreadableError("The page has no readable text.")
     title = _html_title(tree)
     return Document([(None, _main_text(tree))], title)
 
@@ -160,7 +160,9 @@ def _pdf_error(reason: str) -> UnreadableError:
         return UnreadableError(
             "The PDF is protected in a way that can't be read; save it without that."
         )
-    return UnreadableError("The PDF is broken: see that it opens, save it anew and add it again.")
+    return UnreadableError(
+        "The PDF is broken: check that it opens, save it again and add it again."
+    )
 
 
 def _pdf_pages(document: Any, on_stage: OnStage) -> Iterator[tuple[int, str]]:
@@ -222,7 +224,9 @@ MAX_UNPACKED_BYTES = 1 << 30
 _MAX_TABLE_DEPTH = 20
 """Maximum nesting depth of tables."""
 
-_BROKEN_DOCUMENT = "The Word document is broken: see that it opens, save it anew and add it again."
+_BROKEN_DOCUMENT = (
+    "The Word document is broken: check that it opens, save it again and add it again."
+)
 
 
 def read_word(file: SourceFile, _tell: OnStage) -> Document:
@@ -308,5 +312,5 @@ def read_audio(file: SourceFile, on_stage: OnStage) -> Document:
     except HTTPException as error:  # the model's server failed
         raise UnreadableError(error.detail) from None
     if not transcript.strip():
-        raise UnreadableError("Nobody is heard to speak in it, and nothing else can be read.")
+        raise UnreadableError("No speech was recognized in it.")
     return Document([(None, transcript)])

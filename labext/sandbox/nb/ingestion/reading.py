@@ -60,7 +60,7 @@ def decode_text(content: bytes, charset: str | None = None) -> str:
     text = _decode(content, charset)
     invalid = len(_CONTROL_CHARACTERS.findall(text)) + text.count("\ufffd")
     if invalid > 2 + len(text) // 50:
-        raise UnreadableError("It is no text, and of no other kind that can be read.")
+        raise UnreadableError("Its type is not supported.")
     return text
 
 
@@ -141,7 +141,10 @@ _TYPE_BY_MEDIA_TYPE: dict[str, FileType] = {
     "text/x-markdown": "markdown",
 }
 _UNSUPPORTED_MAGIC = (
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an encrypted document or one of an older Office"),
+    (
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "an encrypted document or one of an old version of Office",
+    ),
     (b"{\\rtf", "a document in rich text format"),
     (b"\x89PNG", "a picture"),
     (b"\xff\xd8\xff", "a picture"),
@@ -267,7 +270,7 @@ class SourceFile:
         path: the file.
         name: its original name.
         media_type, charset: as declared by a web server.
-        most: the maximum bytes of its text.
+        max_bytes: the maximum bytes of its text.
         hear: transcribes an audio file; None for the built-in model.
     """
 
@@ -275,7 +278,7 @@ class SourceFile:
     name: str
     media_type: str | None = None
     charset: str | None = None
-    most: int = 64 << 20
+    max_bytes: int = 64 << 20
     hear: Callable[[Path, OnStage], str] | None = None
 
     def content(self) -> bytes:
@@ -284,8 +287,8 @@ class SourceFile:
         Raises:
             UnreadableError: if it is far larger than the text limit.
         """
-        if self.path.stat().st_size > 2 * self.most:
-            raise text_too_long(self.most)
+        if self.path.stat().st_size > 2 * self.max_bytes:
+            raise text_too_long(self.max_bytes)
         return self.path.read_bytes()
 
 
@@ -313,22 +316,22 @@ def read_file(file: SourceFile, on_stage: OnStage) -> Document:
     readers = import_module("labext.sandbox.nb.ingestion.readers")
     document: Document = getattr(readers, _READERS[kind])(file, on_stage)
     pages = [(number, clean_text(text)) for number, text in document.pages]
-    return check_text_length(Document(pages, clean_title(document.title)), file.most)
+    return check_text_length(Document(pages, clean_title(document.title)), file.max_bytes)
 
 
-def check_text_length(document: Document, most: int) -> Document:
+def check_text_length(document: Document, max_bytes: int) -> Document:
     """Check that a document has text within the limit.
 
     Raises:
-        UnreadableError: if it has none, or more than `most` bytes.
+        UnreadableError: if it has none, or more than `max_bytes` bytes.
     """
     if not any(text for _page, text in document.pages):
-        raise UnreadableError("There is no text in it.")
-    if sum(len(text.encode()) for _page, text in document.pages) > most:
-        raise text_too_long(most)
+        raise UnreadableError("It contains no text.")
+    if sum(len(text.encode()) for _page, text in document.pages) > max_bytes:
+        raise text_too_long(max_bytes)
     return document
 
 
-def text_too_long(most: int) -> UnreadableError:
+def text_too_long(max_bytes: int) -> UnreadableError:
     """Return the error for a text that is too long."""
-    return UnreadableError(f"Its text is bigger than {most:,} bytes; add it in parts.")
+    return UnreadableError(f"Its text is bigger than {max_bytes:,} bytes; add it in parts.")

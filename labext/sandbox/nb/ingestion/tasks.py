@@ -186,7 +186,7 @@ class ProcessTask(RowTask[Source, IngestionResult]):
         if outcome.outcome == "stopped":
             return f"{outcome.reason} Retry it, or add it in parts."
         if outcome.reason.startswith("The tool's process"):
-            return "Reading it ended the process that did: it is broken, or far too big."
+            return "The process that read it ended unexpectedly: the file is broken, or too large."
         return outcome.reason
 
 

@@ -64,7 +64,7 @@ def create_model(
             )
     if _exists(session, name, kind, provider, credential_id):
         raise errors.bad_request(
-            f"There is the model {name} of {provider} and type {kind} already.",
+            f"The model {name} of {provider} with type {kind} already exists.",
             "See the models.",
             Action.list_models(),
         )
@@ -105,7 +105,7 @@ def delete_model(session: Session, identifier: str) -> Model:
     model = registry.get_model(session, identifier)
     if registry.is_built_in(model):
         raise errors.bad_request(
-            f"The model {model.name} comes with the service and stays.",
+            f"The model {model.name} is built in and can't be deleted.",
             "Give its slots other models.",
             Action.set_model(),
         )
@@ -123,9 +123,9 @@ def check_not_default(session: Session, models: Sequence[Model]) -> None:
     """
     names = {model.id: model.name for model in models}
     defaults = session.scalars(select(DefaultModel).order_by(DefaultModel.slot))
-    if held := [default for default in defaults if default.model_id in names]:
-        used = dict.fromkeys(names[default.model_id] for default in held)
-        slots = [default.slot for default in held]
+    if in_use := [default for default in defaults if default.model_id in names]:
+        used = dict.fromkeys(names[default.model_id] for default in in_use)
+        slots = [default.slot for default in in_use]
         raise errors.bad_request(
             f"{messages.join_words(used)} {'is' if len(used) == 1 else 'are'} the default for "
             f"{messages.join_words(slots, len(slots))}.",

@@ -45,10 +45,7 @@ def check_material(session: Session, notebook_id: str) -> None:
         raise errors.bad_request(
             f"The sources of the notebook {notebook.name} are still being processed. Wait for them."
         )
-    raise errors.bad_request(
-        f"The notebook {notebook.name} has nothing to talk about. Add a source that can be read, "
-        "or a note."
-    )
+    raise errors.bad_request(f"The notebook {notebook.name} has no text. Add a source or a note.")
 
 
 def gather_material(session: Session, notebook_id: str) -> Material:
@@ -60,14 +57,14 @@ def gather_material(session: Session, notebook_id: str) -> Material:
         HTTPException: as `check_material`.
     """
     check_material(session, notebook_id)
-    most = fair_share(_text_lengths(session, notebook_id), MAX_CHARACTERS)
+    limit = fair_share(_text_lengths(session, notebook_id), MAX_CHARACTERS)
     sources = (
         _completed_sources(notebook_id)
-        .with_only_columns(Source.title, func.substr(Source.full_text, 1, most))
+        .with_only_columns(Source.title, func.substr(Source.full_text, 1, limit))
         .order_by(Source.created, Source.id)
     )
     notes = (
-        select(Note.title, func.substr(Note.content, 1, most))
+        select(Note.title, func.substr(Note.content, 1, limit))
         .where(Note.notebook_id == notebook_id)
         .order_by(Note.created, Note.id)
     )
@@ -76,18 +73,18 @@ def gather_material(session: Session, notebook_id: str) -> Material:
     return Material(load(session, Notebook, notebook_id).name, texts)
 
 
-def fair_share(lengths: Sequence[int], most: int) -> int:
-    """Return the length to which texts are cut so that their total is at most `most`.
+def fair_share(lengths: Sequence[int], limit: int) -> int:
+    """Return the length to which texts are cut so that their total is at most `limit`.
 
     Texts shorter than their share leave the rest to the longer ones.
     """
-    remaining = most
+    remaining = limit
     for index, length in enumerate(ordered := sorted(lengths)):
         share = remaining // (len(ordered) - index)
         if length > share:
             return share
         remaining -= length
-    return most
+    return limit
 
 
 def _text_lengths(session: Session, notebook_id: str) -> list[int]:
@@ -114,7 +111,7 @@ def episode_speakers(profiles: Sequence[Mapping[str, Any]]) -> list[Speaker]:
     speakers = [speaker for profile in profiles for speaker in profile["speakers"]]
     if not speakers:
         raise errors.bad_request(
-            "Nobody is to speak. Name speaker profiles, or give the episode profile some."
+            "The episode has no speakers. Name speaker profiles, or add some to its profile."
         )
     if len(speakers) > MAX_SPEAKERS:
         raise errors.bad_request(
@@ -148,7 +145,7 @@ def _voice_model(session: Session, requested: str | None) -> Model:
         speech_models = select(Model.id).where(Model.kind == registry.TTS).limit(1)
         if session.scalar(speech_models) is None:
             raise errors.not_configured(
-                f"Nothing that speaks is installed. Install it: `{install_line('speech')}`, then "
+                f"No speech model is installed. Install one: `{install_line('speech')}`, then "
                 "restart the sandbox; or add a model of type tts."
             )
     return registry.select_model(session, "text_to_speech", requested)

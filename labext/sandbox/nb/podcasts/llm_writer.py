@@ -120,12 +120,12 @@ _SPEAKER_LINE = re.compile(
 )
 
 
-def parse_segments(reply: str, most: int) -> list[Segment]:
-    """Return at most `most` segments of a reply; an empty list if it has none."""
+def parse_segments(reply: str, limit: int) -> list[Segment]:
+    """Return at most `limit` segments of a reply; an empty list if it has none."""
     segments = [_parse_segment(item) for item in _json_objects(reply)]
     if not any(segments) and "{" not in reply:
         segments = [_parse_list_item(line) for line in reply.splitlines()]
-    return [segment for segment in segments if segment is not None][:most]
+    return [segment for segment in segments if segment is not None][:limit]
 
 
 def parse_turns(reply: str, speakers: Sequence[Speaker]) -> list[Turn]:
@@ -267,22 +267,22 @@ class Excerpts:
     def __init__(self, site: Site, material: Material) -> None:
         self._site, self._texts = site, material.texts
         with site.database.read() as session:
-            self._terms = chat.part_limits(session)
+            self._limits = chat.part_limits(session)
 
     def whole(self) -> str:
         """Return all of the material, with long texts summarized if it is too long."""
         with self._site.database.read() as session:
             model = registry.get_default_model(session, "summary")
-        most = fair_share([len(item.text) for item in self._texts], self._terms.characters)
+        limit = fair_share([len(item.text) for item in self._texts], self._limits.characters)
         return _format_texts(
-            Text(item.title, _shorten(self._site, model, item.text, most, self._terms))
+            Text(item.title, _shorten(self._site, model, item.text, limit, self._limits))
             for item in self._texts
         )
 
     def about(self, segment: Segment) -> str:
         """Return the pieces of the material most relevant to a segment, in their original order."""
-        most = self._terms.characters
-        if sum(len(text.text) for text in self._texts) <= most:
+        limit = self._limits.characters
+        if sum(len(text.text) for text in self._texts) <= limit:
             return _format_texts(self._texts)
         segment_terms = frozenset(segmentation.stem_words(f"{segment.name} {segment.description}"))
         ranked = sorted(
@@ -290,7 +290,7 @@ class Excerpts:
             key=lambda piece: (-len(segment_terms & piece.terms), piece.place, piece.source),
         )
         best = sorted(
-            ranked[: max(1, most // _PIECE_LENGTH)], key=lambda piece: (piece.source, piece.place)
+            ranked[: max(1, limit // _PIECE_LENGTH)], key=lambda piece: (piece.source, piece.place)
         )
         return _format_texts(
             Text(self._texts[source].title, "\n…\n".join(piece.text for piece in pieces))
@@ -308,21 +308,23 @@ class Excerpts:
         ]
 
 
-def _shorten(site: Site, model: Model | None, text: str, most: int, terms: chat.PartLimits) -> str:
-    """Return a text shortened to at most `most` characters."""
-    if len(text) <= most:
+def _shorten(
+    site: Site, model: Model | None, text: str, limit: int, limits: chat.PartLimits
+) -> str:
+    """Return a text shortened to at most `limit` characters."""
+    if len(text) <= limit:
         return text
-    if most >= _MIN_SUMMARY_LENGTH and model is not None and not registry.is_built_in(model):
+    if limit >= _MIN_SUMMARY_LENGTH and model is not None and not registry.is_built_in(model):
 
         def ask(prompt: str, piece: str) -> str:
             content = f"{prompt}\n\n{piece}"
             return chat.generate_reply(site, model, [{"role": "user", "content": content}])
 
         try:
-            return chat.ask_in_parts(ask, SUMMARY_PROMPT, text, terms)[:most]
+            return chat.ask_in_parts(ask, SUMMARY_PROMPT, text, limits)[:limit]
         except HTTPException as error:
             print(f"A text is shortened by the built-in model: {error.detail}")
-    return extractive.summarize(text[:_MAX_CHARACTERS], max(3, most // _SENTENCE_LENGTH))[:most]
+    return extractive.summarize(text[:_MAX_CHARACTERS], max(3, limit // _SENTENCE_LENGTH))[:limit]
 
 
 def _format_texts(texts: Iterable[Text]) -> str:
@@ -361,8 +363,10 @@ class LlmScriptWriter:
         for number, segment in enumerate(segments):
             on_progress(number, len(segments))
             last = number == len(segments) - 1
-            heard = {turn.speaker for turn in script}
-            missing = [speaker for speaker in speakers if last and speaker.name not in heard]
+            speakers_so_far = {turn.speaker for turn in script}
+            missing = [
+                speaker for speaker in speakers if last and speaker.name not in speakers_so_far
+            ]
             excerpts = self._excerpts.about(segment)
             turns = self._request(
                 dialogue_prompt(excerpts, segments, number, script[-_CONTEXT_TURNS:], names),
@@ -402,8 +406,8 @@ def _complete_turns(
 ) -> list[Turn]:
     """Return the turns of a reply, or an empty list if a missing speaker is still silent."""
     turns = parse_turns(reply, speakers)
-    heard = {turn.speaker for turn in turns}
-    return turns if all(speaker.name in heard for speaker in missing) else []
+    speakers_so_far = {turn.speaker for turn in turns}
+    return turns if all(speaker.name in speakers_so_far for speaker in missing) else []
 
 
 def _invalid_reply(model: Model, reply: str, problem: str) -> HTTPException:

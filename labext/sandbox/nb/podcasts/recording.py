@@ -36,7 +36,7 @@ class AudioWriteError(TaskError):
 
     def __init__(self) -> None:
         super().__init__(
-            "The sound can't be written. See that there is room on the disk, then retry it."
+            "The audio file can't be written. Check the free disk space, then retry it."
         )
 
 
@@ -103,7 +103,7 @@ class _SpeechPiece:
 def record_dialogue(
     site: Site,
     turns: Sequence[Turn],
-    cast: VoiceRequests,
+    voice_requests: VoiceRequests,
     target: Path,
     on_progress: OnProgress,
     *,
@@ -116,7 +116,7 @@ def record_dialogue(
     Args:
         site: the service's site.
         turns: the dialogue; turns without speakable text are skipped.
-        cast: the model and voice (or None) of each speaker, by name.
+        voice_requests: the model and voice (or None) of each speaker, by name.
         target: the file, in an existing folder.
         on_progress: called in this thread with `speech` and turns, then `encoding` and seconds.
         language: the language of the dialogue, such as `de`; None is English.
@@ -129,15 +129,15 @@ def record_dialogue(
             there is no speakable text; 502 if a model's server failed.
         AudioWriteError: if the file can't be written.
     """
-    voices = assign_voices(site, cast, language)
+    voices = assign_voices(site, voice_requests, language)
     times: dict[int, tuple[float, float]] = {}
     on_progress(SPEECH, 0, len(turns))
     with (
         write_mp3(target) as write,
-        _encoding_thread(write) as tape,
+        _encoding_thread(write) as queue,
         _synthesized(site, _split_turns(turns, language), turns, voices) as pieces,
     ):
-        tape.pause(SILENCE_BEFORE)
+        queue.pause(SILENCE_BEFORE)
         last = 0
         for piece, sound in pieces:
             if piece.place > last:
@@ -148,17 +148,17 @@ def record_dialogue(
                 continue
             interval = times.get(piece.place)
             if times:
-                tape.pause(_silence_before(turns, piece, interval is not None, max(times)))
-            start = interval[0] if interval else tape.seconds
-            tape.put(normalize(samples))
-            times[piece.place] = (start, tape.seconds)
+                queue.pause(_silence_before(turns, piece, interval is not None, max(times)))
+            start = interval[0] if interval else queue.seconds
+            queue.put(normalize(samples))
+            times[piece.place] = (start, queue.seconds)
         if not times:
             raise errors.bad_request("Nothing of the dialogue can be spoken. Generate it again.")
         on_progress(SPEECH, len(turns), len(turns))
-        tape.pause(SILENCE_AFTER)
-        for done in tape.finished():
-            on_progress(ENCODING, int(done), int(tape.seconds))
-        on_progress(ENCODING, int(tape.seconds), int(tape.seconds))
+        queue.pause(SILENCE_AFTER)
+        for done in queue.finished():
+            on_progress(ENCODING, int(done), int(queue.seconds))
+        on_progress(ENCODING, int(queue.seconds), int(queue.seconds))
     return [
         SpokenTurn(turn.speaker, turn.dialogue, *(round(second, 3) for second in times[place]))
         for place, turn in enumerate(turns)

@@ -179,8 +179,8 @@ def get_audio(site: SiteDep, episode_id: Identifier) -> Response:
         episode = load(session, Episode, episode_id)
     if episode.status != COMPLETED:
         raise errors.not_available(_missing_audio_reason(episode))
-    gone = errors.not_available(f"The sound of the episode {episode.name} is no longer there.")
-    return StoredFileResponse(files.audio_path(site, episode_id), "audio/mpeg", gone)
+    missing = errors.not_available(f"The audio of the episode {episode.name} no longer exists.")
+    return StoredFileResponse(files.audio_path(site, episode_id), "audio/mpeg", missing)
 
 
 @router.head("/podcasts/episodes/{episode_id}/audio", response_class=Response)
@@ -191,10 +191,10 @@ def head_audio(site: SiteDep, episode_id: Identifier) -> Response:
 
 def _missing_audio_reason(episode: Episode) -> str:
     if episode.status == FAILED:
-        return f"The episode {episode.name} has no sound: it failed. {episode.reason}"
+        return f"The episode {episode.name} has no audio: it failed. {episode.reason}"
     if episode.status == RUNNING:
-        return f"The episode {episode.name} has no sound yet: {stage_text(episode)}."
-    return f"The episode {episode.name} has no sound yet: it waits for its turn."
+        return f"The episode {episode.name} has no audio yet: {stage_text(episode)}."
+    return f"The episode {episode.name} has no audio yet: it is queued."
 
 
 @router.post("/podcasts/generate", response_model=OrderRecord)

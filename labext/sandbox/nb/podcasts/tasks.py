@@ -66,7 +66,7 @@ def take_result(work: Path, target: Path) -> EpisodeResult:
     if result_audio(work).exists():
         result_audio(work).replace(target)
     if not result.size or target.stat().st_size != result.size:
-        raise ValueError("The sound is not whole.")
+        raise ValueError("The audio file is incomplete.")
     return result
 
 
@@ -110,7 +110,7 @@ class PodcastTask(RowTask[Episode, EpisodeResult]):
                 f"limits set {name}`."
             )
         if outcome.reason.startswith("The tool's process"):
-            return "The process that made it was ended from outside, or broke; retry it."
+            return "The process that made it ended unexpectedly; retry it."
         return outcome.reason
 
 

@@ -69,7 +69,8 @@ def template_outline(material: Material, count: int) -> list[Segment]:
         name = _segment_name(material, group)
         number = sum(1 for segment in segments if segment.name.partition(", part ")[0] == name)
         size = next(
-            (size for size, most in SEGMENT_SENTENCES.items() if len(group) <= most), "long"
+            (size for size, max_quotes in SEGMENT_SENTENCES.items() if len(group) <= max_quotes),
+            "long",
         )
         sources = dict.fromkeys(spoken_title(material.texts[quote.source].title) for quote in group)
         description = "Quotations from " + ", ".join(filter(None, sources))
@@ -109,11 +110,15 @@ def _introduction_turns(material: Material, speakers: Sequence[Speaker]) -> list
     )
     text = f"Welcome. This episode quotes the sources of the notebook “{subject}”."
     if titles:
-        named = [f"“{title}”" for title in titles[:_MAX_TITLES]]
-        more = len(titles) - len(named)
+        named_titles = [f"“{title}”" for title in titles[:_MAX_TITLES]]
+        more = len(titles) - len(named_titles)
         rest = [f"{more} more"] if more else []
-        text += f" They are {_join_names([*named, *rest])}." if more or len(named) > 1 else ""
-        text += f" It is {named[0]}." if not more and len(named) == 1 else ""
+        text += (
+            f" They are {_join_names([*named_titles, *rest])}."
+            if more or len(named_titles) > 1
+            else ""
+        )
+        text += f" It is {named_titles[0]}." if not more and len(named_titles) == 1 else ""
     turns = [Turn(first.name, text)]
     return turns + [Turn(other.name, f"{other.name.strip()} reads, too.") for other in others]
 
@@ -208,7 +213,7 @@ def check_language(model: Model, language: str | None) -> None:
     """
     if registry.is_built_in(model) and not voices.is_english(language):
         raise errors.not_configured(
-            f"The model {model.name} writes in English alone, not in {language}. Choose another "
+            f"The model {model.name} only writes English, not {language}. Choose another "
             "model for the episode, or take the language out of its profile."
         )
 

@@ -136,15 +136,17 @@ def ask_in_parts(ask: AskModel, prompt: str, text: str, limits: PartLimits) -> s
     return ask(merge_prompt, together)
 
 
-def split_text(text: str, most: int) -> list[str]:
-    """Split a text into parts of at most `most` characters at paragraphs, lines or sentences.
+def split_text(text: str, max_length: int) -> list[str]:
+    """Split a text into parts of at most `max_length` characters at paragraphs, lines or sentences.
 
     Each cut is at the best kind of seam that leaves the part at least half full.
     """
     parts = []
-    while len(text) > most:
-        ends = (text.rfind(seam, most // 2, most) + len(seam) for seam in _SEAMS)
-        end = next((end for seam, end in zip(_SEAMS, ends, strict=True) if end >= len(seam)), most)
+    while len(text) > max_length:
+        ends = (text.rfind(seam, max_length // 2, max_length) + len(seam) for seam in _SEAMS)
+        end = next(
+            (end for seam, end in zip(_SEAMS, ends, strict=True) if end >= len(seam)), max_length
+        )
         parts.append(text[:end].strip())
         text = text[end:]
     return [part for part in [*parts, text.strip()] if part]

@@ -37,8 +37,7 @@ def check_key(key: str) -> str:
         key.isascii() and key.isprintable() and " " not in key and 0 < len(key) <= MAX_KEY_LENGTH
     ):
         raise errors.bad_request(
-            "This can't be a key: it is empty or too long, or holds blanks or signs that a header "
-            "can't.",
+            "The key is invalid: it is empty, too long, or not valid in a header.",
             "Copy it again from the provider's page.",
         )
     return key
@@ -125,8 +124,8 @@ def _fernet(site: Site) -> Fernet:
         return Fernet(f"{ensure_secret(site.secrets / 'nb_encryption')}=".encode())
     except (ValueError, OSError):
         raise errors.not_configured(
-            "Keys can't be encrypted: the file nb_encryption among the sandbox's secrets is not "
-            "what it was.",
+            "Keys can't be encrypted: the file nb_encryption in the sandbox's secrets folder is "
+            "invalid.",
             "Ask whoever runs the sandbox to restore it, or to remove it and give all keys again.",
         ) from None
 

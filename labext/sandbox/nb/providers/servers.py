@@ -95,18 +95,18 @@ def connection_failed(provider: ProviderServer, error: Exception) -> HTTPExcepti
     import requests  # slow
 
     if isinstance(error, requests.ConnectTimeout):
-        problem = f"did not answer within {CONNECT_SECONDS} seconds. See that it runs."
+        problem = f"did not answer within {CONNECT_SECONDS} seconds. Check that it is running."
     elif isinstance(error, requests.Timeout):
         problem = (
             f"did not answer within {provider.seconds:g} seconds. Try again, or allow more: "
             "`labext sandbox nb limits set model_seconds`."
         )
     elif isinstance(error, requests.exceptions.ChunkedEncodingError):
-        problem = "broke off its answer. Try again."
+        problem = "closed the connection before the end of its response. Try again."
     elif isinstance(error, requests.exceptions.SSLError):
-        problem = "can't be trusted: its certificate does not hold. Check its address."
+        problem = "has an invalid certificate. Check its address."
     else:
-        problem = "can't be reached. See that it runs, and check its address."
+        problem = "can't be reached. Check that it is running, and check its address."
     return errors.bad_gateway(f"{_server_name(provider)} {problem}")
 
 
@@ -259,8 +259,8 @@ def server_of_environment(site: Site, provider: str, seconds: float) -> Provider
     settings = None if info is None else provider_keys.provider_from_environment(site, info)
     if info is None or settings is None or settings.base_url is None:
         raise errors.not_configured(
-            f"Nothing opens the provider {provider} here: no credential is given, and nothing of "
-            "it is in the environment that the service was started with.",
+            f"The provider {provider} is not configured: it has no credential, and no variable in "
+            "the environment that the service was started with.",
             "Add a credential.",
             Action.add_credential(provider),
         )

@@ -126,9 +126,9 @@ def remove_passages(session: Session, parent_ids: Collection[str]) -> None:
     """Remove the passages of sources and notes with their vectors."""
     # Passed as one value: there may be more identifiers than a statement may have parameters.
     among = func.json_each(orjson.dumps(list(parent_ids)).decode()).table_valued("value")
-    here = Passage.parent_id.in_(select(among.c.value))
-    full_text.remove_words(session, session.scalars(select(Passage.id).where(here)).all())
-    session.execute(delete(Passage).where(here))
+    condition = Passage.parent_id.in_(select(among.c.value))
+    full_text.remove_words(session, session.scalars(select(Passage.id).where(condition)).all())
+    session.execute(delete(Passage).where(condition))
 
 
 class SearchIndex:
@@ -170,15 +170,15 @@ class SearchIndex:
             if meaning is None:
                 ranked = full_text.find_by_words(session, query, scope, limit)
                 return _load_hits(session, [(number, None, rank) for number, rank in ranked])
-            least = MIN_SIMILARITY if min_similarity is None else min_similarity
+            threshold = MIN_SIMILARITY if min_similarity is None else min_similarity
             matrix, vector = meaning
             if by == "vector":
-                similar = matrix.similar(vector, scope, least, limit)
+                similar = matrix.similar(vector, scope, threshold, limit)
                 return _load_hits(session, [(number, value, value) for number, value in similar])
             depth = max(limit, _MIN_DEPTH)
             rankings = [
                 [number for number, _ in full_text.find_by_words(session, query, scope, depth)],
-                [number for number, _ in matrix.similar(vector, scope, least, depth)],
+                [number for number, _ in matrix.similar(vector, scope, threshold, depth)],
             ]
             similarities = matrix.similarities(vector, [*rankings[0], *rankings[1]])
             ranked_hits = [

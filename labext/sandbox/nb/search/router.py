@@ -69,7 +69,7 @@ class SearchResults(Record):
 router = APIRouter()
 
 
-@router.post("/search", response_model=SearchResults)
+@router.post("/search", response_model=SearchResults, response_model_exclude_unset=True)
 def post_search(site: SiteDep, index: IndexDep, body: SearchRequest) -> dict[str, Any]:
     """Find passages of sources and notes, by their words or by their meaning."""
     with site.database.read() as session:

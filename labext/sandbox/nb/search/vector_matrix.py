@@ -45,14 +45,16 @@ class VectorMatrix:
     def current(self, session: Session) -> VectorMatrix:
         """Return the matrix with the current rows of the table; self if nothing has changed."""
         last = int(self.numbers[-1]) if len(self.numbers) else 0
-        here = Vector.space == self.space
-        count, top = session.execute(select(func.count(), func.max(Vector.id)).where(here)).one()
+        in_space = Vector.space == self.space
+        count, top = session.execute(
+            select(func.count(), func.max(Vector.id)).where(in_space)
+        ).one()
         if (count, top or 0) == (len(self.numbers), last):
             return self
         return self._with_later(session, last)._without_deleted(session, count)
 
     def similar(
-        self, vector: Floats, scope: Scope, least: float, limit: int
+        self, vector: Floats, scope: Scope, min_similarity: float, limit: int
     ) -> list[tuple[int, float]]:
         """Return the passages most similar to a vector with their cosine, the best first.
 
@@ -61,7 +63,7 @@ class VectorMatrix:
         """
         cosines = self._cosines(vector)
         in_scope = np.fromiter(map(scope.has, self.parents), bool, len(self.parents))
-        rows = np.flatnonzero(in_scope[self.places] & (cosines >= least))
+        rows = np.flatnonzero(in_scope[self.places] & (cosines >= min_similarity))
         if len(rows) > limit:
             rows = rows[np.argpartition(-cosines[rows], limit - 1)[:limit]]
         # Passages with equal texts have equal similarity: the earlier one comes first.
@@ -79,7 +81,7 @@ class VectorMatrix:
             return np.zeros(0, np.float32)
         if self.vectors.shape[1:] != vector.shape:
             raise errors.not_configured(
-                f"The embedding model {self.space} makes other vectors than before.",
+                f"The embedding model {self.space} returns vectors of another length than before.",
                 "Delete this one, add it again, and set it anew.",
                 Action.set_model("embedding"),
             )

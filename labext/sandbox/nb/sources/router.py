@@ -58,9 +58,9 @@ _SORT_KEYS = {
 }
 
 _MESSAGES = {
-    NEW: "It waits to be processed.",
+    NEW: "It is queued.",
     RUNNING: "It is processed.",
-    COMPLETED: "It is processed; it can be searched and asked about.",
+    COMPLETED: "It is processed; it can be searched and used for answers.",
     FAILED: "It could not be processed.",
 }
 

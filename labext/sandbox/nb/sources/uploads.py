@@ -67,7 +67,7 @@ class ParsedForm:
 
 
 async def read_multipart(
-    content_type: str, body: AsyncIterator[bytes], folder: Path, most: FormLimits
+    content_type: str, body: AsyncIterator[bytes], folder: Path, form_limits: FormLimits
 ) -> ParsedForm:
     """Parse a multipart form, storing its file in `folder`; errors leave no file behind.
 
@@ -76,21 +76,19 @@ async def read_multipart(
     """
     boundary = parse_options_header(content_type)[1].get(b"boundary")
     if not boundary:
-        raise errors.bad_request("The form's Content-Type names no boundary.")
-    reader = _MultipartReader(folder, most)
+        raise errors.bad_request("The form's Content-Type has no boundary.")
+    reader = _MultipartReader(folder, form_limits)
     try:
         parser = MultipartParser(boundary, reader.callbacks())
         async for chunk in body:
             parser.write(chunk)
             await reader.settle()
         if not reader.ended:
-            raise errors.bad_request("The form broke off.")
+            raise errors.bad_request("The form is incomplete.")
         return await run_in_threadpool(reader.form)
     except FormParserError:
         reader.discard()
-        raise errors.bad_request(
-            "The form can't be read; send it as multipart/form-data."
-        ) from None
+        raise errors.bad_request("The form is invalid; send it as multipart/form-data.") from None
     except BaseException:
         reader.discard()
         raise
@@ -99,10 +97,10 @@ async def read_multipart(
 class _MultipartReader:
     """Collect the parser's fields, and the file content that `settle` writes to disk."""
 
-    def __init__(self, folder: Path, most: FormLimits) -> None:
+    def __init__(self, folder: Path, form_limits: FormLimits) -> None:
         self.ended = False
         self._path = folder / uuid.uuid4().hex
-        self._most = most
+        self._limits = form_limits
         self._fields: dict[str, bytearray] = {}
         self._headers: dict[bytes, bytes] = {}
         self._header = (bytearray(), bytearray())
@@ -135,7 +133,7 @@ class _MultipartReader:
         try:
             fields = {name: bytes(value).decode() for name, value in self._fields.items()}
         except UnicodeDecodeError:
-            raise errors.bad_request("The form's fields are no UTF-8.") from None
+            raise errors.bad_request("The form's fields are not UTF-8.") from None
         if self._file is None or self._named is None:
             return ParsedForm(fields)
         with self._file as file:
@@ -194,13 +192,15 @@ class _MultipartReader:
     def _data(self, data: bytes, start: int, end: int) -> None:
         if self._name is not None:
             self._fields_size += end - start
-            if self._fields_size > self._most.fields:
-                raise errors.too_large(f"A form's fields have at most {self._most.fields:,} bytes.")
+            if self._fields_size > self._limits.fields:
+                raise errors.too_large(
+                    f"A form's fields have at most {self._limits.fields:,} bytes."
+                )
             self._fields[self._name] += data[start:end]
             return
         self._size += end - start
-        if self._size > self._most.file:
-            raise errors.too_large(f"A file has at most {self._most.file:,} bytes.")
+        if self._size > self._limits.file:
+            raise errors.too_large(f"A file has at most {self._limits.file:,} bytes.")
         self._buffered.append(data[start:end])
         self._buffered_size += end - start
 
@@ -249,11 +249,11 @@ async def read_request(site: Site, request: Request, *, json: bool = False) -> S
     Raises:
         HTTPException: 400 if it is invalid; 413 if it exceeds a limit.
     """
-    most = await run_in_threadpool(_form_limits, site)
+    form_limits = await run_in_threadpool(_form_limits, site)
     try:
-        form = await _read_form(site, request, most, json=json)
+        form = await _read_form(site, request, form_limits, json=json)
     except ClientDisconnect:
-        raise errors.bad_request("The request broke off.") from None  # no client receives this
+        raise errors.bad_request("The request is incomplete.") from None  # no client receives this
     try:
         # In a thread, since it takes time in proportion to the text.
         return await run_in_threadpool(_validate_request, site, form)
@@ -262,14 +262,16 @@ async def read_request(site: Site, request: Request, *, json: bool = False) -> S
         raise
 
 
-async def _read_form(site: Site, request: Request, most: FormLimits, *, json: bool) -> ParsedForm:
+async def _read_form(
+    site: Site, request: Request, form_limits: FormLimits, *, json: bool
+) -> ParsedForm:
     content_type = request.headers.get("content-type", "")
     media_type = content_type.partition(";")[0].strip().lower()
     if json or media_type in ("application/json", "") or media_type.endswith("+json"):
         return ParsedForm(await run_in_threadpool(_parse_json, await request.body()))
     if media_type == "multipart/form-data":
         form = await read_multipart(
-            content_type, request.stream(), files.incoming_folder(site), most
+            content_type, request.stream(), files.incoming_folder(site), form_limits
         )
     elif media_type == "application/x-www-form-urlencoded":
         form = ParsedForm(await run_in_threadpool(_parse_urlencoded, await request.body()))
@@ -293,9 +295,9 @@ def _parse_json(body: bytes) -> dict[str, Any]:
     try:
         content = orjson.loads(body)
     except orjson.JSONDecodeError:
-        raise errors.bad_request("The body is no JSON.") from None
+        raise errors.bad_request("The body is not valid JSON.") from None
     if not isinstance(content, dict):
-        raise errors.bad_request("The body is no JSON object.")
+        raise errors.bad_request("The body is not a JSON object.")
     return content
 
 
@@ -308,7 +310,7 @@ def _parse_urlencoded(body: bytes) -> dict[str, str]:
             max_num_fields=MAX_FIELDS,
         )
     except ValueError:
-        raise errors.bad_request("The form can't be read.") from None
+        raise errors.bad_request("The form is invalid.") from None
     return dict(pairs)
 
 
@@ -317,7 +319,7 @@ def _convert_fields(fields: dict[str, str]) -> dict[str, Any]:
     typed: dict[str, Any] = {name: value for name, value in fields.items() if value != ""}
     if (asynchronous := typed.get("process_async")) is not None:
         if asynchronous.strip().lower() not in _BOOLEANS:
-            raise errors.bad_request("process_async: is either true or false.")
+            raise errors.bad_request("process_async: must be true or false.")
         typed["process_async"] = _BOOLEANS[asynchronous.strip().lower()]
     if fields.get("text") == "":
         typed["text"] = ""

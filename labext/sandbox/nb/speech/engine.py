@@ -110,7 +110,7 @@ def synthesize_remote(
         samples, rate = soundfile.read(io.BytesIO(content), dtype="float32", always_2d=True)
     except (soundfile.SoundFileError, RuntimeError, ValueError):
         raise errors.bad_gateway(
-            f"The sound that the server of the model {model.name} answered can't be read. "
+            f"The server of the model {model.name} did not return a readable audio file. "
             "Check that it is a model of type tts, or choose another."
         ) from None
     return Sound(samples.mean(axis=1), int(rate))

@@ -67,7 +67,7 @@ def _find_program() -> str:
     program = shutil.which("flite")
     if program is None:
         raise errors.not_configured(
-            "flite is not installed any more: `apt install flite`, or set the default slot "
+            "flite is no longer installed: `apt install flite`, or set the default slot "
             "text_to_speech to another model."
         )
     return program

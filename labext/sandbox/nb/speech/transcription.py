@@ -74,7 +74,7 @@ def import_soundfile() -> Any:
 def packages_missing() -> UnreadableError:
     """Return the error that the packages for speech recognition are missing."""
     return UnreadableError(
-        "Sound is read with packages that are not installed here: "
+        "Reading audio needs packages that are not installed: "
         f"run `{install_line('speech')}`, then retry it."
     )
 
@@ -100,7 +100,7 @@ def _decode_by_ffmpeg(path: Path) -> Generator[bytes, None, None]:
     ffmpeg = shutil.which("ffmpeg")
     if ffmpeg is None:
         raise UnreadableError(
-            "Its sound is taken out by ffmpeg, which is not installed here: "
+            "Extracting its audio needs ffmpeg, which is not installed: "
             "`apt install ffmpeg` or `brew install ffmpeg`, then retry it."
         )
     # A file may refer to others: ffmpeg must not open any other protocol.
@@ -117,7 +117,7 @@ def _decode_by_ffmpeg(path: Path) -> Generator[bytes, None, None]:
         finally:
             process.kill()
     if not has_audio:
-        raise UnreadableError("It is broken, or has no sound.")
+        raise UnreadableError("It is broken, or has no audio.")
 
 
 _MAX_UTTERANCE_SECONDS = 60
@@ -219,7 +219,7 @@ def transcribe_by_default(site: Site, path: Path, on_stage: OnStage) -> str:
         import_soundfile()
         import_pocketsphinx()
         raise UnreadableError(
-            f"No model hears what is said in it. Set the default slot {SLOT}: "
+            f"No speech-to-text model is set. Set the default slot {SLOT}: "
             f"`labext sandbox nb models default {SLOT} NAME`, then retry it."
         )
     return transcribe(site, model, path, on_stage)
@@ -259,7 +259,7 @@ def _compress(sound: DecodedAudio, target: Path, on_stage: OnStage) -> None:
     """Write the audio as a small MP3: servers accept at most 25 MB, which is over an hour."""
     import numpy as np
 
-    on_stage("taking the sound out")
+    on_stage("extracting audio")
     with open_mp3(target, RATE, _COMPRESSION) as file:
         rest = b""
         for block in sound.blocks:  # blocks from a pipe may end within a sample

@@ -16,8 +16,8 @@ ENGLISH = "en"
 
 def base_language(language: str | None) -> str:
     """Return a language in lower case without its country; `en` for None."""
-    named = (language or ENGLISH).lower().replace("_", "-")
-    base = named.partition("-")[0].partition("(")[0].strip()
+    name = (language or ENGLISH).lower().replace("_", "-")
+    base = name.partition("-")[0].partition("(")[0].strip()
     return ENGLISH if base == "english" else base
 
 

@@ -85,7 +85,7 @@ def run_transformation(
     return chat.ask_in_parts(ask, prompt, text, limits)
 
 
-_RETRY_HINT = "Retry the source to have it made."
+_RETRY_HINT = "Retry the source to create it."
 
 
 def create_insights(
@@ -110,11 +110,11 @@ def create_insights(
                 )
             except HTTPException as error:
                 remarks.append(
-                    f"The insight {transformation.title} could not be made: {error.detail}"
+                    f"The insight {transformation.title} could not be created: {error.detail}"
                 )
             except CallCancelledError:
                 remarks.append(
-                    f"The insight {transformation.title} could not be made: its model took too "
+                    f"The insight {transformation.title} could not be created: its model took too "
                     "long."
                 )
     return insights, " ".join([*remarks, _RETRY_HINT]) if remarks else None

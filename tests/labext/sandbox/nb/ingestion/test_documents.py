@@ -66,7 +66,7 @@ def test_a_word_document_has_the_title_among_its_properties(read):
 
 
 def test_a_word_document_of_blanks_has_no_text(refused):
-    assert refused(docx(["  "])) == "There is no text in it."
+    assert refused(docx(["  "])) == "It contains no text."
 
 
 def zipped(**entries: bytes) -> bytes:

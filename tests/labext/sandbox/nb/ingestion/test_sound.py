@@ -48,7 +48,7 @@ def test_silence_has_no_text(refused):
 
     out = io.BytesIO()
     soundfile.write(out, np.zeros((8000, 2)), 8000, format="FLAC")
-    assert "Nobody is heard" in refused(out.getvalue(), "silence.flac")
+    assert "No speech was recognized" in refused(out.getvalue(), "silence.flac")
 
 
 def test_the_sound_of_a_video_is_heard(read, ffmpeg, monkeypatch):
@@ -63,7 +63,7 @@ def test_the_sound_of_a_video_is_heard(read, ffmpeg, monkeypatch):
 
 
 def test_a_video_without_sound_says_so(refused, ffmpeg):
-    assert "no sound" in refused(FILM, "film.mp4")
+    assert "no audio" in refused(FILM, "film.mp4")
 
 
 def test_without_ffmpeg_it_says_what_to_install(refused, programs):

@@ -101,7 +101,7 @@ def test_a_test_asks_each_type_by_the_stored_key_the_model_and_a_prompt(
         (openai_server.echoes_key(401), "401"),
         (openai_server.says(429, {"error": {"message": "Too fast."}}), "429: “Too fast.”. Wait"),
         (openai_server.says(500, {"error": "Out of memory."}), "Out of memory."),
-        (openai_server.cut, "broke off"),
+        (openai_server.cut, "closed the connection"),
         (openai_server.says(200, "<html>Hi</html>", "text/html"), "OpenAI-compatible"),
     ],
     ids=["401", "429", "500", "cut", "nonsense"],
@@ -151,7 +151,7 @@ def test_the_built_in_models_are_tested_for_real(nb: Any, model: str) -> None:
 
 def test_a_built_in_model_stays(nb: Any) -> None:
     nb.told("PUT", "models/defaults", {"text_to_speech": None})
-    assert "stays" in nb.refused(400, "DELETE", "models/model:espeak-ng")
+    assert "can't be deleted" in nb.refused(400, "DELETE", "models/model:espeak-ng")
 
 
 def test_defaults_change_in_part_and_null_clears(nb: Any) -> None:

@@ -128,7 +128,7 @@ def test_vectors_that_are_none_are_502(
         (openai_server.says(200, {"choices": 10**30}), "OpenAI-compatible"),
         (openai_server.says(500, {"error": "Half \ud800 a letter."}), "Half ? a letter."),
         (openai_server.says(200, {"choices": []}), "OpenAI-compatible"),
-        (openai_server.cut, "broke off"),
+        (openai_server.cut, "closed the connection"),
         (openai_server.hung_up, "can't be reached"),
     ],
 )

@@ -154,7 +154,7 @@ def test_an_empty_notebook_and_another_language_are_refused() -> None:
         script(Material("Empty", [Text("x", "https://example.org/a")]))
     for language in (None, "en", "English", "en-GB", " English (US) "):
         writer.check_language(EXTRACTIVE, language)
-    with pytest.raises(HTTPException, match="in English alone"):
+    with pytest.raises(HTTPException, match="only writes English"):
         writer.check_language(EXTRACTIVE, "German")
 
 

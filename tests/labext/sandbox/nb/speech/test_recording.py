@@ -123,7 +123,7 @@ def test_a_full_disk_leaves_nothing_and_says_so(tmp_path, espeak, site):
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
-        with pytest.raises(podcasts_recording.AudioWriteError, match="room on the disk"):
+        with pytest.raises(podcasts_recording.AudioWriteError, match="free disk space"):
             recording.record_dialogue(site, turns, {"Ada": (espeak, None)}, target, ignore)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

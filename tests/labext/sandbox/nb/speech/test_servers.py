@@ -69,7 +69,7 @@ def test_a_server_that_fails_in_the_middle_fails_the_recording(site, remote, pro
 
 def test_what_is_no_sound_is_told(site, remote, provider):
     provider.sound = lambda _body: b"RIFF\x10\0\0\0WAVEnothing at all"
-    with pytest.raises(HTTPException, match="can't be read") as caught:
+    with pytest.raises(HTTPException, match="readable audio") as caught:
         engine.synthesize(site, remote(), "nova", "Hello.")
     assert caught.value.status_code == 502
 

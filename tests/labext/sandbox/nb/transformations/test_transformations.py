@@ -151,7 +151,7 @@ def test_an_insight_that_fails_fails_no_source_and_is_told_of(api: Any):
     made = api.make(name="Broken", apply_default=True, model_id=gone)
     status, insights = api.processed(TEXT)
     assert (status["status"], status["error"]) == ("completed", None)
-    assert "The insight Broken could not be made" in status["message"]
+    assert "The insight Broken could not be created" in status["message"]
     assert "can't be reached" in status["message"]
     assert "Retry" in status["message"]
     assert set(insights) == {"Key findings"}
