@@ -138,9 +138,7 @@ class HttpClient:
             OutcomeUnknownError: the response to an operation that must not be repeated was lost.
         """
         request = build_request(op, self.base_url, **arguments)
-        return self._options.run_with_retries(
-            lambda: self._send_once(request, timeout or self._options.timeout)
-        )
+        return self._options.run_with_retries(lambda: self._send_once(request, timeout))
 
     @contextmanager
     def stream(
@@ -158,7 +156,7 @@ class HttpClient:
         """
         request = build_request(op, self.base_url, **arguments)
         with self._options.run_with_retries(
-            lambda: self._start_stream(request, timeout or self._options.timeout)
+            lambda: self._start_stream(request, timeout)
         ) as response:
             error: LabextError
             try:
@@ -215,7 +213,7 @@ class HttpClient:
         """Return a store for presigned addresses, with this client's timeouts and retries."""
         return PresignedStore(self._options)
 
-    def _send_once(self, request: Request, timeout: Timeout) -> Response:
+    def _send_once(self, request: Request, timeout: Timeout | None) -> Response:
         response = self._exchange(request, timeout)
         if response.status_code >= 400:
             error = self._error(request, response)
@@ -232,14 +230,14 @@ class HttpClient:
             raise on_incomplete_response(request, fault)
         return result
 
-    def _start_stream(self, request: Request, timeout: Timeout) -> requests.Response:
+    def _start_stream(self, request: Request, timeout: Timeout | None) -> requests.Response:
         response = self._exchange(request, timeout, streamed=True)
         if response.status_code >= 400:
             raise self._error(request, response)
         return response
 
     def _exchange(
-        self, request: Request, timeout: Timeout, *, streamed: bool = False
+        self, request: Request, timeout: Timeout | None, *, streamed: bool = False
     ) -> requests.Response:
         """Send once; return the start of the response, or raise the error for a lost one."""
         options, op = self._options, request.op
@@ -252,9 +250,8 @@ class HttpClient:
             response = send_following_redirects(
                 session,
                 request.prepare(self._auth, stream),
-                timeout,
-                options.verify,
-                options.service,
+                options,
+                timeout=timeout,
                 deadline=deadline,
                 away=streamed and op.method == "GET",
             )

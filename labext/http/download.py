@@ -29,7 +29,7 @@ from labext.errors import (
 )
 from labext.http.connection_pool import Deadline, new_session
 from labext.http.rate_limiter import requested_delay
-from labext.http.redirects import read_start, send_following_redirects
+from labext.http.redirects import send_following_redirects
 from labext.http.request import Request
 from labext.http.responses import (
     NETWORK_ERRORS,
@@ -37,9 +37,16 @@ from labext.http.responses import (
     FailureStage,
     classify_failure,
     excerpt,
+    read_start,
     server_message,
 )
-from labext.http.retry_policy import REJECTED, TRANSIENT, RequestOptions, RetryableError
+from labext.http.retry_policy import (
+    REJECTED,
+    TRANSIENT,
+    RequestOptions,
+    RetryableError,
+    on_transfer_failure,
+)
 from labext.http.upload import check_presigned_url
 from labext.storage import is_full
 
@@ -290,22 +297,11 @@ class _Download:
         request = requests.Request("GET", self._url, headers=headers)
         if self._own is not None:
             request.auth, request.params = self._own.auth, self._own.request.params
-        options = self._options
         response = send_following_redirects(
-            session,
-            request,
-            options.timeout,
-            options.verify,
-            options.service,
-            deadline=self._deadline,
-            away=True,
+            session, request, self._options, deadline=self._deadline, away=True
         )
         if isinstance(response, ConnectionFailure):
-            raise (
-                response.error
-                if response.stage in {FailureStage.NEVER, FailureStage.LIMIT}
-                else RetryableError(response.error)
-            )
+            raise on_transfer_failure(response)
         with response:
             if not self._begins(response, part):
                 return True

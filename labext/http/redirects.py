@@ -18,11 +18,11 @@ from labext.http.connection_pool import (
 )
 from labext.http.responses import (
     NETWORK_ERRORS,
-    READ_FOR_WORDS,
     ConnectionFailure,
     FailureStage,
     classify_failure,
 )
+from labext.http.retry_policy import RequestOptions
 
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 
@@ -149,10 +149,9 @@ def _invalid_location(service: str, status: int) -> RedirectError:
 def send_following_redirects(
     session: requests.Session,
     request: requests.Request,
-    timeout: Timeout,
-    verify: bool | str,
-    service: str,
+    options: RequestOptions,
     *,
+    timeout: Timeout | None = None,
     deadline: Deadline,
     away: bool,
 ) -> requests.Response | ConnectionFailure:
@@ -161,13 +160,12 @@ def send_following_redirects(
     Args:
         session: sends it.
         request: the request, signed by its `auth`.
-        timeout: seconds to connect, and between two bytes of the response.
-        verify: True, or the path of a CA bundle.
-        service: the service's name in errors.
+        options: TLS verification, timeout, and the service's name in errors.
+        timeout: replaces that of `options`.
         deadline: limits each response from its first byte on, also while the caller reads it.
         away: a GET may be redirected to another origin, without its key.
     """
-    url = request.url or ""
+    url, service = request.url or "", options.service
     try:
         prepared = session.prepare_request(request)
         for _ in range(MAX_REDIRECTS):
@@ -177,8 +175,8 @@ def send_following_redirects(
                 response = session.send(
                     prepared,
                     stream=True,
-                    timeout=timeout,
-                    verify=verify,
+                    timeout=timeout or options.timeout,
+                    verify=options.verify,
                     proxies=proxies_for(url),
                     allow_redirects=False,
                 )
@@ -200,11 +198,3 @@ def _interim_response(service: str, status: int) -> ConnectionFailure:
     summary = f"The {service} sent an interim response (status {status}) in place of its response."
     error = ServiceError(summary, "Try again; look at the service if it stays.", status=status)
     return ConnectionFailure(FailureStage.SENT, "an interim response", error)
-
-
-def read_start(response: requests.Response) -> bytes:
-    """Return the start of a body for an error message; empty if it can't be read."""
-    try:
-        return bytes(response.raw.read(READ_FOR_WORDS, decode_content=True) or b"")
-    except NETWORK_ERRORS:
-        return b""

@@ -107,6 +107,14 @@ def sent_action(body: bytes) -> Action | None:
     return Action.from_json(content.get("action")) if isinstance(content, Mapping) else None
 
 
+def read_start(response: requests.Response) -> bytes:
+    """Return the start of a body for an error message; empty if it can't be read."""
+    try:
+        return bytes(response.raw.read(READ_FOR_WORDS, decode_content=True) or b"")
+    except NETWORK_ERRORS:
+        return b""
+
+
 def excerpt(text: str, limit: int = 80, *, is_cut: bool = False) -> str:
     """Return the start of a text as one masked line that steers no terminal.
 

@@ -13,13 +13,13 @@ import tenacity
 from labext.errors import LabextError, NotFoundError, OutcomeUnknownError
 from labext.http.connection_pool import ResponseLimits, Timeout, tls_verification
 from labext.http.rate_limiter import backoff, requested_delay
-from labext.http.redirects import read_start
 from labext.http.request import Request, RetryMode
 from labext.http.responses import (
     ConnectionFailure,
     ErrorMapper,
     ErrorResponse,
     FailureStage,
+    read_start,
     sent_action,
     server_message,
     to_exception,
@@ -160,6 +160,13 @@ def on_connection_lost(
     if failure.stage is FailureStage.UNSENT:
         return RetryableError(failure.error, at_most=None if server_seen else _MAX_FIRST_CONNECTS)
     return on_incomplete_response(request, failure.error)
+
+
+def on_transfer_failure(failure: ConnectionFailure) -> Exception:
+    """Return the exception for a file transfer, always repeatable, that got no response."""
+    if failure.stage in {FailureStage.NEVER, FailureStage.LIMIT}:
+        return failure.error
+    return RetryableError(failure.error)
 
 
 def on_incomplete_response(request: Request, error: LabextError) -> Exception:

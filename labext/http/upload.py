@@ -23,17 +23,23 @@ from labext.http.connection_pool import (
     read_body,
 )
 from labext.http.rate_limiter import requested_delay
-from labext.http.redirects import read_start, send_following_redirects
+from labext.http.redirects import send_following_redirects
 from labext.http.request import stream_size
 from labext.http.responses import (
     NETWORK_ERRORS,
     ConnectionFailure,
-    FailureStage,
     classify_failure,
     excerpt,
+    read_start,
     server_message,
 )
-from labext.http.retry_policy import REJECTED, TRANSIENT, RequestOptions, RetryableError
+from labext.http.retry_policy import (
+    REJECTED,
+    TRANSIENT,
+    RequestOptions,
+    RetryableError,
+    on_transfer_failure,
+)
 
 _READ_SIZE = 256 * 1024
 
@@ -256,22 +262,15 @@ class PresignedStore:
     def _sent(
         self, session: requests.Session, request: requests.Request, name: str
     ) -> requests.Response:
-        options = self._options
         response = send_following_redirects(
             session,
             request,
-            options.timeout,
-            options.verify,
-            options.service,
-            deadline=Deadline(options.limits.seconds),
+            self._options,
+            deadline=Deadline(self._options.limits.seconds),
             away=request.method == "GET",
         )
         if isinstance(response, ConnectionFailure):
-            raise (
-                response.error
-                if response.stage in {FailureStage.NEVER, FailureStage.LIMIT}
-                else RetryableError(response.error)
-            )
+            raise on_transfer_failure(response)
         if response.status_code < 400:
             return response
         with response:

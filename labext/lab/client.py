@@ -100,7 +100,7 @@ class LabClient(ServiceClient):
         """
         return fetch_identity(self._http, self._method, self._client_id)
 
-    def standing(self) -> AccountStatus:
+    def status(self) -> AccountStatus:
         """Return the number of sequences visible to the caller, and the state of the rate limit.
 
         Raises:

@@ -133,7 +133,7 @@ class Sources(Resource):
         process_async: bool = True,
         on_bytes: Callable[[str, int, int | None], None] | None = None,
         on_added: Callable[[Record], None] | None = None,
-        on_refused: uploads.OnRejected | None = None,
+        on_rejected: uploads.OnRejected | None = None,
     ) -> pd.DataFrame:
         """Add several files and web pages one by one; return a row for each.
 
@@ -147,7 +147,7 @@ class Sources(Resource):
             process_async: as for `add_file`.
             on_bytes: called with a file's name, the bytes of it sent so far and its size.
             on_added: called with the record of each added source.
-            on_refused: called at the end for each rejected item with its error; if omitted, the
+            on_rejected: called at the end for each rejected item with its error; if omitted, the
                 rejections are raised.
 
         Raises:
@@ -159,7 +159,7 @@ class Sources(Resource):
 
         options = self._options(notebook, None, topic, process_async)
         steps = uploads.add_several(
-            self._executor, self._backend, what, options, on_bytes, on_refused
+            self._executor, self._backend, what, options, on_bytes, on_rejected
         )
         added = []
         for record in steps:

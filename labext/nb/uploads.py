@@ -128,7 +128,7 @@ def add_several(
     items: Iterable[Path | str] | Path | str,
     options: Mapping[str, Any],
     on_bytes: OnFileBytes | None = None,
-    on_refused: OnRejected | None = None,
+    on_rejected: OnRejected | None = None,
 ) -> Iterator[Record]:
     """Add files and web pages one by one; yield the record of each.
 
@@ -136,7 +136,7 @@ def add_several(
 
     Raises:
         InputError: an item is invalid, and nothing was sent; or the service rejected some items
-            without an `on_refused` callback, and the others were added.
+            without an `on_rejected` callback, and the others were added.
         LabextError: the service failed; the error names the item and the number added.
     """
     names = [items] if isinstance(items, str | Path) else list(items)
@@ -158,9 +158,9 @@ def add_several(
             raise error.about(f"{item}{before}") from None
         added += 1
         yield record
-    if on_refused is not None:
+    if on_rejected is not None:
         for item, reason in refused.items():
-            on_refused(item, reason)
+            on_rejected(item, reason)
     elif refused:
         raise rejection_error(refused, added)
 

@@ -85,33 +85,33 @@ class ResultsJob:
 
     name: str
     row: JobRecord
-    found: Mapping[str, JobRecord | None]
-    listed: dict[str, list[JobRecord]] = field(default_factory=dict, compare=False, repr=False)
+    parts: Mapping[str, JobRecord | None]
+    jobs: dict[str, list[JobRecord]] = field(default_factory=dict, compare=False, repr=False)
     """The jobs of each part, as far as they have been listed."""
 
     @property
     def split(self) -> bool:
         """Whether it is a split batch."""
-        return self.name not in self.found
+        return self.name not in self.parts
 
     @property
     def complete(self) -> list[str]:
         """The parts of a split batch that are complete."""
-        return [part for part, row in self.found.items() if _is_complete_row(row)]
+        return [part for part, row in self.parts.items() if _is_complete_row(row)]
 
     @property
     def ended(self) -> list[str]:
         """The batches and pipelines of the service behind it that have ended."""
         return [
             part
-            for part, row in self.found.items()
+            for part, row in self.parts.items()
             if row is not None and records.is_parent(row) and records.outcome(row) is not None
         ]
 
     @property
     def incomplete(self) -> list[str]:
         """Those that have ended, and not as complete: of them single jobs may have results."""
-        return [part for part in self.ended if not _is_complete_row(self.found[part])]
+        return [part for part in self.ended if not _is_complete_row(self.parts[part])]
 
 
 class ResultsSource:
@@ -249,7 +249,7 @@ class ResultsSource:
             return path
         if part not in job.incomplete:
             return self.download(part, path, selection, callbacks)
-        if records.outcome(job.found[part] or {}) is Outcome.FAILED:
+        if records.outcome(job.parts[part] or {}) is Outcome.FAILED:
             return None  # its aggregation failed
         try:
             return self.download(part, path, selection, callbacks)
@@ -309,7 +309,7 @@ class ResultsSource:
 
     def _order(self, job: ResultsJob, selection: ResultSelection) -> list[str]:
         entry = None if selection.email else self._parts.entry(job.name)
-        if entry is not None and {part.name for part in entry.plan.parts} == set(job.found):
+        if entry is not None and {part.name for part in entry.plan.parts} == set(job.parts):
             return list(entry.plan.jobs)
         return [
             identity.strip_batch_name(name, part)
@@ -321,10 +321,10 @@ class ResultsSource:
         return [str(row.get("JobName")) for row in self._rows(job, part, selection.email)]
 
     def _rows(self, job: ResultsJob, part: str, email: str | None) -> list[JobRecord]:
-        if part not in job.listed:
+        if part not in job.jobs:
             pages = self._service.pages(batch=part, jobEmail=email)
-            job.listed[part] = [row for page in pages for row in page.rows]
-        return job.listed[part]
+            job.jobs[part] = [row for page in pages for row in page.rows]
+        return job.jobs[part]
 
     def origin(self, job: ResultsJob, selection: ResultSelection) -> Origin:
         """Query the origin of the results: the jobs, in the input's order, and their tools.
@@ -346,7 +346,7 @@ class ResultsSource:
         return Origin.now(filter(None, map(self._tool, types)), rows, inputs.values())
 
     def _in_order(self, job: ResultsJob, selection: ResultSelection) -> list[JobRecord]:
-        parts = [part for part, row in job.found.items() if row is not None]
+        parts = [part for part, row in job.parts.items() if row is not None]
         by_name = {
             identity.strip_batch_name(str(row.get("JobName")), part): row
             for part in parts

@@ -126,7 +126,7 @@ class Manifest:
     Attributes:
         service: the service's address.
         identity: distinguishes the run of the job from any other.
-        wanted: the selection: `pdbsOnly`, `fileName`.
+        selection: the selection: `pdbsOnly`, `fileName`.
         files: the files on disk, by paths relative to the results folder.
         archive: the archive they came from, if it was kept.
         job: the job's row, for the record.
@@ -136,7 +136,7 @@ class Manifest:
 
     service: str
     identity: Mapping[str, Any]
-    wanted: Mapping[str, Any]
+    selection: Mapping[str, Any]
     files: tuple[ArchiveFile, ...]
     archive: ArchiveFile | None = None
     job: Mapping[str, Any] = field(default_factory=dict, compare=False)
@@ -163,7 +163,7 @@ class Manifest:
             return cls(
                 record["service"],
                 record["identity"],
-                record["wanted"],
+                record["selection"],
                 tuple(map(_parse_file, record["files"])),
                 None if archive is None else _parse_file(archive),
                 record["job"],
@@ -175,10 +175,10 @@ class Manifest:
 
     def is_of(self, other: Manifest) -> bool:
         """Return whether these are the same results: the same selection of the same run."""
-        return (self.service, self.identity, self.wanted) == (
+        return (self.service, self.identity, self.selection) == (
             other.service,
             other.identity,
-            other.wanted,
+            other.selection,
         )
 
     @property

@@ -203,7 +203,7 @@ class _Crate:
             softwareVersion=by.get("labext"),
             runtimePlatform=f"Python {by.get('python')}",
         )
-        content = "structures" if manifest.wanted.get("pdbsOnly") else "results"
+        content = "structures" if manifest.selection.get("pdbsOnly") else "results"
         action = self._one(
             f"#fetch-{quote(subject, safe='')}-{content}",
             "DownloadAction",

@@ -209,7 +209,7 @@ class ResultsFetcher:
                     record.name,
                     begin,
                     callbacks.bytes,
-                    bounds=archives.ArchiveBounds.for_parts(len(job.found)),
+                    bounds=archives.ArchiveBounds.for_parts(len(job.parts)),
                 )
             except (ArchiveError, ConflictError, StorageError):
                 if fetched:
@@ -252,7 +252,7 @@ class ResultsFetcher:
                 whole = self._source.whole(job, stage, selection, callbacks)
             if selection.file is None:
                 try:
-                    archives.unpacked_size(whole, archives.ArchiveBounds.for_parts(len(job.found)))
+                    archives.unpacked_size(whole, archives.ArchiveBounds.for_parts(len(job.parts)))
                 except ArchiveError:
                     install.clear_stage(stage)
                     raise
@@ -265,7 +265,7 @@ class ResultsFetcher:
 
     def _manifest(self, job: ResultsJob, selection: ResultSelection) -> Manifest:
         """Return the manifest of the selected results, as known before they are fetched."""
-        identity = manifest.run_identity(job.name, job.found)
+        identity = manifest.run_identity(job.name, job.parts)
         if job.incomplete:
             identity["complete"] = sorted(self._source.complete_jobs(job, selection))
         return Manifest(
@@ -295,7 +295,7 @@ class ResultsFetcher:
         )
         single = done.archive is None
         archive = None if done.archive is None else path / done.archive.path
-        if single and done.wanted["fileName"] is None:
+        if single and done.selection["fileName"] is None:
             archive = path
         count = messages.pluralize(len(files), "file")
         unpacked = [file.path for file in done.files] if done.archive is not None else []
@@ -309,7 +309,7 @@ class ResultsFetcher:
             return ""
         jobs = done.origin.jobs or self._source.jobs(job, selection, job.ended)
         words = [incomplete_jobs_message(jobs, job.name)] if jobs else []
-        if missing := [part for part, row in job.found.items() if row is None]:
+        if missing := [part for part, row in job.parts.items() if row is None]:
             words.append(f"{messages.join_words(missing, 3)} is not on the service")
         return "".join(f"; {word}" for word in words if word)
 
@@ -357,5 +357,5 @@ def _restorable(before: Manifest | None, fresh: Manifest, folder: Path) -> bool:
 
 
 def _stage_key(fresh: Manifest) -> str:
-    text = canonical_json([fresh.service, fresh.identity, fresh.wanted])
+    text = canonical_json([fresh.service, fresh.identity, fresh.selection])
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

@@ -82,14 +82,14 @@ def status(call: Call) -> pd.DataFrame:
 
 def _access_and_limit(lab: LabClient) -> dict[str, str]:
     """Return the number of visible sequences and the remaining request limit."""
-    standing, rows = lab.standing(), {}
+    account, rows = lab.status(), {}
     if (seconds := lab.token_expires_in) is not None:
         rows["token expires in"] = f"{int(seconds) // 60} min {int(seconds) % 60} s"
-    if (rate := standing.rate) is not None:
+    if (rate := account.rate) is not None:
         of = "" if rate.limit is None else f" of {rate.limit:,}"
         rows["requests remaining"] = f"{rate.remaining:,}{of}, more in {rate.resets:.0f} s"
-    if standing.sequences is not None:
-        rows["sequences"] = f"{standing.sequences:,}"
+    if account.sequences is not None:
+        rows["sequences"] = f"{account.sequences:,}"
     return rows
 
 

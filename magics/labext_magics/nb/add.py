@@ -166,7 +166,7 @@ def _send_items(
                 into.id,
                 on_bytes=lambda _, moved, size: transfer.bytes(moved, size),
                 on_added=added.append,
-                on_refused=refused.__setitem__,
+                on_rejected=refused.__setitem__,
                 **arguments,
             )
         elif isinstance(new[0], Path):

@@ -148,7 +148,7 @@ class TestSeveral:
         assert len(sent) == 2
         refused: dict[Any, InputError] = {}
         steps = uploads.add_several(
-            wire, ContractBackend(), what, GIVEN, on_refused=refused.__setitem__
+            wire, ContractBackend(), what, GIVEN, on_rejected=refused.__setitem__
         )
         assert len(list(steps)) == 1
         assert list(refused) == what[:1]
