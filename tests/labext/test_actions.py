@@ -24,6 +24,7 @@ from labext_magics.core import grammar, line
 from labext_magics.core.actions import LINES, MAGIC_STYLE, magic_line
 from labext_magics.core.dispatch import magic_named
 from labext_magics.core.namespace import Namespace
+from labext_widgets.progress.background import Background
 
 ROOT = Path(actions.__file__).parents[1]
 SOURCES = [ROOT / "labext", ROOT / "magics", ROOT / "widgets" / "labext_widgets"]
@@ -138,6 +139,16 @@ def test_thread_in_a_copy_of_the_context_keeps_the_style() -> None:
     thread.start()
     thread.join()
     assert rendered == ["`%jobs list`"]
+
+
+def test_watch_in_the_background_keeps_the_style() -> None:
+    rendered: list[str] = []
+    with use_style(MAGIC_STYLE):
+        watch = Background(iter([]), None, "")
+    for name in ("watch", "stop"):
+        watch._start_thread(name, lambda: rendered.append(str(Action.list_jobs())))
+    watch.join(10)
+    assert rendered == ["`%jobs list`"] * 2
 
 
 def test_error_keeps_its_action() -> None:

@@ -402,8 +402,11 @@ def _test_hint(call: Call, record: Record) -> str:
     """Return the next step for a model whose test failed."""
     if record["credential"] is None:
         return "`%nb credentials status` shows which providers have a key."
-    name = str(call.nb.credentials.get(record["credential"])["name"])
-    return f"`%nb credentials test {quote(name)}` tests its server and key."
+    name = quote(str(call.nb.credentials.get(record["credential"])["name"]))
+    return (
+        f"`%nb credentials test {name}` tests its server and key; "
+        f"`%nb credentials edit {name} --new-key` sets another key."
+    )
 
 
 _ONE = Parameter("MODEL", value_types.MODEL, "a model, by its name or id", required=True)
