@@ -177,13 +177,7 @@ def _sqlite_code(error: BaseException) -> int:
 
 
 def mark_seeded(session: Session, table: type[DeclarativeBase], name: str) -> bool:
-    """Record a seed by name; return True if it was not recorded before.
-
-    Args:
-        session: a writing session.
-        table: the service's table of seeds, with the single column `name`.
-        name: the name of the seed.
-    """
+    """Record a seed by name; return True if it was not recorded before."""
     if session.get(table, name) is not None:
         return False
     session.add(table(name=name))

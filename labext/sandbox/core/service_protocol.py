@@ -85,17 +85,7 @@ def create_site(
     ports: Mapping[str, int],
     certificate: Certificate | None,
 ) -> Site:
-    """Create the site of a service.
-
-    Args:
-        service: the service.
-        folder: the data folder of the sandbox.
-        database: its database.
-        queue: its queue.
-        options: the start options.
-        ports: the ports by endpoint; the origin of a missing endpoint is empty.
-        certificate: the certificate of the service, which is issued for `localhost`.
-    """
+    """Create the site of a service; endpoints without a port have an empty origin."""
     host = f"http://{LOOPBACK_ADDRESS}" if certificate is None else "https://localhost"
     return Site(
         folder=folder.service(service.name),
@@ -147,12 +137,7 @@ class Service(Protocol):
         """Return the entries of `data_folders` that have no row."""
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate | None:
-        """Return the certificate of its endpoints; None for plain HTTP. Called before `seed`.
-
-        Args:
-            folder: as `Site.folder`.
-            secrets: as `Site.secrets`.
-        """
+        """Return the certificate of its endpoints; None for plain HTTP. Called before `seed`."""
 
     def apps(self, site: Site) -> Mapping[str, ASGIApp]:
         """Return the application of each endpoint.

@@ -66,11 +66,7 @@ def check_database(
 ) -> None:
     """Check that the database has rows for every service that has files.
 
-    Args:
-        database: the sandbox's database, possibly without tables.
-        folder: the data folder.
-        services: the services to check.
-        adopt_into: accept an empty database, and move a damaged one here; None refuses both.
+    `adopt_into` accepts an empty database, and receives a damaged one; None refuses both.
 
     Raises:
         StorageError: the database is empty or damaged; the next step names the ways out.

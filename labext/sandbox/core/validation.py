@@ -36,10 +36,6 @@ def already_exists_error(noun: str, name: str) -> ConflictError:
 def require_confirmation(yes: bool, would: str) -> None:
     """Require confirmation of a destructive operation.
 
-    Args:
-        yes: whether it was confirmed.
-        would: a sentence that describes the effect.
-
     Raises:
         InputError: it was not confirmed.
     """

@@ -50,13 +50,7 @@ class BodyLimitedApp:
 
 
 class BodyLimitMiddleware(BodyLimitedApp):
-    """Refuse bodies of more than `most` bytes with 413, by declared or received length.
-
-    Args:
-        app: the wrapped application.
-        most: the limit in bytes.
-        body: creates the response body, as in `handle_errors`.
-    """
+    """Refuse bodies of more than `most` bytes with 413, by declared or received length."""
 
     def __init__(
         self,

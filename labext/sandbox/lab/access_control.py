@@ -172,12 +172,6 @@ def check_places(
 
     Hidden and missing places give the same error, so existence is not revealed.
 
-    Args:
-        places: the places visible to the caller.
-        folder_id: the folder.
-        project_id: the project.
-        parameter: the query parameter that names the folder.
-
     Raises:
         HTTPException: 403 if one of them is not visible.
     """

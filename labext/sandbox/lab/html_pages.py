@@ -46,13 +46,7 @@ _SANDBOX_NOTE = "<p>This is a local laboratory platform for learning and testing
 
 
 def render_page(title: str, content: str, *, width: str = "30rem") -> str:
-    """Return a page.
-
-    Args:
-        title: plain text.
-        content: HTML.
-        width: the maximum width of the text.
-    """
+    """Return a page with a title in plain text and content in HTML."""
     return _PAGE_TEMPLATE.format(title=escape(title), content=content, width=width)
 
 

@@ -111,12 +111,8 @@ def link_or_copy(source: Path, target: Path) -> None:
 def find_output(session: Session, site: Site, job: Job, path: str) -> Path | None:
     """Return the file of an output of a complete job, or None if there is no such output.
 
-    Args:
-        session: the session that reads a parent's jobs.
-        site: where the files are.
-        job: a job, or the parent of a batch or pipeline.
-        path: the path in the archive: `folder/file`; for a parent `metrics.csv` or
-            `<job>/folder/file`.
+    The path is that in the archive: `folder/file`; for a parent `metrics.csv` or
+    `<job>/folder/file`.
     """
     if "\0" in path or "\\" in path:
         return None
@@ -199,14 +195,7 @@ def create_archive_url(session: Session, site: Site, job: Job) -> str:
 def find_download(
     site: Site, path: str, expires: str | None, signature: str | None
 ) -> DownloadFile:
-    """Return the file of a presigned address: 403 if the address is invalid, 404 without a file.
-
-    Args:
-        site: where the files are.
-        path: the decoded path of the address.
-        expires: the value from its query.
-        signature: the value from its query.
-    """
+    """Return the file of a presigned address: 403 if the address is invalid, 404 without a file."""
     try:
         site.signer.check_presigned(path, expires, signature)
     except InvalidSignatureError as error:

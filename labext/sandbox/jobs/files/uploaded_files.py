@@ -51,15 +51,7 @@ class Upload:
 def begin_upload(
     site: Site, account: Account, name: str, query: Mapping[str, str], length: str | None
 ) -> Upload:
-    """Check an upload before its body is read.
-
-    Args:
-        site: where it goes.
-        account: the caller's.
-        name: the file's name, decoded once.
-        query: may hold `folder`.
-        length: the Content-Length header.
-    """
+    """Check an upload before its body is read."""
     folder = query.get("folder") or ""
     check_file_names(folder, name)
     return check_upload_size(site, account.id, folder, name, length)
@@ -295,14 +287,7 @@ def create_upload_urls(site: Site, account: Account, body: bytes) -> dict[str, s
 def begin_presigned_upload(
     site: Site, path: str, query: Mapping[str, str], length: str | None
 ) -> Upload:
-    """Check a PUT before its body is read: 403 if the address is invalid or has expired.
-
-    Args:
-        site: where it goes.
-        path: the decoded path after the prefix.
-        query: the query of the address.
-        length: the Content-Length header.
-    """
+    """Check a PUT before its body is read: 403 if the address is invalid or has expired."""
     return check_upload_size(site, *_signed_file(site, "PUT", path, query), length)
 
 

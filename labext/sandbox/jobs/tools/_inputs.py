@@ -140,15 +140,9 @@ PROTEIN_LETTERS = "ACDEFGHIKLMNPQRSTVWY"
 def read_sequence(
     settings: Settings, name: str, alphabet: str, kind: str, *, shortest: int, longest: int
 ) -> str:
-    """Return the sequence in upper case, without white space.
+    """Return a sequence in upper case, without whitespace.
 
-    Args:
-        settings: the settings of the job.
-        name: the parameter.
-        alphabet: the accepted letters.
-        kind: the noun for one letter, such as `DNA base`.
-        shortest: the minimum number of letters.
-        longest: the maximum number of letters.
+    `kind` is the noun for a letter, such as `DNA base`.
 
     Raises:
         ToolError: a wrong letter, with its place (from 1, blanks not counted), or a wrong length.

@@ -31,14 +31,7 @@ def wrap_lines(letters: str) -> str:
 
 
 def svg_document(width: float, height: float, body: Iterable[str], scale: float = 1) -> str:
-    """Return an SVG document with a white background.
-
-    Args:
-        width: of the drawing, in its own units.
-        height: of the drawing.
-        body: the elements.
-        scale: pixels per unit.
-    """
+    """Return an SVG document with a white background; `scale` is in pixels per unit."""
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width * scale:.0f}" '

@@ -29,11 +29,6 @@ def read_alpha_carbons(
 ) -> list[AlphaCarbon]:
     """Read the alpha carbons in the order of the file.
 
-    Args:
-        path: the PDB file.
-        parameter: the parameter of the file, for error messages.
-        chains: the chains to read; empty for all.
-
     Raises:
         ToolError: no PDB file, a record that can't be read (with its line), no such chain.
     """
@@ -160,13 +155,7 @@ class _AtomRecord:
 def read_residues(
     path: Path, parameter: str, model: int = 1, chains: Collection[str] = ()
 ) -> list[Residue]:
-    """Read the protein residues of one model in the order of the file.
-
-    Args:
-        path: the PDB file.
-        parameter: the parameter of the file, for error messages.
-        model: the number of the model, from 1; a file without MODEL records has one.
-        chains: the chains to read; empty for all.
+    """Read the protein residues of one model, numbered from 1, in the order of the file.
 
     Raises:
         ToolError: no PDB file, a record that can't be read (with its line), no such model or chain.

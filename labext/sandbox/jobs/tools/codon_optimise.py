@@ -189,10 +189,6 @@ def best_codons(
 
     Among equal solutions, the one whose codons come first in `choices` is taken.
 
-    Args:
-        choices: for each position the codons with their values.
-        patterns: the patterns to avoid.
-
     Raises:
         NoCodonChoiceError: there is no such choice.
         TooManyStatesError: there are too many states to follow.

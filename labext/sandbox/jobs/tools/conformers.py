@@ -15,13 +15,8 @@ from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, Too
 MAX_SMILES_LENGTH = 1000
 
 
-def parse_smiles(name: str, smiles: str, most: int) -> Any:
+def parse_smiles(name: str, smiles: str, max_atoms: int) -> Any:
     """Parse a molecule; its hydrogens are implicit.
-
-    Args:
-        name: the parameter, for the errors.
-        smiles: the text.
-        most: heavy atoms.
 
     Raises:
         ToolError: it is no SMILES, no sound chemistry, several molecules, or too large.
@@ -47,8 +42,8 @@ def parse_smiles(name: str, smiles: str, most: int) -> Any:
     if molecule is None:
         raise ToolError(f"{name}: {_inputs.quote_value(text)} can't be read as a molecule.")
     heavy = molecule.GetNumHeavyAtoms()
-    if not 1 <= heavy <= most:
-        raise ToolError(f"{name}: it has {heavy} heavy atoms, where 1 to {most} are taken.")
+    if not 1 <= heavy <= max_atoms:
+        raise ToolError(f"{name}: it has {heavy} heavy atoms, where 1 to {max_atoms} are taken.")
     return molecule
 
 

@@ -326,14 +326,7 @@ class SecurityAdministration(TenantAdministration):
         app: str | None = None,
         status: int | None = None,
     ) -> list[Record]:
-        """List calls of the tenant's API, the newest first, refused and removed users' ones too.
-
-        Args:
-            limit: at most so many; None for all.
-            user: only calls of this address.
-            app: only calls of the app of this name.
-            status: only calls with this status.
-        """
+        """List calls of the tenant's API, the newest first, refused and removed users' ones too."""
         if limit is not None and limit < 1:
             raise InputError(f"{limit} entries can't be shown.", "Give a whole number from 1.")
         filters = {"user": user and user.lower(), "app": app, "status": status}

@@ -180,9 +180,6 @@ class Codes:
     def redeem(self, form: Mapping[str, str]) -> tuple[AuthorizationRequest, str]:
         """Return the request and the user of a code, which is used up even if it is refused.
 
-        Args:
-            form: the fields of the token request.
-
         Raises:
             OAuthError: the code is not valid, or belongs to another client or verifier.
         """

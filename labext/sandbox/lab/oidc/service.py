@@ -199,12 +199,7 @@ class SignInError(Exception):
 
 
 def sign_in(site: Site, email: str, value: str) -> User:
-    """Return the user who signs in.
-
-    Args:
-        site: the platform's site.
-        email: the user's address.
-        value: the user's secret; ignored where secrets are switched off.
+    """Return the user who signs in; the secret is ignored where secrets are switched off.
 
     Raises:
         SignInError: the user does not exist, or the secret is wrong.
@@ -229,12 +224,7 @@ def requires_secret(site: Site) -> bool:
 
 
 def ensure_user_secret(folder: Path, user_id: str) -> str:
-    """Return the secret of a user; it is generated when it is first needed.
-
-    Args:
-        folder: `Site.secrets`.
-        user_id: `ent_…`.
-    """
+    """Return the secret of a user; it is generated when it is first needed."""
     return ensure_secret(_user_secret_file(folder, user_id))
 
 

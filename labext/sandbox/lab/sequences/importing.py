@@ -180,12 +180,6 @@ def add_sequences(
 
     Names need not be unique.
 
-    Args:
-        session: a writing session.
-        folder: where they are filed.
-        entries: the sequences, see `read_sequences`.
-        creator: the creator of the sequences.
-
     Returns:
         `{id, name, length, isCircular}` of each.
     """

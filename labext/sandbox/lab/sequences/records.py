@@ -268,12 +268,7 @@ def schema_field_key(name: str) -> str:
 
 
 def insert_search_values(session: Session, records: Iterable[str]) -> None:
-    """Insert the search values of records that have none yet.
-
-    Args:
-        session: a writing session.
-        records: as in `tables.Sequence.record`.
-    """
+    """Insert the search values of records that have none yet."""
     rows = [
         row
         for record in records

@@ -47,15 +47,7 @@ def list_sequences(
     origin: str,
     signer: Signer,
 ) -> tuple[bytes, dict[str, str]]:
-    """Return a page of the list and its headers.
-
-    Args:
-        session: a reading session.
-        query: the query.
-        folders: the ids of the folders that the caller may see.
-        tenant_id: the tenant; a `nextToken` of another one is invalid.
-        origin: the tenant's address, which the records contain.
-        signer: of `nextToken`.
+    """Return a page of the list, from the given visible folders, and its headers.
 
     Raises:
         HTTPException: 400, a `nextToken` of another query, ids of no visible sequence, an unknown
@@ -88,13 +80,6 @@ def find_sequence(
     origin: str,
 ) -> bytes:
     """Return the record of a sequence, archived or not.
-
-    Args:
-        session: a reading session.
-        identifier: `seq_…`.
-        fields: the fields to return; None for all.
-        folders: the ids of the folders that the caller may see.
-        origin: the tenant's address.
 
     Raises:
         HTTPException: 403, there is none, or it is in another folder.
