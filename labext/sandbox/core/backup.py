@@ -307,7 +307,7 @@ def restore(folder: DataFolder, source: Path, *, replace: bool = False) -> Resto
 
     Raises:
         NotFoundError: there is no such archive.
-        InputError: it is no backup.
+        InputError: it is not a backup.
         SetupError: it was made by another version of labext, or the folder holds other things.
         ConflictError: data are there and `replace` is not given, or the sandbox runs.
         StorageError: the archive is damaged, or the disk is full; nothing has changed.
@@ -439,7 +439,7 @@ def _open_archive(source: Path) -> Iterator[zipfile.ZipFile]:
         raise NotFoundError(f"There is no file {source}.", "Name a backup.") from None
     except _ARCHIVE_ERRORS:
         raise InputError(
-            f"{source} is no backup of a sandbox, or not all of one.", "Name another backup."
+            f"{source} is not a backup of a sandbox, or not all of one.", "Name another backup."
         ) from None
     except OSError as error:
         raise StorageError(
@@ -472,7 +472,7 @@ def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
             raise ValueError(paths)
     except (*_ARCHIVE_ERRORS, OSError):
         raise InputError(
-            f"{archive.filename} is no backup of a sandbox.", "Name another backup."
+            f"{archive.filename} is not a backup of a sandbox.", "Name another backup."
         ) from None
     return dict(manifest)
 

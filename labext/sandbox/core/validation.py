@@ -84,7 +84,7 @@ def validate_email(email: str) -> str:
     plain = email.isprintable() and " " not in email and len(email) <= MAX_NAME_LENGTH
     if not (head and at and tail and "@" not in tail and plain):
         raise InputError(
-            f"{messages.quote_value(email)} is no e-mail address.",
+            f"{messages.quote_value(email)} is not an e-mail address.",
             f"Give one such as student2@course.example, of at most {MAX_NAME_LENGTH} characters.",
         )
     return email
@@ -187,7 +187,7 @@ class Limits(Mapping[str, LimitDefinition]):
             return int(text.replace(",", ""))
         except ValueError:
             raise InputError(
-                f"{messages.quote_value(text)} is no whole number.",
+                f"{messages.quote_value(text)} is not a whole number.",
                 f"Give a whole number, {bounds.least:,} to {bounds.most:,}: {bounds.about}.",
             ) from None
 

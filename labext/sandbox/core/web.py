@@ -133,7 +133,7 @@ def _first_error(errors: Sequence[Mapping[str, Any]]) -> str:
     if not errors:
         return "The request could not be read."
     if errors[0].get("type") == "json_invalid":
-        return "The request's body is no JSON."
+        return "The request's body is not JSON."
     where = [str(part) for part in errors[0].get("loc", ())]
     if where and where[0] in ("body", "query", "path"):  # a field of that name stays
         del where[0]

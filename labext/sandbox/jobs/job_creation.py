@@ -111,8 +111,8 @@ class FileResolver:
             )
         if output is None:
             raise bad_request(
-                f"Setting {parameter.name} refers to {quote_value(tail)}, which is no output of "
-                f"job {head}."
+                f"Setting {parameter.name} refers to {quote_value(tail)}, which is not an output "
+                f"of job {head}."
             )
         return InputFile(output, output.name)
 

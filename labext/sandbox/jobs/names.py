@@ -31,7 +31,7 @@ def name_error(field: str, value: str) -> str | None:
         return f"{field} is empty."
     if len(value) > MAX_NAME_LENGTH:
         return (
-            f"{field} has {len(value)} characters, and {MAX_NAME_LENGTH} are the most: "
+            f"{field} has {len(value)} characters; at most {MAX_NAME_LENGTH} are allowed: "
             f"{quote_value(value)}."
         )
     if _NAME.fullmatch(value) is None:

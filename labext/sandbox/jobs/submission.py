@@ -81,7 +81,7 @@ def read_rows(body: Body, most: int) -> list[tuple[Any, Any]]:
     """
     settings = schemas.require_array(body, "settings")
     if not 1 <= len(settings) <= most:
-        raise bad_request(f"settings has {len(settings)} items; 1 to {most} are taken.")
+        raise bad_request(f"settings has {len(settings)} items; 1 to {most} are allowed.")
     if body.get("jobNames") is None:
         return [(None, item) for item in settings]
     names = schemas.require_array(body, "jobNames")
@@ -144,7 +144,7 @@ def _check_names(batch: str, names: list[str]) -> None:
         if len(full) > MAX_NAME_LENGTH:
             raise bad_request(
                 f"Job {name} would be named {quote_value(full)}, which has {len(full)} characters; "
-                f"{MAX_NAME_LENGTH} are the most."
+                f"at most {MAX_NAME_LENGTH} are allowed."
             )
 
 

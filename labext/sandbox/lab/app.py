@@ -96,7 +96,7 @@ users = CallRouter(prefix=API_PREFIX)
 def get_me(_call: Call, caller: Caller) -> CallResponse:
     """Return the authenticated user."""
     if caller.user is None:
-        raise errors.not_found("An app is no user.")
+        raise errors.not_found("An app is not a user.")
     user = caller.user
     return CallResponse.json(
         {"id": user.id, "handle": user.handle, "name": user.name, "email": user.email}

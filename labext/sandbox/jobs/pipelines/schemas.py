@@ -110,7 +110,7 @@ def check_job_names(pipeline: str, stages: Sequence[Stage], inputs: int) -> None
             if len(name) > MAX_NAME_LENGTH:
                 raise bad_request(
                     f"jobName is too long: a job would be named {quote_value(name)}, which has "
-                    f"{len(name)} characters; {MAX_NAME_LENGTH} are the most."
+                    f"{len(name)} characters; at most {MAX_NAME_LENGTH} are allowed."
                 )
 
 
@@ -135,7 +135,7 @@ def _read_stage(number: int, item: object) -> Stage:
         raise bad_request(f"{where}.task is empty.")
     if len(task) > MAX_TITLE_LENGTH:
         raise bad_request(
-            f"{where}.task has {len(task)} characters; {MAX_TITLE_LENGTH} are the most."
+            f"{where}.task has {len(task)} characters; at most {MAX_TITLE_LENGTH} are allowed."
         )
     if any(unicodedata.category(letter) in ("Cc", "Zl", "Zp") for letter in task):
         raise bad_request(f"{where}.task holds a control character: {quote_value(task)}.")

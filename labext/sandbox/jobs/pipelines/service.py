@@ -116,7 +116,7 @@ def plan_stage(
     if jobs > MAX_JOBS:
         raise bad_request(
             f"it would have {jobs} jobs, for {len(values)} inputs and {len(stage.tools)} tools; "
-            f"{MAX_JOBS} are the most."
+            f"at most {MAX_JOBS} are allowed."
         )
     references = FileResolver(session, site, account)
     planned: StagePlan = []

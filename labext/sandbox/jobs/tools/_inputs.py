@@ -162,9 +162,9 @@ def clean_sequence(name: str, text: str, alphabet: str, kind: str) -> str:
     ]
     if invalid:
         more = f" and {len(invalid) - 3} more" if len(invalid) > 3 else ""
-        verb = f"is no {kind}" if len(invalid) == 1 else f"are no {kind}s"
+        noun = kind if len(invalid) == 1 else f"{kind}s"
         raise ToolError(
-            f"{name}: {', '.join(invalid[:3])}{more} {verb} (the letters are {alphabet})."
+            f"{name}: invalid {noun} {', '.join(invalid[:3])}{more} (the letters are {alphabet})."
         )
     return letters
 
@@ -173,7 +173,7 @@ def check_length(name: str, letters: str, shortest: int, longest: int) -> None:
     """Refuse a sequence that is too short or too long."""
     if not shortest <= len(letters) <= longest:
         raise ToolError(
-            f"{name}: it has {len(letters)} letters, where {shortest} to {longest} are taken."
+            f"{name}: it has {len(letters)} letters; {shortest} to {longest} are allowed."
         )
 
 
@@ -217,7 +217,7 @@ def _check_aligned_rows(rows: dict[str, str], parameter: str) -> None:
     for name in others:
         if len(rows[name]) != len(rows[first]):
             raise ToolError(
-                f"{parameter}: it is no alignment: {name} has {len(rows[name])} columns where "
+                f"{parameter}: it is not an alignment: {name} has {len(rows[name])} columns where "
                 f"{first} has {len(rows[first])}."
             )
 
@@ -233,7 +233,7 @@ def read_enzymes(settings: Settings, name: str, most: int) -> list[Any]:
     """
     names = read_words(settings, name)
     if len(names) > most:
-        raise ToolError(f"{name}: {len(names)} were given, and {most} are the most.")
+        raise ToolError(f"{name}: {len(names)} were given; at most {most} are allowed.")
     return list(
         {str(enzyme): enzyme for enzyme in (_find_enzyme(word, name) for word in names)}.values()
     )

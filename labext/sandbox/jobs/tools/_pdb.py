@@ -43,7 +43,7 @@ def read_alpha_carbons(
         try:
             occupancy, atom = _parse_alpha_carbon(line)
         except ValueError:
-            raise ToolError(f"{parameter}: line {line_number} is no proper ATOM record.") from None
+            raise _record_error(parameter, line_number) from None
         key = (atom.chain, atom.number, atom.insertion)
         if key not in best or occupancy > best[key][0]:
             best[key] = (occupancy, atom)
@@ -70,6 +70,10 @@ def no_protein_error(lines: Sequence[str], parameter: str) -> ToolError:
     """Return the error for a file without alpha carbons."""
     kind = "an mmCIF file" if lines and lines[0].startswith("data_") else "not a PDB file"
     return ToolError(f"{parameter}: it has no alpha carbons; it may be {kind}, or no protein.")
+
+
+def _record_error(parameter: str, line_number: int) -> ToolError:
+    return ToolError(f"{parameter}: line {line_number} is not a valid ATOM record.")
 
 
 def check_chains(parameter: str, chains: Collection[str], existing: Sequence[str]) -> None:
@@ -193,9 +197,7 @@ def _read_records(lines: list[str], parameter: str, model: int) -> Iterator[_Ato
             try:
                 yield _parse_record(line)
             except ValueError:
-                raise ToolError(
-                    f"{parameter}: line {line_number} is no proper ATOM record."
-                ) from None
+                raise _record_error(parameter, line_number) from None
 
 
 def _parse_record(line: str) -> _AtomRecord:

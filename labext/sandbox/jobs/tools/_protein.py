@@ -197,5 +197,5 @@ def atom_masses(atoms: Sequence[Atom], parameter: str) -> Array:
         try:
             mass_by_element[element] = float(mass(element, is_residue=False))
         except KeyError:
-            raise ToolError(f"{parameter}: {element!r} is no chemical element.") from None
+            raise ToolError(f"{parameter}: {element!r} is not a chemical element.") from None
     return np.array([mass_by_element[atom.element] for atom in atoms])

@@ -291,7 +291,7 @@ def _coding_sequence(settings: Settings) -> list[str]:
         settings, "sequence", _inputs.DNA_LETTERS, "DNA base", shortest=3, longest=3 * MAX_LENGTH
     )
     if len(dna) % 3:
-        raise ToolError(f"sequence: its {len(dna)} bases are no whole number of codons.")
+        raise ToolError(f"sequence: its {len(dna)} bases are not a whole number of codons.")
     return [dna[i : i + 3] for i in range(0, len(dna), 3)]
 
 

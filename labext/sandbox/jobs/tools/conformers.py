@@ -26,7 +26,7 @@ def parse_smiles(name: str, smiles: str, max_atoms: int) -> Any:
     text = smiles.strip()
     if len(text) > MAX_SMILES_LENGTH:
         raise ToolError(
-            f"{name}: it has {len(text):,} characters, where {MAX_SMILES_LENGTH:,} are the most."
+            f"{name}: it has {len(text):,} characters; at most {MAX_SMILES_LENGTH:,} are allowed."
         )
     if (blank := re.search(r"\s", text)) is not None:
         raise ToolError(f"{name}: there is a blank at {blank.start() + 1}, and SMILES has none.")
@@ -43,7 +43,7 @@ def parse_smiles(name: str, smiles: str, max_atoms: int) -> Any:
         raise ToolError(f"{name}: {_inputs.quote_value(text)} can't be read as a molecule.")
     heavy = molecule.GetNumHeavyAtoms()
     if not 1 <= heavy <= max_atoms:
-        raise ToolError(f"{name}: it has {heavy} heavy atoms, where 1 to {max_atoms} are taken.")
+        raise ToolError(f"{name}: it has {heavy} heavy atoms; 1 to {max_atoms} are allowed.")
     return molecule
 
 
@@ -54,7 +54,7 @@ def _check_molecule(name: str, text: str, molecule: Any) -> None:
     problems = Chem.DetectChemistryProblems(molecule)
     if problems:
         message = " ".join(problems[0].Message().split()).rstrip(".")
-        raise ToolError(f"{name}: it is no sound molecule: {message}.")
+        raise ToolError(f"{name}: it is not a valid molecule: {message}.")
     if any(atom.GetAtomicNum() == 0 for atom in molecule.GetAtoms()):
         raise ToolError(f"{name}: it has an atom without an element (*).")
     parts = text.split(".")
@@ -229,7 +229,7 @@ def _read_request(settings: Settings) -> _Request:
     if request.count > most:
         raise ToolError(
             f"conformers: {request.count} are too many for a molecule with {heavy} heavy atoms; "
-            f"{most} are the most."
+            f"at most {most} are allowed."
         )
     return request
 

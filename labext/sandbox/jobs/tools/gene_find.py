@@ -48,7 +48,7 @@ def _read_records(text: str, request: _Request) -> tuple[dict[str, str], str]:
     records = _inputs.parse_fasta(text, "sequences", _inputs.IUPAC_LETTERS, "DNA base")
     if len(records) > MAX_SEQUENCES:
         raise ToolError(
-            f"sequences: there are {len(records):,}, and {MAX_SEQUENCES:,} are the most."
+            f"sequences: there are {len(records):,}; at most {MAX_SEQUENCES:,} are allowed."
         )
     bases = sum(map(len, records.values()))
     mode = request.mode
@@ -61,7 +61,7 @@ def _read_records(text: str, request: _Request) -> tuple[dict[str, str], str]:
         )
     if bases > MAX_BASES[mode]:
         raise ToolError(
-            f"sequences: they have {bases:,} bases, and {MAX_BASES[mode]:,} are the most where "
+            f"sequences: they have {bases:,} bases; at most {MAX_BASES[mode]:,} are allowed where "
             f"mode is {mode}."
         )
     return records, mode

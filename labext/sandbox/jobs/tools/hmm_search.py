@@ -33,7 +33,9 @@ def read_query(text: str, molecule: str) -> dict[str, str]:
         text, "query", HMMER_LETTERS[molecule], LETTER_KINDS[molecule], aligned=True
     )
     if len(rows) > MAX_QUERY_ROWS:
-        raise ToolError(f"query: it has {len(rows):,} rows, and {MAX_QUERY_ROWS:,} are the most.")
+        raise ToolError(
+            f"query: it has {len(rows):,} rows; at most {MAX_QUERY_ROWS:,} are allowed."
+        )
     for name, letters in rows.items():
         _inputs.check_length(f"query, {name}", letters, 1, MAX_QUERY_LENGTH)
     return rows
@@ -57,7 +59,7 @@ def build_profile(text: str, molecule: str) -> Any:
             profile = _profile_from_file(content)
         else:
             raise ToolError(
-                "query: it is no FASTA, no Stockholm alignment and no profile of HMMER 3."
+                "query: it is neither FASTA nor a Stockholm alignment nor a HMMER 3 profile."
             )
     except AlphabetMismatch:
         profile = None
@@ -68,7 +70,8 @@ def build_profile(text: str, molecule: str) -> Any:
         raise ToolError(f"query: the profile is not of the {molecule} that molecule asks for.")
     if profile.M > MAX_QUERY_LENGTH:
         raise ToolError(
-            f"query: the profile has {profile.M:,} places, and {MAX_QUERY_LENGTH:,} are the most."
+            f"query: the profile has {profile.M:,} columns; at most {MAX_QUERY_LENGTH:,} are "
+            "allowed."
         )
     return profile
 
@@ -102,12 +105,12 @@ def _profile_from_stockholm(text: str, molecule: str) -> Any:
     with MSAFile(source, "stockholm", digital=True, alphabet=_alphabet(molecule)) as file:
         alignments = list(file)
     if len(alignments) != 1:
-        raise ToolError(f"query: it has {len(alignments)} alignments, where one is taken.")
+        raise ToolError(f"query: it has {len(alignments)} alignments; exactly one is required.")
     (alignment,) = alignments
     if len(alignment) > MAX_QUERY_LENGTH or len(alignment.sequences) > MAX_QUERY_ROWS:
         raise ToolError(
-            f"query: it has {len(alignment):,} columns and {len(alignment.sequences):,} rows, and "
-            f"{MAX_QUERY_LENGTH:,} and {MAX_QUERY_ROWS:,} are the most."
+            f"query: it has {len(alignment):,} columns and {len(alignment.sequences):,} rows; "
+            f"at most {MAX_QUERY_LENGTH:,} and {MAX_QUERY_ROWS:,} are allowed."
         )
     alignment.name = alignment.name or "query"
     return _build_from_query(alignment, molecule)
@@ -119,7 +122,7 @@ def _profile_from_file(text: str) -> Any:
     with HMMFile(BytesIO(text.encode())) as file:
         profiles = list(file)
     if len(profiles) != 1:
-        raise ToolError(f"query: it has {len(profiles)} profiles, where one is taken.")
+        raise ToolError(f"query: it has {len(profiles)} profiles; exactly one is required.")
     return profiles[0]
 
 
@@ -199,10 +202,14 @@ def _read_request(settings: Settings) -> _Request:
 def _read_targets(text: str, molecule: str) -> dict[str, str]:
     records = _inputs.parse_fasta(text, "targets", HMMER_LETTERS[molecule], LETTER_KINDS[molecule])
     if len(records) > MAX_TARGETS:
-        raise ToolError(f"targets: there are {len(records):,}, and {MAX_TARGETS:,} are the most.")
+        raise ToolError(
+            f"targets: there are {len(records):,}; at most {MAX_TARGETS:,} are allowed."
+        )
     total = sum(map(len, records.values()))
     if total > MAX_RESIDUES:
-        raise ToolError(f"targets: they have {total:,} letters, and {MAX_RESIDUES:,} are the most.")
+        raise ToolError(
+            f"targets: they have {total:,} letters; at most {MAX_RESIDUES:,} are allowed."
+        )
     if molecule == "protein":
         for name, letters in records.items():
             _inputs.check_length(f"targets, {name}", letters, 1, MAX_PROTEIN_LENGTH)
@@ -287,8 +294,8 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     cells, most = hmm.M * sum(map(len, targets.values())), MAX_CELLS[request.molecule]
     if cells > most:
         raise ToolError(
-            f"targets: their letters times the {hmm.M} of the profile are {cells:,}, and {most:,} "
-            "are the most."
+            f"targets: their letters times the {hmm.M} of the profile are {cells:,}; at most "
+            f"{most:,} are allowed."
         )
     with (out / "profile.hmm").open("wb") as file:
         hmm.write(file)

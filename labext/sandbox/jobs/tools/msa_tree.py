@@ -149,7 +149,7 @@ def _read_records(text: str, molecule: str) -> dict[str, str]:
     if cells > MAX_CELLS:
         raise ToolError(
             f"sequences: {len(records)} sequences of this length are too many: the products of "
-            f"two lengths sum up to {cells:,}, and {MAX_CELLS:,} are the most."
+            f"two lengths sum up to {cells:,}; at most {MAX_CELLS:,} are allowed."
         )
     return records
 

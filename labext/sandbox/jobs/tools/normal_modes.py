@@ -197,8 +197,8 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     residues = read_alpha_carbons(inputs["pdbFile"], "pdbFile", request.chains)
     if not MIN_RESIDUES <= len(residues) <= MAX_RESIDUES:
         raise ToolError(
-            f"pdbFile: it has {len(residues)} residues, where {MIN_RESIDUES} to {MAX_RESIDUES} "
-            "are taken."
+            f"pdbFile: it has {len(residues)} residues; {MIN_RESIDUES} to {MAX_RESIDUES} "
+            "are allowed."
         )
 
     import numpy as np

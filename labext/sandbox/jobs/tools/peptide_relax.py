@@ -433,8 +433,8 @@ def _write_start(request: _Request, inputs: Mapping[str, Path], folder: Path) ->
     residues = _pdb.read_residues(inputs["pdbFile"], "pdbFile")
     if not MIN_RESIDUES <= len(residues) <= MAX_RESIDUES:
         raise ToolError(
-            f"pdbFile: it has {len(residues)} residues, where {MIN_RESIDUES} to {MAX_RESIDUES} "
-            "are taken."
+            f"pdbFile: it has {len(residues)} residues; {MIN_RESIDUES} to {MAX_RESIDUES} "
+            "are allowed."
         )
     write_complete_residues(residues, "pdbFile", folder / "whole.pdb")
     return folder / "whole.pdb"

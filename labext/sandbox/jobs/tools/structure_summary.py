@@ -153,8 +153,8 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     atoms = [atom for residue in residues for atom in residue.heavy]
     if len(residues) > MAX_RESIDUES or len(atoms) > MAX_ATOMS:
         raise ToolError(
-            f"pdbFile: it has {len(residues):,} residues and {len(atoms):,} heavy atoms, where "
-            f"{MAX_RESIDUES:,} and {MAX_ATOMS:,} are the most."
+            f"pdbFile: it has {len(residues):,} residues and {len(atoms):,} heavy atoms; "
+            f"at most {MAX_RESIDUES:,} and {MAX_ATOMS:,} are allowed."
         )
 
     import numpy as np

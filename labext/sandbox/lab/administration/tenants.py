@@ -104,11 +104,11 @@ def find_tenant(session: Session, name: str) -> Tenant:
 
 
 def check_enterprise(session: Session, tenant: Tenant) -> None:
-    """Raise InputError for a tenant that is no enterprise account."""
+    """Raise InputError for a tenant that is not an enterprise account."""
     if not tenant.enterprise:
         others = session.scalars(select(Tenant.name).where(Tenant.enterprise)).all()
         raise InputError(
-            f"{tenant.name} is no enterprise account: it has no identity provider and no IP "
+            f"{tenant.name} is not an enterprise account: it has no identity provider and no IP "
             "ranges.",
             f"Name one that is: {parameter('tenant', others[0])}."
             if others
@@ -348,7 +348,7 @@ def _parse_range(text: str) -> str:
         return str(ip_network(text.strip(), strict=False))
     except ValueError:
         raise InputError(
-            f"{messages.quote_value(text)} is no range of IP addresses.",
+            f"{messages.quote_value(text)} is not a range of IP addresses.",
             "Give one such as 192.0.2.0/24, 2001:db8::/32 or 127.0.0.1.",
         ) from None
 
@@ -359,7 +359,7 @@ def _check_url(url: str) -> None:
     clean_url(url, secure=True)
     if not url.endswith(WELL_KNOWN) or len(url) > 10 * MAX_NAME_LENGTH:
         raise InputError(
-            f"{messages.quote_value(url)} is no address of an OpenID configuration.",
+            f"{messages.quote_value(url)} is not the address of an OpenID configuration.",
             f"It ends in {WELL_KNOWN}.",
         )
 

@@ -168,7 +168,7 @@ def _check_letters(bases: str, where: str) -> None:
     invalid = _INVALID_BASE.search(bases)
     if invalid:
         raise InputError(
-            f"{where}: {quote_value(invalid.group())} is no base.",
+            f"{where}: {quote_value(invalid.group())} is not a base.",
             f"Bases are the letters {IUPAC_LETTERS}: no gaps, no RNA, no protein.",
         )
 

@@ -324,7 +324,7 @@ def _name_list(params: Mapping[str, str], parameter: str) -> tuple[str, ...] | N
     """Return comma-separated values of a parameter that accepts a limited number of them."""
     values = id_list_parameter(params, parameter)
     if values is not None and len(values) > MAX_NAMES:
-        raise bad_request(f"{parameter} has {len(values)} values, and {MAX_NAMES} are the most.")
+        raise bad_request(f"{parameter} has {len(values)} values; at most {MAX_NAMES} are allowed.")
     for value in values or ():
         _check_length(parameter, value)
     return values
@@ -353,7 +353,7 @@ def _schema_fields(params: Mapping[str, str]) -> tuple[FieldFilter, ...]:
         raise bad_request(f"{SCHEMA_FIELD_PREFIX}{pairs[0][0]} needs schemaId, whose field it is.")
     if len(pairs) > MAX_FIELDS:
         raise bad_request(
-            f"{SCHEMA_FIELD_PREFIX}: {len(pairs)} fields, and {MAX_FIELDS} are the most."
+            f"{SCHEMA_FIELD_PREFIX}: {len(pairs)} fields; at most {MAX_FIELDS} are allowed."
         )
     for name, value in pairs:
         _check_length(f"{SCHEMA_FIELD_PREFIX}{name}", value or "")
@@ -432,7 +432,7 @@ def _time_bounds(params: Mapping[str, str], name: str) -> tuple[TimeBound, ...]:
         return ()
     parts = re.split(r"\sAND\s", value)
     if len(parts) > MAX_BOUNDS:
-        raise bad_request(f"{name} has {len(parts)} bounds, and {MAX_BOUNDS} are the most.")
+        raise bad_request(f"{name} has {len(parts)} bounds; at most {MAX_BOUNDS} are allowed.")
     return tuple(_parse_bound(part.strip(), name) for part in parts)
 
 

@@ -245,7 +245,7 @@ def test_a_stage_of_more_than_a_hundred_jobs_does_not_start(api, kit):
     row = api.ended(name)
     assert row["JobStatus"] == "Stopped"
     assert row["Reason"].startswith("Stage 3 (Again) could not start: it would have 120 jobs")
-    assert "100 are the most" in row["Reason"]
+    assert "at most 100 are allowed" in row["Reason"]
     assert row["statuses"]["Complete"] == 12
 
 

@@ -201,7 +201,7 @@ def test_an_account_can_lose_its_provider(world, kit, ann):
 def test_an_app_is_no_user_unless_it_acts_for_one(world, ann):
     bearer = f"Bearer {world.token(world.app('me'))}"
     told = world.campus.get("users/me", bearer)
-    assert (told.status, told.json()["error"]["message"]) == (404, "An app is no user.")
+    assert (told.status, told.json()["error"]["message"]) == (404, "An app is not a user.")
     for email in ("ann@x.y", "ANN@x.y"):
         told = world.campus.get("users/me", bearer, on_behalf_of=email)
         assert told.json()["email"] == "ann@x.y"

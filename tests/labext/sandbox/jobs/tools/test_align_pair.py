@@ -139,10 +139,10 @@ def test_scores_are_those_of_a_programme_written_anew(
 @pytest.mark.parametrize(
     ("sent", "fault"),
     [
-        ({"sequence1": "ACGM"}, "sequence1: 'M' at 4 is no DNA base (the letters are ACGTN)."),
+        ({"sequence1": "ACGM"}, "sequence1: invalid DNA base 'M' at 4 (the letters are ACGTN)."),
         (
             {"sequence2": "A" * 5001},
-            "sequence2: it has 5001 letters, where 1 to 5000 are taken.",
+            "sequence2: it has 5001 letters; 1 to 5000 are allowed.",
         ),
         ({"matrix": "BLOSUM62"}, "matrix: 'BLOSUM62' is not for DNA, which takes NUC.4.4."),
         ({"gapExtend": 11}, "gapExtend: 11 is more than gapOpen, 10."),

@@ -255,7 +255,7 @@ def test_what_can_not_be_is_told(tmp_path, sent, fault):
 @pytest.mark.parametrize(
     ("sent", "fault"),
     [
-        ({"sequence": "MKJ"}, "sequence: 'J' at 3 is no amino acid"),
+        ({"sequence": "MKJ"}, "sequence: invalid amino acid 'J' at 3"),
         ({"sequence": "MK*L"}, "sequence: a stop stands at 3, before the end of the protein."),
         ({"sequence": "*"}, "sequence: it is a stop alone."),
         (
@@ -264,12 +264,15 @@ def test_what_can_not_be_is_told(tmp_path, sent, fault):
         ),
         (
             {"sequence": "ATGA", "molecule": "DNA"},
-            "sequence: its 4 bases are no whole number of codons.",
+            "sequence: its 4 bases are not a whole number of codons.",
         ),
-        ({"sequence": "A" * 2001}, "sequence: it has 2001 letters, where 1 to 2000 are taken."),
+        ({"sequence": "A" * 2001}, "sequence: it has 2001 letters; 1 to 2000 are allowed."),
         ({"sequence": "MK", "host": "yeti"}, "host: 'yeti' is none of e_coli, b_subtilis,"),
         ({"sequence": "MK", "avoid": "EcoR1"}, "avoid: 'EcoR1' is not in REBASE; did you mean"),
-        ({"sequence": "MK", "avoid": ["EcoRI"] * 21}, "avoid: 21 were given, and 20 are the most."),
+        (
+            {"sequence": "MK", "avoid": ["EcoRI"] * 21},
+            "avoid: 21 were given; at most 20 are allowed.",
+        ),
         ({"sequence": "MK", "longestRun": 2}, "longestRun: 2 is outside 3 to 20."),
         ({"sequence": "MK", "gcMin": 60, "gcMax": 40}, "gcMin: 60 is more than gcMax, 40."),
     ],

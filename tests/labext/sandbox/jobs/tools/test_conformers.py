@@ -218,21 +218,22 @@ def test_no_text_gives_a_traceback(text):
         ({"smiles": "CC O"}, "smiles: there is a blank at 3, and SMILES has none."),
         (
             {"smiles": "C(C)(C)(C)(C)C"},
-            "smiles: it is no sound molecule: Explicit valence for atom",
+            "smiles: it is not a valid molecule: Explicit valence for atom",
         ),
-        ({"smiles": "c1cccc1"}, "smiles: it is no sound molecule: Can't kekulize mol."),
+        ({"smiles": "c1cccc1"}, "smiles: it is not a valid molecule: Can't kekulize mol."),
         (
             {"smiles": "CC(=O)[O-].[Na+]"},
             "smiles: it is a salt or mixture of 2 parts; send one of ",
         ),
         ({"smiles": "C*"}, "smiles: it has an atom without an element (*)."),
-        ({"smiles": "[H][H]"}, "smiles: it has 0 heavy atoms, where 1 to 60 are taken."),
-        ({"smiles": "C" * 61}, "smiles: it has 61 heavy atoms, where 1 to 60 are taken."),
-        ({"smiles": "C" * 1001}, "smiles: it has 1,001 characters, where 1,000 are the most."),
+        ({"smiles": "[H][H]"}, "smiles: it has 0 heavy atoms; 1 to 60 are allowed."),
+        ({"smiles": "C" * 61}, "smiles: it has 61 heavy atoms; 1 to 60 are allowed."),
+        ({"smiles": "C" * 1001}, "smiles: it has 1,001 characters; at most 1,000 are allowed."),
         ({"conformers": 101}, "conformers: 101 is outside 1 to 100."),
         (
             {"smiles": "C" * 60, "conformers": 21},
-            "conformers: 21 are too many for a molecule with 60 heavy atoms; 20 are the most.",
+            "conformers: 21 are too many for a molecule with 60 heavy atoms; at most 20 are "
+            "allowed.",
         ),
         ({"seed": -1}, "seed: -1 is outside 0 to 2.14748e+09."),
         ({"apart": "far"}, "apart: a number is expected, not 'far'."),

@@ -172,11 +172,11 @@ def test_names_are_taken_in_any_case_and_once(tmp_path):
     [
         (
             {"sequence": "GAXTTCZ", "enzymes": "EcoRI"},
-            "sequence: 'X' at 3, 'Z' at 7 are no DNA bases (the letters are ACGTRYSWKMBDHVN).",
+            "sequence: invalid DNA bases 'X' at 3, 'Z' at 7 (the letters are ACGTRYSWKMBDHVN).",
         ),
         (
             {"sequence": "GA XTTC", "enzymes": "EcoRI"},
-            "sequence: 'X' at 3 is no DNA base (the letters are ACGTRYSWKMBDHVN).",
+            "sequence: invalid DNA base 'X' at 3 (the letters are ACGTRYSWKMBDHVN).",
         ),
         (
             {"sequence": "GAATTC", "enzymes": "EcoR1"},
@@ -191,11 +191,11 @@ def test_names_are_taken_in_any_case_and_once(tmp_path):
         ({"sequence": "GAATTC", "enzymes": " , "}, "enzymes: it is empty."),
         (
             {"sequence": "A" * 200_001, "enzymes": "EcoRI"},
-            "sequence: it has 200001 letters, where 2 to 200000 are taken.",
+            "sequence: it has 200001 letters; 2 to 200000 are allowed.",
         ),
         (
             {"sequence": "GAATTC", "enzymes": ["EcoRI"] * 21},
-            "enzymes: 21 were given, and 20 are the most.",
+            "enzymes: 21 were given; at most 20 are allowed.",
         ),
         (
             {"sequence": "GAATTC", "enzymes": "EcoRI", "circular": "yes"},

@@ -178,7 +178,7 @@ def test_too_little_to_learn_from_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("sent", "fault"),
     [
-        ({"sequences": ">a\nACGE"}, "sequences, a: 'E' at 4 is no DNA base"),
+        ({"sequences": ">a\nACGE"}, "sequences, a: invalid DNA base 'E' at 4"),
         ({"sequences": ">a\nACGT\n>a\nAC"}, "sequences: the name a occurs twice."),
         (
             {"sequences": ">a\nACGT", "mode": "single"},
@@ -186,11 +186,12 @@ def test_too_little_to_learn_from_is_told(tmp_path):
         ),
         (
             {"sequences": "".join(f">s{i}\nA\n" for i in range(2001))},
-            "sequences: there are 2,001, and 2,000 are the most.",
+            "sequences: there are 2,001; at most 2,000 are allowed.",
         ),
         (
             {"sequences": ">a\n" + "A" * 2_000_001, "mode": "meta"},
-            "sequences: they have 2,000,001 bases, and 2,000,000 are the most where mode is meta.",
+            "sequences: they have 2,000,001 bases; at most 2,000,000 are allowed where mode is "
+            "meta.",
         ),
         ({"mode": "fast"}, "mode: 'fast' is none of auto, single, meta."),
         ({"translationTable": 4}, "translationTable: it applies only where mode is single."),

@@ -175,12 +175,15 @@ HMM = "HMMER3/f [3.4 | Aug 2023]\n"
 @pytest.mark.parametrize(
     ("query", "fault"),
     [
-        ("MKTAYIAK", "query: it is no FASTA, no Stockholm alignment and no profile of HMMER 3."),
-        (HMM, "query: it has 0 profiles, where one is taken."),
+        ("MKTAYIAK", "query: it is neither FASTA nor a Stockholm alignment nor a HMMER 3 profile."),
+        (HMM, "query: it has 0 profiles; exactly one is required."),
         ("HMMER3/x\nfoo\n", "query: HMMER makes no profile of it: "),
         ("# STOCKHOLM 1.0\na MK\n", "query: HMMER makes no profile of it: "),
-        (">a\nMK--\n>b\n--TA\n>c\nM\n", "query: it is no alignment: c has 1 columns where a has 4"),
-        (">a\n" + "M" * 1001, "query, a: it has 1001 letters, where 1 to 1000 are taken."),
+        (
+            ">a\nMK--\n>b\n--TA\n>c\nM\n",
+            "query: it is not an alignment: c has 1 columns where a has 4",
+        ),
+        (">a\n" + "M" * 1001, "query, a: it has 1001 letters; 1 to 1000 are allowed."),
         (">a\n--\n", "query: a has no letters."),
     ],
 )
@@ -212,8 +215,8 @@ def test_too_much_together_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("sent", "fault"),
     [
-        ({"query": ">a\nMK1"}, "query, a: '1' at 3 is no amino acid"),
-        ({"query": ">a\nACGE", "molecule": "DNA"}, "query, a: 'E' at 4 is no DNA base"),
+        ({"query": ">a\nMK1"}, "query, a: invalid amino acid '1' at 3"),
+        ({"query": ">a\nACGE", "molecule": "DNA"}, "query, a: invalid DNA base 'E' at 4"),
         ({"targets": ">a\nMK\n>a\nMK"}, "targets: the name a occurs twice."),
         ({"targets": ">a\nM-K*\n>b\n\n"}, "targets: b has no letters."),
         ({"targets": ">a\n" + "M" * 20_001}, "targets, a: it has 20001 letters, where 1 to 20000"),

@@ -140,7 +140,7 @@ def test_newick_reads_back_with_odd_names():
         (">a\nACGT\n>\nACGT", "sequences: record 2 has no name."),
         (">a\nACGT\n>a x\nACGT", "sequences: the name a occurs twice."),
         (">a\n--\n", "sequences: a has no letters."),
-        (">a\nAC\nXT", "sequences, a: 'X' at 3 is no DNA base (the letters are ACGTN)."),
+        (">a\nAC\nXT", "sequences, a: invalid DNA base 'X' at 3 (the letters are ACGTN)."),
     ],
 )
 def test_fasta_that_will_not_do(text, fault):
@@ -255,14 +255,14 @@ def test_orchids_of_a_genus_stand_together(tmp_path):
 @pytest.mark.parametrize(
     ("sent", "fault"),
     [
-        ({"sequences": fasta(a="ACGT", b="ACGT")}, "there are 2, where 3 to 60 are taken."),
+        ({"sequences": fasta(a="ACGT", b="ACGT")}, "there are 2; 3 to 60 are allowed."),
         (
             {"sequences": fasta(**{f"s{i}": "A" for i in range(61)})},
-            "there are 61, where 3 to 60 are taken.",
+            "there are 61; 3 to 60 are allowed.",
         ),
         (
             {"sequences": fasta(a="A", b="A", c="A" * 3001)},
-            "c: it has 3001 letters, where 1 to 3000 are taken.",
+            "c: it has 3001 letters; 1 to 3000 are allowed.",
         ),
         (
             {"sequences": fasta(**{f"s{i}": "ACGT" * 500 for i in range(40)})},
@@ -282,5 +282,5 @@ def test_faults(sent, fault):
 
 def test_an_uploaded_file_is_looked_at_when_the_job_runs(tmp_path):
     (tmp_path / "in.fasta").write_text(">a\nACGT\n")
-    with pytest.raises(ToolError, match=r"^sequences: there are 1, where 3 to 60 are taken\.$"):
+    with pytest.raises(ToolError, match=r"^sequences: there are 1; 3 to 60 are allowed\.$"):
         run(tmp_path, ">a\nACGT\n")

@@ -204,10 +204,10 @@ def test_no_more_modes_are_written_than_there_are(tmp_path):
         ),
         ([(3.8 * i, 0, 0) for i in range(8)], None),
         ([(0, 0, 0), (0, 0, 0), *TETRAHEDRON], "pdbFile: residues 1 and 2 lie at the same place."),
-        (TETRAHEDRON, "pdbFile: it has 4 residues, where 5 to 800 are taken."),
+        (TETRAHEDRON, "pdbFile: it has 4 residues; 5 to 800 are allowed."),
         (
             [(i % 10 * 4, i // 10 % 10 * 4, i // 100 * 4) for i in range(801)],
-            "pdbFile: it has 801 residues, where 5 to 800 are taken.",
+            "pdbFile: it has 801 residues; 5 to 800 are allowed.",
         ),
     ],
 )
@@ -279,9 +279,9 @@ def test_short_lines_without_occupancy_are_read(tmp_path):
         ("", "no alpha carbons"),
         (">seq\nACGT\n", "no alpha carbons"),
         ("data_1ABC\nloop_\n", "an mmCIF file"),
-        ("REMARK\n" + atom(1).replace("   0.000", "   x.000"), "line 2 is no proper ATOM record"),
-        (atom(1).replace("   0.000", "     nan"), "line 1 is no proper ATOM record"),
-        (atom(1)[:40], "line 1 is no proper ATOM record"),
+        ("REMARK\n" + atom(1).replace("   0.000", "   x.000"), "line 2 is not a valid ATOM record"),
+        (atom(1).replace("   0.000", "     nan"), "line 1 is not a valid ATOM record"),
+        (atom(1)[:40], "line 1 is not a valid ATOM record"),
     ],
 )
 def test_files_that_will_not_do(tmp_path, text, fault):

@@ -151,10 +151,10 @@ def test_lists_may_be_typed_as_text(tmp_path):
     [
         (
             {"sequence": "ACB"},
-            "sequence: 'B' at 3 is no amino acid (the letters are ACDEFGHIKLMNPQRSTVWY).",
+            "sequence: invalid amino acid 'B' at 3 (the letters are ACDEFGHIKLMNPQRSTVWY).",
         ),
-        ({"sequence": "A"}, "sequence: it has 1 letters, where 2 to 1000 are taken."),
-        ({"sequence": "A" * 1001}, "sequence: it has 1001 letters, where 2 to 1000 are taken."),
+        ({"sequence": "A"}, "sequence: it has 1 letters; 2 to 1000 are allowed."),
+        ({"sequence": "A" * 1001}, "sequence: it has 1001 letters; 2 to 1000 are allowed."),
         (
             {"sequence": "AA", "conformation": "coil"},
             "conformation: 'coil' is none of helix, strand, custom.",

@@ -230,9 +230,9 @@ def test_residues_that_are_not_whole_or_not_known_are_named(tmp_path):
     assert fault(strange) == "pdbFile: SEP 163 of chain A is none of the 20 amino acids."
     surplus = text.replace(" CG  ASP", " CX  ASP") + lines[-1].replace(lines[-1][12:16], " CG ")
     assert "has no CG" in fault(surplus)
-    assert fault("".join(lines[:11])) == "pdbFile: it has 1 residues, where 2 to 25 are taken."
+    assert fault("".join(lines[:11])) == "pdbFile: it has 1 residues; 2 to 25 are allowed."
     whole = (DATA / "1A8O.pdb").read_text()
-    assert fault(whole) == "pdbFile: it has 70 residues, where 2 to 25 are taken."
+    assert fault(whole) == "pdbFile: it has 70 residues; 2 to 25 are allowed."
 
 
 @pytest.mark.parametrize(
@@ -244,8 +244,8 @@ def test_residues_that_are_not_whole_or_not_known_are_named(tmp_path):
             "pdbFile: it can't be sent together with sequence.",
         ),
         ({"pdbFile": "x.pdb", "conformation": "helix"}, "conformation: it applies only where"),
-        ({"sequence": "G" * 26}, "sequence: it has 26 letters, where 2 to 25 are taken."),
-        ({"sequence": "GAX"}, "sequence: 'X' at 3 is no amino acid"),
+        ({"sequence": "G" * 26}, "sequence: it has 26 letters; 2 to 25 are allowed."),
+        ({"sequence": "GAX"}, "sequence: invalid amino acid 'X' at 3"),
         ({"sequence": "GA", "conformation": "custom"}, "conformation: 'custom' is none of helix,"),
         ({"sequence": "GA", "iterations": 1001}, "iterations: 1001 is outside 1 to 1000."),
         ({"sequence": "GA", "tolerance": 0}, "tolerance: 0 is outside 0.1 to 1000."),

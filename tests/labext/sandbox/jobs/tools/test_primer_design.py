@@ -149,7 +149,7 @@ def test_a_product_passes_on_to_a_digest(tmp_path):
     ("sent", "fault"),
     [
         ({"sequence": "ACGU" * 20}, "sequence: 'U' at 4, 'U' at 8, 'U' at 12 and 17 more are no"),
-        ({"sequence": "ACGT"}, "sequence: it has 4 letters, where 40 to 10000 are taken."),
+        ({"sequence": "ACGT"}, "sequence: it has 4 letters; 40 to 10000 are allowed."),
         ({"sequence": "ACGT" * 100}, "sequence: it repeats itself throughout: its stretches of 15"),
         ({"targetStart": 5}, "targetStart: it needs the other end of the target too."),
         ({"targetStart": 9, "targetEnd": 5}, "targetStart: 9 is more than targetEnd, 5."),

@@ -101,10 +101,10 @@ def test_without_lonely_pairs_there_are_none(tmp_path):
 @pytest.mark.parametrize(
     ("sent", "fault"),
     [
-        ({"sequence": "ACGX"}, "sequence: 'X' at 4 is no RNA base (the letters are ACGUTN)."),
+        ({"sequence": "ACGX"}, "sequence: invalid RNA base 'X' at 4 (the letters are ACGUTN)."),
         (
             {"sequence": "A" * 1001},
-            "sequence: it has 1001 letters, where 1 to 1000 are taken.",
+            "sequence: it has 1001 letters; 1 to 1000 are allowed.",
         ),
         ({"temperature": 101}, "temperature: 101 is outside 0 to 100."),
         ({"temperature": float("nan")}, "temperature: a finite number is expected, not nan."),

@@ -280,9 +280,9 @@ def test_a_residue_that_the_dictionary_does_not_have_is_measured_too(tmp_path):
     ("text", "fault"),
     [
         ("data_1ABC\nloop_\n", "pdbFile: it has no alpha carbons; it may be an mmCIF file"),
-        (atom(1)[:40], "pdbFile: line 1 is no proper ATOM record."),
-        (atom(1, name="    "), "pdbFile: line 1 is no proper ATOM record."),
-        (atom(1) + atom(1, name=" XX ", element="XX"), "pdbFile: 'XX' is no chemical element."),
+        (atom(1)[:40], "pdbFile: line 1 is not a valid ATOM record."),
+        (atom(1, name="    "), "pdbFile: line 1 is not a valid ATOM record."),
+        (atom(1) + atom(1, name=" XX ", element="XX"), "pdbFile: 'XX' is not a chemical element."),
         (
             atom(1) + atom(2, (9000, 9000, 9000)),
             "pdbFile: its atoms lie too far apart, in a box of 9,007 × 9,007 × 9,007 Å.",

@@ -87,10 +87,10 @@ BAD = {
     "a picture": (b"\x89PNG\r\n\x1a\n\xff\x00", "file.txt is not a text."),
     "a broken archive": (gzip.compress(FASTA.encode())[:-9], "file.txt can't be read: "),
     "no archive": (b"\x1f\x8b and no more", "file.txt can't be read: "),
-    "gaps": (">a\nACGT\nAC--GT\n", 'file.txt, line 3: "-" is no base.'),
-    "RNA": (">a\nACGU\n", 'file.txt, line 2: "U" is no base.'),
-    "a protein": (">a\nACGT\n>b\nMKLV\n", 'file.txt, line 4: "L" is no base.'),
-    "a digit": (">a\nAC1GT\n", 'file.txt, line 2: "1" is no base.'),
+    "gaps": (">a\nACGT\nAC--GT\n", 'file.txt, line 3: "-" is not a base.'),
+    "RNA": (">a\nACGU\n", 'file.txt, line 2: "U" is not a base.'),
+    "a protein": (">a\nACGT\n>b\nMKLV\n", 'file.txt, line 4: "L" is not a base.'),
+    "a digit": (">a\nAC1GT\n", 'file.txt, line 2: "1" is not a base.'),
     "no bases": (">a\nACGT\n>b\n>c\nACGT\n", "file.txt, line 3: there are no bases."),
     "no bases at the end": (">a\nACGT\n>b", "file.txt, line 3: there are no bases."),
     "no name": (">a\nACGT\n> \nACGT\n", "file.txt, line 3: there is no name."),
@@ -99,7 +99,7 @@ BAD = {
     "a record without its bases": (CONTIG, "file.txt, record 1 (EMPTY): there are no bases."),
     "a GenBank protein": (
         genbank("good") + genbank("prot", "MKLVEE", "protein"),
-        'file.txt, record 2 (prot): "L" is no base.',
+        'file.txt, record 2 (prot): "L" is not a base.',
     ),
     "a feature outside": (
         genbank(features=[(2, 50)]),
