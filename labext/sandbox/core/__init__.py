@@ -1,1 +1,1 @@
-"""Infrastructure shared by the sandbox's services: storage, queue, web base and host."""
+"""Infrastructure shared by the services of the sandbox: storage, queue, executors and web base."""

@@ -57,8 +57,8 @@ def test_a_sandbox_that_was_never_started_is_told_with_the_next_step(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["accounts", "add", "nobody"], "no e-mail address"),
-        (["accounts", "add", "a b@c.d"], "no e-mail address"),
+        (["accounts", "add", "nobody"], "not an e-mail address"),
+        (["accounts", "add", "a b@c.d"], "not an e-mail address"),
         (["accounts", "add", "a@b.c", "--organization", "sandbax"], "Did you mean sandbox?"),
         (["accounts", "add", TEACHER], "already"),
         (["accounts", "remove", "teachr@sandbox.local"], f"Did you mean {TEACHER}?"),

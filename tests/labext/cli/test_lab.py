@@ -120,7 +120,7 @@ def test_every_noun_lists_as_a_table_and_as_json(lab: Any, noun: str) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["users", "add", "nobody"], "no e-mail address"),
+        (["users", "add", "nobody"], "not an e-mail address"),
         (["users", "add", STUDENT.upper()], "already"),
         (["users", "add", "a@b.c", "--name", " "], "can't be the name"),
         (["users", "suspend", "studnt@sandbox.local"], f"Did you mean {STUDENT}?"),
@@ -152,10 +152,10 @@ def test_every_noun_lists_as_a_table_and_as_json(lab: Any, noun: str) -> None:
         (["folders", "add", "X", "--project", "src_none"], "There is no project"),
         (["folders", "remove", "Vectors"], "4 sequences"),
         (["organizations", "remove", "Biology"], "1 team, 3 projects, 6 folders"),
-        (["ip", "add", "300.1.1.1"], "no range of IP addresses"),
-        (["ip", "add", "10.0.0.0/8", "--tenant", "clinic"], "no enterprise account"),
+        (["ip", "add", "300.1.1.1"], "not a range of IP addresses"),
+        (["ip", "add", "10.0.0.0/8", "--tenant", "clinic"], "not an enterprise account"),
         (["ip", "remove", "10.0.0.0/8"], "There is no range"),
-        (["provider", "set", "--tenant", "clinic"], "no enterprise account"),
+        (["provider", "set", "--tenant", "clinic"], "not an enterprise account"),
         (["provider", "set", "http://idp.example/x"], "https://"),
         (["provider", "set", "https://idp.example/x", "--audience", "a"], "openid-configuration"),
         (
@@ -166,7 +166,7 @@ def test_every_noun_lists_as_a_table_and_as_json(lab: Any, noun: str) -> None:
         (["limits", "set", "rate_request", "5"], "Did you mean rate_requests?"),
         (["limits", "set", "rate_requests", "0"], "can't be 0"),
         (["limits", "set", "token_seconds", "soon"], "Give a whole number"),
-        (["id-token", "nobody"], "no e-mail address"),
+        (["id-token", "nobody"], "not an e-mail address"),
         (["id-token", STUDENT, "--seconds", "99999999999"], "at most a year"),
         (["sequences", "import", "/nowhere.fa", "--folder", "Vectors"], "nowhere.fa"),
         (
@@ -418,7 +418,7 @@ def test_the_sign_in_secret_of_a_user_is_printed_and_renewed(
     assert not api.signs_in(email, second.strip())
     assert "user of campus" in lab.refused("users", "secret", email)
     clinic = ("users", "secret", "clinician@sandbox.local", "--tenant", "clinic")
-    assert "no enterprise account" in lab.refused(*clinic)
+    assert "not an enterprise account" in lab.refused(*clinic)
 
 
 def test_a_tenant_takes_the_id_tokens_of_its_provider_alone(

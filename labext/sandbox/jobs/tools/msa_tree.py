@@ -140,8 +140,7 @@ def _read_records(text: str, molecule: str) -> dict[str, str]:
     records = _inputs.parse_fasta(text, "sequences", _LETTERS[molecule], kind)
     if not MIN_SEQUENCES <= len(records) <= MAX_SEQUENCES:
         raise ToolError(
-            f"sequences: there are {len(records)}, where {MIN_SEQUENCES} to {MAX_SEQUENCES} are "
-            "taken."
+            f"sequences: there are {len(records)}; {MIN_SEQUENCES} to {MAX_SEQUENCES} are allowed."
         )
     for name, letters in records.items():
         _inputs.check_length(f"sequences, {name}", letters, 1, MAX_LENGTH)

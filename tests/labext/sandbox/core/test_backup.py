@@ -403,11 +403,11 @@ def test_what_is_no_backup_is_told(folder: DataFolder, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no file"):
         restore(folder, tmp_path / "none.zip", replace=True)
     (tmp_path / "text.zip").write_text("not a zip")
-    with pytest.raises(InputError, match="no backup"):
+    with pytest.raises(InputError, match="not a backup"):
         restore(folder, tmp_path / "text.zip", replace=True)
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
         archive.writestr("x", "y")
-    with pytest.raises(InputError, match="no backup"):
+    with pytest.raises(InputError, match="not a backup"):
         restore(folder, tmp_path / "other.zip", replace=True)
     assert is_whole(folder, "old")
 

@@ -219,7 +219,7 @@ def test_too_much_together_is_told(tmp_path):
         ({"query": ">a\nACGE", "molecule": "DNA"}, "query, a: invalid DNA base 'E' at 4"),
         ({"targets": ">a\nMK\n>a\nMK"}, "targets: the name a occurs twice."),
         ({"targets": ">a\nM-K*\n>b\n\n"}, "targets: b has no letters."),
-        ({"targets": ">a\n" + "M" * 20_001}, "targets, a: it has 20001 letters, where 1 to 20000"),
+        ({"targets": ">a\n" + "M" * 20_001}, "targets, a: it has 20001 letters; 1 to 20000"),
         ({"evalue": 0}, "evalue: 0 is outside 1e-300 to 1000."),
         ({"inclusion": "much"}, "inclusion: a number is expected, not 'much'."),
         ({"molecule": "RNA"}, "molecule: 'RNA' is none of protein, DNA."),

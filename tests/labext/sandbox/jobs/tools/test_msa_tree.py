@@ -268,7 +268,7 @@ def test_orchids_of_a_genus_stand_together(tmp_path):
             {"sequences": fasta(**{f"s{i}": "ACGT" * 500 for i in range(40)})},
             "40 sequences of this length are too many",
         ),
-        ({"sequences": ">a\nMEV\n>b\nA\n>c\nA", "molecule": "DNA"}, "no DNA base"),
+        ({"sequences": ">a\nMEV\n>b\nA\n>c\nA", "molecule": "DNA"}, "invalid DNA base"),
         ({"gapOpen": 0}, "gapOpen: 0 is outside 1 to 100."),
         ({"gapExtend": 11}, "gapExtend: 11 is more than gapOpen, 10."),
         ({"distance": "far"}, "distance: 'far' is none of identity, corrected."),

@@ -148,7 +148,10 @@ def test_a_product_passes_on_to_a_digest(tmp_path):
 @pytest.mark.parametrize(
     ("sent", "fault"),
     [
-        ({"sequence": "ACGU" * 20}, "sequence: 'U' at 4, 'U' at 8, 'U' at 12 and 17 more are no"),
+        (
+            {"sequence": "ACGU" * 20},
+            "sequence: invalid DNA bases 'U' at 4, 'U' at 8, 'U' at 12 and 17 more",
+        ),
         ({"sequence": "ACGT"}, "sequence: it has 4 letters; 40 to 10000 are allowed."),
         ({"sequence": "ACGT" * 100}, "sequence: it repeats itself throughout: its stretches of 15"),
         ({"targetStart": 5}, "targetStart: it needs the other end of the target too."),

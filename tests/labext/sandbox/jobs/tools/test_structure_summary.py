@@ -289,7 +289,7 @@ def test_a_residue_that_the_dictionary_does_not_have_is_measured_too(tmp_path):
         ),
         (
             "".join(atom(n, (n % 10 * 4, n // 10 % 10 * 4, n // 100 * 4)) for n in range(3001)),
-            "pdbFile: it has 3,001 residues and 3,001 heavy atoms, where 3,000 and 30,000 are the",
+            "pdbFile: it has 3,001 residues and 3,001 heavy atoms; at most 3,000 and 30,000 are",
         ),
     ],
 )
