@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -69,6 +68,7 @@ def _sources_folder() -> tuple[Path, bool]:
 
 def _build(sources: Path, folder: Path) -> None:
     """Build the pages and copy them into `folder`, whose other files stay."""
+    print("Building the reference …", file=sys.stderr)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as built:
         # In a process of its own: rendering imports every documented module and changes some.
@@ -77,12 +77,10 @@ def _build(sources: Path, folder: Path) -> None:
             capture_output=True,
             text=True,
             check=False,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         )
         if finished.returncode:
             reason = finished.stderr.strip().splitlines()[-1:] or ["no message"]
             raise BuildError(f"The reference was not built: {reason[0]}.")
-        sys.stderr.write(finished.stderr)
         shutil.copytree(built, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(FIRST))
         # The first page comes last: with it, the reference is complete.
         shutil.copy(Path(built) / FIRST, folder)
