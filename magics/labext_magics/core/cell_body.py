@@ -79,9 +79,9 @@ def _yaml(text: str) -> Any:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        where = f" at line {mark.line + 2}, column {mark.column + 1} of the cell" if mark else ""
+        position = f" at line {mark.line + 2}, column {mark.column + 1} of the cell" if mark else ""
         raise InputError(
-            f"The cell body is not valid YAML: {error.problem or error.context}{where}.",
+            f"The cell body is not valid YAML: {error.problem or error.context}{position}.",
             "Write one `setting: value` per line; quote values that contain `: `.",
         ) from error
     except yaml.YAMLError as error:

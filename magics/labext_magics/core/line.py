@@ -85,19 +85,19 @@ class _Scanner:
     def token(self) -> Token:
         opens = True  # a quote or a brace would group here
         while self.at < len(self.line) and not self.line[self.at].isspace():
-            here = self.line[self.at]
+            character = self.line[self.at]
             if _is_final_semicolon(self.line, self.at) and not self.partial:
                 break
-            if opens and here == "{":
+            if opens and character == "{":
                 return self._expression()
-            if opens and here in QUOTES:
-                if not self._quoted(here):
-                    return self._build_token(unclosed=here)
+            if opens and character in QUOTES:
+                if not self._quoted(character):
+                    return self._build_token(unclosed=character)
                 opens = False
                 continue
-            self.text.append(here)
+            self.text.append(character)
             self.at += 1
-            opens = here == "="
+            opens = character == "="
         return self._build_token()
 
     def _build_token(self, expression: str | None = None, unclosed: str = "") -> Token:
@@ -162,14 +162,14 @@ def closing_brace(line: str, opened: int) -> int | None:
     """Return the position of the brace that closes `opened`, ignoring string literals."""
     depth, at = 0, opened
     while at < len(line):
-        here = line[at]
-        if here in QUOTES:
+        character = line[at]
+        if character in QUOTES:
             end = _string_end(line, at)
             if end is None:
                 return None
             at = end
             continue
-        depth += {"{": 1, "}": -1}.get(here, 0)
+        depth += {"{": 1, "}": -1}.get(character, 0)
         if depth == 0:
             return at
         at += 1

@@ -163,15 +163,19 @@ class Session:
 
         with self._connecting:  # completion looks up several kinds of names concurrently
             target = connection(service)
-            held = self._open.get(service)
-            if held is None or held[0] != target:
+            connected = self._open.get(service)
+            if connected is None or connected[0] != target:
                 self.names.forget(service)
-                if service == "nb" and held is not None and not _same_place(held[0], target):
+                if (
+                    service == "nb"
+                    and connected is not None
+                    and not _same_place(connected[0], target)
+                ):
                     self.leave()
                 client_class = getattr(import_module(f"labext.{service}.client"), _CLIENTS[service])
                 client = client_class.from_connection(target)
-                held = self._open[service] = target, client
-            return held
+                connected = self._open[service] = target, client
+            return connected
 
     def forget(self, service: Service) -> None:
         """Close a service's client, and discard its tokens and names."""

@@ -310,16 +310,16 @@ class SignIn:
 
     def _sign_in(self, target: Connection, *, keep: bool, save: str | None) -> None:
         """Sign in with the known or entered credentials, then select and save the connection."""
-        own = target.profile not in (None, SANDBOX)
+        is_named_profile = target.profile not in (None, SANDBOX)
         to_keep = f"`%{self.service} connect URL --save NAME --keep`"
-        if keep and not own:
+        if keep and not is_named_profile:
             raise InputError(
                 "`--keep` stores credentials for a profile, but no profile is in use.",
                 f"Connect with {to_keep}.",
             )
         method = self._method(target)
         accepted, summary, typed = self._accepted(target, method)
-        if typed and own and method.lasting and not keep:
+        if typed and is_named_profile and method.lasting and not keep:
             keep = confirm(f"Store the {method.noun} in the keyring?")
         secrets = [name for name in method.labels if name in accepted.secrets]
         remark = ""

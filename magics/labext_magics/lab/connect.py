@@ -26,8 +26,8 @@ _BY = {"key": "API key", "oidc": "ID token"}
 
 def describe_user(who: Identity) -> str:
     """Return a description of the current user, with the sign-in method."""
-    way = _BY.get(who.method or "")
-    return f"{who}, by {way}" if way else str(who)
+    method = _BY.get(who.method or "")
+    return f"{who}, by {method}" if method else str(who)
 
 
 def whoami(call: Call) -> pd.DataFrame:
@@ -86,8 +86,8 @@ def _access_and_limit(lab: LabClient) -> dict[str, str]:
     if (seconds := lab.token_expires_in) is not None:
         rows["token expires in"] = f"{int(seconds) // 60} min {int(seconds) % 60} s"
     if (rate := account.rate) is not None:
-        of = "" if rate.limit is None else f" of {rate.limit:,}"
-        rows["requests remaining"] = f"{rate.remaining:,}{of}, more in {rate.resets:.0f} s"
+        limit = "" if rate.limit is None else f" of {rate.limit:,}"
+        rows["requests remaining"] = f"{rate.remaining:,}{limit}, more in {rate.resets:.0f} s"
     if account.sequences is not None:
         rows["sequences"] = f"{account.sequences:,}"
     return rows

@@ -188,15 +188,15 @@ def delete_sessions(call: Call, *, sessions: list[str], yes: bool, preview: bool
     """Delete chats with their messages, after checking that all of them exist."""
     named = (scope.resolve_id(call, "session", session, to_delete=True) for session in sessions)
     records = [call.nb.chat.get(chat_id) for chat_id in dict.fromkeys(named)]
-    called = {
+    labels = {
         record["id"]: session_label(record)
         + scope.notebook_names_suffix(call, [record["notebook_id"]])
         for record in records
     }
-    if not output.confirm_destruction("delete", list(called.values()), yes=yes, preview=preview):
+    if not output.confirm_destruction("delete", list(labels.values()), yes=yes, preview=preview):
         return
     chats = call.session.chats
-    for identifier, chat in called.items():
+    for identifier, chat in labels.items():
         call.nb.chat.delete(identifier)
         for about in [about for about, held in chats.items() if held == identifier]:
             del chats[about]

@@ -83,11 +83,11 @@ def key_for(provider: str, *, must: bool = False) -> Key:
     try:
         typed = sign_in.prompt_secret(f"Key of {provider}{hint}: ")
     except sign_in.NonInteractiveError as nobody:
-        also = ", or add `--no-key` for a server without a key" if without else ""
+        suffix = ", or add `--no-key` for a server without a key" if without else ""
         raise SetupError(
             f"A credential of {provider} needs a key, but input is not possible here.",
             f"Set {environment_variable('nb', name)}, or run this line once where you can enter "
-            f"it{also}.",
+            f"it{suffix}.",
         ) from nobody
     if not typed and not without:
         raise SetupError("No key was entered.", "Run the line again and enter it.")
@@ -151,10 +151,10 @@ def register_models(
         output.print_message(_report_registered(counts["created"] or 0, counts["existing"] or 0))
     untyped = _test_types(call, record, unknown)
     registered = call.nb.models.list()
-    own = registered[registered["credential"] == record["id"]]
+    models_of_credential = registered[registered["credential"] == record["id"]]
     if untyped:
         output.print_message(untyped)
-    if own.empty:
+    if models_of_credential.empty:
         raise InputError(
             f"the credential {record['name']} gives access to no model that could be added.",
             f"Add one with its type: `%nb credentials register {quote(str(record['name']))} "
@@ -162,7 +162,7 @@ def register_models(
         )
     if every and not call.nb.models.defaults().get("chat"):
         output.print_message("`%nb models auto-assign` sets default models.")
-    return models_frame(call, type(registered)(own))
+    return models_frame(call, type(registered)(models_of_credential))
 
 
 def _test_types(call: Call, credential: Record, names: Sequence[str]) -> str:
@@ -411,16 +411,16 @@ def delete(call: Call, *, credentials: list[str], yes: bool, preview: bool) -> N
     slots = slots_by_model(call)
     models = list(nb.models.iter())
     for record in records:
-        own = [model for model in models if model["credential"] == record["id"]]
-        check_not_in_slot(own, slots)
+        models_of_credential = [model for model in models if model["credential"] == record["id"]]
+        check_not_in_slot(models_of_credential, slots)
     would_go = [_describe_credential(record) for record in records]
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
         return
     for record in records:
         deleted = nb.credentials.delete(record["id"])
         number = deleted["deleted_models"]
-        also = f", with {messages.pluralize(int(number), 'model')}" if number else ""
-        output.print_message(f"Deleted {credential_label(record)}{also}.")
+        suffix = f", with {messages.pluralize(int(number), 'model')}" if number else ""
+        output.print_message(f"Deleted {credential_label(record)}{suffix}.")
 
 
 def test(call: Call, *, credential: str) -> None:
@@ -444,8 +444,10 @@ def test(call: Call, *, credential: str) -> None:
 def status(call: Call) -> pd.DataFrame:
     """Return for each provider whether it can be used, and the origin of its key."""
     providers = call.nb.credentials.status()
-    own = call.nb.credentials.env_status()
-    in_environment = [bool(own.get(str(provider))) for provider in providers["provider"]]
+    models_of_credential = call.nb.credentials.env_status()
+    in_environment = [
+        bool(models_of_credential.get(str(provider))) for provider in providers["provider"]
+    ]
     providers.insert(len(providers.columns), "in_environment", in_environment)
     if providers.attrs.get("encryption_configured") is False:
         output.print_message("The service has no encryption key, so it cannot store credentials.")
@@ -454,8 +456,8 @@ def status(call: Call) -> pd.DataFrame:
 
 def _describe_credential(record: Record) -> str:
     number = record["model_count"]
-    also = f" with {messages.pluralize(int(number), 'model')}" if number else ""
-    return f"the credential {record['name']} of {record['provider']}{also}"
+    suffix = f" with {messages.pluralize(int(number), 'model')}" if number else ""
+    return f"the credential {record['name']} of {record['provider']}{suffix}"
 
 
 COMMANDS = (

@@ -86,11 +86,11 @@ def delete(
     records = [
         _record(call, insight, source, to_delete=True) for insight in dict.fromkeys(insights)
     ]
-    called = {record["id"]: _insight_label(call, record, place=True) for record in records}
-    would_go = [f"the insight {label}" for label in called.values()]
+    labels = {record["id"]: _insight_label(call, record, place=True) for record in records}
+    would_go = [f"the insight {label}" for label in labels.values()]
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
         return
-    for identifier, name in called.items():
+    for identifier, name in labels.items():
         call.nb.insights.delete(identifier)
         output.print_message(f"Deleted the insight {name}.")
 
@@ -108,8 +108,8 @@ def _record(call: Call, named: str, source: str | None, *, to_delete: bool = Fal
 def _insight_label(call: Call, record: Record, *, place: bool = False) -> str:
     """Return an insight's type and its source's title; with `place` also the source's notebooks."""
     source = call.nb.sources.get(record["source_id"])
-    where = scope.notebook_names_suffix(call, source["notebooks"] or ()) if place else ""
-    return f"{record['insight_type']} of {scope.source_title(source)}{where}"
+    notebooks_suffix = scope.notebook_names_suffix(call, source["notebooks"] or ()) if place else ""
+    return f"{record['insight_type']} of {scope.source_title(source)}{notebooks_suffix}"
 
 
 def _title(note: Record) -> str:

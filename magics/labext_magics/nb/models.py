@@ -39,10 +39,10 @@ def run_test(called: str, test: Callable[[], Record], step: Callable[[], str]) -
     started = time.monotonic()
     with scope.interrupted_as_error("Run this line again."):
         result = test()
-    took = time.monotonic() - started
+    seconds = time.monotonic() - started
     called, message = messages.capitalize_first(called), str(result["message"] or "")
     if result["success"]:
-        output.print_message(f"{called} works ({took:.2f} s). {message}".rstrip())
+        output.print_message(f"{called} works ({seconds:.2f} s). {message}".rstrip())
         return
     why, own = split_message(message or "no reason given", "")
     next_step = own if "`" in own else f"{own} {step()}".strip()
@@ -78,11 +78,11 @@ def check_not_in_slot(models: Sequence[Record], slots: Mapping[str, list[str]]) 
         conflicts = messages.join_words(
             f"{name} is the default of {_slot_list(own)}" for name, own in taken.items()
         )
-        every = [slot for own in taken.values() for slot in own]
+        all_slots = [slot for own in taken.values() for slot in own]
         raise ConflictError(
             f"{conflicts}.",
-            f"Set another model first, `%nb models defaults --set {every[0]}=MODEL`, or none: "
-            f"`%nb models defaults {' '.join(f'--clear {slot}' for slot in every)}`.",
+            f"Set another model first, `%nb models defaults --set {all_slots[0]}=MODEL`, or none: "
+            f"`%nb models defaults {' '.join(f'--clear {slot}' for slot in all_slots)}`.",
         )
 
 
@@ -163,8 +163,8 @@ def _report_changes(
         model = now[slot]
         slots_by_name.setdefault(_model_name(model) or "", []).append(slot)
     for name, slots in slots_by_name.items():
-        of = f"the {_slot_list(slots)}"
-        output.print_message(f"Set {of} to {name}." if name else f"Cleared {of}.")
+        slots_text = f"the {_slot_list(slots)}"
+        output.print_message(f"Set {slots_text} to {name}." if name else f"Cleared {slots_text}.")
     return _slots_frame(now)
 
 

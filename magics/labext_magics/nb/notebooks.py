@@ -47,19 +47,19 @@ def _count_contents(counted: Record) -> pd.DataFrame:
 
 def _describe_deletion(name: str, counted: Record, delete_sources: bool) -> list[str]:
     """Return a description of the objects that a deletion removes and keeps."""
-    own, shared = counted["exclusive_source_count"], counted["shared_source_count"]
+    exclusive, shared = counted["exclusive_source_count"], counted["shared_source_count"]
     parts = [
         f"the notebook {name}",
         *_quantity(counted["note_count"], "note"),
         *_quantity(counted.get("session_count"), "chat"),
     ]
     if delete_sources:
-        parts += [f"{count} only in this notebook" for count in _quantity(own, "source")]
+        parts += [f"{count} only in this notebook" for count in _quantity(exclusive, "source")]
         parts += [
             f"but not {count} also in other notebooks" for count in _quantity(shared, "source")
         ]
     else:
-        every = _quantity((own or 0) + (shared or 0), "source")
+        every = _quantity((exclusive or 0) + (shared or 0), "source")
         parts += [f"but not {count}, which needs --delete-sources" for count in every]
     return parts
 

@@ -67,13 +67,13 @@ def edit(
 def delete(call: Call, *, notes: list[str], yes: bool, preview: bool) -> None:
     """Delete notes, after checking that all of them exist."""
     records = {note: _note(call, note, to_delete=True) for note in dict.fromkeys(notes)}
-    called = {
+    labels = {
         record["id"]: f"{_note_label(record)}{_place(call, named, record)}"
         for named, record in records.items()
     }
-    if not output.confirm_destruction("delete", list(called.values()), yes=yes, preview=preview):
+    if not output.confirm_destruction("delete", list(labels.values()), yes=yes, preview=preview):
         return
-    for identifier, note in called.items():
+    for identifier, note in labels.items():
         call.nb.notes.delete(identifier)
         output.print_message(f"Deleted {note}.")
 

@@ -270,9 +270,10 @@ def list_(call: Call, *, notebook: str | None) -> pd.DataFrame:
     about = scope.find_notebook(call, notebook).id
     every = list(call.nb.podcasts.iter())
     if untold := sum(episode["notebook_id"] is None for episode in every):
-        of = messages.pluralize(untold, "episode")
+        unlisted = messages.pluralize(untold, "episode")
         output.print_message(
-            f"The service does not report the notebook of {of}; `%nb episodes` lists all episodes."
+            f"The service does not report the notebook of {unlisted}; `%nb episodes` lists all "
+            "episodes."
         )
     return episode_frame(episode for episode in every if episode["notebook_id"] == about)
 
@@ -327,8 +328,8 @@ def download(call: Call, *, episode: str, to: Path | None) -> None:
 
     record = call.nb.podcasts.episode(episode)
     name = _name(record)
-    where = "" if to is None else f" --to {quote(str(to))}"
-    again = f"%nb episodes download {quote(name)}{where}"
+    to_option = "" if to is None else f" --to {quote(str(to))}"
+    again = f"%nb episodes download {quote(name)}{to_option}"
     with labext_widgets.Transfer(name, "episode", again) as transfer:
         written = call.nb.podcasts.audio(record["id"], to, transfer.bytes)
         transfer.end(f"Saved {name} to {written}.")

@@ -103,15 +103,15 @@ def wait_for_text(
     )
     waiting = [source for source in unprocessed if wait and not _is_stalled(source)]
     skipped = [source for source in unprocessed if source not in waiting]
-    of = "" if within is None else f" of {within.name}"
+    place = "" if within is None else f" of {within.name}"
     if skipped:
         output.print_message(
-            f"{_being_processed(skipped, of)}, so not included: {_names(skipped)}."
+            f"{_being_processed(skipped, place)}, so not included: {_names(skipped)}."
         )
     if not waiting:
         return
     skip = "" if option is None else f"; `{option}` skips this"
-    output.print_message(f"{_being_processed(waiting, of)}: {_names(waiting)}. Waiting{skip}.")
+    output.print_message(f"{_being_processed(waiting, place)}: {_names(waiting)}. Waiting{skip}.")
     watched = call.nb.sources.watch([source["id"] for source in waiting])
     try:
         last = labext_widgets.watch_ingestion(watched, again="%nb sources wait")

@@ -50,14 +50,14 @@ def find_profile(call: Call, named: str, kind: KindName | None) -> tuple[KindNam
             f"Add `--kind {' or `--kind '.join(f'{name}`' for name in PROFILE_KINDS)}.",
         )
     if not hits:
-        of = "" if kind is None else f"{kind} "
+        kind_word = "" if kind is None else f"{kind} "
         names = [
             n
             for profile_kind in ((kind,) if kind else PROFILE_KINDS)
             for n in profiles_client(call, profile_kind).names()
         ]
         raise NotFoundError(
-            f"There is no {of}profile "
+            f"There is no {kind_word}profile "
             f"{messages.quote_value(named)}{messages.did_you_mean(named, names)}.",
             "`%nb profiles` lists the profiles.",
         )
@@ -222,25 +222,25 @@ def new_profile(
     Raises:
         ConflictError: there is a different profile of this kind and name.
     """
-    of = kind_of(call, kind, values)
-    fields = given_fields(call, of, description, values)
-    if of == "speaker":
+    profile_kind = kind_of(call, kind, values)
+    fields = given_fields(call, profile_kind, description, values)
+    if profile_kind == "speaker":
         fields.setdefault("speakers", [{"name": name}])
         fields["speakers"] = [{"name": name, **speaker} for speaker in fields["speakers"]]
-    group = profiles_client(call, of)
+    group = profiles_client(call, profile_kind)
     same_name = [profile for profile in group.iter() if profile["name"] == name]
     if same_name:
         (record,) = same_name
         if not all(_matches(record[field], value) for field, value in fields.items()):
             raise ConflictError(
-                f"Another {of} profile {name} already exists.",
+                f"Another {profile_kind} profile {name} already exists.",
                 f"`%nb profiles edit {quote(name)} …` changes it; or use another name.",
             )
-        output.print_message(f"The {of} profile {name} already exists and was kept.")
+        output.print_message(f"The {profile_kind} profile {name} already exists and was kept.")
     else:
         record = group.create(name, **client_arguments(fields))
-        output.print_message(f"Created the {of} profile {name}.")
-    return profile_row(call, of, record)
+        output.print_message(f"Created the {profile_kind} profile {name}.")
+    return profile_row(call, profile_kind, record)
 
 
 def edit_profile(
@@ -263,17 +263,17 @@ def edit_profile(
         values["language"] = ""
     used = any(value is not None for value in values.values()) or bool(speakers_in_body(call))
     target_kind = kind_of(call, kind, values) if used else kind
-    of, record = find_profile(call, profile, target_kind)
-    fields = given_fields(call, of, description, values, record)
+    profile_kind, record = find_profile(call, profile, target_kind)
+    fields = given_fields(call, profile_kind, description, values, record)
     if no_models:
-        fields = dict.fromkeys(MODELS[of], "") | fields
+        fields = dict.fromkeys(MODELS[profile_kind], "") | fields
     if name is not None:
         fields["name"] = name
     if not fields:
         raise InputError("No change was given.", "`%nb profiles edit --help` lists the options.")
-    changed = profiles_client(call, of).update(record["id"], **client_arguments(fields))
-    output.print_message(f"Changed the {of} profile {changed['name']}.")
-    return profile_row(call, of, changed)
+    changed = profiles_client(call, profile_kind).update(record["id"], **client_arguments(fields))
+    output.print_message(f"Changed the {profile_kind} profile {changed['name']}.")
+    return profile_row(call, profile_kind, changed)
 
 
 def _matches(current: Any, expected: Any) -> bool:
@@ -362,15 +362,15 @@ def show(call: Call, *, profile: str, kind: KindName | None) -> pd.DataFrame:
 
 def duplicate(call: Call, *, profile: str, name: str | None, kind: KindName | None) -> pd.DataFrame:
     """Create a copy of a profile."""
-    of, record = find_profile(call, profile, kind)
-    group = profiles_client(call, of)
+    profile_kind, record = find_profile(call, profile, kind)
+    group = profiles_client(call, profile_kind)
     if name is not None:
-        check_name_free(call, of, name)
+        check_name_free(call, profile_kind, name)
     copy = group.duplicate(record["id"])
     if name is not None:
         copy = group.update(copy["id"], name=name)
-    output.print_message(f"Copied the {of} profile {record['name']} to {copy['name']}.")
-    return profile_row(call, of, copy)
+    output.print_message(f"Copied the {profile_kind} profile {record['name']} to {copy['name']}.")
+    return profile_row(call, profile_kind, copy)
 
 
 def delete(
@@ -378,12 +378,12 @@ def delete(
 ) -> None:
     """Delete profiles, after checking that all of them exist; their episodes stay."""
     every = [find_profile(call, profile, kind) for profile in dict.fromkeys(profiles)]
-    would_go = [f"the {of} profile {record['name']}" for of, record in every]
+    would_go = [f"the {profile_kind} profile {record['name']}" for profile_kind, record in every]
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
         return
-    for of, record in every:
-        profiles_client(call, of).delete(record["id"])
-        output.print_message(f"Deleted the {of} profile {record['name']}.")
+    for profile_kind, record in every:
+        profiles_client(call, profile_kind).delete(record["id"])
+        output.print_message(f"Deleted the {profile_kind} profile {record['name']}.")
 
 
 COMMANDS = (

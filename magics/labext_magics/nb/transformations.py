@@ -43,26 +43,26 @@ class AiNotes:
     def write(self, place: int, text: str) -> None:
         """Write the note with the title at index `place`; an identical one is kept."""
         title, before, into = self._titles[place], self._before[place], self._into.name
-        called = f"the note {messages.quote_value(title)}"
+        label = f"the note {messages.quote_value(title)}"
         if before is None:
             self._notes.create(text, title=title, note_type="ai", notebook=self._into.id)
-            output.print_message(f"Added {called} to {into}.")
+            output.print_message(f"Added {label} to {into}.")
         elif (before["content"] or "").strip() == text.strip():
-            output.print_message(f"{into} already has {called}; it was kept.")
+            output.print_message(f"{into} already has {label}; it was kept.")
         else:
             self._notes.update(before["id"], content=text)
-            output.print_message(f"Replaced the text of {called} in {into}.")
+            output.print_message(f"Replaced the text of {label} in {into}.")
 
 
 def _existing_ai_note(notes: Sequence[Record], title: str, into: NotebookInUse) -> Record | None:
     """Return the only note with a title, if a model has written it."""
     matches = [note for note in notes if note["title"] == title]
     if len(matches) > 1 or any(note["note_type"] != "ai" for note in matches):
-        whose = (
+        subject = (
             f"{len(matches)} notes are" if len(matches) > 1 else ("A note written by a human is")
         )
         raise ConflictError(
-            f"{whose} called {messages.quote_value(title)} in {into.name} already.",
+            f"{subject} called {messages.quote_value(title)} in {into.name} already.",
             "Use another title.",
         )
     return matches[0] if matches else None
@@ -150,20 +150,20 @@ def _texts(
 
 def _title_and_text(record: Record) -> tuple[str, str]:
     """Return the title of a source or a note, and its text."""
-    called, is_source = scope.source_title(record), "full_text" in record
+    label, is_source = scope.source_title(record), "full_text" in record
     text = record["full_text"] if is_source else record["content"]
     if text and text.strip():
-        return called, str(text)
+        return label, str(text)
     if not is_source or record["status"] == "completed":
-        raise InputError(f"{called} has no text.", "Omit it.")
+        raise InputError(f"{label} has no text.", "Omit it.")
     if record["status"] in _FAILED:
         raise InputError(
-            f"{called} has no text because it could not be read.",
-            f"`%nb sources show {quote(called)}` shows the reason.",
+            f"{label} has no text because it could not be read.",
+            f"`%nb sources show {quote(label)}` shows the reason.",
         )
     raise NotReadyError(
-        f"{called} has no text yet: it is still being processed.",
-        f"`%nb sources wait {quote(called)}` waits for it.",
+        f"{label} has no text yet: it is still being processed.",
+        f"`%nb sources wait {quote(label)}` waits for it.",
     )
 
 
@@ -296,8 +296,8 @@ def new(
     record = call.nb.transformations.create(
         name, text, title=title, description=description, apply_default=apply_default, model=by
     )
-    also = "; it is applied to every new source" if record["apply_default"] else ""
-    output.print_message(f"Created the transformation {record['name']}{also}.")
+    suffix = "; it is applied to every new source" if record["apply_default"] else ""
+    output.print_message(f"Created the transformation {record['name']}{suffix}.")
     return _row(call, record)
 
 

@@ -185,8 +185,8 @@ def citation_text(citation: Citation) -> str:
 
 def citation_place(citation: Citation) -> str:
     """Return the source of a citation: its title, else its identifier, and its page."""
-    where = plain(citation.title) or plain(citation.id)
-    return where if citation.page is None else f"{where}, page {plain(citation.page)}"
+    source = plain(citation.title) or plain(citation.id)
+    return source if citation.page is None else f"{source}, page {plain(citation.page)}"
 
 
 def search_text(state: AnswerState) -> str:

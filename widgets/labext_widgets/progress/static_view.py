@@ -43,8 +43,8 @@ def current_stage(progress: Progress) -> str:
     place = _stage_position(progress)
     if place is None:
         return progress.stage
-    at, of = place
-    if at == of and progress.states and progress.done >= sum(progress.states.values()):
+    at, count = place
+    if at == count and progress.states and progress.done >= sum(progress.states.values()):
         return COLLECTING
     return f"Stage {progress.stage}"
 
@@ -358,9 +358,9 @@ def _stage_marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bo
     if stages is None or outcome not in (None, Outcome.FAILED) or progress.phase == "In Queue":
         return []
     names, at = stages
-    here = names[at]
-    failed = ("✕", f"Failed in {here[:1].lower()}{here[1:]}", BAD)
-    now = ("●", here, BUSY) if outcome is None else failed
+    current = names[at]
+    failed = ("✕", f"Failed in {current[:1].lower()}{current[1:]}", BAD)
+    now = ("●", current, BUSY) if outcome is None else failed
     behind = [("✓", name, GOOD, False) for name in names[:at]]
     return [*behind, (*now, True), *(("○", name, NEUTRAL, False) for name in names[at + 1 :])]
 

@@ -139,8 +139,8 @@ def _ticks(molecule: Molecule, center: tuple[float, float], radius: float) -> li
 def _heights(labels: list[_Label]) -> list[float]:
     """Return the vertical positions of one side's labels, relative to the centre."""
     desired = [_at((0, 0), label.turn, RADIUS + 18)[1] for label in labels]
-    most = max(RADIUS + 45, len(labels) * _GAP / 2)
-    return svg.spread_positions(desired, _GAP, -most, most)
+    limit = max(RADIUS + 45, len(labels) * _GAP / 2)
+    return svg.spread_positions(desired, _GAP, -limit, limit)
 
 
 def _side(
