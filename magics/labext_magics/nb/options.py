@@ -16,7 +16,7 @@ INTO_NOTEBOOK = Parameter(
 ALL = Parameter("all", None, "in all notebooks, not only the one in use", dest="every")
 
 TITLE = Parameter("title", value_types.text_type("TITLE"), "the title")
-TOPIC = Parameter("topic", value_types.text_type("TOPIC"), "the description")
+TOPIC = Parameter("topic", value_types.text_type("TOPIC"), "the topic")
 DESCRIPTION = Parameter("description", value_types.text_type(), "the description")
 LIMIT = Parameter("limit", value_types.INTEGER, "maximum number of results")
 OFFSET = Parameter("offset", value_types.NON_NEGATIVE, "number of results to skip")
