@@ -1,4 +1,4 @@
-"""What is missing of each extra, out of the distribution's own requirements."""
+"""Missing packages of each extra, from the distribution's requirements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REQUIRED = [
 ]
 
 
-def test_a_package_counts_with_or_without_an_extra_of_its_own(
+def test_missing_packages_of_each_extra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("labext.extras.metadata.requires", lambda name: REQUIRED)

@@ -1,4 +1,4 @@
-"""The public names come when they are used, and bring nothing before."""
+"""Public names are imported lazily and load no heavy package."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def loaded_by(code: str) -> set[str]:
 
 
 @pytest.mark.parametrize("module", ["labext", "labext.config", "labext.errors", "labext.progress"])
-def test_an_import_loads_nothing_heavy(module: str) -> None:
+def test_import_loads_no_heavy_package(module: str) -> None:
     assert not loaded_by(f"import {module}").intersection(HEAVY)
 
 
-def test_loading_the_extension_loads_nothing_heavy() -> None:
+def test_load_ext_loads_no_heavy_package() -> None:
     shell = "from IPython.core.interactiveshell import InteractiveShell"
     before = loaded_by(f"{shell}\nInteractiveShell.instance()")
     after = loaded_by(f"{shell}\nInteractiveShell.instance().run_line_magic('load_ext', 'labext')")
@@ -37,14 +37,14 @@ def test_loading_the_extension_loads_nothing_heavy() -> None:
     assert not (after - before).intersection(HEAVY)
 
 
-def test_every_public_name_is_there() -> None:
+def test_public_names_are_importable() -> None:
     for name in labext.__all__:
         assert getattr(labext, name).__name__ == name
         assert name in dir(labext)
     assert labext.__version__
 
 
-def test_another_name_is_not() -> None:
+def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Jobs'"):
         labext.Jobs  # noqa: B018
 
@@ -89,7 +89,7 @@ assert row["JobStatus"].tolist() == ["In Queue"], row
 """
 
 
-def test_submitting_a_job_imports_no_batches_and_no_results() -> None:
+def test_submit_imports_no_batches_and_no_results() -> None:
     shell = "from IPython.core.interactiveshell import InteractiveShell"
     modules = modules_after(f"{shell}\nshell = InteractiveShell.instance()\n{SUBMIT}")
     assert "labext.jobs.client.submit" in modules

@@ -1,4 +1,4 @@
-"""Pieces of messages that every part of labext shares."""
+"""Helpers for messages: suggestions, counts, lists and quoted values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from labext import messages
 
 
 @pytest.mark.parametrize(
-    ("word", "meant"),
+    ("word", "match"),
     [
         ("sequnce", "sequence"),
         ("SEQ", "sequence"),
@@ -20,10 +20,10 @@ from labext import messages
         ("", None),
     ],
 )
-def test_the_nearest_word_is_one_that_is_begun_or_spelt_alike(word: str, meant: str | None) -> None:
+def test_closest_match_by_prefix_or_similarity(word: str, match: str | None) -> None:
     among = ["sequence", "sequence_of_bases", "helix10", "helix1"]
-    assert messages.closest_match(word, among) == meant
-    assert messages.did_you_mean(word, among) == (f' (did you mean "{meant}"?)' if meant else "")
+    assert messages.closest_match(word, among) == match
+    assert messages.did_you_mean(word, among) == (f' (did you mean "{match}"?)' if match else "")
 
 
 @pytest.mark.parametrize(
@@ -45,20 +45,20 @@ def test_a_suggestion_needs_a_similarity_of_at_least_0_6(
     assert messages.closest_match(word, names) == match
 
 
-def test_counts_and_lists() -> None:
+def test_pluralize_and_join_words() -> None:
     assert messages.pluralize(1, "file") == "1 file"
     assert messages.pluralize(1200, "file") == "1,200 files"
     assert messages.join_words("abc", 3) == "a, b, c"
     assert messages.join_words("abcd", 2) == "a, b and 2 more"
 
 
-def test_a_long_value_is_cut() -> None:
+def test_quoted_value_is_shortened() -> None:
     assert messages.quote_value("a") == '"a"'
     assert messages.quote_value(3) == '"3"'
     assert len(messages.quote_value("x" * 1000)) == 60
 
 
-def test_a_noun_has_its_article_and_a_sentence_its_capital() -> None:
+def test_article_and_capitalization() -> None:
     assert messages.with_article("key") == "a key"
     assert messages.with_article("ID token") == "an ID token"
     assert messages.capitalize_first("ID token of an app") == "ID token of an app"

@@ -1,4 +1,4 @@
-"""A watch asks at its pace and ends with an outcome; an unknown status does not hold it up."""
+"""Watching: polling interval, unknown states, rates and remaining time."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class Service:
     clock: Clock
     seconds: float
     phase: Callable[[float], str] = lambda _: "Running"
-    asked: int = 0
+    polls: int = 0
 
     def look(self) -> Progress:
-        self.asked += 1
+        self.polls += 1
         passed = self.clock.now - 1000.0
         over = passed >= self.seconds
         return Progress(
@@ -65,7 +65,7 @@ def watched(service: Service) -> list[Progress]:
 
 
 @given(st.floats(0, 1e6))
-def test_the_interval_grows_from_1_to_15_seconds(waited: float) -> None:
+def test_interval_grows_from_1_to_15_seconds(waited: float) -> None:
     assert 1 <= interval(waited) <= 15
     assert interval(waited) <= interval(waited + 60)
 
@@ -74,45 +74,45 @@ def test_the_interval_grows_from_1_to_15_seconds(waited: float) -> None:
     ("waited", "seconds"),
     [(0, 1), (59, 1), (60, 1), (90, 1.5), (300, 5), (899, 899 / 60), (900, 15), (7200, 15)],
 )
-def test_the_interval_is_a_sixtieth_of_the_time_waited(waited: float, seconds: float) -> None:
+def test_interval_is_a_sixtieth_of_the_time_waited(waited: float, seconds: float) -> None:
     assert interval(waited) == pytest.approx(seconds)
 
 
-def test_an_hour_s_watch_asks_at_most_410_times() -> None:
+def test_watch_of_an_hour_polls_at_most_410_times() -> None:
     clock = Clock()
     service = Service(clock, 3600)
     last = watched(service)[-1]
-    assert service.asked <= 410
+    assert service.polls <= 410
     assert last.outcome is Outcome.COMPLETE
     assert 3600 <= last.elapsed <= 3615
 
 
-def test_a_short_job_is_seen_within_a_second_of_its_end() -> None:
+def test_end_of_a_short_job_is_seen_within_a_second() -> None:
     clock = Clock()
     assert watched(Service(clock, 5))[-1].elapsed <= 6
 
 
-def test_ticks_move_the_clock_between_two_looks() -> None:
+def test_snapshots_are_at_most_a_tick_apart() -> None:
     clock = Clock()
     snapshots = list(islice(watch(Service(clock, 99).look, clock=clock, sleep=clock.sleep), 20))
     gaps = [b.elapsed - a.elapsed for a, b in pairwise(snapshots)]
     assert all(0 <= gap <= TICK for gap in gaps)
 
 
-def test_how_long_nothing_has_changed_is_told() -> None:
+def test_time_without_change_is_reported() -> None:
     clock = Clock()
-    longest = max(each.unchanged for each in watched(Service(clock, 200)))
+    longest = max(snapshot.unchanged for snapshot in watched(Service(clock, 200)))
     assert 55 <= longest <= 65  # a job is done every minute
 
 
 @pytest.mark.parametrize("word", ["", "Warming Up", "running?", "Complete?"])
-def test_a_word_nobody_foresaw_neither_ends_nor_hurries_a_watch(word: str) -> None:
+def test_unknown_state_does_not_end_the_watch(word: str) -> None:
     clock = Clock()
     service = Service(clock, 600, lambda _: word)
     snapshots = watched(service)
     assert snapshots[0].phase == word
     assert snapshots[-1].outcome is Outcome.COMPLETE
-    assert service.asked <= 205
+    assert service.polls <= 205
 
 
 @dataclass
@@ -126,7 +126,7 @@ class Stuck:
 
 
 @pytest.mark.parametrize("phase", ["", "Warming Up", "unknown", "Running\x1b[2J"])
-def test_a_watch_of_an_unknown_status_ends_when_nothing_changes_for_long(phase: str) -> None:
+def test_unknown_state_without_change_ends_the_watch(phase: str) -> None:
     clock, snapshots = Clock(), []
     with pytest.raises(ServiceError, match="which labext does not know") as caught:
         snapshots += watch(Stuck(phase).look, clock=clock, sleep=clock.sleep)
@@ -135,7 +135,7 @@ def test_a_watch_of_an_unknown_status_ends_when_nothing_changes_for_long(phase: 
 
 
 @pytest.mark.parametrize("phase", sorted({*IN_PROGRESS, "In Queue", "Running"}))
-def test_a_known_status_is_waited_for_without_end(phase: str) -> None:
+def test_known_state_is_watched_without_limit(phase: str) -> None:
     clock = Clock()
     for seen in watch(Stuck(phase).look, clock=clock, sleep=clock.sleep):
         if seen.unchanged > 2 * UNKNOWN_STATUS_PATIENCE:
@@ -143,14 +143,14 @@ def test_a_known_status_is_waited_for_without_end(phase: str) -> None:
     pytest.fail("the watch ended")
 
 
-def test_what_is_over_already_is_asked_for_once() -> None:
+def test_finished_job_is_polled_once() -> None:
     clock = Clock()
     service = Service(clock, 0)
-    assert len(watched(service)) == service.asked == 1
+    assert len(watched(service)) == service.polls == 1
     assert clock.now == 1000
 
 
-def test_a_watch_that_is_stopped_ends_without_an_outcome() -> None:
+def test_stopped_watch_has_no_outcome() -> None:
     clock, stop = Clock(), threading.Event()
     service = Service(clock, 3600)
     seen = []
@@ -162,7 +162,7 @@ def test_a_watch_that_is_stopped_ends_without_an_outcome() -> None:
     assert seen[-1].elapsed <= 10 + TICK
 
 
-def test_how_many_are_done_is_counted() -> None:
+def test_done_counts_complete_jobs() -> None:
     assert Progress("folds", "batch", "Running", {"Complete": 3, "Running": 1}, 4).done == 3
     assert Progress("fold1", "job", "Running").done == 0
 
@@ -179,18 +179,18 @@ def looked(looks: list[Progress], tick: float = TICK) -> list[Progress]:
     return list(watch(lambda: next(coming), clock=clock, sleep=clock.sleep, now_utc=now_utc))
 
 
-def test_a_batch_tells_its_rate_and_the_remaining_time() -> None:
+def test_batch_reports_rate_and_remaining_time() -> None:
     snapshots = looked([counted({"Complete": 2 * n, "Stopped": n, "Running": 8}) for n in range(6)])
-    assert {each.rate for each in snapshots if each.elapsed < 3} == {None}
-    at_five = [each for each in snapshots if each.elapsed == 5][-1]
+    assert {snapshot.rate for snapshot in snapshots if snapshot.elapsed < 3} == {None}
+    at_five = [snapshot for snapshot in snapshots if snapshot.elapsed == 5][-1]
     assert at_five.rate == pytest.approx(3)
     assert at_five.remaining == pytest.approx(85 / 3)
-    between = next(each for each in snapshots if each.elapsed == 5.5)
+    between = next(snapshot for snapshot in snapshots if snapshot.elapsed == 5.5)
     assert between.remaining == pytest.approx(85 / 3 - 0.5), "it runs down between two looks"
     assert snapshots[-1].rate is None
 
 
-def test_the_rate_is_the_recent_one() -> None:
+def test_rate_is_of_recent_jobs() -> None:
     fast = [counted({"Complete": n}) for n in range(50)]
     slow = [counted({"Complete": 50})] * 20
     last = looked([*fast, *slow])[-2]
@@ -209,20 +209,20 @@ def test_the_rate_is_the_recent_one() -> None:
     ],
     ids=["jobs still come", "none ended", "one ended", "all ended", "one job"],
 )
-def test_a_rate_that_is_not_known_is_not_told(looks: list[Progress]) -> None:
-    assert {(each.rate, each.remaining) for each in looked(looks)} == {(None, None)}
+def test_unknown_rate_is_not_reported(looks: list[Progress]) -> None:
+    assert {(snapshot.rate, snapshot.remaining) for snapshot in looked(looks)} == {(None, None)}
 
 
-def test_a_job_tells_how_long_it_has_been_running() -> None:
+def test_job_reports_its_running_time() -> None:
     queued, running = Progress("f1", "job", "In Queue"), Progress("f1", "job", "Running")
     snapshots = looked([queued, queued, running, running, running])
-    assert {each.running for each in snapshots if each.phase != "Running"} == {None}
-    running_times = [each.running for each in snapshots if each.phase == "Running"]
+    assert {snapshot.running for snapshot in snapshots if snapshot.phase != "Running"} == {None}
+    running_times = [snapshot.running for snapshot in snapshots if snapshot.phase == "Running"]
     assert running_times[0] == 0
     assert running_times[-1] == 3
 
 
-def test_a_job_that_runs_already_counts_from_its_start() -> None:
+def test_running_time_counts_from_the_start() -> None:
     running = Progress("f1", "job", "Running", started=1000.0 - 75)
     assert looked([running])[0].running == 75
     ahead = Progress("f1", "job", "Running", started=1000.0 + 75)

@@ -1,4 +1,4 @@
-"""No secret survives masking; innocent text does."""
+"""Secrets are masked in every encoding; other text is unchanged."""
 
 from __future__ import annotations
 
@@ -140,15 +140,13 @@ LONG_SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_s
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "Basic", "basic", "Token"])
-def test_path_after_a_scheme_is_no_credential(scheme: str) -> None:
+def test_path_after_a_scheme_is_not_masked(scheme: str) -> None:
     assert mask(f"{scheme} /notebooks/42 is open") == f"{scheme} /notebooks/42 is open"
     assert "/notebooks/4x2" not in mask(f"{scheme} /notebooks/4x2")
 
 
 @given(st.lists(st.sampled_from(PROSE.split(" "))), st.lists(LONG_SECRETS, max_size=3))
-def test_plain_prose_is_unchanged_whatever_secrets_are_known(
-    words: list[str], secrets: list[str]
-) -> None:
+def test_prose_is_unchanged_for_any_known_secrets(words: list[str], secrets: list[str]) -> None:
     for secret in secrets:
         register_secret(secret)
     prose = " ".join(words)
@@ -156,7 +154,7 @@ def test_plain_prose_is_unchanged_whatever_secrets_are_known(
 
 
 @given(st.text())
-def test_masking_twice_is_masking_once(text: str) -> None:
+def test_masking_is_idempotent(text: str) -> None:
     assert mask(mask(text)) == mask(text)
 
 
@@ -201,7 +199,7 @@ def test_masking_twice_is_masking_once(text: str) -> None:
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.sig", "eyJzdWIi"),
     ],
 )
-def test_what_looks_like_a_secret_is_masked(text: str, secret: str) -> None:
+def test_text_that_looks_like_a_secret_is_masked(text: str, secret: str) -> None:
     assert secret not in mask(text)
     assert MASK in mask(text)
 
@@ -279,11 +277,11 @@ def test_key_with_a_known_prefix_is_masked_from_its_shortest_length(
         ">seq1\nACDEFGHIKLMNPQRSTVWY",
     ],
 )
-def test_innocent_text_stays(text: str) -> None:
+def test_text_without_secrets_is_unchanged(text: str) -> None:
     assert mask(text) == text
 
 
-def test_a_short_secret_would_blank_out_every_text_and_is_let_be() -> None:
+def test_short_secrets_are_not_masked() -> None:
     register_secret("abc")
     register_secret("")
     register_secret(None)
@@ -291,7 +289,7 @@ def test_a_short_secret_would_blank_out_every_text_and_is_let_be() -> None:
 
 
 @given(st.integers(0, 300), st.sampled_from(["swordfish-of-the-deep", "sk-abcdefgh12345678"]))
-def test_cut_text_never_ends_in_half_a_secret(length: int, secret: str) -> None:
+def test_shortened_text_contains_no_part_of_a_secret(length: int, secret: str) -> None:
     register_secret("swordfish-of-the-deep")
     text = f"{'word ' * 30}{secret}{' word' * 2_000}"
     shown = mask_start(text, length)
@@ -305,7 +303,7 @@ def test_start_of_a_text_of_any_length_is_shown(total: int) -> None:
     assert mask_start(text, 100) == text[:100]
 
 
-def test_half_of_a_secret_at_the_cut_is_not_shown_though_masking_shortens_the_text() -> None:
+def test_secret_at_the_cut_is_masked_after_earlier_masks() -> None:
     keys = "".join(f"password={'a' * 1_000} " for _ in range(4))
     secret = "swordfish" * 50
     register_secret(secret)
@@ -332,7 +330,7 @@ def test_longer_text_is_cut_and_shows_no_secret_in_part(before: int) -> None:
     assert len(mask_start(" " * 2 * LONGEST, 2 * LONGEST)) == LONGEST
 
 
-def test_a_log_shows_neither_a_secret_nor_a_presigned_query(
+def test_log_masks_secrets_and_presigned_queries(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     register_secret("swordfish")
@@ -357,6 +355,6 @@ def test_log_masks_a_stack_and_a_finished_traceback() -> None:
     assert "swordfish" not in logging.Formatter().format(record)
 
 
-def test_a_logger_is_filtered_once() -> None:
+def test_logger_has_one_filter() -> None:
     assert get_logger("labext.test.once").filters == get_logger("labext.test.once").filters
     assert len(get_logger("labext.test.once").filters) == 1

@@ -1,4 +1,4 @@
-"""Numbers of bytes as they are typed and read."""
+"""Parsing and formatting of byte sizes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ UNITS = {"": 1, "B": 1, "kB": 1000, "MB": 1000**2, "G": 1000**3, "KiB": 1024, "g
 
 
 @given(st.integers(0, 10**6), st.sampled_from(sorted(UNITS)), st.sampled_from(["", " "]))
-def test_a_size_is_its_number_times_its_unit(number, unit, blank):
+def test_size_is_number_times_unit(number, unit, blank):
     assert messages.parse_size(f"{number}{blank}{unit}") == number * UNITS[unit]
 
 
 @given(st.text(max_size=12))
-def test_any_text_is_a_size_or_refused(text):
+def test_arbitrary_text_is_a_size_or_an_error(text):
     size = 0
     with contextlib.suppress(InputError):
         size = messages.parse_size(text)
@@ -28,18 +28,18 @@ def test_any_text_is_a_size_or_refused(text):
 
 
 @pytest.mark.parametrize("text", ["-1", "nan", "inf", "1e400", "9e18GB", "GB", "1 2", "1XB"])
-def test_what_is_no_size_is_refused(text):
+def test_invalid_size_is_refused(text):
     with pytest.raises(InputError):
         messages.parse_size(text)
 
 
-def test_a_size_may_be_copied_from_where_it_is_shown():
+def test_size_may_have_thousands_separators():
     assert messages.parse_size("1,073,741,824") == 1 << 30
     assert messages.parse_size("9007199254740993") == 9007199254740993
 
 
 @given(st.integers(0, 10**18))
-def test_what_is_shown_is_read_as_nearly_the_same(size):
+def test_formatted_size_parses_back(size):
     assert messages.parse_size(messages.format_size(size).replace(" bytes", "")) == pytest.approx(
         size, rel=1e-3
     )
@@ -56,5 +56,5 @@ def test_what_is_shown_is_read_as_nearly_the_same(size):
         (123456, "120.6 KiB"),
     ],
 )
-def test_the_rounder_unit_is_shown(size, text):
+def test_size_is_formatted_in_the_rounder_unit(size, text):
     assert messages.format_size(size) == text

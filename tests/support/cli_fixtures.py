@@ -10,6 +10,7 @@ from typing import Any
 import keyring
 import pytest
 from keyring.backend import KeyringBackend
+from keyring.errors import PasswordDeleteError
 
 from labext import cli
 from labext.sandbox import Sandbox
@@ -31,7 +32,8 @@ class Held(KeyringBackend):
         self.held[service, username] = password
 
     def delete_password(self, service: str, username: str) -> None:
-        self.held.pop((service, username), None)
+        if self.held.pop((service, username), None) is None:
+            raise PasswordDeleteError(username)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -250,6 +251,19 @@ def faulty() -> Iterator[Faults]:
     faults = Faults()
     yield faults
     faults.close()
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, str]:
+    """Return a TLS context for loopback addresses, and the path of the CA bundle that trusts it."""
+    import trustme
+
+    ca = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ca.issue_cert("localhost", "localhost.", "127.0.0.1", "::1").configure_cert(context)
+    bundle = tmp_path_factory.mktemp("ca") / "ca.pem"
+    ca.cert_pem.write_to_path(str(bundle))
+    return context, str(bundle)
 
 
 class Clock:

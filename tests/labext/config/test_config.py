@@ -1,47 +1,17 @@
-"""Where a service is, by profile, session, environment; and where its secrets come from."""
+"""Addresses, options and secrets from profiles, session, environment, keyring and sandbox."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import keyring
 import pytest
-from keyring.backend import KeyringBackend
-from keyring.errors import PasswordDeleteError
 
 import labext
 from labext import config
 from labext.errors import InputError, SetupError, StorageError
 from labext.redaction import mask
-
-
-class MemoryKeyring(KeyringBackend):
-    priority = 1.0
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.kept: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.kept.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.kept[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        if self.kept.pop((service, username), None) is None:
-            raise PasswordDeleteError(username)
-
-
-@pytest.fixture
-def ring() -> Iterator[MemoryKeyring]:
-    before = keyring.get_keyring()
-    memory = MemoryKeyring()
-    keyring.set_keyring(memory)
-    yield memory
-    keyring.set_keyring(before)
 
 
 def running_sandbox(folder: Path, key: str = "sandbox-key") -> None:
@@ -50,7 +20,12 @@ def running_sandbox(folder: Path, key: str = "sandbox-key") -> None:
     (folder / "connection.json").write_text(json.dumps({"jobs": jobs, "pid": 1}))
 
 
-def test_nothing_configured_says_what_to_do() -> None:
+def write_profiles(home: Path, text: str) -> None:
+    (home / "config").mkdir(exist_ok=True)
+    (home / "config" / "profiles.toml").write_text(text)
+
+
+def test_missing_configuration_names_the_next_step() -> None:
     with pytest.raises(SetupError) as caught:
         config.connection("jobs")
     assert caught.value.message == "No jobs service is configured."
@@ -58,7 +33,7 @@ def test_nothing_configured_says_what_to_do() -> None:
     assert 'save_profile("PROFILE", "jobs", "URL")' in caught.value.next_step
 
 
-def test_the_order_is_argument_session_environment_default(
+def test_precedence_is_argument_session_environment_default(
     isolated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("default", "course", "other"):
@@ -75,7 +50,7 @@ def test_the_order_is_argument_session_environment_default(
     assert config.connection("jobs").profile is None
 
 
-def test_an_address_may_be_used_for_a_session() -> None:
+def test_connection_can_be_set_for_a_session() -> None:
     typed = config.Connection("jobs", None, "https://typed.example/api/", {"api_key": "typed-key"})
     config.use_connection(typed)
     assert config.connection("jobs") == typed
@@ -85,7 +60,7 @@ def test_an_address_may_be_used_for_a_session() -> None:
     assert config.connection("jobs").profile == "course"
 
 
-def test_a_key_of_the_environment_goes_with_its_address_alone(
+def test_key_of_the_environment_is_used_with_its_address_only(
     isolated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config.save_profile("course", "jobs", "https://course.example/api/")
@@ -98,29 +73,29 @@ def test_a_key_of_the_environment_goes_with_its_address_alone(
     assert config.connection("jobs", "course").secrets == {}
 
 
-def test_a_key_is_kept_in_the_keyring_under_the_profile_s_name(ring: MemoryKeyring) -> None:
+def test_key_is_stored_in_the_keyring_per_profile(ring: Any) -> None:
     config.save_profile("course", "jobs", "https://course.example/api/")
     assert config.save_secret("jobs", "course", "api_key", "kept-key")
-    assert ring.kept == {("labext", "course/jobs/api_key"): "kept-key"}
+    assert ring.held == {("labext", "course/jobs/api_key"): "kept-key"}
     config.forget_session()
-    found = config.connection("jobs", "course")
-    assert found.secrets == {"api_key": "kept-key"}
+    connection = config.connection("jobs", "course")
+    assert connection.secrets == {"api_key": "kept-key"}
     config.forget_secret("jobs", "course", "api_key")
     config.forget_secret("jobs", "course", "api_key")  # a second time is no error
     assert config.connection("jobs", "course").secrets == {}
 
 
-def test_the_keyring_is_asked_once_a_session(ring: MemoryKeyring) -> None:
+def test_keyring_is_read_once_per_session(ring: Any) -> None:
     config.save_profile("work", "jobs", "https://jobs.example.org/api/")
     ring.set_password("labext", "work/jobs/api_key", "key-of-work")
     assert config.connection("jobs", "work").secrets["api_key"] == "key-of-work"
-    ring.kept.clear()
+    ring.held.clear()
     assert config.connection("jobs", "work").secrets["api_key"] == "key-of-work"
     config.forget_session()
     assert "api_key" not in config.connection("jobs", "work").secrets
 
 
-def test_without_a_keyring_a_key_lasts_the_session() -> None:
+def test_key_without_a_keyring_lasts_for_the_session() -> None:
     config.save_profile("course", "jobs", "https://course.example/api/")
     assert not config.save_secret("jobs", "course", "api_key", "kept-key")
     assert config.connection("jobs", "course").secrets == {"api_key": "kept-key"}
@@ -128,8 +103,8 @@ def test_without_a_keyring_a_key_lasts_the_session() -> None:
     assert config.connection("jobs", "course").secrets == {}
 
 
-def test_the_environment_comes_before_the_keyring(
-    ring: MemoryKeyring, monkeypatch: pytest.MonkeyPatch
+def test_environment_takes_precedence_over_the_keyring(
+    ring: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config.save_profile("course", "jobs", "https://course.example/api/")
     config.save_secret("jobs", "course", "api_key", "kept-key")
@@ -137,14 +112,14 @@ def test_the_environment_comes_before_the_keyring(
     assert config.connection("jobs", "course").secrets == {"api_key": "env-key"}
 
 
-def test_a_connection_shows_no_secret(isolated: Path) -> None:
+def test_repr_of_a_connection_shows_no_secret(isolated: Path) -> None:
     running_sandbox(isolated / "sandbox")
-    found = config.connection("jobs", "sandbox")
-    assert "sandbox-key" not in repr(found)
+    connection = config.connection("jobs", "sandbox")
+    assert "sandbox-key" not in repr(connection)
     assert mask("the sandbox-key is") == "the ••• is"
 
 
-def test_the_file_holds_addresses_and_options_only(isolated: Path, ring: MemoryKeyring) -> None:
+def test_profiles_file_contains_no_secret(isolated: Path, ring: Any) -> None:
     config.save_profile("course", "lab", "https://lab.example", {"ca_bundle": "/etc/ca.pem"})
     config.save_profile("course", "jobs", "https://jobs.example/api/")
     config.save_secret("jobs", "course", "api_key", "kept-key")
@@ -155,31 +130,31 @@ def test_the_file_holds_addresses_and_options_only(isolated: Path, ring: MemoryK
     assert [path.name for path in (isolated / "config").iterdir()] == ["profiles.toml"]
 
 
-def test_profiles_are_listed_the_sandbox_first(isolated: Path) -> None:
+def test_profile_names_start_with_the_sandbox(isolated: Path) -> None:
     config.save_profile("course", "jobs", "https://course.example/")
     assert config.profile_names() == ["course"]
     running_sandbox(isolated / "sandbox")
     assert config.profile_names() == ["sandbox", "course"]
 
 
-def test_limits_of_a_response_come_from_the_profile(isolated: Path) -> None:
-    (isolated / "config").mkdir(exist_ok=True)
-    (isolated / "config" / "profiles.toml").write_text(
-        '[work.jobs]\nbase_url = "http://jobs.example/"\nmax_response_mib = 512\n'
+def test_response_limits_are_options_of_a_profile(isolated: Path) -> None:
+    write_profiles(
+        isolated,
+        '[work.jobs]\nbase_url = "http://jobs.example/"\nmax_response_mib = 512\n',
     )
     assert config.connection("jobs", "work").options == {"max_response_mib": "512"}
 
 
 def test_unknown_profile_key_is_named_with_a_similar_one(isolated: Path) -> None:
-    (isolated / "config").mkdir(exist_ok=True)
-    (isolated / "config" / "profiles.toml").write_text(
-        '[home.nb]\nbase_url = "http://nb.example/api"\nbackends = "open-notebook"\n'
+    write_profiles(
+        isolated,
+        '[home.nb]\nbase_url = "http://nb.example/api"\nbackends = "open-notebook"\n',
     )
     with pytest.raises(SetupError, match=r'unknown key backends for nb \(did you mean "backend"'):
         config.connection("nb", "home")
 
 
-def test_another_sandbox_may_be_chosen(isolated: Path, tmp_path: Path) -> None:
+def test_sandbox_folder_can_be_chosen(isolated: Path, tmp_path: Path) -> None:
     running_sandbox(tmp_path / "mine", "other-key")
     config.choose_sandbox(tmp_path / "mine")
     assert config.connection("jobs", "sandbox").secrets == {"api_key": "other-key"}
@@ -190,7 +165,7 @@ def test_another_sandbox_may_be_chosen(isolated: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"jobs": 1}', '{"jobs": {}}', '{"lab": {}}'])
-def test_a_sandbox_file_that_says_nothing_is_no_sandbox(isolated: Path, content: str) -> None:
+def test_invalid_connection_file_means_no_running_sandbox(isolated: Path, content: str) -> None:
     (isolated / "sandbox").mkdir()
     (isolated / "sandbox" / "connection.json").write_text(content)
     with pytest.raises(SetupError, match="not running"):
@@ -204,25 +179,25 @@ def test_a_sandbox_file_that_says_nothing_is_no_sandbox(isolated: Path, content:
         *("x", "http://a:99999/", "http://a\\@b/", "http://a\\b/", "http://a/\tb"),
     ],
 )
-def test_what_is_no_address_is_refused(url: str) -> None:
+def test_invalid_url_is_refused(url: str) -> None:
     with pytest.raises(InputError, match="no address"):
         config.save_profile("course", "jobs", url)
 
 
 @pytest.mark.parametrize("url", ["https://ada:pw@h.example/", "https://h.example/?key=1"])
-def test_a_secret_in_an_address_is_refused_and_not_shown(url: str) -> None:
+def test_secret_in_a_url_is_refused_and_not_shown(url: str) -> None:
     with pytest.raises(InputError, match="a password or a query") as caught:
         config.save_profile("course", "jobs", url)
     assert "pw" not in str(caught.value).replace("password", "")
 
 
 @pytest.mark.parametrize("name", ["sandbox", "", "a b", "a/b", "x" * 65])
-def test_what_is_no_profile_name_is_refused(name: str) -> None:
+def test_invalid_profile_name_is_refused(name: str) -> None:
     with pytest.raises(InputError):
         config.save_profile(name, "jobs", "https://jobs.example/")
 
 
-def test_an_unknown_profile_names_the_near_one() -> None:
+def test_unknown_profile_suggests_a_similar_name() -> None:
     config.save_profile("course", "jobs", "https://course.example/")
     with pytest.raises(SetupError, match="Did you mean course"):
         config.choose_profile("jobs", "coarse")
@@ -230,21 +205,20 @@ def test_an_unknown_profile_names_the_near_one() -> None:
         config.connection("jobs", "zzz")
 
 
-def test_a_profile_without_the_service_says_so() -> None:
+def test_profile_without_the_service_is_an_error() -> None:
     config.save_profile("course", "lab", "https://lab.example")
     with pytest.raises(SetupError, match="no address for jobs"):
         config.connection("jobs", "course")
 
 
 @pytest.mark.parametrize("text", ["[course", "course = 1", 'a.jobs.base_url = "no address"'])
-def test_a_spoilt_file_is_told_or_passed_over(isolated: Path, text: str) -> None:
-    (isolated / "config").mkdir()
-    (isolated / "config" / "profiles.toml").write_text(text)
+def test_invalid_profiles_file_is_an_error(isolated: Path, text: str) -> None:
+    write_profiles(isolated, text)
     with pytest.raises((SetupError, InputError)):
         config.connection("jobs", "a")
 
 
-def test_an_unwritable_folder_is_told(isolated: Path) -> None:
+def test_unwritable_folder_is_an_error(isolated: Path) -> None:
     (isolated / "config").write_text("a file, not a folder")
     with pytest.raises((StorageError, SetupError)):
         config.save_profile("course", "jobs", "https://course.example/")
@@ -268,7 +242,7 @@ def test_folders_follow_the_environment(isolated: Path, monkeypatch: pytest.Monk
         assert "labext" in folder.parts or "labext" in str(folder)
 
 
-def test_connect_gives_a_client_of_the_profile(isolated: Path) -> None:
+def test_connect_returns_a_client_of_the_profile(isolated: Path) -> None:
     running_sandbox(isolated / "sandbox")
     client = labext.connect("jobs", "sandbox")
     assert isinstance(client, labext.JobsClient)
@@ -278,7 +252,7 @@ def test_connect_gives_a_client_of_the_profile(isolated: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://lab.example.org", "http://127.0.0.1:9/api/v2"])
-def test_the_lab_is_reached_by_https_alone(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+def test_lab_requires_https(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     with pytest.raises(InputError, match="HTTPS alone") as caught:
         config.save_profile("course", "lab", url)
     assert "https://" in caught.value.next_step
@@ -289,7 +263,7 @@ def test_the_lab_is_reached_by_https_alone(monkeypatch: pytest.MonkeyPatch, url:
     assert config.connection("jobs").base_url == url
 
 
-def test_a_session_may_sign_in_another_way_than_its_profile_says() -> None:
+def test_session_can_override_options_of_a_profile() -> None:
     config.save_profile("course", "lab", "https://lab.example.org", {"method": "key"})
     config.choose_profile("lab", "course", {"method": "oauth", "user": "ada@example.org"})
     assert config.connection("lab").options == {"method": "oauth", "user": "ada@example.org"}
@@ -298,9 +272,7 @@ def test_a_session_may_sign_in_another_way_than_its_profile_says() -> None:
     assert config.connection("lab").options == {"method": "key"}
 
 
-def test_signing_out_leaves_the_keyring_and_the_environment(
-    ring: MemoryKeyring, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sign_out_keeps_secrets_in_the_keyring(ring: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     config.save_profile("course", "jobs", "https://course.example/api/")
     config.save_secret("jobs", "course", "api_key", "kept-key")
     config.choose_profile("jobs", "course")
@@ -310,10 +282,10 @@ def test_signing_out_leaves_the_keyring_and_the_environment(
     assert config.connection("jobs", "course").secrets == {"api_key": "kept-key"}
     config.choose_profile("jobs", "course")
     assert config.connection("jobs").secrets == {"api_key": "kept-key"}
-    assert ring.kept
+    assert ring.held
 
 
-def test_signing_out_forgets_what_was_typed() -> None:
+def test_sign_out_forgets_secrets_of_the_session() -> None:
     url = "https://jobs.example.org/api/"
     config.use_connection(config.Connection("jobs", None, url, {"api_key": "typed-key"}))
     config.sign_out("jobs")
@@ -321,13 +293,13 @@ def test_signing_out_forgets_what_was_typed() -> None:
     assert config.connection("jobs").base_url == url
 
 
-def test_an_app_s_id_is_no_secret_and_may_be_read() -> None:
+def test_client_id_is_not_masked() -> None:
     secrets = {"client_id": "client_abc123", "client_secret": "hidden-abc123"}
     config.use_connection(config.Connection("lab", None, "https://lab.example.org", secrets))
     assert mask("client_abc123 and hidden-abc123") == "client_abc123 and •••"
 
 
-def test_the_sandbox_takes_from_the_environment_what_it_does_not_have(
+def test_sandbox_takes_missing_secrets_from_the_environment(
     isolated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running_sandbox(isolated / "sandbox")

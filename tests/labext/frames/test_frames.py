@@ -1,4 +1,4 @@
-"""Records of any kind become a frame of known columns and types."""
+"""Conversion of records to frames with typed columns."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ ROW = {
 }
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -43,7 +45,7 @@ def types(table: pd.DataFrame) -> list[str]:
     return [str(kind) for kind in table.dtypes]
 
 
-def test_cells_have_real_types() -> None:
+def test_columns_are_typed() -> None:
     table = records_to_frame([ROW, ROW | {"JobName": "fold2"}], COLUMNS)
     assert list(table.columns) == [column.name for column in COLUMNS]
     assert table.Created[0] == pd.Timestamp("2026-11-20T13:23:23.761", tz="UTC")
@@ -56,7 +58,7 @@ def test_cells_have_real_types() -> None:
     assert list(table.JobName) == ["fold1", "fold2"]
 
 
-def test_an_empty_list_has_the_same_columns_and_types() -> None:
+def test_empty_frame_has_the_same_columns_and_types() -> None:
     assert (
         types(records_to_frame([], COLUMNS))
         == types(records_to_frame([ROW], COLUMNS))
@@ -68,7 +70,7 @@ def test_an_empty_list_has_the_same_columns_and_types() -> None:
     )
 
 
-def test_what_no_column_names_is_appended_as_it_came() -> None:
+def test_unknown_fields_are_appended() -> None:
     rows = [ROW | {"x": 1}, ROW | {"y": "a", "x": 2}, {"z": [1]}]
     table = records_to_frame(iter(rows), COLUMNS)
     assert list(table.columns)[len(COLUMNS) :] == ["x", "y", "z"]
@@ -85,7 +87,7 @@ def test_what_no_column_names_is_appended_as_it_came() -> None:
         max_size=5,
     )
 )
-def test_no_cell_stops_a_list(rows: list[dict[str, Any]]) -> None:
+def test_arbitrary_cells_are_converted(rows: list[dict[str, Any]]) -> None:
     table = records_to_frame(rows, COLUMNS)
     assert len(table) == len(rows)
     assert types(table)[: len(COLUMNS)] == types(records_to_frame([], COLUMNS))
@@ -118,22 +120,22 @@ def test_no_cell_stops_a_list(rows: list[dict[str, Any]]) -> None:
         ("json", None, None),
     ],
 )
-def test_what_does_not_fit_is_missing_or_stays_text(kind: Kind, cell: Any, expected: Any) -> None:
-    found = records_to_frame([{"a": cell}, {}], [Column("a", kind)]).a[0]
-    assert found == expected or (expected in (None, pd.NaT) and pd.isna(found))
+def test_cell_that_does_not_fit_is_missing_or_text(kind: Kind, cell: Any, expected: Any) -> None:
+    value = records_to_frame([{"a": cell}, {}], [Column("a", kind)]).a[0]
+    assert value == expected or (expected in (None, pd.NaT) and pd.isna(value))
 
 
-def test_scores_with_nan_are_read() -> None:
+def test_json_cell_may_contain_nan() -> None:
     table = records_to_frame([{"Score": json.dumps({"mfe": float("nan")})}], COLUMNS)
     assert np.isnan(table.Score[0]["mfe"])
 
 
-def test_half_a_surrogate_pair_can_be_shown() -> None:
+def test_lone_surrogate_can_be_shown() -> None:
     table = records_to_frame([{"JobName": "\ud800", "JobStatus": "\udfff"}], COLUMNS)
     table.to_html().encode()
 
 
-def test_dictionaries_spread_where_they_stood() -> None:
+def test_spread_columns_replace_the_dictionary() -> None:
     rows = [
         {"a": 1, "Score": {"mfe": -1.5, "note": "x"}, "b": 2},
         {"a": 1, "Score": {"mfe": -2.5, "deep": {"c": 1}}, "b": 2},
@@ -148,20 +150,20 @@ def test_dictionaries_spread_where_they_stood() -> None:
     assert table["score.note"].isna().tolist() == [False, True, True]
 
 
-def test_a_score_that_is_no_dictionary_stands_by_itself() -> None:
+def test_spread_keeps_values_that_are_no_dictionary() -> None:
     rows = [{"Score": "0.5"}, {"Score": '{"mfe": 1}'}]
     table = spread_column(records_to_frame(rows, [Column("Score", "json")]), "Score", "score")
     assert list(table.columns) == ["score", "score.mfe"]
     assert table["score"][0] == 0.5
 
 
-def test_spreading_nothing_gives_nothing() -> None:
+def test_spread_of_an_empty_frame() -> None:
     empty = records_to_frame([], COLUMNS)
     assert "Score" not in spread_column(empty, "Score", "score")
     assert len(spread_column(empty, "Score", "score").columns) == len(COLUMNS) - 1
 
 
-def test_a_list_taken_page_by_page_is_the_same_frame() -> None:
+def test_frame_built_in_pages_is_equal() -> None:
     rows = [
         ROW,
         {"JobName": "fold2", "extra": 1, "Count": None},
@@ -177,7 +179,7 @@ def test_a_list_taken_page_by_page_is_the_same_frame() -> None:
 
 
 @pytest.mark.parametrize("cell", [None, "plain", "[1]", 5, [1, {"a": None}], {"b": "5"}, 2**70])
-def test_a_value_that_came_parsed_stays_what_it_is(cell: Any) -> None:
+def test_parsed_value_is_unchanged(cell: Any) -> None:
     table = records_to_frame([{"v": cell}], [Column("v", "value")])
     assert table["v"].dtype == object
     assert table["v"].tolist() == [cell]

@@ -1,4 +1,4 @@
-"""Formatters for frames of records: ours, unless something else is configured."""
+"""IPython formatters of record frames."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def displayed(shell: InteractiveShell, value: object) -> dict[str, str]:
     return dict(data)
 
 
-def test_rows_are_displayed_by_their_view(shell: InteractiveShell) -> None:
+def test_frame_is_displayed_by_its_view(shell: InteractiveShell) -> None:
     data = displayed(shell, plants())
     assert data["text/plain"].split()[:3] == ["name", "seen", "id"]
     assert "2026-11-20 18:31:14<" in data["text/html"]
@@ -65,7 +65,7 @@ def test_other_frames_are_displayed_by_pandas(shell: InteractiveShell) -> None:
     assert displayed(shell, [other])["text/plain"].count("NaN") == repr(other).count("NaN")
 
 
-def test_a_subclass_keeps_its_own_display(shell: InteractiveShell) -> None:
+def test_subclass_keeps_its_own_display(shell: InteractiveShell) -> None:
     class Geo(pd.DataFrame):
         def __repr__(self) -> str:
             return "a map"
@@ -78,7 +78,7 @@ def test_a_subclass_keeps_its_own_display(shell: InteractiveShell) -> None:
     assert displayed(shell, geo) == {"text/plain": "a map", "text/html": "<b>a map</b>"}
 
 
-def test_a_formatter_of_another_package_is_kept(shell: InteractiveShell) -> None:
+def test_formatter_of_another_package_is_kept(shell: InteractiveShell) -> None:
     html = shell.display_formatter.formatters["text/html"]
     html.for_type(pd.DataFrame, lambda frame: "<p>theirs</p>")
     assert displayed(shell, plants())["text/html"] == "<p>theirs</p>"
@@ -100,8 +100,8 @@ def test_itables_displays_all_frames(
             jobs_frame([{"JobName": "a", "Settings": {"x": [1]}, "Score": {"y": 0.5}}])
         )
         assert 'id="itables_' in displayed(shell, jobs)["text/html"]
-        for each in (frame, plants(), frame.sort_values("name")):
-            html = displayed(shell, each)["text/html"]
+        for table in (frame, plants(), frame.sort_values("name")):
+            html = displayed(shell, table)["text/html"]
             assert 'id="itables_' in html
             assert html.index(">name<") < html.index(">seen<") < html.index(">id<")
     finally:
@@ -109,26 +109,26 @@ def test_itables_displays_all_frames(
     assert "itables" not in displayed(shell, frame)["text/html"]
 
 
-def test_styler_and_files_are_those_of_pandas(shell: InteractiveShell) -> None:
+def test_styler_and_csv_equal_those_of_pandas(shell: InteractiveShell) -> None:
     frame = plants()
     plain = pd.DataFrame(frame.to_dict("series"))
     assert frame.to_csv() == plain.to_csv()
     styled, expected = (
-        each.style.set_uuid("x").format(precision=2).to_html() for each in (frame, plain)
+        table.style.set_uuid("x").format(precision=2).to_html() for table in (frame, plain)
     )
     assert styled == expected
     assert frame.to_html() == plain.to_html()
     assert repr(frame) == repr(plain)
 
 
-def test_facts_are_displayed_whole(shell: InteractiveShell) -> None:
+def test_facts_are_displayed_in_full(shell: InteractiveShell) -> None:
     long = "word " * 60
     data: dict[str, Any] = displayed(shell, facts_frame({"service": long}, "nb"))
     assert long.strip() in data["text/html"]
     assert long.strip() in data["text/plain"]
 
 
-def test_a_frame_is_displayed_by_pandas_where_its_view_is_unknown(shell: InteractiveShell) -> None:
+def test_frame_with_unknown_view_is_displayed_by_pandas(shell: InteractiveShell) -> None:
     frame = plants()
     for mark in ({"view": "of a later version", "rows": 2}, "x", {"view": ["a"]}, {}):
         frame.attrs["labext"] = mark

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from labext.jobs.identity import canonical_json, submission_difference, submission_digest
 
+TEXT = st.text(max_size=5)
 JSON: Any = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=8,
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=4,
 )
-SETTINGS = st.dictionaries(st.text(), JSON)
+SETTINGS = st.dictionaries(TEXT, JSON, max_size=3)
 
 
 def row(settings: Any, type: str = "fold") -> dict[str, Any]:

@@ -219,17 +219,20 @@ def test_long_list_is_truncated_like_pandas() -> None:
 
 
 cells = st.none() | st.text(max_size=60) | st.floats() | st.integers() | st.booleans()
-anything = cells | st.lists(cells, max_size=3) | st.dictionaries(st.text(max_size=9), cells)
+anything = (
+    cells | st.lists(cells, max_size=3) | st.dictionaries(st.text(max_size=9), cells, max_size=3)
+)
 
 
 @given(
     st.lists(
         st.dictionaries(
             st.sampled_from(["JobName", "Type", "Reason", "Created", "Score", "x", "y"])
-            | st.text(),
+            | st.text(max_size=9),
             anything,
+            max_size=5,
         ),
-        max_size=4,
+        max_size=3,
     )
 )
 def test_arbitrary_records_can_be_shown(records: list[dict[str, object]]) -> None:

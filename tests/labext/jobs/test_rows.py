@@ -14,9 +14,12 @@ from labext.progress import Outcome
 
 KEYS = ["jobs", "0", "1", "statuses", "startKey", "JobName", "Type", "batchStatus", "JobStatus"]
 JSON: Any = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(KEYS), inner),
-    max_leaves=12,
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=5) | st.sampled_from(KEYS), inner, max_size=4)
+    ),
+    max_leaves=8,
 )
 
 

@@ -20,7 +20,6 @@ from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
-import trustme
 
 from labext.lab import ApiKey, ClientCredentials, LabClient
 
@@ -232,17 +231,6 @@ class Server(ThreadingHTTPServer):
         """A refused handshake is what some tests are about."""
 
 
-@pytest.fixture(scope="session")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, str]:
-    """A server's side of TLS, and the CA bundle that trusts it."""
-    made = trustme.CA()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.issue_cert("localhost").configure_cert(context)
-    bundle = tmp_path_factory.mktemp("ca") / "ca.pem"
-    made.cert_pem.write_to_path(str(bundle))
-    return context, str(bundle)
-
-
 NewTenant = Callable[[], Tenant]
 
 
@@ -286,7 +274,7 @@ def lab(tenant: Tenant) -> Iterator[LabClient]:
 @pytest.fixture
 def plain_http(tmp_path: Path) -> Iterator[Any]:
     """An address without TLS, and all the bytes that come to it."""
-    got: list[bytes] = []
+    received: list[bytes] = []
     listener = socket.create_server(("127.0.0.1", 0))
     listener.settimeout(0.05)
     over = threading.Event()
@@ -297,15 +285,15 @@ def plain_http(tmp_path: Path) -> Iterator[Any]:
                 connection, _ = listener.accept()
             except OSError:
                 continue
-            got.append(b"(connected)")
+            received.append(b"(connected)")
             with connection:
                 connection.settimeout(0.2)
                 with contextlib.suppress(OSError):
-                    got.append(connection.recv(100))
+                    received.append(connection.recv(100))
 
     thread = threading.Thread(target=listen, daemon=True)
     thread.start()
-    yield f"http://localhost:{listener.getsockname()[1]}", got
+    yield f"http://localhost:{listener.getsockname()[1]}", received
     over.set()
     thread.join(5)
     listener.close()

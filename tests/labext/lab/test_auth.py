@@ -1,13 +1,13 @@
-"""Ways to sign in: what is recognised before it is sent, and what never shows."""
+"""Sign-in methods: keys, app credentials and ID tokens."""
 
 from __future__ import annotations
 
 import base64
-import json
 from typing import Any
 
 import pytest
 import requests
+from id_tokens import fake_id_token
 
 from labext.config import Connection
 from labext.errors import InputError, LabextError, SignInError
@@ -18,37 +18,31 @@ from labext.redaction import mask
 KEY = "sk_A1b2C3d4E5f6G7h8"
 
 
-def jwt(**claims: Any) -> str:
-    parts = [{"alg": "RS256"}, {"email": "ada@lab.example", **claims}]
-    coded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode() for part in parts]
-    return ".".join([*(part.rstrip("=") for part in coded), "c2lnbmF0dXJl"])
-
-
-def signed(auth: Any, url: str = "https://lab.example/api/v2/users/me") -> Any:
+def signed_headers(auth: Any, url: str = "https://lab.example/api/v2/users/me") -> Any:
     return requests.Request("GET", url, auth=auth).prepare().headers
 
 
-def test_a_key_is_the_user_of_basic_with_an_empty_password() -> None:
+def test_key_is_the_basic_user_with_an_empty_password() -> None:
     coded = base64.b64encode(f"{KEY}:".encode()).decode()
-    assert signed(ApiKey(f"  {KEY}\n"))["Authorization"] == f"Basic {coded}"
+    assert signed_headers(ApiKey(f"  {KEY}\n"))["Authorization"] == f"Basic {coded}"
 
 
 @pytest.mark.parametrize(
     "key",
     [
         "", "  ", "two words", "a\nb", "schlüssel", f"{KEY}:", f"user:{KEY}", f"Bearer {KEY}",
-        f"basic {KEY}", f"Authorization: Basic {KEY}", f'"{KEY}"', f"<{KEY}>", jwt(),
+        f"basic {KEY}", f"Authorization: Basic {KEY}", f'"{KEY}"', f"<{KEY}>", fake_id_token(),
     ],
 )  # fmt: skip
-def test_what_can_be_no_key_is_told_before_it_is_sent(key: str) -> None:
+def test_malformed_key_is_refused(key: str) -> None:
     with pytest.raises(InputError) as caught:
         ApiKey(key)
     assert KEY not in str(caught.value)
     assert caught.value.next_step
 
 
-def test_no_secret_shows_anywhere() -> None:
-    token = jwt(exp=1e12)
+def test_repr_shows_no_secret() -> None:
+    token = fake_id_token(exp=1e12)
     ways: list[Any] = [
         ApiKey(KEY),
         ClientCredentials("notebook-app", "s3cret-of-the-app"),
@@ -63,12 +57,18 @@ def test_no_secret_shows_anywhere() -> None:
     assert "notebook-app" in repr(ways[1])  # which opens nothing
 
 
-def test_who_counts_together_has_one_identity() -> None:
+def test_identity_is_per_key_app_or_user() -> None:
     assert ApiKey(KEY).identity == ApiKey(f" {KEY} ").identity != ApiKey(f"{KEY}1").identity
     one, other = ClientCredentials("a", "secret-1"), ClientCredentials("a", "secret-2", "b@c.de")
     assert one.identity == other.identity
-    assert IdToken(jwt(exp=1)).identity == IdToken(jwt(exp=2, email="Ada@lab.example")).identity
-    assert IdToken(jwt()).identity != IdToken(jwt(email="bob@lab.example")).identity
+    assert (
+        IdToken(fake_id_token(exp=1)).identity
+        == IdToken(fake_id_token(exp=2, email="Ada@lab.example")).identity
+    )
+    assert (
+        IdToken(fake_id_token()).identity
+        != IdToken(fake_id_token(email="bob@lab.example")).identity
+    )
 
 
 # --- ID tokens ---------------------------------------------------------------------------------
@@ -76,60 +76,69 @@ def test_who_counts_together_has_one_identity() -> None:
 
 @pytest.mark.parametrize(
     "token",
-    ["", "opaque", "a.b", "a.b.c", "e30.e30.", f"{jwt()}.more.parts", f"Bearer {jwt()}", "ä.b.c"],
+    [
+        "",
+        "opaque",
+        "a.b",
+        "a.b.c",
+        "e30.e30.",
+        f"{fake_id_token()}.more.parts",
+        f"Bearer {fake_id_token()}",
+        "ä.b.c",
+    ],
 )
-def test_what_is_no_id_token_is_told(token: str) -> None:
+def test_malformed_id_token_is_refused(token: str) -> None:
     with pytest.raises(InputError):
         IdToken(token)
     with pytest.raises(InputError):
-        signed(IdToken(lambda: token))
+        signed_headers(IdToken(lambda: token))
 
 
 @pytest.mark.parametrize("claims", [{"email": None}, {"email": ""}, {"email": ["a@b.c"]}])
-def test_a_token_that_names_nobody_is_told(claims: Any) -> None:
+def test_id_token_without_email_is_refused(claims: Any) -> None:
     with pytest.raises(InputError, match="no e-mail address"):
-        IdToken(jwt(**claims))
+        IdToken(fake_id_token(**claims))
 
 
-def test_an_expired_token_is_told_before_it_is_sent() -> None:
+def test_expired_id_token_is_not_sent() -> None:
     now = 1_700_000_000.0
-    auth = IdToken(jwt(exp=1_700_000_060), clock=lambda: now)
-    assert signed(auth)["Authorization"].startswith("Bearer eyJ")
+    auth = IdToken(fake_id_token(exp=1_700_000_060), clock=lambda: now)
+    assert signed_headers(auth)["Authorization"].startswith("Bearer eyJ")
     assert auth.expires_in == 60
     now += 60
     with pytest.raises(SignInError, match=r"expired \(2023-11-14 22:14:20 UTC\)") as caught:
-        signed(auth)
+        signed_headers(auth)
     assert '"id_token"' in caught.value.next_step
 
 
 @pytest.mark.parametrize("exp", [None, "soon", [1], 1e300, -1e300])
-def test_a_strange_expiry_stops_nothing_but_itself(exp: Any) -> None:
-    auth = IdToken(jwt(exp=exp))
+def test_invalid_expiry_is_ignored(exp: Any) -> None:
+    auth = IdToken(fake_id_token(exp=exp))
     if exp == -1e300:
         with pytest.raises(SignInError, match="long ago"):
-            signed(auth)
+            signed_headers(auth)
     else:
-        assert "Authorization" in signed(auth)
+        assert "Authorization" in signed_headers(auth)
 
 
-def test_who_gives_tokens_is_asked_again_when_one_expires() -> None:
-    now, given = 1000.0, 0
+def test_token_provider_is_called_again_on_expiry() -> None:
+    now, calls = 1000.0, 0
 
-    def give() -> str:
-        nonlocal given
-        given += 1
-        return jwt(exp=now + 60, n=given)
+    def provide() -> str:
+        nonlocal calls
+        calls += 1
+        return fake_id_token(exp=now + 60, n=calls)
 
-    auth = IdToken(give, clock=lambda: now)
-    assert given == 0
-    first = signed(auth)["Authorization"]
-    assert signed(auth)["Authorization"] == first
+    auth = IdToken(provide, clock=lambda: now)
+    assert calls == 0
+    first = signed_headers(auth)["Authorization"]
+    assert signed_headers(auth)["Authorization"] == first
     now += 59
-    assert signed(auth)["Authorization"] != first
-    assert given == 2
-    expired = IdToken(lambda: jwt(exp=1), clock=lambda: now)
+    assert signed_headers(auth)["Authorization"] != first
+    assert calls == 2
+    expired = IdToken(lambda: fake_id_token(exp=1), clock=lambda: now)
     with pytest.raises(SignInError, match="expired"):
-        signed(expired)
+        signed_headers(expired)
 
 
 # --- client credentials ------------------------------------------------------------------------
@@ -142,28 +151,28 @@ def test_who_gives_tokens_is_asked_again_when_one_expires() -> None:
         ("id", "secret", "ada"), ("id", "secret", "a@b c"), ("id", "secret", "a@b\r\nX: 1"),
     ],
 )  # fmt: skip
-def test_what_can_be_no_credentials_is_told(client_id: str, secret: str, user: Any) -> None:
+def test_malformed_credentials_are_refused(client_id: str, secret: str, user: Any) -> None:
     with pytest.raises(InputError):
         ClientCredentials(client_id, secret, user)
 
 
-def test_credentials_are_for_one_tenant() -> None:
+def test_credentials_are_sent_to_their_tenant_only() -> None:
     auth = ClientCredentials("id", "secret", base_url="https://campus.example/api/v2/")
     with pytest.raises(InputError, match=r"for https://campus\.example"):
         LabClient("https://clinic.example", auth)
     with pytest.raises(InputError, match="nothing was sent"):
-        signed(auth, "https://clinic.example/api/v2/users/me")
+        signed_headers(auth, "https://clinic.example/api/v2/users/me")
 
 
-def test_nothing_signs_in_but_by_https() -> None:
-    for auth in (ApiKey(KEY), ClientCredentials("id", "secret"), IdToken(jwt())):
+def test_sign_in_requires_https() -> None:
+    for auth in (ApiKey(KEY), ClientCredentials("id", "secret"), IdToken(fake_id_token())):
         with pytest.raises(InputError, match="nothing was sent"):
-            signed(auth, "http://lab.example/api/v2/users/me")
+            signed_headers(auth, "http://lab.example/api/v2/users/me")
 
 
 # --- from a connection -------------------------------------------------------------------------
 
-ALL = {"api_key": KEY, "client_id": "id", "client_secret": "secret", "id_token": jwt()}
+ALL = {"api_key": KEY, "client_id": "id", "client_secret": "secret", "id_token": fake_id_token()}
 
 
 def connection(secrets: dict[str, str], **options: str) -> Connection:
@@ -177,24 +186,26 @@ def connection(secrets: dict[str, str], **options: str) -> Connection:
         (ALL, {"method": "oauth"}, ClientCredentials),
         (ALL, {"method": "oidc"}, IdToken),
         ({"client_id": "id", "client_secret": "secret"}, {}, ClientCredentials),
-        ({"client_id": "id", "id_token": jwt()}, {}, IdToken),
+        ({"client_id": "id", "id_token": fake_id_token()}, {}, IdToken),
     ],
 )
-def test_the_way_that_is_named_or_the_first_there_is(secrets: Any, options: Any, kind: Any) -> None:
-    found = choose_sign_in(connection(secrets, **options))
-    assert type(found) is kind
+def test_sign_in_method_is_the_named_or_first_available(
+    secrets: Any, options: Any, kind: Any
+) -> None:
+    method = choose_sign_in(connection(secrets, **options))
+    assert type(method) is kind
     client = LabClient.from_connection(connection(secrets, **options))
     assert client.base_url == "https://lab.example"
 
 
-def test_an_app_may_act_for_somebody() -> None:
-    found = choose_sign_in(connection(ALL, method="oauth", user="ada@lab.example"))
-    assert isinstance(found, ClientCredentials)
-    assert found.user == "ada@lab.example"
+def test_app_can_act_for_a_user() -> None:
+    method = choose_sign_in(connection(ALL, method="oauth", user="ada@lab.example"))
+    assert isinstance(method, ClientCredentials)
+    assert method.user == "ada@lab.example"
 
 
 @pytest.mark.parametrize(
-    ("secrets", "options", "said"),
+    ("secrets", "options", "message"),
     [
         ({}, {}, "LABEXT_LAB_API_KEY"),
         ({"client_id": "id"}, {}, 'save_secret("lab"'),
@@ -202,39 +213,39 @@ def test_an_app_may_act_for_somebody() -> None:
         ({"api_key": KEY}, {"method": "oidc"}, '"id_token"'),
     ],
 )
-def test_nothing_to_sign_in_with_is_told(secrets: Any, options: Any, said: str) -> None:
+def test_missing_secrets_are_a_sign_in_error(secrets: Any, options: Any, message: str) -> None:
     with pytest.raises(SignInError) as caught:
         LabClient.from_connection(connection(secrets, **options))
-    assert said in caught.value.next_step
+    assert message in caught.value.next_step
 
 
-def test_a_way_that_there_is_not_is_told() -> None:
+def test_unknown_method_suggests_a_similar_one() -> None:
     with pytest.raises(InputError, match='did you mean "oauth"'):
         choose_sign_in(connection(ALL, method="oauht"))
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("url", "base_url"),
     [
         ("https://lab.example", "https://lab.example"),
         (" https://lab.example/api/v2/ ", "https://lab.example"),
         ("https://lab.example:8443/tenant/api/v2", "https://lab.example:8443/tenant"),
     ],
 )
-def test_an_address_is_the_same_with_the_api_s_path(given: str, kept: str) -> None:
-    assert LabClient(given, ApiKey(KEY)).base_url == kept
+def test_api_path_is_removed_from_the_base_url(url: str, base_url: str) -> None:
+    assert LabClient(url, ApiKey(KEY)).base_url == base_url
 
 
 @pytest.mark.parametrize(
-    "given", ["http://lab.example", "lab.example", "ftp://lab.example", "https://u:p@lab.example"]
+    "url", ["http://lab.example", "lab.example", "ftp://lab.example", "https://u:p@lab.example"]
 )
-def test_an_address_that_will_not_do_is_told(given: str) -> None:
+def test_invalid_base_url_is_refused(url: str) -> None:
     with pytest.raises(LabextError):
-        LabClient(given, ApiKey(KEY))
+        LabClient(url, ApiKey(KEY))
 
 
 @pytest.mark.parametrize("auth", [KEY, (KEY, ""), {"api_key": KEY}])
-def test_a_bare_key_is_no_way_to_sign_in(auth: Any) -> None:
+def test_bare_key_is_refused(auth: Any) -> None:
     with pytest.raises(InputError, match="no way to sign in") as caught:
         LabClient("https://lab.example", auth)
     assert "ApiKey" in caught.value.next_step

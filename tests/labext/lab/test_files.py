@@ -1,4 +1,4 @@
-"""Sequences to files and back: exact, whole or not at all, and every refusal in one line."""
+"""Sequences are written to FASTA and GenBank files and read back."""
 
 from __future__ import annotations
 
@@ -69,16 +69,16 @@ RECORDS = st.lists(
 
 
 @given(RECORDS, st.sampled_from(FORMATS))
-def test_what_is_written_is_read_again(
-    tmp_path_factory: pytest.TempPathFactory, found: list[dict[str, Any]], kind: Any
+def test_written_records_round_trip(
+    tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]], kind: Any
 ) -> None:
     path = tmp_path_factory.getbasetemp() / f"again.{kind}"
-    files.write(found, path, format=kind, force=True, whole=True)
-    assert json.dumps(files.read(path), sort_keys=True) == json.dumps(found, sort_keys=True)
+    files.write(records, path, format=kind, force=True, whole=True)
+    assert json.dumps(files.read(path), sort_keys=True) == json.dumps(records, sort_keys=True)
 
 
 @pytest.mark.parametrize("name", ["out/plasmid.gb", "plasmid.fasta", "plasmid.FA", "p.gbk"])
-def test_the_end_of_the_name_says_the_format(name: str, tmp_path: Path) -> None:
+def test_format_follows_the_file_extension(name: str, tmp_path: Path) -> None:
     path = files.write([PLASMID, PRIMER], tmp_path / name, whole=True)
     assert path == tmp_path / name
     assert path.read_text().startswith(">" if ".f" in name.lower() else "LOCUS")
@@ -86,7 +86,7 @@ def test_the_end_of_the_name_says_the_format(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_another_program_reads_it(kind: Any, tmp_path: Path) -> None:
+def test_biopython_reads_the_file(kind: Any, tmp_path: Path) -> None:
     path = files.write([PLASMID, PRIMER], tmp_path / "out", format=kind)
     assert path.read_text().isascii()
     assert all(len(line) <= 80 for line in path.read_text().splitlines() if line[0] != ">")
@@ -98,30 +98,32 @@ def test_another_program_reads_it(kind: Any, tmp_path: Path) -> None:
     if kind == "genbank":
         assert plasmid.annotations["topology"] == "circular"
         assert plasmid.id == "seq_4fK9"
-        labels = [each.qualifiers["label"] for each in plasmid.features]
+        labels = [item.qualifiers["label"] for item in plasmid.features]
         assert labels == [["over the origin"], ["end"]]
 
 
-def test_plain_fasta_is_names_and_bases(tmp_path: Path) -> None:
+def test_plain_fasta_has_names_and_bases(tmp_path: Path) -> None:
     path = files.write([PRIMER, PLASMID | {"name": "two words"}], tmp_path / "a.fa")
     first, second = path.read_text().split(">")[1:]
     assert first == "primer\nACGTACGT\n"
     assert second.startswith("two_words two words\n")
-    assert [each["name"] for each in files.read(path)] == ["primer", "two_words"]
+    assert [item["name"] for item in files.read(path)] == ["primer", "two_words"]
 
 
-def test_names_that_become_one_word_stay_apart(tmp_path: Path) -> None:
-    found = [{"name": name, "bases": "ACGT"} for name in ("a b", "a_b", "a/b", "a" * 99, "a" * 98)]
+def test_names_are_unique_after_conversion(tmp_path: Path) -> None:
+    records = [
+        {"name": name, "bases": "ACGT"} for name in ("a b", "a_b", "a/b", "a" * 99, "a" * 98)
+    ]
     for kind in ("fasta", "gb"):
-        path = files.write(found, tmp_path / f"a.{kind}", whole=True)
+        path = files.write(records, tmp_path / f"a.{kind}", whole=True)
         with path.open() as stream:
-            names = [each.name for each in SeqIO.parse(stream, kind)]
+            names = [item.name for item in SeqIO.parse(stream, kind)]
         assert len(set(names)) == 5
         assert names[:3] == ["a_b", "a_b_2", "a_b_3"]
-        assert files.read(path) == found
+        assert files.read(path) == records
 
 
-def test_a_frame_is_written_as_its_rows(tmp_path: Path) -> None:
+def test_frame_is_written(tmp_path: Path) -> None:
     table = frames.sequences_frame([[PLASMID, PRIMER | {"id": "seq_2", "annotations": []}]], None)
     path = files.write(table, tmp_path / "all.gb")
     plasmid, primer = files.read(path)
@@ -143,18 +145,18 @@ def test_a_frame_is_written_as_its_rows(tmp_path: Path) -> None:
         ("ls_orchid.fasta", 94, ("gi|2765658|emb|Z78533.1|CIZ78533", 740, False, 0)),
     ],
 )
-def test_others_files_are_read_and_come_back(
+def test_foreign_files_round_trip(
     name: str, count: int, first: tuple[Any, ...], tmp_path: Path
 ) -> None:
-    found = files.read(DATA / name)
-    assert len(found) == count
-    one = found[0]
+    records = files.read(DATA / name)
+    assert len(records) == count
+    one = records[0]
     assert (one["name"], one["length"], one["isCircular"], len(one["annotations"])) == first
     for kind in ("gb", "fasta"):
-        assert files.read(files.write(found, tmp_path / f"again.{kind}", whole=True)) == found
+        assert files.read(files.write(records, tmp_path / f"again.{kind}", whole=True)) == records
 
 
-def test_a_description_of_another_s_is_kept() -> None:
+def test_foreign_description_is_kept() -> None:
     one, *_ = files.read(DATA / "ls_orchid.fasta")
     assert one["description"].startswith("C.irapeanum 5.8S rRNA gene")
 
@@ -169,7 +171,7 @@ def refused(error: type[LabextError], *arguments: Any, **options: Any) -> str:
     return caught.value.message
 
 
-def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
+def test_existing_file_is_replaced_with_force_only(tmp_path: Path) -> None:
     path = tmp_path / "a.fa"
     path.write_text("mine")
     with pytest.raises(ConflictError, match="there already") as caught:
@@ -181,7 +183,7 @@ def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.fa", "a.gb"])
-def test_a_notebook_that_runs_twice_keeps_the_file(name: str, tmp_path: Path) -> None:
+def test_identical_content_does_not_rewrite_the_file(name: str, tmp_path: Path) -> None:
     path = files.write([PLASMID], tmp_path / name)
     before = path.stat()
     files.write([PLASMID], path)
@@ -189,7 +191,9 @@ def test_a_notebook_that_runs_twice_keeps_the_file(name: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("name", "whole"), [("a.fa", True), ("a.gb", False)])
-def test_a_platform_that_has_moved_changes_no_file(name: str, whole: bool, tmp_path: Path) -> None:
+def test_other_platform_port_does_not_change_the_file(
+    name: str, whole: bool, tmp_path: Path
+) -> None:
     def at(port: int, **changed: Any) -> dict[str, Any]:
         return PLASMID | {"apiURL": f"https://localhost:{port}/api/v2/dna-sequences/x"} | changed
 
@@ -203,66 +207,66 @@ def test_a_platform_that_has_moved_changes_no_file(name: str, whole: bool, tmp_p
         files.write([at(20_001)], path, format=other, whole=True)
 
 
-def test_what_fails_leaves_what_was_there(tmp_path: Path) -> None:
+def test_failed_write_keeps_the_existing_file(tmp_path: Path) -> None:
     path = tmp_path / "a.fa"
     files.write([PRIMER], path, whole=True)
     for bad in ([PRIMER, {"name": "b"}], [PRIMER, PRIMER]):
         refused(InputError, bad, path, force=True)
     assert files.read(path) == [PRIMER]
-    assert [each.name for each in tmp_path.iterdir()] == ["a.fa"]
+    assert [item.name for item in tmp_path.iterdir()] == ["a.fa"]
 
 
-def test_a_folder_that_can_t_be_written_is_told(tmp_path: Path) -> None:
+def test_unwritable_folder_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     refused(StorageError, [PRIMER], tmp_path / "file" / "a.fa")
 
 
 @pytest.mark.parametrize("bases", [None, "", float("nan"), pd.NA])
-def test_rows_without_bases_are_named(bases: Any, tmp_path: Path) -> None:
+def test_rows_without_bases_are_reported(bases: Any, tmp_path: Path) -> None:
     rows = [PRIMER, {"name": "empty", "bases": bases}, {"bases": bases}]
-    said = refused(InputError, rows, tmp_path / "a.fa")
-    assert said == "Without bases: empty, row 2."
-    said = refused(InputError, pd.DataFrame(rows), tmp_path / "a.fa")
-    assert said == "Without bases: empty, row 2."
+    message = refused(InputError, rows, tmp_path / "a.fa")
+    assert message == "Without bases: empty, row 2."
+    message = refused(InputError, pd.DataFrame(rows), tmp_path / "a.fa")
+    assert message == "Without bases: empty, row 2."
 
 
-def test_of_many_rows_without_bases_some_are_named(tmp_path: Path) -> None:
+def test_long_list_of_rows_without_bases_is_shortened(tmp_path: Path) -> None:
     rows = [{"name": f"s{number}", "bases": ""} for number in range(40)]
     assert refused(InputError, rows, tmp_path / "a.fa").endswith("s3, s4 and 35 more.")
 
 
 @pytest.mark.parametrize("column", ["name", "bases"])
-def test_a_column_that_is_not_there_is_named(column: str, tmp_path: Path) -> None:
+def test_missing_column_is_reported(column: str, tmp_path: Path) -> None:
     table = pd.DataFrame([PRIMER]).drop(columns=column)
     assert f'"{column}"' in refused(InputError, table, tmp_path / "a.fa")
 
 
-def test_two_of_one_name_are_told_with_their_identifiers(tmp_path: Path) -> None:
-    rows = [PRIMER | {"id": each} for each in ("seq_1", "seq_2")] + [PLASMID]
-    said = refused(ConflictError, rows, tmp_path / "a.gb")
-    assert "primer (seq_1, seq_2)" in said
-    assert str(PLASMID["name"]) not in said
+def test_duplicate_names_are_reported_with_ids(tmp_path: Path) -> None:
+    rows = [PRIMER | {"id": item} for item in ("seq_1", "seq_2")] + [PLASMID]
+    message = refused(ConflictError, rows, tmp_path / "a.gb")
+    assert "primer (seq_1, seq_2)" in message
+    assert str(PLASMID["name"]) not in message
 
 
 @pytest.mark.parametrize("bases", ["ACGT ACGT", "AC\n>b", "1 acgt", "ACGÜ"])
-def test_what_is_no_base_is_told(bases: str, tmp_path: Path) -> None:
+def test_invalid_base_is_refused(bases: str, tmp_path: Path) -> None:
     assert "is no base" in refused(InputError, {"name": "a", "bases": bases}, tmp_path / "a.fa")
 
 
-def test_what_has_no_name_goes_by_its_identifier(tmp_path: Path) -> None:
+def test_id_replaces_a_missing_name(tmp_path: Path) -> None:
     row = {"id": "seq_9", "bases": "ACGT"}
     assert files.read(files.write(row, tmp_path / "a.fa", whole=True)) == [row]
-    said = refused(InputError, [row, {"bases": "ACGT"}], tmp_path / "b.fa")
-    assert said == "Without a name: row 1."
+    message = refused(InputError, [row, {"bases": "ACGT"}], tmp_path / "b.fa")
+    assert message == "Without a name: row 1."
 
 
-def test_nothing_and_no_format_are_told(tmp_path: Path) -> None:
+def test_empty_list_and_unknown_format_are_refused(tmp_path: Path) -> None:
     refused(InputError, [], tmp_path / "a.fa")
     assert "format" in refused(InputError, [PRIMER], tmp_path / "a.txt")
     assert "embl" in refused(InputError, [PRIMER], tmp_path / "a.gb", format="embl")
 
 
-def test_files_that_can_t_be_read_are_told(tmp_path: Path) -> None:
+def test_unreadable_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="not there"):
         files.read(tmp_path / "nothing.gb")
     with pytest.raises(InputError, match="can't be read"):
@@ -276,7 +280,7 @@ def test_files_that_can_t_be_read_are_told(tmp_path: Path) -> None:
         files.read(tmp_path / "odd")
 
 
-def test_a_file_is_the_user_s_as_others_are(tmp_path: Path) -> None:
+def test_file_mode_follows_the_umask(tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
     written = files.write([PRIMER], tmp_path / "a.fa").stat().st_mode
     assert stat.S_IMODE(written) == stat.S_IMODE((tmp_path / "mine").stat().st_mode)
@@ -297,7 +301,7 @@ for act in (lambda: files.write(record, "a.gb"), lambda: files.read("b.gb")):
 """
 
 
-def test_without_biopython_there_is_fasta_and_a_line_that_installs_the_rest(
+def test_genbank_without_biopython_names_the_package(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "b.gb").write_text("LOCUS       a 4 bp DNA linear\n")

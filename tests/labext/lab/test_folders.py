@@ -1,4 +1,4 @@
-"""A folder given by its name: found, ambiguous, missing, or on a platform that lists none."""
+"""Folders given by name: found, ambiguous, missing, or not listed by the platform."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def queries(tenant: Any, resource: str) -> list[dict[str, str]]:
     return [request.query for request in tenant.received if request.path == resource]
 
 
-def test_a_name_becomes_the_id_of_its_folder(lab: LabClient, tenant: Any) -> None:
+def test_folder_name_resolves_to_its_id(lab: LabClient, tenant: Any) -> None:
     tenant.add(7)
     tenant.fail("folders", listing(tenant, folder("lib_2", "Vectors")))
     table = lab.sequences(folder="Vectors", min_length=4)
@@ -42,13 +42,13 @@ def test_a_name_becomes_the_id_of_its_folder(lab: LabClient, tenant: Any) -> Non
     assert {record["folderId"] for record in lab.iter_sequences(folder="vectors")} == {"lib_2"}
 
 
-def test_an_id_is_used_without_a_look_up(lab: LabClient, tenant: Any) -> None:
+def test_folder_id_is_not_looked_up(lab: LabClient, tenant: Any) -> None:
     tenant.add(6)
     assert len(lab.sequences(folder="lib_1")) == 2
     assert tenant.count("folders") == 0
 
 
-def test_a_platform_that_ignores_the_name_filter_is_no_obstacle(
+def test_folder_is_found_if_the_platform_ignores_the_name_filter(
     lab: LabClient, tenant: Any
 ) -> None:
     tenant.add(6)
@@ -60,15 +60,15 @@ def test_a_platform_that_ignores_the_name_filter_is_no_obstacle(
     assert set(lab.sequences(folder="Vectors")["folderId"]) == {"lib_1"}
 
 
-def test_a_name_in_another_case_is_found_in_the_whole_list(lab: LabClient, tenant: Any) -> None:
+def test_folder_name_is_matched_case_insensitively(lab: LabClient, tenant: Any) -> None:
     tenant.add(6)
-    found = listing(tenant, folder("lib_0", "Digests"), folder("lib_1", "Vectors"))
-    tenant.fail("folders", listing(tenant), found)
+    listed_folders = listing(tenant, folder("lib_0", "Digests"), folder("lib_1", "Vectors"))
+    tenant.fail("folders", listing(tenant), listed_folders)
     assert set(lab.sequences(folder="VECTORS")["folderId"]) == {"lib_1"}
 
 
 @pytest.mark.parametrize("name", ["Vectors", "VECTORS"])
-def test_an_ambiguous_name_lists_the_folders(lab: LabClient, tenant: Any, name: str) -> None:
+def test_ambiguous_folder_name_lists_the_folders(lab: LabClient, tenant: Any, name: str) -> None:
     pair = folder("lib_1", "Vectors"), folder("lib_2", "Vectors", "src_2")
     tenant.fail("folders", listing(tenant, *pair, folder("lib_3", "vectors", None)))
     with pytest.raises(ConflictError) as caught:
@@ -80,9 +80,9 @@ def test_an_ambiguous_name_lists_the_folders(lab: LabClient, tenant: Any, name: 
     assert tenant.count("dna-sequences") == 0
 
 
-def test_a_missing_name_is_an_error_with_the_names_there_are(lab: LabClient, tenant: Any) -> None:
-    found = listing(tenant, folder("lib_1", "Vectors"), folder("lib_2", "Digests\x1b[2J"))
-    tenant.fail("folders", listing(tenant), found)
+def test_missing_folder_suggests_names(lab: LabClient, tenant: Any) -> None:
+    listed_folders = listing(tenant, folder("lib_1", "Vectors"), folder("lib_2", "Digests\x1b[2J"))
+    tenant.fail("folders", listing(tenant), listed_folders)
     with pytest.raises(NotFoundError) as caught:
         lab.sequences(folder="Vectrs")
     assert '"Vectrs" (did you mean "Vectors"?)' in caught.value.message
@@ -93,7 +93,7 @@ def test_a_missing_name_is_an_error_with_the_names_there_are(lab: LabClient, ten
         lab.sequences(folder="x")
 
 
-def test_a_platform_without_a_list_of_folders_asks_for_the_id(lab: LabClient, tenant: Any) -> None:
+def test_platform_without_folder_list_requires_the_id(lab: LabClient, tenant: Any) -> None:
     with pytest.raises(NotFoundError) as caught:
         lab.sequences(folder="Vectors")
     assert "does not list its folders" in caught.value.message
@@ -103,7 +103,7 @@ def test_a_platform_without_a_list_of_folders_asks_for_the_id(lab: LabClient, te
         lab.sequences(folder="Vectors")
 
 
-def test_folders_that_never_end_are_an_error(lab: LabClient, tenant: Any) -> None:
+def test_endless_or_invalid_folder_list_is_an_error(lab: LabClient, tenant: Any) -> None:
     page = listing(tenant, folder("lib_1", "Digests"), token="2")
     tenant.fail("folders", *[page] * 3)
     with pytest.raises(ResponseLimitError, match="list of folders does not end: it repeats a page"):
@@ -114,7 +114,7 @@ def test_folders_that_never_end_are_an_error(lab: LabClient, tenant: Any) -> Non
 
 
 @pytest.mark.parametrize("value", ["", " ", 3, ["Vectors"]])
-def test_what_can_not_be_a_folder_is_refused_before_a_request(
+def test_invalid_folder_is_refused_before_a_request(
     lab: LabClient, tenant: Any, value: Any
 ) -> None:
     with pytest.raises(InputError, match="name of a folder"):
@@ -127,7 +127,7 @@ def test_what_can_not_be_a_folder_is_refused_before_a_request(
     lab.sequences(folder=None, folder_id="lib_1")
 
 
-def test_the_names_of_folders_are_listed_once(lab: LabClient, tenant: Any) -> None:
+def test_folder_names_are_unique_and_sanitized(lab: LabClient, tenant: Any) -> None:
     tenant.fail(
         "folders",
         listing(tenant, folder("lib_1", "Vectors"), folder("lib_2", "Vectors"), token="x"),

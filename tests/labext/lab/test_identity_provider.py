@@ -1,13 +1,12 @@
-"""Signing in at an identity provider with a user's secret: where it goes, and what is refused."""
+"""Sign-in at an identity provider with a user's secret."""
 
 from __future__ import annotations
 
 import time
-from base64 import urlsafe_b64encode
 from typing import Any
 
-import orjson
 import pytest
+from id_tokens import fake_id_token
 
 from labext.errors import InputError, LabextError, ServiceError, SignInError
 from labext.lab import IdToken
@@ -17,14 +16,6 @@ pytestmark = pytest.mark.faults
 
 CONFIGURATION = "/.well-known/openid-configuration"
 SECRET = "secret-of-a-user-0123456789"
-
-
-def token(seconds: int = 3600) -> str:
-    def part(value: Any) -> str:
-        return urlsafe_b64encode(orjson.dumps(value)).decode().rstrip("=")
-
-    claims = {"email": "ada@lab.example", "exp": int(time.time()) + seconds}
-    return f"{part({'alg': 'RS256'})}.{part(claims)}.c2ln"
 
 
 @pytest.fixture
@@ -38,11 +29,11 @@ def configure(tenant: Any, endpoint: Any, times: int = 1) -> None:
     tenant.fail(CONFIGURATION, *[answer] * times)
 
 
-def test_the_secret_gets_an_id_token(tenant: Any, provider: ProviderSignIn) -> None:
-    made = token()
+def test_secret_is_exchanged_for_an_id_token(tenant: Any, provider: ProviderSignIn) -> None:
+    token = fake_id_token(exp=time.time() + 3600)
     configure(tenant, f"{tenant.url}/oauth/token")
-    tenant.fail("/oauth/token", tenant.reply(body={"id_token": made}))
-    assert provider() == made
+    tenant.fail("/oauth/token", tenant.reply(body={"id_token": token}))
+    assert provider() == token
     configuration, request = tenant.received
     assert SECRET not in str(configuration)
     assert request.method == "POST"
@@ -56,18 +47,22 @@ def test_the_secret_gets_an_id_token(tenant: Any, provider: ProviderSignIn) -> N
     assert SECRET not in repr(provider)
 
 
-def test_a_token_that_has_expired_is_replaced(tenant: Any, provider: ProviderSignIn) -> None:
+def test_expired_id_token_is_replaced(tenant: Any, provider: ProviderSignIn) -> None:
     tenant.add(2)
     configure(tenant, f"{tenant.url}/token", times=2)
-    now, first, second = time.time(), token(600), token(3600)
-    tenant.fail("/token", *[tenant.reply(body={"id_token": each}) for each in (first, second)])
+    now, first, second = (
+        time.time(),
+        fake_id_token(exp=time.time() + 600),
+        fake_id_token(exp=time.time() + 3600),
+    )
+    tenant.fail("/token", *[tenant.reply(body={"id_token": item}) for item in (first, second)])
     with tenant.client(IdToken(provider, clock=lambda: now)) as lab:
         assert len(lab.sequences()) == 2
         now += 700
         assert len(lab.sequences()) == 2
-    sent = [each.token for each in tenant.received if each.path == "dna-sequences"]
+    sent = [item.token for item in tenant.received if item.path == "dna-sequences"]
     assert sent == [first, second]
-    assert IdToken(provider).identity == IdToken(token()).identity
+    assert IdToken(provider).identity == IdToken(fake_id_token()).identity
 
 
 @pytest.mark.parametrize(
@@ -88,7 +83,7 @@ def test_a_token_that_has_expired_is_replaced(tenant: Any, provider: ProviderSig
         3,
     ],
 )
-def test_the_secret_goes_to_the_providers_own_origin_alone(
+def test_token_endpoint_of_another_origin_is_refused(
     tenant: Any, provider: ProviderSignIn, endpoint: Any
 ) -> None:
     if isinstance(endpoint, str):
@@ -99,26 +94,8 @@ def test_the_secret_goes_to_the_providers_own_origin_alone(
     assert [request.path for request in tenant.received] == [CONFIGURATION]
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-@pytest.mark.parametrize("step", ["configuration", "token"])
-def test_a_redirect_takes_the_secret_nowhere(
-    tenant: Any, new_tenant: Any, provider: ProviderSignIn, status: int, step: str
-) -> None:
-    other = new_tenant()
-    configure(other, f"{other.url}/token")
-    away = tenant.reply(status, {}, {"Location": f"{other.url}/token"})
-    if step == "configuration":
-        tenant.fail(CONFIGURATION, away)
-    else:
-        configure(tenant, f"{tenant.url}/token")
-        tenant.fail("/token", away)
-    with pytest.raises(LabextError):
-        provider()
-    assert SECRET not in str(other.received)
-
-
 @pytest.mark.parametrize("status", [400, 401, 403])
-def test_a_refusal_is_a_sign_in_error_without_the_secret(
+def test_refused_secret_is_a_sign_in_error_without_the_secret(
     tenant: Any, provider: ProviderSignIn, status: int
 ) -> None:
     configure(tenant, f"{tenant.url}/token")
@@ -129,7 +106,7 @@ def test_a_refusal_is_a_sign_in_error_without_the_secret(
     assert SECRET not in f"{caught.value!r} {caught.value.server}"
 
 
-def test_a_refused_configuration_is_not_taken_for_a_refused_secret(
+def test_refused_configuration_is_not_reported_as_a_refused_secret(
     tenant: Any, provider: ProviderSignIn
 ) -> None:
     tenant.fail(CONFIGURATION, tenant.reply(403, {}))
@@ -140,7 +117,7 @@ def test_a_refused_configuration_is_not_taken_for_a_refused_secret(
 
 
 @pytest.mark.parametrize("body", [{}, [], {"id_token": None}, {"id_token": 3}, "token"])
-def test_an_answer_without_a_token_is_a_service_error(
+def test_response_without_id_token_is_a_service_error(
     tenant: Any, provider: ProviderSignIn, body: Any
 ) -> None:
     configure(tenant, f"{tenant.url}/token")
@@ -158,6 +135,6 @@ def test_an_answer_without_a_token_is_a_service_error(
         "https://[/.well-known/openid-configuration",
     ],
 )
-def test_only_an_https_address_of_a_configuration_is_accepted(url: str) -> None:
+def test_configuration_url_must_be_https(url: str) -> None:
     with pytest.raises(InputError, match=r"OpenID configuration|no address"):
         ProviderSignIn(url, "a-client", "ada@lab.example", SECRET)

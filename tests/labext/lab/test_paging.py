@@ -1,4 +1,4 @@
-"""Pages in every form, and lists that end."""
+"""Pages of sequences in every format, and lists that end."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ A, B = {"id": "seq_1"}, {"id": "seq_2"}
         ([], [], ""),
     ],
 )
-def test_a_page_in_every_form(answer: Any, records: list[Any], token: str) -> None:
-    found = parse_page(answer)
-    assert (found.records, found.token) == (records, token)
-    assert found.told is ("nextToken" in answer)
+def test_page_in_every_format(answer: Any, records: list[Any], token: str) -> None:
+    pages = parse_page(answer)
+    assert (pages.records, pages.token) == (records, token)
+    assert pages.told is ("nextToken" in answer)
 
 
 @pytest.mark.parametrize(
@@ -45,32 +45,34 @@ def test_a_page_in_every_form(answer: Any, records: list[Any], token: str) -> No
         {"dnaSequences": {"a": 1}}, {"dnaSequences": [A], "nextToken": {"at": 1}},
     ],
 )  # fmt: skip
-def test_what_is_no_page_is_told(answer: Any) -> None:
+def test_invalid_page_is_a_service_error(answer: Any) -> None:
     with pytest.raises(ServiceError, match="list of sequences"):
         parse_page(answer)
 
 
 JSON: Any = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
-        st.lists(inner)
-        | st.dictionaries(st.sampled_from(["dnaSequences", "nextToken", "id", "x"]), inner)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["dnaSequences", "nextToken", "id", "x"]), inner, max_size=3
+        )
     ),
-    max_leaves=10,
+    max_leaves=8,
 )
 
 
 @given(JSON)
-def test_any_answer_is_a_page_or_refused(answer: Any) -> None:
+def test_arbitrary_response_is_a_page_or_an_error(answer: Any) -> None:
     try:
-        found = parse_page(answer)
+        pages = parse_page(answer)
     except ServiceError:
         return
-    assert all(isinstance(record, dict) for record in found.records)
-    assert isinstance(found.token, str)
+    assert all(isinstance(record, dict) for record in pages.records)
+    assert isinstance(pages.token, str)
 
 
-def asked(*answers: Page) -> tuple[list[str], Any]:
+def scripted_pages(*answers: Page) -> tuple[list[str], Any]:
     tokens: list[str] = []
 
     def ask(token: str) -> Page:
@@ -80,19 +82,19 @@ def asked(*answers: Page) -> tuple[list[str], Any]:
     return tokens, ask
 
 
-def test_a_list_goes_on_to_its_end_and_no_record_comes_twice() -> None:
-    tokens, ask = asked(
+def test_list_ends_and_repeats_no_record() -> None:
+    tokens, ask = scripted_pages(
         Page([A], "1", True), Page([A, B], "2", True), Page([], "3", True), Page([{}], "", True)
     )
     assert list(iter_pages(ask, set())) == [[A], [B], [], [{}]]
     assert tokens == ["", "1", "2", "3"]
 
 
-def test_no_page_is_asked_for_before_it_is_wanted() -> None:
-    tokens, ask = asked(Page([A], "1", True), Page([B], "", True))
-    found = iter_pages(ask, set())
+def test_pages_are_requested_lazily() -> None:
+    tokens, ask = scripted_pages(Page([A], "1", True), Page([B], "", True))
+    pages = iter_pages(ask, set())
     assert tokens == []
-    assert next(found) == [A]
+    assert next(pages) == [A]
     assert tokens == [""]
 
 
@@ -103,14 +105,14 @@ def test_no_page_is_asked_for_before_it_is_wanted() -> None:
         [Page([A], "1", True), Page([B], "2", True), Page([{"id": "seq_3"}], "1", True)],
     ],
 )
-def test_a_token_that_comes_twice_is_an_error(answers: list[Page]) -> None:
-    _, ask = asked(*answers)
-    found = iter_pages(ask, set())
+def test_repeated_token_is_an_error(answers: list[Page]) -> None:
+    _, ask = scripted_pages(*answers)
+    pages = iter_pages(ask, set())
     with pytest.raises(ServiceError, match="does not end"):
-        list(found)
+        list(pages)
 
 
-def test_new_tokens_for_ever_with_nothing_new_are_an_error() -> None:
+def test_endless_pages_without_new_records_are_an_error() -> None:
     count = 0
 
     def ask(token: str) -> Page:

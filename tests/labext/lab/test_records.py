@@ -1,4 +1,4 @@
-"""Columns, frames of sequences, and what is spread out of them."""
+"""Frames of sequences: columns, types, expanded fields and views."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RECORD = {
 }
 
 
-def test_a_frame_has_real_types_and_keeps_what_holds_others() -> None:
+def test_frame_has_typed_columns_and_nested_values() -> None:
     table = sequences_frame([[RECORD], [{"id": "seq_2", "fields": {}, "creator": {}}]], None)
     assert list(table.columns) == [*COLUMN_KINDS, "somethingNew"]
     first, second = table.to_dict("records")
@@ -48,7 +48,7 @@ def test_a_frame_has_real_types_and_keeps_what_holds_others() -> None:
     assert second["annotations"] is None
 
 
-def test_an_empty_list_has_the_same_columns_and_types() -> None:
+def test_empty_frame_has_the_same_columns_and_types() -> None:
     empty, full = sequences_frame([], None), sequences_frame([[RECORD]], None)
     assert list(empty.columns) == list(COLUMN_KINDS)
     assert (empty.dtypes == full.dtypes[list(COLUMN_KINDS)]).all()
@@ -59,7 +59,7 @@ def test_an_empty_list_has_the_same_columns_and_types() -> None:
     assert not {"fields", "customFields", "creator", "schema"}.intersection(spread.columns)
 
 
-def test_what_is_spread_stands_where_it_was() -> None:
+def test_spread_columns_replace_their_source() -> None:
     bare = {"id": "seq_2", "creator": "somebody", "fields": None, "schema": {"name": "Primer"}}
     table = sequences_frame([[RECORD, bare]], None, spread=True)
     names = table.columns.tolist()
@@ -74,7 +74,7 @@ def test_what_is_spread_stands_where_it_was() -> None:
     assert table.drop(columns="id").iloc[1].notna().sum() == 1  # the schema's name
 
 
-def taken(chosen: Any, *records: dict[str, Any]) -> pd.DataFrame:
+def select(chosen: Any, *records: dict[str, Any]) -> pd.DataFrame:
     columns = ColumnSelection(chosen)
     columns.check(records)
     table = sequences_frame([[columns.select(record) for record in records]], columns.names)
@@ -82,8 +82,8 @@ def taken(chosen: Any, *records: dict[str, Any]) -> pd.DataFrame:
     return table
 
 
-def test_chosen_columns_come_in_their_order() -> None:
-    table = taken(["name", "fields.Volume", "id", "creator.name", "somethingNew"], RECORD)
+def test_columns_are_in_the_requested_order() -> None:
+    table = select(["name", "fields.Volume", "id", "creator.name", "somethingNew"], RECORD)
     assert table.to_dict("records") == [
         {
             "name": "pBAD30",
@@ -93,10 +93,10 @@ def test_chosen_columns_come_in_their_order() -> None:
             "somethingNew": 5,
         }
     ]
-    assert taken("length, name", RECORD).columns.tolist() == ["length", "name"]
+    assert select("length, name", RECORD).columns.tolist() == ["length", "name"]
 
 
-def test_only_what_is_needed_is_asked_for() -> None:
+def test_only_needed_fields_are_requested() -> None:
     assert ColumnSelection(None, ["name"]).fields is None
     assert ColumnSelection(["name", "fields.A", "fields.B"], ["length"]).fields == [
         "id", "name", "fields", "length",
@@ -106,7 +106,7 @@ def test_only_what_is_needed_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "said"),
+    ("chosen", "message"),
     [
         (["lenght"], 'did you mean "length"'),
         (["name", "somethingOld"], 'did you mean "somethingNew"'),
@@ -117,13 +117,13 @@ def test_only_what_is_needed_is_asked_for() -> None:
         (["fields.Mass", "fields.Volume"], "No sequence of this list has fields.Mass"),
     ],
 )
-def test_a_column_that_is_not_there_is_told(chosen: Any, said: str) -> None:
-    with pytest.raises(InputError, match=said) as caught:
-        taken(chosen, RECORD, {"id": "seq_2"})
+def test_unknown_column_is_refused(chosen: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        select(chosen, RECORD, {"id": "seq_2"})
     assert caught.value.next_step
 
 
-def test_nothing_is_missing_of_a_list_of_nothing() -> None:
+def test_columns_of_an_empty_list_are_not_checked() -> None:
     columns = ColumnSelection(["fields.Mass", "name"])
     columns.check([])
     columns.check_within(0)
@@ -135,7 +135,7 @@ def shown(*records: dict[str, Any]) -> pd.DataFrame:
     return SEQUENCES.show(sequences_frame([list(records)], None))
 
 
-def test_a_table_abbreviates_bases_and_leaves_out_what_is_empty() -> None:
+def test_view_shortens_bases_and_hides_empty_columns() -> None:
     rows = shown(RECORD, {**RECORD, "id": "seq_2", "name": "pUC19"})
     text, html = frame_text(rows), frame_html(rows)
     assert html is not None
@@ -151,26 +151,26 @@ def test_a_table_abbreviates_bases_and_leaves_out_what_is_empty() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_one_sequence_is_a_list_of_its_fields() -> None:
+def test_single_sequence_is_shown_as_fields() -> None:
     lines = frame_text(shown(RECORD)).splitlines()
     assert lines[0].split() == ["name", "pBAD30"]
     assert any(line.split() == ["creator", "Ada"] for line in lines)
 
 
-def test_odd_cells_are_shown_too() -> None:
+def test_malformed_cells_are_shown() -> None:
     odd = {"annotations": "none", "creator": [1], "fields": ["a"], "authors": [None, "x", {}]}
     assert "none" in frame_text(shown({**RECORD, **odd}))
     assert frame_text(shown()) == "There are no such sequences that you may see."
 
 
-def test_sequences_are_a_plain_frame_with_names_first() -> None:
+def test_sequence_frame_is_plain_with_name_first() -> None:
     rows = shown(RECORD)
     assert type(rows) is pd.DataFrame
     assert list(rows.columns)[:4] == ["name", "length", "isCircular", "schema"]
     assert rows["bases"].iloc[0] == RECORD["bases"]
 
 
-def test_chosen_columns_are_shown_in_the_order_that_was_asked_for() -> None:
+def test_requested_columns_are_shown_even_if_empty() -> None:
     table = sequences_frame(
         [[{"id": "seq_1", "name": "pX", "length": 3}]], ["id", "name", "schema"]
     )
@@ -178,7 +178,7 @@ def test_chosen_columns_are_shown_in_the_order_that_was_asked_for() -> None:
     assert frame_text(two).split()[:3] == ["id", "name", "schema"], "empty ones too"
 
 
-def test_the_first_rows_are_shown_as_all_are() -> None:
+def test_derived_frame_keeps_the_view() -> None:
     rows = shown({"id": "seq_1", "name": "pX"}, {"id": "seq_2", "name": "pY"})
     assert frame_text(rows.head(2)) == frame_text(rows)
     assert "pY" in frame_text(rows.tail(1))

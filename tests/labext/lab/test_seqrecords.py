@@ -1,4 +1,4 @@
-"""A record becomes a `SeqRecord` and comes back as it was, also through a GenBank file."""
+"""Records become a Biopython `SeqRecord` and back, also through a GenBank file."""
 
 from __future__ import annotations
 
@@ -53,9 +53,7 @@ def annotation_records(draw: st.DrawFn, length: int) -> dict[str, Any]:
         st.fixed_dictionaries(
             {
                 "name": VALUES,
-                "type": st.sampled_from(
-                    ["CDS", "promoter", "misc_feature", "my own type", "", None]
-                ),
+                "type": KINDS,
                 "start": position,
                 "end": position,
                 "strand": st.sampled_from([1, -1, 0, None]),
@@ -70,7 +68,7 @@ def annotation_records(draw: st.DrawFn, length: int) -> dict[str, Any]:
 @st.composite
 def records(draw: st.DrawFn) -> dict[str, Any]:
     bases = draw(st.text("ACGTNRYacgtn", min_size=1, max_size=130))
-    made: dict[str, Any] = draw(
+    fields: dict[str, Any] = draw(
         st.fixed_dictionaries(
             {},
             optional={
@@ -89,7 +87,7 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
             },
         )
     )
-    return made | {"bases": bases}
+    return fields | {"bases": bases}
 
 
 def through_a_file(made: SeqRecord) -> SeqRecord:
@@ -104,7 +102,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 @given(records())
-def test_a_record_comes_back_as_it_was(record: dict[str, Any]) -> None:
+def test_record_round_trip(record: dict[str, Any]) -> None:
     made = to_seqrecord(record)
     assert str(made.seq) == record["bases"]
     assert same(from_seqrecord(made), record)
@@ -136,7 +134,7 @@ def marked(**fields: Any) -> dict[str, Any]:
     return PLASMID | {"annotations": [PLASMID["annotations"][0] | fields]}  # type: ignore[index]
 
 
-def test_another_program_sees_a_proper_plasmid() -> None:
+def test_genbank_file_has_standard_features() -> None:
     made = through_a_file(to_seqrecord(PLASMID))
     assert (made.id, made.name) == ("seq_4fK9", "pBAD30")
     assert made.annotations["topology"] == "circular"
@@ -166,7 +164,7 @@ def test_another_program_sees_a_proper_plasmid() -> None:
         (40, 40, 1, "join{[40:100](+), [0:40](+)}"),
     ],
 )
-def test_what_goes_over_the_origin_is_one_feature(
+def test_feature_across_the_origin_is_one_feature(
     start: int, end: int, strand: int, location: str
 ) -> None:
     record = marked(start=start, end=end, strand=strand)
@@ -192,7 +190,7 @@ def test_what_goes_over_the_origin_is_one_feature(
         ),
     ],
 )
-def test_another_s_feature_keeps_its_location(location: Any) -> None:
+def test_foreign_feature_keeps_its_location(location: Any) -> None:
     made = SeqRecord(
         Seq("ACGT" * 25),
         id="X1",
@@ -213,7 +211,7 @@ def test_another_s_feature_keeps_its_location(location: Any) -> None:
 
 
 @pytest.mark.parametrize("file", ["pBAD30.gb", "NC_005816.gb", "pFA6a-kanMX6.gb", "cor6_6.gb"])
-def test_real_plasmids_and_genes_come_back_as_they_were(file: str) -> None:
+def test_real_genbank_files_round_trip(file: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BiopythonWarning)  # of what stands in these files
         found = list(SeqIO.parse(io.StringIO((DATA / file).read_text()), "genbank"))
@@ -234,7 +232,7 @@ def test_real_plasmids_and_genes_come_back_as_they_were(file: str) -> None:
             assert mine.qualifiers == theirs.qualifiers
 
 
-def test_what_was_changed_in_between_counts() -> None:
+def test_changes_to_the_seqrecord_are_kept() -> None:
     record = marked(name="araC µ", strand=0, end=0) | {"name": "my plasmid", "aliases": ["p30"]}
     made = to_seqrecord(record)
     made.name = "renamed"
@@ -249,7 +247,7 @@ def test_what_was_changed_in_between_counts() -> None:
     assert annotation["strand"] == -1
 
 
-def test_a_piece_of_a_plasmid_has_the_features_of_that_piece() -> None:
+def test_slice_keeps_its_features() -> None:
     made = to_seqrecord(marked(name="araC µ"))[5:50]
     found = from_seqrecord(made)
     assert (found["bases"], found["length"]) == (("ACGT" * 25)[5:50], 45)
@@ -258,13 +256,13 @@ def test_a_piece_of_a_plasmid_has_the_features_of_that_piece() -> None:
 
 
 @pytest.mark.parametrize("bases", [None, "", 5])
-def test_without_bases_there_is_no_sequence(bases: Any) -> None:
+def test_record_without_bases_is_refused(bases: Any) -> None:
     with pytest.raises(InputError, match="pBAD30 has no bases"):
         to_seqrecord(PLASMID | {"bases": bases})
 
 
 @pytest.mark.parametrize("kept", ["{", "[1]", "{'id':5}", "{'id':[[],[1,2]]}", "{'bases':[1]}"])
-def test_what_was_kept_and_is_damaged_is_let_go(kept: str) -> None:
+def test_damaged_labext_comment_is_ignored(kept: str) -> None:
     made = to_seqrecord(PLASMID)
     made.annotations["comment"] = f"labext:{kept}"
     assert from_seqrecord(made) == PLASMID
