@@ -22,7 +22,6 @@ from labext.sandbox.core.queue import TaskKind
 from labext.sandbox.core.service_protocol import Certificate, Site
 from labext.sandbox.core.web import handle_errors
 from labext.sandbox.nb import errors, files, notebooks, notes, seed, settings
-from labext.sandbox.nb import files as podcast_files
 from labext.sandbox.nb.ask import router as answers
 from labext.sandbox.nb.cancellation import ModelThreads
 from labext.sandbox.nb.chat import router as chat
@@ -247,7 +246,7 @@ class NotebookService:
         "labext.sandbox.nb.ingestion.execution",
         "labext.sandbox.nb.podcasts.execution",
     )
-    data_folders: Sequence[str] = (files.ORIGINALS, podcast_files.EPISODES)
+    data_folders: Sequence[str] = (files.ORIGINALS, files.EPISODES)
 
     def kinds(self, site: Site) -> Sequence[TaskKind]:
         """Return the task kinds: processing sources, embedding passages, making episodes."""
@@ -260,13 +259,13 @@ class NotebookService:
     def seed(self, site: Site) -> None:
         """Create the folders, and the initial password and models."""
         files.prepare_folders(site)
-        podcast_files.prepare_episodes(site)
+        files.prepare_episodes(site)
         provider_keys.store_environment(site)
         seed.seed_service(site)
 
     def orphans(self, site: Site) -> Sequence[Path]:
         """Return uploaded files without a source, and audio files without an episode."""
-        return [*files.orphaned_originals(site), *podcast_files.orphaned_episodes(site)]
+        return [*files.orphaned_originals(site), *files.orphaned_episodes(site)]
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate | None:  # noqa: ARG002
         """Return None: the service speaks plain HTTP on this machine only."""

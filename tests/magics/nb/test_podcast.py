@@ -196,7 +196,7 @@ def test_what_cannot_be_made_is_refused_before_anything_is_begun(
     run("%%nb profiles new crowd\n- {name: Ann}\n- {name: Ben}\n- {name: Cleo}")
     lines.append((f"{LINE} --speakers crowd,host,guest", InputError, "at most 4"))
     run("%nb use Bare --create")
-    lines.append((f"{LINE} --notebook Bare", InputError, "nothing to talk about"))
+    lines.append((f"{LINE} --notebook Bare", InputError, "has no text"))
     run("%nb use Talked")
     for line, kind, what in lines:
         error = refused(line)

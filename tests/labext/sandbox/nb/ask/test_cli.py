@@ -76,7 +76,7 @@ def test_models_of_one_address_share_its_key(
         (["default", "chat", "nobody"], "no model"),
         (["default", "chat", "wordllama"], "type embedding"),
         (["default", "chatt", "extractive"], "Did you mean chat?"),
-        (["remove", "wordllama", "--yes"], "comes with the service"),
+        (["remove", "wordllama", "--yes"], "is built in"),
     ],
 )
 def test_what_can_not_be_is_one_line_and_a_next_step(
