@@ -143,7 +143,9 @@ class Chat(Resource):
             InputError: neither or both of `session` and `notebook` are given.
         """
         if (session is None) == (notebook is None):
-            raise InputError("A context is of a session or of a notebook.", "Name one of them.")
+            raise InputError(
+                "The context needs either a session or a notebook.", "Pass one of them."
+            )
         scope = resolve_scope(
             self._titles, include_sources=include_sources, include_notes=include_notes
         )
@@ -240,7 +242,7 @@ class SourceChats(Resource):
             UnreachableError: the reply was cut off; the chat may contain it.
         """
         if not message.strip():
-            raise InputError("The message is empty.", "Say something.")
+            raise InputError("The message is empty.", "Write a message.")
         source_id = self._source(source)
         model_id = self._model(model_override)
         request = self._backend.source_message(
@@ -252,7 +254,7 @@ class SourceChats(Resource):
         except UnreachableError as error:
             raise UnreachableError(
                 f"The reply was cut off: {error.message}",
-                "See {action} before you send it again: the reply may be there.",
+                "See {action} before you send it again: the chat may contain the reply.",
                 action=Action.show_source_chat(source_id, chat),
                 method=error.method,
                 path=error.path,

@@ -27,7 +27,7 @@ COMMAND_OUTCOMES = {
 RESULT_GRACE_SECONDS = 60.0
 """Seconds after the completion of a command in which its result has to appear."""
 
-_NO_RESULT = "The service says that it is completed, and nothing has come of it."
+_NO_RESULT = "The service reports it as completed, but there is no result."
 
 
 class CommandWatch(Watch):
@@ -107,7 +107,7 @@ def command_error(snapshot: Progress) -> JobFailedError:
     word = "was canceled" if snapshot.outcome is Outcome.STOPPED else "has failed"
     because = f": {snapshot.reason.rstrip('.')}" if snapshot.reason else ""
     return JobFailedError(
-        f"{snapshot.subject} {word}{because}.", "Mend the cause, then run the line again."
+        f"{snapshot.subject} {word}{because}.", "Fix the cause, then run it again."
     )
 
 
@@ -189,7 +189,7 @@ class Commands(Resource):
         now = self.get(job)
         if phase_of(now["status"]) in COMMAND_OUTCOMES:
             raise InputError(
-                f"The command {now['job_id']} is over already: it is {now['status']}.",
+                f"The command {now['job_id']} has ended already: it is {now['status']}.",
                 "There is nothing to cancel.",
             )
         self._run(self._backend.cancel_command(_command_id(job)))
@@ -234,7 +234,7 @@ def _command_id(job: str) -> str:
     identifier = parse_command_id(job)
     if identifier is None:
         raise InputError(
-            f"{messages.quote_value(job)} is no command's identifier.",
+            f"{messages.quote_value(job)} is not the identifier of a command.",
             "It looks like `command:abc123`; {action} lists them.",
             action=Action.list_commands(),
         )

@@ -139,7 +139,7 @@ class Credentials(Resource):
         pairs = [(name, type) for name, type in models]
         if not pairs:
             raise InputError(
-                "No model is named.",
+                "No models were given.",
                 "See {action} for its models.",
                 action=Action.discover_models(credential),
             )
@@ -178,9 +178,9 @@ def _check_same_server(stored: Record, base_url: str) -> None:
     if before and after and same_server(before, after):
         return
     raise InputError(
-        f"The key of {stored['name']} was given for another server, and "
-        f"{after or 'the usual one'} does not get it.",
-        "Give it along with the address: {action}; or take it away: "
+        f"The stored key of {stored['name']} is for another server and is not sent to "
+        f"{after or 'the default address'}.",
+        "Give a key with the address: {action}; or clear the key: "
         f"{Action.clear_key(stored['name'])}.",
         action=Action.set_address_and_key(stored["name"]),
     )
@@ -193,7 +193,7 @@ def _validate_key(api_key: str) -> str:
         InputError: the key is empty, or not a string. The message does not contain the value.
     """
     if not isinstance(api_key, str) or not api_key.strip():
-        raise InputError("The key is empty.", "Give the provider's key, or none at all.")
+        raise InputError("The key is empty.", "Give the provider's key, or omit it.")
     key = api_key.strip()
     register_secret(key)
     return key

@@ -23,8 +23,8 @@ from labext.http import ErrorResponse
 from labext.nb.records import SLOTS
 
 _NEXT_STEP_START = re.compile(
-    r"(?<=[.!?…] )(?=(?:Add|Ask|Change|Check|Choose|Copy|Delete|Give|Install|Look|Mend|Name|Order"
-    r"|Please|Put|Remove|Run|Save|See|Set|Shorten|Start|Take|Try|Use|Wait)\b)"
+    r"(?<=[.!?…] )(?=(?:Add|Ask|Change|Check|Choose|Copy|Correct|Create|Delete|Fix|Give|Install"
+    r"|Look|Mend|Name|Order|Please|Put|Remove|Rephrase|Run|Save|See|Set|Shorten|Start|Take|Try|Use|Wait)\b)"
 )
 """Start of the next step in a service's message."""
 
@@ -89,13 +89,13 @@ _CAUSES = (
     _Cause(
         "",
         r"\bkey\b.*\bdecrypt|\bdecrypt.*\bkey\b|\bencryption key (?:has|may have) changed",
-        "Give the key again: {action}.",
+        "Set the key again: {action}.",
         Action.set_key(),
     ),
     _Cause(
         "credential|model|transformation",
         r"can.t be reached|unreachable|connection refused",
-        "See that it runs, and at which address: {action}.",
+        "Check that it is running and that the address is right: {action}.",
         Action.set_address(),
     ),
     _Cause(
@@ -113,13 +113,13 @@ _CAUSES = (
     _Cause(
         _GENERATE,
         _NO_MODEL,
-        "Set one: {action}, or name one in the profile.",
+        "Set one: {action}, or set one in the profile.",
         Action.set_model(),
     ),
     _Cause(
         _RUN,
         _NO_MODEL,
-        "Name one for this run, or set one: {action}.",
+        "Choose one for this run, or set one: {action}.",
         Action.set_model(),
     ),
 )
@@ -147,7 +147,7 @@ def explain_message(
         doing: the name of the operation that failed: `delete a model`.
         step: the next step if the message implies none.
         action: the action of that.
-        sent: the action that came with the message.
+        sent: the action that was downloaded with the message.
     """
     what, own = split_message(words, "")
     if sent is not None:
@@ -204,68 +204,68 @@ _MESSAGE_PATTERNS = (
     ),
     _MessagePattern(
         r"Model is not a LanguageModel: .*",
-        "The model is none that writes text.",
-        "Name another one: {action}.",
+        "The model is not a language model.",
+        "Choose a language model: {action}.",
         Action.list_models("llm"),
     ),
     _MessagePattern(
         r"default_(?P<slot>\w+)_model is required and cannot be cleared.*",
-        "The slot {slot} can't be cleared, only given another model.",
-        "Give it another: {action}.",
+        "The slot {slot} can't be cleared, only set to another model.",
+        "Set another: {action}.",
         Action.set_model(),
     ),
     _MessagePattern(
         r"(?P<what>Authentication failed\.) Please check your API key in .*",
         "{what}",
-        "Give it another: {action}.",
+        "Set another: {action}.",
         Action.set_key(),
     ),
     _MessagePattern(
         r"(?:AI service error: )*(?P<what>The AI provider is temporarily unavailable\.) Please .*",
         "{what}",
-        "Try again in a few minutes, or look at the model: {action}.",
+        "Try again in a few minutes, or test the model: {action}.",
         Action.test_model(),
     ),
     _MessagePattern(
         r"(?P<what>Rate limit exceeded\.) Please .*",
         "{what}",
-        "Wait a little and try again, or use another model: {action}.",
+        "Wait a moment and try again, or use another model: {action}.",
         Action.list_models(),
     ),
     _MessagePattern(
         r"(?:AI service error: )*(?P<what>Invalid json output): .*",
-        "The model did not answer as it was asked to ({what}).",
+        "The model did not respond in the required format ({what}).",
         "Use another model: {action}.",
         Action.list_models("llm"),
     ),
     _MessagePattern(
         r"Encryption key not configured\. Set (?P<name>\w+) .*",
-        "It has no key to encrypt what it stores.",
-        "Whoever runs it sets {name} and starts it again; then see {action}.",
+        "The service has no key to encrypt credentials.",
+        "Its administrator sets {name} and restarts it; then see {action}.",
         Action.list_credential_status(),
     ),
     _MessagePattern(
         r".*invalid string provided for parse\..*",
-        "It knows no identifier of that form.",
+        "The identifier is invalid.",
         "Give the title, or an identifier such as `notebook:abc123`: {action}.",
         Action.list_notebooks(),
     ),
     _MessagePattern(
         r"(?P<what>Failed to submit podcast generation job)\.?",
         "{what}.",
-        "See that its profiles are there: {action}.",
+        "Check that its profiles exist: {action}.",
         Action.list_profiles(),
     ),
     _MessagePattern(
         r"(?P<what>No answer generated)\.?",
         "{what}.",
-        "Ask in other words, or by another model: {action}.",
+        "Rephrase the question, or use another model: {action}.",
         Action.list_models("llm"),
     ),
     _MessagePattern(
         r"(?P<what>Error creating source)\.?",
-        "It could not read the source.",
-        "See whether the file opens elsewhere, then add it again: {action}.",
+        "The service could not read the source.",
+        "Check that the file opens elsewhere, then add it again: {action}.",
         Action.add_source(),
     ),
 )
@@ -326,8 +326,8 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
                 return _build_error(
                     SetupError,
                     failure,
-                    "A model's provider does not accept its key",
-                    "Give it another: {action}.",
+                    "A model provider rejected the key",
+                    "Set another: {action}.",
                     Action.set_key(),
                 )
             case 401:
@@ -340,12 +340,14 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
                 return _build_error(ConflictError, failure, refusal, "Choose another name.")
             case 413:
                 return InputError(
-                    _compose_message(failure, "It is larger than the notebook service takes"),
+                    _compose_message(failure, "The file is too large for the notebook service"),
                     "Add a smaller file, or ask whoever runs the service for a larger limit.",
                 )
             case 415:
                 return InputError(
-                    _compose_message(failure, "The notebook service can't read that kind of file"),
+                    _compose_message(
+                        failure, "The notebook service does not support this file type"
+                    ),
                     "Convert it to PDF, DOCX, Markdown or plain text, or add its text: {action}.",
                     action=Action.add_text(),
                 )
@@ -355,23 +357,23 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
                 return _build_error(
                     BusyError,
                     failure,
-                    "The notebook service, or a model that it uses, is asked too often",
-                    "Wait a little and try again; {action} shows whether it answers.",
+                    "The rate limit of the notebook service or of a model was exceeded",
+                    "Wait a moment and try again; {action} shows whether it responds.",
                     Action.show_service(),
                 )
             case 502 if failure.from_service:
                 return _build_error(
                     ServiceError,
                     failure,
-                    "Something that the notebook service needs has failed",
-                    "Look at the model or page that it names, then try again.",
+                    "A server that the notebook service depends on failed",
+                    "Check the model or page that the message names, then try again.",
                 )
             case 500 if failure.from_service:
                 return _build_error(
                     ServiceError,
                     failure,
                     f"The notebook service failed to {failure.op.name}",
-                    "Look at it, {action}, then try again.",
+                    "Check it, {action}, then try again.",
                     Action.show_service(),
                 )
             case _:
@@ -381,7 +383,7 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
 
 
 def _sign_in_error(failure: ErrorResponse, *, has_password: bool) -> SignInError:
-    what = "does not accept the password" if has_password else "asks for a password"
+    what = "does not accept the password" if has_password else "requires a password"
     # In parentheses, since masking treats text after "password:" as a secret.
     words = (
         f" (“{failure.server_message.strip().rstrip('.')}”)"
@@ -412,7 +414,7 @@ def _validation_error(failure: ErrorResponse, refusal: str) -> LabextError:
 def _change_hint(failure: ErrorResponse) -> tuple[str, Action | None]:
     """Return the next step after rejected input, with the action that lists the records."""
     action = list_action(failure.op.name)
-    return f"Change what it objects to.{' See {action}.' if action else ''}", action
+    return f"Correct the input.{' See {action}.' if action else ''}", action
 
 
 def _lookup_hint(failure: ErrorResponse) -> tuple[str | None, Action]:
@@ -443,5 +445,5 @@ def _compose_message(failure: ErrorResponse, otherwise: str) -> str:
     """Return the error message with the service's own text, if any."""
     words = failure.server_message.strip()
     if not words:
-        return f"{otherwise} (status {failure.status}, without a word)."
+        return f"{otherwise} (status {failure.status}, without a message)."
     return f"{otherwise}: {words if words[-1] in '.!?…' else f'{words}.'}"

@@ -218,7 +218,9 @@ class Embeddings(Resource):
             OutcomeUnknownError: the response was lost; it may have started.
         """
         if not (sources or notes or insights):
-            raise InputError("There is nothing left to compute vectors of.", "Leave less out.")
+            raise InputError(
+                "Sources, notes and insights are all excluded.", "Include at least one of them."
+            )
         return self._run(
             self._backend.rebuild(mode, sources=sources, notes=notes, insights=insights)
         )
@@ -248,9 +250,7 @@ class Embeddings(Resource):
         return watch.record
 
     def _watcher(self, job: str) -> CommandWatch:
-        return CommandWatch(
-            lambda: self.status(job), "Computing vectors again", stage=_rebuild_stage
-        )
+        return CommandWatch(lambda: self.status(job), "Recomputing vectors", stage=_rebuild_stage)
 
 
 def _rebuild_stage(record: Record) -> str:

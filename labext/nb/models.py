@@ -89,7 +89,7 @@ class Models(Resource):
             NotFoundError: a model does not exist.
         """
         if not slots:
-            raise InputError("No slot is named.", "Give one, such as `chat`, and a model.")
+            raise InputError("No slots were given.", "Give a slot, such as `chat`, and a model.")
         requested = {validate_slot(slot): model for slot, model in slots.items()}
         changes = {
             slot: None if model is None else self.find(model, SLOTS[slot])

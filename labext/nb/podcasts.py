@@ -369,7 +369,7 @@ def validate_speakers(speakers: Iterable[Mapping[str, Any]] | Mapping[str, Any])
     """
     items = [speakers] if isinstance(speakers, Mapping) else [*speakers]
     if not items:
-        raise InputError("There is no speaker.", "Give one to four.")
+        raise InputError("No speakers were given.", "Give one to four speakers.")
     for speaker in items:
         for key in speaker if isinstance(speaker, Mapping) else ():
             if key not in SPEAKER:

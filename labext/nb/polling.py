@@ -68,10 +68,10 @@ QUEUED_STATUSES = frozenset({"new", "queued", "submitted", "pending", "in queue"
 _STALL_SECONDS, _EPISODE_STALL_SECONDS = 60.0, 900.0
 """Seconds without progress after which a hint is shown."""
 
-_INTERRUPT_NOTE = "Interrupting ends the watching only"
+_INTERRUPT_NOTE = "Interrupting stops only the watching"
 _QUEUED_HINT = (
-    "It waits to be begun: usually no worker is running on the server, or it is busy with other "
-    f"things. {_INTERRUPT_NOTE}; whoever runs the server can see whether its worker is up."
+    "It is waiting to start: usually no worker is running on the server, or it is busy with other "
+    f"tasks. {_INTERRUPT_NOTE}; the administrator of the server can check its worker."
 )
 
 
@@ -82,9 +82,10 @@ def source_hint(status: str, unchanged: float) -> str:
     if status.casefold() in QUEUED_STATUSES:
         return _QUEUED_HINT
     return (
-        "A long file may take this long; if its worker was killed or is stuck, it stays like this. "
-        f"{_INTERRUPT_NOTE}; {Action.retry_source()} has it processed again, "
-        f"{Action.delete_source()} takes it away."
+        "No progress. A long file may take this long; if its worker has stopped, it stays like "
+        "this. "
+        f"{_INTERRUPT_NOTE}; {Action.retry_source()} starts again, "
+        f"{Action.delete_source()} removes it."
     )
 
 
@@ -95,9 +96,9 @@ def episode_hint(status: str, unchanged: float) -> str:
     if unchanged < _EPISODE_STALL_SECONDS:
         return ""
     return (
-        "An episode takes its time, and not every server tells how far it is; if its worker was "
-        f"killed, it stays like this. {_INTERRUPT_NOTE}; {Action.list_episodes()} shows later what "
-        "has become of it."
+        "No progress. An episode may take this long, and not every server reports its progress; if "
+        f"the worker has stopped, it stays like this. {_INTERRUPT_NOTE}; {Action.list_episodes()} "
+        "shows the result later."
     )
 
 
@@ -373,7 +374,7 @@ def _failure_error(snapshot: Ingestion) -> JobFailedError:
     of = "" if len(snapshot.rows) == 1 else f"{len(bad)} of {len(snapshot.rows)} sources failed. "
     return JobFailedError(
         f"{of}{reasons.rstrip('.')}.",
-        "Mend the cause, then {action}; a file that you have mended is added anew.",
+        "Fix the cause, then {action}; add a corrected file as a new source.",
         action=Action.retry_source(bad[0].title),
     )
 

@@ -143,7 +143,7 @@ def require_mapping(answer: Any, what: str) -> Mapping[str, Any]:
     """
     if isinstance(answer, Mapping):
         return answer
-    raise ServiceError(f"The notebook service's answer about {what} makes no sense.")
+    raise ServiceError(f"The notebook service's response about {what} is invalid.")
 
 
 def require_list(answer: Any, what: str) -> list[Mapping[str, Any]]:
@@ -154,7 +154,7 @@ def require_list(answer: Any, what: str) -> list[Mapping[str, Any]]:
     """
     if isinstance(answer, list) and all(isinstance(item, Mapping) for item in answer):
         return answer
-    raise ServiceError(f"The notebook service's list of {what} makes no sense.")
+    raise ServiceError(f"The notebook service's list of {what} is invalid.")
 
 
 def drop_none(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def parse_record(fields: Fields, answer: Any, what: str) -> Record:
     record = build_record(fields, require_mapping(answer, what))
     if isinstance(record["id"], str) and record["id"]:
         return record
-    raise ServiceError(f"The notebook service's answer about {what} names no identifier.")
+    raise ServiceError(f"The notebook service's response about {what} has no identifier.")
 
 
 def to_frame(fields: Fields, records: Iterable[Record]) -> pd.DataFrame:

@@ -46,9 +46,9 @@ def iter_sources(
         ResponseLimitError: the pages repeat without end.
     """
     if limit is not None and limit < 1:
-        raise InputError(f"A list can't have {limit} rows.", "Give a limit of 1 or more.")
+        raise InputError(f"The limit is {limit}.", "Give a limit of 1 or more.")
     if offset < 0:
-        raise InputError(f"A list can't begin at {offset}.", "Give an offset of 0 or more.")
+        raise InputError(f"The offset is {offset}.", "Give an offset of 0 or more.")
     yielded, guard = set[str](), PageGuard("The notebook service's list of sources")
     while limit is None or len(yielded) < limit:
         left = backend.PAGE if limit is None else min(limit - len(yielded), backend.PAGE)
@@ -261,7 +261,7 @@ def parse_identifier(noun: str, text: str) -> str | None:
     """
     if not isinstance(text, str) or not text.strip():
         raise InputError(
-            f"{messages.quote_value(text)} names no {noun}.",
+            f"{messages.quote_value(text)} is not a {noun}.",
             f"Give the {noun}'s title or identifier.",
         )
     text = text.strip()
@@ -310,7 +310,7 @@ def resolve_one(noun: str, title: str, records: Sequence[Record]) -> str:
         )
         raise ConflictError(
             f"{len(matches)} {noun}s are called {messages.quote_value(title.strip())}: {listing}.",
-            f"Give one of these in its place, such as `{names[0]}`.",
+            f"Use one of these instead, such as `{names[0]}`.",
         )
     return str(matches[0]["id"])
 
@@ -420,7 +420,7 @@ def _ids_within(
     if absent:
         raise NotFoundError(
             f"Not in the notebook: {messages.join_words(absent)}.",
-            "Put it into the notebook, or look at all of them.",
+            "Add it to the notebook, or search all notebooks.",
         )
     return named
 
@@ -458,7 +458,7 @@ class Resource:
         return title and self._titles.find("model", title, type)
 
 
-NO_CHANGES_STEP = "Give what is to be changed."
+NO_CHANGES_STEP = "Give at least one new value."
 """The next step for an update without changes."""
 
 
@@ -475,7 +475,7 @@ def build_changes(
         for key, value in drop_none(values).items()
     }
     if not changed:
-        raise InputError(f"Nothing of the {noun} is to be changed.", NO_CHANGES_STEP)
+        raise InputError(f"No changes to the {noun} were given.", NO_CHANGES_STEP)
     return changed
 
 

@@ -53,11 +53,11 @@ def validate_question(question: Question) -> Question:
         InputError: the question is empty, or its scope is empty.
     """
     if not question.text.strip():
-        raise InputError("The question is empty.", "Ask something.")
+        raise InputError("The question is empty.", "Write a question.")
     if question.scope.is_empty:
         raise InputError(
-            "There is nothing to answer from: no source and no note is left to look at.",
-            "Add sources or notes first, or look at more of them.",
+            "The scope is empty: it contains no sources and no notes.",
+            "Add sources or notes, or widen the scope.",
         )
     return question
 
@@ -88,14 +88,13 @@ def stream_answer(
     except UnreachableError as error:
         raise UnreachableError(
             f"The answer was cut off: {error.message}",
-            "Ask again; look at the service if it stays.",
+            "Ask again; if it happens again, check the service.",
             method=error.method,
             path=error.path,
         ) from None
     raise ServiceError(
-        "The answer ended before it was whole: the notebook service closed the stream without its"
-        " end.",
-        "Ask again; look at the service if it stays.",
+        "The answer is incomplete: the notebook service closed the stream before its end.",
+        "Ask again; if it happens again, check the service.",
     )
 
 

@@ -36,7 +36,7 @@ class Settings(Resource):
             InputError: there are no changes, a setting does not exist, or a value is invalid.
         """
         if not changes:
-            raise InputError("No setting is to be changed.", NO_CHANGES_STEP)
+            raise InputError("No changes to the settings were given.", NO_CHANGES_STEP)
         current = self.get()
         requested = {_setting_name(name, current): value for name, value in changes.items()}
         values = {
@@ -67,7 +67,7 @@ def _convert_value(name: str, value: Any, now: Any) -> Any:
     if choices and isinstance(value, bool):
         value = "yes" if value else "no"
     if not isinstance(value, str) or not value.strip() or (choices and value not in choices):
-        raise _invalid_value(name, value, " or ".join(choices) if choices else "a text")
+        raise _invalid_value(name, value, " or ".join(choices) if choices else "text")
     return value
 
 
@@ -81,10 +81,10 @@ def _parse_bool(name: str, value: Any) -> bool:
 def _parse_list(name: str, value: Any) -> list[str]:
     parsed = value.split(",") if isinstance(value, str) else value
     if not isinstance(parsed, list | tuple) or not all(isinstance(item, str) for item in parsed):
-        raise _invalid_value(name, value, "texts with commas between them")
+        raise _invalid_value(name, value, "comma-separated values")
     items = [item.strip() for item in parsed if item.strip()]
     if not items:
-        raise _invalid_value(name, value, "one text or more")
+        raise _invalid_value(name, value, "at least one value")
     return items
 
 

@@ -123,7 +123,7 @@ class Transformations(Resource):
             ServiceError: the model's provider failed.
         """
         if not text.strip():
-            raise InputError("There is nothing to transform.", "Give a text, a source or a note.")
+            raise InputError("The text is empty.", "Give a text, a source or a note.")
         identifier, model_id = self.find(transformation), self._model(model)
         return self._run(self._backend.transform(identifier, text, model_id))
 

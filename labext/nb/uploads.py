@@ -31,7 +31,7 @@ def original_file_name(source: Record) -> str:
     if not name or name in {".", ".."}:
         raise NotFoundError(
             f"{messages.quote_value(source['title'] or source['id'])} has no file to download.",
-            "Only what was uploaded as a file has one.",
+            "Only uploaded files can be downloaded.",
         )
     return name
 
@@ -76,7 +76,7 @@ def validate_file(path: Path | str) -> Path:
     """
     file = Path(path).expanduser()
     if file.is_dir():
-        raise InputError(f"{file} is a folder.", "Add its files: `FOLDER/*.pdf`, or one by one.")
+        raise InputError(f"{file} is a folder.", "Add its files, such as `FOLDER/*.pdf`.")
     if not file.is_file():
         raise InputError(f"There is no file {file}{_similar_file_hint(file)}.", "Check the path.")
     try:
@@ -85,7 +85,7 @@ def validate_file(path: Path | str) -> Path:
     except OSError as error:
         raise InputError(f"{file} can't be read ({error.strerror}).", "Check the file.") from None
     if empty:
-        raise InputError(f"{file} is empty.", "Add a file with something in it.")
+        raise InputError(f"{file} is empty.", "Add a file with content.")
     return file
 
 
@@ -101,8 +101,8 @@ def validate_url(url: str) -> str:
     except ValueError:
         pass  # invalid too, such as `http://[`
     raise InputError(
-        f"{messages.quote_value(url)} is no address of a page.",
-        "Give one that begins with https:// or http://.",
+        f"{messages.quote_value(url)} is not a URL.",
+        "Give a URL that begins with https:// or http://.",
     )
 
 
@@ -114,7 +114,7 @@ def validate_text(text: str) -> str:
     """
     if text.strip():
         return text
-    raise InputError("The text is empty.", "Add a text with something in it.")
+    raise InputError("The text is empty.", "Add a text with content.")
 
 
 def is_url(text: Path | str) -> bool:
@@ -173,7 +173,7 @@ def rejection_error(refused: Mapping[Path | str, InputError], added: int) -> Inp
         added: the number of items that were added.
     """
     reasons = (f"{item}: {error.message.rstrip('.')}" for item, error in refused.items())
-    count = f"{added} of {added + len(refused)} were added. Refused: " if added else ""
+    count = f"{added} of {added + len(refused)} were added. Rejected: " if added else ""
     first = next(iter(refused.values()))
     steps = dict.fromkeys(error.next_step for error in refused.values())
     return InputError(

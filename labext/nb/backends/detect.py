@@ -81,14 +81,14 @@ CONTRACT, OPEN_NOTEBOOK = BACKENDS = ("contract", "open-notebook")
 # Relative to the base URL, which ends in /api: the description is at the server's root.
 # The type is unchecked, since a web page instead of JSON would cause retries.
 GET_OPENAPI = Operation(
-    "see what kind of server it is",
+    "detect the kind of server",
     "GET",
     "../openapi.json",
     RetryMode.ALWAYS,
     answer="unchecked",
 )
 
-PROBE_ORDER = get("see what kind of server it is", "notebooks")
+PROBE_ORDER = get("detect the kind of server", "notebooks")
 
 _NO_DESCRIPTION_ERRORS = (NotFoundError, SignInError, AccessError, InputError, ServiceError)
 """Errors of a server whose API description is missing or not public."""
@@ -113,7 +113,7 @@ class BackendSelector:
             near = messages.did_you_mean(name, BACKENDS)
             raise InputError(
                 f"There is no backend {messages.quote_value(name)}{near}.",
-                f"The backends are {messages.join_words(BACKENDS)}; if omitted, it is detected.",
+                f"The backends are {messages.join_words(BACKENDS)}; without one, it is detected.",
             )
         self._executor = executor
         self._verify = verify

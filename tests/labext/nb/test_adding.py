@@ -53,7 +53,7 @@ def test_addresses(url: str) -> None:
     "url", ["", "example.org", "ftp://example.org", "https://", "file:///x", "http://["]
 )
 def test_no_addresses(url: str) -> None:
-    with pytest.raises(InputError, match="no address"):
+    with pytest.raises(InputError, match="is not a URL"):
         uploads.validate_url(url)
 
 
@@ -142,7 +142,7 @@ class TestSeveral:
         with pytest.raises(InputError) as caught:
             records.extend(uploads.add_several(wire, ContractBackend(), what, GIVEN))
         assert caught.value.message == (
-            "1 of 2 were added. Refused: https://example.org/refused: Too large."
+            "1 of 2 were added. Rejected: https://example.org/refused: Too large."
         )
         assert caught.value.next_step == "Add a smaller one."
         assert len(sent) == 2

@@ -114,7 +114,7 @@ def test_an_episode_is_followed_to_its_sound(studio: Studio, watch: Any, what: s
 
 
 @pytest.mark.parametrize(
-    ("status", "after", "meaning"), [("new", 60, "no worker"), ("running", 900, "was killed")]
+    ("status", "after", "meaning"), [("new", 60, "no worker"), ("running", 900, "has stopped")]
 )
 def test_what_stands_still_is_told_with_what_that_usually_means(
     studio: Studio, watch: Any, status: str, after: int, meaning: str
@@ -158,7 +158,7 @@ def test_completed_without_a_sound_is_failed(
     studio.episode |= {"job_status": "completed"} | sound
     (seen,) = watch(what)
     assert (seen.phase, seen.outcome) == ("Failed", Outcome.FAILED)
-    assert "no sound" in seen.reason
+    assert "no audio" in seen.reason
 
 
 def test_a_job_that_completes_into_no_episode_is_failed(studio: Studio, watch: Any) -> None:

@@ -89,7 +89,7 @@ def test_the_status(nb: NotebookClient, box: Sandbox) -> None:
             stranger.notebooks.list()
     with (
         NotebookClient(box.nb.base_url) as nobody,
-        pytest.raises(SignInError, match="asks for a password"),
+        pytest.raises(SignInError, match="requires a password"),
     ):
         nobody.notebooks.list()
 

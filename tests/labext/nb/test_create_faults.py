@@ -201,9 +201,9 @@ def test_nothing_to_change_is_sent_nowhere(faulty: Any, client_of: Any) -> None:
     server = faulty(faulty.silence)
     client = client_of(server)
     for change in (client.notebooks.update, client.notes.update, client.sources.update):
-        with pytest.raises(InputError, match="Nothing of the"):
+        with pytest.raises(InputError, match="No changes to the"):
             change("source:1")
-    with pytest.raises(InputError, match="Nothing of the session"):
+    with pytest.raises(InputError, match="No changes to the session"):
         client.chat.update("chat_session:1")
     with pytest.raises(InputError, match="of a session or of a notebook"):
         client.chat.context()

@@ -45,7 +45,7 @@ def explained(failure: ErrorResponse, *, has_password: bool = True) -> LabextErr
         (415, "A .xyz.", InputError, "PDF, DOCX"),
         (422, "There is no embedding model.", SetupError, "labext sandbox nb models"),
         (422, "body.query: Field required", InputError, "Field required"),
-        (429, "Slow down.", BusyError, "too often"),
+        (429, "Slow down.", BusyError, "rate limit"),
         (502, "The provider answered 401.", ServiceError, "answered 401"),
     ],
 )
@@ -67,7 +67,7 @@ def test_the_password_is_asked_for_or_refused() -> None:
     without = explained(failed(401, ""), has_password=False)
     assert type(with_one) is type(without) is SignInError
     assert "does not accept the password" in with_one.message
-    assert "asks for a password" in without.message
+    assert "requires a password" in without.message
     for error in (with_one, without):
         assert 'save_secret("nb"' in error.next_step
         assert "LABEXT_NB_PASSWORD" in error.next_step

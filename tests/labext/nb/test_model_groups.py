@@ -89,7 +89,7 @@ class TestKeys:
         nb.credentials.update("credential:1", api_key="", base_url="")
         nb.credentials.update("credential:1", name="home")
         assert echo.sent == [{"api_key": None, "base_url": None}, {"name": "home"}]
-        with pytest.raises(InputError, match="Nothing of the credential"):
+        with pytest.raises(InputError, match="No changes to the credential"):
             nb.credentials.update("credential:1")
 
     @pytest.mark.parametrize("before", ["https://models.example/v1", None])
@@ -152,9 +152,9 @@ class TestSlots:
             nb.models.set_defaults({})
         with pytest.raises(NotFoundError, match="no model"):
             nb.models.set_defaults({"chat": "nobody"})
-        with pytest.raises(InputError, match="No model is named"):
+        with pytest.raises(InputError, match="No models were given"):
             nb.credentials.register_models("credential:1", [])
-        with pytest.raises(InputError, match="nothing to transform"):
+        with pytest.raises(InputError, match="text is empty"):
             nb.transformations.execute("transformation:1", " \n")
         assert echo.sent == []
 
@@ -171,7 +171,7 @@ class TestSpeakers:
     @pytest.mark.parametrize(
         ("speakers", "said"),
         [
-            ([], "no speaker"),
+            ([], "No speakers"),
             ([{}], "no name"),
             ([{"name": " "}], "no name"),
             (["Ada"], "no name"),

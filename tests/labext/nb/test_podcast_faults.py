@@ -109,14 +109,14 @@ class TestSound:
     @pytest.mark.parametrize(
         ("told", "kind", "said", "step"),
         [
-            ({"job_status": "running"}, NotReadyError, "still being made", "podcasts.wait"),
+            ({"job_status": "running"}, NotReadyError, "still being generated", "podcasts.wait"),
             (
                 {"job_status": "failed", "error_message": f"401 of {KEY}."},
                 JobFailedError,
                 "has failed: 401 of •••.",
                 "podcasts.retry",
             ),
-            ({}, JobFailedError, "no sound", "podcasts.retry"),
+            ({}, JobFailedError, "no audio", "podcasts.retry"),
         ],
         ids=["running", "failed", "completed without"],
     )
@@ -190,7 +190,7 @@ class TestWatching:
         client = client_of(faulty(faulty.answer(silent)))
         (seen,) = client.podcasts.watch("episode:1")
         assert seen.outcome is Outcome.FAILED
-        with pytest.raises(JobFailedError, match="no sound") as caught:
+        with pytest.raises(JobFailedError, match="no audio") as caught:
             client.podcasts.wait("episode:1")
         assert '`nb.podcasts.retry("Ep: 1/2")`' in caught.value.next_step
 

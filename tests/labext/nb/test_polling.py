@@ -111,7 +111,7 @@ def test_how_long_nothing_has_changed_is_counted(watch: Any, shelf: Any, clock: 
 
 
 @pytest.mark.parametrize(
-    ("status", "after", "meaning"), [("new", 60, "no worker"), ("running", 60, "was killed")]
+    ("status", "after", "meaning"), [("new", 60, "no worker"), ("running", 60, "has stopped")]
 )
 def test_what_stands_still_is_told_with_what_that_usually_means(
     watch: Any, shelf: Any, clock: Clock, status: str, after: int, meaning: str
@@ -123,7 +123,7 @@ def test_what_stands_still_is_told_with_what_that_usually_means(
     assert {row.status for row in said} == {status}
     assert said[0].unchanged == pytest.approx(after, abs=1.5)
     assert {meaning in row.reason for row in said} == {True}
-    assert "Interrupting ends the watching only" in said[0].reason
+    assert "Interrupting stops only the watching" in said[0].reason
     assert not rows[-1].reason
 
 

@@ -42,7 +42,7 @@ RUN = "run a transformation"
     ],
 )
 def test_a_known_cause_leads_to_its_line(words: str, doing: str, step: str) -> None:
-    found = explain_message(words, doing, "Change what it objects to.")
+    found = explain_message(words, doing, "Correct the input.")
     next_step = render_next_step(found.next_step, found.action)
     assert found.message == words
     assert step in next_step
@@ -100,7 +100,7 @@ def test_a_line_comes_before_the_services_words_and_those_before_none() -> None:
     )
 
 
-@given(st.text(), st.sampled_from([GENERATE, RUN, "delete a model", "look at a note"]))
+@given(st.text(), st.sampled_from([GENERATE, RUN, "delete a model", "get a note"]))
 def test_no_words_are_lost_and_there_is_always_a_step(words: str, doing: str) -> None:
     found = explain_message(words, doing, "Else.")
     assert found.next_step

@@ -111,7 +111,7 @@ def test_a_title_that_looks_like_another_table_is_a_title(
 
 @pytest.mark.parametrize("nothing", ["", "  ", None, 7])
 def test_nothing_names_nothing(titles: TitleResolver, nothing: Any) -> None:
-    with pytest.raises(InputError, match="names no notebook"):
+    with pytest.raises(InputError, match="is not a notebook"):
         titles.find("notebook", nothing)
 
 

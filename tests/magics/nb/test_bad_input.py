@@ -69,7 +69,7 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb add empty.pdf data/page.html", InputError, "empty.pdf is empty"),
     ("%nb add data/paper.pdf data/page.html --title Both", InputError, "there are 2 sources"),
     ("%nb add data/paper.pdf --sync --async", InputError, "Keep one of them"),
-    ("%nb source --url ftp://example.org/x", InputError, "is no address of a page"),
+    ("%nb source --url ftp://example.org/x", InputError, "is not a URL"),
     ("%%nb source --url http://example.org\ntext", InputError, "the cell also has a body"),
     ("%%nb source --title Text\nanother", ConflictError, "with another text"),
     ("%nb note", InputError, "The note has no text"),

@@ -16,7 +16,7 @@ from labext.nb.backends.contract.transformations import TransformationRequests
 from labext.nb.records import Record
 
 GET_CONFIG = get("read the configuration", "config")
-GET_AUTH_STATUS = get("ask how to sign in", "auth/status")
+GET_AUTH_STATUS = get("read the sign-in method", "auth/status")
 
 
 class ContractBackend(

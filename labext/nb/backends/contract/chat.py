@@ -25,18 +25,18 @@ from labext.nb.records import (
 
 LIST_SESSIONS = get("list chat sessions", "chat/sessions")
 CREATE_SESSION = post(
-    "begin a chat session",
+    "create a chat session",
     "chat/sessions",
-    "See {action} before you begin it again: it may be there already.",
+    "See {action} before you create it again: it may exist already.",
     Action.list_chats(),
 )
-GET_SESSION = get("look at a chat session", "chat/sessions/{session}")
-UPDATE_SESSION = put("change a chat session", "chat/sessions/{session}")
+GET_SESSION = get("get a chat session", "chat/sessions/{session}")
+UPDATE_SESSION = put("update a chat session", "chat/sessions/{session}")
 DELETE_SESSION = delete("delete a chat session", "chat/sessions/{session}")
 SEND_MESSAGE = post(
     "send a chat message",
     "chat/execute",  # a repeat would add the message twice
-    "See {action} before you send it again: the reply may be there already.",
+    "See {action} before you send it again: the chat may contain the reply already.",
     Action.show_chat(),
 )
 BUILD_CONTEXT = Operation(
@@ -98,7 +98,7 @@ class ChatRequests(RecordParser):
         ]
         if not messages or messages[-1]["type"] != "ai":
             raise ServiceError(
-                "The notebook service has answered without a reply of the model.",
+                "The notebook service responded without a reply from the model.",
                 "See {action}, then ask again.",
                 action=Action.show_chat(session),
             )

@@ -15,30 +15,30 @@ from labext.nb.backends.contract.notebooks import NoteRequests, SourceRequests
 from labext.nb.records import Answer, Record
 
 _NO_SETTINGS = (
-    "has no settings that can be read or set here",
-    "Whoever runs it sets it up: `labext sandbox nb`; {action} sets models.",
+    "has no settings that can be read or changed by its API",
+    "Its administrator configures it by `labext sandbox nb`; {action} sets models.",
     Action.set_model(),
 )
 _NO_COMMANDS = (
-    "tells of no background commands",
-    "See how far sources are with {action}; episodes have a status of their own.",
+    "does not report background commands",
+    "For the status of sources, see {action}; episodes have a status of their own.",
     Action.list_sources(),
 )
-_NO_INSIGHT_ACTION = "can't {} one insight"
+_NO_INSIGHT_ACTION = "can't {} a single insight"
 _INSIGHT_ALTERNATIVE = (
-    "Keep what a model makes as a note: {action}.",
+    "Save the output of a transformation as a note: {action}.",
     Action.run_transformation(),
 )
-_INSIGHT_DELETION = "Insights go with their source: {action}.", Action.delete_source()
+_INSIGHT_DELETION = "Insights are deleted with their source: {action}.", Action.delete_source()
 _NO_SOURCE_CHATS = (
-    "has no chats about one source",
-    "Talk about it in its notebook: {action}.",
+    "has no chats about a single source",
+    "Chat about it in its notebook: {action}.",
     Action.chat_about_source(),
 )
 _NO_EMBEDDINGS = (
     "has no command to compute vectors",
-    "It does so itself as sources and notes are added; after another embedding model is set, "
-    "whoever runs it does it again.",
+    "Vectors are computed when sources and notes are added; after a change of the embedding model, "
+    "the administrator of the service recomputes them.",
 )
 
 
@@ -97,7 +97,7 @@ class ExtensionRequests(SourceRequests, NoteRequests):
 
     def new_insight(self, source: str, transformation: str, model: str | None) -> Steps[str]:
         """Start the creation of an insight by a transformation; return the command."""
-        raise _unsupported(_NO_INSIGHT_ACTION.format("make"), *_INSIGHT_ALTERNATIVE)
+        raise _unsupported(_NO_INSIGHT_ACTION.format("create"), *_INSIGHT_ALTERNATIVE)
 
     def delete_insight(self, insight: str) -> Steps[None]:
         """Delete an insight."""

@@ -28,13 +28,13 @@ from labext.nb.records import (
     drop_none,
 )
 
-_REPEAT_HINT = "Do it again: what is there already stays as it is."
+_REPEAT_HINT = "Repeat it: existing models stay unchanged."
 
 LIST_MODELS = get("list models", "models")
 CREATE_MODEL = post(
     "add a model",
     "models",
-    "See {action} before you add it again: it may be there already.",
+    "See {action} before you add it again: it may exist already.",
     Action.list_models(),
 )
 DELETE_MODEL = delete("delete a model", "models/{model}")
@@ -46,15 +46,15 @@ UPDATE_DEFAULTS = put("set the default models", "models/defaults")
 LIST_PROVIDERS = get("list models' providers", "models/providers")
 DISCOVER_MODELS = get("list a provider's models", "models/discover/{provider}")
 SYNC_PROVIDER = post(
-    "take over a provider's models",
+    "sync a provider's models",
     "models/sync/{provider}",  # a repeat would report no new models
     _REPEAT_HINT,
 )
-SYNC_ALL = post("take over the providers' models", "models/sync", _REPEAT_HINT)
+SYNC_ALL = post("sync all providers' models", "models/sync", _REPEAT_HINT)
 ASSIGN_DEFAULTS = post(
     "fill the empty default slots",
     "models/auto-assign",
-    "See {action}: they are filled, or not yet.",
+    "See {action}: some slots may still be empty.",
     Action.list_default_models(),
 )
 COUNT_MODELS = get("count a provider's models", "models/count/{provider}")
@@ -175,24 +175,22 @@ LIST_CREDENTIALS = get("list credentials", "credentials")
 LIST_PROVIDER_CREDENTIALS = get(
     "list credentials of a provider", "credentials/by-provider/{provider}"
 )
-GET_CREDENTIAL_STATUS = get("see which providers have credentials", "credentials/status")
-GET_ENVIRONMENT_STATUS = get(
-    "see which providers have keys in the service's environment", "credentials/env-status"
-)
+GET_CREDENTIAL_STATUS = get("get the status of credentials", "credentials/status")
+GET_ENVIRONMENT_STATUS = get("get the keys in the service's environment", "credentials/env-status")
 CREATE_CREDENTIAL = post(
     "store a credential",
     "credentials",
-    "See {action} before you store it again: it may be there already.",
+    "See {action} before you store it again: it may exist already.",
     Action.list_credentials(),
 )
-GET_CREDENTIAL = get("look at a credential", "credentials/{credential}")
-UPDATE_CREDENTIAL = put("change a credential", "credentials/{credential}")
+GET_CREDENTIAL = get("get a credential", "credentials/{credential}")
+UPDATE_CREDENTIAL = put("update a credential", "credentials/{credential}")
 DELETE_CREDENTIAL = delete("delete a credential", "credentials/{credential}")
 TEST_CREDENTIAL = Operation(
     "test a credential", "POST", "credentials/{credential}/test", RetryMode.ALWAYS, answer="json"
 )
 DISCOVER_CREDENTIAL_MODELS = Operation(
-    "list the models that a credential opens",
+    "list the models of a credential",
     "POST",
     "credentials/{credential}/discover",
     RetryMode.ALWAYS,
@@ -201,7 +199,7 @@ DISCOVER_CREDENTIAL_MODELS = Operation(
 REGISTER_MODELS = post(
     "register a credential's models",
     "credentials/{credential}/register-models",  # a repeat would report no new models
-    "Do it again: what is there already stays as it is.",
+    "Repeat it: existing models stay unchanged.",
 )
 
 

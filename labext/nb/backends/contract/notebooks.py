@@ -28,22 +28,22 @@ from labext.nb.records import (
 
 LIST_NOTEBOOKS = get("list notebooks", "notebooks")
 CREATE_NOTEBOOK = post(
-    "make a notebook",
+    "create a notebook",
     "notebooks",
-    "See {action} before you make it again: two may have the same name.",
+    "See {action} before you create it again: names need not be unique.",
     Action.list_notebooks(),
 )
-GET_NOTEBOOK = get("look at a notebook", "notebooks/{notebook}")
-UPDATE_NOTEBOOK = put("change a notebook", "notebooks/{notebook}")
+GET_NOTEBOOK = get("get a notebook", "notebooks/{notebook}")
+UPDATE_NOTEBOOK = put("update a notebook", "notebooks/{notebook}")
 DELETE_NOTEBOOK = delete("delete a notebook", "notebooks/{notebook}")
 PREVIEW_DELETION = get("preview a deletion", "notebooks/{notebook}/delete-preview")
 LINK_SOURCE = Operation(
-    "put a source into a notebook",
+    "add a source to a notebook",
     "POST",
     "notebooks/{notebook}/sources/{source}",
     RetryMode.ALWAYS,  # idempotent, by the contract
 )
-UNLINK_SOURCE = delete("take a source out of a notebook", "notebooks/{notebook}/sources/{source}")
+UNLINK_SOURCE = delete("remove a source from a notebook", "notebooks/{notebook}/sources/{source}")
 
 
 class NotebookRequests(RecordParser):
@@ -98,13 +98,13 @@ class NotebookRequests(RecordParser):
 
 LIST_NOTES = get("list notes", "notes")
 CREATE_NOTE = post(
-    "write a note",
+    "create a note",
     "notes",
-    "See {action} before you write it again: it may be there already.",
+    "See {action} before you create it again: it may exist already.",
     Action.list_notes(),
 )
-GET_NOTE = get("look at a note", "notes/{note}")
-UPDATE_NOTE = put("change a note", "notes/{note}")
+GET_NOTE = get("get a note", "notes/{note}")
+UPDATE_NOTE = put("update a note", "notes/{note}")
 DELETE_NOTE = delete("delete a note", "notes/{note}")
 
 
@@ -141,25 +141,25 @@ class NoteRequests(RecordParser):
         yield Request(DELETE_NOTE, {"note": note})
 
 
-_ADD_AGAIN_HINT = "See {action} before you add it again: it may be there already."
+_ADD_AGAIN_HINT = "See {action} before you add it again: it may exist already."
 
 LIST_SOURCES = get("list sources", "sources")
 ADD_SOURCE = post("add a source", "sources", _ADD_AGAIN_HINT, Action.list_sources())
 ADD_SOURCE_JSON = post("add a source", "sources/json", _ADD_AGAIN_HINT, Action.list_sources())
-GET_SOURCE = get("look at a source", "sources/{source}")
-GET_SOURCE_STATUS = get("see how a source is processed", "sources/{source}/status")
-UPDATE_SOURCE = put("change a source", "sources/{source}")
+GET_SOURCE = get("get a source", "sources/{source}")
+GET_SOURCE_STATUS = get("get a source's status", "sources/{source}/status")
+UPDATE_SOURCE = put("update a source", "sources/{source}")
 DELETE_SOURCE = delete("delete a source", "sources/{source}")
 DOWNLOAD_SOURCE = Operation(
     "download a source", "GET", "sources/{source}/download", RetryMode.ALWAYS
 )
 CHECK_SOURCE_FILE = Operation(
-    "look for a source's file", "HEAD", "sources/{source}/download", RetryMode.ALWAYS
+    "check a source's file", "HEAD", "sources/{source}/download", RetryMode.ALWAYS
 )
 RETRY_SOURCE = post(
     "process a source again",
     "sources/{source}/retry",
-    "See {action}: it is processed again, or still failed.",
+    "See {action}: it is either being processed again or still failed.",
     Action.list_sources(),
 )
 LIST_SOURCE_INSIGHTS = get("list a source's insights", "sources/{source}/insights")

@@ -86,12 +86,12 @@ class ProfileKind:
         self.fields = fields
         one = f"{path}/{{profile}}"
         article = "an" if noun[0] in "aeiou" else "a"
-        see = "See {{action}} before you {} it again: it may be there already."
+        see = "See {{action}} before you {} it again: it may exist already."
         profiles = Action.list_profiles()
         self.list = get(f"list {noun}s", path)
-        self.create = post(f"make {article} {noun}", path, see.format("make"), profiles)
-        self.get = get(f"look at {article} {noun}", one)
-        self.update = put(f"change {article} {noun}", one)
+        self.create = post(f"create {article} {noun}", path, see.format("create"), profiles)
+        self.get = get(f"get {article} {noun}", one)
+        self.update = put(f"update {article} {noun}", one)
         self.delete = delete(f"delete {article} {noun}", one)
         self.copy = post(f"copy {article} {noun}", f"{one}/duplicate", see.format("copy"), profiles)
 
@@ -159,19 +159,19 @@ def _matches_fields(record: Record, fields: Mapping[str, Any]) -> bool:
 GENERATE_EPISODE = post(
     "generate an episode",
     "podcasts/generate",
-    "See {action} before you generate it again: it may be on its way already.",
+    "See {action} before you generate it again: it may have started already.",
     Action.list_episodes(),
 )
-GET_PODCAST_JOB = get("look at a podcast's job", "podcasts/jobs/{job}")
+GET_PODCAST_JOB = get("get a podcast's job", "podcasts/jobs/{job}")
 LIST_EPISODES = get("list episodes", "podcasts/episodes")
-GET_EPISODE = get("look at an episode", "podcasts/episodes/{episode}")
+GET_EPISODE = get("get an episode", "podcasts/episodes/{episode}")
 DOWNLOAD_AUDIO = Operation(
     "download an episode", "GET", "podcasts/episodes/{episode}/audio", RetryMode.ALWAYS
 )
 RETRY_EPISODE = post(
     "generate an episode again",
     "podcasts/episodes/{episode}/retry",
-    "See {action}: it is generated again, or still failed.",
+    "See {action}: it is either being generated again or still failed.",
     Action.list_episodes(),
 )
 DELETE_EPISODE = delete("delete an episode", "podcasts/episodes/{episode}")

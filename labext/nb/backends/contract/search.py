@@ -126,8 +126,9 @@ class SearchRequests(RecordParser):
             case "error":
                 words = excerpt(_text(data.get("message")), MESSAGE_LIMIT)
                 found = self._explain_failure(words, Action.from_json(data.get("action")))
+                reason = found.message.rstrip(".") or "the service gives no reason"
                 raise ServiceError(
-                    f"The answer failed: {found.message.rstrip('.') or 'no reason is told'}.",
+                    f"The answer failed: {reason}.",
                     found.next_step,
                     action=found.action,
                     server=words,
@@ -136,7 +137,7 @@ class SearchRequests(RecordParser):
 
     def _explain_failure(self, words: str, sent: Action | None) -> Explanation:
         """Return the error and the next step for the service's message about a failed answer."""
-        step = "Look at the model that answers, then ask again."
+        step = "Check the model, then ask again."
         return explain_message(words, "ask a question", step, sent=sent)
 
 

@@ -13,20 +13,20 @@ from labext.nb.records import OUTPUT, TRANSFORMATION, Record, build_record, drop
 
 LIST_TRANSFORMATIONS = get("list transformations", "transformations")
 CREATE_TRANSFORMATION = post(
-    "make a transformation",
+    "create a transformation",
     "transformations",
-    "See {action} before you make it again: two may have the same name.",
+    "See {action} before you create it again: names need not be unique.",
     Action.list_transformations(),
 )
 RUN_TRANSFORMATION = post(
     "run a transformation",
     "transformations/execute",  # the output is not stored, but a provider may charge for each run
-    "Nothing is kept of it: run it again.",
+    "The output is not stored: run it again.",
 )
 GET_DEFAULT_PROMPT = get("read the default prompt", "transformations/default-prompt")
 UPDATE_DEFAULT_PROMPT = put("set the default prompt", "transformations/default-prompt")
-GET_TRANSFORMATION = get("look at a transformation", "transformations/{transformation}")
-UPDATE_TRANSFORMATION = put("change a transformation", "transformations/{transformation}")
+GET_TRANSFORMATION = get("get a transformation", "transformations/{transformation}")
+UPDATE_TRANSFORMATION = put("update a transformation", "transformations/{transformation}")
 DELETE_TRANSFORMATION = delete("delete a transformation", "transformations/{transformation}")
 
 
@@ -68,7 +68,7 @@ class TransformationRequests(RecordParser):
         answer = yield Request(RUN_TRANSFORMATION, json=body, patient=True)
         data = records.require_mapping(answer, "the transformation")
         if not isinstance(data.get("output"), str):
-            raise ServiceError("The notebook service has transformed the text into nothing.")
+            raise ServiceError("The notebook service returned no output for the transformation.")
         return build_record(OUTPUT, {"transformation_id": transformation, **data})
 
     def default_prompt(self) -> Steps[str]:

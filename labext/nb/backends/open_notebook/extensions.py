@@ -37,18 +37,18 @@ from labext.nb.records import (
 )
 
 GET_SETTINGS = get("read the settings", "settings")
-UPDATE_SETTINGS = put("change the settings", "settings")
+UPDATE_SETTINGS = put("update the settings", "settings")
 LIST_COMMANDS = get("list commands", "commands/jobs")
-GET_COMMAND = get("look at a command", "commands/jobs/{command}")
+GET_COMMAND = get("get a command", "commands/jobs/{command}")
 RUN_COMMAND = post(
     "run a command",
     "commands/jobs",
-    "Look at what it does before you run it again: it may have begun.",
+    "Check its effects before you run it again: it may have started.",
 )
 CANCEL_COMMAND = Operation(
     "cancel a command", "DELETE", "commands/jobs/{command}", RetryMode.DELETE, answer="json"
 )
-LIST_COMMAND_KINDS = get("list the commands there are", "commands/registry/debug")
+LIST_COMMAND_KINDS = get("list available commands", "commands/registry/debug")
 
 PAGE_SIZE = 100
 
@@ -62,7 +62,7 @@ class CommandRequests(extensions.ExtensionRequests):
 
     def set_settings(self, changes: Mapping[str, Any]) -> Steps[dict[str, Any]]:
         """Update settings; the server ignores unknown names, and null leaves a value unchanged."""
-        mappers.forbid_clearing(changes, "the settings", "Set it to another value.")
+        mappers.forbid_clearing(changes, "the settings", "Set another value.")
         answer = yield Request(UPDATE_SETTINGS, json=dict(changes))
         return dict(records.require_mapping(answer, "the settings"))
 
@@ -97,8 +97,8 @@ class CommandRequests(extensions.ExtensionRequests):
             if error.status != 500:
                 raise
             raise NotFoundError(
-                f"There is no command {command}, or the service can't tell of it.",
-                f"See {{action}}; {Action.show_service()} says whether its database is up.",
+                f"There is no command {command}, or its lookup failed.",
+                f"See {{action}}; {Action.show_service()} shows whether the database is online.",
                 action=Action.list_commands(),
                 status=error.status,
                 server=error.server,
@@ -165,18 +165,18 @@ class CommandRequests(extensions.ExtensionRequests):
         return self.build_record(COMMAND, {**data, **more})
 
 
-GET_INSIGHT = get("look at an insight", "insights/{insight}")
+GET_INSIGHT = get("get an insight", "insights/{insight}")
 CREATE_INSIGHT = post(
-    "make an insight",
+    "create an insight",
     "sources/{source}/insights",
-    "See {action} in a while: it may be on its way.",
+    "See {action} in a while: it may have started.",
     Action.list_source_insights(),
 )
 DELETE_INSIGHT = delete("delete an insight", "insights/{insight}")
 SAVE_INSIGHT = post(
     "copy an insight into a note",
     "insights/{insight}/save-as-note",
-    "See {action} before you copy it again: it may be there already.",
+    "See {action} before you copy it again: it may exist already.",
     Action.list_notes(),
 )
 EMBED_ITEM = Operation(
@@ -187,11 +187,13 @@ EMBED_ITEM = Operation(
     answer="json",
 )
 REBUILD_EMBEDDINGS = post(
-    "compute vectors again",
+    "recompute vectors",
     "embeddings/rebuild",  # may take hours, and a provider may charge for it
-    "Look whether the service is busy before you do it again.",
+    "Check that the service is not busy before you start it again.",
 )
-GET_REBUILD_STATUS = get("see how far vectors are computed", "embeddings/rebuild/{command}/status")
+GET_REBUILD_STATUS = get(
+    "get the progress of computing vectors", "embeddings/rebuild/{command}/status"
+)
 
 
 class InsightRequests(extensions.ExtensionRequests):
@@ -255,7 +257,7 @@ class InsightRequests(extensions.ExtensionRequests):
                 raise
             raise NotFoundError(
                 f"There is no job {job} that computes vectors.",
-                "Give the one that {action} returned.",
+                "Use the `job_id` that {action} returned.",
                 action=Action.rebuild_embeddings(),
                 status=error.status,
                 server=error.server,
@@ -290,7 +292,7 @@ def _check_embedding_model() -> Steps[None]:
     slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
     if not slots.get("default_embedding_model"):
         raise SetupError(
-            "No model is set for vectors.",
+            "No embedding model is set.",
             "Set one: {action}.",
             action=Action.set_model("embedding"),
         )
@@ -300,25 +302,25 @@ _CHATS_PATH = "sources/{source}/chat/sessions"
 _CHAT_PATH = f"{_CHATS_PATH}/{{chat}}"
 LIST_SOURCE_CHATS = get("list chats about a source", _CHATS_PATH)
 CREATE_SOURCE_CHAT = post(
-    "begin a chat about a source",
+    "create a chat about a source",
     _CHATS_PATH,
-    "See {action} before you begin it again: it may be there already.",
+    "See {action} before you create it again: it may exist already.",
     Action.list_source_chats(),
 )
-GET_SOURCE_CHAT = get("look at a chat about a source", _CHAT_PATH)
-UPDATE_SOURCE_CHAT = put("change a chat about a source", _CHAT_PATH)
+GET_SOURCE_CHAT = get("get a chat about a source", _CHAT_PATH)
+UPDATE_SOURCE_CHAT = put("update a chat about a source", _CHAT_PATH)
 DELETE_SOURCE_CHAT = delete("delete a chat about a source", _CHAT_PATH)
 SEND_SOURCE_MESSAGE = Operation(
     "send a chat message about a source",
     "POST",
     f"{_CHAT_PATH}/messages",
     RetryMode.UNSENT,  # a repeat would add the message twice
-    find_out="See {action} before you send it again: the reply may be there.",
+    find_out="See {action} before you send it again: the chat may contain the reply.",
     action=Action.show_source_chat(),
 )
 
 _CITATION_MARK = re.compile(r"\[((?:source|note|insight|source_insight):[^\]\s]+)\]")
-_RETRY_STEP = "Look at the model that answers, then send it again."
+_RETRY_STEP = "Check the model, then send the message again."
 
 
 class SourceChatRequests(extensions.ExtensionRequests):
@@ -348,7 +350,9 @@ class SourceChatRequests(extensions.ExtensionRequests):
         self, source: str, chat: str, changes: Mapping[str, Any]
     ) -> Steps[Record]:
         """Update the `title` or `model_override`; neither can be cleared."""
-        mappers.forbid_clearing(changes, "the chat", "Name another model, or begin another chat.")
+        mappers.forbid_clearing(
+            changes, "the chat", "Choose another model, or create another chat."
+        )
         path = {"source": source, "chat": chat}
         return self._parse_chat((yield Request(UPDATE_SOURCE_CHAT, path, json=dict(changes))))
 
@@ -384,7 +388,7 @@ class SourceChatRequests(extensions.ExtensionRequests):
                 case "complete" if reply is not None:
                     return Answer(reply, tuple(_marked_citations(reply, context_ids)), message)
         raise ServiceError(
-            "The notebook service has answered without a reply of the model.",
+            "The notebook service responded without a reply from the model.",
             "See {action}, then send it again.",
             action=Action.show_source_chat(),
         )
@@ -410,7 +414,9 @@ def _stream_error(message: Any) -> ServiceError:
     words = excerpt(message if isinstance(message, str) else "", MESSAGE_LIMIT)
     what, step = split_message(words, _RETRY_STEP)
     return ServiceError(
-        f"The reply failed: {what.rstrip('.') or 'no reason is told'}.", step, server=words
+        f"The reply failed: {what.rstrip('.') or 'the service gives no reason'}.",
+        step,
+        server=words,
     )
 
 

@@ -25,7 +25,7 @@ def check_database() -> Steps[None]:
     state = config.get("dbStatus")
     if isinstance(state, str) and state.casefold() != ONLINE:
         raise ServiceError(
-            f"The notebook service runs, but its database is {state}.",
+            f"The notebook service is running, but its database is {state}.",
             "Start the database, or ask whoever runs the service; see {action}.",
             action=Action.show_service(),
         )

@@ -145,7 +145,7 @@ def forbid_clearing(changes: Mapping[str, Any], what: str, step: str) -> None:
     for name, value in changes.items():
         if value is None:
             words = name.replace("_", " ")
-            raise InputError(f"Open Notebook can't take {words} away from {what}.", step)
+            raise InputError(f"Open Notebook can't clear the {words} of {what}.", step)
 
 
 def require_identifier(answer: Any, name: str, what: str) -> str:
@@ -157,7 +157,7 @@ def require_identifier(answer: Any, name: str, what: str) -> str:
     identifier = records.require_mapping(answer, what).get(name)
     if isinstance(identifier, str) and identifier:
         return identifier
-    raise ServiceError(f"The notebook service's answer about {what} names no {name}.")
+    raise ServiceError(f"The notebook service's response about {what} has no {name}.")
 
 
 def _processing_status(data: Mapping[str, Any]) -> Any:

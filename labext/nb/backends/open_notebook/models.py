@@ -24,13 +24,13 @@ SERVER_SLOT_NAMES = {
 
 _MISSING_SLOTS = {
     "podcast": (
-        "there the profile of an episode names its models",
-        "Give them to it: {action}.",
+        "there, an episode profile has its own models",
+        "Set them in the profile: {action}.",
         Action.edit_episode_profile(),
     ),
     "summary": (
-        "there the model of the slot transformation writes titles",
-        "Set that: {action}.",
+        "there, the model of the slot transformation writes titles",
+        "Set that slot: {action}.",
         Action.set_model("transformation"),
     ),
 }
@@ -93,7 +93,7 @@ class CredentialRequests(contract.CredentialRequests):
 
     def change_credential(self, credential: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Update fields; a key or an address can be replaced, but not cleared."""
-        mappers.forbid_clearing(changes, "the credential", "Delete it, and store another.")
+        mappers.forbid_clearing(changes, "the credential", "Delete it and store another.")
         return super().change_credential(credential, changes)
 
     def register_models(self, credential: str, models: Sequence[tuple[str, str]]) -> Steps[Record]:

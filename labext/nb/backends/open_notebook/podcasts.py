@@ -77,7 +77,7 @@ class ProfileRequests(contract.ProfileRequests):
                 f"An episode of Open Notebook has {SEGMENT_RANGE[0]} to {SEGMENT_RANGE[-1]} "
                 "segments, not "
                 f"{segments}.",
-                "Give a number between them: {action}.",
+                "Set a number in this range: {action}.",
                 action=Action.set_segments(body.get("name")),
             )
         speakers = body.pop("speaker_profile_ids", None) or []
@@ -136,7 +136,7 @@ def _complete_speaker(speaker: Mapping[str, Any]) -> Record:
     """
     if not speaker.get("voice_id"):
         raise InputError(
-            f"{speaker['name']} has no voice, which Open Notebook gives to nobody by itself.",
+            f"{speaker['name']} has no voice, and Open Notebook does not choose one.",
             "Give each speaker a `voice_id` of the voice model, such as `nova`.",
         )
     texts = {key: speaker.get(key) or "" for key in ("backstory", "personality")}
@@ -200,7 +200,7 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
                 raise
             yield from check_database()
             raise NotFoundError(
-                f"There is no podcast job {messages.quote_value(job)}, or it can't be looked up.",
+                f"There is no podcast job {messages.quote_value(job)}, or its lookup failed.",
                 action=Action.list_episodes(),
                 status=error.status,
                 server=error.server,
@@ -223,8 +223,9 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
                 yield Request(contract.GET_EPISODE, {"episode": episode})
             except NotFoundError:
                 raise OutcomeUnknownError(
-                    "The answer was lost, and the failed episode is gone: it is made again.",
-                    "Look for it in a while: {action}.",
+                    "The response was lost, and the failed episode no longer exists: it is being "
+                    "generated again.",
+                    "Look for the new one in a while: {action}.",
                     action=Action.list_episodes(),
                 ) from None
             raise unknown from None

@@ -34,9 +34,7 @@ MAX_HITS = 1000
 MAX_CONTEXT_ITEMS = 10
 """The maximum number of sources and notes in the context of a restricted question."""
 
-NO_MATCH_ANSWER = (
-    "Nothing that may be looked at and has been processed has to do with the question."
-)
+NO_MATCH_ANSWER = "No processed source or note in the scope matches the question."
 """The answer if there is no context for a model."""
 
 _SESSION_TITLE = "A question"
@@ -91,8 +89,8 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         event = contract.SearchRequests.parse_event(self, data, question)
         if isinstance(event, Final) and not event.answer.text.strip():
             raise ServiceError(
-                "The model has looked for nothing, so there is no answer.",
-                "Ask in other words, or by another model: {action}.",
+                "The model planned no search, so there is no answer.",
+                "Rephrase the question, or use another model: {action}.",
                 action=Action.list_models("llm"),
             )
         return event
@@ -127,7 +125,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
             raise InputError(
                 "This server answers about some of its sources by a chat, and a chat needs a "
                 "notebook.",
-                "Make one: {action}.",
+                "Create one: {action}.",
                 action=Action.create_notebook(),
             )
         notebook = str(notebooks[0]["id"])

@@ -22,5 +22,5 @@ class TransformationRequests(contract.TransformationRequests):
         self, transformation: str, changes: Mapping[str, Any]
     ) -> Steps[Record]:
         """Update fields of the record; fields can't be cleared."""
-        mappers.forbid_clearing(changes, "the transformation", "Name another model.")
+        mappers.forbid_clearing(changes, "the transformation", "Choose another model.")
         return super().change_transformation(transformation, changes)

@@ -191,7 +191,7 @@ def test_an_event_of_failure_is_an_error_without_the_key_in_it() -> None:
     assert "401 of the provider" in error.message
     assert MASK in error.message
     assert "sk-abc" not in f"{error}{error.message}{error.server}"
-    with pytest.raises(ServiceError, match="no reason is told"):
+    with pytest.raises(ServiceError, match="the service gives no reason"):
         talk.parse_event({"type": "error"}, "Why?")
     with pytest.raises(ServiceError) as caught:
         talk.parse_event({"type": "error", "message": "word " * 10_000}, "Why?")

@@ -91,7 +91,7 @@ def test_a_word_unheard_of_ends_nothing() -> None:
 @pytest.mark.parametrize(("status", "word"), [("failed", "has failed"), ("canceled", "canceled")])
 def test_a_bad_end_tells_its_reason(status: str, word: str) -> None:
     work, clock = followed(status, error="The worker was killed.")
-    with pytest.raises(JobFailedError, match=rf"The work .*{word}: The worker was killed\. Mend"):
+    with pytest.raises(JobFailedError, match=rf"The work .*{word}: The worker was killed\. Fix"):
         work.wait(sleep=clock.sleep)
 
 
@@ -103,7 +103,7 @@ def test_what_comes_after_the_end_is_waited_for() -> None:
     assert [*dict.fromkeys(each.phase for each in seen)] == ["Running", "Complete"]
 
     never, clock = followed("completed", find_result=lambda: None)
-    with pytest.raises(JobFailedError, match="nothing has come of it"):
+    with pytest.raises(JobFailedError, match="there is no result"):
         never.wait(sleep=clock.sleep)
     assert clock.now >= RESULT_GRACE_SECONDS
 
@@ -131,7 +131,7 @@ def test_the_reply_is_the_last_one_and_cites_what_was_given() -> None:
     ("events", "said"),
     [
         ([{"type": "error", "message": "The provider is away."}], "failed: The provider is away"),
-        ([{"type": "error"}], "no reason is told"),
+        ([{"type": "error"}], "the service gives no reason"),
         ([{"type": "ai_message", "content": "An older one."}], "without a reply"),
         ([{"type": "complete"}], "without a reply"),
         ([], "without a reply"),
@@ -166,7 +166,7 @@ def test_a_body_names_only_what_is_given(drive: Any) -> None:
     done = drive(OpenNotebookBackend().new_source_chat("source:1", None, None), answer)
     assert done.line == ("POST", "/sources/source%3A1/chat/sessions")
     assert done.only.json == {"source_id": "source:1"}
-    with pytest.raises(InputError, match="can't take model override away"):
+    with pytest.raises(InputError, match="can't clear the model override"):
         drive(OpenNotebookBackend().change_source_chat("source:1", "x", {"model_override": None}))
 
 
@@ -199,5 +199,5 @@ def test_on_a_server_of_the_contract_an_insight_is_looked_for_and_copied(drive: 
         lambda: ContractBackend().new_insight("source:1", "transformation:1", None),
         lambda: ContractBackend().delete_insight("source_insight:1"),
     ):
-        with pytest.raises(InputError, match=r"can't (make|delete) one insight"):
+        with pytest.raises(InputError, match=r"can't (create|delete) a single insight"):
             steps()

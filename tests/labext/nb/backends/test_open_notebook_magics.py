@@ -137,7 +137,7 @@ def test_vectors(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) -> 
     job = begun["job_id"].iloc[0]
     assert f"`%nb embeddings status {job}` shows the progress" in capsys.readouterr().out
     assert list(run(f"%nb embeddings status {job}")["job_id"]) == [job]
-    assert "nothing left" in refused("%nb embeddings rebuild --no-sources --no-notes --no-insights")
+    assert "all excluded" in refused("%nb embeddings rebuild --no-sources --no-notes --no-insights")
 
 
 def test_commands(
@@ -157,7 +157,7 @@ def test_commands(
     assert f"`%nb commands wait {job}` watches it" in capsys.readouterr().out
     assert list(run(f"%nb commands wait {job}")["status"]) == ["completed"]
     assert list(run(f"%nb commands show {job}")["command"]) == ["embed_note"]
-    assert "is over already" in refused(f"%nb commands cancel {job} --yes")
+    assert "has ended already" in refused(f"%nb commands cancel {job} --yes")
 
 
 def test_a_chat_about_a_source_goes_on(

@@ -86,7 +86,7 @@ def test_rejection_has_one_line_and_an_action(
         502: (ServiceError,),
     }[told.status]
     assert type(error) in expected
-    assert (error.action is None) == (error.next_step == "Change what it objects to.")
+    assert (error.action is None) == (error.next_step == "Correct the input.")
     assert error.next_step.endswith(".")
     assert error.message.endswith((".", "…"))
     assert not re.search(r"Settings|api_key='sk|sk-fake|\n|\[\{|Object with id", str(error))
@@ -112,15 +112,15 @@ def test_rejection_has_one_line_and_an_action(
             '"transformation": ',
         ),
         ("search.vector_no_embedding_model", InputError, "embedding model", '"embedding": "NAME"'),
-        ("chat.execute.badkey-chat", SetupError, "does not accept its key", "api_key="),
+        ("chat.execute.badkey-chat", SetupError, "rejected the key", "api_key="),
         ("models.defaults_put_clear_required", InputError, "can't be cleared", '"chat": "NAME"'),
         ("credentials.create_no_encryption_key", InputError, "no key", "OPEN_NOTEBOOK_ENCRYPTION"),
-        ("search.ask_embed_as_model", SetupError, "none that writes text", 'list(type="llm")'),
+        ("search.ask_embed_as_model", SetupError, "not a language model", 'list(type="llm")'),
         ("notes.list_missing_nb", NotFoundError, "Notebook not found", "nb.notebooks.list()"),
         (
             "notebooks.get_no_prefix",
             ServiceError,
-            "no identifier of that form",
+            "identifier is invalid",
             "nb.notebooks.list()",
         ),
         ("credentials.create_bad_provider", InputError, "'openai'", "nb.credentials.list()"),
@@ -133,7 +133,7 @@ def test_rejection_has_one_line_and_an_action(
         (
             "transformations.execute.limit-chat",
             BusyError,
-            "a model that it uses",
+            "rate limit",
             "nb.models.list(",
         ),
     ],
@@ -156,7 +156,7 @@ def test_what_mends_it_is_told(
         ("badkey-chat", "Authentication failed", "api_key="),
         ("fail-chat", "temporarily unavailable", "nb.models.test("),
         ("limit-chat", "Rate limit exceeded", "nb.models.list("),
-        ("junk-chat", "did not answer as it was asked", 'list(type="llm")'),
+        ("junk-chat", "required format", 'list(type="llm")'),
     ],
 )
 def test_a_failure_within_a_stream_is_told(name: str, what: str, step: str) -> None:
@@ -171,7 +171,7 @@ def test_a_failure_within_a_stream_is_told(name: str, what: str, step: str) -> N
     ("name", "before", "what"),
     [
         ("search.ask_sse_final_fails_midstream", 2, "temporarily unavailable"),
-        ("search.ask_sse_no_searches", 1, "looked for nothing"),
+        ("search.ask_sse_no_searches", 1, "planned no search"),
     ],
 )
 def test_a_stream_that_fails_after_it_began_is_a_failure(name: str, before: int, what: str) -> None:
@@ -248,7 +248,7 @@ def test_too_large_a_file_is_told(script: Script, wire: RequestExecutor) -> None
     large = derived("sources.upload_unsupported_415", status=413, answer={"detail": "Too large"})
     asked = operation(recordings()["sources.upload_unsupported_415"])
     error = refused(script, wire, large, does=lambda w: w.send(Request(asked)))
-    assert "larger than the notebook service takes" in error.message
+    assert "too large for the notebook service" in error.message
     assert "smaller file" in error.next_step
 
 

@@ -278,7 +278,7 @@ class TestNotes:
 def test_an_answer_that_makes_no_sense_is_told(
     drive: Callable[..., Any], steps: Any, answer: Any
 ) -> None:
-    with pytest.raises(ServiceError, match="notebook service's answer about"):
+    with pytest.raises(ServiceError, match="notebook service's response about"):
         drive(steps("notebook:1"), answer)
 
 
