@@ -83,9 +83,8 @@ def source_hint(status: str, unchanged: float) -> str:
         return _QUEUED_HINT
     return (
         "No progress. A long file may take this long; if its worker has stopped, it stays like "
-        "this. "
-        f"{_INTERRUPT_NOTE}; {Action.retry_source()} starts again, "
-        f"{Action.delete_source()} removes it."
+        f"this. {_INTERRUPT_NOTE}; {Action.retry_source()} starts again, {Action.delete_source()} "
+        "removes it."
     )
 
 

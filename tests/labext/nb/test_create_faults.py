@@ -205,6 +205,6 @@ def test_nothing_to_change_is_sent_nowhere(faulty: Any, client_of: Any) -> None:
             change("source:1")
     with pytest.raises(InputError, match="No changes to the session"):
         client.chat.update("chat_session:1")
-    with pytest.raises(InputError, match="of a session or of a notebook"):
+    with pytest.raises(InputError, match="either a session or a notebook"):
         client.chat.context()
     assert server.count == 0

@@ -86,7 +86,7 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb search x --note Plan --no-notes", InputError, "`--no-notes` leaves them out"),
     ("%nb search x --source Nothing", NotFoundError, 'no source "Nothing"'),
     ("%nb ask", InputError, "The question has no text"),
-    ("%nb ask why --no-sources --no-notes", InputError, "nothing to answer from"),
+    ("%nb ask why --no-sources --no-notes", InputError, "scope is empty"),
     ("%nb ask why --model model:nosuch", LabextError, "model:nosuch"),
     ("%nb chat", InputError, "The message has no text"),
     ("%nb chat hello --session Nothing", NotFoundError, 'no session "Nothing"'),

@@ -178,7 +178,7 @@ def test_what_fails_on_the_way_is_an_error_without_the_key(
     run(f"%nb connect {open_nb}\n%nb use Only")
     cut = refused("%nb ask why")
     assert isinstance(cut, UnreachableError | ServiceError)
-    assert "ended before it was whole" in cut.message
+    assert "answer is incomplete" in cut.message
     for line in ("%nb ask why --simple", "%nb chat why", "%nb search why"):
         failed = refused(line)
         assert isinstance(failed, ServiceError), line

@@ -110,7 +110,7 @@ def test_new_profiles_get_the_models_of_the_slots_and_a_voice_each(
     assert "has no voice" in refused("%nb profiles new solo --speaker Ada").message
 
 
-@pytest.mark.parametrize(("works", "state"), [(False, "no worker"), (True, "was killed")])
+@pytest.mark.parametrize(("works", "state"), [(False, "no worker"), (True, "has stopped")])
 def test_a_source_that_hangs_is_said_to_and_the_watch_can_be_left(
     server: Replay,
     refused: Refused,
@@ -120,8 +120,7 @@ def test_a_source_that_hangs_is_said_to_and_the_watch_can_be_left(
     state: str,
 ) -> None:
     server.state.works, server.state.moves = works, False
-    for name in ("_QUEUED_HINT", "_SOURCE_HINT"):
-        monkeypatch.setattr(polling, name, getattr(polling, name)._replace(seconds=0.2))
+    monkeypatch.setattr(polling, "_STALL_SECONDS", 0.2)
     left = iter(range(20))
 
     def sleep(seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
