@@ -68,7 +68,7 @@ QUEUED_STATUSES = frozenset({"new", "queued", "submitted", "pending", "in queue"
 _STALL_SECONDS, _EPISODE_STALL_SECONDS = 60.0, 900.0
 """Seconds without progress after which a hint is shown."""
 
-_INTERRUPT_NOTE = "Interrupting stops only the watching"
+_INTERRUPT_NOTE = "Interrupting stops only the watch"
 _QUEUED_HINT = (
     "It is waiting to start: usually no worker is running on the server, or it is busy with other "
     f"tasks. {_INTERRUPT_NOTE}; the administrator of the server can check its worker."

@@ -123,7 +123,7 @@ def test_what_stands_still_is_told_with_what_that_usually_means(
     assert {row.status for row in said} == {status}
     assert said[0].unchanged == pytest.approx(after, abs=1.5)
     assert {meaning in row.reason for row in said} == {True}
-    assert "Interrupting stops only the watching" in said[0].reason
+    assert "Interrupting stops only the watch" in said[0].reason
     assert not rows[-1].reason
 
 

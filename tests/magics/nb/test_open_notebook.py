@@ -136,7 +136,7 @@ def test_a_source_that_hangs_is_said_to_and_the_watch_can_be_left(
     assert "%nb sources wait" in error.next_step
     told = capsys.readouterr().out
     assert state in told
-    assert "Interrupting stops only the watching" in told
+    assert "Interrupting stops only the watch" in told
 
 
 def _kept() -> dict[str, Any]:
