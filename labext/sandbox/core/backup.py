@@ -280,10 +280,12 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def _copy_file(source: IO[bytes], target: IO[bytes], most: int | None = None) -> tuple[int, str]:
-    """Copy at most `most` bytes of a file; return the size and SHA-256."""
+def _copy_file(
+    source: IO[bytes], target: IO[bytes], max_bytes: int | None = None
+) -> tuple[int, str]:
+    """Copy at most `max_bytes` of a file; return the size and SHA-256."""
     size, digest = 0, hashlib.sha256()
-    while (most is None or size <= most) and (chunk := source.read(_CHUNK_BYTES)):
+    while (max_bytes is None or size <= max_bytes) and (chunk := source.read(_CHUNK_BYTES)):
         size += len(chunk)
         digest.update(chunk)
         target.write(chunk)
@@ -411,7 +413,7 @@ def _unpack(archive: zipfile.ZipFile, files: Sequence[dict[str, Any]], folder: D
                 archive.open(entry.get("member", entry["path"])) as packed,
                 open(target, "xb", opener=_open_private) as out,
             ):
-                size_and_hash = _copy_file(packed, out, most=entry["bytes"])
+                size_and_hash = _copy_file(packed, out, max_bytes=entry["bytes"])
             if size_and_hash != (entry["bytes"], entry["sha256"]):
                 raise _damaged_archive_error(archive, entry["path"])
         _check_restored_database(data / folder.database.name, archive)

@@ -104,8 +104,8 @@ class LimitDefinition:
 
     about: str
     default: int
-    least: int
-    most: int
+    minimum: int
+    maximum: int
     size: bool = False
 
 
@@ -165,10 +165,10 @@ class Limits(Mapping[str, LimitDefinition]):
         """
         bounds = self._checked(name)
         new_value = bounds.default if value is None else value
-        if not bounds.least <= new_value <= bounds.most:
+        if not bounds.minimum <= new_value <= bounds.maximum:
             raise InputError(
                 f"The limit {name} can't be {new_value:,}.",
-                f"Give a whole number, {bounds.least:,} to {bounds.most:,}.",
+                f"Give a whole number, {bounds.minimum:,} to {bounds.maximum:,}.",
             )
         self.change(session, name, value)
         return {"name": name, "value": new_value}
@@ -188,7 +188,7 @@ class Limits(Mapping[str, LimitDefinition]):
         except ValueError:
             raise InputError(
                 f"{messages.quote_value(text)} is not a whole number.",
-                f"Give a whole number, {bounds.least:,} to {bounds.most:,}: {bounds.about}.",
+                f"Give a whole number, {bounds.minimum:,} to {bounds.maximum:,}: {bounds.about}.",
             ) from None
 
     def _checked(self, name: str) -> LimitDefinition:

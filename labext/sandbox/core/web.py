@@ -34,10 +34,10 @@ TOO_LARGE_MESSAGE = "The request's body is too large."
 
 
 def guard_app(
-    app: ASGIApp, *, hosts: Sequence[str] = ALLOWED_HOSTS, most: int = MAX_BODY_BYTES
+    app: ASGIApp, *, hosts: Sequence[str] = ALLOWED_HOSTS, max_bytes: int = MAX_BODY_BYTES
 ) -> ASGIApp:
     """Wrap `app` in the check of the Host header (400) and the body size limit (413)."""
-    bounded = app if isinstance(app, BodyLimitedApp) else BodyLimitMiddleware(app, most)
+    bounded = app if isinstance(app, BodyLimitedApp) else BodyLimitMiddleware(app, max_bytes)
     return TrustedHostMiddleware(bounded, allowed_hosts=list(hosts), www_redirect=False)
 
 
@@ -50,16 +50,16 @@ class BodyLimitedApp:
 
 
 class BodyLimitMiddleware(BodyLimitedApp):
-    """Refuse bodies of more than `most` bytes with 413, by declared or received length."""
+    """Refuse bodies of more than `max_bytes` bytes with 413, by declared or received length."""
 
     def __init__(
         self,
         app: ASGIApp,
-        most: int,
+        max_bytes: int,
         body: Callable[[int, str], Any] = lambda _status, sentence: {"error": sentence},
     ) -> None:
         self._app = app
-        self._most = most
+        self._max_bytes = max_bytes
         self._body = body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,7 +68,7 @@ class BodyLimitMiddleware(BodyLimitedApp):
             await self._app(scope, receive, send)
             return
         declared = dict(scope["headers"]).get(b"content-length", b"")
-        if declared.isdigit() and int(declared[:18]) > self._most:
+        if declared.isdigit() and int(declared[:18]) > self._max_bytes:
             refusal = JSONResponse(self._body(413, TOO_LARGE_MESSAGE), 413)
             await refusal(scope, receive, send)
             return
@@ -81,7 +81,7 @@ class BodyLimitMiddleware(BodyLimitedApp):
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
-            if received > self._most:
+            if received > self._max_bytes:
                 raise HTTPException(413, TOO_LARGE_MESSAGE)
             return message
 

@@ -31,14 +31,14 @@ MEMORY_CHECK_SECONDS = 0.05 if sys.platform == "linux" else 0.5
 _PSS = re.compile(rb"^Pss:\s+(\d+) kB", re.MULTILINE)
 
 
-def exceeds_memory(pid: int, most: int) -> bool:
-    """Return whether a process and its descendants have more than `most` bytes in memory."""
+def exceeds_memory(pid: int, max_bytes: int) -> bool:
+    """Return whether a process and its descendants have more than `max_bytes` in memory."""
     if sys.platform != "linux":
-        return _portable_resident_bytes(pid) > most
+        return _portable_resident_bytes(pid) > max_bytes
     processes = [*_process_tree(pid)]
-    if sum(map(_resident_bytes, processes)) <= most:
+    if sum(map(_resident_bytes, processes)) <= max_bytes:
         return False
-    return sum(map(_proportional_bytes, processes)) > most
+    return sum(map(_proportional_bytes, processes)) > max_bytes
 
 
 def has_descendants(pid: int) -> bool:
@@ -111,7 +111,7 @@ class _Task:
     pid: int
     scratch: Path
     began: float
-    most_memory: int | None
+    max_memory: int | None
     channel: socket.socket | None = None
     was_idle: bool = False
     is_killed: bool = False
@@ -286,7 +286,7 @@ class ForkServer:
         """Report a task of a warm process; keep the process unless it has children or is large."""
         task.code, task.ended = 0, time.monotonic()
         task.seconds = task.ended - task.began
-        limit = task.most_memory
+        limit = task.max_memory
         if has_descendants(task.pid) or (
             limit is not None and exceeds_memory(task.pid, limit // 2)
         ):
@@ -392,7 +392,7 @@ class ForkServer:
     def _timeout(self) -> float | None:
         if any(task.code is not None for task in self._tasks.values()):
             return 0.005
-        if any(task.most_memory is not None for task in self._tasks.values()):
+        if any(task.max_memory is not None for task in self._tasks.values()):
             return max(0.0, self._next_look - time.monotonic())
         if self._idle:
             oldest = min(idle.since for idle in self._idle.values())
@@ -406,9 +406,9 @@ class ForkServer:
             return
         self._next_look = now + MEMORY_CHECK_SECONDS
         for task in self._tasks.values():
-            if task.most_memory is None or task.code is not None or task.over_memory:
+            if task.max_memory is None or task.code is not None or task.over_memory:
                 continue
-            if exceeds_memory(task.pid, task.most_memory):
+            if exceeds_memory(task.pid, task.max_memory):
                 task.over_memory = task.is_killed = True
                 _kill(task.pid)
 

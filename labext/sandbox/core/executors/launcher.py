@@ -105,17 +105,17 @@ class Launcher:
         return self._stream.socket.fileno()
 
     def start(
-        self, task_id: int, scratch: Path, most_memory: int | None = None, *, warm: bool = False
+        self, task_id: int, scratch: Path, max_memory: int | None = None, *, warm: bool = False
     ) -> None:
         """Start the process of a task.
 
         Args:
             task_id: the task.
             scratch: the folder with its request.
-            most_memory: the memory limit of the process and its descendants, in bytes.
+            max_memory: the memory limit of the process and its descendants, in bytes.
             warm: whether to use a process for several tasks, one after another.
         """
-        order = {"start": task_id, "scratch": str(scratch), "memory": most_memory, "warm": warm}
+        order = {"start": task_id, "scratch": str(scratch), "memory": max_memory, "warm": warm}
         self._stream.send(order)
 
     def kill(self, task_id: int) -> None:

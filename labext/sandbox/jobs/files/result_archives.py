@@ -33,17 +33,17 @@ class ArchiveTooLargeError(Exception):
 
 
 def write_archive(
-    target: Path, entries: Iterable[tuple[str, Path]], most: int | None = None
+    target: Path, entries: Iterable[tuple[str, Path]], max_bytes: int | None = None
 ) -> int:
     """Write a ZIP file atomically; return its size in bytes.
 
     Args:
         target: the path of the archive.
         entries: the name in the archive and the path of each file.
-        most: the size limit in bytes.
+        max_bytes: the size limit in bytes.
 
     Raises:
-        ArchiveTooLargeError: it would be larger than `most`.
+        ArchiveTooLargeError: it would be larger than `max_bytes`.
         FileNotFoundError: an entry is missing.
     """
     partial = target.with_name(target.name + _PARTIAL_SUFFIX)
@@ -53,11 +53,11 @@ def write_archive(
                 for name, source in entries:
                     tiny = source.stat().st_size <= TINY_FILE_BYTES
                     archive.write(source, name, zipfile.ZIP_STORED if tiny else None)
-                    if most is not None and file.tell() > most:
-                        raise ArchiveTooLargeError(most)
+                    if max_bytes is not None and file.tell() > max_bytes:
+                        raise ArchiveTooLargeError(max_bytes)
             size = file.tell()
-            if most is not None and size > most:
-                raise ArchiveTooLargeError(most)
+            if max_bytes is not None and size > max_bytes:
+                raise ArchiveTooLargeError(max_bytes)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(target)
@@ -93,7 +93,7 @@ def aggregate(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
         size = write_archive(
             work / ARCHIVE_FILE,
             [(METRICS_FILE, metrics), *_part_outputs(jobs, parts)],
-            most=max(payload["bytes_left"], 0),
+            max_bytes=max(payload["bytes_left"], 0),
         )
     except ArchiveTooLargeError as error:
         raise TaskError(

@@ -37,15 +37,15 @@ class Upload:
     Attributes:
         account_id: the id of the owner.
         folder, name: the folder, which may be empty, and the name of the file.
-        most: the size limit of a file in bytes.
-        left: the free storage of the account in bytes.
+        max_bytes: the size limit of a file in bytes.
+        free_bytes: the free storage of the account in bytes.
     """
 
     account_id: int
     folder: str
     name: str
-    most: int
-    left: int = 0
+    max_bytes: int
+    free_bytes: int = 0
 
 
 def begin_upload(
@@ -232,7 +232,7 @@ def _available_bytes(session: Session, account: Account, folder: str, name: str)
     upload = Upload(account.id, folder, name, limit_value(session, "upload_bytes"))
     older = _find_file(session, upload)
     used = used_storage(session, account.id) - (0 if older is None else older.bytes)
-    return replace(upload, left=max(account.storage_quota - used, 0))
+    return replace(upload, free_bytes=max(account.storage_quota - used, 0))
 
 
 def _find_file(session: Session, upload: Upload) -> UploadedFile | None:
@@ -246,12 +246,12 @@ def _find_file(session: Session, upload: Upload) -> UploadedFile | None:
 
 
 def _check_total_size(upload: Upload, size: int) -> None:
-    if size > upload.most:
-        raise bad_request(f"File {upload.name} is larger than {upload.most:,} bytes.")
-    if size > upload.left:
+    if size > upload.max_bytes:
+        raise bad_request(f"File {upload.name} is larger than {upload.max_bytes:,} bytes.")
+    if size > upload.free_bytes:
         raise bad_request(
             f"File {upload.name} does not fit into the account's storage, of which "
-            f"{upload.left:,} bytes are left."
+            f"{upload.free_bytes:,} bytes are left."
         )
 
 

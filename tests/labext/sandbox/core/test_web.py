@@ -117,7 +117,7 @@ async def _ask(body: list[bytes], headers: dict[str, str], most: int = 100) -> t
         "query_string": b"",
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
     }
-    await guard_app(app, most=most)(scope, receive, send)
+    await guard_app(app, max_bytes=most)(scope, receive, send)
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
 
 

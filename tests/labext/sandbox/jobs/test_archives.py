@@ -34,7 +34,7 @@ def test_an_archive_that_fails_leaves_nothing(tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     with pytest.raises(ArchiveTooLargeError):
-        write_archive(out / "archive.zip", [("a", tmp_path / "a")], most=10)
+        write_archive(out / "archive.zip", [("a", tmp_path / "a")], max_bytes=10)
     with pytest.raises(FileNotFoundError):
         write_archive(out / "archive.zip", [("a", tmp_path / "a"), ("b", tmp_path / "b")])
     assert list(out.iterdir()) == []
@@ -43,9 +43,9 @@ def test_an_archive_that_fails_leaves_nothing(tmp_path):
 def test_an_archive_may_have_exactly_what_is_left(tmp_path):
     (tmp_path / "a").write_text("x" * 1000)
     size = write_archive(tmp_path / "one.zip", [("a", tmp_path / "a")])
-    assert write_archive(tmp_path / "two.zip", [("a", tmp_path / "a")], most=size) == size
+    assert write_archive(tmp_path / "two.zip", [("a", tmp_path / "a")], max_bytes=size) == size
     with pytest.raises(ArchiveTooLargeError):
-        write_archive(tmp_path / "three.zip", [("a", tmp_path / "a")], most=size - 1)
+        write_archive(tmp_path / "three.zip", [("a", tmp_path / "a")], max_bytes=size - 1)
 
 
 def test_links_and_folders_are_no_outputs(tmp_path):
