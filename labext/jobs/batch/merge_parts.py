@@ -91,21 +91,21 @@ class ListedParts:
 
 
 def merge_part_rows(
-    name: str, found: Mapping[str, JobRecord | None], sizes: Mapping[str, int]
+    name: str, part_rows: Mapping[str, JobRecord | None], sizes: Mapping[str, int]
 ) -> JobRecord:
     """Return one parent row for a split batch.
 
     Args:
         name: the batch's name.
-        found: the row of each part, in order; None for a part that the service does not have.
+        part_rows: the row of each part, in order; None for a part that the service does not have.
         sizes: the known numbers of jobs of the parts.
 
     Returns:
         A row as of a single batch: `batchStatus` is `Complete` only if every part's is; the
         `statuses` are summed, and jobs of a missing part counted as `not sent`.
     """
-    rows = [row for row in found.values() if row is not None]
-    missing = [part for part, row in found.items() if row is None]
+    rows = [row for row in part_rows.values() if row is not None]
+    missing = [part for part, row in part_rows.items() if row is None]
     row: JobRecord = {"JobName": name, "Type": "batch"}
     word = merge_phases([records.phase(one) for one in rows], missing)
     row["batchStatus"] = word
@@ -119,7 +119,7 @@ def merge_part_rows(
         row["WeightedHours"] = sum(hours)
     if (settings := _merge_settings(rows, whole=not missing)) is not None:
         row["Settings"] = json.dumps(settings)
-    row["statuses"] = merge_statuses(found, sizes)
+    row["statuses"] = merge_statuses(part_rows, sizes)
     for key in ("AggregationError", "Reason"):
         if reason := _merge_reasons(rows, key):
             row[key] = reason
@@ -128,7 +128,7 @@ def merge_part_rows(
             f"{messages.join_words(missing, 3)} is not on the service; {Action.resume_batch(name)} "
             "tells why, and sends what never was."
         )
-    row["parts"] = list(found)
+    row["parts"] = list(part_rows)
     return row
 
 
@@ -147,11 +147,11 @@ def merge_phases(words: Sequence[str], missing: Sequence[str] = ()) -> str:
 
 
 def merge_statuses(
-    found: Mapping[str, JobRecord | None], sizes: Mapping[str, int]
+    part_rows: Mapping[str, JobRecord | None], sizes: Mapping[str, int]
 ) -> dict[str, int]:
     """Return how many jobs are in which state, over all parts."""
     counted: Counter[str] = Counter()
-    for part, row in found.items():
+    for part, row in part_rows.items():
         if row is None:
             counted[NOT_SENT] += sizes.get(part, 0)
         else:
@@ -171,26 +171,26 @@ def refuse_part_name(name: str) -> None:
         )
 
 
-def _merge_reasons(there: Sequence[JobRecord], key: str) -> str:
+def _merge_reasons(rows: Sequence[JobRecord], key: str) -> str:
     """Return the parts' reasons as one sentence; repeated ones appear once."""
     by_words: dict[str, list[str]] = {}
-    for row in there:
+    for row in rows:
         if words := str(row.get(key) or "").strip().rstrip("."):
             by_words.setdefault(words, []).append(str(row["JobName"]))
     if not by_words:
         return ""
-    if [len(parts) for parts in by_words.values()] == [len(there)]:
+    if [len(parts) for parts in by_words.values()] == [len(rows)]:
         return f"{next(iter(by_words))}."
     return "; ".join(f"{', '.join(parts)}: {words}" for words, parts in by_words.items()) + "."
 
 
-def _merge_settings(there: Sequence[JobRecord], *, whole: bool) -> dict[str, Any] | None:
+def _merge_settings(rows: Sequence[JobRecord], *, whole: bool) -> dict[str, Any] | None:
     """Return the settings that the parts have in common, and the sums of the divided limits.
 
     None if a part's settings can't be read. Without all parts there are no sums.
     """
-    parts = [settings for row in there if (settings := stored_settings(row)) is not None]
-    if not parts or len(parts) < len(there):
+    parts = [settings for row in rows if (settings := stored_settings(row)) is not None]
+    if not parts or len(parts) < len(rows):
         return None
     merged = {
         name: value
@@ -206,10 +206,10 @@ def _merge_settings(there: Sequence[JobRecord], *, whole: bool) -> dict[str, Any
     return merged
 
 
-def _merge_times(row: JobRecord, there: Sequence[Mapping[str, Any]], *, whole: bool) -> None:
+def _merge_times(row: JobRecord, rows: Sequence[Mapping[str, Any]], *, whole: bool) -> None:
     for key, pick in (("Created", min), ("Started", min), ("Completed", max)):
-        stamps = [str(one[key]) for one in there if one.get(key)]
-        if stamps and (key != "Completed" or (whole and len(stamps) == len(there))):
+        stamps = [str(one[key]) for one in rows if one.get(key)]
+        if stamps and (key != "Completed" or (whole and len(stamps) == len(rows))):
             row[key] = pick(stamps)
 
 
@@ -234,18 +234,18 @@ def find_rows(
 
 
 def merge_found_rows(
-    name: str, found: Mapping[str, JobRecord | None], known_sizes: Mapping[str, int]
+    name: str, part_rows: Mapping[str, JobRecord | None], known_sizes: Mapping[str, int]
 ) -> JobRecord:
     """Return the rows that `find_rows` has found as one row.
 
     Raises:
         NotFoundError: no part of it exists.
     """
-    if name in found and (row := found[name]) is not None:
+    if name in part_rows and (row := part_rows[name]) is not None:
         return row
-    if not any(found.values()):
+    if not any(part_rows.values()):
         raise records.unknown_name_error(name)
-    return merge_part_rows(name, found, known_sizes)
+    return merge_part_rows(name, part_rows, known_sizes)
 
 
 def part_sizes(parts: PartFinder, name: str) -> dict[str, int]:
@@ -287,17 +287,17 @@ class PartMerger:
         """How many of the rows count so far."""
         return self._single + len(self._counted)
 
-    def add_rows(self, found: Iterable[JobRecord], most: int | None = None) -> int | None:
+    def add_rows(self, rows: Iterable[JobRecord], most: int | None = None) -> int | None:
         """Add rows of the service's list.
 
         Args:
-            found: the rows.
+            rows: the rows.
             most: stop as soon as so many rows count.
 
         Returns:
             How many were added where it stopped before the last one, else None.
         """
-        every = list(found)
+        every = list(rows)
         for number, row in enumerate(every, start=1):
             self._add(row)
             if most is not None and self.match_count >= most and number < len(every):

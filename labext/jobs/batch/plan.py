@@ -194,17 +194,17 @@ def named_settings(jobs: Any, constants: Settings) -> dict[str, Settings]:
     )
 
 
-def _pair_settings(found: Sequence[Any], settings: Any, constants: Settings) -> dict[str, Settings]:
+def _pair_settings(names: Sequence[Any], settings: Any, constants: Settings) -> dict[str, Settings]:
     if isinstance(settings, str) or not isinstance(settings, Sequence):
         raise _unsupported_form()
-    if len(found) != len(settings):
+    if len(names) != len(settings):
         raise InputError(
-            f"There are {len(found):,} job names and settings for {len(settings):,} jobs.",
+            f"There are {len(names):,} job names and settings for {len(settings):,} jobs.",
             "Give each job one name and one set of settings.",
         )
     if not all(isinstance(one, Mapping) for one in settings):
         raise _unsupported_form()
-    text = [str(name) if isinstance(name, int) else name for name in found]
+    text = [str(name) if isinstance(name, int) else name for name in names]
     identity.check_job_names(text, (), "the batch")
     return {name: {**constants, **one} for name, one in zip(text, settings, strict=True)}
 

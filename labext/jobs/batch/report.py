@@ -68,7 +68,7 @@ class PartOutcomes:
 
 def build_report(
     plan: BatchPlan,
-    found: PartOutcomes,
+    outcomes: PartOutcomes,
     *,
     resumed: bool,
     refused: pd.DataFrame | None = None,
@@ -78,12 +78,14 @@ def build_report(
 
     Args:
         plan: the batch.
-        found: the outcomes of its parts.
+        outcomes: the outcomes of its parts.
         resumed: whether the call was `resume`.
         refused: the rows that were left out as invalid.
         caveats: sentences about content that could not be compared.
     """
-    sentences = [_resume_message(plan, found) if resumed else _submission_message(plan, found)]
+    sentences = [
+        _resume_message(plan, outcomes) if resumed else _submission_message(plan, outcomes)
+    ]
     sentences += [caveat for caveat in caveats if caveat]
     if refused is not None and len(refused):
         were = "row was" if len(refused) == 1 else "rows were"
@@ -91,27 +93,27 @@ def build_report(
             f"{len(refused):,} {were} left out as invalid: "
             f"{messages.join_words(refused['Name'].fillna('one without a name'))}."
         )
-    if found.deleted:
-        were, them = ("was", "It is") if len(found.deleted) == 1 else ("were", "They are")
+    if outcomes.deleted:
+        were, them = ("was", "It is") if len(outcomes.deleted) == 1 else ("were", "They are")
         sentences.append(
-            f"{_part_names(found.deleted)} {were} sent and {were} deleted since: "
-            f"{_job_count(found.deleted)}. "
+            f"{_part_names(outcomes.deleted)} {were} sent and {were} deleted since: "
+            f"{_job_count(outcomes.deleted)}. "
             f"{them} not sent again; submitting the whole batch again would."
         )
     if words := identity.adapted_names_message(plan.originals):
         sentences.append(words)
-    if resumed and found.stopped:
-        were = "has" if len(found.stopped) == 1 else "have"
-        sentences.append(f"{_part_names(found.stopped)} {were} been stopped.")
+    if resumed and outcomes.stopped:
+        were = "has" if len(outcomes.stopped) == 1 else "have"
+        sentences.append(f"{_part_names(outcomes.stopped)} {were} been stopped.")
     return BatchSubmission(
         plan.name,
         tuple(part.name for part in plan.parts),
         len(plan.jobs),
-        bool(found.sent),
+        bool(outcomes.sent),
         " ".join(sentences),
         plan_overview(plan),
-        tuple(part.name for part in found.sent),
-        tuple(part.name for part in found.deleted),
+        tuple(part.name for part in outcomes.sent),
+        tuple(part.name for part in outcomes.deleted),
         refused,
     )
 
@@ -135,48 +137,48 @@ def plan_overview(plan: BatchPlan) -> pd.DataFrame:
     return overview
 
 
-def _submission_message(plan: BatchPlan, found: PartOutcomes) -> str:
+def _submission_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
     """Return the message on a first or repeated submission."""
     jobs, count = _job_count(plan.parts), len(plan.parts)
-    if not found.sent:
+    if not outcomes.sent:
         message = f"{plan.name} is there already with the same {jobs}; nothing was sent."
-        if found.confirmed_late:
-            message += f" {_arrival_message(plan, found)}"
+        if outcomes.confirmed_late:
+            message += f" {_arrival_message(plan, outcomes)}"
         return message
     if not plan.split:
         return f"{plan.name} was submitted with {jobs}."
-    if len(found.sent) == count:
+    if len(outcomes.sent) == count:
         return f"{plan.name} was submitted with {jobs}, in {count} parts ({_end_message(plan)})."
     return (
-        f"{count - len(found.sent)} of {count} parts of {plan.name} were there already; "
-        f"the other {_submitted_message(found.sent)}."
+        f"{count - len(outcomes.sent)} of {count} parts of {plan.name} were there already; "
+        f"the other {_submitted_message(outcomes.sent)}."
     )
 
 
-def _resume_message(plan: BatchPlan, found: PartOutcomes) -> str:
+def _resume_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
     """Return the message on a resumed submission: the missing parts, and those sent."""
     jobs, count = _job_count(plan.parts), len(plan.parts)
-    if not found.sent and not found.confirmed_late:
-        if found.deleted:
+    if not outcomes.sent and not outcomes.confirmed_late:
+        if outcomes.deleted:
             return f"Nothing of {plan.name} was left to send."
         parts = f" in {count} parts" if plan.split else ""
         return f"{plan.name} is whole: the service has its {jobs}{parts}; nothing was sent."
     sentences = []
-    if found.confirmed_late:
-        sentences.append(_arrival_message(plan, found))
-    if found.sent:
-        were = "was" if len(found.sent) == 1 else "were"
+    if outcomes.confirmed_late:
+        sentences.append(_arrival_message(plan, outcomes))
+    if outcomes.sent:
+        were = "was" if len(outcomes.sent) == 1 else "were"
         sentences.append(
-            f"{_part_names(found.sent)} {were} missing: {_submitted_message(found.sent)}."
+            f"{_part_names(outcomes.sent)} {were} missing: {_submitted_message(outcomes.sent)}."
         )
     else:
         sentences.append("Nothing was sent.")
-    whole = "" if found.deleted else f" {plan.name} is whole now, with {jobs}."
+    whole = "" if outcomes.deleted else f" {plan.name} is whole now, with {jobs}."
     return " ".join(sentences) + whole
 
 
-def _arrival_message(plan: BatchPlan, found: PartOutcomes) -> str:
-    which = _part_names(found.confirmed_late) if plan.split else plan.name
+def _arrival_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
+    which = _part_names(outcomes.confirmed_late) if plan.split else plan.name
     return f"{which} had arrived, though the answer was lost."
 
 

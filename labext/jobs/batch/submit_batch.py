@@ -278,11 +278,11 @@ class BatchSubmitter:
         except NotFoundError:
             return False
 
-    def _settle(self, entry: JournalEntry, there: Mapping[str, JobRecord]) -> PartOutcomes:
+    def _settle(self, entry: JournalEntry, existing: Mapping[str, JobRecord]) -> PartOutcomes:
         """Note of the parts that are there whether they were sent from here."""
         outcomes, log = PartOutcomes(), self._journal.log(entry.plan.name)
         for part in entry.plan.parts:
-            row = there.get(part.name)
+            row = existing.get(part.name)
             if row is None:
                 continue
             if records.outcome(row) is Outcome.STOPPED:
@@ -303,18 +303,18 @@ class BatchSubmitter:
         self,
         entry: JournalEntry,
         absent: list[BatchPart],
-        found: PartOutcomes,
+        outcomes: PartOutcomes,
         content: InputContent,
     ) -> None:
         for part in absent:
             try:
-                self._send(entry, part, found, content)
+                self._send(entry, part, outcomes, content)
             except LabextError as error:
-                self._refused(entry.plan, part, found, error)
-                raise _interrupted_error(entry.plan, part, found, error) from None
+                self._refused(entry.plan, part, outcomes, error)
+                raise _interrupted_error(entry.plan, part, outcomes, error) from None
 
     def _send(
-        self, entry: JournalEntry, part: BatchPart, found: PartOutcomes, content: InputContent
+        self, entry: JournalEntry, part: BatchPart, outcomes: PartOutcomes, content: InputContent
     ) -> None:
         plan, log = entry.plan, self._journal.log(entry.plan.name)
         log.note(PartEvent.SENDING, part.name)
@@ -325,27 +325,29 @@ class BatchSubmitter:
             f"{messages.pluralize(len(part.jobs), 'job')} of {plan.type}",
         )
         if created:
-            found.sent.append(part)
+            outcomes.sent.append(part)
         elif entry.was_sent_from_here(part.name):
-            found.confirmed_late.append(part)  # sent by an earlier process, and found only now
+            outcomes.confirmed_late.append(
+                part
+            )  # sent by an earlier process, and outcomes only now
         else:
-            found.preexisting.append(part)  # created by another client since it was looked up
+            outcomes.preexisting.append(part)  # created by another client since it was looked up
             log.note(PartEvent.THERE, part.name)
             return
         log.note(PartEvent.SENT, part.name)
 
-    def _note_whole(self, entry: JournalEntry, found: PartOutcomes) -> None:
-        if found.sent or not entry.log.complete:
+    def _note_whole(self, entry: JournalEntry, outcomes: PartOutcomes) -> None:
+        if outcomes.sent or not entry.log.complete:
             with contextlib.suppress(
                 StorageError
             ):  # all parts exist, and each part's line records it
                 self._journal.log(entry.plan.name).note_complete()
 
     def _refused(
-        self, plan: BatchPlan, part: BatchPart, found: PartOutcomes, error: LabextError
+        self, plan: BatchPlan, part: BatchPart, outcomes: PartOutcomes, error: LabextError
     ) -> None:
         """Note that a part surely is not there."""
-        if isinstance(error, OutcomeUnknownError | StorageError) or part in found.sent:
+        if isinstance(error, OutcomeUnknownError | StorageError) or part in outcomes.sent:
             return
         with contextlib.suppress(StorageError):  # report the refusal, not this error
             self._journal.log(plan.name).note(PartEvent.REFUSED, part.name)
@@ -448,7 +450,7 @@ def validation_chunks(jobs: Mapping[str, Mapping[str, Any]]) -> Iterator[list[st
 
 
 def _interrupted_error(
-    plan: BatchPlan, part: BatchPart, found: PartOutcomes, error: LabextError
+    plan: BatchPlan, part: BatchPart, outcomes: PartOutcomes, error: LabextError
 ) -> LabextError:
     """Return the error for a batch that broke off, with how to finish it."""
     if isinstance(error, InputError) and not plan.split:
@@ -459,7 +461,7 @@ def _interrupted_error(
     else:
         step = f"{error.next_step} Then {finish}"
     return error.__class__(
-        _interruption_message(plan, part, found, error),
+        _interruption_message(plan, part, outcomes, error),
         step,
         action=Action.resume_batch(plan.name),
         status=error.status,
@@ -470,14 +472,19 @@ def _interrupted_error(
 
 
 def _interruption_message(
-    plan: BatchPlan, part: BatchPart, found: PartOutcomes, error: LabextError
+    plan: BatchPlan, part: BatchPart, outcomes: PartOutcomes, error: LabextError
 ) -> str:
     """Return the message on an interrupted submission: its progress, and the error."""
     if not plan.split:
-        if part in found.sent:
+        if part in outcomes.sent:
             return f"{plan.name} was submitted, but that can't be recorded: {error.message}"
         return error.message
-    arrived = [*found.preexisting, *found.sent_before, *found.confirmed_late, *found.sent]
+    arrived = [
+        *outcomes.preexisting,
+        *outcomes.sent_before,
+        *outcomes.confirmed_late,
+        *outcomes.sent,
+    ]
     done = f"{len(arrived)} of {len(plan.parts)} parts of {plan.name}"
     if part in arrived or isinstance(error, OutcomeUnknownError):
         return f"{done} are on the service, then: {error.message}"

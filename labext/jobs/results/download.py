@@ -81,11 +81,12 @@ class ResultSelection:
 
 @dataclass(frozen=True)
 class ResultsJob:
-    """The job or batch whose results are fetched: its name, its row, and its parts' rows."""
+    """The job or batch whose results are fetched: its name, row, parts' rows and the selection."""
 
     name: str
     row: JobRecord
     parts: Mapping[str, JobRecord | None]
+    selection: ResultSelection
     jobs: dict[str, list[JobRecord]] = field(default_factory=dict, compare=False, repr=False)
     """The jobs of each part, as far as they have been listed."""
 
@@ -132,39 +133,35 @@ class ResultsSource:
         self._catalogue = catalogue
         self._uploaded = uploaded
 
-    def whole(
-        self, job: ResultsJob, stage: Path, selection: ResultSelection, callbacks: TransferCallbacks
-    ) -> Path:
+    def whole(self, job: ResultsJob, stage: Path, callbacks: TransferCallbacks) -> Path:
         """Fetch one archive, or one file, into the stage."""
         target = stage / "whole"
-        if selection.file is None:
-            return self.archive(job, stage, target, selection, callbacks)
+        if job.selection.file is None:
+            return self.archive(job, stage, target, callbacks)
         if not job.split and not job.incomplete:
-            return self.download(job.name, target, selection, callbacks)
-        if selection.file == METRICS:
-            tables = {
-                part: self._metrics(job, part, stage, selection, callbacks) for part in job.ended
-            }
-            write_atomic(target, merge_metrics(tables, self._order(job, selection)).encode())
+            return self.download(job.name, target, job.selection, callbacks)
+        if job.selection.file == METRICS:
+            tables = {part: self._metrics(job, part, stage, callbacks) for part in job.ended}
+            write_atomic(target, merge_metrics(tables, self._order(job)).encode())
             return target
-        first, _, rest = selection.file.partition("/")
+        first, _, rest = job.selection.file.partition("/")
         for part in job.ended:
             stored_names = {
                 identity.strip_batch_name(name, part): name
-                for name in self._stored_names(job, part, selection)
+                for name in self._stored_names(job, part)
             }
             if not rest or first not in stored_names:
                 continue
             if part in job.incomplete:
-                single = replace(selection, file=rest)
+                single = replace(job.selection, file=rest)
                 return self.download(stored_names[first], target, single, callbacks)
             try:
-                return self.download(part, target, selection, callbacks)
+                return self.download(part, target, job.selection, callbacks)
             except NotFoundError:  # an archive whose folders have the jobs' stored names
-                stored = replace(selection, file=f"{part}-{selection.file}")
+                stored = replace(job.selection, file=f"{part}-{job.selection.file}")
                 return self.download(part, target, stored, callbacks)
         raise InputError(
-            f'{job.name} has no file "{selection.file}".',
+            f'{job.name} has no file "{job.selection.file}".',
             "Files are named `<job>/<file>` in a batch.",
         )
 
@@ -173,7 +170,6 @@ class ResultsSource:
         job: ResultsJob,
         stage: Path,
         target: Path,
-        selection: ResultSelection,
         callbacks: TransferCallbacks,
     ) -> Path:
         """Fetch the archive; merge it if it comes in several parts.
@@ -185,7 +181,7 @@ class ResultsSource:
         if target.exists():
             return target
         if not job.split and not job.incomplete:
-            return self.download(job.name, target, selection, callbacks)
+            return self.download(job.name, target, job.selection, callbacks)
         archives: dict[str, Path] = {}
         jobs: list[JobArchive] = []
         tables: dict[str, bytes] = {}
@@ -194,22 +190,20 @@ class ResultsSource:
                 callbacks.phase(f"Fetching part {number} of {len(job.ended)}")
             done = _total_size([*archives.values(), *(item.path for item in jobs)])
             last = part == job.ended[-1]
-            path = self._part(job, part, stage, selection, callbacks.with_offset(done, last=last))
+            path = self._part(job, part, stage, callbacks.with_offset(done, last=last))
             if path is not None:
                 archives[part] = path
                 continue
-            jobs += self._single_jobs(
-                job, part, stage, selection, callbacks.with_offset(done, last=False)
-            )
-            if not selection.pdbs_only:
-                tables[part] = _metrics_of_rows(self.jobs(job, selection, [part]), part)
+            jobs += self._single_jobs(job, part, stage, callbacks.with_offset(done, last=False))
+            if not job.selection.pdbs_only:
+                tables[part] = _metrics_of_rows(self.jobs(job, [part]), part)
         if not archives and not jobs:
             raise NotReadyError(f"Nothing of {job.name} has results.")
         if not job.split and archives:
             archives[job.name].replace(target)
             return target
         callbacks.phase("Merging")
-        order = self._order(job, selection)
+        order = self._order(job)
         try:
             merge_archives(archives, target, order, callbacks.bytes, jobs=jobs, tables=tables)
         except ArchiveError:
@@ -218,20 +212,18 @@ class ResultsSource:
             raise
         return target
 
-    def complete_jobs(self, job: ResultsJob, selection: ResultSelection) -> list[str]:
+    def complete_jobs(self, job: ResultsJob) -> list[str]:
         """Return the names of the complete jobs of a batch that ended incomplete."""
         return [
             str(row.get("JobName"))
-            for row in self.jobs(job, selection, job.incomplete)
+            for row in self.jobs(job, job.incomplete)
             if _is_complete_row(row)
         ]
 
-    def jobs(
-        self, job: ResultsJob, selection: ResultSelection, parts: Iterable[str]
-    ) -> list[JobRecord]:
+    def jobs(self, job: ResultsJob, parts: Iterable[str]) -> list[JobRecord]:
         """Return the rows of the jobs of batches and pipelines; none where they are not listed."""
         try:
-            return [row for part in parts for row in self._rows(job, part, selection.email)]
+            return [row for part in parts for row in self._rows(job, part)]
         except (AccessError, InputError):
             return []
 
@@ -240,7 +232,6 @@ class ResultsSource:
         job: ResultsJob,
         part: str,
         stage: Path,
-        selection: ResultSelection,
         callbacks: TransferCallbacks,
     ) -> Path | None:
         """Fetch the archive of a batch or a pipeline; None if it has none of its own."""
@@ -248,11 +239,11 @@ class ResultsSource:
         if path.exists():
             return path
         if part not in job.incomplete:
-            return self.download(part, path, selection, callbacks)
+            return self.download(part, path, job.selection, callbacks)
         if records.outcome(job.parts[part] or {}) is Outcome.FAILED:
             return None  # its aggregation failed
         try:
-            return self.download(part, path, selection, callbacks)
+            return self.download(part, path, job.selection, callbacks)
         except (InputError, NotReadyError):
             return None
 
@@ -261,12 +252,11 @@ class ResultsSource:
         job: ResultsJob,
         part: str,
         stage: Path,
-        selection: ResultSelection,
         callbacks: TransferCallbacks,
     ) -> list[JobArchive]:
         """Fetch the archives of the complete jobs in a batch or a pipeline, one by one."""
         fetched: list[JobArchive] = []
-        for row in self.jobs(job, selection, [part]):
+        for row in self.jobs(job, [part]):
             if not _is_complete_row(row):
                 continue
             name = str(row.get("JobName"))
@@ -274,7 +264,9 @@ class ResultsSource:
             if not path.exists():
                 before = _total_size([item.path for item in fetched])
                 try:
-                    self.download(name, path, selection, callbacks.with_offset(before, last=False))
+                    self.download(
+                        name, path, job.selection, callbacks.with_offset(before, last=False)
+                    )
                 except (InputError, NotReadyError):
                     continue  # without results, or without structures
             fetched.append(JobArchive(name, identity.strip_batch_name(name, part), path))
@@ -285,13 +277,12 @@ class ResultsSource:
         job: ResultsJob,
         part: str,
         stage: Path,
-        selection: ResultSelection,
         callbacks: TransferCallbacks,
     ) -> bytes:
         """Return the table of metrics of a batch or a pipeline."""
         if part in job.incomplete:
-            return _metrics_of_rows(self._rows(job, part, selection.email), part)
-        return self.download(part, stage / f"{part}.csv", selection, callbacks).read_bytes()
+            return _metrics_of_rows(self._rows(job, part), part)
+        return self.download(part, stage / f"{part}.csv", job.selection, callbacks).read_bytes()
 
     def download(
         self, name: str, target: Path, selection: ResultSelection, callbacks: TransferCallbacks
@@ -307,26 +298,26 @@ class ResultsSource:
             address(), target, fresh=address, on_bytes=callbacks.bytes
         )
 
-    def _order(self, job: ResultsJob, selection: ResultSelection) -> list[str]:
-        entry = None if selection.email else self._parts.entry(job.name)
+    def _order(self, job: ResultsJob) -> list[str]:
+        entry = None if job.selection.email else self._parts.entry(job.name)
         if entry is not None and {part.name for part in entry.plan.parts} == set(job.parts):
             return list(entry.plan.jobs)
         return [
             identity.strip_batch_name(name, part)
             for part in job.ended
-            for name in self._stored_names(job, part, selection)
+            for name in self._stored_names(job, part)
         ]
 
-    def _stored_names(self, job: ResultsJob, part: str, selection: ResultSelection) -> list[str]:
-        return [str(row.get("JobName")) for row in self._rows(job, part, selection.email)]
+    def _stored_names(self, job: ResultsJob, part: str) -> list[str]:
+        return [str(row.get("JobName")) for row in self._rows(job, part)]
 
-    def _rows(self, job: ResultsJob, part: str, email: str | None) -> list[JobRecord]:
+    def _rows(self, job: ResultsJob, part: str) -> list[JobRecord]:
         if part not in job.jobs:
-            pages = self._service.pages(batch=part, jobEmail=email)
+            pages = self._service.pages(batch=part, jobEmail=job.selection.email)
             job.jobs[part] = [row for page in pages for row in page.rows]
         return job.jobs[part]
 
-    def origin(self, job: ResultsJob, selection: ResultSelection) -> Origin:
+    def origin(self, job: ResultsJob) -> Origin:
         """Query the origin of the results: the jobs, in the input's order, and their tools.
 
         Fields that the service does not return, as for a teammate's jobs, stay empty.
@@ -334,25 +325,26 @@ class ResultsSource:
         rows = [job.row]
         if records.is_parent(job.row):
             try:
-                rows = self._in_order(job, selection)
+                rows = self._in_order(job)
             except (AccessError, NotFoundError):
                 rows = []
         types = dict.fromkeys(str(row.get("Type")) for row in rows)
         inputs: dict[tuple[Any, ...], dict[str, Any]] = {}
-        for row in () if selection.email else rows:  # a teammate's file of that name is another one
+        # A teammate's uploaded file of that name is another one.
+        for row in () if job.selection.email else rows:
             for upload in self._uploaded.of(row, stored_settings(row) or {}):
                 key = upload["name"], upload["sha256"]
                 inputs.setdefault(key, {**upload, "jobs": []})["jobs"].append(row.get("JobName"))
         return Origin.now(filter(None, map(self._tool, types)), rows, inputs.values())
 
-    def _in_order(self, job: ResultsJob, selection: ResultSelection) -> list[JobRecord]:
+    def _in_order(self, job: ResultsJob) -> list[JobRecord]:
         parts = [part for part, row in job.parts.items() if row is not None]
         by_name = {
             identity.strip_batch_name(str(row.get("JobName")), part): row
             for part in parts
-            for row in self._rows(job, part, selection.email)
+            for row in self._rows(job, part)
         }
-        order = [name for name in self._order(job, selection) if name in by_name]
+        order = [name for name in self._order(job) if name in by_name]
         return [by_name[name] for name in dict.fromkeys([*order, *by_name])]
 
     def _tool(self, name: str) -> Mapping[str, Any] | None:
@@ -370,9 +362,9 @@ def _total_size(paths: Iterable[Path]) -> int:
     return sum(path.stat().st_size for path in paths)
 
 
-def _metrics_of_rows(found: Iterable[JobRecord], part: str) -> bytes:
+def _metrics_of_rows(rows: Iterable[JobRecord], part: str) -> bytes:
     """Return a table of metrics as the service makes it: a row a job, with its state and score."""
-    scores = [(row, stored_record(row, "Score") or {}) for row in found]
+    scores = [(row, stored_record(row, "Score") or {}) for row in rows]
     keys = [*dict.fromkeys(key for _, score in scores for key in score)]
     out = io.StringIO(newline="")
     table = csv.writer(out, lineterminator="\n")

@@ -136,11 +136,11 @@ class ResultsFetcher:
     ) -> Results:
         """Fetch results; see `JobsClient.download`."""
         rows = find_rows(self._service, self._parts, name, selection.email)
-        job = ResultsJob(name, merge_found_rows(name, rows, {}), rows)
+        job = ResultsJob(name, merge_found_rows(name, rows, {}), rows, selection)
         _check_ended(job)
         callbacks.phase("Fetching")
         try:
-            return self._placed(job, to, selection, callbacks)
+            return self._placed(job, to, callbacks)
         except NotReadyError as error:
             if records.outcome(job.row) in (None, Outcome.COMPLETE):
                 raise
@@ -150,46 +150,40 @@ class ResultsFetcher:
         self,
         job: ResultsJob,
         to: Path | str,
-        selection: ResultSelection,
         callbacks: TransferCallbacks,
     ) -> Results:
         path = Path(to).expanduser()
-        if selection.file is not None:
-            base = PurePosixPath(selection.file).name
+        if job.selection.file is not None:
+            base = PurePosixPath(job.selection.file).name
             if path.is_dir() or not path.suffix or str(to).endswith(("/", "\\")):
                 path = path / base
-            return self._single(job, path, selection, callbacks)
+            return self._single(job, path, callbacks)
         if path.suffix.lower() == ".zip" and not path.is_dir():
-            return self._single(job, path, selection, callbacks)
-        return self._folder(job, path, selection, callbacks)
+            return self._single(job, path, callbacks)
+        return self._folder(job, path, callbacks)
 
     def _folder(
         self,
         job: ResultsJob,
         folder: Path,
-        selection: ResultSelection,
         callbacks: TransferCallbacks,
     ) -> Results:
         if folder.exists() and not folder.is_dir():
             raise StorageError(f"{folder} is a file.", "Give the name of a folder.")
-        stem = f"{job.name}-pdbs" if selection.pdbs_only else job.name
+        stem = f"{job.name}-pdbs" if job.selection.pdbs_only else job.name
         record = folder / f"{stem}.manifest.json"
-        fresh, before = self._manifest(job, selection), Manifest.read(record)
+        fresh, before = self._manifest(job), Manifest.read(record)
         if before is not None and before.is_of(fresh) and before.is_whole(folder):
             install.remove_old_stages(folder, stem)
             provenance.write_crate(folder)
-            return self._results(
-                job, selection, folder, before, False, f"are in {folder} already, whole"
-            )
+            return self._results(job, folder, before, False, f"are in {folder} already, whole")
         with install.staging_folder(folder, stem, _stage_key(fresh)) as stage:
             archive = folder / f"{stem}.zip"
             fetched = not _restorable(before, fresh, folder)
             if fetched:
-                archive = self._source.archive(
-                    job, stage, stage / f"{stem}.zip", selection, callbacks
-                )
+                archive = self._source.archive(job, stage, stage / f"{stem}.zip", callbacks)
             if fetched or before is None:
-                fresh = replace(fresh, origin=self._source.origin(job, selection))
+                fresh = replace(fresh, origin=self._source.origin(job))
             else:
                 fresh = replace(fresh, origin=before.origin)
             callbacks.phase("Unpacking")
@@ -219,23 +213,20 @@ class ResultsFetcher:
             done.write(record)
             provenance.write_crate(folder)
         what = f"were fetched to {folder}" if fetched else f"in {folder} were mended"
-        return self._results(job, selection, folder, done, fetched, what)
+        return self._results(job, folder, done, fetched, what)
 
     def _single(
         self,
         job: ResultsJob,
         target: Path,
-        selection: ResultSelection,
         callbacks: TransferCallbacks,
     ) -> Results:
         record = manifest.separate_manifest_path(self._state, target)
-        fresh, before = self._manifest(job, selection), Manifest.read(record)
+        fresh, before = self._manifest(job), Manifest.read(record)
         exists = target.exists()
         if exists and before is not None and before.is_of(fresh) and before.is_whole(target.parent):
             install.remove_old_stages(target.parent, install.single_file_stage_name(target))
-            return self._results(
-                job, selection, target, before, False, f"are at {target} already, whole"
-            )
+            return self._results(job, target, before, False, f"are at {target} already, whole")
         if target.is_dir():
             raise StorageError(f"{target} is a folder.", "Give the name of a file.")
         if exists and before is None:
@@ -249,8 +240,8 @@ class ResultsFetcher:
             # Files that an interrupted fetch has completed are not fetched again.
             whole = stage / "whole"
             if not whole.exists():
-                whole = self._source.whole(job, stage, selection, callbacks)
-            if selection.file is None:
+                whole = self._source.whole(job, stage, callbacks)
+            if job.selection.file is None:
                 try:
                     archives.unpacked_size(whole, archives.ArchiveBounds.for_parts(len(job.parts)))
                 except ArchiveError:
@@ -261,17 +252,17 @@ class ResultsFetcher:
             done.write(record)
             with storage_errors(target):
                 whole.replace(target)
-        return self._results(job, selection, target, done, True, f"were fetched to {target}")
+        return self._results(job, target, done, True, f"were fetched to {target}")
 
-    def _manifest(self, job: ResultsJob, selection: ResultSelection) -> Manifest:
+    def _manifest(self, job: ResultsJob) -> Manifest:
         """Return the manifest of the selected results, as known before they are fetched."""
         identity = manifest.run_identity(job.name, job.parts)
         if job.incomplete:
-            identity["complete"] = sorted(self._source.complete_jobs(job, selection))
+            identity["complete"] = sorted(self._source.complete_jobs(job))
         return Manifest(
             self._service.address,
             identity,
-            selection.record,
+            job.selection.record,
             (),
             job=manifest.recorded_fields(job.row),
         )
@@ -279,7 +270,6 @@ class ResultsFetcher:
     def _results(
         self,
         job: ResultsJob,
-        selection: ResultSelection,
         path: Path,
         done: Manifest,
         fetched: bool,
@@ -299,15 +289,17 @@ class ResultsFetcher:
             archive = path
         count = messages.pluralize(len(files), "file")
         unpacked = [file.path for file in done.files] if done.archive is not None else []
-        build_frame = partial(results_frame, self._lister, job.row, selection.email, path, unpacked)
-        message = f"The results ({count}) {what}{self._left_out(job, selection, done)}."
+        build_frame = partial(
+            results_frame, self._lister, job.row, job.selection.email, path, unpacked
+        )
+        message = f"The results ({count}) {what}{self._left_out(job, done)}."
         return Results(path, files, fetched, archive, message, build_frame)
 
-    def _left_out(self, job: ResultsJob, selection: ResultSelection, done: Manifest) -> str:
+    def _left_out(self, job: ResultsJob, done: Manifest) -> str:
         """Return the incomplete jobs and missing parts, as the end of a sentence."""
-        if selection.file is not None or not records.is_parent(job.row):
+        if job.selection.file is not None or not records.is_parent(job.row):
             return ""
-        jobs = done.origin.jobs or self._source.jobs(job, selection, job.ended)
+        jobs = done.origin.jobs or self._source.jobs(job, job.ended)
         words = [incomplete_jobs_message(jobs, job.name)] if jobs else []
         if missing := [part for part, row in job.parts.items() if row is None]:
             words.append(f"{messages.join_words(missing, 3)} is not on the service")
