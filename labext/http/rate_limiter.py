@@ -287,8 +287,8 @@ class UnlimitedRateLimiter(RateLimiter):
         super().__init__(Rate(None))
 
     @contextmanager
-    def turn(self, patience: float) -> Iterator[RequestSlot]:  # noqa: ARG002 - nothing to wait for
-        """Begin at once."""
+    def slot(self, patience: float) -> Iterator[RequestSlot]:  # noqa: ARG002 - nothing to wait for
+        """Return at once."""
         yield RequestSlot()
 
     def pause(self, seconds: float) -> None:

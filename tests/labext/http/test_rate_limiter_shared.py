@@ -104,6 +104,13 @@ def test_unlimited_or_simulated_limiter_is_not_shared(clock: Clock) -> None:
     assert clock.now == 1000
 
 
+def test_unlimited_limiter_never_waits() -> None:
+    limiter = shared_rate_limiter(URL, "nobody", None)
+    ask(limiter, 429, x_rate_limit_remaining="0", x_rate_limit_reset="7")
+    limiter.pause(7)
+    ask(limiter, patience=1)
+
+
 def test_concurrent_threads_get_the_same_limiter() -> None:
     limiters: list[RateLimiter] = []
     start = threading.Barrier(8)
