@@ -27,17 +27,17 @@ class Question(RequestBody):
     answer_model: Identifier | None = Field(None, description=_MODEL)
     final_answer_model: Identifier | None = Field(None, description=_MODEL)
     model_override: Identifier | None = Field(
-        None, description="Of all three steps, unless a step's own is named."
+        None, description="The model of all steps that have no model of their own."
     )
     source_ids: Identifiers | None = None
     note_ids: Identifiers | None = None
     include_sources: bool | None = None
     include_notes: bool | None = None
     limit: Annotated[int, Field(ge=1, le=1000)] | None = Field(
-        None, description="Passages that each search finds, at most: 10 if left out."
+        None, description="Maximum number of passages of each search; by default 10."
     )
     min_similarity: Annotated[float, Field(ge=-1, le=1)] | None = Field(
-        None, description="Of every passage; if left out, shared words are reason enough."
+        None, description="Minimum similarity of every passage; by default, shared words suffice."
     )
 
 

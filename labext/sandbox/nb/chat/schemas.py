@@ -27,7 +27,7 @@ class NewSession(RequestBody):
     notebook_id: Identifier
     title: SingleLine | None = Field(None, examples=["Induction"])
     model_override: Identifier | None = Field(
-        None, description="The model that answers, in place of the slot `chat`'s."
+        None, description="The model that answers; by default that of the slot `chat`."
     )
 
 

@@ -34,7 +34,7 @@ class NewCredential(RequestBody):
     provider: ProviderName
     name: Name = Field(examples=["lab"])
     api_key: ApiKey | None = None
-    base_url: FreeText | None = Field(None, description="If left out, the provider's own address.")
+    base_url: FreeText | None = Field(None, description="By default the provider's own address.")
 
 
 class CredentialUpdate(RequestBody):

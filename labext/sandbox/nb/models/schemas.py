@@ -19,7 +19,7 @@ class NewModel(RequestBody):
     provider: Name = Field(examples=["openai"])
     type: ModelType
     credential: Identifier | None = Field(
-        None, description="If left out, the provider's first one, or the environment's key."
+        None, description="By default the provider's oldest credential, or the environment."
     )
 
 

@@ -47,7 +47,7 @@ class NewSpeaker(RequestBody):
 
     name: Name = Field(examples=["Alex"])
     voice_id: Name | None = Field(
-        default=None, description="One of the voice model's voices; null: one that nobody else has."
+        default=None, description="A voice of the voice model; null selects an unused one."
     )
     backstory: FreeText = ""
     personality: FreeText = ""
@@ -63,7 +63,8 @@ class NewSpeakerProfile(RequestBody):
     name: ProfileName = Field(examples=["host"])
     description: FreeText = ""
     voice_model: Identifier | None = Field(
-        default=None, description="A model of type `tts`; null: the slot `text_to_speech`'s."
+        default=None,
+        description="A model of type `tts`; null selects that of the slot `text_to_speech`.",
     )
     speakers: SpeakerList
 
@@ -88,16 +89,20 @@ class NewEpisodeProfile(RequestBody):
     description: FreeText = ""
     speaker_profile_ids: ProfileNames = Field(
         default_factory=list,
-        description="Who speaks where an order names nobody; names or identifiers.",
+        description="Names or identifiers of the speaker profiles of orders that name none.",
     )
     outline_llm: Identifier | None = Field(
-        default=None, description="A model of type `llm`; null: the slot `podcast`'s."
+        default=None, description="A model of type `llm`; null selects that of the slot `podcast`."
     )
     transcript_llm: Identifier | None = Field(default=None, description="As `outline_llm`.")
-    language: SingleLine | None = Field(default=None, description="Null: the sources' own.")
+    language: SingleLine | None = Field(
+        default=None, description="Null selects the language of the sources."
+    )
     default_briefing: FreeText = ""
     num_segments: SegmentCount = 5
-    max_tokens: TokenLimit | None = Field(default=None, description="Of one answer of the model.")
+    max_tokens: TokenLimit | None = Field(
+        default=None, description="The limit of one reply of the model."
+    )
 
 
 class EpisodeProfileUpdate(RequestBody):

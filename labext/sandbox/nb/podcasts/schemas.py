@@ -28,11 +28,13 @@ class EpisodeOrder(RequestBody):
     speaker_profile_ids: ProfileNames = Field(
         default_factory=list,
         description="Speaker profiles, by identifier or name, of one to four speakers in all; "
-        "those of the episode profile if left out.",
+        "by default those of the episode profile.",
         examples=[["host", "guest"]],
     )
     episode_name: Name | None = Field(None, examples=["Episode 1"])
-    briefing_suffix: FreeText | None = Field(None, description="Put after the profile's briefing.")
+    briefing_suffix: FreeText | None = Field(
+        None, description="Appended to the profile's briefing."
+    )
 
 
 class OrderRecord(MessageResponse):
@@ -110,7 +112,7 @@ class JobRecord(Record):
 
     job_id: str
     status: str = Field(description="`new`, `running`, `completed` or `failed`.")
-    stage: str = Field(description="What is being done while it runs, in words.")
+    stage: str = Field(description="The current stage while it runs, in words.")
     progress: ProgressRecord | None
     result: ResultRecord | None
     error_message: str | None
@@ -123,13 +125,13 @@ class EpisodeRecord(Record):
 
     id: str = Field(examples=["episode:n5skkax1bon24v7t4bg5"])
     name: str
-    notebook_id: str | None = Field(description="Null, once the notebook is deleted.")
+    notebook_id: str | None = Field(description="Null after the notebook was deleted.")
     job_id: str
     job_status: str
     stage: str
     progress: ProgressRecord | None
     error_message: str | None
-    episode_profile: dict[str, Any] = Field(description="As it was when the job was ordered.")
+    episode_profile: dict[str, Any] = Field(description="A copy made when the job was ordered.")
     speaker_profiles: list[dict[str, Any]]
     briefing: str
     duration: float | None = Field(description="Seconds.")
@@ -137,7 +139,7 @@ class EpisodeRecord(Record):
     audio_url: str | None
     audio_bytes: int | None
     created_at: Timestamp
-    updated_at: Timestamp = Field(description="Of the last change, also of how far it is.")
+    updated_at: Timestamp = Field(description="The time of the last change, including progress.")
 
 
 class EpisodeWithTranscript(EpisodeRecord):

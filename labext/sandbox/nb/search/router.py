@@ -39,7 +39,7 @@ class SearchRequest(RequestBody):
     source_ids: Identifiers | None = None
     note_ids: Identifiers | None = None
     min_similarity: Annotated[float, Field(ge=-1, le=1)] | None = Field(
-        None, description="Of a vector search: 0.1 if left out. Words alone have no similarity."
+        None, description="Only for a vector search; by default 0.1."
     )
     include_sources: bool = True
     include_notes: bool = True

@@ -56,10 +56,10 @@ class SourceRecord(Record):
     asset: Asset
     kind: str = Field(description="`upload`, `link` or `text`.")
     media_type: str | None
-    size: int | None = Field(description="Bytes of the upload or the text.")
+    size: int | None = Field(description="Size of the upload or the text in bytes.")
     status: str = Field(description="`new`, `running`, `completed` or `failed`.")
-    stage: str = Field(description="What is being done with it while it runs.")
-    error: str | None = Field(description="Why it failed.")
+    stage: str = Field(description="The current stage while it runs.")
+    error: str | None = Field(description="The reason of a failure.")
     embedded: bool
     passages: int
     insights_count: int

@@ -31,9 +31,7 @@ class NewTransformation(RequestBody):
 
     name: Name = Field(examples=["Methods"])
     prompt: Prompt = Field(examples=[_EXAMPLE])
-    title: SingleLine | None = Field(
-        None, description="What the insights that it makes are called."
-    )
+    title: SingleLine | None = Field(None, description="The title of the insights that it creates.")
     description: FreeText | None = None
     apply_default: bool = Field(False, description="Whether it is run on every new source.")
     model_id: Identifier | None = Field(None, description=_MODEL)
@@ -70,7 +68,7 @@ class ExecuteRequest(RequestBody):
     transformation_id: Identifier
     input_text: NonEmptyText = Field(examples=["Cells were induced with 0.2 % arabinose at 37 °C."])
     model_id: Identifier | None = Field(
-        None, description="The transformation's own if left out, or else the slot's."
+        None, description="By default the transformation's model, or else the slot's."
     )
 
 
