@@ -23,8 +23,9 @@ from labext.http import ErrorResponse
 from labext.nb.records import SLOTS
 
 _NEXT_STEP_START = re.compile(
-    r"(?<=[.!?…] )(?=(?:Add|Ask|Change|Check|Choose|Copy|Correct|Create|Delete|Fix|Give|Install"
-    r"|Look|Mend|Name|Order|Please|Put|Remove|Rephrase|Run|Save|See|Set|Shorten|Start|Take|Try|Use|Wait)\b)"
+    r"(?<=[.!?…] )(?=(?:Add|Ask|Change|Check|Choose|Clear|Copy|Correct|Create|Delete|Fix|Give"
+    r"|Install|Look|Mend|Name|Order|Please|Put|Remove|Rephrase|Run|Save|See|Set|Shorten|Start|Take"
+    r"|Try|Use|Wait))"
 )
 """Start of the next step in a service's message."""
 

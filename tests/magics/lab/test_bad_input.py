@@ -58,7 +58,7 @@ LINES = [
     ("%lab export pBAD30", InputError, "needs --to"),
     ("%lab export --to a.gb", InputError, "names of sequences"),
     ("%lab export pBAD30 --from frame --to a.gb", InputError, "names of sequences"),
-    ("%lab export pBAD30 --to a.txt", InputError, "--format fasta or --format genbank"),
+    ("%lab export pBAD30 --to a.txt", InputError, "`--format fasta` or `--format genbank`"),
     ("%lab export pBAD30 --to a.gb --format embl", InputError, "fasta or genbank"),
     ("%lab export pBAD30 nosuch --to a.gb", NotFoundError, "nosuch"),
     ("%lab export pBAD30 --to there.gb", ConflictError, "--force"),
