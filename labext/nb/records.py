@@ -135,25 +135,25 @@ def build_record(fields: Fields, values: Mapping[str, Any]) -> Record:
     return record
 
 
-def require_mapping(answer: Any, what: str) -> Mapping[str, Any]:
+def require_mapping(response: Any, what: str) -> Mapping[str, Any]:
     """Return response data that must be a JSON object.
 
     Raises:
         ServiceError: it is not a JSON object.
     """
-    if isinstance(answer, Mapping):
-        return answer
+    if isinstance(response, Mapping):
+        return response
     raise ServiceError(f"The notebook service's response about {what} is invalid.")
 
 
-def require_list(answer: Any, what: str) -> list[Mapping[str, Any]]:
+def require_list(response: Any, what: str) -> list[Mapping[str, Any]]:
     """Return response data that must be a list of JSON objects.
 
     Raises:
         ServiceError: it is not a list of JSON objects.
     """
-    if isinstance(answer, list) and all(isinstance(item, Mapping) for item in answer):
-        return answer
+    if isinstance(response, list) and all(isinstance(item, Mapping) for item in response):
+        return response
     raise ServiceError(f"The notebook service's list of {what} is invalid.")
 
 
@@ -162,18 +162,20 @@ def drop_none(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def string_items(answer: Any) -> list[str]:
+def string_items(response: Any) -> list[str]:
     """Return the strings in a list of response data; other items are dropped."""
-    return [item for item in answer if isinstance(item, str)] if isinstance(answer, list) else []
+    return (
+        [item for item in response if isinstance(item, str)] if isinstance(response, list) else []
+    )
 
 
-def parse_record(fields: Fields, answer: Any, what: str) -> Record:
+def parse_record(fields: Fields, response: Any, what: str) -> Record:
     """Parse a record that must have an identifier.
 
     Raises:
         ServiceError: the data is not a JSON object, or has no identifier.
     """
-    record = build_record(fields, require_mapping(answer, what))
+    record = build_record(fields, require_mapping(response, what))
     if isinstance(record["id"], str) and record["id"]:
         return record
     raise ServiceError(f"The notebook service's response about {what} has no identifier.")

@@ -80,14 +80,14 @@ class RecordParser:
         """Build a record from response data."""
         return records.build_record(fields, self.normalize(fields, data))
 
-    def parse_record(self, fields: Fields, answer: Any, what: str) -> Record:
+    def parse_record(self, fields: Fields, response: Any, what: str) -> Record:
         """Parse a record that must have an identifier; see `records.parse_record`."""
-        data = records.require_mapping(answer, what)
+        data = records.require_mapping(response, what)
         return records.parse_record(fields, self.normalize(fields, data), what)
 
-    def parse_records(self, fields: Fields, answer: Any, what: str) -> list[Record]:
+    def parse_records(self, fields: Fields, response: Any, what: str) -> list[Record]:
         """Parse a list of records that must have identifiers."""
-        items = records.require_list(answer, what)
+        items = records.require_list(response, what)
         return [self.parse_record(fields, item, what) for item in items]
 
 
@@ -114,11 +114,11 @@ class RequestExecutor:
             request = next(steps)
             while True:
                 try:
-                    answer = self.send(request, on_bytes)
+                    response = self.send(request, on_bytes)
                 except (LabextError, KeyboardInterrupt) as error:
                     request = steps.throw(error)
                 else:
-                    request = steps.send(answer)
+                    request = steps.send(response)
         except StopIteration as ended:
             value: T = ended.value
             return value

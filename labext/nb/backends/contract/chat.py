@@ -49,13 +49,13 @@ class ChatRequests(RecordParser):
 
     def sessions(self, notebook: str | None = None) -> Steps[list[Record]]:
         """List the sessions of a notebook, or all."""
-        answer = yield Request(LIST_SESSIONS, params={"notebook_id": notebook})
-        return self.parse_records(SESSION, answer, "chat sessions")
+        response = yield Request(LIST_SESSIONS, params={"notebook_id": notebook})
+        return self.parse_records(SESSION, response, "chat sessions")
 
     def session(self, session: str) -> Steps[Record]:
         """Return a session, with its messages."""
-        answer = yield Request(GET_SESSION, {"session": session})
-        data = records.require_mapping(answer, "the chat session")
+        response = yield Request(GET_SESSION, {"session": session})
+        data = records.require_mapping(response, "the chat session")
         messages = records.require_list(data.get("messages") or [], "the session's messages")
         record = self.parse_record(SESSION, data, "the chat session")
         record["messages"] = [message_record(message) for message in messages]
@@ -66,13 +66,13 @@ class ChatRequests(RecordParser):
     ) -> Steps[Record]:
         """Create a session."""
         fields = {"notebook_id": notebook, "title": title, "model_override": model_override}
-        answer = yield Request(CREATE_SESSION, json=drop_none(fields))
-        return self.parse_record(SESSION, answer, "the chat session")
+        response = yield Request(CREATE_SESSION, json=drop_none(fields))
+        return self.parse_record(SESSION, response, "the chat session")
 
     def change_session(self, session: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Update the `title` or `model_override`; other fields stay unchanged."""
-        answer = yield Request(UPDATE_SESSION, {"session": session}, json=dict(changes))
-        return self.parse_record(SESSION, answer, "the chat session")
+        response = yield Request(UPDATE_SESSION, {"session": session}, json=dict(changes))
+        return self.parse_record(SESSION, response, "the chat session")
 
     def delete_session(self, session: str) -> Steps[None]:
         """Delete a session and its messages."""
@@ -91,8 +91,8 @@ class ChatRequests(RecordParser):
         body = {"session_id": session, "message": message, "context": dict(context.context)}
         if model_override is not None:
             body["model_override"] = model_override
-        answer = yield Request(SEND_MESSAGE, json=body, patient=True)
-        data = records.require_mapping(answer, "the chat").get("messages")
+        response = yield Request(SEND_MESSAGE, json=body, patient=True)
+        data = records.require_mapping(response, "the chat").get("messages")
         messages = [
             message_record(item) for item in records.require_list(data, "the session's messages")
         ]
@@ -113,14 +113,14 @@ class ChatRequests(RecordParser):
         """Build the context that a model would get with a message."""
         about = {"session_id": session, "notebook_id": notebook, "context_config": config}
         body = scope_fields(scope) | drop_none(about)
-        answer = yield Request(BUILD_CONTEXT, json=body)
-        data = records.require_mapping(answer, "the context")
+        response = yield Request(BUILD_CONTEXT, json=body)
+        data = records.require_mapping(response, "the context")
         return build_record(
             CONTEXT, {**data, **records.require_mapping(data.get("context"), "the context")}
         )
 
 
-def message_record(answer: Mapping[str, Any]) -> Record:
+def message_record(response: Mapping[str, Any]) -> Record:
     """Return a message's record."""
-    when = answer.get("created_at") or answer.get("timestamp")
-    return build_record(MESSAGE, {"citations": [], **answer, "created_at": when})
+    when = response.get("created_at") or response.get("timestamp")
+    return build_record(MESSAGE, {"citations": [], **response, "created_at": when})

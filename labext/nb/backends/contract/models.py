@@ -66,8 +66,8 @@ class ModelRequests(RecordParser):
 
     def models(self, type: str | None = None) -> Steps[list[Record]]:
         """List the models of a type, or all models."""
-        answer = yield Request(LIST_MODELS, params={"model_type": type})
-        return self.parse_records(MODEL, answer, "models")
+        response = yield Request(LIST_MODELS, params={"model_type": type})
+        return self.parse_records(MODEL, response, "models")
 
     def new_model(
         self, name: str, type: str, provider: str, credential: str | None
@@ -75,14 +75,14 @@ class ModelRequests(RecordParser):
         """Add a model; models are unique, so a lost response is resolved by a lookup."""
         fields = {"name": name, "type": type, "provider": provider, "credential": credential}
         try:
-            answer = yield Request(CREATE_MODEL, json=drop_none(fields))
+            response = yield Request(CREATE_MODEL, json=drop_none(fields))
         except OutcomeUnknownError as unknown:
             existing = yield from self.models(type)
             matches = [record for record in existing if fields.items() <= record.items()]
             if len(matches) != 1:
                 raise unknown from None
             return matches[0]
-        return self.parse_record(MODEL, answer, "the model")
+        return self.parse_record(MODEL, response, "the model")
 
     def delete_model(self, model: str) -> Steps[None]:
         """Delete a model."""
@@ -90,8 +90,8 @@ class ModelRequests(RecordParser):
 
     def test_model(self, model: str) -> Steps[Record]:
         """Test a model with a small request; a failed test is a valid result."""
-        answer = yield Request(TEST_MODEL, {"model": model}, patient=True)
-        return build_record(TEST_RESULT, records.require_mapping(answer, "the model's test"))
+        response = yield Request(TEST_MODEL, {"model": model}, patient=True)
+        return build_record(TEST_RESULT, records.require_mapping(response, "the model's test"))
 
     def defaults(self) -> Steps[dict[str, str | None]]:
         """Return the model identifier for each of the seven default slots."""
@@ -118,17 +118,17 @@ class ModelRequests(RecordParser):
 
     def discover(self, provider: str) -> Steps[list[Record]]:
         """List the models that a provider offers."""
-        answer = yield Request(DISCOVER_MODELS, {"provider": provider}, patient=True)
-        return _discovered_models(self, answer)
+        response = yield Request(DISCOVER_MODELS, {"provider": provider}, patient=True)
+        return _discovered_models(self, response)
 
     def sync(self, provider: str | None) -> Steps[list[Record]]:
         """Add all models that providers offer; return the counts for each provider."""
         if provider is not None:
-            answer = yield Request(SYNC_PROVIDER, {"provider": provider}, patient=True)
-            data = records.require_mapping(answer, "the provider's models")
+            response = yield Request(SYNC_PROVIDER, {"provider": provider}, patient=True)
+            data = records.require_mapping(response, "the provider's models")
             return [build_record(SYNC_RESULT, {"provider": provider, **data})]
-        answer = yield Request(SYNC_ALL, patient=True)
-        data = records.require_mapping(answer, "the providers' models")
+        response = yield Request(SYNC_ALL, patient=True)
+        data = records.require_mapping(response, "the providers' models")
         results = records.require_mapping(data.get("results"), "the providers' models")
         return [
             build_record(
@@ -150,24 +150,24 @@ class ModelRequests(RecordParser):
 
     def count_models(self, provider: str) -> Steps[Record]:
         """Count a provider's models by type."""
-        answer = yield Request(COUNT_MODELS, {"provider": provider})
-        data = records.require_mapping(answer, "the provider's models")
+        response = yield Request(COUNT_MODELS, {"provider": provider})
+        data = records.require_mapping(response, "the provider's models")
         return self.build_record(MODEL_COUNT, data)
 
     def models_of(self, provider: str) -> Steps[list[Record]]:
         """List a provider's models."""
-        answer = yield Request(LIST_PROVIDER_MODELS, {"provider": provider})
-        return self.parse_records(MODEL, answer, "models")
+        response = yield Request(LIST_PROVIDER_MODELS, {"provider": provider})
+        return self.parse_records(MODEL, response, "models")
 
-    def parse_slots(self, answer: Any) -> dict[str, str | None]:
+    def parse_slots(self, response: Any) -> dict[str, str | None]:
         """Parse the model of each default slot."""
-        data = records.require_mapping(answer, "the default models")
+        data = records.require_mapping(response, "the default models")
         return {slot: data.get(slot) or None for slot in SLOTS}
 
 
-def _discovered_models(parser: RecordParser, answer: Any) -> list[Record]:
+def _discovered_models(parser: RecordParser, response: Any) -> list[Record]:
     """Parse the models that a provider offers, including models added earlier."""
-    items = records.require_list(answer, "models on offer")
+    items = records.require_list(response, "models on offer")
     return [parser.build_record(DISCOVERED_MODEL, item) for item in items]
 
 
@@ -208,53 +208,55 @@ class CredentialRequests(RecordParser):
 
     def credentials(self, provider: str | None = None) -> Steps[list[Record]]:
         """List the credentials for a provider, or all credentials."""
-        answer = yield Request(LIST_CREDENTIALS, params={"provider": provider})
-        return self.parse_records(CREDENTIAL, answer, "credentials")
+        response = yield Request(LIST_CREDENTIALS, params={"provider": provider})
+        return self.parse_records(CREDENTIAL, response, "credentials")
 
     def credentials_of(self, provider: str) -> Steps[list[Record]]:
         """List the credentials for a provider."""
-        answer = yield Request(LIST_PROVIDER_CREDENTIALS, {"provider": provider})
-        return self.parse_records(CREDENTIAL, answer, "credentials")
+        response = yield Request(LIST_PROVIDER_CREDENTIALS, {"provider": provider})
+        return self.parse_records(CREDENTIAL, response, "credentials")
 
     def credential(self, credential: str) -> Steps[Record]:
         """Return a credential."""
-        answer = yield Request(GET_CREDENTIAL, {"credential": credential})
-        return self.parse_record(CREDENTIAL, answer, "the credential")
+        response = yield Request(GET_CREDENTIAL, {"credential": credential})
+        return self.parse_record(CREDENTIAL, response, "the credential")
 
     def new_credential(self, fields: Mapping[str, Any]) -> Steps[Record]:
         """Store a credential with `provider`, `name` and optionally `api_key` and `base_url`."""
-        answer = yield Request(CREATE_CREDENTIAL, json=dict(fields))
-        return self.parse_record(CREDENTIAL, answer, "the credential")
+        response = yield Request(CREATE_CREDENTIAL, json=dict(fields))
+        return self.parse_record(CREDENTIAL, response, "the credential")
 
     def change_credential(self, credential: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Update fields; None clears the key or the address, other fields stay unchanged."""
-        answer = yield Request(UPDATE_CREDENTIAL, {"credential": credential}, json=dict(changes))
-        return self.parse_record(CREDENTIAL, answer, "the credential")
+        response = yield Request(UPDATE_CREDENTIAL, {"credential": credential}, json=dict(changes))
+        return self.parse_record(CREDENTIAL, response, "the credential")
 
     def delete_credential(self, credential: str) -> Steps[Record]:
         """Delete a credential and its models."""
-        answer = yield Request(DELETE_CREDENTIAL, {"credential": credential})
+        response = yield Request(DELETE_CREDENTIAL, {"credential": credential})
         # A repeated deletion after a lost response finds no record, and has no count.
-        data = records.require_mapping(answer, "the deletion") if answer is not None else {}
+        data = records.require_mapping(response, "the deletion") if response is not None else {}
         return build_record(CREDENTIAL_DELETION, {**data, "id": credential})
 
     def test_credential(self, credential: str) -> Steps[Record]:
         """Test a credential with its provider; a failed test is a valid result."""
-        answer = yield Request(TEST_CREDENTIAL, {"credential": credential}, patient=True)
+        response = yield Request(TEST_CREDENTIAL, {"credential": credential}, patient=True)
         fields: Fields = {"provider": "category", **TEST_RESULT}
-        return build_record(fields, records.require_mapping(answer, "the credential's test"))
+        return build_record(fields, records.require_mapping(response, "the credential's test"))
 
     def discover_with(self, credential: str) -> Steps[list[Record]]:
         """List the models that a credential gives access to."""
-        answer = yield Request(DISCOVER_CREDENTIAL_MODELS, {"credential": credential}, patient=True)
-        data = records.require_mapping(answer, "models on offer")
+        response = yield Request(
+            DISCOVER_CREDENTIAL_MODELS, {"credential": credential}, patient=True
+        )
+        data = records.require_mapping(response, "models on offer")
         return _discovered_models(self, data.get("discovered"))
 
     def register_models(self, credential: str, models: Sequence[tuple[str, str]]) -> Steps[Record]:
         """Add models of a credential by name and type; existing models are kept."""
         body = {"models": [{"name": name, "model_type": type} for name, type in models]}
-        answer = yield Request(REGISTER_MODELS, {"credential": credential}, json=body)
-        return build_record(MODEL_REGISTRATION, records.require_mapping(answer, "the models"))
+        response = yield Request(REGISTER_MODELS, {"credential": credential}, json=body)
+        return build_record(MODEL_REGISTRATION, records.require_mapping(response, "the models"))
 
     def credential_status(self) -> Steps[Record]:
         """Return the key's location for each provider, and whether the service can encrypt keys."""

@@ -53,38 +53,40 @@ class NotebookRequests(RecordParser):
         self, archived: bool | None = None, order_by: str | None = None
     ) -> Steps[list[Record]]:
         """List notebooks: those archived, those not, or both (None)."""
-        answer = yield Request(LIST_NOTEBOOKS, params={"archived": archived, "order_by": order_by})
-        return self.parse_records(NOTEBOOK, answer, "notebooks")
+        response = yield Request(
+            LIST_NOTEBOOKS, params={"archived": archived, "order_by": order_by}
+        )
+        return self.parse_records(NOTEBOOK, response, "notebooks")
 
     def notebook(self, notebook: str) -> Steps[Record]:
         """Return a notebook."""
-        answer = yield Request(GET_NOTEBOOK, {"notebook": notebook})
-        return self.parse_record(NOTEBOOK, answer, "the notebook")
+        response = yield Request(GET_NOTEBOOK, {"notebook": notebook})
+        return self.parse_record(NOTEBOOK, response, "the notebook")
 
     def new_notebook(self, name: str, description: str | None) -> Steps[Record]:
         """Create a notebook."""
         body = drop_none({"name": name, "description": description})
-        answer = yield Request(CREATE_NOTEBOOK, json=body)
-        return self.parse_record(NOTEBOOK, answer, "the notebook")
+        response = yield Request(CREATE_NOTEBOOK, json=body)
+        return self.parse_record(NOTEBOOK, response, "the notebook")
 
     def change_notebook(self, notebook: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Update the `name`, `description` or `archived`; other fields stay unchanged."""
-        answer = yield Request(UPDATE_NOTEBOOK, {"notebook": notebook}, json=dict(changes))
-        return self.parse_record(NOTEBOOK, answer, "the notebook")
+        response = yield Request(UPDATE_NOTEBOOK, {"notebook": notebook}, json=dict(changes))
+        return self.parse_record(NOTEBOOK, response, "the notebook")
 
     def delete_notebook(self, notebook: str, *, delete_sources: bool) -> Steps[Record]:
         """Delete a notebook, optionally with the sources that no other notebook has."""
-        answer = yield Request(
+        response = yield Request(
             DELETE_NOTEBOOK, {"notebook": notebook}, params={"delete_sources": delete_sources}
         )
         # A repeated deletion after a lost response finds no record, and has no counts.
-        data = records.require_mapping(answer, "the deletion") if answer is not None else {}
+        data = records.require_mapping(response, "the deletion") if response is not None else {}
         return build_record(NOTEBOOK_DELETION, {**data, "id": notebook})
 
     def preview(self, notebook: str) -> Steps[Record]:
         """Count the records that a deletion would affect."""
-        answer = yield Request(PREVIEW_DELETION, {"notebook": notebook})
-        data = records.require_mapping(answer, "the deletion")
+        response = yield Request(PREVIEW_DELETION, {"notebook": notebook})
+        data = records.require_mapping(response, "the deletion")
         return build_record(PREVIEW, {**data, "id": notebook, "name": data.get("notebook_name")})
 
     def link(self, notebook: str, source: str) -> Steps[None]:
@@ -114,13 +116,13 @@ class NoteRequests(RecordParser):
     def notes(self, notebook: str | None = None, *, contents: bool = True) -> Steps[list[Record]]:
         """List the notes of a notebook, or all; with their contents, or as it may be without."""
         del contents  # the list includes them
-        answer = yield Request(LIST_NOTES, params={"notebook_id": notebook})
-        return self.parse_records(NOTE, answer, "notes")
+        response = yield Request(LIST_NOTES, params={"notebook_id": notebook})
+        return self.parse_records(NOTE, response, "notes")
 
     def note(self, note: str) -> Steps[Record]:
         """Return a note."""
-        answer = yield Request(GET_NOTE, {"note": note})
-        return self.parse_record(NOTE, answer, "the note")
+        response = yield Request(GET_NOTE, {"note": note})
+        return self.parse_record(NOTE, response, "the note")
 
     def new_note(
         self, content: str, title: str | None, note_type: str, notebook: str | None
@@ -128,13 +130,15 @@ class NoteRequests(RecordParser):
         """Create a note; a model's without a title gets one (NB-136)."""
         body = {"content": content, "note_type": note_type}
         body |= drop_none({"title": title, "notebook_id": notebook})
-        answer = yield Request(CREATE_NOTE, json=body, patient=note_type == "ai" and title is None)
-        return self.parse_record(NOTE, answer, "the note")
+        response = yield Request(
+            CREATE_NOTE, json=body, patient=note_type == "ai" and title is None
+        )
+        return self.parse_record(NOTE, response, "the note")
 
     def change_note(self, note: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Update the `title`, `content` or `note_type`; other fields stay unchanged."""
-        answer = yield Request(UPDATE_NOTE, {"note": note}, json=dict(changes))
-        return self.parse_record(NOTE, answer, "the note")
+        response = yield Request(UPDATE_NOTE, {"note": note}, json=dict(changes))
+        return self.parse_record(NOTE, response, "the note")
 
     def delete_note(self, note: str) -> Steps[None]:
         """Delete a note."""
@@ -188,19 +192,21 @@ class SourceRequests(RecordParser):
     ) -> Steps[list[Record]]:
         """List a page of sources, of a notebook or all."""
         params = {"notebook_id": notebook, "limit": limit, "offset": offset, "order_by": order_by}
-        answer = yield Request(LIST_SOURCES, params=params)
-        return [self.parse_source(item, SOURCE) for item in records.require_list(answer, "sources")]
+        response = yield Request(LIST_SOURCES, params=params)
+        return [
+            self.parse_source(item, SOURCE) for item in records.require_list(response, "sources")
+        ]
 
     def source(self, source: str) -> Steps[Record]:
         """Return a source, with its text."""
-        answer = yield Request(GET_SOURCE, {"source": source})
-        return self.parse_source(answer)
+        response = yield Request(GET_SOURCE, {"source": source})
+        return self.parse_source(response)
 
     def add_file(self, path: Path, **options: Unpack[SourceOptions]) -> Steps[Record]:
         """Upload a file, without a read timeout, since processing may take long."""
         form = _source_fields(options)
-        answer = yield Request(ADD_SOURCE, form=form, files={"file": path}, patient=True)
-        return self.parse_source(answer)
+        response = yield Request(ADD_SOURCE, form=form, files={"file": path}, patient=True)
+        return self.parse_source(response)
 
     def add_url(self, url: str, **options: Unpack[SourceOptions]) -> Steps[Record]:
         """Add a web page by its URL; `options` as for `add_file`."""
@@ -212,8 +218,8 @@ class SourceRequests(RecordParser):
 
     def source_status(self, source: str) -> Steps[Record]:
         """Return the processing status of a source."""
-        answer = yield Request(GET_SOURCE_STATUS, {"source": source})
-        return self.build_record(STATUS, records.require_mapping(answer, "the source's status"))
+        response = yield Request(GET_SOURCE_STATUS, {"source": source})
+        return self.build_record(STATUS, records.require_mapping(response, "the source's status"))
 
     def sources_awaiting_vectors(self) -> Steps[list[Record]]:
         """Return processed sources whose vectors are missing: none, as processing makes them."""
@@ -222,8 +228,8 @@ class SourceRequests(RecordParser):
 
     def change_source(self, source: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Update the `title` or `topic`; other fields stay unchanged."""
-        answer = yield Request(UPDATE_SOURCE, {"source": source}, json=dict(changes))
-        return self.parse_source(answer)
+        response = yield Request(UPDATE_SOURCE, {"source": source}, json=dict(changes))
+        return self.parse_source(response)
 
     def delete_source(self, source: str) -> Steps[None]:
         """Delete one, in every notebook."""
@@ -244,26 +250,26 @@ class SourceRequests(RecordParser):
     def retry_source(self, source: str) -> Steps[Record]:
         """Retry a failed source; after a lost response, its status decides the outcome."""
         try:
-            answer = yield Request(RETRY_SOURCE, {"source": source})
+            response = yield Request(RETRY_SOURCE, {"source": source})
         except OutcomeUnknownError as unknown:
-            answer = yield Request(GET_SOURCE, {"source": source})
-            record = self.parse_source(answer)
+            response = yield Request(GET_SOURCE, {"source": source})
+            record = self.parse_source(response)
             if record["status"] == "failed":  # not retried, or failed again
                 raise unknown from None
             return record
-        return self.parse_source(answer)
+        return self.parse_source(response)
 
     def insights(self, source: str) -> Steps[list[Record]]:
         """List the insights of a source."""
-        answer = yield Request(LIST_SOURCE_INSIGHTS, {"source": source})
+        response = yield Request(LIST_SOURCE_INSIGHTS, {"source": source})
         return [
             self.build_record(INSIGHT, {"source_id": source, **item})
-            for item in records.require_list(answer, "insights")
+            for item in records.require_list(response, "insights")
         ]
 
-    def parse_source(self, answer: Any, fields: Fields = SOURCE_DETAIL) -> Record:
+    def parse_source(self, response: Any, fields: Fields = SOURCE_DETAIL) -> Record:
         """Parse a source, by default with its text."""
-        data = records.require_mapping(answer, "the source")
+        data = records.require_mapping(response, "the source")
         asset = data.get("asset")
         location = asset if isinstance(asset, Mapping) else {}
         file = location.get("file_path")
@@ -276,12 +282,12 @@ class SourceRequests(RecordParser):
         body = {**content, **drop_none(_source_fields(options))}
         patient = not options["process_async"]
         try:
-            answer = yield Request(ADD_SOURCE, json=body, patient=patient)
+            response = yield Request(ADD_SOURCE, json=body, patient=patient)
         except InputError as error:
             if error.status not in _NO_JSON_STATUSES:
                 raise
-            answer = yield Request(ADD_SOURCE_JSON, json=body, patient=patient)
-        return self.parse_source(answer)
+            response = yield Request(ADD_SOURCE_JSON, json=body, patient=patient)
+        return self.parse_source(response)
 
 
 def _source_fields(options: SourceOptions) -> dict[str, Any]:

@@ -105,8 +105,8 @@ class ProfileRequests(RecordParser):
 
     def profiles(self, kind: ProfileKind) -> Steps[list[Record]]:
         """List all profiles of a kind."""
-        answer = yield Request(kind.list)
-        items = records.require_list(answer, f"{kind.noun}s")
+        response = yield Request(kind.list)
+        items = records.require_list(response, f"{kind.noun}s")
         return [self.parse_profile(kind, item) for item in items]
 
     def profile(self, kind: ProfileKind, profile: str) -> Steps[Record]:
@@ -142,9 +142,9 @@ class ProfileRequests(RecordParser):
         """Copy a profile under a name chosen by the service."""
         return self.parse_profile(kind, (yield Request(kind.copy, {"profile": profile})))
 
-    def parse_profile(self, kind: ProfileKind, answer: Any) -> Record:
+    def parse_profile(self, kind: ProfileKind, response: Any) -> Record:
         """Parse a profile; each speaker of a speaker profile has all fields of `SPEAKER`."""
-        record = self.parse_record(kind.fields, answer, f"the {kind.noun}")
+        record = self.parse_record(kind.fields, response, f"the {kind.noun}")
         if kind is SPEAKER_PROFILES:
             speakers = records.require_list(record["speakers"] or [], "speakers")
             record["speakers"] = [build_record(SPEAKER, speaker) for speaker in speakers]
@@ -202,7 +202,7 @@ class PodcastRequests(RecordParser):
             "briefing_suffix": briefing,
         }
         try:
-            answer = yield Request(GENERATE_EPISODE, json=drop_none(fields))
+            response = yield Request(GENERATE_EPISODE, json=drop_none(fields))
         except OutcomeUnknownError as unknown:
             episodes = yield from self.episodes()
             created = [
@@ -215,7 +215,7 @@ class PodcastRequests(RecordParser):
             if len(created) != 1:
                 raise unknown from None
             return _submission_record(created[0])
-        return build_record(EPISODE_SUBMISSION, records.require_mapping(answer, "the episode"))
+        return build_record(EPISODE_SUBMISSION, records.require_mapping(response, "the episode"))
 
     def podcast_job(self, job: str) -> Steps[Record]:
         """Return the job that generates an episode."""
@@ -229,8 +229,8 @@ class PodcastRequests(RecordParser):
 
     def episodes(self) -> Steps[list[Record]]:
         """List all episodes, without transcripts."""
-        answer = yield Request(LIST_EPISODES)
-        return [self.parse_episode(item) for item in records.require_list(answer, "episodes")]
+        response = yield Request(LIST_EPISODES)
+        return [self.parse_episode(item) for item in records.require_list(response, "episodes")]
 
     def episode(self, episode: str) -> Steps[Record]:
         """Return an episode, with its outline and its transcript."""
@@ -253,23 +253,24 @@ class PodcastRequests(RecordParser):
     def retry_episode(self, episode: str) -> Steps[Record]:
         """Retry a failed episode; after a lost response, its status decides the outcome."""
         try:
-            answer = yield Request(RETRY_EPISODE, {"episode": episode})
+            response = yield Request(RETRY_EPISODE, {"episode": episode})
         except OutcomeUnknownError as unknown:
             record = yield from self.episode(episode)
             if record["job_status"] == "failed":  # not retried, or failed again
                 raise unknown from None
             return build_record(EPISODE_RETRY, {**record, "episode_id": record["id"]})
         return build_record(
-            EPISODE_RETRY, {"episode_id": episode, **records.require_mapping(answer, "the episode")}
+            EPISODE_RETRY,
+            {"episode_id": episode, **records.require_mapping(response, "the episode")},
         )
 
     def delete_episode(self, episode: str) -> Steps[None]:
         """Delete an episode and its audio; a generation in progress is stopped."""
         yield Request(DELETE_EPISODE, {"episode": episode})
 
-    def parse_episode(self, answer: Any, fields: Fields = EPISODE) -> Record:
+    def parse_episode(self, response: Any, fields: Fields = EPISODE) -> Record:
         """Parse an episode, by default without its outline and transcript."""
-        record = self.parse_record(fields, answer, "the episode")
+        record = self.parse_record(fields, response, "the episode")
         record["progress"] = parse_progress(record["progress"])
         return record
 

@@ -86,16 +86,16 @@ class SearchRequests(RecordParser):
         """Search for passages by `text` or `vector`; the best come first."""
         body = {"query": query.text, "search_type": search_type, **scope_fields(query.scope)}
         body |= option_fields(query)
-        answer = yield Request(SEARCH, json=body, patient=True)
-        data = records.require_mapping(answer, "the search").get("results")
+        response = yield Request(SEARCH, json=body, patient=True)
+        data = records.require_mapping(response, "the search").get("results")
         hits = [hit_record(item) for item in records.require_list(data, "what was found")]
         # Filter here too, for a server without a filter by kind.
         return [hit for hit in hits if query.scope.holds(hit["kind"], hit["id"])]
 
     def ask(self, question: Question) -> Steps[Answer]:
         """Ask a question and wait for the complete answer, without a read timeout."""
-        answer = yield Request(ASK, json=question_fields(question), patient=True)
-        data = records.require_mapping(answer, "the question")
+        response = yield Request(ASK, json=question_fields(question), patient=True)
+        data = records.require_mapping(response, "the question")
         return build_answer(data, data.get("answer"), question.text)
 
     def ask_stream(self, question: Question) -> Steps[Request | Answer]:

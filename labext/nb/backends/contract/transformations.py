@@ -35,27 +35,27 @@ class TransformationRequests(RecordParser):
 
     def transformations(self) -> Steps[list[Record]]:
         """List all transformations."""
-        answer = yield Request(LIST_TRANSFORMATIONS)
-        return self.parse_records(TRANSFORMATION, answer, "transformations")
+        response = yield Request(LIST_TRANSFORMATIONS)
+        return self.parse_records(TRANSFORMATION, response, "transformations")
 
     def transformation(self, transformation: str) -> Steps[Record]:
         """Return a transformation."""
-        answer = yield Request(GET_TRANSFORMATION, {"transformation": transformation})
-        return self.parse_record(TRANSFORMATION, answer, "the transformation")
+        response = yield Request(GET_TRANSFORMATION, {"transformation": transformation})
+        return self.parse_record(TRANSFORMATION, response, "the transformation")
 
     def new_transformation(self, fields: Mapping[str, Any]) -> Steps[Record]:
         """Create a transformation from `name`, `prompt` and other fields of the record."""
-        answer = yield Request(CREATE_TRANSFORMATION, json=dict(fields))
-        return self.parse_record(TRANSFORMATION, answer, "the transformation")
+        response = yield Request(CREATE_TRANSFORMATION, json=dict(fields))
+        return self.parse_record(TRANSFORMATION, response, "the transformation")
 
     def change_transformation(
         self, transformation: str, changes: Mapping[str, Any]
     ) -> Steps[Record]:
         """Update fields of the record; other fields stay unchanged."""
-        answer = yield Request(
+        response = yield Request(
             UPDATE_TRANSFORMATION, {"transformation": transformation}, json=dict(changes)
         )
-        return self.parse_record(TRANSFORMATION, answer, "the transformation")
+        return self.parse_record(TRANSFORMATION, response, "the transformation")
 
     def delete_transformation(self, transformation: str) -> Steps[None]:
         """Delete a transformation; its insights are kept."""
@@ -65,8 +65,8 @@ class TransformationRequests(RecordParser):
         """Run a transformation on a text, without a read timeout."""
         fields = {"transformation_id": transformation, "input_text": text, "model_id": model}
         body = drop_none(fields)
-        answer = yield Request(RUN_TRANSFORMATION, json=body, patient=True)
-        data = records.require_mapping(answer, "the transformation")
+        response = yield Request(RUN_TRANSFORMATION, json=body, patient=True)
+        data = records.require_mapping(response, "the transformation")
         if not isinstance(data.get("output"), str):
             raise ServiceError("The notebook service returned no output for the transformation.")
         return build_record(OUTPUT, {"transformation_id": transformation, **data})
@@ -82,6 +82,8 @@ class TransformationRequests(RecordParser):
         )
 
 
-def _parse_prompt(answer: Any) -> str:
-    data = records.require_mapping(answer, "the default prompt").get("transformation_instructions")
+def _parse_prompt(response: Any) -> str:
+    data = records.require_mapping(response, "the default prompt").get(
+        "transformation_instructions"
+    )
     return str(data or "")

@@ -56,9 +56,9 @@ class ChatRequests(contract.ChatRequests):
     def message_context(self, session: str, scope: Scope) -> Steps[MessageContext]:
         """Build the context of a message; this server does not resolve identifiers itself."""
         notebook = yield from self._notebook_of(session)
-        answer = yield from self._build_context(notebook, scope)
-        tokens = answer.get("token_count")
-        context = records.require_mapping(answer.get("context"), "the context")
+        response = yield from self._build_context(notebook, scope)
+        tokens = response.get("token_count")
+        context = records.require_mapping(response.get("context"), "the context")
         return MessageContext(context, tokens if isinstance(tokens, int) else None)
 
     def execute(
@@ -73,14 +73,14 @@ class ChatRequests(contract.ChatRequests):
     ) -> Steps[Record]:
         """Build the context that a model would get with a message."""
         within = notebook or (yield from self._notebook_of(str(session)))
-        answer = yield from self._build_context(within, scope, config)
+        response = yield from self._build_context(within, scope, config)
         return build_record(
-            CONTEXT, {**answer, **records.require_mapping(answer.get("context"), "the context")}
+            CONTEXT, {**response, **records.require_mapping(response.get("context"), "the context")}
         )
 
     def _notebook_of(self, session: str) -> Steps[str]:
-        answer = yield Request(contract.GET_SESSION, {"session": session})
-        return mappers.require_identifier(answer, "notebook_id", "the chat session")
+        response = yield Request(contract.GET_SESSION, {"session": session})
+        return mappers.require_identifier(response, "notebook_id", "the chat session")
 
     def _build_context(
         self, notebook: str, scope: Scope, config: Any = None
@@ -88,8 +88,8 @@ class ChatRequests(contract.ChatRequests):
         if config is None:
             config = yield from _context_config(notebook, scope)
         body = {"notebook_id": notebook, "context_config": config}
-        answer = yield Request(contract.BUILD_CONTEXT, json=body)
-        return records.require_mapping(answer, "the context")
+        response = yield Request(contract.BUILD_CONTEXT, json=body)
+        return records.require_mapping(response, "the context")
 
 
 def _context_config(notebook: str, scope: Scope) -> Steps[dict[str, dict[str, str]]]:
@@ -99,8 +99,8 @@ def _context_config(notebook: str, scope: Scope) -> Steps[dict[str, dict[str, st
     if scope.includes("source"):
         sources = yield from _source_ids(notebook)
     if scope.includes("note"):
-        answer = yield Request(NOTES, params={"notebook_id": notebook})
-        notes = [str(item["id"]) for item in records.require_list(answer, "notes")]
+        response = yield Request(NOTES, params={"notebook_id": notebook})
+        notes = [str(item["id"]) for item in records.require_list(response, "notes")]
     return {
         "sources": {
             identifier: FULL_CONTENT for identifier in sources if scope.holds("source", identifier)
@@ -116,8 +116,8 @@ def _source_ids(notebook: str) -> Steps[list[str]]:
     offset, guard = 0, PageGuard("The notebook service's list of sources")
     while True:
         params = {"notebook_id": notebook, "limit": PAGE_SIZE, "offset": offset}
-        answer = yield Request(SOURCES, params=params)
-        page = [str(item["id"]) for item in records.require_list(answer, "sources")]
+        response = yield Request(SOURCES, params=params)
+        page = [str(item["id"]) for item in records.require_list(response, "sources")]
         if not guard.add_page(page):
             return list(dict.fromkeys(identifiers))
         identifiers += page

@@ -63,8 +63,8 @@ class CommandRequests(extensions.ExtensionRequests):
     def set_settings(self, changes: Mapping[str, Any]) -> Steps[dict[str, Any]]:
         """Update settings; the server ignores unknown names, and null leaves a value unchanged."""
         mappers.forbid_clearing(changes, "the settings", "Set another value.")
-        answer = yield Request(UPDATE_SETTINGS, json=dict(changes))
-        return dict(records.require_mapping(answer, "the settings"))
+        response = yield Request(UPDATE_SETTINGS, json=dict(changes))
+        return dict(records.require_mapping(response, "the settings"))
 
     def commands(
         self, command: str | None, status: str | None, limit: int | None
@@ -74,8 +74,8 @@ class CommandRequests(extensions.ExtensionRequests):
         The server's own list is empty in practice, so the filters are applied here too.
         """
         query = {"command_filter": command, "status_filter": status, "limit": limit}
-        answer = yield Request(LIST_COMMANDS, params=query)
-        items = [self._parse_command(item) for item in records.require_list(answer, "commands")]
+        response = yield Request(LIST_COMMANDS, params=query)
+        items = [self._parse_command(item) for item in records.require_list(response, "commands")]
         items += yield from self._source_commands()
         filters = {"command": command, "status": status}
         by_id = {
@@ -92,7 +92,7 @@ class CommandRequests(extensions.ExtensionRequests):
             NotFoundError: the command does not exist; the server reports a failed lookup.
         """
         try:
-            answer = yield Request(GET_COMMAND, {"command": command})
+            response = yield Request(GET_COMMAND, {"command": command})
         except ServiceError as error:
             if error.status != 500:
                 raise
@@ -103,13 +103,13 @@ class CommandRequests(extensions.ExtensionRequests):
                 status=error.status,
                 server=error.server,
             ) from None
-        return self._parse_command(answer)
+        return self._parse_command(response)
 
     def run_command(self, command: str, app: str, arguments: Mapping[str, Any]) -> Steps[Record]:
         """Start a command."""
         body = {"command": command, "app": app, "input": dict(arguments)}
-        answer = records.require_mapping((yield Request(RUN_COMMAND, json=body)), "the command")
-        return self._parse_command({**answer, "command": command, "message": None})
+        response = records.require_mapping((yield Request(RUN_COMMAND, json=body)), "the command")
+        return self._parse_command({**response, "command": command, "message": None})
 
     def cancel_command(self, command: str) -> Steps[None]:
         """Request the cancellation of a command; the response does not tell the outcome."""
@@ -117,10 +117,10 @@ class CommandRequests(extensions.ExtensionRequests):
 
     def command_kinds(self) -> Steps[list[Record]]:
         """List the available commands."""
-        answer = records.require_mapping(
+        response = records.require_mapping(
             (yield Request(LIST_COMMAND_KINDS)), "the commands there are"
         )
-        items = records.require_list(answer.get("command_items") or [], "the commands there are")
+        items = records.require_list(response.get("command_items") or [], "the commands there are")
         return [
             build_record(COMMAND_KIND, {"command": item.get("name"), "app": item.get("app_id")})
             for item in items
@@ -131,8 +131,8 @@ class CommandRequests(extensions.ExtensionRequests):
         commands: list[Record] = []
         offset, guard = 0, PageGuard("The notebook service's list of sources")
         while True:
-            answer = yield Request(SOURCES, params={"limit": PAGE_SIZE, "offset": offset})
-            page = records.require_list(answer, "sources")
+            response = yield Request(SOURCES, params={"limit": PAGE_SIZE, "offset": offset})
+            page = records.require_list(response, "sources")
             if not guard.add_page(item.get("id") for item in page):
                 return commands
             for item in page:
@@ -148,9 +148,9 @@ class CommandRequests(extensions.ExtensionRequests):
             offset += len(page)
             guard.check_next()
 
-    def _parse_command(self, answer: Any) -> Record:
+    def _parse_command(self, response: Any) -> Record:
         """Return a command's record, with None for empty values."""
-        data = records.require_mapping(answer, "the command")
+        data = records.require_mapping(response, "the command")
         mappers.require_identifier(data, "job_id", "the command")
         result = data.get("result")
         details = result if isinstance(result, Mapping) else {}
@@ -208,8 +208,8 @@ class InsightRequests(extensions.ExtensionRequests):
     def new_insight(self, source: str, transformation: str, model: str | None) -> Steps[str]:
         """Start the creation of an insight; return the command."""
         body = drop_none({"transformation_id": transformation, "model_id": model})
-        answer = yield Request(CREATE_INSIGHT, {"source": source}, json=body)
-        return mappers.require_identifier(answer, "command_id", "the insight")
+        response = yield Request(CREATE_INSIGHT, {"source": source}, json=body)
+        return mappers.require_identifier(response, "command_id", "the insight")
 
     def delete_insight(self, insight: str) -> Steps[None]:
         """Delete an insight."""
@@ -218,8 +218,8 @@ class InsightRequests(extensions.ExtensionRequests):
     def save_insight(self, insight: str, notebook: str) -> Steps[Record]:
         """Copy an insight into a notebook as a note; set its type to `ai` if it has none."""
         body = {"notebook_id": notebook}
-        answer = yield Request(SAVE_INSIGHT, {"insight": insight}, json=body)
-        note = self.parse_record(NOTE, answer, "the note")
+        response = yield Request(SAVE_INSIGHT, {"insight": insight}, json=body)
+        note = self.parse_record(NOTE, response, "the note")
         if note["note_type"] is None:
             note = yield from self.change_note(note["id"], {"note_type": "ai"})
         return {**note, "notebook_id": notebook}
@@ -228,8 +228,10 @@ class InsightRequests(extensions.ExtensionRequests):
         """Start computing the vectors of a `source` or a `note`."""
         yield from _check_embedding_model()
         body = {"item_id": item, "item_type": kind, "async_processing": True}
-        answer = records.require_mapping((yield Request(EMBED_ITEM, json=body)), "the vectors")
-        return build_record(EMBEDDING_SUBMISSION, {**answer, "job_id": answer.get("command_id")})
+        response = records.require_mapping((yield Request(EMBED_ITEM, json=body)), "the vectors")
+        return build_record(
+            EMBEDDING_SUBMISSION, {**response, "job_id": response.get("command_id")}
+        )
 
     def rebuild(self, mode: str, *, sources: bool, notes: bool, insights: bool) -> Steps[Record]:
         """Start recomputing vectors."""
@@ -240,9 +242,9 @@ class InsightRequests(extensions.ExtensionRequests):
             "include_notes": notes,
             "include_insights": insights,
         }
-        answer = yield Request(REBUILD_EMBEDDINGS, json=body)
-        job = mappers.require_identifier(answer, "command_id", "the vectors")
-        return build_record(REBUILD_SUBMISSION, {**answer, "job_id": job})
+        response = yield Request(REBUILD_EMBEDDINGS, json=body)
+        job = mappers.require_identifier(response, "command_id", "the vectors")
+        return build_record(REBUILD_SUBMISSION, {**response, "job_id": job})
 
     def rebuild_status(self, job: str) -> Steps[Record]:
         """Return the progress of a rebuild.
@@ -251,7 +253,7 @@ class InsightRequests(extensions.ExtensionRequests):
             NotFoundError: there is no such job.
         """
         try:
-            answer = yield Request(GET_REBUILD_STATUS, {"command": job})
+            response = yield Request(GET_REBUILD_STATUS, {"command": job})
         except ServiceError as error:
             if error.status != 500:
                 raise
@@ -262,23 +264,25 @@ class InsightRequests(extensions.ExtensionRequests):
                 status=error.status,
                 server=error.server,
             ) from None
-        return _rebuild_record(records.require_mapping(answer, "the vectors"), job)
+        return _rebuild_record(records.require_mapping(response, "the vectors"), job)
 
 
-def _rebuild_record(answer: Mapping[str, Any], job: str) -> Record:
-    progress, stats = answer.get("progress"), answer.get("stats")
-    times = {name: mappers.parse_time(answer.get(name)) for name in ("started_at", "completed_at")}
-    if answer.get("status") not in ("completed", "failed", "canceled"):
+def _rebuild_record(response: Mapping[str, Any], job: str) -> Record:
+    progress, stats = response.get("progress"), response.get("stats")
+    times = {
+        name: mappers.parse_time(response.get(name)) for name in ("started_at", "completed_at")
+    }
+    if response.get("status") not in ("completed", "failed", "canceled"):
         times["completed_at"] = None  # before the end, the server reports the last update here
     return build_record(
         REBUILD,
         {
-            **answer,
+            **response,
             **(progress if isinstance(progress, Mapping) else {}),
             **(stats if isinstance(stats, Mapping) else {}),
             **times,
             "job_id": job,
-            "error_message": answer.get("error_message") or None,
+            "error_message": response.get("error_message") or None,
         },
     )
 
@@ -328,14 +332,14 @@ class SourceChatRequests(extensions.ExtensionRequests):
 
     def source_chats(self, source: str) -> Steps[list[Record]]:
         """List the chats about a source."""
-        answer = yield Request(LIST_SOURCE_CHATS, {"source": source})
-        return self.parse_records(SOURCE_CHAT, answer, "chats")
+        response = yield Request(LIST_SOURCE_CHATS, {"source": source})
+        return self.parse_records(SOURCE_CHAT, response, "chats")
 
     def source_chat(self, source: str, chat: str) -> Steps[Record]:
         """Return a source chat, with its `messages`."""
-        answer = yield Request(GET_SOURCE_CHAT, {"source": source, "chat": chat})
-        record = self._parse_chat(answer)
-        messages = records.require_list(answer.get("messages") or [], "the chat's messages")
+        response = yield Request(GET_SOURCE_CHAT, {"source": source, "chat": chat})
+        record = self._parse_chat(response)
+        messages = records.require_list(response.get("messages") or [], "the chat's messages")
         return {**record, "messages": [message_record(item) for item in messages]}
 
     def new_source_chat(
@@ -393,8 +397,8 @@ class SourceChatRequests(extensions.ExtensionRequests):
             action=Action.show_source_chat(),
         )
 
-    def _parse_chat(self, answer: Any) -> Record:
-        return self.parse_record(SOURCE_CHAT, answer, "the chat")
+    def _parse_chat(self, response: Any) -> Record:
+        return self.parse_record(SOURCE_CHAT, response, "the chat")
 
 
 def _context_ids(data: Any) -> list[str]:

@@ -148,13 +148,13 @@ def forbid_clearing(changes: Mapping[str, Any], what: str, step: str) -> None:
             raise InputError(f"Open Notebook can't clear the {words} of {what}.", step)
 
 
-def require_identifier(answer: Any, name: str, what: str) -> str:
+def require_identifier(response: Any, name: str, what: str) -> str:
     """Return an identifier that the response must contain.
 
     Raises:
         ServiceError: the response has no such identifier.
     """
-    identifier = records.require_mapping(answer, what).get(name)
+    identifier = records.require_mapping(response, what).get(name)
     if isinstance(identifier, str) and identifier:
         return identifier
     raise ServiceError(f"The notebook service's response about {what} has no {name}.")

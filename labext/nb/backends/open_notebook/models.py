@@ -42,8 +42,8 @@ class ModelRequests(contract.ModelRequests):
     def models(self, type: str | None = None) -> Steps[list[Record]]:
         """List the models of a type, or all models."""
         params = {"type": None if type is None else mappers.to_server_type(type)}
-        answer = yield Request(contract.LIST_MODELS, params=params)
-        return self.parse_records(MODEL, answer, "models")
+        response = yield Request(contract.LIST_MODELS, params=params)
+        return self.parse_records(MODEL, response, "models")
 
     def new_model(
         self, name: str, type: str, provider: str, credential: str | None
@@ -53,13 +53,13 @@ class ModelRequests(contract.ModelRequests):
         body = {"name": name, "type": server_type, "provider": provider, "credential": credential}
         body = drop_none(body)
         try:
-            answer = yield Request(contract.CREATE_MODEL, json=body)
+            response = yield Request(contract.CREATE_MODEL, json=body)
         except OutcomeUnknownError as unknown:
             for item in records.require_list((yield Request(contract.LIST_MODELS)), "models"):
                 if body.items() <= item.items():
                     return self.parse_record(MODEL, item, "the model")
             raise unknown from None
-        return self.parse_record(MODEL, answer, "the model")
+        return self.parse_record(MODEL, response, "the model")
 
     def set_defaults(self, changes: Mapping[str, str | None]) -> Steps[dict[str, str | None]]:
         """Set the models of slots; the server would ignore a slot that it does not have."""
@@ -70,9 +70,9 @@ class ModelRequests(contract.ModelRequests):
         body = {SERVER_SLOT_NAMES[slot]: model for slot, model in changes.items()}
         return self.parse_slots((yield Request(contract.UPDATE_DEFAULTS, json=body)))
 
-    def parse_slots(self, answer: Any) -> dict[str, str | None]:
+    def parse_slots(self, response: Any) -> dict[str, str | None]:
         """Parse the model of each default slot that the server has."""
-        data = records.require_mapping(answer, "the default models")
+        data = records.require_mapping(response, "the default models")
         return {slot: data.get(name) or None for slot, name in SERVER_SLOT_NAMES.items()}
 
     def auto_assign(self) -> Steps[Record]:
@@ -105,5 +105,5 @@ class CredentialRequests(contract.CredentialRequests):
                 for name, type in models
             ]
         }
-        answer = yield Request(contract.REGISTER_MODELS, {"credential": credential}, json=body)
-        return build_record(MODEL_REGISTRATION, records.require_mapping(answer, "the models"))
+        response = yield Request(contract.REGISTER_MODELS, {"credential": credential}, json=body)
+        return build_record(MODEL_REGISTRATION, records.require_mapping(response, "the models"))

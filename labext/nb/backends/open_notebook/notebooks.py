@@ -55,8 +55,8 @@ class NotebookRequests(contract.NotebookRequests):
     def delete_notebook(self, notebook: str, *, delete_sources: bool) -> Steps[Record]:
         """Delete a notebook; the server's parameter for its sources has another name."""
         params = {"delete_exclusive_sources": delete_sources}
-        answer = yield Request(contract.DELETE_NOTEBOOK, {"notebook": notebook}, params=params)
-        counts = records.require_mapping(answer, "the deletion") if answer is not None else {}
+        response = yield Request(contract.DELETE_NOTEBOOK, {"notebook": notebook}, params=params)
+        counts = records.require_mapping(response, "the deletion") if response is not None else {}
         return build_record(NOTEBOOK_DELETION, {**counts, "id": notebook})
 
     def preview(self, notebook: str) -> Steps[Record]:
@@ -67,8 +67,8 @@ class NotebookRequests(contract.NotebookRequests):
 
     def link(self, notebook: str, source: str) -> Steps[None]:
         """Put a source into a notebook unless it is there; a second link would be a duplicate."""
-        answer = yield Request(contract.GET_SOURCE, {"source": source})
-        linked = records.require_mapping(answer, "the source").get("notebooks")
+        response = yield Request(contract.GET_SOURCE, {"source": source})
+        linked = records.require_mapping(response, "the source").get("notebooks")
         if notebook not in (linked if isinstance(linked, list) else []):
             yield Request(LINK_SOURCE, {"notebook": notebook, "source": source})
 
@@ -141,12 +141,12 @@ class SourceRequests(contract.SourceRequests):
             "offset": offset,
             **_source_order(order_by),
         }
-        answer = yield Request(contract.LIST_SOURCES, params=params)
-        return self._listed_sources(records.require_list(answer, "sources"))
+        response = yield Request(contract.LIST_SOURCES, params=params)
+        return self._listed_sources(records.require_list(response, "sources"))
 
-    def parse_source(self, answer: Any, fields: Fields = SOURCE_DETAIL) -> Record:
+    def parse_source(self, response: Any, fields: Fields = SOURCE_DETAIL) -> Record:
         """Parse a source, by default with its text."""
-        return self.parse_record(fields, answer, "the source")
+        return self.parse_record(fields, response, "the source")
 
     def add_file(self, path: Path, **options: Unpack[SourceOptions]) -> Steps[Record]:
         """Upload a file, and request the vectors and insights that the contract requires.
@@ -163,9 +163,9 @@ class SourceRequests(contract.SourceRequests):
             "embed": processing["embed"],
             "transformations": json.dumps(processing["transformations"]),
         }
-        answer = yield Request(contract.ADD_SOURCE, form=form, files={"file": path}, patient=True)
+        response = yield Request(contract.ADD_SOURCE, form=form, files={"file": path}, patient=True)
         origin = {"kind": "upload", "file_name": path.name}
-        return (yield from self._added_source(answer, origin, options["topic"]))
+        return (yield from self._added_source(response, origin, options["topic"]))
 
     def sources_awaiting_vectors(self) -> Steps[list[Record]]:
         """Return processed sources whose vectors are still being computed.
@@ -178,8 +178,8 @@ class SourceRequests(contract.SourceRequests):
         if not slots.get("default_embedding_model"):
             return []
         params = {"limit": self.PAGE, "offset": 0, **_source_order("updated_at")}
-        answer = yield Request(contract.LIST_SOURCES, params=params)
-        rows = records.require_list(answer, "sources")
+        response = yield Request(contract.LIST_SOURCES, params=params)
+        rows = records.require_list(response, "sources")
         sources = self._listed_sources(row for row in rows if not row.get("embedded"))
         return [
             source for source in sources if source["status"] == "completed" and _is_recent(source)
@@ -190,8 +190,8 @@ class SourceRequests(contract.SourceRequests):
         body = {"title": changes["title"]} if "title" in changes else {}
         if "topic" in changes:
             body |= {"topics": _topic_list(changes["topic"])}
-        answer = yield Request(contract.UPDATE_SOURCE, {"source": source}, json=body)
-        return self.parse_source(answer)
+        response = yield Request(contract.UPDATE_SOURCE, {"source": source}, json=body)
+        return self.parse_source(response)
 
     def _add_json(self, content: Mapping[str, str], options: SourceOptions) -> Steps[Record]:
         processing = yield from self._processing_options()
@@ -204,9 +204,9 @@ class SourceRequests(contract.SourceRequests):
             **drop_none({"notebook_id": options["notebook"], "title": options["title"]}),
         }
         patient = not options["process_async"]
-        answer = yield Request(contract.ADD_SOURCE_JSON, json=body, patient=patient)
+        response = yield Request(contract.ADD_SOURCE_JSON, json=body, patient=patient)
         origin = {"kind": "link", "url": content["url"]} if "url" in content else {}
-        return (yield from self._added_source(answer, origin, options["topic"]))
+        return (yield from self._added_source(response, origin, options["topic"]))
 
     def _listed_sources(self, items: Iterable[Mapping[str, Any]]) -> list[Record]:
         """Parse sources of a list, in which `embedded_chunks` is always 0."""
@@ -232,21 +232,21 @@ class SourceRequests(contract.SourceRequests):
         }
 
     def _added_source(
-        self, answer: Any, origin: Mapping[str, str], topic: str | None
+        self, response: Any, origin: Mapping[str, str], topic: str | None
     ) -> Steps[Record]:
         """Return a new source with its origin, which the server reports only later.
 
         The topics are set by a second request, since the first one does not accept them.
         """
-        record = self.parse_source(answer)
+        record = self.parse_source(response)
         if not (record["file_name"] or record["url"]):
             record |= origin
         record["title"] = record["title"] or record["file_name"] or record["url"]
         if not topic:
             return record
         path, body = {"source": record["id"]}, {"topics": _topic_list(topic)}
-        answer = yield Request(contract.UPDATE_SOURCE, path, json=body)
-        return {**record, "topic": self.parse_source(answer)["topic"]}
+        response = yield Request(contract.UPDATE_SOURCE, path, json=body)
+        return {**record, "topic": self.parse_source(response)["topic"]}
 
 
 def _topic_list(topic: str | None) -> list[str]:

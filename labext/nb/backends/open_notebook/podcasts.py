@@ -184,8 +184,8 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
             briefing = (profile["description"] or "").strip() or DEFAULT_BRIEFING
         if briefing:
             body["briefing_suffix"] = briefing
-        answer = yield Request(contract.GENERATE_EPISODE, json=body)
-        data = records.require_mapping(answer, "the episode")
+        response = yield Request(contract.GENERATE_EPISODE, json=body)
+        data = records.require_mapping(response, "the episode")
         return build_record(EPISODE_SUBMISSION, {**data, "episode_id": None})
 
     def podcast_job(self, job: str) -> Steps[Record]:
@@ -217,7 +217,7 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
         A lost response can't be resolved if the failed episode is gone.
         """
         try:
-            answer = yield Request(contract.RETRY_EPISODE, {"episode": episode})
+            response = yield Request(contract.RETRY_EPISODE, {"episode": episode})
         except OutcomeUnknownError as unknown:
             try:
                 yield Request(contract.GET_EPISODE, {"episode": episode})
@@ -229,7 +229,7 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
                     action=Action.list_episodes(),
                 ) from None
             raise unknown from None
-        data = answer if isinstance(answer, Mapping) else {}
+        data = response if isinstance(response, Mapping) else {}
         return build_record(EPISODE_RETRY, {**data, "episode_id": data.get("episode_id")})
 
 

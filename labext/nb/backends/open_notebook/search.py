@@ -59,8 +59,8 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
             "search_notes": scope.includes("note"),
             **drop_none(limits),
         }
-        answer = yield Request(contract.SEARCH, json=body, patient=True)
-        data = records.require_mapping(answer, "the search").get("results")
+        response = yield Request(contract.SEARCH, json=body, patient=True)
+        data = records.require_mapping(response, "the search").get("results")
         hits = [contract.hit_record(item) for item in records.require_list(data, "what was found")]
         matches = [hit for hit in hits if scope.holds(hit["kind"], hit["id"])]
         return sorted(matches, key=_score, reverse=True)[: query.limit or None]
@@ -70,8 +70,8 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         if _is_restricted(question.scope):
             return (yield from self._ask_about(question))
         body = yield from self._question_body(question)
-        answer = yield Request(contract.ASK, json=body, patient=True)
-        data = records.require_mapping(answer, "the question")
+        response = yield Request(contract.ASK, json=body, patient=True)
+        data = records.require_mapping(response, "the question")
         return contract.build_answer(data, data.get("answer"), question.text)
 
     def ask_stream(self, question: Question) -> Steps[Request | Answer]:
@@ -134,12 +134,12 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
             data = yield from self._build_context(notebook, question.scope, config)
             context = MessageContext(records.require_mapping(data.get("context"), "the context"))
             model = question.model_override or question.final_answer_model
-            answer = yield from self.execute(session, question.text, context, model)
+            response = yield from self.execute(session, question.text, context, model)
         except (LabextError, KeyboardInterrupt):
             yield from _delete_session(session)
             raise
         yield from _delete_session(session)
-        return answer
+        return response
 
     def _matching_context(self, question: Question) -> Steps[dict[str, dict[str, str]]]:
         """Return a context with the best matches in the scope, or else the named records."""
