@@ -40,12 +40,12 @@ def prompt_secret(prompt: str) -> str:
 
 
 def prompt_text(prompt: str) -> str:
-    """Ask for a visible value; NonInteractiveError if nobody can be asked."""
+    """Ask for a visible value; NonInteractiveError if input is not possible."""
     return _prompt(input, prompt)
 
 
 def confirm(question: str) -> bool:
-    """Ask for a confirmation; False if nobody can be asked or the answer is not yes."""
+    """Ask for a confirmation; False if input is not possible or the answer is not yes."""
     try:
         return prompt_text(f"{question} [y/N] ").casefold() in ("y", "yes")
     except NonInteractiveError:
@@ -98,15 +98,15 @@ class SignInMethod:
         """Ask the user for the secrets.
 
         Raises:
-            SetupError: nobody can be asked, or the answer was empty.
+            SetupError: input is not possible, or the answer was empty.
         """
         typed: dict[str, str] = {}
         for name, noun in self.labels.items():
             ask = prompt_text if name in PUBLIC_NAMES else prompt_secret
             try:
                 typed[name] = ask(f"{messages.capitalize_first(noun)} for {url}: ")
-            except NonInteractiveError as nobody:
-                raise self._unasked(url) from nobody
+            except NonInteractiveError as unavailable:
+                raise self._unasked(url) from unavailable
             if not typed[name]:
                 raise SetupError(f"No {noun} was entered.", "Run the line again and enter it.")
         mask_secrets(typed)
@@ -362,8 +362,8 @@ class SignIn:
         except (SignInError, AccessError) as refusal:
             if complete and isinstance(refusal, AccessError):
                 raise
-            if complete and (held := method.held_by(target)):
-                step = f"It is set by {held}; change that, and run this line again."
+            if complete and (variable := method.held_by(target)):
+                step = f"It is set by {variable}; change that, and run this line again."
                 raise _with_next_step(refusal, step) from None
             if complete:
                 output.print_message(f"The stored {method.noun} is not accepted.")

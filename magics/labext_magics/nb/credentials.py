@@ -69,7 +69,7 @@ def key_for(provider: str, *, must: bool = False) -> Key:
         must: ask for a key even if the provider usually needs none.
 
     Raises:
-        SetupError: nobody can be asked, or the answer was empty.
+        SetupError: input is not possible, or the answer was empty.
     """
     folded = provider.casefold().replace("-", "_")
     name = f"{folded}_key"
@@ -82,13 +82,13 @@ def key_for(provider: str, *, must: bool = False) -> Key:
     hint = " (leave empty if none is needed)" if without else ""
     try:
         typed = sign_in.prompt_secret(f"Key of {provider}{hint}: ")
-    except sign_in.NonInteractiveError as nobody:
+    except sign_in.NonInteractiveError as unavailable:
         suffix = ", or add `--no-key` for a server without a key" if without else ""
         raise SetupError(
             f"A credential of {provider} needs a key, but input is not possible here.",
             f"Set {environment_variable('nb', name)}, or run this line once where you can enter "
             f"it{suffix}.",
-        ) from nobody
+        ) from unavailable
     if not typed and not without:
         raise SetupError("No key was entered.", "Run the line again and enter it.")
     register_secret(typed or None)
@@ -262,7 +262,7 @@ def new_credential(
 
     Raises:
         ConflictError: there is one with another address.
-        SetupError: there is no key, and nobody can be asked for it.
+        SetupError: there is no key, and input is not possible.
     """
     for text in (provider, name):
         secrets.refuse_name(text, "nb", "credentials")

@@ -21,7 +21,7 @@ _ADD_PROVIDER = (
 
 
 def add_model_hint(call: Call, error: LabextError) -> LabextError:
-    """Replace the next step of an error about an empty slot by a line that can be run as it is."""
+    """Replace the next step of an error about an empty slot by a complete line."""
     from labext.nb.records import SLOTS
 
     action = error.action

@@ -192,7 +192,7 @@ def render_html(progress: Progress, note: str = "", seen_at: str = "") -> str:
     Args:
         progress: the progress to render.
         note: an additional sentence about the watch.
-        seen_at: the time of the snapshot, for a picture that may be viewed much later.
+        seen_at: the time of the snapshot, for a static view that may be seen much later.
     """
     rows = [_title(progress), _phases(progress), _bar(progress), _legend(progress)]
     if _is_stalled(progress):
