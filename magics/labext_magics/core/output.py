@@ -15,6 +15,11 @@ def print_message(text: str) -> None:
     display_message(text)
 
 
+def print_confirmation(text: str) -> None:
+    """Print a service's confirmation, with a full stop."""
+    print_message(text if text.endswith((".", "!", "?")) else f"{text}.")
+
+
 def confirm_destruction(what: str, would_go: Sequence[str], *, yes: bool, preview: bool) -> bool:
     """Return whether to go ahead; False for a preview, which prints the affected objects.
 

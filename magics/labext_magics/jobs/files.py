@@ -1,4 +1,4 @@
-"""`%jobs results`, `upload` and `files`."""
+"""`%jobs results`, `upload`, `files` and `rm`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
-from labext.errors import InputError
+from labext.errors import InputError, NotFoundError
 from labext_magics.core import output
 from labext_magics.core.dispatch import Call
 from labext_magics.core.line import quote
@@ -114,3 +114,36 @@ def files(call: Call, *, folder: str | None, folders: bool) -> pd.DataFrame:
 
     names = call.jobs.files(folder, include_folders=folders)
     return records_to_frame([{"file": name} for name in names], [Column("file", "text")])
+
+
+def rm(
+    call: Call, *, file: str | None, folder: str | None, yes: bool, preview: bool
+) -> pd.DataFrame | None:
+    """Remove an uploaded file or a whole folder; a preview returns the affected files."""
+    if (file is None) == (folder is None):
+        raise InputError(
+            "`%jobs rm` takes either a file or `--folder`.", "Example: `%jobs rm 1A8O.pdb --yes`."
+        )
+    would_go = _files_in(call, folder) if folder is not None else [_find_uploaded(call, str(file))]
+    if not output.confirm_destruction("remove", would_go, yes=yes, preview=preview):
+        import pandas as pd
+
+        return pd.DataFrame({"file": would_go}, dtype="str")
+    confirmation = call.jobs.delete_file(path=file, folder=folder)
+    output.print_confirmation(confirmation or f"Removed {file or folder}.")
+    return None
+
+
+def _find_uploaded(call: Call, file: str) -> str:
+    names = call.jobs.files()
+    if file in names or "/" in file:
+        return file
+    near = messages.closest_match(file, names)
+    raise NotFoundError(
+        f"There is no uploaded file {file}.",
+        f"Did you mean {near}?" if near else "See `%jobs files`.",
+    )
+
+
+def _files_in(call: Call, folder: str) -> list[str]:
+    return [f"{folder}/{file}" for file in call.jobs.files(folder)] or [folder]

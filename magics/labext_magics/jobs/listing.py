@@ -1,4 +1,4 @@
-"""`%jobs tools`, `tool`, `list`, `show`, `watch` and `usage`."""
+"""`%jobs tools`, `tool`, `list`, `show`, `watch`, `stop`, `delete` and `usage`."""
 
 from __future__ import annotations
 
@@ -126,6 +126,36 @@ def _failed(last: Progress) -> JobFailedError:
 
 STATISTICS = ("weighted_hours", "jobs")
 SCOPES = ("user", "organization")
+
+
+def stop(call: Call, *, name: list[str]) -> None:
+    """Stop jobs, batches or pipelines, after checking that all of them exist."""
+    for job in name:
+        call.jobs.job(job)
+    for job in name:
+        output.print_confirmation(call.jobs.stop(job))
+
+
+def delete(call: Call, *, name: list[str], yes: bool, preview: bool) -> pd.DataFrame | None:
+    """Delete jobs, batches or pipelines; a preview returns the affected rows."""
+    rows = {job: call.jobs.job(job) for job in name}
+    would_go = [_describe_job(job, row) for job, row in rows.items()]
+    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+        from labext.jobs.records import jobs_frame
+        from labext.jobs.views import JOBS
+
+        return JOBS.show(jobs_frame(rows.values()))
+    for job in name:
+        output.print_confirmation(call.jobs.delete(job))
+    return None
+
+
+def _describe_job(name: str, row: dict[str, Any]) -> str:
+    from labext.jobs import records
+
+    parts = sum(records.parse_tally(row.get("statuses")).values())
+    inside = f" with {messages.pluralize(parts, 'job')}" if records.is_parent(row) else ""
+    return f"{name} ({row.get('Type')}{inside}, {records.phase(row)}) and its results"
 
 
 def usage(call: Call, *, statistic: str | None, scope: str | None) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from labext_magics.core import value_types
 from labext_magics.core.grammar import Command, Magic, Parameter
 from labext_magics.core.options import CA_BUNDLE, KEEP, OUT, PREVIEW, SAVE, WHERE, YES
-from labext_magics.jobs import connect, files, listing, removal, submit
+from labext_magics.jobs import connect, files, listing, submit
 from labext_magics.jobs.listing import USAGE
 from labext_magics.jobs.options import (
     AFTERWARDS,
@@ -189,11 +189,11 @@ MAGIC = Magic(
                 "table = %jobs results folds --to out/folds --frame",
             ],
         ),
-        Command("stop", "Stop jobs, batches or pipelines.", removal.stop, [JOBS]),
+        Command("stop", "Stop jobs, batches or pipelines.", listing.stop, [JOBS]),
         Command(
             "delete",
             "Delete jobs, batches or pipelines and their data.",
-            removal.delete,
+            listing.delete,
             [JOBS],
             [YES, PREVIEW],
         ),
@@ -224,7 +224,7 @@ MAGIC = Magic(
         Command(
             "rm",
             "Remove an uploaded file or a folder.",
-            removal.rm,
+            files.rm,
             [Parameter("FILE", value_types.UPLOADED, "an uploaded file")],
             [Parameter("folder", value_types.FOLDER, "a folder, with its files"), YES, PREVIEW],
         ),

@@ -251,7 +251,7 @@ def test_the_environments_key_comes_first(
     monkeypatch.setenv("LABEXT_LAB_API_KEY", WRONG)
     with pytest.raises(SignInError, match="does not accept the API key") as caught:
         run(f"%lab connect {address}")
-    assert caught.value.next_step.startswith("LABEXT_LAB_API_KEY of the environment")
+    assert caught.value.next_step.startswith("It is set by LABEXT_LAB_API_KEY")
     assert caught.value.status == 401
     assert not user.unseen
 

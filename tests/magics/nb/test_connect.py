@@ -96,7 +96,7 @@ def test_a_wrong_password_of_the_environment(
     monkeypatch.setenv("LABEXT_NB_PASSWORD", WRONG)
     error = refused(f"%nb connect {nb_box.nb.base_url}")
     assert isinstance(error, SignInError)
-    assert error.next_step.startswith("LABEXT_NB_PASSWORD of the environment")
+    assert error.next_step.startswith("It is set by LABEXT_NB_PASSWORD")
 
 
 def test_the_notebook_in_use_is_one_of_the_service(

@@ -158,7 +158,7 @@ def test_auto_assign_says_which_slots_stay_empty_and_why(
     run("%nb credentials register o --model fake-chat=llm --model fake-embed=embedding")
     told = said("%nb models auto-assign")
     assert "Set the slot chat to " in told
-    assert "does not fill the slot transformation by itself" in told
+    assert "does not fill the slot transformation automatically" in told
     assert "`%nb models defaults --set transformation=fake-chat`" in told
     assert "The slots speech_to_text, text_to_speech stay empty. There is no model of type" in told
     assert "podcast" not in told

@@ -163,7 +163,7 @@ def test_a_text_cell_shows_progress_and_an_interrupt_says_what_goes_on(
     server.state.works = False
     error = refused("%%nb source --title Bench\nThe cell grows.")
     assert isinstance(error, WatchInterrupted)
-    assert "goes on" in error.message
+    assert "continues" in error.message
     assert "%nb sources wait" in error.next_step
     assert "Bench: In Queue" in capsys.readouterr().out
     (sent,) = server.sent("POST", "/sources/json")

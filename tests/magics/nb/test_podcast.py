@@ -146,7 +146,7 @@ def test_an_interrupt_ends_the_watching_only(
         patched.setattr(Podcasts, "watch", interrupted)
         error = refused(LINE)
     assert isinstance(error, WatchInterrupted)
-    assert "goes on" in error.message
+    assert "continues" in error.message
     assert '`%nb episodes wait "Episode 1"`' in error.next_step
     assert run("%nb episodes wait 'Episode 1'")["job_status"].item() == "completed"
     assert len(run("%nb episodes")) == 1

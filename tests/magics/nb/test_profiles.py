@@ -58,7 +58,7 @@ def test_profiles_are_made_changed_copied_and_deleted(run: Run, said: Said) -> N
     assert run(duo)["speakers"].item() == "Ann (en-gb), Ben"
     assert "was kept" in said(duo)
 
-    assert "copy of duo" in said("%nb profiles duplicate duo --name trio")
+    assert "duo to trio" in said("%nb profiles duplicate duo --name trio")
     assert "the speaker profile trio" in said("%nb profiles delete trio --preview")
     assert "Deleted " in said("%nb profiles delete trio briefer --yes")
     assert not {"trio", "briefer"} & set(run("%nb profiles")["name"])
