@@ -120,7 +120,7 @@ def _failed(last: Progress) -> JobFailedError:
         if last.states.get("Complete"):
             step += f" `%jobs results {last.subject}` fetches the completed ones."
     return JobFailedError(
-        f"The {last.kind} {last.subject} ended in state {last.phase}{reason}.", step
+        f"The {last.kind} {last.subject} ended as {last.phase}{reason}.", step
     )
 
 

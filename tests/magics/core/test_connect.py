@@ -197,7 +197,7 @@ def test_what_does_not_go_together(run: Run, box: Sandbox, asked_for: Ask) -> No
     config.save_profile("lab", "lab", "https://lab.example.org/")
     for line, what in {
         f"%jobs connect {url} --keep": "stores credentials for a profile",
-        f"%jobs connect {url} --save other": "is there already",
+        f"%jobs connect {url} --save other": "already exists",
         f"%jobs connect {url} --save sandbox": "kept for the sandbox",
         f"%jobs connect {url} --save 'a b'": "no name for a profile",
         f"%jobs connect {url} --ca-bundle nosuch.pem": "no file nosuch.pem",

@@ -138,7 +138,7 @@ def test_an_export_runs_twice(run: Run, tmp_path: Path, capsys: pytest.CaptureFi
     run(line)
     assert capsys.readouterr().out == "Wrote 2 sequences to out/two.gb.\n"
     run(line)
-    assert capsys.readouterr().out == "out/two.gb holds the same 2 sequences already.\n"
+    assert capsys.readouterr().out == "out/two.gb already holds the same 2 sequences.\n"
     written = files.read(tmp_path / "out" / "two.gb")
     assert [record["name"] for record in written] == ["pBAD30", "kin1"]
     assert len(written[0]["annotations"]) == 13
