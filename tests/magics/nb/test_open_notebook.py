@@ -310,7 +310,7 @@ def test_how_large_the_context_is_is_said_before_it_is_sent(
     monkeypatch.setattr(output, "print_message", noted)
     run("%%nb note --title Plan\nVary the arabinose first.")
     run("%%nb chat\nWhat should I vary first?")
-    (size,) = [each for each in sent if "tokens of sources and notes go with" in each[0]]
+    (size,) = [each for each in sent if "tokens of sources and notes are sent" in each[0]]
     assert size[1] == 0
     (asked,) = server.sent("POST", "/chat/execute")
     assert asked.body["context"]["notes"]
