@@ -119,9 +119,7 @@ def _failed(last: Progress) -> JobFailedError:
         step = f"`%jobs list --batch {last.subject}` shows its jobs."
         if last.states.get("Complete"):
             step += f" `%jobs results {last.subject}` fetches the completed ones."
-    return JobFailedError(
-        f"The {last.kind} {last.subject} ended as {last.phase}{reason}.", step
-    )
+    return JobFailedError(f"The {last.kind} {last.subject} ended as {last.phase}{reason}.", step)
 
 
 STATISTICS = ("weighted_hours", "jobs")

@@ -185,9 +185,7 @@ def test_a_pipeline_that_fails_stops_run_all(run: Run) -> None:
         "  - {task: Build, toolSettings: {peptide_build: {sequence: pipe}}}\n"
         "  - {task: Move, toolSettings: {normal_modes: {pdbFile: pipe}}}\n"
     )
-    with pytest.raises(
-        JobFailedError, match=r"The pipeline fails ended as Stopped: Stage 2"
-    ) as no:
+    with pytest.raises(JobFailedError, match=r"The pipeline fails ended as Stopped: Stage 2") as no:
         run(cell)
     assert no.value.next_step == (
         "`%jobs list --batch fails` shows its jobs. "
