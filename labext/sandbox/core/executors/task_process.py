@@ -189,8 +189,8 @@ def _write_whole(path: Path, content: bytes) -> None:
 
 if __name__ == "__main__":
     # A tool raises the TaskError of the imported module, which is not the class of `__main__`.
-
+    imported = importlib.import_module("labext.sandbox.core.executors.task_process")
     channel = socket.socket(fileno=int(sys.argv[2])) if len(sys.argv) > 2 else None
     if channel is not None:
         channel.set_inheritable(False)
-    os._exit(run_task(Path(sys.argv[1]), os.getppid(), channel))
+    os._exit(imported.run_task(Path(sys.argv[1]), os.getppid(), channel))

@@ -240,7 +240,7 @@ def test_keys_in_the_environment_do_not_reach_a_task(
 
 def test_its_own_error_is_its_reason_in_one_line(shop: Shop) -> None:
     assert shop.run("fail", error="TaskError") == TaskOutcome(
-        "failed", "sequence: X is not a base.", seconds=shop.endings["only"].seconds
+        "failed", "sequence: X is no base.", seconds=shop.endings["only"].seconds
     )
 
 
@@ -438,7 +438,7 @@ def test_process_of_another_kind_of_task_does_one_only(quick_shop: Shop) -> None
 def test_warm_process_goes_on_after_a_task_that_fails(warm_shop: Shop) -> None:
     first = identity(warm_shop, "a")
     warm_shop.put("fail", "b", error="TaskError")
-    assert warm_shop.result("b").reason == "sequence: X is not a base."
+    assert warm_shop.result("b").reason == "sequence: X is no base."
     assert identity(warm_shop, "c")["pid"] == first["pid"]
 
 

@@ -193,7 +193,7 @@ def test_the_log_tells_the_user_for_whom_an_app_acts_and_both_limit_what_is_seen
     answer = api.ask("GET", "dna-sequences", bearer, headers=headers)
     assert answer.headers["Result-Count"] == "7"
     assert api.ask("GET", "users/me", bearer, headers=headers).json()["email"] == email
-    assert "no user" in kit.message(api.get("users/me", bearer), 404)
+    assert "not a user" in kit.message(api.get("users/me", bearer), 404)
     seen = [(entry["user"], entry["app"]) for entry in runner.logged(app=name, limit=3)]
     assert seen == [(None, name), (email, name), (email, name)]
     runner.suspend(email)
