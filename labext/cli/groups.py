@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import update_wrapper
 from importlib import import_module
 from pathlib import Path
@@ -11,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labext import messages
-from labext.errors import InputError
+from labext import config, messages
+from labext.config import secret_store
+from labext.errors import ConflictError, InputError, SetupError
 
 if TYPE_CHECKING:
+    from labext.sandbox import Sandbox
     from labext.sandbox.core.administration import Administration, Record
 
 Result = tuple["Record | list[Record]", str]
@@ -36,7 +39,7 @@ def option(name: str, metavar: str, help: str, **settings: Any) -> Decorator:
 
 
 def profile_option(service: str, what: str) -> Decorator:
-    """Declare the option that stores created credentials; see `labext.cli.issue_credentials`."""
+    """Declare the option that stores created credentials; see `labext.cli.groups`."""
     return option("--profile", "NAME", f"Store address and {what} for %{service} connect NAME.")
 
 
@@ -123,7 +126,7 @@ class ServiceGroup(VerbGroup):
         from labext.sandbox.lifecycle import check_system
 
         check_system()
-        arguments.pop("profile", None)  # which `labext.cli.issue_credentials` reads
+        arguments.pop("profile", None)  # which `labext.cli.groups` reads
         administration = import_module(f"labext.sandbox.{self.service}.administration")
         with administration.open_administration(data_dir or config.sandbox_dir()) as admin:
             if "tenant" in arguments:
@@ -240,3 +243,80 @@ def _cell(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def issue_credentials(
+    service: config.Service,
+    secrets: Mapping[str, str],
+    create: Callable[[], Record],
+    connection: Callable[[Sandbox], tuple[str, Mapping[str, str]]],
+) -> tuple[Record, str]:
+    """Create credentials and hand them over as `--json` and `--profile` of the command say.
+
+    Args:
+        service: `lab`, `jobs` or `nb`.
+        secrets: by name, as in `secret_store.NAMES`.
+        create: makes them valid, and returns a record.
+        connection: returns the address and options of the profile; called only to store them.
+
+    Returns:
+        The record with the profile, and with the secrets if they are to be printed; and how the
+        stored ones are used.
+    """
+    from labext.sandbox import Sandbox
+
+    options = click.get_current_context().params
+    profile, as_json = options["profile"], options["as_json"]
+    if not as_json and profile is None:
+        raise InputError(
+            "A secret is shown or stored only once, when it is created, and neither was requested.",
+            "Add `--profile NAME` to store it, or `--json` to print it.",
+        )
+    visible = dict(secrets) if as_json else {}
+    if profile is None:
+        return create() | visible, "printed once"
+    base_url, settings = connection(Sandbox(options["data_dir"]))
+    with _stored_profile(service, profile, secrets, base_url, settings):
+        record = create()
+    stored = f"stored in the keyring: `%{service} connect {profile}` uses it"
+    return record | {"profile": profile, "base_url": base_url} | visible, stored
+
+
+@contextmanager
+def _stored_profile(
+    service: config.Service,
+    profile: str,
+    secrets: Mapping[str, str],
+    base_url: str,
+    settings: Mapping[str, str],
+) -> Iterator[None]:
+    """Store secrets in the keyring with a profile; restore the former ones if the block fails."""
+    config.check_profile_name(profile)
+    address, saved = config.service_url(service, base_url), config.read_profiles()
+    entry = saved.get(profile, {}).get(service)
+    other = entry.get("base_url") if isinstance(entry, dict) else None
+    if other is not None and other != address:
+        raise ConflictError(
+            f"The profile {profile} exists already, for {other}.", "Choose another name."
+        )
+    with ExitStack() as undo:
+        for name, value in secrets.items():
+            former = secret_store.saved_secret(service, profile, name)
+            undo.callback(_restore, service, profile, name, former)
+            if not config.save_secret(service, profile, name, value):
+                raise SetupError(
+                    "There is no keyring here that stores a secret, so none was created.",
+                    f"Add `--json` instead of `--profile`; `%{service} connect {address} --save "
+                    f"{profile}` asks for what it prints.",
+                )
+        config.save_profile(profile, service, address, settings)
+        undo.callback(config.write_profiles, saved)
+        yield
+        undo.pop_all()
+
+
+def _restore(service: config.Service, profile: str, name: str, value: str | None) -> None:
+    if value is None:
+        config.forget_secret(service, profile, name)
+    else:
+        config.save_secret(service, profile, name, value)

@@ -13,6 +13,7 @@ from labext.cli.groups import (
     ServiceGroup,
     confirmed,
     exactly_one,
+    issue_credentials,
     listing,
     option,
     profile_option,
@@ -125,11 +126,10 @@ def add_key(admin: Admin, email: str, name: str | None) -> Result:
     `%jobs connect NAME` uses it. This is also the way to act as the teacher, who owns the
     organization: `labext sandbox jobs keys add teacher@sandbox.local --profile teacher`.
     """
-    from labext.cli.issue_credentials import issue
     from labext.sandbox.core.signing import new_key
 
     key = new_key()
-    created, stored = issue(
+    created, stored = issue_credentials(
         "jobs",
         {"api_key": key},
         lambda: admin.add_key(email, key, name),

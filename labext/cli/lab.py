@@ -16,6 +16,7 @@ from labext.cli.groups import (
     at_most_one,
     confirmed,
     exactly_one,
+    issue_credentials,
     listing,
     option,
     profile_option,
@@ -224,14 +225,13 @@ def add_secret(admin: Admin, app: str, name: str | None) -> Result:
 def _issue(
     admin: Admin, secrets: Mapping[str, str], create: Callable[[], Record]
 ) -> tuple[Record, str]:
-    from labext.cli.issue_credentials import issue
 
     def connection(sandbox: Sandbox) -> tuple[str, dict[str, str]]:
         method = "key" if "api_key" in secrets else "oauth"
         options = {"ca_bundle": sandbox.lab.ca_bundle, "method": method}
         return sandbox.lab.tenants[admin.tenant], options
 
-    return issue("lab", secrets, create, connection)
+    return issue_credentials("lab", secrets, create, connection)
 
 
 def _add_credential_verbs(group: ServiceGroup, kind: str, holder: str, argument: str) -> None:
