@@ -39,7 +39,7 @@ class Clock:
 
 @dataclass
 class Service:
-    """Something that runs for so many seconds, and counts who asks."""
+    """A job that runs for some seconds and counts polls."""
 
     clock: Clock
     seconds: float
@@ -117,7 +117,7 @@ def test_unknown_state_does_not_end_the_watch(word: str) -> None:
 
 @dataclass
 class Stuck:
-    """Something in which nothing changes."""
+    """A job that never changes."""
 
     phase: str
 

@@ -1,7 +1,7 @@
-"""A small job service that keeps a ledger of what reached it, and fails by script.
+"""A job service on loopback that records every request and fails by script.
 
-It shares no code with the sandbox: what the client needs of the contract and of the real services,
-in the forms that they use.
+It shares no code with the sandbox: it has the endpoints and response formats of the contract and of
+real services that the client uses.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TOOLS = [
 
 @dataclass
 class Answer:
-    """What a script makes of a request: an answer of its own, or none at all."""
+    """A scripted response, or a lost connection."""
 
     status: int = 200
     body: bytes | str | Any = ""
@@ -61,7 +61,7 @@ class Answer:
 
 
 class Ledger:
-    """The service: rows by name, and every request in order."""
+    """The job service: records by name, and every request in order."""
 
     answer = Answer
 
@@ -81,7 +81,7 @@ class Ledger:
         self.stored_at: dict[str, datetime | None] = {}
         self.tells_md5 = True
         self.moment: datetime | None = None
-        """The service's clock: what jobs have as `Created`, and files as `Last-Modified`."""
+        """The time used as `Created` of jobs and `Last-Modified` of files."""
         self.done: Counter[str] = Counter()
         self.by_name: Callable[[dict[str, Any]], Any] = lambda row: row
         self.as_list: Callable[[list[dict[str, Any]], str], Any] = lambda rows, key: {
@@ -97,19 +97,19 @@ class Ledger:
 
     @staticmethod
     def lost_after() -> Answer:
-        """Do what is asked, then close the connection without an answer."""
+        """Process the request, then close the connection without a response."""
         return Answer(first_acts=True, lost=True)
 
     @staticmethod
     def lost_before() -> Answer:
-        """Close the connection, having done nothing."""
+        """Close the connection without processing the request."""
         return Answer(lost=True)
 
     @staticmethod
     def spoilt(spoil: Callable[[bytes], bytes], *, stalls: bool = False) -> Answer:
-        """Do what is asked, and send what `spoil` makes of the answer, headers and all.
+        """Process the request and send `spoil(response)`, headers included.
 
-        Then close the connection; or, if it stalls, say nothing more until the client gives up.
+        Then close the connection, or keep it open and silent if `stalls` is set.
         """
         return Answer(first_acts=True, spoil=spoil, stalls=stalls)
 
@@ -120,7 +120,7 @@ class Ledger:
 
     @staticmethod
     def zipped(files: dict[str, str]) -> bytes:
-        """An archive of these files."""
+        """Return a ZIP archive of these files."""
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, text in files.items():
@@ -128,7 +128,7 @@ class Ledger:
         return out.getvalue()
 
     def fail(self, operation: str, *answers: Answer | None) -> None:
-        """Treat the next requests of an operation so; None lets one through."""
+        """Script the next responses of an operation; None processes a request normally."""
         self.scripts.setdefault(operation, []).extend(answers)
 
     def count(self, operation: str) -> int:
@@ -156,7 +156,7 @@ class Ledger:
             self.add(f"{name}-{job}", type, settings)
 
     def complete(self, *names: str, results: dict[str, str] | None = None) -> None:
-        """Complete jobs or batches, each with an archive."""
+        """Complete jobs or batches, each with a result archive."""
         for name in names:
             row = self.rows[name]
             row["JobStatus"] = "Complete"
@@ -175,7 +175,7 @@ class Ledger:
         outputs["metrics.csv"] = "job,score\n" + "".join(f"{job},{len(job)}\n" for job in own)
         return outputs
 
-    # What the requests do
+    # Operations
 
     def act(self, operation: str, query: dict[str, str], body: Any) -> Answer:
         with self.lock:
@@ -259,7 +259,7 @@ class Ledger:
         return Answer(body={"uploadUrl": f"{url}&put", "headUrl": f"{url}&head", "key": "k"})
 
     def do_store(self, query: dict[str, str], body: Any) -> Answer:
-        """PUT, or HEAD, whose `Content-Length` is that of what was put."""
+        """Store a file (PUT) or describe it (HEAD)."""
         name = query["name"]
         if query["method"] == "PUT":
             self.stored[name] = body
@@ -347,7 +347,7 @@ class Ledger:
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    wbufsize = -1  # headers and body in one packet: else each answer waits 40 ms for the other side
+    wbufsize = -1  # one packet; otherwise delayed ACKs cost 40 ms per response
     ledger: Ledger
 
     def log_message(self, *_: Any) -> None:
@@ -410,13 +410,13 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def no_pauses(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Try again at once."""
+    """Retry submissions without a pause."""
     monkeypatch.setattr("labext.jobs.submission._PAUSE", 0.0)
 
 
 @pytest.fixture
 def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a watch look again at once; its pace is `test_core_progress`'s subject."""
+    """Poll at once in watches; `test_progress` covers the interval."""
     monkeypatch.setattr("labext.progress.interval", lambda waited: 0.02)
 
 

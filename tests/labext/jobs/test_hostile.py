@@ -1,7 +1,7 @@
-"""A service with markup, escapes and overrides in every text: nothing of it acts where it is shown.
+"""Markup, escape sequences and bidirectional overrides in every text of the service are inert.
 
-One kernel runs every line of %jobs that shows what a service says; each output is read as a
-browser and as a terminal would.
+One kernel runs every `%jobs` line that shows text of the service; each output is checked as a
+browser and a terminal would read it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STEERING = ["\x1b]", "\x1b[2J", "\x07", "\x9b", "\u202e", "\u2066"]
 
 
 class Markup(HTMLParser):
-    """Notes what would act in a browser."""
+    """Collect markup that is active in a browser."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Markup(HTMLParser):
 
 
 def shown(output: Any) -> list[str]:
-    """Every text of an output that some terminal would print."""
+    """Return every text of an output that a terminal prints."""
     if output.output_type == "stream":
         return [output.text]
     if output.output_type == "error":
@@ -64,7 +64,7 @@ def shown(output: Any) -> list[str]:
 
 
 def check(output: Any) -> None:
-    """Check that an output does nothing where it is shown."""
+    """Check that an output is inert."""
     for text in shown(output):
         assert not [each for each in STEERING if each in text], ascii(text)
     if "data" not in output:

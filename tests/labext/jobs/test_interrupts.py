@@ -1,8 +1,8 @@
-"""A fetch that is cut short at any of its steps on disk is finished by the same line again.
+"""Downloads interrupted at any step on disk are completed by the next call.
 
-An audit hook sees every opening, renaming, removing and making of a file or a folder. At each in
-turn the fetch is interrupted, once as by a person, so that it cleans up, and once as by a kill, so
-that nothing more reaches the disk.
+An audit hook counts every opening, renaming, removal and creation of a file or folder. The download
+is interrupted at each of them: by KeyboardInterrupt, which allows cleanup, and by a simulated kill,
+after which nothing reaches the disk.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ STEPS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"
 
 
 class Killed(BaseException):
-    """The process is gone; whatever it does from now on comes to nothing."""
+    """A simulated kill: no later step succeeds."""
 
 
 class Saboteur:
-    """Counts the steps that a fetch makes below a folder, and raises at one of them."""
+    """Count the steps of a download below a folder, and raise at one of them."""
 
     def __init__(self) -> None:
         self.below: str | None = None
@@ -58,7 +58,7 @@ _saboteur = Saboteur()
 
 @pytest.fixture(scope="module")
 def hooked() -> None:
-    """Add the hook; it can't be taken away again, and does nothing unless it is armed."""
+    """Add the audit hook, which cannot be removed and is inert unless armed."""
     sys.addaudithook(_saboteur)
 
 
@@ -69,7 +69,7 @@ def saboteur(hooked: None) -> Iterator[Saboteur]:
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """What a user finds in a folder, its times left out."""
+    """Return the files of a folder without their timestamps."""
     return {
         str(path.relative_to(folder)): b"" if path.suffix == ".json" else path.read_bytes()
         for path in folder.rglob("*")
@@ -78,7 +78,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def hidden(name: str) -> bool:
-    """Whether a file is one that a kill may leave: the start of a record, by another name."""
+    """Return True for a temporary record that a kill may leave."""
     return name.startswith(".") and name.rpartition(".")[0].endswith(".json")
 
 
@@ -92,14 +92,14 @@ def every_step(
     kind: type[BaseException],
     stride: int = 1,
 ) -> int:
-    """Interrupt a fetch at each of its steps, finish it, and compare; return how many there are.
+    """Interrupt a download at each step, complete it and compare; return the number of steps.
 
     Args:
-        saboteur: interrupts.
-        fetch: fetches into a folder.
-        make: makes the folder as it is before.
-        kind: what the fetch is ended by.
-        stride: how many steps to go on by.
+        saboteur: the audit hook.
+        fetch: downloads into a folder.
+        make: creates the folder as it is before the download.
+        kind: the exception that interrupts the download.
+        stride: interrupt at every `stride`-th step only.
     """
     whole = make()
     saboteur.arm(whole)
@@ -185,7 +185,7 @@ def test_interrupted_download_of_one_file_can_be_repeated(
 def test_interrupted_replacement_of_results_can_be_repeated(
     client: JobsClient, done: Any, saboteur: Saboteur, folders: Any
 ) -> None:
-    """What only the earlier run had is gone in the end, wherever the fetch was cut short."""
+    """Files of the earlier run are removed, wherever the download was interrupted."""
     runs = [
         ("2026-01-01T01:00:00Z", done.zipped({"old/only.pdb": "ATOM old\n", "log.txt": "old\n"})),
         ("2026-01-01T02:00:00Z", done.zipped({"new.pdb": "ATOM new\n", "log.txt": "new\n"})),

@@ -1,7 +1,7 @@
-"""Every kind of request against every kind of bad answer: done once, or said what is so.
+"""Every operation against every kind of invalid response: processed exactly once or reported.
 
-The ledger does what is asked and then spoils its answer, or says that it does not. Counted at the
-service: what was acknowledged is there, and nothing is there twice.
+The service processes each request and damages its response, or does not process it; its record of
+requests shows that nothing was lost or done twice.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ STAGES = [{"task": "Fold", "toolSettings": {"fold": {"sequence": "pipe"}}}]
 
 @dataclass(frozen=True)
 class OperationCase:
-    """Something that a user asks for.
+    """An operation of the client.
 
     Attributes:
-        operation: the request that is spoilt.
-        act: asks for it.
-        is_done: says whether the service has it, once.
-        changes: whether doing it twice would be wrong.
+        operation: the request with the invalid response.
+        act: calls the client.
+        is_done: returns True if the service processed the operation exactly once.
+        changes: True if processing it twice would be wrong.
     """
 
     operation: str
@@ -150,13 +150,13 @@ RESPONSES: dict[str, Callable[[Any], Any]] = {
 
 @pytest.fixture
 def quick(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[JobsClient]:
-    """A client that gives up on a silent service soon, on a service that has one job."""
+    """A client with a short timeout, on a service that has one job."""
     monkeypatch.setattr("labext.http.rate_limiter.LONGEST_WAIT", 0.02)
     ledger.add("done1", "fold", SETTINGS)
     ledger.complete("done1")
     with JobsClient(ledger.url, KEY, rate=None) as client:
         client._http._options = replace(client._http._options, timeout=(2, 0.4))
-        client.tools()  # the service is known to be there
+        client.tools()  # the service is known to be reachable
         yield client
 
 
@@ -205,11 +205,11 @@ def test_persistent_error_is_raised_after_bounded_retries(
     ledger.fail(case.operation, *[ledger.answer(status, words)] * 99)
     with pytest.raises(error, match=words):
         case.act(quick, tmp_path)
-    assert ledger.count(case.operation) <= 15, "five tries, of a submission three times"
+    assert ledger.count(case.operation) <= 15, "five attempts, or three submissions of five"
     if case.changes:
         assert ledger.done[case.operation] == 0
     ledger.scripts.clear()
-    assert case.act(quick, tmp_path), "the same again, when the storm is over"
+    assert case.act(quick, tmp_path), "succeeds once the errors end"
     assert case.is_done(ledger, tmp_path)
 
 
@@ -240,7 +240,9 @@ def test_403_for_every_request_is_not_retried(
     assert "budget" not in str(raised.value)
     assert "after too many requests the service refuses all for a while" in raised.value.next_step
     assert ledger.done[case.operation] == 0
-    assert sum(ledger.count(name) for name in ledger.scripts) <= 3, "a flood is not answered by one"
+    assert sum(ledger.count(name) for name in ledger.scripts) <= 3, (
+        "blocked requests are not retried"
+    )
     ledger.scripts.clear()
     assert case.act(quick, tmp_path)
     assert case.is_done(ledger, tmp_path)

@@ -1,9 +1,8 @@
-"""The client's process is killed in the middle of 1,000 jobs, again and again, and resumed.
+"""A client submitting 1,000 jobs is killed repeatedly and resumed.
 
-The service is a real sandbox. Between it and the client stands a relay that kills the client at
-moments of its own choice: with a request that has come and is not passed on, with one that is done
-and not answered, and in the middle of an answer. At other moments the client kills itself, at a
-step of its work with files and connections. All are drawn by a seeded generator.
+The service is a real sandbox. A relay in front of it kills the client at random moments: before a
+request is passed on, after it was processed, and within the response. At other times the client
+kills itself at a step of its own. All moments are drawn from a seeded generator.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ def plan() -> dict[str, dict[str, Any]]:
 
 @dataclass
 class Relay:
-    """Passes requests on, counts those for batches, and kills the client at one of them."""
+    """Forward requests, count batch submissions, and kill the client at one of them."""
 
     target: str
     pid: int = 0
@@ -84,7 +83,7 @@ class Relay:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def plan(self, number: int, phase: str) -> None:
-        """Kill at the `number`th batch from now on."""
+        """Kill the client at the `number`-th batch from now on."""
         with self.lock:
             self.seen, self.at = 0, (number, phase)
 
@@ -159,7 +158,7 @@ def relay(new_box: Callable[..., Sandbox]) -> Iterator[tuple[Relay, str, str]]:
 
 
 def run(relay: Relay, url: str, key: str, command: str, last_step: int) -> int:
-    """Run a client in a process of its own to its end, and return how it ended."""
+    """Run a client process to its end and return its exit code."""
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD, url, command, str(last_step)],
         stdin=subprocess.PIPE,

@@ -1,7 +1,7 @@
-"""A small tenant over HTTPS that keeps a ledger of what reached it, and lies by script.
+"""A lab platform on loopback (HTTPS) that records every request and fails by script.
 
-It shares no code with the sandbox: what the client needs of the contract and of the real services,
-in the forms that they use.
+It shares no code with the sandbox: it has the endpoints and response formats of the contract and of
+real services that the client uses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ APP, SECRET = "notebook-app", "secret-of-the-test-0123456789"
 
 @dataclass
 class Answer:
-    """What a request gets."""
+    """A scripted response."""
 
     status: int = 200
     body: Any = None
@@ -39,7 +39,7 @@ class Answer:
 
 @dataclass
 class Received:
-    """One request as it came."""
+    """A received request."""
 
     method: str
     path: str
@@ -53,7 +53,7 @@ class Received:
 
 
 class Tenant:
-    """The tenant: records, tokens, and every request in order."""
+    """The platform: records, tokens, and every request in order."""
 
     reply = Answer
 
@@ -63,7 +63,7 @@ class Tenant:
         self.lock = threading.RLock()
         # of the list
         self.filters: set[str] | None = None
-        """The filters that it knows; None for all of them."""
+        """The supported filters; None for all."""
         self.form: Callable[[list[Any], str], Any] = lambda rows, token: {
             "dnaSequences": rows,
             "nextToken": token,
@@ -103,7 +103,7 @@ class Tenant:
             )
 
     def fail(self, resource: str, *answers: Answer | None) -> None:
-        """Give the next requests of a resource these answers; None lets one through."""
+        """Script the next responses of a resource; None processes a request normally."""
         self.scripts.setdefault(resource, []).extend(answers)
 
     def count(self, resource: str) -> int:
@@ -119,7 +119,7 @@ class Tenant:
     def app(self, **options: Any) -> ClientCredentials:
         return ClientCredentials(APP, SECRET, **options)
 
-    # What the requests do
+    # Operations
 
     def act(self, request: Received) -> Answer:
         with self.lock:
@@ -186,7 +186,7 @@ class Tenant:
 
 
 def error(status: int, message: str) -> Answer:
-    """An error in the form of the real service."""
+    """Return an error in the format of the real service."""
     body = {"type": "invalid_request_error", "message": message, "userMessage": message}
     return Answer(status, {"error": body})
 
@@ -228,7 +228,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A refused handshake is what some tests are about."""
+        """Ignore refused handshakes, which some tests cause."""
 
 
 NewTenant = Callable[[], Tenant]
@@ -236,7 +236,7 @@ NewTenant = Callable[[], Tenant]
 
 @pytest.fixture
 def new_tenant(authority: tuple[ssl.SSLContext, str]) -> Iterator[NewTenant]:
-    """Make a tenant with a door of its own."""
+    """Return a function that starts another tenant on its own port."""
     servers: list[tuple[Server, threading.Thread]] = []
 
     def make() -> Tenant:
@@ -266,14 +266,14 @@ def tenant(new_tenant: NewTenant) -> Tenant:
 
 @pytest.fixture
 def lab(tenant: Tenant) -> Iterator[LabClient]:
-    """A client of the tenant by its key, not paced."""
+    """A client that signs in by key, without rate limit."""
     with tenant.client() as client:
         yield client
 
 
 @pytest.fixture
 def plain_http(tmp_path: Path) -> Iterator[Any]:
-    """An address without TLS, and all the bytes that come to it."""
+    """A plain HTTP address, and all bytes received there."""
     received: list[bytes] = []
     listener = socket.create_server(("127.0.0.1", 0))
     listener.settimeout(0.05)
