@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -32,7 +31,7 @@ def commands(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], 
 TREE = dict(commands(cli.labext))
 
 
-def test_every_noun_has_verbs_for_its_life() -> None:
+def test_every_noun_has_the_verbs_of_its_lifecycle():
     for service in ("lab", "jobs", "nb"):
         assert ("sandbox", service, "limits", "set") in TREE
     nouns = {path[2] for path in TREE if path[:2] == ("sandbox", "jobs") and len(path) == 4}
@@ -43,7 +42,7 @@ def test_every_noun_has_verbs_for_its_life() -> None:
 
 
 @pytest.mark.parametrize("path", TREE, ids=" ".join)
-def test_every_command_has_help(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help(path, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main([*path, "--help"])
     assert ended.value.code == 0
@@ -51,7 +50,7 @@ def test_every_command_has_help(path: tuple[str, ...], capsys: pytest.CaptureFix
     assert TREE[path].help
 
 
-def test_secrets_are_never_options() -> None:
+def test_secrets_are_never_options():
     flags = {flag for command in TREE.values() for p in command.params for flag in p.opts}
     assert not flags & {"--key", "--api-key", "--password", "--secret", "--client-secret"}
 
@@ -68,9 +67,7 @@ def test_secrets_are_never_options() -> None:
         (["doctor", "now"], "labext doctor --help"),
     ],
 )
-def test_wrong_usage_is_one_line_with_exit_code_2(
-    words: list[str], hint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_usage_is_one_line_with_exit_code_2(words, hint, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(words)
     printed = capsys.readouterr()
@@ -80,9 +77,7 @@ def test_wrong_usage_is_one_line_with_exit_code_2(
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, EOFError])
-def test_interrupt_ends_with_exit_code_130(
-    error: type[BaseException], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_interrupt_ends_with_exit_code_130(error, monkeypatch, capsys):
     def interrupted() -> list[str]:
         raise error
 
@@ -91,9 +86,7 @@ def test_interrupt_ends_with_exit_code_130(
     assert capsys.readouterr().err.strip() == "labext: interrupted."
 
 
-def test_operating_system_error_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_operating_system_error_is_one_line(monkeypatch, capsys):
     def denied() -> list[str]:
         raise PermissionError(13, "Permission denied", "/data")
 
@@ -102,7 +95,7 @@ def test_operating_system_error_is_one_line(
     assert capsys.readouterr().err == "labext: [Errno 13] Permission denied: '/data'.\n"
 
 
-def test_table_aligns_numbers_right_and_text_left() -> None:
+def test_table_aligns_numbers_right_and_text_left():
     records = [{"name": "a", "n": 1234, "of": ["x", "y"]}, {"name": "abcdef", "n": 5, "of": None}]
     assert table(records, "name", "n", "of").splitlines() == [
         "name        n  of",
@@ -112,7 +105,7 @@ def test_table_aligns_numbers_right_and_text_left() -> None:
     assert table([], "name") == "There are none."
 
 
-def test_help_imports_nothing_heavy() -> None:
+def test_help_imports_nothing_heavy():
     code = (
         "import sys\nfrom labext import cli\n"
         "try:\n    cli.main(['sandbox', 'jobs', 'accounts', '--help'])\n"
@@ -123,7 +116,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stderr.strip() == ""
 
 
-def test_every_tenant_can_be_named() -> None:
+def test_every_tenant_can_be_named():
     from labext.cli.lab import TENANTS
     from labext.sandbox.lab import endpoints
 
@@ -131,16 +124,14 @@ def test_every_tenant_can_be_named() -> None:
 
 
 @pytest.mark.parametrize("count", ["-1", "many", "1.5"])
-def test_sequences_are_counted_from_zero(count: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_negative_number_of_sequences_is_refused(count, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(["sandbox", "start", "--sequences", count])
     assert ended.value.code == 2
     assert "--sequences" in capsys.readouterr().err
 
 
-def test_a_sandbox_is_started_with_the_sequences_asked_for(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_start_passes_the_number_of_sequences(monkeypatch, tmp_path):
     requested: list[Any] = []
 
     class Started(Sandbox):

@@ -61,7 +61,7 @@ def labext(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_run_executes_the_notebook_and_says_what_it_did(folder: Path, data_dir: Path) -> None:
+def test_run_executes_the_notebook_and_reports_it(folder, data_dir):
     done = labext(
         "demo", "--run", "--data-dir", str(data_dir), "--folder", "demo", cwd=folder.parent
     )
@@ -89,7 +89,7 @@ def check_printed_stop_command(printed: str, data_dir: Path) -> None:
     assert Sandbox(data_dir).status().state == "stopped"
 
 
-def test_a_failing_cell_is_one_line_and_the_copy_shows_it(folder: Path, data_dir: Path) -> None:
+def test_failing_cell_is_reported_in_one_line(folder, data_dir):
     notebook = nbformat.read(folder / examples.NOTEBOOK, as_version=4)
     notebook.cells[1].source = "%jobs submit digest --set sequnce=GAATTC"
     nbformat.write(notebook, folder / examples.NOTEBOOK)
@@ -105,7 +105,7 @@ def test_a_failing_cell_is_one_line_and_the_copy_shows_it(folder: Path, data_dir
     assert executed.cells[1].outputs[-1].output_type == "error"
 
 
-def test_without_run_jupyterlab_opens_on_the_notebook(folder: Path, data_dir: Path) -> None:
+def test_notebook_opens_in_jupyterlab_without_run(folder, data_dir):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -147,7 +147,7 @@ def wait_for(address: str, process: subprocess.Popen[bytes]) -> requests.Respons
             time.sleep(0.2)
 
 
-def test_an_error_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_error_is_one_line(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert cli.main(["demo", "--run", "--folder", str(tmp_path / "file" / "demo")]) == 1
     told = capsys.readouterr()
@@ -155,7 +155,7 @@ def test_an_error_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert re.fullmatch(r"labext: .+ `--folder DIR`\.\n", told.err)
 
 
-def test_doctor_tells_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_lists_installed_parts(capsys):
     assert cli.main(["doctor"]) == 0
     out = capsys.readouterr().out
     assert f"labext {version('labext-jupyter')}" in out
@@ -163,9 +163,7 @@ def test_doctor_tells_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"^sandbox in .+: stopped$", out, re.MULTILINE)
 
 
-def test_doctor_gives_the_line_that_installs_what_is_missing(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_prints_the_install_command_of_missing_parts(capsys, monkeypatch):
     from labext import extras
     from labext.sandbox.jobs.tools.tool import Tool
 
@@ -180,9 +178,7 @@ def test_doctor_gives_the_line_that_installs_what_is_missing(
     assert f"tool rna_fold: absent: {line}" in out
 
 
-def test_doctor_names_the_extra_that_is_off(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_names_disabled_extensions(capsys, monkeypatch):
     from labext import extras
     from labext.sandbox.jobs.tools import catalogue
     from labext.sandbox.jobs.tools.tool import Tool
@@ -204,7 +200,7 @@ def test_doctor_names_the_extra_that_is_off(
         assert name not in catalogue.available_tools()
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version(capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(["--version"])
     assert ended.value.code == 0

@@ -20,7 +20,7 @@ from labext.lab import LabClient
 from labext.nb import NotebookClient
 from labext.nb.resource import Resource
 from labext_magics.core.dispatch import magic_named
-from labext_magics.core.grammar import Command, Magic, parse
+from labext_magics.core.grammar import parse
 from labext_magics.core.line import tokenize
 from labext_magics.core.namespace import Namespace
 from labext_magics.reference.magic_pages import example
@@ -68,7 +68,7 @@ def pages(folder: Path) -> dict[str, Links]:
 
 
 @pytest.mark.parametrize("magic", MAGICS, ids=lambda magic: magic.name)
-def test_page_of_a_magic_has_every_command_with_its_options(folder: Path, magic: Magic) -> None:
+def test_page_of_a_magic_has_every_command_with_its_options(folder, magic):
     page = (folder / f"magic_{magic.name}.html").read_text(encoding="utf-8")
     for command in magic.commands:
         heading = f">%{magic.name} {command.name}</h3>"
@@ -86,26 +86,26 @@ def test_page_of_a_magic_has_every_command_with_its_options(folder: Path, magic:
     [(magic, command) for magic in MAGICS for command in magic.commands if not command.examples],
     ids=lambda value: value.name,
 )
-def test_generated_example_is_a_valid_line(magic: Magic, command: Command) -> None:
+def test_generated_example_is_a_valid_line(magic, command):
     line = example(magic, command).removeprefix(f"%{magic.name} ")
     parsed = parse(magic, tokenize(line), Namespace({}))
     assert parsed.command == command
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_every_public_name_is_documented(pages: dict[str, Links], name: str) -> None:
+def test_every_public_name_is_documented(pages, name):
     documented = set().union(*(page.ids for page in pages.values()))
     assert set(import_module(name).__all__) <= documented
 
 
-def test_every_public_method_of_the_clients_is_documented(pages: dict[str, Links]) -> None:
+def test_every_public_method_of_the_clients_is_documented(pages):
     documented = set().union(*(page.ids for page in pages.values()))
     for cls in (LabClient, JobsClient, NotebookClient):
         methods = {f"{cls.__name__}.{name}" for name in dir(cls) if not name.startswith("_")}
         assert methods <= documented
 
 
-def test_every_method_of_the_notebook_resources_is_documented(pages: dict[str, Links]) -> None:
+def test_every_method_of_the_notebook_resources_is_documented(pages):
     resources = [
         type(value)
         for value in vars(NotebookClient("http://127.0.0.1/api")).values()
@@ -117,7 +117,7 @@ def test_every_method_of_the_notebook_resources_is_documented(pages: dict[str, L
         assert {f"{cls.__name__}.{name}" for name in own} <= pages["labext/nb.html"].ids
 
 
-def test_every_error_is_documented(pages: dict[str, Links]) -> None:
+def test_every_error_is_documented(pages):
     public = {
         name
         for name, value in vars(errors).items()
@@ -126,7 +126,7 @@ def test_every_error_is_documented(pages: dict[str, Links]) -> None:
     assert public <= pages["labext/errors.html"].ids
 
 
-def test_every_environment_variable_and_profile_option_is_documented() -> None:
+def test_every_environment_variable_and_profile_option_is_documented():
     text = (ROOT / ".docs" / "text" / "configuration.md").read_text(encoding="utf-8")
     sources = [*(ROOT / "labext").rglob("*.py"), *(ROOT / "magics").rglob("*.py")]
     used = {
@@ -139,14 +139,14 @@ def test_every_environment_variable_and_profile_option_is_documented() -> None:
     assert all(f"`{option}`" in text for option in config.OPTIONS)
 
 
-def test_every_example_notebook_is_a_tutorial(folder: Path) -> None:
+def test_every_example_notebook_is_a_tutorial(folder):
     notebooks = (ROOT / "example_notebooks").glob("*.ipynb")
     for notebook in notebooks:
         page = (folder / f"tutorial_{notebook.stem}.html").read_text(encoding="utf-8")
         assert "output_subarea" in page
 
 
-def test_pages_load_nothing_from_a_network(folder: Path, pages: dict[str, Links]) -> None:
+def test_pages_load_nothing_from_a_network(folder, pages):
     assert len(pages) > 15
     for name, page in pages.items():
         assert all(address.startswith("data:") for address in page.loaded), name
@@ -154,7 +154,7 @@ def test_pages_load_nothing_from_a_network(folder: Path, pages: dict[str, Links]
         assert not re.search(r"""@import|url\(["']?(?:https?:)?//""", text), name
 
 
-def test_links_lead_to_existing_pages_and_sections(folder: Path, pages: dict[str, Links]) -> None:
+def test_links_lead_to_existing_pages_and_sections(folder, pages):
     for name, page in pages.items():
         for link in page.links:
             if link.startswith(("http", "data:", "mailto:")):
@@ -166,9 +166,7 @@ def test_links_lead_to_existing_pages_and_sections(folder: Path, pages: dict[str
             assert not anchor or anchor in pages[other].ids, f"{name}: {link}"
 
 
-def test_missing_generator_is_one_line_with_the_install_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_generator_is_one_line_with_the_install_command(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(reference, "find_spec", lambda name: None)
     assert cli.main(["docs", "--no-browser"]) == 1
     printed = capsys.readouterr()
@@ -176,9 +174,7 @@ def test_missing_generator_is_one_line_with_the_install_command(
     assert 'pip install "labext-jupyter[docs]"' in printed.err
 
 
-def test_reference_of_an_installation_is_built_once_and_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_reference_of_an_installation_is_built_once_and_opened(tmp_path, monkeypatch, capsys):
     built: list[list[str]] = []
     opened: list[str] = []
 
@@ -199,9 +195,7 @@ def test_reference_of_an_installation_is_built_once_and_opened(
     assert len(built) == 1
 
 
-def test_failed_build_reports_the_last_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_failed_build_reports_the_last_line(monkeypatch, capsys):
     def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 1, "", "Traceback\nValueError: no page")
 

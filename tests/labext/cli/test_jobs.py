@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +28,7 @@ def run(command: Callable[[str], Any]) -> Any:
     "noun",
     ["accounts", "organizations", "keys", "budgets", "quotas", "limits", "gates", "pipelines"],
 )
-def test_every_noun_lists_as_a_table_and_as_json(run: Any, noun: str) -> None:
+def test_every_noun_lists_as_a_table_and_as_json(run, noun):
     code, table, err = run(noun, "list")
     assert (code, err) == (0, "")
     code, out, _ = run(noun, "list", "--json")
@@ -42,9 +41,7 @@ def test_every_noun_lists_as_a_table_and_as_json(run: Any, noun: str) -> None:
         assert ended.value.code == 0
 
 
-def test_a_sandbox_that_was_never_started_is_told_with_the_next_step(
-    run: Any, tmp_path: Path
-) -> None:
+def test_missing_sandbox_is_reported_with_the_next_step(run, tmp_path):
     err = run.refused("accounts", "list", data_dir=tmp_path / "nowhere")
     assert "never started" in err
     assert "labext sandbox start" in err
@@ -82,16 +79,12 @@ def test_a_sandbox_that_was_never_started_is_told_with_the_next_step(
         (["pipelines", "add", "x", "/nowhere/x.yaml"], "can't be read"),
     ],
 )
-def test_what_does_not_go_is_one_line_with_the_next_step(
-    run: Any, words: list[str], says: str
-) -> None:
+def test_error_is_one_line_with_the_next_step(run, words, says):
     assert says in run.refused(*words)
 
 
 @pytest.mark.parametrize("holder", [[], ["--account", TEACHER, "--organization", "sandbox"]])
-def test_a_budget_has_one_holder(
-    run: Any, holder: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_budget_needs_one_holder(run, holder, capsys):
     with pytest.raises(SystemExit) as ended:
         run("budgets", "set", "1", *holder)
     assert ended.value.code == 2
@@ -99,13 +92,13 @@ def test_a_budget_has_one_holder(
 
 
 @pytest.mark.parametrize("text", ["{", "", "- 1", "stages: []", "a: &a [*a]", "\x00"])
-def test_a_file_that_is_no_pipeline_is_refused(run: Any, tmp_path: Path, text: str) -> None:
+def test_invalid_pipeline_file_is_refused(run, tmp_path, text):
     file = tmp_path / "p.yaml"
     file.write_text(text)
     run.refused("pipelines", "add", "wrong", str(file))
 
 
-def test_a_kept_key_is_never_shown_and_signs_the_teacher_in(run: Any, ring: Any) -> None:
+def test_stored_key_is_hidden_and_signs_in(run, ring):
     code, out, _ = run("keys", "add", TEACHER, "--profile", "teacher", "--name", "kept")
     assert code == 0
     assert "%jobs connect teacher" in out
@@ -124,27 +117,27 @@ def test_a_kept_key_is_never_shown_and_signs_the_teacher_in(run: Any, ring: Any)
         assert run("keys", "remove", TEACHER, name, "--yes")[0] == 0
 
 
-def test_without_a_keyring_no_key_is_made(run: Any, box: Sandbox) -> None:
+def test_key_is_not_created_without_a_keyring(run, box):
     before = json.loads(run("keys", "list", "--json")[1])
     assert "no keyring" in run.refused("keys", "add", TEACHER, "--profile", "teacher")
     assert json.loads(run("keys", "list", "--json")[1]) == before
     assert "teacher" not in config.profile_names()
 
 
-def test_a_key_that_is_not_made_leaves_no_profile(run: Any, ring: Any) -> None:
+def test_failed_key_creation_leaves_no_profile(run, ring):
     run.refused("keys", "add", "nobody@course.example", "--profile", "nobody")
     assert "nobody" not in config.profile_names()
     assert not ring.held
 
 
-def test_a_profile_of_another_service_is_left_alone(run: Any, ring: Any) -> None:
+def test_profile_of_another_service_is_kept(run, ring):
     config.save_profile("course", "jobs", "https://jobs.example/api/")
     config.save_secret("jobs", "course", "api_key", "theirs")
     assert "jobs.example" in run.refused("keys", "add", TEACHER, "--profile", "course")
     assert [*ring.held.values()] == ["theirs"]
 
 
-def test_a_stopped_sandbox_is_administered_too(run: Any, box: Sandbox, tmp_path: Path) -> None:
+def test_stopped_sandbox_can_be_administered(run, box, tmp_path):
     sandbox = Sandbox(tmp_path / "own", rate="off", workers=1)
     sandbox.start()
     address = sandbox.jobs.base_url

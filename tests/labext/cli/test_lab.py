@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,7 +107,7 @@ def app(lab: Any) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.parametrize("noun", NOUNS)
-def test_every_noun_lists_as_a_table_and_as_json(lab: Any, noun: str) -> None:
+def test_every_noun_lists_as_a_table_and_as_json(lab, noun):
     table, records = lab.said(noun, "list"), lab.json(noun, "list")
     if isinstance(records, list):
         assert len(table.splitlines()) == max(1, len(records) + bool(records))
@@ -175,9 +174,7 @@ def test_every_noun_lists_as_a_table_and_as_json(lab: Any, noun: str) -> None:
         ),
     ],
 )
-def test_what_does_not_go_is_one_line_with_the_next_step(
-    lab: Any, words: list[str], says: str
-) -> None:
+def test_error_is_one_line_with_the_next_step(lab, words, says):
     assert says in lab.refused(*words)
 
 
@@ -191,9 +188,7 @@ def test_what_does_not_go_is_one_line_with_the_next_step(
         (["list", "--user", STUDENT, "--app", "notebook"], "only one of --user, --app"),
     ],
 )
-def test_grants_take_one_holder_and_one_place(
-    lab: Any, words: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_grant_needs_one_holder_and_one_place(lab, words, says, capsys):
     before = lab.json("grants", "list")
     with pytest.raises(SystemExit) as ended:
         lab("grants", *words)
@@ -202,7 +197,7 @@ def test_grants_take_one_holder_and_one_place(
     assert lab.json("grants", "list") == before
 
 
-def test_a_kept_key_is_never_shown_and_signs_in(lab: Any, ring: Any, person: str) -> None:
+def test_stored_key_is_hidden_and_signs_in(lab, ring, person):
     said = lab.said("keys", "add", person, "--profile", "ada", "--name", "kept")
     [key] = ring.held.values()
     assert "%lab connect ada" in said
@@ -217,7 +212,7 @@ def test_a_kept_key_is_never_shown_and_signs_in(lab: Any, ring: Any, person: str
         client.whoami()
 
 
-def test_a_kept_app_signs_in_and_sees_what_it_was_granted(lab: Any, ring: Any) -> None:
+def test_stored_app_signs_in_and_sees_its_grants(lab, ring):
     said = lab.said("apps", "add", "kept robot", "--profile", "robot")
     assert not any(value in said for user, value in ring.held.items() if "secret" in user[1])
     try:
@@ -231,7 +226,7 @@ def test_a_kept_app_signs_in_and_sees_what_it_was_granted(lab: Any, ring: Any) -
         lab.said("apps", "remove", "kept robot", "--yes")
 
 
-def test_a_profile_of_the_other_tenant_reaches_it(lab: Any, ring: Any, box: Sandbox) -> None:
+def test_profile_of_the_other_tenant_reaches_it(lab, ring, box):
     lab.said("keys", "add", "clinician@sandbox.local", "--tenant", "clinic", "--profile", "there")
     with LabClient.from_connection(config.connection("lab", "there")) as client:
         assert client.base_url.startswith(box.lab.tenants["clinic"])
@@ -239,7 +234,7 @@ def test_a_profile_of_the_other_tenant_reaches_it(lab: Any, ring: Any, box: Sand
     lab.said("keys", "remove", "clinician@sandbox.local", "key1", "--tenant", "clinic", "--yes")
 
 
-def test_a_user_loses_access_with_the_suspension(lab: Any, api: Api, person: str, key: str) -> None:
+def test_suspended_user_loses_access(lab, api, person, key):
     assert api.status(key=key) == 200
     lab.said("users", "suspend", person)
     assert api.status(key=key) == 403
@@ -250,7 +245,7 @@ def test_a_user_loses_access_with_the_suspension(lab: Any, api: Api, person: str
     assert api.status(key=key) == 401
 
 
-def test_a_key_is_replaced_with_an_overlap(lab: Any, api: Api, person: str, key: str) -> None:
+def test_key_rotation_allows_an_overlap(lab, api, person, key):
     newer = lab.json("keys", "add", person, "--name", "newer")["api_key"]
     assert [api.status(key=each) for each in (key, newer)] == [200, 200]
     lab.said("keys", "remove", person, "key1", "--yes")
@@ -262,7 +257,7 @@ def test_a_key_is_replaced_with_an_overlap(lab: Any, api: Api, person: str, key:
     assert "already" in lab.refused("keys", "add", person, "--name", "key1", "--json")
 
 
-def test_a_secret_is_replaced_with_an_overlap(lab: Any, api: Api, app: dict[str, str]) -> None:
+def test_secret_rotation_allows_an_overlap(lab, api, app):
     old = api.token(app)["access_token"]
     newer = lab.json("secrets", "add", "robot")
     assert newer["client_id"] == app["client_id"]
@@ -274,7 +269,7 @@ def test_a_secret_is_replaced_with_an_overlap(lab: Any, api: Api, app: dict[str,
     assert api.token(newer)["status"] == 200
 
 
-def test_an_app_loses_access_while_it_is_archived(lab: Any, api: Api, app: dict[str, str]) -> None:
+def test_archived_app_loses_access(lab, api, app):
     token = api.token(app)["access_token"]
     lab.said("apps", "archive", "robot")
     assert (api.status(token=token), api.token(app)["error"]) == (403, "unauthorized_client")
@@ -282,7 +277,7 @@ def test_an_app_loses_access_while_it_is_archived(lab: Any, api: Api, app: dict[
     assert (api.status(token=token), api.token(app)["status"]) == (200, 200)
 
 
-def test_an_app_needs_the_permission(lab: Any, api: Api, app: dict[str, str]) -> None:
+def test_app_needs_the_permission(lab, api, app):
     token = api.token(app)["access_token"]
     lab.said("permissions", "remove", "robot", "sequences:read")
     assert api.status(token=token) == 403
@@ -302,9 +297,7 @@ def test_an_app_needs_the_permission(lab: Any, api: Api, app: dict[str, str]) ->
         ("folder", "lib_BNXEMk8K", 4),
     ],
 )
-def test_a_grant_opens_what_it_names(
-    lab: Any, api: Api, person: str, key: str, kind: str, name: str, sequences: int
-) -> None:
+def test_grant_gives_access_to_its_place(lab, api, person, key, kind, name, sequences):
     assert api.count(key) == 0
     lab.said("grants", "add", "--user", person, f"--{kind}", name)
     [grant] = lab.json("grants", "list", "--user", person)
@@ -317,9 +310,7 @@ def test_a_grant_opens_what_it_names(
     assert lab.json("grants", "list", "--user", person) == []
 
 
-def test_a_place_is_made_filled_seen_and_removed(
-    lab: Any, api: Api, person: str, key: str, tmp_path: Path
-) -> None:
+def test_place_is_created_filled_listed_and_removed(lab, api, person, key, tmp_path):
     file = tmp_path / "two.fa"
     file.write_text(">one\nACGT\n>two\nGGGCCC\n")
     lab.said("organizations", "add", "Physics")
@@ -345,7 +336,7 @@ def test_a_place_is_made_filled_seen_and_removed(
     assert {each["name"] for each in lab.json("organizations", "list")} == {"Biology"}
 
 
-def test_only_addresses_within_a_range_may_ask(lab: Any, api: Api, key: str) -> None:
+def test_addresses_outside_the_ip_ranges_are_refused(lab, api, key):
     try:
         assert lab.json("ip", "add", "203.0.113.7/24") == {"network": "203.0.113.0/24"}
         assert api.status(key=key) == 403
@@ -360,9 +351,7 @@ def test_only_addresses_within_a_range_may_ask(lab: Any, api: Api, key: str) -> 
     assert api.status(key=key) == 200
 
 
-def test_the_log_tells_who_was_answered_how(
-    lab: Any, api: Api, person: str, key: str, app: dict[str, str]
-) -> None:
+def test_audit_log_lists_identity_and_status(lab, api, person, key, app):
     api.status(key=key)
     api.status(token=api.token(app)["access_token"])
     api.get("nowhere", auth=(key, ""))
@@ -376,7 +365,7 @@ def test_the_log_tells_who_was_answered_how(
     assert times == sorted(times, reverse=True)
 
 
-def test_an_id_token_stands_alone_on_its_line_and_signs_in(lab: Any, api: Api, person: str) -> None:
+def test_id_token_is_printed_alone_and_signs_in(lab, api, person):
     out = lab.said("id-token", person)
     assert out.count("\n") == 1
     assert api.status(token=out.strip()) == 200
@@ -393,9 +382,7 @@ def test_an_id_token_stands_alone_on_its_line_and_signs_in(lab: Any, api: Api, p
     assert not any(token in str(reasons) for token in (made["id_token"], foreign))
 
 
-def test_the_sign_in_secret_of_a_user_is_printed_and_renewed(
-    lab: Any, api: Api, box: Sandbox
-) -> None:
+def test_sign_in_secret_is_printed_and_renewed(lab, api, box):
     email = "keeper@course.example"
     lab.said("users", "add", email)
     first = lab.said("users", "secret", email)
@@ -421,9 +408,7 @@ def test_the_sign_in_secret_of_a_user_is_printed_and_renewed(
     assert "not an enterprise account" in lab.refused(*clinic)
 
 
-def test_a_tenant_takes_the_id_tokens_of_its_provider_alone(
-    lab: Any, api: Api, person: str
-) -> None:
+def test_tenant_accepts_only_id_tokens_of_its_provider(lab, api, person):
     before = lab.json("provider", "list")
     token = lab.said("id-token", person).strip()
     try:
@@ -440,7 +425,7 @@ def test_a_tenant_takes_the_id_tokens_of_its_provider_alone(
     assert api.status(token=lab.said("id-token", person).strip()) == 200
 
 
-def test_a_limit_holds_at_once(lab: Any, api: Api, app: dict[str, str]) -> None:
+def test_changed_limit_applies_at_once(lab, api, app):
     try:
         lab.said("limits", "set", "token_seconds", "7")
         assert api.token(app)["expires_in"] == 7
@@ -449,7 +434,7 @@ def test_a_limit_holds_at_once(lab: Any, api: Api, app: dict[str, str]) -> None:
     assert api.token(app)["expires_in"] == 900
 
 
-def test_a_stopped_sandbox_is_administered_too(lab: Any, tmp_path: Path) -> None:
+def test_stopped_sandbox_can_be_administered(lab, tmp_path):
     where = tmp_path / "own"
     service = ["labext.sandbox.lab.app:service"]
     try:

@@ -6,7 +6,6 @@ import io
 import json
 import stat
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,9 +62,7 @@ def given_back(nb: Any, box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 
 @pytest.mark.usefixtures("given_back")
-def test_a_password_holds_at_once_and_is_handed_out(
-    nb: Any, box: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_password_applies_at_once_and_is_shown(nb, box, monkeypatch):
     before = box.nb.password
     typed(monkeypatch, f"{PASSWORD}\nanother line\n")
     said = nb.said("password", "set", "--stdin")
@@ -81,7 +78,7 @@ def test_a_password_holds_at_once_and_is_handed_out(
 
 
 @pytest.mark.usefixtures("given_back")
-def test_without_a_password_nobody_is_asked(nb: Any, box: Sandbox) -> None:
+def test_server_without_password_needs_none(nb, box):
     before = box.nb.password
     assert "--yes" in nb.refused("password", "remove")
     assert status(box) == 401
@@ -97,24 +94,20 @@ def test_without_a_password_nobody_is_asked(nb: Any, box: Sandbox) -> None:
 @pytest.mark.parametrize(
     "text", ["", "\n", "short\n", "two words here\n", "x" * 201, "pässwort-lang\n", "tab\tinside\n"]
 )
-def test_what_can_be_no_password_is_refused(
-    nb: Any, box: Sandbox, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_invalid_password_is_refused(nb, box, monkeypatch, text):
     typed(monkeypatch, text)
     said = nb.refused("password", "set", "--stdin")
     assert text.strip() not in said or not text.strip()
     assert status(box, box.nb.password) == 200
 
 
-def test_with_nobody_to_ask_the_way_is_told(nb: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_password_prompt_without_a_terminal_names_the_option(nb, monkeypatch):
     typed(monkeypatch, "ignored")
     assert "--stdin" in nb.refused("password", "set")
 
 
 @pytest.mark.usefixtures("given_back")
-def test_a_password_is_asked_for_twice_and_unseen(
-    nb: Any, box: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_password_is_prompted_twice_without_echo(nb, box, monkeypatch):
     typed(monkeypatch, "")
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     answers = [PASSWORD, "correct-horse-batteri", PASSWORD, PASSWORD]
@@ -134,7 +127,7 @@ def private(box: Sandbox) -> bool:
         database.close()
 
 
-def test_the_fetch_rule_is_off_until_it_is_switched_on(nb: Any, box: Sandbox) -> None:
+def test_fetch_rule_is_off_by_default(nb, box):
     assert private(box) is False
     assert "may be fetched" in nb.said("fetch", "allow-private")
     assert private(box) is True
@@ -143,7 +136,7 @@ def test_the_fetch_rule_is_off_until_it_is_switched_on(nb: Any, box: Sandbox) ->
     assert private(box) is False
 
 
-def test_a_limit_holds_at_once(nb: Any, box: Sandbox) -> None:
+def test_changed_limit_applies_at_once(nb, box):
     url = f"{box.nb.base_url}/notes"
     headers = {"Authorization": f"Bearer {box.nb.password}"}
 
@@ -160,7 +153,7 @@ def test_a_limit_holds_at_once(nb: Any, box: Sandbox) -> None:
     assert "text_bytes" in nb.refused("limits", "set", "text_byte", "1")
 
 
-def test_status_counts_what_is_there(nb: Any, box: Sandbox) -> None:
+def test_status_counts_stored_objects(nb, box):
     headers = {"Authorization": f"Bearer {box.nb.password}"}
     before = nb.json("status")
     for group, body in [("notebooks", {"name": "One"}), ("notes", {"content": "Two"})]:
@@ -179,9 +172,7 @@ def test_status_counts_what_is_there(nb: Any, box: Sandbox) -> None:
     assert box.nb.password not in said
 
 
-def test_a_stopped_sandbox_is_administered_too(
-    command: Any, new_box: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stopped_sandbox_can_be_administered(command, new_box, monkeypatch):
     box = new_box(services=[SERVICE])
     box.stop()
     nb = command("nb")
@@ -196,7 +187,5 @@ def test_a_stopped_sandbox_is_administered_too(
     assert (box.nb.password, status(box)) == (None, 200)
 
 
-def test_a_sandbox_that_was_never_started_is_told_with_the_next_step(
-    nb: Any, tmp_path: Path
-) -> None:
+def test_missing_sandbox_is_reported_with_the_next_step(nb, tmp_path):
     assert "labext sandbox start" in nb.refused("status", data_dir=tmp_path / "nowhere")

@@ -35,7 +35,7 @@ def run(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return run_one
 
 
-def test_it_starts_tells_where_it_is_and_stops(run: Run, data_dir: Path) -> None:
+def test_start_status_and_stop(run, data_dir):
     code, out, _ = run("start", "--json")
     assert code == 0
     told = json.loads(out)
@@ -56,7 +56,7 @@ def test_it_starts_tells_where_it_is_and_stops(run: Run, data_dir: Path) -> None
     assert "was not running" in run("stop")[1]
 
 
-def test_reset_names_what_would_go_and_needs_yes(run: Run, data_dir: Path) -> None:
+def test_reset_needs_yes_and_names_what_is_deleted(run, data_dir):
     run("start")
     code, out, err = run("reset")
     assert (code, out) == (1, "")
@@ -69,7 +69,7 @@ def test_reset_names_what_would_go_and_needs_yes(run: Run, data_dir: Path) -> No
     assert "no sandbox" in run("reset", "--yes")[1]
 
 
-def test_a_folder_of_somebody_else_is_left_alone(run: Run, data_dir: Path) -> None:
+def test_foreign_folder_is_refused(run, data_dir):
     data_dir.mkdir()
     (data_dir / "thesis.txt").write_text("five years")
     for words in (["start"], ["reset", "--yes"]):
@@ -80,7 +80,7 @@ def test_a_folder_of_somebody_else_is_left_alone(run: Run, data_dir: Path) -> No
     assert (data_dir / "thesis.txt").read_text() == "five years"
 
 
-def test_rates_off_is_remembered_by_the_running_one(run: Run, data_dir: Path) -> None:
+def test_rate_option_is_kept_by_the_running_sandbox(run, data_dir):
     run("start", "--rate", "off")
     assert Sandbox(data_dir).status().rate == "off"
     code, _, err = run("start", "--rate", "named")

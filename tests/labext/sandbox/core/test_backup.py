@@ -123,9 +123,7 @@ def made(tmp_path: Path) -> BackupResult:
     return back_up(filled(tmp_path / "other", "new"), tmp_path / "backup.zip")
 
 
-def test_a_backup_has_the_data_and_nothing_else_and_is_private(
-    folder: DataFolder, tmp_path: Path
-) -> None:
+def test_backup_is_private_and_contains_only_data(folder, tmp_path):
     before = tree(folder.path)
     made = back_up(folder, tmp_path / "b.zip")
     assert made.file.stat().st_mode & 0o777 == 0o600
@@ -140,9 +138,7 @@ def test_a_backup_has_the_data_and_nothing_else_and_is_private(
     assert [each.name for each in tmp_path.iterdir() if each.suffix not in ("", ".zip")] == []
 
 
-def test_a_backup_is_restored_into_a_new_folder_for_its_owner_only(
-    made: BackupResult, tmp_path: Path
-) -> None:
+def test_backup_is_restored_into_a_private_folder(made, tmp_path):
     folder = DataFolder(tmp_path / "new" / "box")
     done = restore(folder, made.file)
     assert is_whole(folder, "new")
@@ -152,9 +148,7 @@ def test_a_backup_is_restored_into_a_new_folder_for_its_owner_only(
         assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
 
 
-def test_the_database_is_as_it_was_while_the_files_were_pinned(
-    folder: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_database_is_copied_while_files_are_pinned(folder, tmp_path, monkeypatch):
     link, connected = backup._link_file, backup._connect
     written = []
 
@@ -183,7 +177,7 @@ def test_the_database_is_as_it_was_while_the_files_were_pinned(
     assert word_of(DataFolder(tmp_path / "restored")) == "old"
 
 
-def test_a_backup_does_not_overwrite_a_file(folder: DataFolder, tmp_path: Path) -> None:
+def test_backup_does_not_overwrite_a_file(folder, tmp_path):
     (tmp_path / "thesis.zip").write_text("dear")
     with pytest.raises(ConflictError, match="exists"):
         back_up(folder, tmp_path / "thesis.zip")
@@ -194,7 +188,7 @@ def test_a_backup_does_not_overwrite_a_file(folder: DataFolder, tmp_path: Path) 
         back_up(folder, tmp_path / "nowhere" / "b.zip")
 
 
-def test_only_one_backup_runs_at_a_time(folder: DataFolder, tmp_path: Path) -> None:
+def test_only_one_backup_runs_at_a_time(folder, tmp_path):
     lock = FileLock(folder.path / "backup.lock")
     assert lock.acquire()
     with pytest.raises(ConflictError, match="Another backup"):
@@ -204,9 +198,7 @@ def test_only_one_backup_runs_at_a_time(folder: DataFolder, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("harm", ["empty", "damaged", "none"])
-def test_a_database_that_is_not_whole_is_not_backed_up(
-    folder: DataFolder, tmp_path: Path, harm: str
-) -> None:
+def test_damaged_database_is_not_backed_up(folder, tmp_path, harm):
     content = {"empty": b"", "damaged": b"x" * 5000}.get(harm)
     if content is None:
         folder.database.unlink()
@@ -218,9 +210,7 @@ def test_a_database_that_is_not_whole_is_not_backed_up(
     assert not (folder.path / ".backup").exists()
 
 
-def test_a_full_disk_leaves_no_half_backup(
-    folder: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_disk_leaves_no_partial_backup(folder, tmp_path, monkeypatch):
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
@@ -231,9 +221,7 @@ def test_a_full_disk_leaves_no_half_backup(
     assert not (folder.path / ".backup").exists()
 
 
-def test_data_are_replaced_only_if_asked_and_are_kept(
-    made: BackupResult, folder: DataFolder
-) -> None:
+def test_restore_replaces_data_only_on_request_and_keeps_the_old_data(made, folder):
     before = tree(folder.path)
     with pytest.raises(ConflictError, match="would replace") as caught:
         restore(folder, made.file)
@@ -249,7 +237,7 @@ def test_data_are_replaced_only_if_asked_and_are_kept(
     assert (folder.quarantine / "x" / "old").read_text() == "old"
 
 
-def test_a_folder_with_other_things_is_left_alone(made: BackupResult, tmp_path: Path) -> None:
+def test_restore_refuses_a_folder_with_other_files(made, tmp_path):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.txt").write_text("dear")
     with pytest.raises(SetupError, match="contains other files"):
@@ -257,7 +245,7 @@ def test_a_folder_with_other_things_is_left_alone(made: BackupResult, tmp_path: 
     assert tree(tmp_path / "home") == {"thesis.txt": b"dear"}
 
 
-def test_a_running_sandbox_is_not_restored_into(made: BackupResult, folder: DataFolder) -> None:
+def test_restore_refuses_a_running_sandbox(made, folder):
     hold = (
         "import sys; from pathlib import Path; from labext.sandbox.core.data_folder import "
         "FileLock\n"
@@ -365,7 +353,7 @@ BAD: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 @pytest.mark.parametrize("harm", BAD)
-def test_a_bad_backup_changes_nothing(made: BackupResult, folder: DataFolder, harm: str) -> None:
+def test_invalid_backup_changes_nothing(made, folder, harm):
     with rewritten(made.file) as content:
         BAD[harm](content)
     before = tree(folder.path)
@@ -375,9 +363,7 @@ def test_a_bad_backup_changes_nothing(made: BackupResult, folder: DataFolder, ha
     assert is_whole(folder, "old")
 
 
-def test_a_backup_that_was_cut_or_changed_anywhere_is_restored_whole_or_not_at_all(
-    made: BackupResult, tmp_path: Path
-) -> None:
+def test_truncated_or_changed_backup_is_never_restored_in_part(made, tmp_path):
     whole = made.file.read_bytes()
     chance = random.Random(20261122)
     damaged = [whole[: chance.randrange(len(whole))] for _ in range(10)]
@@ -399,7 +385,7 @@ def test_a_backup_that_was_cut_or_changed_anywhere_is_restored_whole_or_not_at_a
     assert refused > 40
 
 
-def test_what_is_no_backup_is_told(folder: DataFolder, tmp_path: Path) -> None:
+def test_file_that_is_no_backup_is_refused(folder, tmp_path):
     with pytest.raises(NotFoundError, match="no file"):
         restore(folder, tmp_path / "none.zip", replace=True)
     (tmp_path / "text.zip").write_text("not a zip")
@@ -412,9 +398,7 @@ def test_what_is_no_backup_is_told(folder: DataFolder, tmp_path: Path) -> None:
     assert is_whole(folder, "old")
 
 
-def test_a_disk_without_room_is_told_before_anything_is_unpacked(
-    made: BackupResult, folder: DataFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_disk_space_is_reported_before_unpacking(made, folder, monkeypatch):
     usage = type("Usage", (), {"free": 10})
     monkeypatch.setattr("shutil.disk_usage", lambda _path: usage)
     with pytest.raises(StorageError, match="no room"):
@@ -474,9 +458,7 @@ def killed_after() -> Iterator[Callable[[int, DataFolder, Path], bool]]:
         process.stdin.close()
 
 
-def test_a_restore_that_is_killed_anywhere_leaves_the_old_data_or_the_new(
-    made: BackupResult, tmp_path: Path, killed_after: Callable[[int, DataFolder, Path], bool]
-) -> None:
+def test_killed_restore_leaves_old_or_new_data(made, tmp_path, killed_after):
     """What has become valid is finished by the next start."""
     outcomes = []
     ended = False

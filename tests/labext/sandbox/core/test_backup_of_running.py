@@ -126,9 +126,7 @@ def missing(data_dir: Path) -> tuple[int, list[str]]:
     return len(sizes) + len(results), lost
 
 
-def test_every_row_of_a_backup_has_its_file_whatever_goes_on(
-    new_box: Any, run: Run, tmp_path: Path
-) -> None:
+def test_backup_during_activity_is_consistent(new_box, run, tmp_path):
     box: Sandbox = new_box(workers=2)
     (tmp_path / "sent").mkdir()
     with working(box, tmp_path / "sent") as wait:
@@ -152,7 +150,7 @@ def test_every_row_of_a_backup_has_its_file_whatever_goes_on(
             jobs.download(row["JobName"], tmp_path / f"{row['JobName']}.zip")
 
 
-def test_a_restored_sandbox_is_as_it_was(new_box: Any, run: Run, tmp_path: Path) -> None:
+def test_restored_sandbox_equals_the_original(new_box, run, tmp_path):
     box: Sandbox = new_box()
     with JobsClient(box.jobs.base_url, box.jobs.api_key) as jobs:
         jobs.submit("cut", "digest", CUT)
@@ -193,7 +191,7 @@ def test_a_restored_sandbox_is_as_it_was(new_box: Any, run: Run, tmp_path: Path)
     assert (quarantine / "sandbox.sqlite").is_file()
 
 
-def test_there_is_nothing_to_back_up_where_there_is_no_sandbox(run: Run, tmp_path: Path) -> None:
+def test_backup_without_a_sandbox_is_refused(run, tmp_path):
     code, out, err = run("backup", tmp_path / "b.zip", "--data-dir", tmp_path / "none")
     assert (code, out) == (1, "")
     assert "no sandbox" in err

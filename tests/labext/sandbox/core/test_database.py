@@ -45,7 +45,7 @@ def _add(database: Database, times: int) -> None:
             session.execute(update(COUNTER).values(n=value + 1))
 
 
-def test_no_update_is_lost_among_threads(database: Database) -> None:
+def test_no_update_is_lost_among_threads(database):
     threads = [threading.Thread(target=_add, args=(database, 25)) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -54,7 +54,7 @@ def test_no_update_is_lost_among_threads(database: Database) -> None:
     assert _value(database) == 200
 
 
-def test_no_update_is_lost_among_processes(database: Database, tmp_path: Path) -> None:
+def test_no_update_is_lost_among_processes(database, tmp_path):
     code = (
         "import sys; from pathlib import Path; from labext.sandbox.core.database import Database\n"
         "from sqlalchemy import text\n"
@@ -72,7 +72,7 @@ def test_no_update_is_lost_among_processes(database: Database, tmp_path: Path) -
     assert _value(database) == 120
 
 
-def test_a_reader_waits_for_nobody_and_sees_one_state(database: Database) -> None:
+def test_reader_has_a_consistent_snapshot_without_waiting(database):
     with database.write() as writer:
         writer.execute(update(COUNTER).values(n=7))
         assert _value(database) == 0
@@ -83,7 +83,7 @@ def test_a_reader_waits_for_nobody_and_sees_one_state(database: Database) -> Non
     assert _value(database) == 8
 
 
-def test_an_exception_takes_everything_back(database: Database) -> None:
+def test_exception_rolls_back(database):
     def fail() -> None:
         with database.write() as session:
             session.execute(update(COUNTER).values(n=99))
@@ -96,9 +96,7 @@ def test_an_exception_takes_everything_back(database: Database) -> None:
     assert _value(database) == 1
 
 
-def test_a_writer_inside_a_writer_is_refused_instead_of_waiting_for_ever(
-    database: Database,
-) -> None:
+def test_nested_write_is_refused(database):
     def nest() -> None:
         with database.write():
             _add(database, 1)
@@ -109,7 +107,7 @@ def test_a_writer_inside_a_writer_is_refused_instead_of_waiting_for_ever(
     assert _value(database) == 1
 
 
-def test_it_survives_the_machine_and_keeps_references(database: Database) -> None:
+def test_database_is_durable_and_enforces_foreign_keys(database):
     for durable, synchronous in ((True, 2), (False, 1), (True, 2)):
         with database.write(durable=durable) as session:
             assert session.execute(text("PRAGMA synchronous")).scalar() == synchronous
@@ -118,7 +116,7 @@ def test_it_survives_the_machine_and_keeps_references(database: Database) -> Non
         assert session.execute(text("PRAGMA foreign_keys")).scalar() == 1
 
 
-def test_what_waits_for_the_commit_waits_for_the_whole_transaction(database: Database) -> None:
+def test_commit_callback_waits_for_the_outer_transaction(database):
     calls: list[str] = []
     with database.write() as session:
         after_commit(session, lambda: calls.append("stands"))
@@ -128,7 +126,7 @@ def test_what_waits_for_the_commit_waits_for_the_whole_transaction(database: Dat
     assert calls == ["stands"]
 
 
-def test_what_waits_for_the_commit_is_dropped_with_the_transaction(database: Database) -> None:
+def test_commit_callback_is_dropped_on_rollback(database):
     calls: list[str] = []
 
     def fail() -> None:
@@ -141,7 +139,7 @@ def test_what_waits_for_the_commit_is_dropped_with_the_transaction(database: Dat
     assert calls == []
 
 
-def test_what_waits_for_the_commit_finds_the_lock_free(database: Database) -> None:
+def test_commit_callback_runs_without_the_lock(database):
     seen: list[int | None] = []
 
     def look() -> None:
@@ -153,7 +151,7 @@ def test_what_waits_for_the_commit_finds_the_lock_free(database: Database) -> No
     assert seen == [1]
 
 
-def test_a_database_of_another_schema_version_is_refused(database: Database) -> None:
+def test_other_schema_version_is_refused(database):
     with database.engine.connect() as connection:
         assert connection.exec_driver_sql("PRAGMA user_version").scalar() == SCHEMA_VERSION
         connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION - 1}")
@@ -163,7 +161,7 @@ def test_a_database_of_another_schema_version_is_refused(database: Database) -> 
             check()
 
 
-def test_a_changed_table_needs_a_new_schema_version() -> None:
+def test_changed_table_needs_a_new_schema_version():
     columns = [
         (table.name, column.name, column.nullable, column.primary_key)
         for metadata in (Queue.metadata, lab.metadata, jobs.metadata, nb.metadata)

@@ -42,7 +42,7 @@ def _holder(path: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_a_lock_is_held_as_long_as_its_process_lives(tmp_path: Path) -> None:
+def test_lock_is_held_until_its_process_ends(tmp_path):
     path = tmp_path / "some.lock"
     lock = FileLock(path)
     assert not lock.is_held()
@@ -59,7 +59,7 @@ def test_a_lock_is_held_as_long_as_its_process_lives(tmp_path: Path) -> None:
     assert not lock.is_held()
 
 
-def test_only_one_of_many_gets_it(tmp_path: Path) -> None:
+def test_only_one_process_acquires_the_lock(tmp_path):
     locks = [FileLock(tmp_path / "some.lock") for _ in range(20)]
     got: list[bool] = []
     threads = [
@@ -74,7 +74,7 @@ def test_only_one_of_many_gets_it(tmp_path: Path) -> None:
         lock.release()
 
 
-def test_a_lock_file_that_was_deleted_is_no_lock(tmp_path: Path) -> None:
+def test_deleted_lock_file_is_no_lock(tmp_path):
     path = tmp_path / "some.lock"
     with _holder(path) as process:
         path.unlink()
@@ -82,14 +82,14 @@ def test_a_lock_file_that_was_deleted_is_no_lock(tmp_path: Path) -> None:
         process.communicate("")
 
 
-def test_where_nothing_can_be_locked_is_told(tmp_path: Path) -> None:
+def test_filesystem_without_locks_is_reported(tmp_path):
     (tmp_path / "some.lock").mkdir()
     with pytest.raises(StorageError, match="can't be locked"):
         FileLock(tmp_path / "some.lock").acquire()
     assert not FileLock(tmp_path / "nowhere" / "some.lock").acquire()
 
 
-def test_a_secret_is_made_once_read_by_its_owner_only_and_masked(tmp_path: Path) -> None:
+def test_secret_is_private_stable_and_masked(tmp_path):
     path = tmp_path / "key"
     value = ensure_secret(path)
     assert ensure_secret(path) == value
@@ -98,7 +98,7 @@ def test_a_secret_is_made_once_read_by_its_owner_only_and_masked(tmp_path: Path)
     assert value not in mask(f"the key is {value} today")
 
 
-def test_a_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
+def test_folder_is_private(tmp_path):
     folder = DataFolder(tmp_path / "a" / "b")
     folder.prepare()
     folder.prepare()
@@ -107,13 +107,13 @@ def test_a_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
         assert path.stat().st_mode & 0o777 == 0o700
 
 
-def test_an_empty_folder_is_taken_and_closed(tmp_path: Path) -> None:
+def test_empty_folder_is_accepted_and_made_private(tmp_path):
     tmp_path.chmod(0o755)
     DataFolder(tmp_path).prepare()
     assert tmp_path.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_folder_of_others_is_refused(tmp_path: Path) -> None:
+def test_folder_with_other_files_is_refused(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(SetupError):
         DataFolder(tmp_path).prepare()
@@ -122,14 +122,14 @@ def test_a_folder_of_others_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "file").exists()
 
 
-def test_where_no_folder_can_be_is_told(tmp_path: Path) -> None:
+def test_impossible_folder_is_reported(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="can't be written") as caught:
         DataFolder(tmp_path / "file" / "box").prepare()
     assert "another folder" in caught.value.next_step
 
 
-def test_erasing_follows_no_link(tmp_path: Path) -> None:
+def test_erasing_does_not_follow_links(tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").touch()
@@ -142,21 +142,21 @@ def test_erasing_follows_no_link(tmp_path: Path) -> None:
     assert (outside / "kept").exists()
 
 
-def test_erasing_what_a_link_points_to_empties_it(tmp_path: Path) -> None:
+def test_erasing_a_linked_folder_empties_its_target(tmp_path):
     DataFolder(tmp_path / "real").prepare()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     DataFolder(tmp_path / "link").delete()
     assert list((tmp_path / "real").iterdir()) == []
 
 
-def test_an_interrupted_erasure_is_still_ours(tmp_path: Path) -> None:
+def test_interrupted_erasure_can_be_resumed(tmp_path):
     (tmp_path / MARKER_FILE).touch()
     (tmp_path / "rest").mkdir()
     DataFolder(tmp_path).delete()
     assert not tmp_path.exists()
 
 
-def test_folders_that_were_closed_go_too(tmp_path: Path) -> None:
+def test_erasing_removes_folders_without_permissions(tmp_path):
     inner = tmp_path / "outer" / "inner"
     inner.mkdir(parents=True)
     (inner / "file").touch()
@@ -167,7 +167,7 @@ def test_folders_that_were_closed_go_too(tmp_path: Path) -> None:
     remove_path(tmp_path / "outer")
 
 
-def test_json_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_json_is_written_atomically(tmp_path):
     path = tmp_path / "some.json"
     assert read_json(path) == {}
     write_json(path, {"a": 1})
@@ -180,9 +180,7 @@ def test_json_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
         assert read_json(path) == {}
 
 
-def test_a_command_names_the_folder_unless_every_shell_finds_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command_names_a_non_default_folder(tmp_path, monkeypatch):
     box = DataFolder(tmp_path / "my box")
     assert box.command("stop") == f"labext sandbox stop --data-dir '{tmp_path}/my box'"
     monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.path))
@@ -191,7 +189,7 @@ def test_a_command_names_the_folder_unless_every_shell_finds_it(
     assert DataFolder(sandbox_dir()).command("start", "--json") == "labext sandbox start --json"
 
 
-def test_a_lock_is_current_until_its_file_is_gone_or_replaced(tmp_path: Path) -> None:
+def test_lock_is_current_until_its_file_is_removed_or_replaced(tmp_path):
     (tmp_path / "box").mkdir()
     lock = FileLock(tmp_path / "box" / "some.lock")
     assert not lock.is_current()

@@ -90,9 +90,7 @@ def kill_host(box: Sandbox) -> None:
 
 
 @pytest.mark.usefixtures("cold")
-def test_it_answers_once_it_is_started_and_all_is_readable_by_its_owner_only(
-    small_box: NewBox,
-) -> None:
+def test_started_host_answers_and_its_files_are_private(small_box):
     box = small_box()
     status = box.status()
     assert status.running
@@ -108,7 +106,7 @@ def test_it_answers_once_it_is_started_and_all_is_readable_by_its_owner_only(
     assert connection["jobs"]["api_key"] not in repr((box.jobs, status))
 
 
-def test_starting_what_runs_changes_nothing(small_box: NewBox) -> None:
+def test_starting_a_running_host_changes_nothing(small_box):
     box = small_box()
     before = box.connection()
     assert Sandbox(box.data_dir).start().pid == before["pid"]
@@ -117,7 +115,7 @@ def test_starting_what_runs_changes_nothing(small_box: NewBox) -> None:
     assert box.status().running, "whoever found it running leaves it running"
 
 
-def test_two_who_start_it_at_once_get_the_same(small_box: NewBox, tmp_path: Path) -> None:
+def test_concurrent_starts_share_one_host(small_box, tmp_path):
     code = (
         "import sys; from labext.sandbox import Sandbox\n"
         "box = Sandbox(sys.argv[1], services=['labext_test_service:service'])\n"
@@ -135,9 +133,7 @@ def test_two_who_start_it_at_once_get_the_same(small_box: NewBox, tmp_path: Path
 
 
 @pytest.mark.usefixtures("cold")
-def test_it_outlives_its_starter_and_holds_none_of_its_files(
-    small_box: NewBox, tmp_path: Path
-) -> None:
+def test_host_outlives_its_starter_without_its_file_descriptors(small_box, tmp_path):
     with (tmp_path / "of-the-kernel").open("w") as file, socket.create_server(("", 0)) as server:
         os.set_inheritable(server.fileno(), True)
         os.set_inheritable(file.fileno(), True)
@@ -153,7 +149,7 @@ def test_it_outlives_its_starter_and_holds_none_of_its_files(
             assert server.getsockname()[1] not in taken
 
 
-def test_what_runs_tasks_does_not_listen_and_does_not_hold_the_lock(small_box: NewBox) -> None:
+def test_task_process_has_neither_socket_nor_lock(small_box):
     box = small_box()
     put(box, "wait", "long", seconds=60)
     poll((work(box, "long") / "started").exists)
@@ -168,7 +164,7 @@ def test_what_runs_tasks_does_not_listen_and_does_not_hold_the_lock(small_box: N
 
 
 @pytest.mark.usefixtures("cold")
-def test_stop_leaves_nothing_but_the_data(small_box: NewBox) -> None:
+def test_stop_leaves_only_the_data(small_box):
     box = small_box()
     put(box, "descend", "deep")
     below = psutil.Process(pid_of(box)).children(recursive=True)
@@ -186,7 +182,7 @@ def test_stop_leaves_nothing_but_the_data(small_box: NewBox) -> None:
         box.connection()
 
 
-def test_after_a_clean_stop_its_task_starts_again_and_nothing_is_lost(small_box: NewBox) -> None:
+def test_task_runs_again_after_a_clean_stop(small_box):
     box = small_box(workers=1)
     put(box, "wait", "first", seconds=1.0)
     put(box, "answer", "second", x=2)
@@ -201,7 +197,7 @@ def test_after_a_clean_stop_its_task_starts_again_and_nothing_is_lost(small_box:
     assert rows(box)["second"]["result"] == {"x": 2}
 
 
-def test_a_port_that_was_taken_meanwhile_is_given_up(small_box: NewBox) -> None:
+def test_taken_port_is_replaced(small_box):
     box = small_box()
     port = urlsplit(box.jobs.base_url).port
     box.stop()
@@ -211,7 +207,7 @@ def test_a_port_that_was_taken_meanwhile_is_given_up(small_box: NewBox) -> None:
         assert rows(box) == {}
 
 
-def test_another_rate_takes_a_restart_and_then_has_effect(small_box: NewBox) -> None:
+def test_changed_rate_applies_after_a_restart(small_box):
     box = small_box(rate="off")
     with pytest.raises(ConflictError, match="runs with rate off, not named"):
         Sandbox(box.data_dir, rate="named").start()
@@ -228,7 +224,7 @@ def test_another_rate_takes_a_restart_and_then_has_effect(small_box: NewBox) -> 
 
 
 @pytest.mark.usefixtures("cold")
-def test_a_killed_host_takes_its_tasks_along_and_they_run_again(small_box: NewBox) -> None:
+def test_tasks_of_a_killed_host_end_and_run_again(small_box):
     box = small_box()
     put(box, "descend", "deep", seconds=60)
     processes = pids(box, "deep")
@@ -245,9 +241,7 @@ def test_a_killed_host_takes_its_tasks_along_and_they_run_again(small_box: NewBo
     assert rows(box)["deep"]["state"] == "stopped"
 
 
-def test_what_is_left_when_all_watchers_are_killed_is_found_at_the_next_start(
-    small_box: NewBox,
-) -> None:
+def test_orphaned_tasks_are_killed_at_the_next_start(small_box):
     box = small_box()
     put(box, "descend", "deep")
     processes = pids(box, "deep")
@@ -270,9 +264,7 @@ def test_what_is_left_when_all_watchers_are_killed_is_found_at_the_next_start(
         bystander.wait()
 
 
-def test_a_task_during_which_the_host_is_killed_three_times_is_given_up(
-    small_box: NewBox,
-) -> None:
+def test_task_fails_after_three_killed_hosts(small_box):
     box = small_box()
     put(box, "wait", "cursed", seconds=60)
     for _ in range(3):
@@ -285,7 +277,7 @@ def test_a_task_during_which_the_host_is_killed_three_times_is_given_up(
     assert row["reason"] == "The service was killed 3 times while this ran."
 
 
-def test_a_stale_number_fools_nobody(small_box: NewBox) -> None:
+def test_stale_pid_is_ignored(small_box):
     box = small_box()
     kill_host(box)
     lock = box.data_dir / "host.lock"
@@ -301,7 +293,7 @@ def test_a_stale_number_fools_nobody(small_box: NewBox) -> None:
 
 @pytest.mark.usefixtures("cold")
 @pytest.mark.parametrize("then", ["deleted", "moved", "replaced"])
-def test_a_host_whose_folder_is_gone_ends_with_its_tasks(small_box: NewBox, then: str) -> None:
+def test_host_ends_with_its_tasks_if_its_folder_is_removed(small_box, then):
     box = small_box()
     put(box, "descend", "deep", seconds=60)
     gone = [*pids(box, "deep"), pid_of(box)]
@@ -330,7 +322,7 @@ def test_a_host_whose_folder_is_gone_ends_with_its_tasks(small_box: NewBox, then
 
 
 @pytest.mark.usefixtures("cold")
-def test_a_host_that_fails_says_why_and_is_gone(small_box: NewBox, tmp_path: Path) -> None:
+def test_failed_start_reports_the_reason(small_box, tmp_path):
     box = Sandbox(tmp_path / "bad", services=["no_such_service:service"])
     with pytest.raises(ServiceError, match="No module named 'no_such_service'") as caught:
         box.start()
@@ -338,7 +330,7 @@ def test_a_host_that_fails_says_why_and_is_gone(small_box: NewBox, tmp_path: Pat
     assert box.status().state == "stopped"
 
 
-def test_a_folder_with_other_things_is_neither_used_nor_deleted(tmp_path: Path) -> None:
+def test_folder_with_other_files_is_neither_used_nor_deleted(tmp_path):
     (tmp_path / "thesis.txt").write_text("dear")
     box = Sandbox(tmp_path)
     with pytest.raises(SetupError, match="contains other files"):
@@ -348,9 +340,7 @@ def test_a_folder_with_other_things_is_neither_used_nor_deleted(tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_a_missing_package_names_the_line_to_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_package_error_names_the_install_command(tmp_path, monkeypatch):
     found = importlib_find_spec()
     monkeypatch.setattr(
         "importlib.util.find_spec", lambda name: None if name == "uvicorn" else found(name)
@@ -368,7 +358,7 @@ def importlib_find_spec() -> Callable[[str], Any]:
     return find_spec
 
 
-def test_windows_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
     box = Sandbox(tmp_path / "box")
     with pytest.raises(SetupError, match="needs Linux or macOS"):
@@ -380,7 +370,7 @@ def test_windows_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 # Resetting
 
 
-def test_reset_stops_and_deletes_and_a_start_begins_anew(small_box: NewBox) -> None:
+def test_reset_stops_the_host_and_deletes_its_data(small_box):
     box = small_box()
     put(box, "wait", "long", seconds=60)
     key = box.jobs.api_key
@@ -396,7 +386,7 @@ def test_reset_stops_and_deletes_and_a_start_begins_anew(small_box: NewBox) -> N
     assert box.jobs.api_key != key
 
 
-def test_a_reset_that_was_cut_off_can_be_taken_up(tmp_path: Path) -> None:
+def test_interrupted_reset_can_be_resumed(tmp_path):
     (tmp_path / MARKER_FILE).touch()
     (tmp_path / "half").mkdir()
     assert Sandbox(tmp_path).reset()
@@ -414,7 +404,7 @@ def _answer(box: Sandbox, request: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
-def test_a_foreign_host_name_is_refused(shared_small_box: Sandbox, host: str) -> None:
+def test_foreign_host_name_is_refused(shared_small_box, host):
     box = shared_small_box
     for path in ("/api/tasks", "/docs", "/nowhere"):
         request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
@@ -425,14 +415,14 @@ def test_a_foreign_host_name_is_refused(shared_small_box: Sandbox, host: str) ->
     assert _answer(box, request.encode()).startswith(b"HTTP/1.1 200 ")
 
 
-def test_it_listens_on_loopback_alone(shared_small_box: Sandbox) -> None:
+def test_host_listens_on_loopback_only(shared_small_box):
     box = shared_small_box
     links = psutil.Process(pid_of(box)).net_connections("inet")
     listening = [link.laddr.ip for link in links if link.status == psutil.CONN_LISTEN]
     assert listening == ["127.0.0.1"]
 
 
-def test_a_body_beyond_all_bounds_is_refused_and_harms_nobody(shared_small_box: Sandbox) -> None:
+def test_oversized_body_does_not_stop_the_host(shared_small_box):
     box = shared_small_box
     head = "POST /api/length HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n"
     for length in (10**13, 10**40):
@@ -443,13 +433,13 @@ def test_a_body_beyond_all_bounds_is_refused_and_harms_nobody(shared_small_box: 
 
 
 @pytest.mark.parametrize("garbage", [b"\x00" * 100, b"GET\r\n\r\n", b"{" * 100_000])
-def test_garbage_harms_nobody(shared_small_box: Sandbox, garbage: bytes) -> None:
+def test_malformed_requests_do_not_stop_the_host(shared_small_box, garbage):
     box = shared_small_box
     _answer(box, garbage + b"\r\n\r\n")
     assert rows(box) == {}
 
 
-def test_errors_have_the_services_own_form(shared_small_box: Sandbox) -> None:
+def test_errors_have_the_form_of_the_service(shared_small_box):
     base = shared_small_box.jobs.base_url
     for path, status in {"refused": 418, "nowhere": 404, "fault": 500}.items():
         answer = requests.get(base + path, timeout=60)
@@ -460,7 +450,7 @@ def test_errors_have_the_services_own_form(shared_small_box: Sandbox) -> None:
     assert list(misread.json()) == ["error"]
 
 
-def test_the_log_holds_no_secret(small_box: NewBox) -> None:
+def test_log_contains_no_secret(small_box):
     box = small_box()
     key = box.jobs.api_key
     requests.get(
@@ -474,7 +464,7 @@ def test_the_log_holds_no_secret(small_box: NewBox) -> None:
     assert "signature" not in log
 
 
-def test_a_request_that_is_under_way_does_not_keep_it_from_stopping(small_box: NewBox) -> None:
+def test_open_request_does_not_delay_the_stop(small_box):
     box = small_box()
     address = urlsplit(box.jobs.base_url)
     link = http.client.HTTPConnection(address.hostname or "", address.port)
@@ -487,7 +477,7 @@ def test_a_request_that_is_under_way_does_not_keep_it_from_stopping(small_box: N
     link.close()
 
 
-def test_it_sleeps_when_there_is_nothing_to_do(small_box: NewBox) -> None:
+def test_idle_host_uses_no_cpu(small_box):
     box = small_box()
     host = psutil.Process(pid_of(box))
 

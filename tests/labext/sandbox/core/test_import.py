@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 SERVERS = ["fastapi", "itsdangerous", "psutil", "sqlalchemy", "starlette", "uvicorn"]
 
@@ -15,7 +14,7 @@ def _run(code: str, *arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
-def test_it_loads_no_server_and_no_frames() -> None:
+def test_import_loads_neither_server_nor_dataframes():
     code = (
         "import sys, json; from labext.sandbox import Sandbox; Sandbox('nowhere').status()\n"
         "print(json.dumps([name for name in sys.modules if '.' not in name]))"
@@ -24,7 +23,7 @@ def test_it_loads_no_server_and_no_frames() -> None:
     assert loaded.isdisjoint([*SERVERS, "pandas", "numpy", "requests", "ipywidgets", "yaml"])
 
 
-def test_without_posix_and_without_its_packages_it_says_what_it_needs(tmp_path: Path) -> None:
+def test_missing_posix_or_packages_are_reported(tmp_path):
     code = (
         "import sys\n"
         f"for name in {[*SERVERS, 'fcntl', 'resource', 'pwd']!r}: sys.modules[name] = None\n"

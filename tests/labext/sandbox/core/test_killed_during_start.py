@@ -84,9 +84,7 @@ class Notebook:
         return str(self.ask("POST", "podcasts/generate", body)["job_id"])
 
 
-def test_kills_before_a_task_has_a_process_stop_no_work(
-    new_box: Callable[..., Sandbox], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kills_before_a_task_has_a_process_fail_no_task(new_box, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(PARTS), prepend=":")
     hold = tmp_path / "box" / "hold"
     box = new_box(data_dir=hold.parent, workers=3)

@@ -33,20 +33,20 @@ def family() -> Iterator[tuple[int, int]]:
         process.communicate("")
 
 
-def test_descendants_are_counted(family: tuple[int, int]) -> None:
+def test_descendants_are_counted(family):
     assert fork_server.exceeds_memory(family[0], 190 * MIB)
     assert not fork_server.exceeds_memory(family[0], 500 * MIB)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_shared_pages_are_counted_by_their_share(family: tuple[int, int]) -> None:
+def test_shared_pages_are_counted_by_their_share(family):
     _parent, child = family
     assert fork_server._resident_bytes(child) > 190 * MIB
     assert not fork_server.exceeds_memory(child, 150 * MIB)
     assert fork_server.exceeds_memory(child, 80 * MIB)
 
 
-def test_process_that_has_ended_has_no_memory() -> None:
+def test_process_that_has_ended_has_no_memory():
     pid = os.posix_spawn(sys.executable, [sys.executable, "-c", ""], {})
     os.waitpid(pid, 0)
     assert not fork_server.exceeds_memory(pid, 0)

@@ -97,9 +97,7 @@ def _order(ledger: TaskTransitions) -> list[str]:
     return order
 
 
-def test_higher_priority_first_then_in_the_order_they_were_put(
-    database: Database, queue: Queue, ledger: TaskTransitions
-) -> None:
+def test_order_is_by_priority_then_insertion(database, queue, ledger):
     _put(database, queue, "a", "b")
     _put(database, queue, "urgent1", "urgent2", priority=5)
     _put(database, queue, "last", priority=-1)
@@ -107,18 +105,14 @@ def test_higher_priority_first_then_in_the_order_they_were_put(
     assert _order(ledger) == ["urgent1", "urgent2", "a", "b", "c", "last"]
 
 
-def test_a_kind_with_a_limit_lets_the_others_pass(
-    database: Database, queue: Queue, ledger: TaskTransitions
-) -> None:
+def test_limited_kind_does_not_block_others(database, queue, ledger):
     _put(database, queue, "rare1", "rare2", kind="rare", priority=9)
     [common] = _put(database, queue, "common")
     assert ledger.next(Counter({"rare": 1})) == common
     assert ledger.next(Counter({"kind": 50})) != common
 
 
-def test_a_transaction_that_fails_puts_nothing(
-    database: Database, queue: Queue, ledger: TaskTransitions
-) -> None:
+def test_failed_transaction_enqueues_nothing(database, queue, ledger):
     told: list[int] = []
     queue.listen(lambda: told.append(1))
 
@@ -134,7 +128,7 @@ def test_a_transaction_that_fails_puts_nothing(
     assert not told
 
 
-def test_listeners_are_told_once_and_after_the_commit(database: Database, queue: Queue) -> None:
+def test_listeners_are_called_once_after_commit(database, queue):
     seen: list[int] = []
 
     def look() -> None:
@@ -146,9 +140,7 @@ def test_listeners_are_told_once_and_after_the_commit(database: Database, queue:
     assert seen == [3]
 
 
-def test_listeners_are_told_of_a_cancel(
-    database: Database, queue: Queue, ledger: TaskTransitions
-) -> None:
+def test_listeners_are_called_on_cancel(database, queue, ledger):
     _waiting, running = _put(database, queue, "waiting", "running")
     ledger.claim(running)
     told: list[int] = []
@@ -162,16 +154,14 @@ def test_listeners_are_told_of_a_cancel(
     assert len(told) == 2
 
 
-def test_task_is_found_by_its_key(database: Database, queue: Queue) -> None:
+def test_task_is_found_by_its_key(database, queue):
     first, second = _put(database, queue, "a", "b")
     with database.read() as session:
         found = [queue.find(session, key) for key in ("a", "b", "c")]
     assert [task and task.id for task in found] == [first, second, None]
 
 
-def test_a_key_is_unique_among_the_living_and_free_again_after_the_end(
-    database: Database, queue: Queue, ledger: TaskTransitions
-) -> None:
+def test_key_is_unique_until_its_task_ends(database, queue, ledger):
     [first] = _put(database, queue, "a")
     with pytest.raises(IntegrityError):
         _put(database, queue, "a")
@@ -181,16 +171,14 @@ def test_a_key_is_unique_among_the_living_and_free_again_after_the_end(
     assert second > first
 
 
-def test_an_unknown_kind_is_refused(database: Database, queue: Queue) -> None:
+def test_unknown_and_repeated_kinds_are_refused(database, queue):
     with pytest.raises(KeyError):
         _put(database, queue, "a", kind="unheard")
     with pytest.raises(ValueError, match="already"):
         queue.add(TaskKind("kind", "x:y"))
 
 
-def test_cancelling_what_waits_ends_it_there_and_then(
-    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
-) -> None:
+def test_cancelled_waiting_task_ends_at_once(database, queue, ledger, noted):
     _put(database, queue, "a")
     with database.write() as session:
         assert queue.cancel(session, "a", "no longer wanted")
@@ -201,9 +189,7 @@ def test_cancelling_what_waits_ends_it_there_and_then(
     assert queue.wait(database, "a", 0.0)
 
 
-def test_cancelling_what_runs_wins_over_its_end_in_the_same_moment(
-    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
-) -> None:
+def test_cancellation_wins_over_a_simultaneous_end(database, queue, ledger, noted):
     [task] = _put(database, queue, "a")
     _begin(ledger, task)
     with database.write() as session:
@@ -216,9 +202,7 @@ def test_cancelling_what_runs_wins_over_its_end_in_the_same_moment(
     assert queue.wait(database, "a", 0.0)
 
 
-def test_several_are_waited_for_until_the_last_has_ended(
-    database: Database, queue: Queue, ledger: TaskTransitions
-) -> None:
+def test_wait_all_waits_for_the_last_task(database, queue, ledger):
     first, second = _put(database, queue, "a", "b")
     assert queue.wait_all(database, [], 0.0)
     for task in (first, second):
@@ -228,7 +212,7 @@ def test_several_are_waited_for_until_the_last_has_ended(
     assert queue.wait_all(database, ["a", "b", "never"], 0.0)
 
 
-def test_on_start_may_cancel_the_task(database: Database, noted: Noted) -> None:
+def test_on_start_may_cancel_the_task(database, noted):
     kind = noted.kind()
     queue = Queue()
     queue.add(
@@ -247,7 +231,7 @@ def test_on_start_may_cancel_the_task(database: Database, noted: Noted) -> None:
     assert noted.endings["a"] == TaskOutcome("stopped", "budget")
 
 
-def test_on_start_that_raises_refuses_only_its_own_task(database: Database, noted: Noted) -> None:
+def test_on_start_that_raises_refuses_only_its_own_task(database, noted):
     def start(session: Session, task: Task) -> None:
         if task.key == "bad":
             raise LookupError("no such row")
@@ -264,9 +248,7 @@ def test_on_start_that_raises_refuses_only_its_own_task(database: Database, note
     assert _state(database, "good") == "running"
 
 
-def test_task_that_can_neither_be_claimed_nor_ended_does_not_block_the_others(
-    database: Database,
-) -> None:
+def test_task_that_cannot_be_claimed_or_ended_blocks_no_other(database):
     def refuse(_session: Session, _task: Task, _ending: TaskOutcome) -> None:
         raise LookupError
 
@@ -283,9 +265,7 @@ def test_task_that_can_neither_be_claimed_nor_ended_does_not_block_the_others(
     assert ledger.next(Counter()) == good
 
 
-def test_task_whose_folder_cannot_be_named_ends_at_its_claim(
-    database: Database, noted: Noted
-) -> None:
+def test_task_whose_folder_cannot_be_named_ends_at_its_claim(database, noted):
     def work(_task: Task) -> Path:
         raise LookupError("no such row")
 
@@ -297,18 +277,14 @@ def test_task_whose_folder_cannot_be_named_ends_at_its_claim(
     assert ledger.claim(task) is None
 
 
-def test_taken_task_is_not_claimed_again(
-    database: Database, queue: Queue, ledger: TaskTransitions
-) -> None:
+def test_taken_task_is_not_claimed_again(database, queue, ledger):
     [task] = _put(database, queue, "a")
     assert ledger.claim(task) is not None
     assert ledger.claim(task) is None
     assert ledger.claim(task + 1) is None
 
 
-def test_task_that_could_not_be_claimed_for_a_full_disk_is_claimed_later(
-    database: Database, queue: Queue
-) -> None:
+def test_task_is_claimed_again_after_a_full_disk(database, queue):
     full = [OperationalError("UPDATE tasks", None, Exception("database or disk is full"))]
 
     def memory(_session: Session) -> int:
@@ -327,9 +303,7 @@ def test_task_that_could_not_be_claimed_for_a_full_disk_is_claimed_later(
     assert claim.max_memory == 1
 
 
-def test_task_is_running_only_once_its_process_exists(
-    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
-) -> None:
+def test_task_runs_once_its_process_exists(database, queue, ledger, noted):
     [task] = _put(database, queue, "a")
     [claim] = ledger.turn([], {}, Counter(), 1).claims
     assert claim.id == task
@@ -344,9 +318,7 @@ def test_task_is_running_only_once_its_process_exists(
     assert noted.told == [("start", "a")], "it starts once"
 
 
-def test_task_that_ends_before_its_start_is_recorded_starts_first(
-    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
-) -> None:
+def test_task_that_ends_before_its_start_is_recorded_starts_first(database, queue, ledger, noted):
     [task] = _put(database, queue, "a")
     ledger.claim(task)
     ledger.turn([task], {task: TaskOutcome("done")}, Counter(), 0)
@@ -354,9 +326,7 @@ def test_task_that_ends_before_its_start_is_recorded_starts_first(
     assert noted.endings["a"] == TaskOutcome("done")
 
 
-def test_end_is_recorded_though_nothing_starts_or_waits(
-    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
-) -> None:
+def test_end_is_recorded_without_other_tasks(database, queue, ledger, noted):
     [task] = _put(database, queue, "a")
     _begin(ledger, task)
     ledger.turn([], {task: TaskOutcome("done")}, Counter(), 0)
@@ -364,9 +334,7 @@ def test_end_is_recorded_though_nothing_starts_or_waits(
     assert ledger.taken() == []
 
 
-def test_refusal_of_on_start_wins_over_the_end_of_its_process(
-    database: Database, noted: Noted
-) -> None:
+def test_refusal_of_on_start_wins_over_the_end_of_its_process(database, noted):
     def start(_session: Session, _task: Task) -> None:
         raise LookupError("no such row")
 
@@ -378,9 +346,7 @@ def test_refusal_of_on_start_wins_over_the_end_of_its_process(
     assert noted.endings["a"].outcome == "failed"
 
 
-def test_task_cancelled_while_its_process_is_started_is_killed_and_never_starts(
-    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
-) -> None:
+def test_task_cancelled_before_its_start_never_starts(database, queue, ledger, noted):
     [task] = _put(database, queue, "a")
     ledger.claim(task)
     with database.write() as session:
@@ -393,9 +359,7 @@ def test_task_cancelled_while_its_process_is_started_is_killed_and_never_starts(
     assert noted.endings["a"] == TaskOutcome("stopped", "stopped by hand")
 
 
-def test_kill_counts_only_for_tasks_whose_process_ran(
-    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
-) -> None:
+def test_kill_counts_only_for_tasks_whose_process_ran(database, queue, ledger, noted):
     ran, waited = _put(database, queue, "ran", "waited")
     for _ in range(MAX_KILLS):
         ledger.claim(ran)
@@ -406,9 +370,7 @@ def test_kill_counts_only_for_tasks_whose_process_ran(
     assert ("requeue", "waited") in noted.told
 
 
-def test_a_killed_service_queues_again_and_gives_up_at_last(
-    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
-) -> None:
+def test_task_is_requeued_until_the_kill_limit(database, queue, ledger, noted):
     [task] = _put(database, queue, "a")
     for _ in range(MAX_KILLS - 1):
         _begin(ledger, task)
@@ -421,9 +383,7 @@ def test_a_killed_service_queues_again_and_gives_up_at_last(
     assert noted.told.count(("requeue", "a")) == MAX_KILLS - 1
 
 
-def test_a_clean_stop_counts_for_nothing(
-    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
-) -> None:
+def test_clean_stop_does_not_count_as_kill(database, queue, ledger, noted):
     [task] = _put(database, queue, "a")
     for _ in range(2 * MAX_KILLS):
         _begin(ledger, task)
@@ -431,9 +391,7 @@ def test_a_clean_stop_counts_for_nothing(
     assert "a" not in noted.endings
 
 
-def test_what_was_told_to_stop_is_not_queued_again(
-    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
-) -> None:
+def test_cancelled_task_is_not_requeued(database, queue, ledger, noted):
     [task] = _put(database, queue, "a")
     _begin(ledger, task)
     with database.write() as session:
@@ -442,9 +400,7 @@ def test_what_was_told_to_stop_is_not_queued_again(
     assert noted.endings["a"] == TaskOutcome("stopped", "stopped by hand")
 
 
-def test_a_tick_sees_the_running_tasks_and_may_stop_them(
-    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
-) -> None:
+def test_tick_sees_only_running_tasks(database, queue, ledger, noted):
     first, _ = _put(database, queue, "a", "b")
     _begin(ledger, first)
     ledger.tick()
@@ -452,9 +408,7 @@ def test_a_tick_sees_the_running_tasks_and_may_stop_them(
     assert ("tick", "b") not in noted.told
 
 
-def test_ends_and_claims_of_one_turn_are_one_transaction(
-    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
-) -> None:
+def test_ends_and_claims_of_one_turn_are_one_transaction(database, queue, ledger, noted):
     first, second, third = _put(database, queue, "a", "b", "c")
     assert [claim.key for claim in ledger.turn([], {}, Counter(), 2).claims] == ["a", "b"]
     ends = {first: TaskOutcome("done"), second: TaskOutcome("failed", "why")}
@@ -464,18 +418,14 @@ def test_ends_and_claims_of_one_turn_are_one_transaction(
     assert ledger.turn([], {}, Counter({"kind": 1}), 1).claims == []
 
 
-def test_a_turn_keeps_to_the_limit_of_a_kind(
-    database: Database, queue: Queue, ledger: TaskTransitions
-) -> None:
+def test_turn_respects_the_limit_of_a_kind(database, queue, ledger):
     _put(database, queue, "rare1", "rare2", kind="rare", priority=9)
     _put(database, queue, "common")
     claims = ledger.turn([], {}, Counter(), 3).claims
     assert [claim.key for claim in claims] == ["rare1", "common"]
 
 
-def test_a_turn_in_which_one_end_fails_changes_nothing(
-    database: Database, queue: Queue, ledger: TaskTransitions
-) -> None:
+def test_turn_with_a_failing_end_changes_nothing(database, queue, ledger):
     def fail(_session: Session, _task: Task, _ending: TaskOutcome) -> None:
         raise LookupError("a fault of the service")
 
@@ -490,9 +440,7 @@ def test_a_turn_in_which_one_end_fails_changes_nothing(
     assert ledger.living() == {good, bad, waiting}
 
 
-def test_the_next_task_is_found_without_sorting_those_that_wait(
-    database: Database, queue: Queue, ledger: TaskTransitions
-) -> None:
+def test_next_task_is_found_through_the_index(database, queue, ledger):
     statement = str(
         ledger._waiting(Counter()).compile(database.engine, compile_kwargs={"literal_binds": True})
     )

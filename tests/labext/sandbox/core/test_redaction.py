@@ -21,21 +21,19 @@ def known() -> None:
     register_secret(SECRET)
 
 
-def test_end_of_a_log_never_begins_within_a_secret(tmp_path: Path) -> None:
+def test_log_tail_never_starts_within_a_secret(tmp_path):
     log = tmp_path / "log"
     for missing in range(1, len(SECRET) - 3):
         log.write_text(f"{'x' * 100}{SECRET}{'y' * (65_536 - len(SECRET) + missing)}")
         assert SECRET[missing:] not in host_process.last_log_line(log, 0)
 
 
-def test_last_line_of_a_long_log_is_shown(tmp_path: Path) -> None:
+def test_last_line_of_a_long_log_is_shown(tmp_path):
     (tmp_path / "log").write_text("line\n" * 20_000 + "the end\n")
     assert host_process.last_log_line(tmp_path / "log", 0) == "the end"
 
 
-def test_reason_of_a_failed_task_is_masked_before_it_is_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_reason_of_a_failed_task_is_masked_before_truncation(tmp_path, monkeypatch, capsys):
     def entry(work: Path, payload: dict[str, object]) -> None:
         raise ValueError(f"{'x' * (task_process.MAX_REASON_LENGTH - 30)} {SECRET}")
 
@@ -49,5 +47,5 @@ def test_reason_of_a_failed_task_is_masked_before_it_is_cut(
 
 
 @pytest.mark.parametrize("holder", [AccessToken(SECRET, 60.0), ClientCredentials("app", SECRET)])
-def test_repr_does_not_show_the_secret(holder: object) -> None:
+def test_repr_does_not_show_the_secret(holder):
     assert SECRET not in repr(holder)

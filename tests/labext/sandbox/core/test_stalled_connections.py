@@ -96,7 +96,7 @@ def send_slowly(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("sent", STALLED.values(), ids=STALLED)
-def test_stalled_connections_are_closed_and_the_service_recovers(sent: bytes, port: int) -> None:
+def test_stalled_connections_are_closed_and_the_service_recovers(sent, port):
     with ExitStack() as stack:
         for _ in range(80):
             connection = stack.enter_context(connected(port))
@@ -108,7 +108,7 @@ def test_stalled_connections_are_closed_and_the_service_recovers(sent: bytes, po
 
 
 @pytest.mark.parametrize("part", ["head", "body"])
-def test_bytes_one_by_one_keep_no_connection_open(part: str, port: int) -> None:
+def test_single_bytes_do_not_keep_a_connection_open(part, port):
     with connected(port) as connection:
         connection.sendall(HEAD)
         if part == "body":
@@ -117,7 +117,7 @@ def test_bytes_one_by_one_keep_no_connection_open(part: str, port: int) -> None:
             send_slowly(connection)
 
 
-def test_slow_upload_that_progresses_goes_on(port: int) -> None:
+def test_slow_upload_with_progress_is_accepted(port):
     with connected(port) as connection:
         connection.sendall(HEAD + b"Content-Length: 60000\r\nConnection: close\r\n\r\n")
         for _ in range(30):
@@ -126,7 +126,7 @@ def test_slow_upload_that_progresses_goes_on(port: int) -> None:
         assert answer(connection).endswith(b"\r\n60000\r\n0\r\n\r\n")
 
 
-def test_kept_alive_connection_may_idle_longer_than_a_head_takes(port: int) -> None:
+def test_idle_keep_alive_connection_outlives_the_header_timeout(port):
     with connected(port) as connection:
         for _ in range(2):
             connection.sendall(HEAD + b"Content-Length: 1\r\n\r\na")

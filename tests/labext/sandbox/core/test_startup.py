@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
@@ -82,9 +81,7 @@ def filled(new_box: NewBox) -> tuple[Sandbox, dict[str, bytes]]:
 
 
 @pytest.mark.parametrize("loss", ["truncated", "deleted", "damaged", "header"])
-def test_a_database_that_lost_its_rows_is_refused_and_no_file_is_touched(
-    filled: tuple[Sandbox, dict[str, bytes]], loss: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_emptied_database_is_refused_and_files_are_untouched(filled, loss, capsys):
     box, files = filled
     database = box.data_dir / "sandbox.sqlite"
     before = database.read_bytes()
@@ -129,7 +126,7 @@ def test_a_database_that_lost_its_rows_is_refused_and_no_file_is_touched(
         assert jobs.wait("cut", timeout=60)["JobStatus"] == "Complete"
 
 
-def test_the_log_of_an_emptied_database_is_kept(small_box: NewBox) -> None:
+def test_log_of_an_emptied_database_is_kept(small_box):
     """It may have rows that are nowhere else; SQLite would delete it."""
     box = small_box()
     requests.post(f"{box.jobs.base_url}tasks/answer/known", json={}, timeout=60)
@@ -152,9 +149,7 @@ def test_the_log_of_an_emptied_database_is_kept(small_box: NewBox) -> None:
     assert quarantined(box)["sandbox.sqlite-wal"] == before
 
 
-def test_an_address_signed_before_opens_nothing_of_the_adopted_database(
-    filled: tuple[Sandbox, dict[str, bytes]],
-) -> None:
+def test_adopted_database_invalidates_presigned_urls(filled):
     box, _ = filled
     box.start()
     with JobsClient(box.jobs.base_url, box.jobs.api_key) as jobs:
@@ -175,7 +170,7 @@ def test_an_address_signed_before_opens_nothing_of_the_adopted_database(
     box.stop()
 
 
-def test_a_database_of_another_version_is_refused_and_left_as_it_is(small_box: NewBox) -> None:
+def test_database_of_another_version_is_refused_unchanged(small_box):
     box = small_box()
     box.stop()
     database = box.data_dir / "sandbox.sqlite"
@@ -196,9 +191,7 @@ def test_a_database_of_another_version_is_refused_and_left_as_it_is(small_box: N
 # Files without a row
 
 
-def test_files_without_a_row_are_moved_and_reported(
-    small_box: NewBox, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_without_a_row_are_quarantined(small_box, capsys):
     box = small_box()
     requests.post(f"{box.jobs.base_url}tasks/answer/known", json={}, timeout=60)
     box.stop()
@@ -228,7 +221,7 @@ def test_files_without_a_row_are_moved_and_reported(
 
 
 @pytest.mark.parametrize("left", [0, 5])
-def test_a_damaged_index_that_hides_rows_moves_nothing(small_box: NewBox, left: int) -> None:
+def test_damaged_index_moves_no_file(small_box, left):
     box = small_box()
     for number in range(10):
         requests.post(f"{box.jobs.base_url}tasks/answer/row{number}", json={}, timeout=60)
@@ -254,7 +247,7 @@ def test_a_damaged_index_that_hides_rows_moves_nothing(small_box: NewBox, left: 
 
 
 @pytest.mark.usefixtures("cold")
-def test_a_full_disk_at_the_start_is_named(small_box: NewBox) -> None:
+def test_full_disk_at_start_is_reported(small_box):
     box = small_box()
     box.stop()
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -269,7 +262,7 @@ def test_a_full_disk_at_the_start_is_named(small_box: NewBox) -> None:
 
 
 @pytest.mark.parametrize("port", [-1, 0, 99_999, 10**30, "80", True, None])
-def test_a_bad_port_is_given_up(small_box: NewBox, port: Any) -> None:
+def test_unusable_port_is_replaced(small_box, port):
     box = small_box()
     box.stop()
     (box.data_dir / "ports.json").write_text(json.dumps({"jobs": port}))
@@ -278,7 +271,7 @@ def test_a_bad_port_is_given_up(small_box: NewBox, port: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["sandbox.sqlite", "connection.json", "secrets/signing"])
-def test_a_file_that_cannot_be_used_is_named(small_box: NewBox, name: str) -> None:
+def test_unusable_file_is_named(small_box, name):
     box = small_box()
     box.stop()
     path = box.data_dir / name
@@ -291,9 +284,7 @@ def test_a_file_that_cannot_be_used_is_named(small_box: NewBox, name: str) -> No
 
 
 @pytest.mark.usefixtures("cold")
-def test_a_host_that_is_killed_while_it_starts_is_told_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_host_killed_during_start_is_reported(tmp_path, monkeypatch):
     (tmp_path / "killed.py").write_text("import os; os.kill(os.getpid(), 9)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     error = refused(Sandbox(tmp_path / "box", services=["killed:service"]))
@@ -301,9 +292,7 @@ def test_a_host_that_is_killed_while_it_starts_is_told_so(
 
 
 @pytest.mark.usefixtures("cold")
-def test_a_host_that_takes_too_long_is_told_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_start_is_reported(tmp_path, monkeypatch):
     (tmp_path / "slow.py").write_text("import time; time.sleep(60)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     monkeypatch.setattr("labext.sandbox.lifecycle.START_SECONDS", 0.5)

@@ -27,7 +27,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_the_window_slides(clock: Clock) -> None:
+def test_rate_window_slides(clock):
     guard = SlidingWindowLimiter(3, 10, clock)
     remaining = []
     for moment in (0, 4, 8):
@@ -46,14 +46,14 @@ def test_the_window_slides(clock: Clock) -> None:
     assert guard.take("a").allowed
 
 
-def test_each_identity_has_its_own_allowance(clock: Clock) -> None:
+def test_each_identity_has_its_own_rate_limit(clock):
     guard = SlidingWindowLimiter(1, 10, clock)
     assert guard.take("a").allowed
     assert not guard.take("a").allowed
     assert guard.take("b").allowed
 
 
-def test_it_refuses_with_429_and_says_when_to_come_back(clock: Clock) -> None:
+def test_rate_limit_is_429_with_retry_after(clock):
     guard = SlidingWindowLimiter(1, 10, clock)
     guard.check("a")
     clock.now += 2.5
@@ -63,12 +63,12 @@ def test_it_refuses_with_429_and_says_when_to_come_back(clock: Clock) -> None:
     assert caught.value.headers == {"Retry-After": "8"}
 
 
-def test_it_can_be_off(clock: Clock) -> None:
+def test_rate_limit_can_be_off(clock):
     guard = SlidingWindowLimiter(None, 10, clock)
     assert all(guard.take("a").allowed for _ in range(10_000))
 
 
-def test_it_forgets_who_has_gone(clock: Clock) -> None:
+def test_idle_identities_are_forgotten(clock):
     guard = SlidingWindowLimiter(5, 10, clock)
     for number in range(1000):
         guard.take(str(number))
@@ -77,7 +77,7 @@ def test_it_forgets_who_has_gone(clock: Clock) -> None:
     assert list(guard._seen) == ["late"]
 
 
-def test_threads_together_get_no_more_than_the_limit() -> None:
+def test_threads_share_the_rate_limit():
     guard = SlidingWindowLimiter(500, 1000)
     allowed: list[bool] = []
 
@@ -133,11 +133,11 @@ def _asked(
         return pool.submit(asyncio.run, asked).result()
 
 
-def test_a_body_within_the_bound_passes() -> None:
+def test_body_within_the_limit_is_accepted():
     assert _asked([b"x" * 50, b"x" * 50]) == (200, b"100")
 
 
-def test_a_body_beyond_it_is_refused_by_its_length_or_as_it_comes() -> None:
+def test_oversized_body_is_refused():
     assert _asked([b"x" * 50, b"x" * 51])[0] == 413
     assert _asked([], {"content-length": "101"})[0] == 413
     assert _asked([], {"content-length": "9" * 30})[0] == 413
@@ -155,5 +155,5 @@ def test_a_body_beyond_it_is_refused_by_its_length_or_as_it_comes() -> None:
         ("", 400),
     ],
 )
-def test_only_its_own_names_are_answered(host: str, status: int) -> None:
+def test_foreign_host_header_is_refused(host, status):
     assert _asked([b"x"], {"host": host})[0] == status

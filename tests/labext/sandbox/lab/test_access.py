@@ -277,7 +277,7 @@ CASES = [(identity, state) for identity, states in STATES.items() for state in s
 
 
 @pytest.mark.parametrize(("identity", "state"), CASES)
-def test_the_list(matrix, identity, state):
+def test_identity_lists_the_sequences_of_its_grants(matrix, identity, state):
     asked = cells(identity, state)
     wrong = []
     for cell in asked:
@@ -295,7 +295,7 @@ def test_the_list(matrix, identity, state):
 
 
 @pytest.mark.parametrize(("identity", "state"), CASES)
-def test_who_one_is(matrix, identity, state):
+def test_identity_is_reported_or_refused(matrix, identity, state):
     asked = [cell for cell in cells(identity, state) if cell.place is None]
     told = [matrix.ask(cell, "users/me") for cell in asked]
     assert [each.status for each in told] == [expected_me(cell) for cell in asked]
@@ -304,7 +304,7 @@ def test_who_one_is(matrix, identity, state):
             assert each.json()["email"] == _email(cell.users_grant or cell.grant, "good")
 
 
-def test_the_matrix_has_several_hundred_cells_of_every_outcome():
+def test_matrix_covers_every_outcome():
     every = [cell for case in CASES for cell in cells(*case)]
     assert len(every) > 900
     outcomes = [expected(cell) for cell in every]

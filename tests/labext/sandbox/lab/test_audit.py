@@ -22,7 +22,7 @@ def _told(entry) -> tuple:
     return entry.status, entry.user, entry.app, entry.credential
 
 
-def test_an_entry_says_all_that_the_call_was(world, kit):
+def test_entry_records_every_detail_of_the_call(world, kit):
     key = world.user("ann@x.y")
     before = datetime.now(UTC)
     world.campus.get("users/me", kit.basic(key), query="x=1", address="192.0.2.7")
@@ -35,7 +35,7 @@ def test_an_entry_says_all_that_the_call_was(world, kit):
         assert entry.tenant_id == world.tenant_id(session)
 
 
-def test_the_acting_identity_is_told_of_every_kind(world, kit):
+def test_entry_names_the_acting_identity(world, kit):
     secret = world.app("app")
     world.user("bob@x.y")
     world.user("late@x.y", suspended=True)
@@ -69,7 +69,7 @@ def test_the_acting_identity_is_told_of_every_kind(world, kit):
         assert (entry.reason is None) == (entry.status == 200)
 
 
-def test_the_token_endpoint_tells_the_app_if_its_credentials_are_its_own(world):
+def test_token_call_names_the_app_only_with_valid_credentials(world):
     secret = world.app("asks")
     gone = world.secret("asks", "gone", deleted=True)
     world.campus.token(client_id="id-asks", client_secret=secret)
@@ -110,9 +110,7 @@ def test_the_token_endpoint_tells_the_app_if_its_credentials_are_its_own(world):
         ("POST", "/campus/f/lib_a1B2c3D4-vectors/seq_a1B2c3D4-pbad30/edit", 405, "GET"),
     ],
 )
-def test_unknown_addresses_and_methods_are_calls_like_others(
-    world, kit, method, path, status, allow
-):
+def test_unknown_paths_and_methods_are_logged_calls(world, kit, method, path, status, allow):
     email = f"{method}{path}@x.y".replace("/", ".").replace(":", ".")
     key = world.user(email)
     told = world.campus.ask(method, path, kit.basic(key))
@@ -131,14 +129,14 @@ def test_unknown_addresses_and_methods_are_calls_like_others(
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "OPTIONS"])
-def test_a_wrong_method_on_the_token_endpoint_needs_no_credentials(world, method):
+def test_wrong_method_on_the_token_endpoint_needs_no_credentials(world, method):
     told = world.campus.ask(method, "/api/v2/token")
     assert (told.status, told.headers["allow"]) == (405, "POST")
     (entry,) = world.log(1)
     assert (entry.method, entry.status) == (method, 405)
 
 
-def test_nothing_secret_is_logged(world, kit):
+def test_secrets_are_not_logged(world, kit):
     key = world.user("quiet@x.y")
     secret = world.app("quiet")
     token = world.token(secret)
@@ -155,14 +153,14 @@ def test_nothing_secret_is_logged(world, kit):
         assert value not in text
 
 
-def test_a_key_in_an_address_is_masked_in_the_log(world, kit):
+def test_key_in_a_path_is_masked(world, kit):
     """The log's process knows keys by their hashes alone: this one is seen to be a key."""
     world.campus.ask("GET", f"/api/v2/sk_{'a1B2' * 8}/x", kit.basic(world.user("lost@x.y")))
     (entry,) = world.log(1)
     assert entry.path == "/api/v2/•••/x"
 
 
-def test_a_path_is_logged_in_one_line_and_bounded(world, kit):
+def test_logged_path_is_truncated_to_one_line(world, kit):
     key = world.user("lines@x.y")
     world.campus.ask("GET", "/api/v2/a\nb\0ü " + "x" * 5000, kit.basic(key))
     (entry,) = world.log(1)
@@ -170,7 +168,7 @@ def test_a_path_is_logged_in_one_line_and_bounded(world, kit):
     assert len(entry.path) == 500
 
 
-def test_a_failure_is_told_without_details_and_logged(world, kit, monkeypatch, caplog):
+def test_internal_error_is_logged_and_reported_without_details(world, kit, monkeypatch, caplog):
     from labext.sandbox.lab import access_control
 
     key = world.user("unlucky@x.y")
@@ -200,7 +198,7 @@ def unwritable():
         yield
 
 
-def test_reads_go_on_while_the_log_cannot_be_written_and_are_logged_later(world, kit):
+def test_entries_are_buffered_while_the_log_is_not_writable(world, kit):
     key = world.user("patient@x.y")
     with unwritable():
         for path, status in (("users/me", 200), ("nowhere", 404), ("users/me", 200)):
@@ -217,7 +215,7 @@ def test_reads_go_on_while_the_log_cannot_be_written_and_are_logged_later(world,
     ]
 
 
-def test_entries_that_cannot_be_written_are_bounded(world, kit, monkeypatch):
+def test_buffer_of_unwritten_entries_is_bounded(world, kit, monkeypatch):
     monkeypatch.setattr(dependencies, "MAX_PENDING", 3)
     with unwritable():
         for number in range(5):
@@ -226,7 +224,7 @@ def test_entries_that_cannot_be_written_are_bounded(world, kit, monkeypatch):
     assert [entry.path[-5:] for entry in world.log(4)] == ["call2", "call3", "call4", "/last"]
 
 
-def test_a_token_that_cannot_be_logged_is_not_handed_out(world, monkeypatch):
+def test_token_is_refused_if_it_cannot_be_logged(world, monkeypatch):
     secret = world.app("unlogged")
 
     def full(log, rows):
@@ -241,7 +239,7 @@ def test_a_token_that_cannot_be_logged_is_not_handed_out(world, monkeypatch):
     assert [entry.status for entry in world.log(1)] == [200]
 
 
-def test_calls_at_once_are_all_logged(world, kit):
+def test_concurrent_calls_are_all_logged(world, kit):
     key = world.user("many@x.y")
     threads = [
         threading.Thread(target=lambda: world.campus.get("users/me", kit.basic(key)))
@@ -256,7 +254,7 @@ def test_calls_at_once_are_all_logged(world, kit):
         assert session.scalar(mine) == 12
 
 
-def test_the_log_forgets_the_oldest_calls_once_there_are_too_many(make_world):
+def test_oldest_entries_are_deleted_above_the_limit(make_world):
     world = make_world()
     with world.database.write() as session:
         tenant = world.tenant_id(session)
@@ -303,7 +301,7 @@ def _left(told) -> tuple[int, ...]:
 LIMITS = ("limit", "remaining", "reset")
 
 
-def test_the_window_slides_and_every_counted_answer_tells_it(paced, kit):
+def test_rate_limit_headers_follow_the_sliding_window(paced, kit):
     world, clock = paced
     value = kit.basic(world.user("ann@x.y"))
     seen = []
@@ -324,7 +322,7 @@ def test_the_window_slides_and_every_counted_answer_tells_it(paced, kit):
     assert world.campus.get("users/me", value).status == 429
 
 
-def test_what_counts_and_what_does_not(paced, kit):
+def test_only_authenticated_calls_count_against_the_rate_limit(paced, kit):
     world, _ = paced
     key = world.user("late@x.y", suspended=True)
     bearer = f"Bearer {world.token(world.app('bare'))}"
@@ -353,7 +351,7 @@ def test_what_counts_and_what_does_not(paced, kit):
     assert _left(world.campus.get("users/me", bearer))[1] == 0
 
 
-def test_a_user_has_one_allowance_and_an_app_another(paced, kit):
+def test_users_and_apps_have_separate_rate_limits(paced, kit):
     world, _ = paced
     keys = [world.user("ann@x.y"), world.key("ann@x.y", "second")]
     tokens = [world.token(world.app("app")), world.token(world.secret("app", "second"))]
@@ -367,7 +365,7 @@ def test_a_user_has_one_allowance_and_an_app_another(paced, kit):
     assert _left(world.campus.get("users/me", anns[0]))[1] == 1
 
 
-def test_another_limit_holds_from_the_next_call_on(paced, kit):
+def test_changed_rate_limit_applies_to_the_next_call(paced, kit):
     world, clock = paced
     value = kit.basic(world.user("ann@x.y"))
     assert _left(world.campus.get("users/me", value)) == (5, 4, 10)
@@ -389,7 +387,7 @@ def test_no_limit_where_the_sandbox_keeps_none(make_world, kit):
     assert not [name for name in told.headers if name.startswith("x-rate")]
 
 
-def test_the_contracts_limit_is_a_hundred_in_ten_seconds(make_world, kit):
+def test_default_limit_is_100_calls_in_10_seconds(make_world, kit):
     world = make_world("named")
     value = kit.basic(world.user("ann@x.y"))
     told = world.campus.get("users/me", value)

@@ -28,7 +28,7 @@ def ann(world):
     return world.user("ann@x.y")
 
 
-def test_a_key_is_the_username_of_basic_with_an_empty_password(world, kit, ann):
+def test_key_is_accepted_as_basic_username(world, kit, ann):
     told = world.campus.get("users/me", kit.basic(ann))
     assert told.status == 200
     assert told.headers["content-type"] == "application/json"
@@ -69,7 +69,7 @@ def _encoded(text: str) -> str:
         "Bearer a.b",
     ],
 )
-def test_anything_else_is_401_and_says_how_to_sign_in(world, ann, authorization):
+def test_invalid_authorization_is_401_with_a_challenge(world, ann, authorization):
     # What looks like an ID token: at the tenant without a provider.
     door = world.clinic if authorization == "Bearer a.b.c" else world.campus
     value = authorization.format(
@@ -89,12 +89,12 @@ def test_anything_else_is_401_and_says_how_to_sign_in(world, ann, authorization)
     assert ann not in told.content.decode()
 
 
-def test_no_header_and_two_of_them_are_401(world, kit, ann):
+def test_missing_or_repeated_header_is_401(world, kit, ann):
     assert world.campus.get("users/me").status == 401
     assert world.campus.get("users/me", kit.basic(ann), kit.basic(ann)).status == 401
 
 
-def test_the_scheme_may_be_written_in_any_case(world, kit, ann):
+def test_scheme_is_case_insensitive(world, kit, ann):
     for scheme in ("basic", "BASIC", "bAsIc"):
         value = kit.basic(ann).replace("Basic", scheme)
         assert world.campus.get("users/me", value).status == 200
@@ -102,18 +102,18 @@ def test_the_scheme_may_be_written_in_any_case(world, kit, ann):
 
 @settings(max_examples=50)
 @given(st.text(st.characters(max_codepoint=255, exclude_characters="\r\n\0"), max_size=60))
-def test_no_header_signs_in_by_chance_or_makes_it_fail(world, value):
+def test_arbitrary_headers_are_401(world, value):
     assert world.campus.get("users/me", value).status == 401
 
 
 @settings(max_examples=50)
 @given(st.binary(max_size=40), st.booleans())
-def test_no_key_signs_in_by_chance_or_makes_it_fail(world, key, colon):
+def test_arbitrary_keys_are_401(world, key, colon):
     value = base64.b64encode(key + (b":" if colon else b"")).decode()
     assert world.campus.get("users/me", f"Basic {value}").status == 401
 
 
-def test_a_key_is_rotated_with_an_overlap(world, kit):
+def test_old_and_new_key_are_valid_during_rotation(world, kit):
     old = world.user("rot@x.y")
     new = world.key("rot@x.y", "second")
     for key in (old, new):
@@ -128,7 +128,7 @@ def test_a_key_is_rotated_with_an_overlap(world, kit):
         session.execute(update(ApiKey).values(deleted=None))
 
 
-def test_a_users_suspension_can_be_lifted(world, kit):
+def test_suspension_can_be_lifted(world, kit):
     key = world.user("sus@x.y", suspended=True)
     assert world.campus.get("users/me", kit.basic(key)).status == 403
     assert world.campus.get("users/me", kit.id_token("sus@x.y")).status == 403
@@ -137,7 +137,7 @@ def test_a_users_suspension_can_be_lifted(world, kit):
     assert world.campus.get("users/me", kit.basic(key)).status == 200
 
 
-def test_an_id_token_is_its_emails_user(world, kit, ann):
+def test_id_token_maps_to_user_by_email(world, kit, ann):
     assert world.campus.get("users/me", kit.id_token("ann@x.y")).json()["email"] == "ann@x.y"
     assert world.campus.get("users/me", kit.id_token("Ann@X.y")).json()["email"] == "ann@x.y"
     for email in ("nobody@x.y", "", " ann@x.y", "ann@x.y\n", "ann@x.y@x.y", "%"):
@@ -148,14 +148,14 @@ def test_an_id_token_is_its_emails_user(world, kit, ann):
         )
 
 
-def test_an_address_in_another_alphabet_is_nobodys(world, kit):
+def test_email_with_lookalike_characters_is_unknown(world, kit):
     """The Kelvin sign is a k in lower case."""
     world.user("kim@x.y")
     assert world.campus.get("users/me", kit.id_token("KIM@x.y")).status == 200
     assert world.campus.get("users/me", kit.id_token("\u212aim@x.y")).status == 401
 
 
-def test_one_address_at_two_tenants_is_two_users(world, kit):
+def test_same_email_at_two_tenants_is_two_users(world, kit):
     here = world.user("two@x.y")
     with world.database.write() as session:
         there = User(
@@ -184,7 +184,7 @@ def test_one_address_at_two_tenants_is_two_users(world, kit):
     assert world.clinic.get("users/me", kit.id_token("two@x.y")).status == 401
 
 
-def test_an_account_can_lose_its_provider(world, kit, ann):
+def test_id_token_is_refused_after_the_provider_is_removed(world, kit, ann):
     with world.database.write() as session:
         campus = session.scalars(select(Tenant).where(Tenant.name == "campus")).one()
         url, campus.configuration_url = campus.configuration_url, None
@@ -198,7 +198,7 @@ def test_an_account_can_lose_its_provider(world, kit, ann):
             )
 
 
-def test_an_app_is_no_user_unless_it_acts_for_one(world, ann):
+def test_app_acts_as_a_user_only_on_behalf_of_one(world, ann):
     bearer = f"Bearer {world.token(world.app('me'))}"
     told = world.campus.get("users/me", bearer)
     assert (told.status, told.json()["error"]["message"]) == (404, "An app is not a user.")
@@ -211,14 +211,14 @@ def test_an_app_is_no_user_unless_it_acts_for_one(world, ann):
     assert world.campus.get("users/me", bearer, headers=twice).status == 403
 
 
-def test_a_user_acts_for_nobody(world, kit, ann):
+def test_user_cannot_act_on_behalf_of_others(world, kit, ann):
     world.user("bob@x.y")
     for value in (kit.basic(ann), kit.id_token("ann@x.y")):
         for email in ("bob@x.y", "ann@x.y", ""):
             assert world.campus.get("users/me", value, on_behalf_of=email).status == 403
 
 
-def test_an_archived_apps_tokens_work_again_once_it_is_unarchived(world):
+def test_tokens_of_an_app_work_again_after_unarchiving(world):
     bearer = f"Bearer {world.token(world.app('arch', organization_id=_organization(world)))}"
     statuses = []
     for archived in (False, True, False):
@@ -228,13 +228,13 @@ def test_an_archived_apps_tokens_work_again_once_it_is_unarchived(world):
     assert statuses == [200, 403, 200]
 
 
-def test_an_organization_without_a_project_is_a_grant_that_shows_nothing(world):
+def test_grant_to_an_empty_organization_shows_nothing(world):
     bearer = f"Bearer {world.token(world.app('bare', organization_id=_organization(world)))}"
     told = world.campus.get("dna-sequences", bearer)
     assert (told.status, told.json()) == (200, {"dnaSequences": [], "nextToken": ""})
 
 
-def test_a_deleted_secrets_tokens_end_and_its_successors_go_on(world):
+def test_tokens_end_with_their_deleted_secret(world):
     old = world.app("turn", organization_id=_organization(world))
     tokens = [world.token(old), world.token(world.secret("turn", "second"))]
     statuses = [world.campus.get("dna-sequences", f"Bearer {each}").status for each in tokens]
@@ -275,7 +275,7 @@ def fenced(make_world):
         (None, 403),
     ],
 )
-def test_addresses_within_the_ranges_may_ask(fenced, kit, address, status):
+def test_ip_ranges_limit_the_client_address(fenced, kit, address, status):
     ann, cleo = kit.basic("sk_ann@x.y_first"), kit.basic("sk_cleo@x.y_first")
     assert fenced.campus.get("users/me", ann, address=address).status == status
     assert fenced.campus.get("users/me", kit.basic("wrong"), address=address).status == 401

@@ -36,7 +36,7 @@ def _left(answer) -> tuple[int, int, int]:
     return limit, remaining, reset
 
 
-def test_a_hundred_calls_and_no_more_however_many_ask_at_once(own, kit, runner):
+def test_concurrent_calls_do_not_exceed_the_rate_limit(own, kit, runner):
     email, key = runner.user()
     api = kit.Api(own)
     with runner.limits(rate_seconds=600):  # a window that no machine is too slow for
@@ -59,7 +59,7 @@ def test_a_hundred_calls_and_no_more_however_many_ask_at_once(own, kit, runner):
     assert statuses == {200: 100, 429: 31}
 
 
-def test_after_the_seconds_that_the_headers_tell_there_is_room_again(own, kit, runner):
+def test_calls_are_accepted_again_after_the_reset(own, kit, runner):
     _, key = runner.user()
     api = kit.Api(own)
     with runner.limits(rate_requests=2, rate_seconds=1):
@@ -71,7 +71,7 @@ def test_after_the_seconds_that_the_headers_tell_there_is_room_again(own, kit, r
             assert answer.status_code == 200
 
 
-def test_by_default_it_is_a_hundred_in_ten_seconds(own, kit, runner):
+def test_default_rate_limit_is_100_calls_in_10_seconds(own, kit, runner):
     _, key = runner.user()
     assert _left(kit.Api(own).get("users/me", kit.basic(key))) == (100, 99, 10)
     _, client_id, secret = runner.app()
@@ -86,7 +86,7 @@ def test_no_limit_where_the_sandbox_keeps_none(box, api, kit):
     assert not [name for name in answer.headers if name.lower().startswith("x-rate")]
 
 
-def test_only_addresses_within_the_ranges_are_let_in(own, kit, runner):
+def test_only_addresses_within_the_ip_ranges_are_accepted(own, kit, runner):
     inside, outside = kit.Api(own, address="127.0.0.1"), kit.Api(own, address="127.0.0.2")
     email, key = runner.user()
     _, client_id, secret = runner.app()
@@ -108,7 +108,7 @@ def test_only_addresses_within_the_ranges_are_let_in(own, kit, runner):
     assert outside.get("users/me", credentials[0]).status_code == 200
 
 
-def test_an_address_that_the_caller_writes_itself_is_not_believed(own, kit, runner):
+def test_forwarded_address_is_ignored(own, kit, runner):
     """Proxies name the caller's address in headers; there is none before the sandbox."""
     email, key = runner.user()
     told = {"X-Forwarded-For": "192.0.2.7", "X-Real-IP": "192.0.2.7", "Forwarded": "for=192.0.2.7"}

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.contract
 KILLS = 20
 
 
-def test_what_was_handed_out_is_good_after_the_host_was_killed(new_box, kit):
+def test_credentials_survive_a_killed_host(new_box, kit):
     box = new_box(services=["labext.sandbox.lab.app:service"])
     with kit.Runner.of(box) as runner:
         email, key = runner.user("Vectors")
@@ -51,7 +51,7 @@ def test_what_was_handed_out_is_good_after_the_host_was_killed(new_box, kit):
 
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # urllib3, of a cut handshake
-def test_no_token_or_log_entry_is_lost_or_doubled_by_many_kills(new_box, kit):
+def test_repeated_kills_neither_lose_nor_duplicate_tokens_and_entries(new_box, kit):
     box = new_box(services=["labext.sandbox.lab.app:service"])
     chance = random.Random(20261122)
     with kit.Runner.of(box) as runner:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.contract
 VECTORS, CACTI, ORCHIDS = "Vectors", "Cactus rpl16 introns", "Orchid ITS regions"
 
 
-def test_the_student_signs_in_with_the_key_that_the_sandbox_hands_out(box, api, kit):
+def test_student_signs_in_with_the_key_of_the_sandbox(box, api, kit):
     answer = api.session.get(
         f"{box.lab.base_url}/api/v2/users/me", auth=HTTPBasicAuth(box.lab.api_key, "")
     )
@@ -28,7 +28,7 @@ def test_the_student_signs_in_with_the_key_that_the_sandbox_hands_out(box, api, 
     assert "student@sandbox.local" not in box.lab.api_key
 
 
-def test_plain_http_is_rejected_before_the_platform_hears_of_it(box, api, kit, runner):
+def test_plain_http_is_rejected(box, api, kit, runner):
     before = len(runner.logged(limit=None))
     with pytest.raises(requests.ConnectionError):
         requests.get(
@@ -39,12 +39,12 @@ def test_plain_http_is_rejected_before_the_platform_hears_of_it(box, api, kit, r
     assert len(runner.logged(limit=None)) == before
 
 
-def test_only_who_trusts_the_sandboxs_authority_is_answered(api):
+def test_client_that_does_not_trust_the_authority_rejects_the_certificate(api):
     with pytest.raises(requests.exceptions.SSLError):
         requests.get(f"{api.base}/api/v2/users/me", timeout=10)
 
 
-def test_its_certificate_is_good_for_the_number_too(box):
+def test_certificate_is_valid_for_the_ip_address(box):
     port = urlsplit(box.lab.base_url).port
     context = ssl.create_default_context(cafile=box.lab.ca_bundle)
     connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=10)
@@ -53,14 +53,14 @@ def test_its_certificate_is_good_for_the_number_too(box):
     connection.close()
 
 
-def test_who_is_not_known_is_401_and_told_how(api, kit):
+def test_unknown_credentials_are_401_with_a_challenge(api, kit):
     for authorization in (None, "", "Basic x", "Bearer x", kit.basic("sk_x"), "Digest x"):
         answer = api.get("dna-sequences", authorization)
         kit.message(answer, 401)
         assert answer.headers["WWW-Authenticate"] == 'Basic realm="lab", Bearer realm="lab"'
 
 
-def test_a_key_is_no_bearer_token_and_has_no_password(api, kit, runner):
+def test_key_is_not_accepted_as_bearer_or_with_a_password(api, kit, runner):
     _, key = runner.user()
     kit.message(api.get("users/me", f"Bearer {key}"), 401)
     assert "empty password" in kit.message(api.get("users/me", kit.basic(key, "x")), 401)
@@ -79,7 +79,7 @@ def test_keys_and_tokens_do_not_cross_tenants(box, api, clinic, kit, runner):
     assert {entry["user"] for entry in runner.logged(tenant="clinic", limit=3)} == {None}
 
 
-def test_a_key_is_rotated_and_the_log_knows_both(api, kit, runner):
+def test_audit_log_names_both_keys_of_a_rotation(api, kit, runner):
     email, old = runner.user()
     new = runner.key(email, "second")
     runner.end("key", email, "first")
@@ -89,7 +89,7 @@ def test_a_key_is_rotated_and_the_log_knows_both(api, kit, runner):
     assert seen == [(200, "key second"), (401, "key first")]
 
 
-def test_a_suspended_user_has_lost_access_until_the_suspension_ends(api, kit, runner):
+def test_suspended_user_has_no_access(api, kit, runner):
     email, key = runner.user(VECTORS)
     token = f"Bearer {runner.id_token(email)}"
     runner.suspend(email)
@@ -100,7 +100,7 @@ def test_a_suspended_user_has_lost_access_until_the_suspension_ends(api, kit, ru
         assert api.rows(authorization)
 
 
-def test_an_app_gets_a_token_by_form_and_by_basic_and_sees_what_it_was_granted(api, kit, runner):
+def test_app_token_opens_the_granted_places(api, kit, runner):
     name, client_id, secret = runner.app(CACTI)
     form = api.token(client_id, secret)
     grant = {"grant_type": "client_credentials"}
@@ -120,7 +120,7 @@ def test_an_app_gets_a_token_by_form_and_by_basic_and_sees_what_it_was_granted(a
     }
 
 
-def test_a_token_that_expires_is_replaced_by_another(api, kit, runner):
+def test_expired_token_is_replaced(api, kit, runner):
     from labext.sandbox.core.database import Database
     from labext.sandbox.core.signing import hash_key
     from labext.sandbox.lab.tables import Token
@@ -138,7 +138,7 @@ def test_a_token_that_expires_is_replaced_by_another(api, kit, runner):
     assert api.rows(f"Bearer {second}")
 
 
-def test_a_secret_is_rotated_and_its_tokens_end_with_it(api, kit, runner):
+def test_tokens_end_with_their_rotated_secret(api, kit, runner):
     name, client_id, old = runner.app(CACTI)
     new = runner.secret(name, "second")
     tokens = [api.token(client_id, each).json()["access_token"] for each in (old, new)]
@@ -150,7 +150,7 @@ def test_a_secret_is_rotated_and_its_tokens_end_with_it(api, kit, runner):
     assert answer.headers["WWW-Authenticate"] == 'Basic realm="lab"'
 
 
-def test_an_archived_app_has_lost_access_until_it_is_unarchived(api, kit, runner):
+def test_archived_app_has_no_access(api, kit, runner):
     name, client_id, secret = runner.app(CACTI)
     bearer = f"Bearer {api.token(client_id, secret).json()['access_token']}"
     runner.archive(name)
@@ -161,7 +161,7 @@ def test_an_archived_app_has_lost_access_until_it_is_unarchived(api, kit, runner
     assert api.rows(bearer)
 
 
-def test_an_app_without_grants_is_403_and_a_user_sees_an_empty_list(api, kit, runner):
+def test_app_without_grants_is_403_and_user_without_grants_sees_nothing(api, kit, runner):
     _, client_id, secret = runner.app()
     bearer = f"Bearer {api.token(client_id, secret).json()['access_token']}"
     kit.message(api.get("dna-sequences", bearer), 403)
@@ -185,7 +185,7 @@ def test_hidden_and_missing_places_are_refused_alike(api, kit, runner):
     kit.message(api.get("dna-sequences", kit.basic(seen), pageSize="many"), 400)
 
 
-def test_the_log_tells_the_user_for_whom_an_app_acts_and_both_limit_what_is_seen(api, kit, runner):
+def test_app_on_behalf_of_a_user_sees_what_both_may_see(api, kit, runner):
     name, client_id, secret = runner.app(CACTI, VECTORS)
     email, _ = runner.user(CACTI, ORCHIDS)
     bearer = f"Bearer {api.token(client_id, secret).json()['access_token']}"
@@ -202,7 +202,7 @@ def test_the_log_tells_the_user_for_whom_an_app_acts_and_both_limit_what_is_seen
     assert (entry["status"], entry["user"]) == (403, email)
 
 
-def test_an_id_token_is_verified_at_its_provider(api, kit, runner):
+def test_id_token_is_verified_with_its_provider(api, kit, runner):
     email, _ = runner.user(VECTORS)
     good = runner.id_token(email)
     assert api.get("users/me", f"Bearer {good}").json()["email"] == email
@@ -224,7 +224,7 @@ def test_an_id_token_is_verified_at_its_provider(api, kit, runner):
         assert token not in str(entry)
 
 
-def test_unknown_addresses_and_other_methods(api, kit, runner):
+def test_unknown_path_is_404_and_other_method_is_405(api, kit, runner):
     email, key = runner.user()
     authorization = kit.basic(key)
     for method, path, status in [
@@ -243,7 +243,7 @@ def test_unknown_addresses_and_other_methods(api, kit, runner):
     assert statuses == [405, 405, 405, 404, 404, 404]
 
 
-def test_what_is_kept_of_keys_secrets_and_tokens_are_hashes(api, kit, runner):
+def test_keys_secrets_and_tokens_are_stored_as_hashes(api, kit, runner):
     email, key = runner.user()
     _, client_id, secret = runner.app()
     token = api.token(client_id, secret).json()["access_token"]

@@ -49,7 +49,7 @@ def shown(found: Certificate) -> x509.Certificate:
     return x509.load_pem_x509_certificate(found.chain.read_bytes())
 
 
-def test_who_trusts_the_authority_takes_the_certificate(tmp_path: Path, secrets: Path) -> None:
+def test_certificate_is_trusted_through_the_authority(tmp_path, secrets):
     found = endpoints.ensure_certificate(tmp_path, secrets)
     for name in ("localhost", "127.0.0.1", "::1"):
         assert hands_shake(found, endpoints.ca_bundle_path(tmp_path), name)
@@ -59,16 +59,14 @@ def test_who_trusts_the_authority_takes_the_certificate(tmp_path: Path, secrets:
     assert not hands_shake(found, other)
 
 
-def test_what_is_there_and_good_is_left_as_it_is(tmp_path: Path, secrets: Path) -> None:
+def test_valid_certificate_is_reused(tmp_path, secrets):
     endpoints.ensure_certificate(tmp_path, secrets)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     endpoints.ensure_certificate(tmp_path, secrets)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-def test_keys_are_their_owners_alone_and_the_bundle_is_readable(
-    tmp_path: Path, secrets: Path
-) -> None:
+def test_keys_are_private_and_the_bundle_is_readable(tmp_path, secrets):
     umask = os.umask(0o077)  # the host's
     try:
         found = endpoints.ensure_certificate(tmp_path, secrets)
@@ -81,7 +79,7 @@ def test_keys_are_their_owners_alone_and_the_bundle_is_readable(
     assert b"PRIVATE" not in endpoints.ca_bundle_path(tmp_path).read_bytes()
 
 
-def test_a_clock_that_is_a_year_wrong_does_no_harm(tmp_path: Path, secrets: Path) -> None:
+def test_certificate_is_valid_with_a_clock_off_by_a_year(tmp_path, secrets):
     made = shown(endpoints.ensure_certificate(tmp_path, secrets))
     now, year = datetime.now(UTC), timedelta(days=365)
     assert made.not_valid_before_utc < now - year
@@ -90,9 +88,7 @@ def test_a_clock_that_is_a_year_wrong_does_no_harm(tmp_path: Path, secrets: Path
     assert made.not_valid_after_utc - made.not_valid_before_utc < timedelta(days=825)
 
 
-def test_a_certificate_that_ends_within_a_term_is_renewed(
-    tmp_path: Path, secrets: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_certificate_that_expires_soon_is_renewed(tmp_path, secrets, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(endpoints, "VALIDITY", timedelta(days=150))
         old = shown(endpoints.ensure_certificate(tmp_path, secrets))
@@ -104,9 +100,7 @@ def test_a_certificate_that_ends_within_a_term_is_renewed(
 
 
 @pytest.mark.parametrize("content", [None, b"", b"-----BEGIN CERTIFICATE-----", b"\xff" * 40])
-def test_a_bundle_that_is_lost_or_changed_is_written_again(
-    tmp_path: Path, secrets: Path, content: bytes | None
-) -> None:
+def test_missing_or_changed_bundle_is_rewritten(tmp_path, secrets, content):
     found = endpoints.ensure_certificate(tmp_path, secrets)
     bundle = endpoints.ca_bundle_path(tmp_path)
     before = bundle.read_bytes()
@@ -119,7 +113,7 @@ def test_a_bundle_that_is_lost_or_changed_is_written_again(
     assert hands_shake(found, bundle)
 
 
-def test_a_certificate_of_another_authority_is_replaced(tmp_path: Path, secrets: Path) -> None:
+def test_certificate_of_another_authority_is_replaced(tmp_path, secrets):
     endpoints.ensure_certificate(tmp_path, secrets)
     foreign = trustme.CA().issue_cert("localhost").private_key_and_cert_chain_pem
     foreign.write_to_path(secrets / "lab_tls.pem")
@@ -128,7 +122,7 @@ def test_a_certificate_of_another_authority_is_replaced(tmp_path: Path, secrets:
     )
 
 
-def test_an_authority_with_the_key_of_another_is_replaced(tmp_path: Path, secrets: Path) -> None:
+def test_authority_with_a_foreign_key_is_replaced(tmp_path, secrets):
     one, other = trustme.CA(), trustme.CA()
     (secrets / "lab_ca.pem").write_bytes(one.cert_pem.bytes() + other.private_key_pem.bytes())
     assert hands_shake(
@@ -141,9 +135,7 @@ def test_an_authority_with_the_key_of_another_is_replaced(tmp_path: Path, secret
     place=st.integers(0, 2000),
     damage=st.one_of(st.sampled_from(["cut", "doubled"]), st.integers(0, 255)),
 )
-def test_whatever_is_damaged_the_platform_has_a_certificate_that_is_taken(
-    tmp_path_factory: pytest.TempPathFactory, file: str, place: int, damage: str | int
-) -> None:
+def test_damaged_files_are_replaced(tmp_path_factory, file, place, damage):
     folder = tmp_path_factory.mktemp("damaged")
     endpoints.ensure_certificate(folder, folder)
     content = bytearray((folder / file).read_bytes())
@@ -160,7 +152,7 @@ def test_whatever_is_damaged_the_platform_has_a_certificate_that_is_taken(
     )
 
 
-def test_many_at_once_have_one_authority(tmp_path: Path, secrets: Path) -> None:
+def test_concurrent_starts_share_one_authority(tmp_path, secrets):
     with ThreadPoolExecutor(8) as threads:
         found = list(
             threads.map(lambda _: endpoints.ensure_certificate(tmp_path, secrets), range(16))

@@ -43,7 +43,7 @@ def _held(told) -> str:
     return body["access_token"]
 
 
-def test_all_three_fields_in_the_form_or_basic_with_the_grant_type_alone(world, kit, secret):
+def test_credentials_are_accepted_in_the_form_or_as_basic(world, kit, secret):
     by_form = _held(world.campus.token(client_id="id-app", client_secret=secret))
     by_basic = _held(world.campus.token(kit.basic("id-app", secret)))
     named = _held(world.campus.token(kit.basic("id-app", secret), client_id="id-app"))
@@ -56,7 +56,7 @@ def test_all_three_fields_in_the_form_or_basic_with_the_grant_type_alone(world, 
         assert world.clinic.get("users/me", f"Bearer {token}").status == 401
 
 
-def test_only_hashes_are_kept(world, secret):
+def test_only_hashes_are_stored(world, secret):
     token = _held(world.campus.token(client_id="id-app", client_secret=secret))
     assert len(token) >= 43, "256 bits"
     with world.database.read() as session:
@@ -67,7 +67,7 @@ def test_only_hashes_are_kept(world, secret):
     assert token.encode() not in kept
 
 
-def test_a_token_ends_after_its_seconds(world, secret):
+def test_token_expires_after_its_lifetime(world, secret):
     token = _held(world.campus.token(client_id="id-app", client_secret=secret))
     with world.database.read() as session:
         expires = session.scalars(select(Token.expires).where(Token.hash == hash_key(token))).one()
@@ -77,7 +77,7 @@ def test_a_token_ends_after_its_seconds(world, secret):
     assert statuses == [401, 401, 404]
 
 
-def test_the_limit_says_how_long_it_lives(make_world):
+def test_token_lifetime_is_configurable(make_world):
     world = make_world()
     secret = world.app("app")
     with world.database.write() as session:
@@ -88,7 +88,7 @@ def test_the_limit_says_how_long_it_lives(make_world):
         assert session.scalars(select(Token.expires)).one() < time.time() + 7
 
 
-def test_tokens_that_have_long_expired_are_swept(world, secret):
+def test_long_expired_tokens_are_deleted(world, secret):
     long_ago, lately = world.token(secret, seconds=-4000), world.token(secret, seconds=-600)
     _held(world.campus.token(client_id="id-app", client_secret=secret))
     with world.database.read() as session:
@@ -109,7 +109,7 @@ def test_tokens_that_have_long_expired_are_swept(world, secret):
         ({"client_secret": ""}, "invalid_request"),
     ],
 )
-def test_a_form_that_asks_for_something_else(world, secret, form, error):
+def test_token_endpoint_rejects_other_grant_types(world, secret, form, error):
     whole = {"client_id": "id-app", "client_secret": secret} | form
     _refusal(world.campus.token(**whole), 400, error)
 
@@ -132,7 +132,7 @@ def test_a_form_that_asks_for_something_else(world, secret, form, error):
         (FORM, "x" * 20_000 + "&{form}"),
     ],
 )
-def test_a_body_that_is_no_such_form(world, secret, content_type, body):
+def test_malformed_form_is_refused(world, secret, content_type, body):
     form = f"grant_type=client_credentials&client_id=id-app&client_secret={secret}"
     headers = [] if content_type is None else [("content-type", content_type)]
     told = world.campus.ask(
@@ -142,9 +142,7 @@ def test_a_body_that_is_no_such_form(world, secret, content_type, body):
 
 
 @pytest.mark.parametrize("content_type", [FORM, FORM.upper(), f"{FORM}; charset=utf-8"])
-def test_the_content_type_may_have_a_charset_and_an_unknown_field_is_let_be(
-    world, secret, content_type
-):
+def test_charset_and_unknown_fields_are_accepted(world, secret, content_type):
     form = f"grant_type=client_credentials&scope=all&client_id=id-app&client_secret={secret}"
     told = world.campus.ask(
         "POST", "/api/v2/token", headers=[("content-type", content_type)], body=form.encode()
@@ -152,7 +150,7 @@ def test_the_content_type_may_have_a_charset_and_an_unknown_field_is_let_be(
     _held(told)
 
 
-def test_credentials_that_are_not_an_apps(world, kit, secret):
+def test_invalid_app_credentials_are_refused(world, kit, secret):
     other = world.app("other")
     deleted = world.secret("app", "deleted", deleted=True)
     ann = world.user("tok@x.y")
@@ -175,7 +173,7 @@ def test_credentials_that_are_not_an_apps(world, kit, secret):
     _refusal(told, 401, "invalid_client")
 
 
-def test_a_header_that_is_no_basic(world, kit, secret):
+def test_malformed_authorization_header_is_refused(world, kit, secret):
     whole = {"client_id": "id-app", "client_secret": secret}
     bearer = _held(world.campus.token(**whole))
     for value in (f"Bearer {bearer}", "Basic", "Basic x", "Basic eA==", "Digest x"):
@@ -185,13 +183,13 @@ def test_a_header_that_is_no_basic(world, kit, secret):
     _refusal(world.campus.token(good, good), 401, "invalid_client")
 
 
-def test_two_ways_at_once(world, kit, secret):
+def test_credentials_in_both_form_and_header_are_refused(world, kit, secret):
     good = kit.basic("id-app", secret)
     _refusal(world.campus.token(good, client_secret=secret), 400, "invalid_request")
     _refusal(world.campus.token(good, client_id="id-other"), 400, "invalid_request")
 
 
-def test_an_archived_app_gets_no_token_until_it_is_unarchived(world, secret):
+def test_archived_app_gets_no_token(world, secret):
     whole = {"client_id": "id-app", "client_secret": secret}
     with world.database.write() as session:
         session.execute(update(App).where(App.name == "app").values(archived=True))
@@ -202,7 +200,7 @@ def test_an_archived_app_gets_no_token_until_it_is_unarchived(world, secret):
     _held(world.campus.token(**whole))
 
 
-def test_secrets_are_rotated_with_an_overlap(world):
+def test_old_and_new_secret_are_valid_during_rotation(world):
     old = world.app("rotated")
     new = world.secret("rotated", "second")
     for secret in (old, new):
@@ -216,7 +214,7 @@ def test_secrets_are_rotated_with_an_overlap(world):
     _held(world.campus.token(client_id="id-rotated", client_secret=new))
 
 
-def test_an_address_outside_the_ranges_gets_no_token(make_world):
+def test_address_outside_the_ip_ranges_gets_no_token(make_world):
     world = make_world()
     whole = {"client_id": "id-app", "client_secret": world.app("app")}
     with world.database.write() as session:
@@ -232,7 +230,7 @@ def test_an_address_outside_the_ranges_gets_no_token(make_world):
 
 @settings(max_examples=50)
 @given(st.binary(max_size=80), st.one_of(st.none(), st.text(st.characters(max_codepoint=255))))
-def test_no_request_gets_a_token_by_chance_or_makes_it_fail(world, secret, body, header):
+def test_arbitrary_token_requests_are_refused(world, secret, body, header):
     told = world.campus.ask(
         "POST",
         "/api/v2/token",

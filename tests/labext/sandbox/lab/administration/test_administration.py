@@ -30,7 +30,7 @@ def rows(admin) -> dict[str, int]:
         }
 
 
-def test_an_address_is_the_same_in_either_case(admin):
+def test_email_is_case_insensitive(admin):
     made = admin.add_user("Ada.Lovelace@Course.example")
     assert (made["email"], made["name"]) == ("ada.lovelace@course.example", "Ada Lovelace")
     with pytest.raises(ConflictError):
@@ -46,7 +46,7 @@ def test_handles_are_unique_within_a_tenant(admin):
     assert all(handle.startswith("student") for handle in handles)
 
 
-def test_what_is_anothers_is_not_found(admin):
+def test_objects_of_another_tenant_are_not_found(admin):
     for call in (
         lambda: admin.of("clinic").set_suspended(STUDENT, True),
         lambda: admin.of("clinic").credentials("key", STUDENT),
@@ -63,7 +63,7 @@ def test_what_is_anothers_is_not_found(admin):
 
 
 @pytest.mark.parametrize("noun", PLACE_KINDS)
-def test_a_removal_says_what_goes_and_nothing_else_goes(admin, noun):
+def test_removal_reports_exactly_what_it_deletes(admin, noun):
     tables = {
         "teams": "lab_teams",
         "projects": "lab_projects",
@@ -92,12 +92,12 @@ def test_a_removal_says_what_goes_and_nothing_else_goes(admin, noun):
         assert changed <= {*tables.values(), "lab_organizations", "lab_search_values"}
 
 
-def test_an_empty_folder_goes_without_more_ado(admin):
+def test_empty_folder_is_removed_without_confirmation(admin):
     made = admin.add_folder("Scratch", "Barcodes")
     assert admin.remove_place("folder", "Scratch", yes=False)["id"] == made["id"]
 
 
-def test_places_of_one_name_are_told_apart_by_their_identifiers(admin):
+def test_ambiguous_place_name_needs_an_identifier(admin):
     here = admin.add_folder("Primers", "Barcodes")
     there = admin.add_folder("Primers", "Cold response")
     with pytest.raises(ConflictError) as refused:
@@ -110,7 +110,7 @@ def test_places_of_one_name_are_told_apart_by_their_identifiers(admin):
         admin.add_folder("Primers", "Barcodes")
 
 
-def test_the_organization_is_named_where_there_are_several(admin):
+def test_organization_is_required_if_there_are_several(admin):
     assert admin.add_team("Night shift")["organization"] == "Biology"
     admin.add_organization("Physics")
     with pytest.raises(ConflictError, match="2 organizations"):
@@ -119,7 +119,7 @@ def test_the_organization_is_named_where_there_are_several(admin):
     assert (made["organization"], made["team"]) == ("Physics", None)
 
 
-def test_a_teams_projects_outlive_it(admin):
+def test_projects_survive_the_removal_of_their_team(admin):
     before = admin.places("project")
     admin.remove_place("team", "Cloning course", yes=True)
     after = admin.places("project")
@@ -127,7 +127,7 @@ def test_a_teams_projects_outlive_it(admin):
     assert {each["team"] for each in after} == {None}
 
 
-def test_credentials_of_different_owners_may_have_one_name(admin):
+def test_credential_names_are_unique_per_owner(admin):
     for owner in (STUDENT, "teacher@sandbox.local"):
         made = admin.add_credential("key", owner, f"sk_{owner}")
         assert made == {"user": owner, "name": "key1"}
@@ -135,7 +135,7 @@ def test_credentials_of_different_owners_may_have_one_name(admin):
     assert "sk_" not in str(admin.credentials("key"))
 
 
-def test_what_was_deleted_can_not_be_deleted_again(admin):
+def test_deleted_object_cannot_be_deleted_again(admin):
     admin.remove_credential("key", STUDENT, "first", yes=True)
     with pytest.raises(NotFoundError):
         admin.remove_credential("key", STUDENT, "first", yes=True)
@@ -144,7 +144,7 @@ def test_what_was_deleted_can_not_be_deleted_again(admin):
     assert admin.users()[1]["keys"] == 0
 
 
-def test_an_app_goes_with_its_tokens(admin):
+def test_removed_app_loses_its_tokens(admin):
     with admin.database.write() as session:
         secret = session.scalars(select(Secret).limit(1)).one()
         session.add(Token(secret_id=secret.id, hash="h", expires=9e9))
@@ -156,7 +156,7 @@ def test_an_app_goes_with_its_tokens(admin):
     assert before["lab_grants"] - after["lab_grants"] == 2
 
 
-def test_an_app_is_found_by_its_name_first(admin):
+def test_app_name_takes_precedence_over_client_id(admin):
     made = admin.add_app("robot", "client_robot", "cs")
     admin.add_app(made["id"], "client_other", "cs2")
     assert admin.app("client_robot")["name"] == "robot"
@@ -179,7 +179,7 @@ def test_an_app_is_found_by_its_name_first(admin):
         ("https://app.example/" + "a" * 3000, False),
     ],
 )
-def test_only_a_safe_address_is_registered(admin, uri, may):
+def test_unsafe_redirect_uri_is_refused(admin, uri, may):
     if may:
         assert uri in admin.set_item("notebook", "redirect URI", uri, True)["redirect_uris"]
     else:
@@ -189,7 +189,7 @@ def test_only_a_safe_address_is_registered(admin, uri, may):
 
 @same_fixtures
 @given(st.ip_addresses(), st.integers(0, 128))
-def test_a_range_is_kept_as_it_is_written_properly(admin, address, prefix):
+def test_ip_range_is_stored_in_canonical_form(admin, address, prefix):
     text = f"{address}/{min(prefix, address.max_prefixlen)}"
     kept = admin.add_range(text)["network"]
     assert ip_network(kept, strict=True) == ip_network(text, strict=False)
@@ -200,7 +200,7 @@ def test_a_range_is_kept_as_it_is_written_properly(admin, address, prefix):
 
 @same_fixtures
 @given(st.text(max_size=60))
-def test_whatever_is_typed_is_done_or_refused(admin, text):
+def test_arbitrary_arguments_raise_only_command_errors(admin, text):
     for call in (
         lambda: admin.add_user(text),
         lambda: admin.add_user(f"{text}@b.example", text),
@@ -221,7 +221,7 @@ def test_whatever_is_typed_is_done_or_refused(admin, text):
         assert rows(admin) == before
 
 
-def test_only_an_enterprise_account_has_a_provider_and_ranges(admin):
+def test_provider_and_ranges_need_an_enterprise_tenant(admin):
     for call in (
         lambda: admin.of("clinic").add_range("10.0.0.0/8"),
         lambda: admin.of("clinic").set_provider(None, None),
@@ -233,7 +233,7 @@ def test_only_an_enterprise_account_has_a_provider_and_ranges(admin):
     assert admin.of("clinic").provider()["configuration_url"] is None
 
 
-def test_a_platform_that_never_started_says_so(admin):
+def test_sandbox_that_never_started_is_reported(admin):
     empty = type(admin)(
         type(admin.site)(**{**vars(admin.site), "origins": {"lab-oidc": ""}}), running=False
     )

@@ -16,20 +16,20 @@ def kids(folder: Path) -> list[str]:
     return [key.kid for key in service.load_signing_keys(folder)]
 
 
-def test_key_is_generated_once_in_a_private_file(tmp_path: Path) -> None:
+def test_key_is_generated_once_in_a_private_file(tmp_path):
     first = kids(tmp_path)
     assert kids(tmp_path) == first
     assert len(first) == 1
     assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
 
 
-def test_only_public_members_are_published(tmp_path: Path) -> None:
+def test_only_public_members_are_published(tmp_path):
     [key] = service.load_signing_keys(tmp_path)
     assert set(key.published) == {"kty", "n", "e", "kid", "use", "alg"}
     assert "private" not in repr(key).lower()
 
 
-def test_rotated_keys_stay_published(tmp_path: Path) -> None:
+def test_rotated_keys_stay_published(tmp_path):
     seen = kids(tmp_path)
     for _ in range(service.MAX_KEYS):
         newest = service.rotate_signing_keys(tmp_path)[0].kid
@@ -39,13 +39,13 @@ def test_rotated_keys_stay_published(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"keys": [1]}', '{"keys": [{"kty": "RSA"}]}'])
-def test_damaged_file_is_replaced(tmp_path: Path, content: str) -> None:
+def test_damaged_file_is_replaced(tmp_path, content):
     (tmp_path / FILE).write_text(content)
     assert len(kids(tmp_path)) == 1
     assert kids(tmp_path) == kids(tmp_path)
 
 
-def test_concurrent_first_use_generates_one_key(tmp_path: Path) -> None:
+def test_concurrent_first_use_generates_one_key(tmp_path):
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda _: kids(tmp_path), range(8)))
     assert found == [found[0]] * 8

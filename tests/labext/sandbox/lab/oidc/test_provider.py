@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable
 from html import unescape
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -107,7 +106,7 @@ def provider(box: Sandbox) -> Provider:
     return Provider(box)
 
 
-def test_user_signs_in_with_a_code_and_calls_the_platform(provider: Provider) -> None:
+def test_user_signs_in_with_a_code_and_calls_the_platform(provider):
     page = provider.page()
     assert "sandbox" in page.text
     assert STUDENT in page.text
@@ -133,7 +132,7 @@ def test_user_signs_in_with_a_code_and_calls_the_platform(provider: Provider) ->
     assert known == {name: claims[name] for name in ("sub", "email", "email_verified", "name")}
 
 
-def test_sign_in_page_requires_the_secret_of_the_user(provider: Provider) -> None:
+def test_sign_in_page_requires_the_secret_of_the_user(provider):
     page = provider.page()
     assert re.search(r'<input id="secret" name="secret" type="password" required', page.text)
     for secret in ("", "x", provider.secret(TEACHER), provider.secret(STUDENT)[:-1], "ü\ud800"):
@@ -144,7 +143,7 @@ def test_sign_in_page_requires_the_secret_of_the_user(provider: Provider) -> Non
     assert "code" in callback(provider.chosen(page, STUDENT, provider.secret(STUDENT)))
 
 
-def test_password_grant_returns_an_id_token(provider: Provider) -> None:
+def test_password_grant_returns_an_id_token(provider):
     assert "password" in provider.configuration["grant_types_supported"]
     granted = provider.granted(TEACHER, provider.secret(TEACHER))
     assert granted.status_code == 200
@@ -172,15 +171,13 @@ def test_password_grant_returns_an_id_token(provider: Provider) -> None:
         ({"scope": None}, "invalid_scope"),
     ],
 )
-def test_password_grant_refuses_wrong_parameters(
-    provider: Provider, changed: dict[str, Any], error: str
-) -> None:
+def test_password_grant_refuses_wrong_parameters(provider, changed, error):
     refused = provider.granted(STUDENT, provider.secret(STUDENT), **changed)
     assert (refused.status_code, refused.json()["error"]) == (400, error)
     assert "id_token" not in refused.json()
 
 
-def test_secrets_are_readable_by_their_owner_only(provider: Provider, box: Sandbox) -> None:
+def test_secrets_are_readable_by_their_owner_only(provider, box):
     provider.secret(TEACHER)
     files = [*(box.data_dir / "secrets").glob("lab_oidc_user_*")]
     assert len(files) >= 2
@@ -192,7 +189,7 @@ def test_secrets_are_readable_by_their_owner_only(provider: Provider, box: Sandb
     assert provider.lab.oidc_secret not in repr(provider.lab)
 
 
-def test_secrets_can_be_switched_off(provider: Provider, command: Callable[[str], Any]) -> None:
+def test_secrets_can_be_switched_off(provider, command):
     lab = command("lab")
     assert lab.json("provider", "list")["user_secrets"] is True
     said = lab.said("provider", "secrets", "off")
@@ -209,7 +206,7 @@ def test_secrets_can_be_switched_off(provider: Provider, command: Callable[[str]
     assert provider.chosen(provider.page(), STUDENT, "").status_code == 403
 
 
-def test_configuration_names_existing_endpoints_and_claims(provider: Provider) -> None:
+def test_configuration_names_existing_endpoints_and_claims(provider):
     for name, value in provider.configuration.items():
         if name.endswith(("_endpoint", "_uri")):
             assert value.startswith(provider.configuration["issuer"])
@@ -221,7 +218,7 @@ def test_configuration_names_existing_endpoints_and_claims(provider: Provider) -
     assert set(claims) == set(provider.configuration["claims_supported"])
 
 
-def test_published_keys_verify_id_tokens(provider: Provider) -> None:
+def test_published_keys_verify_id_tokens(provider):
     keys = provider.get(provider.configuration["jwks_uri"]).json()["keys"]
     assert all(set(key) == {"kty", "n", "e", "kid", "use", "alg"} for key in keys)
     token = provider.redeemed(provider.code()).json()["id_token"]
@@ -252,9 +249,7 @@ def test_published_keys_verify_id_tokens(provider: Provider) -> None:
         ({"code_challenge_method": None}, "invalid_request"),
     ],
 )
-def test_invalid_authorization_request_is_reported_to_the_client(
-    provider: Provider, changed: dict[str, Any], error: str
-) -> None:
+def test_invalid_authorization_request_is_reported_to_the_client(provider, changed, error):
     parameters = callback(provider.page(**changed))
     assert (parameters["error"], parameters["state"]) == (error, "a state & more")
     assert "code" not in parameters
@@ -279,18 +274,14 @@ def test_invalid_authorization_request_is_reported_to_the_client(
         {"state": "\ud800".encode("utf-8", "surrogatepass")},
     ],
 )
-def test_unknown_client_or_address_causes_no_redirect(
-    provider: Provider, changed: dict[str, Any]
-) -> None:
+def test_unknown_client_or_address_causes_no_redirect(provider, changed):
     page = provider.page(**changed)
     assert page.status_code == 400
     assert "Location" not in page.headers
     assert 'role="alert"' in page.text
 
 
-def test_registered_redirect_uri_of_an_app_is_accepted(
-    provider: Provider, command: Callable[[str], Any]
-) -> None:
+def test_registered_redirect_uri_of_an_app_is_accepted(provider, command):
     lab, uri = command("lab"), "https://app.example/back"
     assert provider.page(redirect_uri=uri).status_code == 400
     lab.said("redirects", "add", "notebook", uri)
@@ -318,15 +309,13 @@ def test_registered_redirect_uri_of_an_app_is_accepted(
         ({"code_verifier": "short"}, "invalid_grant"),
     ],
 )
-def test_code_is_bound_to_client_redirect_uri_and_verifier(
-    provider: Provider, changed: dict[str, Any], error: str
-) -> None:
+def test_code_is_bound_to_client_redirect_uri_and_verifier(provider, changed, error):
     refused = provider.redeemed(provider.code(), **changed)
     assert (refused.status_code, refused.json()["error"]) == (400, error)
     assert refused.headers["Cache-Control"] == "no-store"
 
 
-def test_code_is_valid_once_even_if_refused(provider: Provider) -> None:
+def test_code_is_valid_once_even_if_refused(provider):
     code = provider.code()
     assert provider.redeemed(code).status_code == 200
     assert provider.redeemed(code).json()["error"] == "invalid_grant"
@@ -335,7 +324,7 @@ def test_code_is_valid_once_even_if_refused(provider: Provider) -> None:
     assert provider.redeemed(code).status_code == 400
 
 
-def test_malformed_form_is_an_invalid_request(provider: Provider) -> None:
+def test_malformed_form_is_an_invalid_request(provider):
     url = provider.configuration["token_endpoint"]
     for content, kind in [
         (b"grant_type=authorization_code", "application/json"),
@@ -348,7 +337,7 @@ def test_malformed_form_is_an_invalid_request(provider: Provider) -> None:
         assert (refused.status_code, refused.json()["error"]) == (400, "invalid_request")
 
 
-def test_sign_in_needs_a_known_user_and_a_sealed_request(provider: Provider) -> None:
+def test_sign_in_needs_a_known_user_and_a_sealed_request(provider):
     page = provider.page()
     for email in ("nobody@course.example", "", "clinician@sandbox.local"):
         assert provider.chosen(page, email, provider.secret(STUDENT)).status_code == 403
@@ -356,9 +345,7 @@ def test_sign_in_needs_a_known_user_and_a_sealed_request(provider: Provider) -> 
     assert provider.post(provider.configuration["authorization_endpoint"], form).status_code == 400
 
 
-def test_sign_in_page_escapes_names_and_loads_nothing(
-    provider: Provider, command: Callable[[str], Any]
-) -> None:
+def test_sign_in_page_escapes_names_and_loads_nothing(provider, command):
     lab, hostile = command("lab"), '"><script>alert(1)</script>'
     lab.said("users", "add", "mallory@course.example", "--name", hostile)
     try:
@@ -371,13 +358,13 @@ def test_sign_in_page_escapes_names_and_loads_nothing(
     assert not re.search(r"(?:src|href)=", page.text)
 
 
-def test_login_hint_preselects_the_user(provider: Provider) -> None:
+def test_login_hint_preselects_the_user(provider):
     assert re.search(rf'value="{STUDENT}" selected', provider.page(login_hint=STUDENT).text)
     assert 'value="" selected disabled' in provider.page().text
 
 
 @pytest.mark.parametrize("value", ["", "Bearer", "Bearer made-up", "Basic eDp5"])
-def test_userinfo_refuses_invalid_access_tokens(provider: Provider, value: str) -> None:
+def test_userinfo_refuses_invalid_access_tokens(provider, value):
     refused = provider.get(
         provider.configuration["userinfo_endpoint"], headers={"Authorization": value}
     )
@@ -385,9 +372,7 @@ def test_userinfo_refuses_invalid_access_tokens(provider: Provider, value: str) 
     assert refused.headers["WWW-Authenticate"].startswith("Bearer")
 
 
-def test_userinfo_refuses_the_token_of_a_removed_user(
-    provider: Provider, command: Callable[[str], Any]
-) -> None:
+def test_userinfo_refuses_the_token_of_a_removed_user(provider, command):
     lab, email = command("lab"), "removed@course.example"
     lab.said("users", "add", email)
     token = provider.granted(email, provider.secret(email)).json()["access_token"]
@@ -398,7 +383,7 @@ def test_userinfo_refuses_the_token_of_a_removed_user(
     assert provider.get(endpoint, headers=headers).status_code == 401
 
 
-def test_unknown_path_and_host_are_refused_in_json(provider: Provider) -> None:
+def test_unknown_path_and_host_are_refused_in_json(provider):
     issuer = provider.configuration["issuer"]
     assert provider.get(f"{issuer}/nowhere").json()["error"] == "invalid_request"
     assert provider.get(f"{issuer}/openapi.json").status_code == 404

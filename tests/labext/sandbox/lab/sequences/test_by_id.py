@@ -56,7 +56,7 @@ def hidden(box: Sandbox) -> dict[str, Any]:
     return Api(box, "teacher").records(nameIncludes="P.exul")[0]
 
 
-def test_the_api_url_of_every_record_returns_it(api: Api) -> None:
+def test_api_url_returns_its_record(api):
     for record in api.records()[::9]:
         response = api.url(record["apiURL"])
         assert response.status_code == 200
@@ -64,12 +64,12 @@ def test_the_api_url_of_every_record_returns_it(api: Api) -> None:
         assert response.json() == record
 
 
-def test_an_archived_sequence_is_returned_by_its_id(api: Api) -> None:
+def test_archived_sequence_is_returned_by_id(api):
     (archived,) = api.records(archiveReason="ANY_ARCHIVED")
     assert api.url(archived["apiURL"]).json() == archived
 
 
-def test_a_single_record_is_reduced_to_the_returned_fields(api: Api) -> None:
+def test_returning_selects_fields_of_a_single_record(api):
     (record,) = api.records(name="pBAD30")
     response = api.url(record["apiURL"], returning="id, creator.name,annotations.name")
     assert response.json() == {
@@ -82,13 +82,13 @@ def test_a_single_record_is_reduced_to_the_returned_fields(api: Api) -> None:
         assert message(api.url(record["apiURL"], returning=wrong), 400).startswith("returning")
 
 
-def test_a_hidden_and_a_missing_sequence_are_refused_alike(api: Api, hidden: Any) -> None:
+def test_hidden_and_missing_sequences_are_refused_alike(api, hidden):
     missing = message(api.get("dna-sequences/seq_nothere1"), 403)
     assert message(api.url(hidden["apiURL"]), 403) == missing.replace("seq_nothere1", hidden["id"])
     assert message(api.get("folders/lib_nothere1"), 403)
 
 
-def test_an_id_that_no_sequence_can_have_is_an_unknown_address(box: Sandbox, api: Api) -> None:
+def test_malformed_id_is_an_unknown_path(box, api):
     for path in ("dna-sequences/seq_x", "dna-sequences/seq_nothere1%0a", "folders/seq_nothere1"):
         message(api.get(path), 404)
         message(Api(box, None).get(path), 401)
@@ -97,7 +97,7 @@ def test_an_id_that_no_sequence_can_have_is_an_unknown_address(box: Sandbox, api
     assert 'role="alert"' in page.text
 
 
-def test_a_record_needs_credentials_of_its_own_tenant(box: Sandbox, api: Api) -> None:
+def test_record_needs_credentials_of_its_tenant(box, api):
     (record,) = api.records(name="pBAD30")
     for who in ("guest", "suspended"):
         message(Api(box, who).url(record["apiURL"]), 403)
@@ -105,7 +105,7 @@ def test_a_record_needs_credentials_of_its_own_tenant(box: Sandbox, api: Api) ->
     message(Api(box, "clinician", "clinic").get(f"dna-sequences/{record['id']}"), 403)
 
 
-def test_bulk_get_returns_records_in_the_requested_order(api: Api) -> None:
+def test_bulk_get_returns_records_in_the_requested_order(api):
     records = api.records()[:30:7]
     ids = [record["id"] for record in records][::-1]
     response = api.get("dna-sequences:bulk-get", dnaSequenceIds=",".join([*ids, ids[0]]))
@@ -116,7 +116,7 @@ def test_bulk_get_returns_records_in_the_requested_order(api: Api) -> None:
     assert some == {"dnaSequences": [{"id": ids[0]}]}
 
 
-def test_bulk_get_names_the_ids_of_no_visible_sequence(api: Api, hidden: Any) -> None:
+def test_bulk_get_reports_invisible_ids(api, hidden):
     known = api.records()[0]["id"]
     asked = ",".join([known, "seq_nothere1", hidden["id"]])
     refused = message(api.get("dna-sequences:bulk-get", dnaSequenceIds=asked), 400)
@@ -129,7 +129,7 @@ def test_bulk_get_names_the_ids_of_no_visible_sequence(api: Api, hidden: Any) ->
 @pytest.mark.parametrize(
     "path", ["dna-sequences", "dna-sequences/ID", "dna-sequences:bulk-get", "folders", "folders/F"]
 )
-def test_unknown_parameters_are_refused_at_every_address(api: Api, path: str) -> None:
+def test_unknown_parameters_are_refused(api, path):
     (record,) = api.records(name="pBAD30")
     path = path.replace("ID", record["id"]).replace("F", record["folderId"])
     params = {"dnaSequenceIds": record["id"]} if "bulk" in path else {}
@@ -137,9 +137,7 @@ def test_unknown_parameters_are_refused_at_every_address(api: Api, path: str) ->
     assert '"colour"' in message(api.get(path, colour="red", **params), 400)
 
 
-def test_the_web_url_shows_a_sequence_to_whoever_may_see_it(
-    box: Sandbox, api: Api, hidden: Any
-) -> None:
+def test_web_url_shows_a_visible_sequence(box, api, hidden):
     (record,) = api.records(name="NC_005816")
     page = api.url(record["webURL"])
     assert page.status_code == 200
@@ -164,7 +162,7 @@ def test_the_web_url_shows_a_sequence_to_whoever_may_see_it(
     assert "Basic" in Api(box, None).url(record["webURL"]).headers["WWW-Authenticate"]
 
 
-def test_the_web_page_shows_names_as_text(box: Sandbox, command: Any, tmp_path: Path) -> None:
+def test_web_page_escapes_names(box, command, tmp_path):
     lab, file = command("lab"), tmp_path / "odd.fa"
     file.write_text("><script>alert(1)</script> a & <b>\nACGT\n")
     lab.said("folders", "add", "Odd names", "--project", "Cloning course")
@@ -187,7 +185,7 @@ def folders(api: Api, **params: Any) -> list[str]:
     return [folder["name"] for folder in response.json()["folders"]]
 
 
-def test_the_visible_folders_are_listed_by_name(box: Sandbox, api: Api) -> None:
+def test_visible_folders_are_listed_by_name(box, api):
     vectors = tables.stable_identifier("lib", "campus", "Vectors")
     project = tables.stable_identifier("src", "campus", "Cloning course")
     named = api.get("folders", name="vectors").json()
@@ -217,7 +215,7 @@ def test_the_visible_folders_are_listed_by_name(box: Sandbox, api: Api) -> None:
     )
 
 
-def test_the_folder_list_is_filtered_sorted_and_paged(api: Api) -> None:
+def test_folder_list_is_filtered_sorted_and_paged(api):
     everything = folders(api)
     project = tables.stable_identifier("src", "campus", "Cloning course")
     vectors = tables.stable_identifier("lib", "campus", "Vectors")
@@ -253,8 +251,6 @@ def test_the_folder_list_is_filtered_sorted_and_paged(api: Api) -> None:
         ("projectId", "src_nothere1", 403),
     ],
 )
-def test_an_invalid_value_of_a_folder_list_is_refused(
-    box: Sandbox, api: Api, name: str, value: str, status: int
-) -> None:
+def test_invalid_value_of_a_folder_list_is_refused(box, api, name, value, status):
     for who in (api, Api(box, "guest")):
         assert message(who.get("folders", **{name: value}), status).startswith(name)

@@ -49,7 +49,7 @@ def put(own_lists, tmp_path):
     return imported
 
 
-def test_a_fasta_file_is_imported(own_lists, put):
+def test_fasta_file_is_imported(own_lists, put):
     told = put(FASTA)
     assert [{**each, "id": ""} for each in told] == [
         {"id": "", "name": "one", "length": 9, "isCircular": False},
@@ -66,7 +66,7 @@ def test_a_fasta_file_is_imported(own_lists, put):
 
 
 @pytest.mark.parametrize("name", ["pBAD30.gb", "pBAD30.gb.gz", "no-extension"])
-def test_a_genbank_file_is_imported_gzipped_or_not(own_lists, put, name):
+def test_genbank_file_is_imported(own_lists, put, name):
     (told,) = put(gzip.compress(GENBANK) if name.endswith("gz") else GENBANK, name)
     seeded, mine = own_lists.all({"name": "pBAD30", "sort": "createdAt:asc"})
     assert mine["id"] == told["id"] != seeded["id"]  # two of one name are two
@@ -74,7 +74,7 @@ def test_a_genbank_file_is_imported_gzipped_or_not(own_lists, put, name):
         assert mine[field] == seeded[field]
 
 
-def test_a_file_with_another_system_s_line_ends_and_a_mark_is_the_same(own_lists, put):
+def test_line_endings_and_byte_order_mark_are_ignored(own_lists, put):
     (told,) = put(b"\xef\xbb\xbf\r\n>one\r\nAC GT\r\nAC\r\n")
     assert told["length"] == 6
     assert own_lists.all({"ids": told["id"]})[0]["bases"] == "ACGTAC"
@@ -116,9 +116,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("content", "words"), BAD.values(), ids=[*BAD])
-def test_a_file_that_will_not_do_is_refused_in_a_line_and_nothing_is_added(
-    own_lists, put, content, words
-):
+def test_invalid_file_is_refused_and_nothing_is_added(own_lists, put, content, words):
     before = own_lists.page()
     with pytest.raises(InputError) as caught:
         put(content)
@@ -128,13 +126,13 @@ def test_a_file_that_will_not_do_is_refused_in_a_line_and_nothing_is_added(
     assert own_lists.page() == before
 
 
-def test_a_file_that_is_not_there_or_no_file_is_refused(tmp_path):
+def test_missing_file_and_folder_are_refused(tmp_path):
     for path in (tmp_path / "nothing.fa", tmp_path):
         with pytest.raises(InputError, match="can't be read"):
             importing.read_sequences(path)
 
 
-def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+def test_compressed_file_above_the_size_limit_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(importing, "MAX_FILE_BYTES", 1 << 20)
     path = tmp_path / "bomb.fa.gz"
     path.write_bytes(gzip.compress(b">a\n" + b"A" * (8 << 20)))
@@ -154,7 +152,7 @@ RECORDS = st.lists(
 
 
 @given(RECORDS)
-def test_whatever_biopython_writes_as_fasta_is_read_back(tmp_path_factory, records):
+def test_fasta_written_by_biopython_round_trips(tmp_path_factory, records):
     path = tmp_path_factory.mktemp("fasta") / "some.fa"
     written = [SeqRecord(Seq(bases), id=name, description="") for name, bases in records]
     SeqIO.write(written, path, "fasta")

@@ -64,7 +64,7 @@ def simultaneous(copied, lists_of):
 
 
 @pytest.mark.parametrize(("sort", "column", "falling"), [(k, *v) for k, v in SORTS.items()])
-def test_pages_come_in_the_order_that_is_asked_for(simultaneous, sort, column, falling):
+def test_sort_orders_all_pages(simultaneous, sort, column, falling):
     with simultaneous.site.database.read() as session:
         rows = session.scalars(
             select(Sequence).where(
@@ -77,36 +77,36 @@ def test_pages_come_in_the_order_that_is_asked_for(simultaneous, sort, column, f
     assert simultaneous.page()[2] == len(found)
 
 
-def test_without_a_sort_the_latest_comes_first(lists):
+def test_default_sort_is_latest_first(lists):
     modified = [record["modifiedAt"] for record in lists.all()]
     assert modified == sorted(modified, reverse=True)
     assert lists.page()[0][0]["name"] == "pBAD30"
 
 
 @pytest.mark.parametrize("size", [1, 2, 55, 56, 100])
-def test_every_page_but_the_last_is_full_and_none_is_empty(lists, size):
+def test_pages_are_within_the_page_size_and_never_empty(lists, size):
     *full, last = lists.pages({"pageSize": str(size)})
     assert {len(page) for page in full} <= {size}
     assert 1 <= len(last) <= size
     assert sum(map(len, full)) + len(last) == lists.page()[2]
 
 
-def test_a_page_has_50_unless_it_is_asked_for(lists):
+def test_default_page_size_is_50(lists):
     records, token, count = lists.page()
     assert len(records) == 50
     assert token
     assert count == len(lists.all())
 
 
-def test_a_page_of_none_tells_how_many_there_are_and_ends(lists):
+def test_page_size_zero_returns_only_the_count(lists):
     assert lists.page({"pageSize": "0"}) == ([], "", len(lists.all()))
 
 
-def test_a_list_without_any_has_the_empty_token(lists):
+def test_empty_list_has_an_empty_token(lists):
     assert lists.page({"name": "nobody's"}) == ([], "", 0)
 
 
-def test_sequences_that_are_added_meanwhile_move_no_other(own_lists):
+def test_sequences_added_during_paging_shift_no_page(own_lists):
     before = own_lists.all()
     found, token, _ = own_lists.page({"pageSize": "30"})
     for _ in range(20):
@@ -118,7 +118,7 @@ def test_sequences_that_are_added_meanwhile_move_no_other(own_lists):
     assert [record["id"] for record in found] == [record["id"] for record in before]
 
 
-def test_what_is_added_behind_the_page_is_on_the_next(own_lists):
+def test_sequence_added_after_the_current_page_is_listed(own_lists):
     asked = {"pageSize": "30", "sort": "modifiedAt:asc"}
     _, token, _ = own_lists.page(asked)
     (added,) = put(own_lists, "late")
@@ -129,7 +129,7 @@ def test_what_is_added_behind_the_page_is_on_the_next(own_lists):
     assert rest[-1]["id"] == added["id"]
 
 
-def test_a_token_is_good_for_its_query_alone(lists):
+def test_page_token_is_bound_to_its_query(lists):
     _, token, _ = lists.page({"pageSize": "2", "sort": "name"})
     for other in ({}, {"sort": "name:desc"}, {"sort": "name", "nameIncludes": "p"}):
         assert refused(lists, other | {"nextToken": token}).startswith("nextToken")
@@ -138,14 +138,14 @@ def test_a_token_is_good_for_its_query_alone(lists):
     )
 
 
-def test_a_token_goes_on_with_another_size_and_other_fields(lists):
+def test_page_size_and_fields_may_change_between_pages(lists):
     _, token, _ = lists.page({"pageSize": "2", "sort": "name"})
     asked = {"sort": "name", "nextToken": token}
     (one,), _, _ = lists.page(asked | {"pageSize": "1", "returning": "dnaSequences.id"})
     assert one == {"id": lists.all({"sort": "name"})[2]["id"]}
 
 
-def test_a_token_that_was_changed_is_refused(lists):
+def test_changed_page_token_is_refused(lists):
     _, token, _ = lists.page({"pageSize": "2"})
     for wrong in (token[:-1], f"{token}A", token.swapcase(), "x", "."):
         assert refused(lists, {"nextToken": wrong}).startswith("nextToken")
@@ -303,7 +303,7 @@ EMPTY = {
 
 
 @pytest.mark.parametrize("about", FILTERS)
-def test_a_filter_finds_what_it_says(lists, about):
+def test_filter_returns_matching_sequences(lists, about):
     given, holds = FILTERS[about]
     expected = [r["id"] for r in lists.all() if holds(r)]
     assert [r["id"] for r in lists.all(given)] == expected
@@ -311,7 +311,7 @@ def test_a_filter_finds_what_it_says(lists, about):
     assert (about in EMPTY) == (not expected)
 
 
-def test_bases_are_found_in_either_case_on_either_strand_and_only_whole(lists):
+def test_search_matches_both_strands_case_insensitively(lists):
     kin2 = lists.all({"name": "kin2"})[0]
     bases = kin2["bases"]
     for same in (bases.lower(), bases.upper(), str(Seq(bases).reverse_complement())):
@@ -320,7 +320,7 @@ def test_bases_are_found_in_either_case_on_either_strand_and_only_whole(lists):
     assert lists.all({"bases": bases[1:] + bases[:1]}) == []
 
 
-def test_a_circle_is_found_from_anywhere(lists):
+def test_circular_sequence_is_found_from_any_base(lists):
     pbad30 = lists.all({"name": "pBAD30"})[0]
     turned = pbad30["bases"][4000:] + pbad30["bases"][:4000]
     for same in (turned, str(Seq(turned).reverse_complement())):
@@ -334,7 +334,7 @@ BASES = st.text("ACGTN", min_size=1, max_size=12)
 
 
 @given(BASES, st.integers(0, 11), st.booleans())
-def test_whichever_way_a_molecule_is_written_it_is_the_same(bases, start, other_strand):
+def test_bases_key_ignores_rotation_and_strand(bases, start, other_strand):
     start %= len(bases)
     written = bases[start:] + bases[:start]
     if other_strand:
@@ -343,7 +343,7 @@ def test_whichever_way_a_molecule_is_written_it_is_the_same(bases, start, other_
 
 
 @given(BASES, BASES)
-def test_other_molecules_are_others(one, other):
+def test_bases_key_differs_for_other_molecules(one, other):
     strands = {one, str(Seq(one).reverse_complement())}
     circle = {strand[n:] + strand[:n] for strand in strands for n in range(len(one))}
     same_linear = records.bases_key(one, circular=False) == records.bases_key(other, circular=False)
@@ -354,7 +354,7 @@ def test_other_molecules_are_others(one, other):
 
 
 @pytest.mark.parametrize(("more", "found"), [(0, True), (1, False)])
-def test_a_circle_of_up_to_65536_bases_is_found_from_any_base(more, found):
+def test_rotation_is_ignored_up_to_65536_bases(more, found):
     assert records.MAX_CIRCULAR_LENGTH == 65_536
     circle = "ACGTTGCA" * (records.MAX_CIRCULAR_LENGTH // 8 - 1) + "AACCGGTT" + "G" * more
     rotated = circle[1000:] + circle[:1000]
@@ -363,7 +363,7 @@ def test_a_circle_of_up_to_65536_bases_is_found_from_any_base(more, found):
     assert records.bases_key(reverse, True) == records.bases_key(circle, True)
 
 
-def test_ids_select_and_one_that_is_not_seen_is_named(lists, lists_of):
+def test_ids_select_and_invisible_ids_are_refused(lists, lists_of):
     some = [record["id"] for record in lists.all()[3:40:9]]
     assert [r["id"] for r in lists.all({"ids": ", ".join(reversed(some))})] == some
     detail = refused(lists, {"ids": f"{some[0]},seq_nothere1,no"})
@@ -375,7 +375,7 @@ def test_ids_select_and_one_that_is_not_seen_is_named(lists, lists_of):
     assert orchid in refused(narrow, {"ids": orchid})
 
 
-def test_archived_sequences_are_listed_on_request_alone(lists):
+def test_archived_sequences_are_listed_on_request(lists):
     (archived,) = lists.all({"archiveReason": "ANY_ARCHIVED"})
     assert archived["archiveRecord"] == {"reason": "Made in error"}
     assert lists.all({"archiveReason": "Made in error"}) == [archived]
@@ -397,7 +397,7 @@ def test_only_visible_folders_are_listed(lists, lists_of):
     assert narrow.page() == ([], "", 0)
 
 
-def test_letters_that_search_languages_know_are_letters_here(own_lists):
+def test_wildcards_in_names_are_literal(own_lists):
     put(own_lists, "100% pure", "a_b", "aXb", "a/b", "Ölmühle", "STRASSE", "it's")
     for part, names in {
         "0%": ["100% pure"],
@@ -446,7 +446,7 @@ BAD = {
 @pytest.mark.parametrize(
     ("name", "value"), [(name, value) for name, values in BAD.items() for value in values]
 )
-def test_a_value_that_will_not_do_is_named(lists, name, value):
+def test_invalid_value_is_refused_by_name(lists, name, value):
     assert refused(lists, {name: value}).startswith(name)
 
 
@@ -461,13 +461,13 @@ def test_a_value_that_will_not_do_is_named(lists, name, value):
         ("", None),
     ],
 )
-def test_an_unknown_parameter_is_refused_by_name(lists, name, suggestion):
+def test_unknown_parameter_is_refused_by_name(lists, name, suggestion):
     detail = refused(lists, {name: "red"})
     assert detail.startswith(f'"{name}" is not a query parameter')
     assert suggestion is None or f'(did you mean "{suggestion}"?)' in detail
 
 
-def test_a_parameter_given_twice_is_refused(lists):
+def test_repeated_parameter_is_refused(lists):
     twice = QueryParams([("name", "kin"), ("name", "kin2")])
     assert refused(lists, twice) == "name is given 2 times."
 
@@ -487,7 +487,7 @@ def fragments(copied, lists_of):
         (">= 250 AND <= 100", lambda start: False),
     ],
 )
-def test_a_numeric_field_is_compared_as_a_number(fragments, value, holds):
+def test_numeric_field_is_compared_as_a_number(fragments, value, holds):
     starts = {
         record["id"]: record["fields"]["First base"]["value"] for record in fragments.all(FRAGMENT)
     }
@@ -503,12 +503,12 @@ def test_a_numeric_field_is_compared_as_a_number(fragments, value, holds):
 @pytest.mark.parametrize(
     "value", ["ten", ">=10", "> 10", ">= 10 AND", ">= nan", "1_0", ">= 1 <= 2"]
 )
-def test_a_numeric_field_takes_numbers_and_ranges_alone(fragments, value):
+def test_numeric_field_refuses_other_values(fragments, value):
     wanted = FRAGMENT | {"schemaField.First base": value}
     assert refused(fragments, wanted).startswith("schemaField.First base is a number")
 
 
-def test_a_field_that_the_schema_does_not_have_is_refused(lists, lists_of):
+def test_unknown_schema_field_is_refused(lists, lists_of):
     wanted = GENE | {"schemaField.Colour": "red"}
     assert refused(lists, wanted).startswith("schemaField.Colour: the schema")
     assert lists.page(PLASMID | {"schemaField.Origin": "x"}) == ([], "", 0)
@@ -516,7 +516,7 @@ def test_a_field_that_the_schema_does_not_have_is_refused(lists, lists_of):
     assert refused(hidden, GENE | {"schemaField.Gene": "kin2"}).startswith("schemaField.Gene")
 
 
-def test_a_token_is_not_valid_for_another_field_filter(lists):
+def test_page_token_is_bound_to_its_field_filter(lists):
     wanted = GENE | {"pageSize": "1", "schemaField.Molecule type": "DNA"}
     _, token, _ = lists.page(wanted)
     if not token:
@@ -530,7 +530,7 @@ def test_a_token_is_not_valid_for_another_field_filter(lists):
 @pytest.mark.parametrize(
     "text", ["dnaSequences", "dnaSequences.*", "dnaSequences.id,dnaSequences.*"]
 )
-def test_returning_everything(lists, text):
+def test_every_field_is_returned_by_default(lists, text):
     assert lists.page({"returning": text}) == lists.page()
 
 
@@ -559,7 +559,7 @@ def test_every_field_can_be_selected_alone(lists, field):
     assert some == [{field: record[field]} for record in whole]
 
 
-def test_addresses_are_the_tenants_and_nothing_else_is_taken_for_one(own_lists):
+def test_only_url_fields_are_prefixed_with_the_origin(own_lists):
     name = "mark \x01 and \\u0001"
     folder = own_lists.folder_ids["Digests"]
     with own_lists.site.database.write() as session:

@@ -49,7 +49,7 @@ def api(box: Sandbox) -> Api:
     return Api(box)
 
 
-def test_the_whole_list_comes_in_pages(api: Api) -> None:
+def test_pages_contain_the_whole_list(api):
     pages = [*api.pages(pageSize=7)]
     ids = [record["id"] for page in pages for record in page]
     assert [len(page) for page in pages[:-1]] == [7] * (len(pages) - 1)
@@ -57,7 +57,7 @@ def test_the_whole_list_comes_in_pages(api: Api) -> None:
     assert ids == [record["id"] for record in api.all()]
 
 
-def test_an_answer_is_json_with_the_tenants_own_addresses(api: Api, box: Sandbox) -> None:
+def test_response_is_json_with_urls_of_the_tenant(api, box):
     answer = api.get(name="pBAD30")
     assert answer.status_code == 200
     assert answer.headers["Content-Type"] == "application/json"
@@ -66,7 +66,7 @@ def test_an_answer_is_json_with_the_tenants_own_addresses(api: Api, box: Sandbox
     assert record["webURL"] == box.lab.base_url + record["url"]
 
 
-def test_parameters_travel_as_they_are_written(api: Api) -> None:
+def test_query_parameters_are_decoded(api):
     names = ["kin", "plasmid pBAD30, cut with EcoRI"]
     assert {
         record["name"] for record in api.all(names_anyOf=",".join(f'"{name}"' for name in names))
@@ -83,9 +83,7 @@ def test_parameters_travel_as_they_are_written(api: Api) -> None:
     ("name", "value"),
     [("pageSize", "101"), ("sort", "size"), ("ids", "seq_nothere1"), ("createdAt", "yesterday")],
 )
-def test_a_value_that_will_not_do_is_400_in_the_services_form(
-    api: Api, name: str, value: str
-) -> None:
+def test_invalid_value_is_400(api, name, value):
     answer = api.get(**{name: value})
     assert answer.status_code == 400
     error = answer.json()["error"]
@@ -94,7 +92,7 @@ def test_a_value_that_will_not_do_is_400_in_the_services_form(
     assert error["userMessage"] == error["message"]
 
 
-def test_a_page_token_of_another_tenant_is_none(api: Api, box: Sandbox) -> None:
+def test_page_token_of_another_tenant_is_refused(api, box):
     elsewhere = Api(box, "clinic", "clinician").get(pageSize=1).json()["nextToken"]
     assert elsewhere
     answer = api.get(pageSize=1, nextToken=elsewhere)
@@ -102,9 +100,7 @@ def test_a_page_token_of_another_tenant_is_none(api: Api, box: Sandbox) -> None:
     assert answer.json()["error"]["message"].startswith("nextToken")
 
 
-def test_a_page_token_of_somebody_else_shows_no_more_than_one_may_see(
-    api: Api, box: Sandbox
-) -> None:
+def test_page_token_of_another_user_grants_no_access(api, box):
     mine = {record["id"] for record in api.all()}
     token = Api(box, who="teacher").get(pageSize=5).json()["nextToken"]
     found = api.get(pageSize=100, nextToken=token).json()["dnaSequences"]
@@ -113,7 +109,7 @@ def test_a_page_token_of_somebody_else_shows_no_more_than_one_may_see(
     assert Api(box, who="guest").get(nextToken=token).json()["dnaSequences"] == []
 
 
-def test_a_long_list_is_whole_while_others_are_imported(new_box: Any, tmp_path: Path) -> None:
+def test_list_is_complete_during_imports(new_box, tmp_path):
     box = new_box(sequences=700)
     api = Api(box, who="teacher")
     assert int(api.get(pageSize=0).headers["Result-Count"]) == 699  # one is archived

@@ -95,7 +95,7 @@ def test_records_have_every_field_of_the_right_type(records):
             assert record[name] is None or type(record[name]) is kind, name
 
 
-def test_records_are_right_in_themselves(records):
+def test_records_are_consistent(records):
     assert len({record["id"] for record in records}) == len(records)
     for record in records:
         assert re.fullmatch(r"seq_[0-9A-Za-z]{8}", record["id"])
@@ -117,7 +117,7 @@ def test_records_are_right_in_themselves(records):
             assert re.fullmatch(r"#[0-9A-F]{6}", mark["color"])
 
 
-def test_a_registered_sequence_has_its_number_and_its_fields(records):
+def test_registered_sequence_has_registry_id_and_fields(records):
     kanmx6 = next(r for r in records if r["name"] == "plasmid pFA6a-kanMX6")
     assert kanmx6["entityRegistryId"] == "VEC002"
     assert re.fullmatch(r"src_[0-9A-Za-z]{8}", kanmx6["registryId"])
@@ -145,14 +145,14 @@ def test_a_registered_sequence_has_its_number_and_its_fields(records):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_bases_and_topology_are_the_files(file):
+def test_bases_and_topology_match_the_file(file):
     for entry, record in pairs(file):
         assert entry.bases == str(record.seq)
         assert entry.circular == (record.annotations.get("topology") == "circular")
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_an_annotation_marks_the_bases_of_its_feature(file):
+def test_annotation_marks_the_bases_of_its_feature(file):
     for entry, record in pairs(file):
         features = [feature for feature in record.features if feature.type != "source"]
         assert [a["type"] for a in entry.features.annotations] == [f.type for f in features]
@@ -165,7 +165,7 @@ def test_an_annotation_marks_the_bases_of_its_feature(file):
                 assert marked(entry.bases, annotation) == str(feature.extract(record.seq))
 
 
-def test_a_feature_over_the_origin_ends_before_it_starts():
+def test_feature_across_the_origin_ends_before_it_starts():
     ((entry, _),) = pairs("pFA6a-kanMX6.gb")
     sp6 = next(a for a in entry.features.annotations if a["name"] == "SP6 promoter")
     assert (sp6["start"], sp6["end"], sp6["strand"]) == (3921, 2, 1)
@@ -173,13 +173,13 @@ def test_a_feature_over_the_origin_ends_before_it_starts():
     assert sp6["notes"] == "promoter for bacteriophage SP6 RNA polymerase"
 
 
-def test_a_site_between_two_bases_marks_both():
+def test_site_between_two_bases_marks_both():
     ((entry, _),) = pairs("NC_005816.gb")
     between = [a for a in entry.features.annotations if (a["start"], a["end"]) == (5932, 5934)]
     assert [a["type"] for a in between] == ["variation", "variation"]
 
 
-def test_names_are_labels_genes_or_products():
+def test_annotation_name_is_label_gene_or_product():
     ((pbad30, _),) = pairs("pBAD30.gb")
     names = [annotation["name"] for annotation in pbad30.features.annotations]
     assert names[:4] == ["P15A_ORI", "araC", "operator O2", "araC promoter"]
@@ -188,7 +188,7 @@ def test_names_are_labels_genes_or_products():
     assert {("gene", "pla"), ("CDS", "pla"), ("CDS", "putative transposase")} <= named
 
 
-def test_qualifiers_are_kept_beside_the_annotation():
+def test_qualifiers_become_custom_fields():
     ((ppcp1, _),) = pairs("NC_005816.gb")
     pla = next(a for a in ppcp1.features.annotations if (a["type"], a["name"]) == ("CDS", "pla"))
     assert {"name": "EC_number", "value": "3.4.23.48"} in pla["customFields"]
@@ -197,7 +197,7 @@ def test_qualifiers_are_kept_beside_the_annotation():
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_translation_is_what_its_regions_spell(file):
+def test_translation_matches_its_regions(file):
     tables = {"STANDARD": 1, "BACTERIAL_ARCHAEAL_PLANT_PLASTID": 11}
     for entry, record in pairs(file):
         coding = [feature for feature in record.features if feature.type == "CDS"]
@@ -218,7 +218,7 @@ def test_a_translation_is_what_its_regions_spell(file):
             assert mark["aminoAcids"] == feature.qualifiers.get("translation", [protein])[0]
 
 
-def test_a_gene_in_pieces_keeps_them():
+def test_joined_gene_keeps_its_regions():
     kin2 = importing.read_sequences(sample_data.DATA_FOLDER / "cor6_6.gb")[1]
     (translation,) = kin2.features.translations
     pieces = [(each["start"], each["end"]) for each in translation["regions"]]
@@ -226,7 +226,7 @@ def test_a_gene_in_pieces_keeps_them():
     assert (translation["start"], translation["end"]) == (103, 579)
 
 
-def test_primers_have_their_bases_and_where_they_bind():
+def test_primers_have_bases_and_binding_site():
     ((entry, _),) = pairs("pFA6a-kanMX6.gb")
     primers = {primer["name"]: primer for primer in entry.features.primers}
     assert len(primers) == 9
@@ -238,7 +238,7 @@ def test_primers_have_their_bases_and_where_they_bind():
     assert primers["T7"]["bindPosition"] == primers["T7"]["start"]
 
 
-def test_an_opened_plasmid_has_the_marks_where_they_are_now(records):
+def test_linearized_plasmid_shifts_its_annotations(records):
     for name in ("pBAD30", "plasmid pFA6a-kanMX6"):
         whole = next(r for r in records if r["name"] == name)
         short = name.removeprefix("plasmid ")
@@ -257,7 +257,7 @@ def test_an_opened_plasmid_has_the_marks_where_they_are_now(records):
 
 
 @pytest.mark.parametrize("start", [0, 500, 4500, 9608])
-def test_a_stretch_keeps_what_is_wholly_within_it(start):
+def test_fragment_keeps_features_wholly_within_it(start):
     ((entry, _),) = pairs("NC_005816.gb")
     bases, features = extract_subsequence(entry, start, 3000)
     assert bases == (entry.bases * 2)[start : start + 3000]
@@ -285,7 +285,7 @@ def written_as(location, *, circular, bases="AAAACCCCGGGGTTTTACGT", **qualifiers
 
 @pytest.mark.parametrize("strand", [1, -1])
 @pytest.mark.parametrize(("circular", "place"), [(True, (17, 5)), (False, (0, 20))])
-def test_only_a_circle_has_features_over_its_origin(strand, circular, place):
+def test_linear_sequence_has_no_feature_across_the_origin(strand, circular, place):
     location = SimpleLocation(17, 20, strand) + SimpleLocation(0, 5, strand)
     if strand == -1:
         location = SimpleLocation(0, 5, -1) + SimpleLocation(17, 20, -1)
@@ -294,19 +294,19 @@ def test_only_a_circle_has_features_over_its_origin(strand, circular, place):
     assert annotation["strand"] == strand
 
 
-def test_pieces_on_both_strands_are_on_none():
+def test_feature_on_both_strands_has_no_strand():
     location = SimpleLocation(2, 4, 1) + SimpleLocation(10, 12, -1)
     (annotation,) = written_as(location, circular=False).annotations
     assert (annotation["start"], annotation["end"], annotation["strand"]) == (2, 12, 0)
 
 
-def test_ends_that_are_not_sure_are_taken_as_they_are_written():
+def test_fuzzy_positions_are_taken_as_written():
     location = SimpleLocation(BeforePosition(3), AfterPosition(9), 1)
     (annotation,) = written_as(location, circular=False).annotations
     assert (annotation["start"], annotation["end"]) == (3, 9)
 
 
-def test_places_that_nobody_knows_or_of_another_record_are_left_out():
+def test_unknown_and_remote_positions_are_skipped():
     for location in (
         None,
         SimpleLocation(1, 3, 1, ref="AB1"),
@@ -316,13 +316,13 @@ def test_places_that_nobody_knows_or_of_another_record_are_left_out():
 
 
 @pytest.mark.parametrize("told", ["99", "eleven", "1"])
-def test_a_genetic_code_that_nobody_knows_is_the_standard_one(told):
+def test_unknown_genetic_code_falls_back_to_the_standard_code(told):
     found = written_as(SimpleLocation(0, 6, 1), circular=False, transl_table=told, codon_start=told)
     assert found.translations[0]["geneticCode"] == "STANDARD"
     assert found.translations[0]["aminoAcids"] == "KT"
 
 
-def test_a_pseudogene_spells_no_protein():
+def test_pseudogene_has_no_translation():
     found = written_as(SimpleLocation(0, 6, 1), circular=False, pseudo="")
     assert found.translations == []
     assert len(found.annotations) == 1

@@ -29,26 +29,26 @@ def total(lists):
     return lists.page(EITHER)[2]
 
 
-def test_it_is_filled_up_to_the_number_and_no_further(start, lists_of):
+def test_folder_is_filled_to_the_given_number(start, lists_of):
     for wanted, there in ((None, 113), (120, 120), (120, 120), (114, 120), (131, 131), (0, 131)):
         assert total(lists_of(start(sequences=wanted))) == there
 
 
-def test_what_is_there_stays_as_it_is(start, lists_of):
+def test_existing_sequences_are_unchanged(start, lists_of):
     before = lists_of(start(sequences=130)).all(EITHER)
     after = lists_of(start(sequences=200)).all(EITHER)
     known = {record["id"] for record in before}
     assert [record for record in after if record["id"] in known] == before
 
 
-def test_every_sandbox_has_the_same(made, start, lists_of):
+def test_sample_data_are_deterministic(made, start, lists_of):
     lists = lists_of(start(sequences=150))
     mine = lists.all({"folderId": lists.folder_ids[GENERATED_FOLDER], "sort": "createdAt:asc"})
     theirs = sorted(made, key=lambda record: record["createdAt"])[: len(mine)]
     assert mine == theirs
 
 
-def test_places_that_have_become_free_are_filled_first(start, lists_of):
+def test_removed_samples_are_filled_first(start, lists_of):
     lists = lists_of(start(sequences=150))
     gone = lists.all({"folderId": lists.folder_ids[GENERATED_FOLDER]})[5:9]
     with lists.site.database.write() as session:
@@ -58,14 +58,14 @@ def test_places_that_have_become_free_are_filled_first(start, lists_of):
     assert again.all({"ids": ",".join(record["id"] for record in gone)}) == gone
 
 
-def test_without_its_folder_nothing_is_filled(start, lists_of):
+def test_missing_folder_is_not_filled(start, lists_of):
     lists = lists_of(start())
     with lists.site.database.write() as session:
         session.delete(session.get_one(Folder, lists.folder_ids[GENERATED_FOLDER]))
     assert total(lists_of(start(sequences=500))) == 113
 
 
-def test_more_than_one_transaction_fills(monkeypatch, start, lists_of):
+def test_fill_spans_several_transactions(monkeypatch, start, lists_of):
     monkeypatch.setattr("labext.sandbox.lab.sample_data._INSERT_BATCH_SIZE", 7)
     lists = lists_of(start(sequences=150))
     assert total(lists) == 150
@@ -73,7 +73,7 @@ def test_more_than_one_transaction_fills(monkeypatch, start, lists_of):
         assert session.scalar(select(func.count(Sequence.id.distinct()))) == 152  # 2 at clinic
 
 
-def test_the_seeded_sequences_lead_the_list(filled):
+def test_seeded_sequences_lead_the_list(filled):
     assert filled.page()[0][0]["name"] == "pBAD30"
     assert not {GENERATED_FOLDER} & {record["folderId"] for record in filled.page()[0]}
 
@@ -87,7 +87,7 @@ def mutated(bases, mutations):
     return bases
 
 
-def test_each_is_a_fragment_of_a_real_one_or_its_mutant(filled, made):
+def test_sample_is_a_fragment_or_mutant_of_a_seeded_sequence(filled, made):
     sources = {record["id"]: record for record in filled.all()}
     assert len(made) == 287
     mutants, names = 0, set()
@@ -111,7 +111,7 @@ def test_each_is_a_fragment_of_a_real_one_or_its_mutant(filled, made):
     assert len(names) == 287, "none is called like another"
 
 
-def test_what_is_marked_on_them_is_true(filled, made):
+def test_annotations_of_samples_are_correct(filled, made):
     sources = {record["id"]: record for record in filled.all()}
     marks = 0
     for record in made:

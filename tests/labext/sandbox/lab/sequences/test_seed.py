@@ -51,14 +51,14 @@ def contents(site):
 
 
 @pytest.mark.parametrize(("handle", "folders"), SEEN.items())
-def test_each_sees_a_part(site, handle, folders):
+def test_users_see_different_parts(site, handle, folders):
     with site.database.read() as session:
         user = person(session, handle)
         assert user.suspended == (handle == "suspended")
         assert names_of(session, Caller(user.tenant_id, user, None, "")) == folders
 
 
-def test_the_app_sees_what_neither_of_them_does(site):
+def test_app_sees_sequences_no_user_sees(site):
     with site.database.read() as session:
         app = session.scalars(select(App).where(App.name == "notebook")).one()
         assert app.permissions == ["sequences:read"]
@@ -66,7 +66,7 @@ def test_the_app_sees_what_neither_of_them_does(site):
         assert seen == {*COURSE, "Cactus rpl16 introns", "Orchid ITS regions"}
 
 
-def test_the_clinic_shares_nothing_with_campus(site):
+def test_clinic_shares_nothing_with_campus(site):
     with site.database.read() as session:
         assert not campus(session, CLINIC).enterprise
         clinician = person(session, "clinician", CLINIC)
@@ -76,7 +76,7 @@ def test_the_clinic_shares_nothing_with_campus(site):
         assert len({teacher.id for teacher in teachers}) == 2
 
 
-def test_what_the_example_notebook_shows_is_there_for_the_student(site, lists_of):
+def test_student_sees_the_sequences_of_the_example_notebook(site, lists_of):
     lists = lists_of(site, SEEN["student"])
     (pbad30,) = lists.all({"name": "pBAD30"})
     assert (pbad30["name"], pbad30["length"], pbad30["isCircular"]) == ("pBAD30", 4923, True)
@@ -91,7 +91,7 @@ def test_some_sequences_share_a_name(lists):
         assert len(lists.all({"name": name})) == 2
 
 
-def test_credentials_are_good_and_no_two_are_alike(site):
+def test_seeded_credentials_are_valid_and_distinct(site):
     people = [(plan.tenant, person.handle) for plan in TENANT_PLANS for person in plan.people]
     keys = [seed.seeded_key(site, *each) for each in people]
     client_id, client_secret = seed.seeded_client(site)
@@ -107,9 +107,7 @@ def test_credentials_are_good_and_no_two_are_alike(site):
     assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
 
 
-def test_every_sandbox_has_the_same_sequences_and_places_and_other_keys(
-    site, new_platform, lists_of
-):
+def test_sandboxes_share_sequences_but_not_keys(site, new_platform, lists_of):
     both = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
     assert lists_of(site).all(both) == lists_of(new_platform).all(both)
     assert seed.seeded_client(site)[0] == seed.seeded_client(new_platform)[0]
@@ -117,14 +115,14 @@ def test_every_sandbox_has_the_same_sequences_and_places_and_other_keys(
     assert seed.student_key(site) != seed.student_key(new_platform)
 
 
-def test_a_second_start_changes_nothing_and_reads_no_file(site, monkeypatch):
+def test_second_start_changes_nothing(site, monkeypatch):
     monkeypatch.setattr(importing, "read_sequences", None)
     before = contents(site)
     seed.seed(site)
     assert contents(site) == before
 
 
-def test_what_was_removed_stays_away(site):
+def test_removed_objects_are_not_seeded_again(site):
     with site.database.write() as session:
         session.execute(delete(ApiKey))
         session.execute(delete(Grant))
@@ -136,7 +134,7 @@ def test_what_was_removed_stays_away(site):
     assert contents(site) == before
 
 
-def test_campus_knows_its_provider_wherever_that_is_now(site):
+def test_provider_address_follows_its_port(site):
     moved = replace(site, origins={**site.origins, PROVIDER_ENDPOINT: "https://localhost:29999"})
     seed.seed(moved)
     with site.database.read() as session:
@@ -148,7 +146,7 @@ def test_campus_knows_its_provider_wherever_that_is_now(site):
         assert campus(session, CLINIC).configuration_url is None
 
 
-def test_a_provider_that_an_administrator_has_set_stays(site):
+def test_provider_set_by_an_administrator_is_kept(site):
     with site.database.write() as session:
         found = campus(session)
         found.configuration_url, found.audience = "https://idp.example/openid", "another"
