@@ -167,7 +167,7 @@ class PartialFile:
         if is_full(failure):
             return StorageError(
                 f"The disk is full: {self.target} does not fit.",
-                "Make room, or choose a folder on another disk.",
+                "Free some space, or choose a folder on another disk.",
             )
         return StorageError(
             f"{self.target} can't be written ({failure.strerror}).",

@@ -180,7 +180,7 @@ def _default_exception(failure: ErrorResponse, service: str) -> LabextError:
         case 429:
             return BusyError(message)
         case _ if status < 500:
-            return InputError(message, "Change what the service objects to.")
+            return InputError(message, "Correct the request as the message says.")
         case _:
             return ServiceError(message)
 

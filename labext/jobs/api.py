@@ -30,20 +30,20 @@ def _submission(name: str, path: str) -> Operation:
         "POST",
         path,
         RetryMode.UNSENT,
-        find_out="Look whether {action} shows it; sending it again sends nothing twice.",
+        find_out="{action} shows whether it exists; sending it again creates no duplicate.",
         action=Action.list_jobs(),
     )
 
 
-TOOLS = Operation("list the tools", "GET", "tools", RetryMode.ALWAYS, answer="json")
-JOB = Operation("look at a job", "GET", "jobs", RetryMode.ALWAYS, answer="json")
+TOOLS = Operation("list tools", "GET", "tools", RetryMode.ALWAYS, answer="json")
+JOB = Operation("get a job", "GET", "jobs", RetryMode.ALWAYS, answer="json")
 JOBS = Operation("list jobs", "GET", "jobs", RetryMode.ALWAYS, answer="json")
 VALIDATE = Operation("validate a job", "POST", "validate-job", RetryMode.ALWAYS, answer="json")
 SUBMIT = _submission("submit a job", "submit-job")
 SUBMIT_BATCH = _submission("submit a batch", "submit-batch")
 SUBMIT_PIPELINE = _submission("submit a pipeline", "submit-pipeline")
 RUN_PIPELINE = _submission("run a pipeline", "run-pipeline")
-RESULT = Operation("ask for results", "POST", "result", RetryMode.ALWAYS)
+RESULT = Operation("get results", "POST", "result", RetryMode.ALWAYS)
 STOP = Operation("stop a job", "POST", "stop-job", RetryMode.ALWAYS)
 CANCEL_JOB = Operation("stop a job", "POST", "cancelJob", RetryMode.ALWAYS)  # as `stop-job`
 CANCEL_BATCH = Operation("stop a batch", "POST", "cancelBatch", RetryMode.ALWAYS)  # as `stop-job`
@@ -52,7 +52,7 @@ UPLOAD = Operation("upload a file", "PUT", "upload/{filename}", RetryMode.ALWAYS
 FILES = Operation("list files", "GET", "files", RetryMode.ALWAYS, answer="json")
 FOLDERS = Operation("list folders", "GET", "getFolders", RetryMode.ALWAYS, answer="json")
 PRESIGN = Operation(
-    "ask for an address to upload to",
+    "get an upload address",
     "POST",
     "getPresignedUploadUrl",
     RetryMode.ALWAYS,  # an address stores nothing; another one does no harm
@@ -90,7 +90,7 @@ def presigned_url(reply: Response, name: str) -> str:
         answer = next((answer[key] for key in ("url", "resultUrl", "message") if key in answer), "")
     address = str(answer).strip()
     if not is_http_url(address):
-        raise ServiceError(f"The service gave no address for the results of {name}.")
+        raise ServiceError(f"The service returned no download address for the results of {name}.")
     return address
 
 
@@ -130,7 +130,7 @@ class FilesApi:
         if isinstance(answer, Mapping):
             answer = answer.get("files")
         if not isinstance(answer, list):
-            raise ServiceError("The service's list of files makes no sense.")
+            raise ServiceError("The service returned an invalid list of files.")
         return [
             str(entry.get("name") or entry.get("key")) if isinstance(entry, Mapping) else str(entry)
             for entry in answer
@@ -147,7 +147,7 @@ class FilesApi:
         if isinstance(answer, Mapping):
             answer = answer.get("folders")
         if not isinstance(answer, list):
-            raise ServiceError("The service's list of folders makes no sense.")
+            raise ServiceError("The service returned an invalid list of folders.")
         return [
             str(entry.get("name")) if isinstance(entry, Mapping) else str(entry) for entry in answer
         ]
@@ -165,13 +165,13 @@ class FilesApi:
             if not is_not_served(error):
                 raise
             raise NotFoundError(
-                "The service gives no presigned address to upload to.",
+                "The service does not support presigned uploads.",
                 f"Upload without {parameter('presigned')}.",
                 status=error.status,
             ) from None
         address = answer.get("uploadUrl") if isinstance(answer, Mapping) else None
         if not isinstance(address, str) or not is_http_url(address):
-            raise ServiceError(f"The service gave no address to upload {name} to.")
+            raise ServiceError(f"The service returned no upload address for {name}.")
         head = answer.get("headUrl")
         return address, head if isinstance(head, str) and is_http_url(head) else None
 
@@ -217,7 +217,7 @@ class JobsApi(FilesApi):
         if isinstance(answer, Mapping) and isinstance(answer.get("tools"), list):
             answer = answer["tools"]
         if not isinstance(answer, list):
-            raise ServiceError("The service's list of tools makes no sense.")
+            raise ServiceError("The service returned an invalid list of tools.")
         return [tool for tool in answer if isinstance(tool, dict) and tool.get("name")]
 
     def row(self, name: str, email: str | None = None) -> JobRecord:

@@ -56,7 +56,7 @@ def map_error(failure: ErrorResponse) -> LabextError | None:
         case 404:
             return _not_found_error(failure)
         case 429:
-            return BusyError(_with_server_message(failure, "The job service is asked too often"))
+            return BusyError(_with_server_message(failure, "Too many requests to the job service"))
         case _:
             return None
 
@@ -70,19 +70,19 @@ def _bad_request_error(failure: ErrorResponse) -> LabextError:
     words = failure.server_message
     if _NOT_UPLOADED_PATTERN.search(words):
         return InputError(
-            _with_server_message(failure, "A file is not there"),
-            "Upload it with {action}, then give its bare name.",
+            _with_server_message(failure, "A file has not been uploaded"),
+            "Upload it with {action}, then use its plain file name.",
             action=Action.upload_file(),
         )
     if _EARLY_PATTERN.search(words):
         return NotReadyError(
-            _with_server_message(failure, "Too early"),
-            "Wait with {action}, then ask again.",
+            _with_server_message(failure, "The job is not complete"),
+            "Wait for it with {action}, then try again.",
             action=Action.watch_job(),
         )
     if _TAKEN_PATTERN.search(words):
         return ConflictError(
-            _with_server_message(failure, "The name is taken"), "Choose another name."
+            _with_server_message(failure, "The name is already taken"), "Choose another name."
         )
     if failure.op.name not in api.SUBMISSIONS and _UNKNOWN_PATTERN.search(words):
         return _not_found_error(failure)
@@ -116,10 +116,10 @@ def _forbidden_error(failure: ErrorResponse) -> LabextError:
     if _BUDGET_PATTERN.search(words):
         step = "Ask whoever runs the service for a larger budget."
     elif _RATE_PATTERN.search(words):
-        step = "Wait a few minutes: after too many requests the service refuses all for a while."
+        step = "Wait a few minutes: the service blocks all requests for a while after too many."
     else:
         step = (
-            "Ask whoever runs the service: it may be a permission, the budget, or a pause after "
+            "Ask the administrator of the service: the cause may be a permission, the budget, or "
             "too many requests."
         )
     return AccessError(
@@ -145,7 +145,7 @@ def _not_found_error(failure: ErrorResponse) -> NotFoundError:
         return NotFoundError(_with_server_message(failure, "Not found"), action=Action.list_files())
     return NotFoundError(
         _with_server_message(
-            failure, f"The job service did not find what it needs to {failure.op.name}"
+            failure, f"The job service found nothing with that name to {failure.op.name}"
         ),
         "Check the names, and the service's address.",
     )
@@ -158,19 +158,19 @@ def _next_step(failure: ErrorResponse) -> tuple[str, Action | None]:
         return "Correct the settings; {action} shows what the tool takes.", Action.show_tool()
     if _CURSOR_PATTERN.search(failure.server_message):
         without = parameter("start_key", "KEY")
-        return f"Take the key that the list before gave, or leave {without} out.", None
+        return f"Use the key that the previous page returned, or omit {without}.", None
     if _STORAGE_PATTERN.search(failure.server_message):
         remove = Action.delete_file()
         return (
-            f"Make room: {{action}} lists what is uploaded, {remove} removes it.",
+            f"Free some storage: {{action}} lists uploaded files, {remove} deletes one.",
             Action.list_files(),
         )
-    return "Change what the service objects to.", None
+    return "Correct the request as the message says.", None
 
 
 def _with_server_message(failure: ErrorResponse, otherwise: str) -> str:
     """Return the explanation, followed by the service's message as a sentence."""
     words = failure.server_message.strip()
     if not words:
-        return f"{otherwise} (status {failure.status}, without a word)."
+        return f"{otherwise} (status {failure.status}, without a message)."
     return f"{otherwise}: {words if words[-1] in '.!?…' else f'{words}.'}"

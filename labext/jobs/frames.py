@@ -37,7 +37,7 @@ def original_names(rows: pd.DataFrame, name_column: str) -> list[str]:
     if len(set(named)) < len(named):
         twice = next(name for n, name in enumerate(named) if name in named[:n])
         raise InputError(
-            f'The rows hold the name "{twice}" more than once.', "Give each row a name of its own."
+            f'The rows hold the name "{twice}" more than once.', "Give each row a unique name."
         )
     return named
 
@@ -274,4 +274,4 @@ def _usage_number(value: Any) -> float | None:
 
 
 def _malformed_response() -> ServiceError:
-    return ServiceError("The service's answer about usage makes no sense.")
+    return ServiceError("The service returned invalid usage statistics.")

@@ -138,11 +138,11 @@ def name_fault(name: object) -> str | None:
     if not name:
         return "is empty"
     if len(name) > MAX_NAME_LENGTH:
-        return f"has {len(name)} characters, {MAX_NAME_LENGTH} is the most"
+        return f"has {len(name)} characters, at most {MAX_NAME_LENGTH} are allowed"
     if _NAME_PATTERN.fullmatch(name):
         return None
     strange = next(character for character in name if not _NAME_PATTERN.fullmatch(character))
-    return "has a space in it" if strange == " " else f"has {strange!r} in it"
+    return "contains a space" if strange == " " else f"contains {strange!r}"
 
 
 def check_name(name: object, what: str = "job") -> str:
@@ -155,7 +155,7 @@ def check_name(name: object, what: str = "job") -> str:
     if wrong is not None or not isinstance(name, str):
         raise InputError(
             f"The {what} name {messages.quote_value(name)} {wrong}.",
-            f"Use letters, digits, - and _ only, 1 to {MAX_NAME_LENGTH} of them.",
+            f"Use 1 to {MAX_NAME_LENGTH} letters, digits, - and _.",
         )
     return name
 
@@ -178,15 +178,15 @@ def check_job_names(names: Sequence[str], stored_as: Sequence[str], batch: str) 
         )
         raise InputError(
             f"{messages.pluralize(len(bad), 'job name')} of {batch} can't be used: {wrongs}.",
-            f"Use letters, digits, - and _ only, 1 to {MAX_NAME_LENGTH} of them.",
+            f"Use 1 to {MAX_NAME_LENGTH} letters, digits, - and _.",
         )
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         are = "is" if len(twice) == 1 else "are"
         raise InputError(
             f"{messages.pluralize(len(twice), 'job name')} of {batch} {are} "
-            f"there more than once: {messages.join_words(twice, _SHOWN)}.",
-            "Give each job a name of its own.",
+            f"used more than once: {messages.join_words(twice, _SHOWN)}.",
+            "Give each job a unique name.",
         )
     long = [name for name in stored_as if len(name) > MAX_NAME_LENGTH]
     if long:
@@ -194,7 +194,7 @@ def check_job_names(names: Sequence[str], stored_as: Sequence[str], batch: str) 
         others = f" ({len(long):,} of the jobs are too long)" if len(long) > 1 else ""
         raise InputError(
             f'A job is stored under its batch\'s name and its own, and "{longest}" has '
-            f"{len(longest)} characters, {MAX_NAME_LENGTH} is the most{others}.",
+            f"{len(longest)} characters, at most {MAX_NAME_LENGTH} are allowed{others}.",
             f"Shorten the batch's name or the jobs' by {len(longest) - MAX_NAME_LENGTH}.",
         )
 
@@ -207,8 +207,8 @@ def check_project_tag(tag: str | None) -> str | None:
     """
     if tag is not None and not _PROJECT_PATTERN.fullmatch(tag):
         raise InputError(
-            f"{messages.quote_value(tag)} is no project.",
-            "A project is named proj_… in the web interface.",
+            f"{messages.quote_value(tag)} is not a project.",
+            "Give its identifier from the web interface, such as proj_123.",
         )
     return tag
 

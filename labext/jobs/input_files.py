@@ -347,8 +347,8 @@ class InputContent:
                 f"{messages.pluralize(len(changed) - _MAX_SHOWN_FILES, 'file')} more changed"
             )
         raise ConflictError(
-            f"{name} is there already, and was submitted with other content: {'; '.join(words)}.",
-            "To run it anew, delete it first ({action}) and submit it again; or choose another "
+            f"{name} already exists and was submitted with other file content: {'; '.join(words)}.",
+            "To run it again, delete it first ({action}) and submit it again; or choose another "
             "name.",
             action=Action.delete_job(name),
         )
@@ -361,8 +361,8 @@ class InputContent:
         return (
             f"The content of {messages.join_words(unknown, _MAX_SHOWN_FILES)} could not be "
             "compared with what was "
-            "submitted: neither the service nor this machine knows what it was then. To run it "
-            f"anew, delete it first: {Action.delete_job(name)}."
+            "submitted: neither the service nor this machine has its checksum. To run it "
+            f"again, delete it first: {Action.delete_job(name)}."
         )
 
     def check_unchanged(self, name: str) -> None:
@@ -381,7 +381,7 @@ class InputContent:
             raise ConflictError(
                 f"The rest of {name} would run with other content than its first jobs: "
                 f"{messages.join_words(changed, _MAX_SHOWN_FILES)}.",
-                "Upload what it was, or delete the batch ({action}) and submit it anew.",
+                "Upload the original files, or delete the batch ({action}) and submit it again.",
                 action=Action.delete_job(name),
             )
 
@@ -488,8 +488,8 @@ def _file_version(file: InputFile | None) -> FileVersion | None:
 def _content_difference(file: InputFile, then: InputFile | None) -> str:
     """Return in a few words how the content of a file has changed."""
     if file.job:
-        return f"{file.value} is of another run of {file.job} now"
+        return f"{file.value} is now from another run of {file.job}"
     now, before = file.version, _file_version(then)
     if now is None or before is None or before.checksum is None:
-        return f"{file.value} was uploaded again since"
+        return f"{file.value} was uploaded again since then"
     return f"{file.value} has {now.description()} now, and had {before.description()}"

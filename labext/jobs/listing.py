@@ -185,7 +185,7 @@ def parse_since(value: str | datetime | timedelta, now: datetime | None = None) 
 
 def _invalid_time(value: object) -> InputError:
     return InputError(
-        f"{messages.quote_value(value)} is no date, time or duration.",
+        f"{messages.quote_value(value)} is not a date, time or duration.",
         'Write 2026-03-01, "2026-03-01 14:30", 14:30, today, 2h or 3d.',
     )
 
@@ -228,7 +228,7 @@ class ListQuery:
 
     def __post_init__(self) -> None:
         if self.limit is not None and (isinstance(self.limit, bool) or self.limit < 1):
-            raise InputError(f"A list can't have {self.limit} rows.", "Give a limit of 1 or more.")
+            raise InputError(f"The limit is {self.limit}.", "Give a limit of 1 or more.")
         if self.batch is not None:
             identity.check_name(self.batch, "batch")
 
@@ -358,7 +358,7 @@ class JobLister:
             column = name_column or (plan.name_column if plan else None)
             if column is None:
                 raise InputError(
-                    "It is not said which column of the rows holds the jobs' names.",
+                    "The column that holds the jobs' names is unknown.",
                     f"Give it: {parameter('name_column', 'NAME')}.",
                 )
             originals = plan.originals if plan is not None and _is_from_plan(table, plan) else {}
@@ -501,7 +501,9 @@ class JobLister:
         batch = str(query.batch)
         row = self._service.find(batch, query.email)
         if row is not None and not records.is_parent(row):
-            raise InputError(f"{batch} is a single job.", action=Action.show_job(batch))
+            raise InputError(
+                f"{batch} is a single job, not a batch.", action=Action.show_job(batch)
+            )
         return row
 
 

@@ -76,20 +76,21 @@ def parse_inputs(value: Any) -> list[Any]:
     """
     if isinstance(value, str | bytes | Mapping) or value is None:
         raise InputError(
-            f"The inputs of a pipeline are a list, not {_type_name(value)}.",
+            f"The inputs of a pipeline must be a list, not {_type_name(value)}.",
             'Put it into a list: `["…"]`.',
         )
     ndim = getattr(value, "ndim", 1)
     if ndim != 1:
         raise InputError(
-            "The inputs of a pipeline are one list, and this has rows and columns.",
+            "The inputs of a pipeline must be one list, not a table.",
             'Take one column: `frame["sequence"]`.',
         )
     if not isinstance(value, list | tuple) and hasattr(value, "tolist"):
         value = value.tolist()
     if not isinstance(value, Sequence):
         raise InputError(
-            f"The inputs of a pipeline are a list, not {_type_name(value)}.", "Make a list of it."
+            f"The inputs of a pipeline must be a list, not {_type_name(value)}.",
+            "Make a list of it.",
         )
     if not value:
         raise InputError("The pipeline has no inputs.", "It needs at least one.")
@@ -116,7 +117,7 @@ def clean_stages(catalogue: ToolCatalogue, stages: Any) -> list[Stage]:
     """
     if isinstance(stages, Mapping) or not isinstance(stages, list | tuple):
         raise InputError(
-            f"The stages of a pipeline are a list, not {_type_name(stages)}.", _next_step(None)
+            f"The stages of a pipeline must be a list, not {_type_name(stages)}.", _next_step(None)
         )
     if not stages:
         raise InputError("The pipeline has no stages.", _next_step(None))
@@ -180,14 +181,14 @@ def _shape_fault(stage: Any) -> str | None:
         return "has no `toolSettings`, a mapping of tools to their settings"
     for name, settings in tools.items():
         if settings is not None and not isinstance(settings, Mapping):
-            return f"has settings of {name} that are no mapping"
+            return f"has settings of {name} that are not a mapping"
     return None
 
 
 def _pipeline_error(faults: list[str], step: str) -> InputError:
     listed_faults = faults[:_MAX_SHOWN]
     if len(faults) > _MAX_SHOWN:
-        listed_faults.append(f"{len(faults) - _MAX_SHOWN} faults more")
+        listed_faults.append(f"{len(faults) - _MAX_SHOWN} more errors")
     return InputError(f"This pipeline can't be used: {'; '.join(listed_faults)}.", step)
 
 

@@ -97,7 +97,7 @@ def parse_record(answer: Any, name: str) -> JobRecord:
     bare = isinstance(answer, Mapping) and "JobName" in answer
     rows = [answer] if bare else _find_rows(answer) if answer else []
     if rows is None:
-        raise ServiceError(f"The service's answer about {name} makes no sense.")
+        raise ServiceError(f"The service returned an invalid response about {name}.")
     # A service that overlooks the name answers with whichever jobs there are.
     row = next((row for row in rows if row.get("JobName", name) == name), None)
     if row is None:
@@ -120,7 +120,7 @@ def parse_page(answer: Any) -> Page:
         else _find_rows(answer)
     )
     if rows is None:
-        raise ServiceError("The service's list of jobs makes no sense.")
+        raise ServiceError("The service returned an invalid list of jobs.")
     if not isinstance(answer, Mapping):
         return Page(rows, "", {})
     key = answer.get("startKey")
@@ -151,7 +151,7 @@ def _clean_record(row: JobRecord) -> JobRecord:
 def unknown_name_error(name: str, near: str = "") -> NotFoundError:
     """Return the error for a name that no job, batch or pipeline has."""
     return NotFoundError(
-        f'No job, batch or pipeline is called "{name}"{near}.', action=Action.list_jobs()
+        f'There is no job, batch or pipeline "{name}"{near}.', action=Action.list_jobs()
     )
 
 

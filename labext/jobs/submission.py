@@ -139,7 +139,7 @@ def validate_job(
     answer = service.validate({"jobName": name, "type": type, "settings": dict(settings)})
     if answer is not None and not answer[0]:
         raise InputError(
-            f"The service would refuse this: {answer[1]}", action=Action.show_tool(type)
+            f"The service would reject this job: {answer[1]}", action=Action.show_tool(type)
         )
 
 
@@ -190,7 +190,7 @@ def send_once(
 def name_taken_error(name: str, unlike: str) -> ConflictError:
     """Return the error for a name taken by another submission."""
     return ConflictError(
-        f"{name} is there already, and is not the same: {unlike}.",
+        f"{name} already exists and differs: {unlike}.",
         "Choose another name, or delete it: {action}.",
         action=Action.delete_job(name),
     )
@@ -212,10 +212,10 @@ def _outcome_unknown(
 ) -> OutcomeUnknownError:
     return _with_server_message(
         lost,
-        f"{name} ({what}) was sent, but its answer was lost, and it can't be looked up now: "
+        f"{name} ({what}) was sent, but the response was lost, and looking it up failed: "
         f"{now.message}",
-        "{action} tells later whether it is there; submitting it again looks first, and sends "
-        "nothing twice.",
+        "{action} shows later whether it exists; submitting it again checks first and creates no "
+        "duplicate.",
         Action.show_job(name),
     )
 
@@ -226,10 +226,10 @@ def _never_arrived(name: str, what: str, lost: LabextError) -> LabextError:
         return lost  # the service itself reported the failure
     return _with_server_message(
         lost,
-        f"{name} ({what}) was sent {_TRIES} times, no answer came, and it was not there when "
+        f"{name} ({what}) was sent {_TRIES} times without a response, and did not exist when "
         f"it was looked up: {lost.message}",
-        "{action} tells whether it has come since; submitting it again looks first, and sends "
-        "nothing twice.",
+        "{action} shows whether it exists now; submitting it again checks first and creates no "
+        "duplicate.",
         Action.show_job(name),
     )
 
@@ -257,7 +257,7 @@ def _job_difference(type: str, settings: Mapping[str, Any], row: JobRecord) -> s
 def _reuse_message(name: str, row: JobRecord, same_what: str, content: InputContent) -> str:
     """Return the message that an identical submission exists, and how to rerun it if useful."""
     message = (
-        f"{name} is there already with the same {same_what} ({records.phase(row)}); nothing was "
+        f"{name} already exists with the same {same_what} ({records.phase(row)}); nothing was "
     )
     if caveat := content.caveat(name, row):
         return f"{message}sent. {caveat}"

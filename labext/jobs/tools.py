@@ -333,7 +333,7 @@ def to_json_types(value: Any, depth: int = 0) -> Any:
         return to_json_types(value.tolist(), depth + 1)
     if type(value).__name__ in ("NAType", "NaTType"):
         raise ValueError("is missing (NA)")
-    raise ValueError(f"is a {type(value).__name__}, which JSON has no form for")
+    raise ValueError(f"is a {type(value).__name__}, which JSON cannot represent")
 
 
 def file_values(tool: Tool, settings: Mapping[str, Any]) -> dict[str, str]:
@@ -370,13 +370,13 @@ def _clean_one(tool: Tool, name: str, value: Any) -> tuple[str | None, Any]:
         return f"{name} is set by the service itself and can't be sent", None
     parameter = tool.parameters.get(name)
     if parameter is None:
-        return f"{name} is no setting{messages.did_you_mean(name, tool.parameters)}", None
+        return f"{name} is not a setting{messages.did_you_mean(name, tool.parameters)}", None
     try:
         value = to_json_types(value)
     except ValueError as error:
         return f"{name} {error}", None
     if value is None:
-        return f"{name} has no value; leave it out instead", None
+        return f"{name} has no value; omit it instead", None
     if isinstance(value, float) and value.is_integer() and parameter.kind == "integer":
         value = int(value)
     if isinstance(value, str) and parameter.kind in ("integer", "number", "boolean"):
@@ -386,7 +386,7 @@ def _clean_one(tool: Tool, name: str, value: Any) -> tuple[str | None, Any]:
             return error.message.rstrip("."), None
     if parameter.is_file and isinstance(value, str) and _ACCOUNT.fullmatch(value):
         bare = value.rpartition("/")[2]
-        return f"{name} names an account; an uploaded file goes by its bare name, {bare}", None
+        return f"{name} includes an account; use the plain name of the uploaded file, {bare}", None
     return _option_fault(parameter, value), value
 
 

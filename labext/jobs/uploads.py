@@ -69,7 +69,7 @@ def upload_file(
     stored = service.stored_version(source.name, folder) if exists else None
     if stored is not None and _has_same_content(stored, source):
         message = (
-            f"{_service_path(source, folder)} is there already with the same content; nothing was "
+            f"{_service_path(source, folder)} already exists with the same content; nothing was "
         )
         return Upload(source.name, folder or "", size, False, False, f"{message}sent.")
     _send_file(service, source, folder, presigned=presigned)
@@ -167,15 +167,15 @@ def _upload_to_store(
     try:
         stored = FileVersion.from_headers(store.headers(head, source.name))
     except NotFoundError:
-        raise _incomplete_upload(source, "it is not there") from None
+        raise _incomplete_upload(source, "it is missing there") from None
     size = source.stat().st_size
     if stored.size is not None and stored.size != size:
-        raise _incomplete_upload(source, f"{stored.size:,} of {size:,} bytes are there")
+        raise _incomplete_upload(source, f"only {stored.size:,} of {size:,} bytes arrived")
 
 
 def _incomplete_upload(source: Path, what: str) -> ServiceError:
     return ServiceError(
-        f"{source.name} was sent to the service's store, but {what}.", "Upload it again."
+        f"{source.name} was sent to the service's storage, but {what}.", "Upload it again."
     )
 
 

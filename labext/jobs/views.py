@@ -94,10 +94,10 @@ MATCHING_JOBS = JobView(
 SUBMITTED = SubmittedView(name="submitted job", first=_FIRST, last=_LAST, whole=REASON_FIELDS)
 UNFINISHED = RowView(
     name="unfinished batches",
-    empty="No batch that was sent from this machine is unfinished.",
+    empty="No unfinished batches were sent from this machine.",
 )
 REFUSED = RowView(
-    name="refused jobs", empty="No row was refused.", first=("Name", "Error"), whole=("Error",)
+    name="rejected jobs", empty="No rows were rejected.", first=("Name", "Error"), whole=("Error",)
 )
 
 
@@ -127,7 +127,7 @@ class ToolView(RowView):
 
 _WHOLE = ("name", "description", "required", "optional", "default", "options")
 
-TOOLS = ToolView(name="tools", empty="There are no such tools.", whole=_WHOLE)
+TOOLS = ToolView(name="tools", empty="No tools match.", whole=_WHOLE)
 PARAMETERS = ToolView(name="parameters", empty="The tool has no settings.", whole=_WHOLE)
 
 

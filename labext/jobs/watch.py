@@ -107,7 +107,7 @@ class JobWatcher:
             if self._last is None or now - since >= PATIENCE:
                 raise
             self._silent_since = since
-            return replace(self._last, reason=f"No answer now, trying again. {error.message}")
+            return replace(self._last, reason=f"No response, trying again. {error.message}")
         self._silent_since = None
         return self._last
 

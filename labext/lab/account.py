@@ -42,7 +42,9 @@ class Identity:
         app = f"the app {self.client_id}" if self.client_id else ""
         if not self.known:
             return (
-                f"{app}, for no user" if app else "unknown: the platform doesn't tell who you are"
+                f"{app}, without a user"
+                if app
+                else "unknown: the platform does not report the current user"
             )
         user = self.name or ""
         if self.email:
@@ -67,7 +69,7 @@ def fetch_identity(http: HttpClient, method: str | None, client_id: str | None) 
             raise
         answer = {}
     if not isinstance(answer, dict):
-        raise ServiceError("The lab platform's answer to who you are makes no sense.")
+        raise ServiceError("The lab platform returned an invalid response about the current user.")
     return Identity(
         _text_or_none(answer.get("name")), _text_or_none(answer.get("email")), method, client_id
     )
@@ -148,13 +150,14 @@ def find_folder_id(http: HttpClient, name: str) -> str:
         names = sorted({folder.name for folder in visible}, key=str.casefold)
         candidates = f": {messages.join_words(names, 10)}" if names else ""
         raise NotFoundError(
-            f'No folder that you may see is called "{name}"{messages.did_you_mean(name, names)}.',
+            f'There is no folder "{name}" that you have access '
+            f"to{messages.did_you_mean(name, names)}.",
             f"Give the name or the ID of a folder{candidates}.",
         )
     if len(matches) > 1:
         where = messages.join_words((_describe_folder(folder) for folder in matches), 10)
         raise ConflictError(
-            f'{len(matches)} folders are called "{name}": {where}.',
+            f'There are {len(matches)} folders named "{name}": {where}.',
             f"Give one of the IDs instead, such as `{matches[0].id}`.",
         )
     return matches[0].id

@@ -22,9 +22,9 @@ from labext.http.pagination import PageGuard
 
 SEQUENCES = Operation("list sequences", "GET", "dna-sequences", RetryMode.ALWAYS, answer="json")
 FOLDERS = Operation("list folders", "GET", "folders", RetryMode.ALWAYS, answer="json")
-CURRENT_USER = Operation("ask who you are", "GET", "users/me", RetryMode.ALWAYS, answer="json")
+CURRENT_USER = Operation("get the current user", "GET", "users/me", RetryMode.ALWAYS, answer="json")
 TOKEN = Operation(
-    "ask for a token",
+    "get a token",
     "POST",
     "token",
     RetryMode.ALWAYS,  # a second token does no harm
@@ -60,7 +60,7 @@ def check_https(url: str) -> None:
     """
     if urlsplit(url).scheme != "https":
         raise InputError(
-            "What signs in to the lab platform is sent by HTTPS alone: nothing was sent.",
+            "Credentials for the lab platform are sent only over HTTPS; nothing was sent.",
             "Begin the address with https://.",
         )
 
@@ -71,31 +71,31 @@ def api_url(tenant: str) -> str:
 
 
 _FORBIDDEN_CAUSES = (
-    "access was not granted to the organization or project, or what was asked for does not exist, "
+    "access was not granted to the organization or project, the requested object does not exist, "
     "or it is not visible"
 )
 """Possible causes of a 403: the platform's own message seldom names one."""
 
 _UNAUTHORIZED = {
     "key": (
-        "does not accept the API key",
+        "rejected the API key",
         "Make a new key in the profile settings, then {action}.",
         Action.sign_in("lab", "api_key", "key"),
     ),
     "oauth": (
-        "does not accept the app's token",
+        "rejected the app's token",
         "Check the app in the developer console, then {action}.",
         Action.sign_in("lab", "client_secret", "oauth"),
     ),
     "oidc": (
-        "does not accept the ID token",
+        "rejected the ID token",
         "Get a new one from your identity provider, then {action}.",
         Action.sign_in("lab", "id_token", "oidc"),
     ),
 }
 _SIGN_IN = Action.sign_in("lab", "api_key")
-_UNKNOWN_METHOD = "does not accept how you sign in", "Sign in again: {action}.", _SIGN_IN
-_NOT_SIGNED_IN = "asks who you are", "Sign in: {action}.", _SIGN_IN
+_UNKNOWN_METHOD = "rejected the sign-in", "Sign in again: {action}.", _SIGN_IN
+_NOT_SIGNED_IN = "requires a sign-in", "Sign in: {action}.", _SIGN_IN
 
 _CONTACTS = {
     "key": "an administrator of the platform to grant you access",
@@ -120,34 +120,34 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
                 whom = _CONTACTS.get(method or "", "an administrator of the platform for access")
                 return AccessError(
                     _with_server_message(
-                        failure, f"The lab platform refuses to {_request_name(failure)}"
+                        failure, f"The lab platform denied access: cannot {_request_name(failure)}"
                     ),
                     f"Ask {whom}: {_FORBIDDEN_CAUSES}, or API access is restricted to certain "
                     "IP addresses.",
                 )
             case 404 if failure.op.name == SEQUENCES.name:
                 return NotFoundError(
-                    _with_server_message(failure, "The list of sequences is not there"),
+                    _with_server_message(failure, "There is no list of sequences at this address"),
                     "Check the tenant's address: the API is at its `/api/v2`.",
                 )
             case 404 | 405 if failure.op.name == FOLDERS.name:
                 return NotFoundError(
-                    _with_server_message(failure, "The lab platform does not list its folders"),
-                    "Give the ID of the folder in place of its name.",
+                    _with_server_message(failure, "The lab platform cannot list its folders"),
+                    "Give the folder's ID instead of its name.",
                 )
             case 400:
                 return InputError(
                     _with_server_message(
                         failure, f"The lab platform can't {_request_name(failure)}"
                     ),
-                    "Change what it objects to.",
+                    "Correct the request as the message says.",
                 )
             case 429:
                 return BusyError(
                     _with_server_message(
-                        failure, "The lab platform's limit of requests is used up"
+                        failure, "The rate limit of the lab platform was exceeded"
                     ),
-                    "Wait half a minute; somebody else may be using the same account.",
+                    "Wait half a minute; someone else may be using the same account.",
                 )
         return None
 
@@ -155,7 +155,7 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
 
 
 def _request_name(failure: ErrorResponse) -> str:
-    return "tell who you are" if failure.op.name == CURRENT_USER.name else failure.op.name
+    return "get the current user" if failure.op.name == CURRENT_USER.name else failure.op.name
 
 
 def _with_server_message(failure: ErrorResponse, what: str) -> str:
@@ -201,10 +201,10 @@ def parse_page(answer: Any, *, key: str = _KEY, noun: str = _NOUN) -> Page:
     elif len(lists) > 1:
         lists = [name for name in lists if fields[name]] or lists[:1]
     if len(lists) != 1:
-        raise ServiceError(f"The lab platform's list of {noun} makes no sense.")
+        raise ServiceError(f"The lab platform returned an invalid list of {noun}.")
     token = fields.get("nextToken")
     if isinstance(token, dict | list | float):
-        raise ServiceError(f"The lab platform's list of {noun} tells no way to its next page.")
+        raise ServiceError(f"The lab platform's list of {noun} has no link to its next page.")
     # 0 may be a token; only an empty or missing one ends a list
     end = token is None or token is False or token == ""
     return Page(fields[lists[0]], "" if end else str(token), "nextToken" in fields)

@@ -57,7 +57,7 @@ class LabClient(ServiceClient):
         self.base_url = tenant_url(base_url)
         if auth is not None and not callable(auth):
             raise InputError(
-                f"A {type(auth).__name__} is no way to sign in.",
+                f"A {type(auth).__name__} cannot be used to sign in.",
                 "Give ApiKey(key), ClientCredentials(client_id, client_secret) or IdToken(token).",
             )
         if isinstance(auth, ClientCredentials):

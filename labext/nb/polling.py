@@ -54,7 +54,7 @@ class Outage:
         if now - since >= MAX_OUTAGE_SECONDS:
             raise error
         self._since = since
-        self.message = f"No answer now, trying again. {error.message}"
+        self.message = f"No response, trying again. {error.message}"
 
     def record_success(self) -> None:
         """Record a successful poll."""

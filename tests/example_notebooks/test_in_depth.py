@@ -47,8 +47,8 @@ def test_the_first_run_does_what_it_shows(first: dict[str, str], room: Path) -> 
 
 
 def test_a_second_run_takes_what_is_there(second: dict[str, str]) -> None:
-    assert "relax1 is there already" in second["submit"]
+    assert "relax1 already exists" in second["submit"]
     assert "relax1 is already Stopped." in second["stop"]
     for cell in ("pipeline", "saved", "batch", "resume"):
         assert "nothing was sent" in second[cell]
-    assert "already, whole" in second["results"]
+    assert "are already complete" in second["results"]

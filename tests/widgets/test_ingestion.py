@@ -78,9 +78,9 @@ def test_a_status_nobody_foresaw_is_shown_as_it_is() -> None:
 
 
 def test_what_the_watch_says_of_a_silent_service_is_shown_while_it_goes_on() -> None:
-    row = SourceRow("source:1", "paper.pdf", "running", "", "No answer now, trying again.")
+    row = SourceRow("source:1", "paper.pdf", "running", "", "No response, trying again.")
     shown = drawn(row, DONE)
-    assert shown.count("No answer now, trying again.") == 1, "of all that go on it is said once"
+    assert shown.count("No response, trying again.") == 1, "of all that go on it is said once"
 
 
 def test_of_many_sources_those_that_failed_and_go_on_are_drawn() -> None:

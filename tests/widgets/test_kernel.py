@@ -38,7 +38,7 @@ transfer.DISPLAY_AFTER = 0
 with labext_widgets.Transfer("folds", "results", "%jobs results folds") as moving:
     moving.phase("Fetching")
     moving.bytes(120_000_000, 340_000_000)
-    moving.end("The results were fetched to out.")
+    moving.end("The results were downloaded to out.")
 """
 FIRST = "folds: Running, 0 of 9 complete, 9 Running (batch, watched 0:00)"
 LAST = "folds: Complete, 9 of 9 complete (batch, watched 0:00)"
@@ -152,7 +152,7 @@ def test_a_transfer_ends_as_its_message_and_nothing_else(kernel: Kernel) -> None
     (display,) = of("display_data", sent)
     assert texts([display]) == ["folds: Fetching, 120 of 340 MB (0:00)"]
     (update,) = of("update_display_data", sent)
-    assert update["content"]["data"]["text/plain"] == "The results were fetched to out."
+    assert update["content"]["data"]["text/plain"] == "The results were downloaded to out."
     assert "labext-bar" not in update["content"]["data"]["text/html"]
     (view,) = [each for each in of("comm_open", sent) if "_esm" not in str(each["content"])]
     closed = [each["content"]["comm_id"] for each in of("comm_close", sent)]
@@ -251,7 +251,7 @@ def test_an_executed_notebook_gets_the_last_state_alone(
     NotebookClient(made, kernel_name="python3", timeout=60).execute()
     outputs = [cell.outputs for cell in made.cells]
     (message,) = outputs[3]
-    assert message.data["text/plain"] == "The results were fetched to out."
+    assert message.data["text/plain"] == "The results were downloaded to out."
     assert outputs[0] == []
     assert [each.data["text/plain"] for each in outputs[1]] == [LAST]
     assert [each.output_type for each in outputs[1]] == ["display_data"]

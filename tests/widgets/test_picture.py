@@ -172,7 +172,7 @@ def test_an_executed_notebook_has_one_bar(monkeypatch: pytest.MonkeyPatch) -> No
     )
     still = FinalState()
     still.show(RUNNING)
-    still.show(replace(RUNNING, reason="No answer now, trying again."))
+    still.show(replace(RUNNING, reason="No response, trying again."))
     still.show(COMPLETE)
     still.finish(COMPLETE)
     assert shown == ["folds: Complete, 9 of 9 complete (batch, watched 0:00)"]

@@ -126,10 +126,10 @@ def test_results_are_seen_coming_and_taken_up_after_an_interrupt(
     nb.run(0)
     nb.page.wait_for_selector(".labext-live .labext-bar")
     service.let(BLOCKS + 1)
-    nb.says("The results (34 files) were fetched to out.")
+    nb.says("The results (34 files) were downloaded to out.")
     nb.idle()
     nb.shot("results-end", nb.output())
-    html = nb.kept("The results (34 files) were fetched to out.")
+    html = nb.kept("The results (34 files) were downloaded to out.")
     assert "labext-bar" not in html
     nb.gone(nb.page.locator(".labext-live"))
     assert service.ranges[0] is None

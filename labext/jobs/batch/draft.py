@@ -125,7 +125,7 @@ def _all_columns(columns: list[str], name_column: str | None, tool: Tool) -> dic
     others = [column for column in columns if column != name_column]
     strange = [column for column in others if column not in tool.parameters]
     if strange or not others:
-        are = "is no setting" if len(strange) == 1 else "are no settings"
+        are = "is not a setting" if len(strange) == 1 else "are not settings"
         hint = messages.did_you_mean(strange[0], tool.parameters) if strange else ""
         what = (
             f"{messages.join_words(strange)} {are} of {tool.name}{hint}"
@@ -133,7 +133,8 @@ def _all_columns(columns: list[str], name_column: str | None, tool: Tool) -> dic
             else f"No column is a setting of {tool.name}"
         )
         raise InputError(
-            f"{what}.", f"Say which columns are settings: {parameter('mapping', 'setting=column')}."
+            f"{what}.",
+            f"Name the columns that hold settings: {parameter('mapping', 'setting=column')}.",
         )
     return {column: column for column in others}
 
@@ -224,7 +225,7 @@ def _check_repeats(
     raise InputError(
         f'Column "{name_column}" has {messages.pluralize(len(twice), "name")} more than once: '
         f"{messages.join_words(twice, 3)}.",
-        f"Give each job a name of its own{else_by}.",
+        f"Give each job a unique name{else_by}.",
     )
 
 
@@ -355,8 +356,8 @@ class BatchDraft:
             return f"These settings of {self.type} can't be used"
         jobs = messages.pluralize(len(self.names), "job")
         if len(self.faults) == len(self.names):
-            return f"The service would refuse {jobs} of {self.name}"
-        return f"The service would refuse {len(self.faults):,} of {jobs} of {self.name}"
+            return f"The service would reject {jobs} of {self.name}"
+        return f"The service would reject {len(self.faults):,} of {jobs} of {self.name}"
 
     def fault_lines(self) -> list[str]:
         """Return each fault once, with the jobs that have it."""
@@ -372,7 +373,7 @@ class BatchDraft:
             for fault, jobs in grouped.items()
         ]
         if len(words) > _MAX_SHOWN:
-            return [*words[:_MAX_SHOWN], f"{len(words) - _MAX_SHOWN:,} faults more"]
+            return [*words[:_MAX_SHOWN], f"{len(words) - _MAX_SHOWN:,} more errors"]
         return words
 
 
@@ -411,7 +412,9 @@ def make_draft(
         if rows.error is not None:
             draft.errors[frozenset(draft.faults)] = rows.error
     elif name_column is not None or mapping is not None:
-        raise InputError("Columns are named, but the jobs are no frame.", "Leave the columns out.")
+        raise InputError(
+            "Columns were named, but the jobs are not a DataFrame.", "Leave the columns out."
+        )
     else:
         by_name = named_settings(jobs, dict(constants))
         draft.names, settings = list(by_name), list(by_name.values())

@@ -345,8 +345,9 @@ class Journal:
             try:
                 if not storage.lock_file(descriptor):
                     raise NotReadyError(
-                        f"{name} is being sent by another process of this machine.",
-                        "Wait until it is done; {action} then says whether anything is missing.",
+                        f"Another process on this machine is submitting {name}.",
+                        "Wait until it has finished; {action} then shows whether anything is "
+                        "missing.",
                         action=Action.resume_batch(name),
                     )
                 if storage.is_same_file(descriptor, path):

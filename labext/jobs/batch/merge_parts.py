@@ -125,8 +125,9 @@ def merge_part_rows(
             row[key] = reason
     if missing and word != "Running":
         row["Reason"] = (
-            f"{messages.join_words(missing, 3)} is not on the service; {Action.resume_batch(name)} "
-            "tells why, and sends what never was."
+            f"{messages.join_words(missing, 3)} is missing on the service; "
+            f"{Action.resume_batch(name)} "
+            "explains why, and sends parts that were never sent."
         )
     row["parts"] = list(part_rows)
     return row
@@ -167,7 +168,7 @@ def refuse_part_name(name: str) -> None:
     """
     if identity.parse_part_name(name) is not None:
         raise InputError(
-            f'"{name}" is what a part of a split batch is called.', "Choose another name."
+            f'"{name}" is reserved for a part of a split batch.', "Choose another name."
         )
 
 

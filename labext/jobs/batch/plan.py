@@ -211,7 +211,7 @@ def _pair_settings(names: Sequence[Any], settings: Any, constants: Settings) -> 
 
 def _unsupported_form() -> InputError:
     return InputError(
-        "The jobs of a batch are not in a form that is known.",
+        "The jobs of a batch have an unsupported type.",
         "Give a DataFrame, or a mapping of job names to settings.",
     )
 

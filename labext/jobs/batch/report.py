@@ -141,7 +141,7 @@ def _submission_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
     """Return the message on a first or repeated submission."""
     jobs, count = _job_count(plan.parts), len(plan.parts)
     if not outcomes.sent:
-        message = f"{plan.name} is there already with the same {jobs}; nothing was sent."
+        message = f"The batch {plan.name} already exists with the same {jobs}; nothing was sent."
         if outcomes.confirmed_late:
             message += f" {_arrival_message(plan, outcomes)}"
         return message
@@ -150,7 +150,7 @@ def _submission_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
     if len(outcomes.sent) == count:
         return f"{plan.name} was submitted with {jobs}, in {count} parts ({_end_message(plan)})."
     return (
-        f"{count - len(outcomes.sent)} of {count} parts of {plan.name} were there already; "
+        f"{count - len(outcomes.sent)} of {count} parts of {plan.name} already existed; "
         f"the other {_submitted_message(outcomes.sent)}."
     )
 
@@ -160,9 +160,12 @@ def _resume_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
     jobs, count = _job_count(plan.parts), len(plan.parts)
     if not outcomes.sent and not outcomes.confirmed_late:
         if outcomes.deleted:
-            return f"Nothing of {plan.name} was left to send."
+            return f"No part of {plan.name} remains to be sent."
         parts = f" in {count} parts" if plan.split else ""
-        return f"{plan.name} is whole: the service has its {jobs}{parts}; nothing was sent."
+        return (
+            f"The batch {plan.name} is complete on the service, with {jobs}{parts}; "
+            "nothing was sent."
+        )
     sentences = []
     if outcomes.confirmed_late:
         sentences.append(_arrival_message(plan, outcomes))
@@ -173,13 +176,13 @@ def _resume_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
         )
     else:
         sentences.append("Nothing was sent.")
-    whole = "" if outcomes.deleted else f" {plan.name} is whole now, with {jobs}."
+    whole = "" if outcomes.deleted else f" {plan.name} is now complete on the service, with {jobs}."
     return " ".join(sentences) + whole
 
 
 def _arrival_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
     which = _part_names(outcomes.confirmed_late) if plan.split else plan.name
-    return f"{which} had arrived, though the answer was lost."
+    return f"The service had received {which}, but its response was lost."
 
 
 def _part_names(parts: Collection[BatchPart]) -> str:
@@ -236,7 +239,7 @@ def unfinished_names(journal: Journal) -> list[str]:
 
 def _unfinished_record(name: str, entry: JournalEntry | None) -> dict[str, Any] | None:
     if entry is None:
-        note = "its record is damaged; submitting the batch again sends what is not there"
+        note = "its record is damaged; submitting the batch again sends the missing jobs"
         return {"Name": name, "Note": note}
     if not entry.unconfirmed_parts:
         return None  # all was there; only the last line of the log is not
@@ -257,4 +260,4 @@ def _unfinished_note(entry: JournalEntry) -> str:
     if not lost:
         return ""
     were = "was" if len(lost) == 1 else "were"
-    return f"{messages.join_words(lost, 3)} {were} sent, and may be there"
+    return f"{messages.join_words(lost, 3)} {were} sent; the service may have received it"

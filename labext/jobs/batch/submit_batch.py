@@ -251,19 +251,19 @@ class BatchSubmitter:
         entry = self._journal.read(name)
         if entry is not None:
             return entry
-        again = "Submitting the batch again sends only what is not on the service."
+        again = "Submitting the batch again sends only the parts that the service does not have."
         if self._journal.has(name):
             raise StorageError(f"This machine's record of {name} is damaged.", again)
         if self._journal.is_other_account(name):
             raise NotFoundError(
                 f"{name} was sent from this machine, but to another address or with another key.",
-                f"Connect with that one. {again}",
+                f"Connect with that address and key. {again}",
             )
         part = identity.parse_part_name(name)
         suggestion = messages.did_you_mean(part[0] if part else name, self._journal.names())
         raise NotFoundError(
-            f'This machine has sent no batch called "{name}"{suggestion}.',
-            f"{{action}} lists what is unfinished. {again}",
+            f'No batch called "{name}" was sent from this machine{suggestion}.',
+            f"{{action}} lists unfinished batches. {again}",
             action=Action.list_unfinished_batches(),
         )
 
@@ -455,9 +455,9 @@ def _interrupted_error(
     """Return the error for a batch that broke off, with how to finish it."""
     if isinstance(error, InputError) and not plan.split:
         return error
-    finish = "finish it with {action}, or submit it again: only what is not there is sent."
+    finish = "finish it with {action}, or submit it again: only missing parts are sent."
     if isinstance(error, OutcomeUnknownError):
-        step = f"Look later: {finish}"
+        step = f"Try again later: {finish}"
     else:
         step = f"{error.next_step} Then {finish}"
     return error.__class__(
@@ -477,7 +477,7 @@ def _interruption_message(
     """Return the message on an interrupted submission: its progress, and the error."""
     if not plan.split:
         if part in outcomes.sent:
-            return f"{plan.name} was submitted, but that can't be recorded: {error.message}"
+            return f"{plan.name} was submitted, but this could not be recorded: {error.message}"
         return error.message
     arrived = [
         *outcomes.preexisting,
@@ -487,8 +487,8 @@ def _interruption_message(
     ]
     done = f"{len(arrived)} of {len(plan.parts)} parts of {plan.name}"
     if part in arrived or isinstance(error, OutcomeUnknownError):
-        return f"{done} are on the service, then: {error.message}"
-    return f"{done} were sent, then {part.name} was not: {error.message}"
+        return f"{done} were received by the service before this error: {error.message}"
+    return f"{done} were sent, but not {part.name}: {error.message}"
 
 
 def distinct_shapes(tool: Tool, jobs: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -214,7 +214,7 @@ class UploadMethods(BaseClient):
             NotFoundError: there is no such file or folder.
         """
         if (not path and not folder) or (path and folder):
-            raise InputError("Either a file or a folder is deleted.", "Name one of them.")
+            raise InputError("Pass either a file or a folder to delete.", "Name one of them.")
         return self._service.delete_file(path or None, folder or None)
 
 

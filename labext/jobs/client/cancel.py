@@ -43,9 +43,7 @@ class CancelMethods(BaseClient):
         except NotFoundError:
             if not self._journal.has(name):
                 raise
-            message = (
-                f"Nothing of {name} is on the service; what was recorded of it here is deleted."
-            )
+            message = f"The service does not have {name}; its records on this machine were deleted."
         self._parts.forget(name)
         self._journal.forget(name)
         self._records.forget(name)
@@ -78,7 +76,7 @@ class CancelMethods(BaseClient):
             try:
                 results[part] = act(part, row) or f"{part} is {done}"
             except NotFoundError:  # deleted since it was looked up
-                results[part] = f"{part} is not there any more"
+                results[part] = f"{part} no longer exists"
         return f"{name}: {_merge_messages(results)}."
 
 
@@ -89,6 +87,6 @@ def _merge_messages(messages_by_part: Mapping[str, str]) -> str:
         alike.setdefault(words.rstrip(".").replace(part, ""), []).append(words.rstrip("."))
     sentences = []
     for same in alike.values():
-        more = f", {pluralize(len(same) - 1, 'more part')} likewise" if len(same) > 1 else ""
+        more = f", {pluralize(len(same) - 1, 'more part')} too" if len(same) > 1 else ""
         sentences.append(same[0] + more)
     return "; ".join(sentences)

@@ -98,8 +98,7 @@ class ListMethods(BaseClient):
         tools = ["batch", "pipeline", *self._catalogue.cached_tools()]
         if tool is not None and tool.casefold() not in {name.casefold() for name in tools}:
             raise InputError(
-                f'No job is of "{tool}", and the service has no such tool'
-                f"{messages.did_you_mean(tool, tools)}.",
+                f'The service has no tool "{tool}"{messages.did_you_mean(tool, tools)}.',
                 action=Action.list_tools(),
             )
 
@@ -188,13 +187,14 @@ class ListMethods(BaseClient):
             if snapshot.outcome is not None:
                 why = f": {snapshot.reason}" if snapshot.reason else ""
                 raise JobFailedError(
-                    f"{name} has ended as {snapshot.phase}{why}.",
+                    f"{name} did not complete: its status is {snapshot.phase}{why}.",
                     action=Action.show_job(name),
                 )
             if timeout is not None and snapshot.elapsed >= timeout:
                 break
         raise NotReadyError(
-            f"{name} is not complete after {timeout:g} seconds.", "It goes on; wait again."
+            f"{name} did not complete within {timeout:g} seconds.",
+            "It is still running; wait again.",
         )
 
     def _watcher(self, name: str, email: str | None = None) -> JobWatcher:

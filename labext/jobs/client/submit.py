@@ -324,7 +324,8 @@ class PipelineMethods(SubmitMethods):
 
         if not isinstance(pipeline, str) or not pipeline.strip():
             raise InputError(
-                f"{messages.quote_value(pipeline)} is no saved pipeline.", "Give the name of one."
+                f"{messages.quote_value(pipeline)} is not a saved pipeline.",
+                "Give the name of one.",
             )
         _check_pipeline_name(name, project_tag)
         saved = Pipeline(parse_inputs(inputs), saved=pipeline)

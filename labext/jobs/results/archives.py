@@ -91,7 +91,7 @@ def open_archive(archive: Path, bounds: ArchiveBounds | None = None) -> Iterator
         with _open_checked(archive, bounds) as whole:
             yield whole
     except zip_archives.TooManyEntriesError:
-        raise _unsafe_archive(f"it holds more than {bounds.files:,} files and folders") from None
+        raise _unsafe_archive(f"it contains more than {bounds.files:,} files and folders") from None
     except _DAMAGE_ERRORS as error:
         raise ArchiveError(
             f"The archive {archive.name} is damaged ({' '.join(str(error).split())}).",
@@ -112,7 +112,7 @@ def _open_checked(archive: Path, bounds: ArchiveBounds) -> Iterator[zipfile.ZipF
         if encrypted is not None:
             raise ArchiveError(
                 f'"{encrypted}" in the archive {archive.name} is encrypted.',
-                "Ask whoever runs the tool for an archive without a password.",
+                "Ask the administrator of the service for an archive without a password.",
             )
         yield whole
 
@@ -233,9 +233,13 @@ def _check_sizes(infos: list[zipfile.ZipInfo], bounds: ArchiveBounds) -> None:
     unpacked = sum(info.file_size for info in infos)
     packed = sum(info.compress_size for info in infos)
     if len(infos) > bounds.files:
-        raise _unsafe_archive(f"it holds {len(infos):,} files, {bounds.files:,} is the most")
+        raise _unsafe_archive(
+            f"it contains {len(infos):,} files, at most {bounds.files:,} are allowed"
+        )
     if unpacked > bounds.bytes:
-        raise _unsafe_archive(f"it unpacks to {unpacked:,} bytes, {bounds.bytes:,} is the most")
+        raise _unsafe_archive(
+            f"it unpacks to {unpacked:,} bytes, at most {bounds.bytes:,} are allowed"
+        )
     if unpacked > bounds.free and unpacked > bounds.ratio * packed:
         raise _unsafe_archive(f"{packed:,} bytes would unpack to {unpacked:,}")
 
@@ -245,7 +249,7 @@ def _check_no_overlap(infos: list[zipfile.ZipInfo]) -> None:
     end, before = 0, ""
     for info in sorted(infos, key=lambda each: each.header_offset):
         if info.header_offset < end:
-            raise _unsafe_archive(f"{info.filename!r} lies over {before!r} in it")
+            raise _unsafe_archive(f"{info.filename!r} overlaps {before!r}")
         end = info.header_offset + _LOCAL_HEADER + info.compress_size
         before = info.filename
 
@@ -253,7 +257,7 @@ def _check_no_overlap(infos: list[zipfile.ZipInfo]) -> None:
 def _safe_path(info: zipfile.ZipInfo) -> PurePosixPath:
     name = info.filename.replace("\\", "/")
     if any(unicodedata.category(character) in _HIDDEN for character in name):
-        raise _unsafe_archive(f"{name!r} has a control character in it")
+        raise _unsafe_archive(f"{name!r} contains a control character")
     if _BIDI_OVERRIDES.search(name):
         raise _unsafe_archive(f"{name!a} turns the direction of reading")
     if name.startswith("/") or _DRIVE.match(name) or ".." in name.split("/"):
@@ -263,9 +267,9 @@ def _safe_path(info: zipfile.ZipInfo) -> PurePosixPath:
         raise _unsafe_archive(f'"{name}" is a link or a device')
     path = PurePosixPath(name)
     if not path.parts:
-        raise _unsafe_archive("a file in it has no name")
+        raise _unsafe_archive("it contains a file without a name")
     if _WINDOWS and any(map(_INVALID_ON_WINDOWS.search, path.parts)):
-        raise _unsafe_archive(f'Windows can have no file "{name}"')
+        raise _unsafe_archive(f'Windows does not allow a file "{name}"')
     return path
 
 
@@ -278,10 +282,10 @@ def _claim_path(folded: dict[str, str], path: PurePosixPath, kind: str) -> None:
     parts = [_fold_case(part) for part in path.parts]
     for depth in range(1, len(parts)):
         if folded.setdefault("/".join(parts[:depth]), "folder") != "folder":
-            raise _unsafe_archive(f'"{path}" lies in a file')
+            raise _unsafe_archive(f'the parent of "{path}" is a file')
     key = "/".join(parts)
     if key in folded and not (folded[key] == kind == "folder"):
-        raise _unsafe_archive(f'two names in it are one on some disks: "{path}"')
+        raise _unsafe_archive(f'"{path}" differs from another name only in case or Unicode form')
     folded[key] = kind
 
 
@@ -291,7 +295,8 @@ def _fold_case(part: str) -> str:
 
 def _unsafe_archive(why: str) -> ArchiveError:
     return ArchiveError(
-        f"The archive is not safe to unpack: {why}.", "Nothing was written; ask who runs the tool."
+        f"The archive is not safe to unpack: {why}.",
+        "Nothing was written; ask the administrator of the service.",
     )
 
 
@@ -318,7 +323,7 @@ class MetricsMerger:
             lines = [*csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))]
         except (UnicodeDecodeError, csv.Error):
             raise ArchiveError(
-                f"The metrics of {part} are no table.", "Fetch them again."
+                f"The metrics of {part} are not a table.", "Fetch them again."
             ) from None
         header, *cells = [line for line in lines if line] or [[]]
         if not header:

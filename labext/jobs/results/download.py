@@ -66,9 +66,10 @@ class ResultSelection:
     def __post_init__(self) -> None:
         if self.file is not None and self.pdbs_only:
             raise InputError(
-                f"{parameter('file', self.file)} is one file, and {parameter('pdbs_only')} all "
+                f"{parameter('file', self.file)} selects one file, and "
+                f"{parameter('pdbs_only')} all "
                 "structures.",
-                "Keep one of the two.",
+                "Use only one of them.",
             )
         if self.file == "":
             raise InputError("The name of the file is empty.", "Name one of the job's files.")
@@ -198,7 +199,7 @@ class ResultsSource:
             if not job.selection.pdbs_only:
                 tables[part] = _metrics_of_rows(self.jobs(job, [part]), part)
         if not archives and not jobs:
-            raise NotReadyError(f"Nothing of {job.name} has results.")
+            raise NotReadyError(f"No job of {job.name} has results.")
         if not job.split and archives:
             archives[job.name].replace(target)
             return target

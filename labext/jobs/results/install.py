@@ -112,7 +112,7 @@ def install_archive(
     if taken := paths & {stored_archive.path, record}:
         raise ArchiveError(
             f"The archive holds a file {taken.pop()}, which is what is written here.",
-            "Fetch the archive alone, to a path that ends in .zip.",
+            "Fetch only the archive, to a path that ends in .zip.",
         )
     earlier = () if before is None else (*before.files, *before.earlier)
     ours = {file.path for file in earlier} | ({stored_archive.path} if before else set())
@@ -142,8 +142,8 @@ def unpack_into_stage(
         free = shutil.disk_usage(stage).free
     if size > free:
         raise StorageError(
-            f"The results unpack to {size:,} bytes, and {free:,} are free at {stage.parent}.",
-            "Make room, or choose a folder on another disk.",
+            f"The unpacked results need {size:,} bytes, but {stage.parent} has {free:,} free.",
+            "Free some space, or choose a folder on another disk.",
         )
     into = stage / "files"
     shutil.rmtree(into, ignore_errors=True)
@@ -201,6 +201,6 @@ def remove_stale_files(folder: Path, before: Iterable[ArchiveFile], now: Contain
 
 def _conflict_error(path: Path) -> ConflictError:
     return ConflictError(
-        f"{path} is there already, and is not from these results.",
-        "Choose another folder, or move it away.",
+        f"{path} already exists and is not from these results.",
+        "Choose another folder, or move the file away.",
     )

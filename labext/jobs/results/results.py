@@ -176,7 +176,7 @@ class ResultsFetcher:
         if before is not None and before.is_of(fresh) and before.is_whole(folder):
             install.remove_old_stages(folder, stem)
             provenance.write_crate(folder)
-            return self._results(job, folder, before, False, f"are in {folder} already, whole")
+            return self._results(job, folder, before, False, f"are already complete in {folder}")
         with install.staging_folder(folder, stem, _stage_key(fresh)) as stage:
             archive = folder / f"{stem}.zip"
             fetched = not _restorable(before, fresh, folder)
@@ -212,7 +212,7 @@ class ResultsFetcher:
             done = replace(fresh, files=tuple(files), archive=stored_archive)
             done.write(record)
             provenance.write_crate(folder)
-        what = f"were fetched to {folder}" if fetched else f"in {folder} were mended"
+        what = f"were downloaded to {folder}" if fetched else f"in {folder} were repaired"
         return self._results(job, folder, done, fetched, what)
 
     def _single(
@@ -226,12 +226,12 @@ class ResultsFetcher:
         exists = target.exists()
         if exists and before is not None and before.is_of(fresh) and before.is_whole(target.parent):
             install.remove_old_stages(target.parent, install.single_file_stage_name(target))
-            return self._results(job, target, before, False, f"are at {target} already, whole")
+            return self._results(job, target, before, False, f"are already complete at {target}")
         if target.is_dir():
             raise StorageError(f"{target} is a folder.", "Give the name of a file.")
         if exists and before is None:
             raise ConflictError(
-                f"{target} is there already, and is not from the results of {job.name}.",
+                f"{target} already exists and is not from the results of {job.name}.",
                 "Choose another name, or move it away.",
             )
         with install.staging_folder(
@@ -252,7 +252,7 @@ class ResultsFetcher:
             done.write(record)
             with storage_errors(target):
                 whole.replace(target)
-        return self._results(job, target, done, True, f"were fetched to {target}")
+        return self._results(job, target, done, True, f"were downloaded to {target}")
 
     def _manifest(self, job: ResultsJob) -> Manifest:
         """Return the manifest of the selected results, as known before they are fetched."""
@@ -302,7 +302,7 @@ class ResultsFetcher:
         jobs = done.origin.jobs or self._source.jobs(job, job.ended)
         words = [incomplete_jobs_message(jobs, job.name)] if jobs else []
         if missing := [part for part, row in job.parts.items() if row is None]:
-            words.append(f"{messages.join_words(missing, 3)} is not on the service")
+            words.append(f"{messages.join_words(missing, 3)} is missing on the service")
         return "".join(f"; {word}" for word in words if word)
 
 
@@ -329,10 +329,10 @@ def _without_results(job: ResultsJob) -> JobFailedError:
     ended = f"{phase} ({why.rstrip('.')})" if why else phase
     if not records.is_parent(job.row):
         return JobFailedError(
-            f"{job.name} has no results: it ended as {ended}.", action=Action.show_job(job.name)
+            f"{job.name} has no results: its status is {ended}.", action=Action.show_job(job.name)
         )
     return JobFailedError(
-        f"{job.name} has no results: it ended as {ended}, and none of its jobs has any.",
+        f"{job.name} has no results: its status is {ended}, and none of its jobs has results.",
         "{action} shows its jobs.",
         action=Action.list_jobs(job.name),
     )

@@ -43,9 +43,8 @@ def choose_sign_in(connection: Connection) -> SignIn:
     named = connection.options.get("method")
     if named is not None and named not in REQUIRED_SECRETS:
         raise InputError(
-            "There is no way to sign in called "
-            f'"{named}"{messages.did_you_mean(named, REQUIRED_SECRETS)}.',
-            f"The ways are {', '.join(REQUIRED_SECRETS)}.",
+            f'Unknown sign-in method "{named}"{messages.did_you_mean(named, REQUIRED_SECRETS)}.',
+            f"The methods are {', '.join(REQUIRED_SECRETS)}.",
         )
     secrets = connection.secrets
     for method in REQUIRED_SECRETS if named is None else (named,):
@@ -54,13 +53,13 @@ def choose_sign_in(connection: Connection) -> SignIn:
             return _FACTORIES[method](connection)
     if named is None:
         raise SignInError(
-            "Nothing says how to sign in to the lab platform.",
+            "No credentials for the lab platform are configured.",
             "Run {action}, or set LABEXT_LAB_API_KEY.",
             action=Action.sign_in("lab", "api_key"),
         )
     missing = [name for name in REQUIRED_SECRETS[named] if not secrets.get(name)]
     raise SignInError(
-        f"To sign in to the lab platform by {named} there is no {' and no '.join(missing)}.",
+        f"Sign-in to the lab platform by {named} needs {' and '.join(missing)}.",
         f"Run {{action}}, or set LABEXT_LAB_{missing[0].upper()}.",
         action=Action.sign_in("lab", missing[0], named),
     )

@@ -107,7 +107,7 @@ class TokenEndpoint:
                 self._ways = [basic]
                 return answer
         raise refused or SignInError(
-            "There is no way to ask for a token.", _CHECK_CREDENTIALS, action=_SIGN_IN
+            "This client cannot request a token.", _CHECK_CREDENTIALS, action=_SIGN_IN
         )
 
     def _asked(self, basic: bool) -> Any:
@@ -135,10 +135,10 @@ def parse_token(answer: Any) -> AccessToken:
     fields = answer if isinstance(answer, dict) else {}
     value, kind = fields.get("access_token"), fields.get("token_type", "Bearer")
     if not isinstance(value, str) or not _is_sendable(value):
-        raise ServiceError("The lab platform's answer to a question for a token holds none.")
+        raise ServiceError("The lab platform returned a response without a token.")
     register_secret(value)
     if not isinstance(kind, str) or kind.casefold() != "bearer":
-        raise ServiceError("The lab platform gives tokens of a kind that is not Bearer.")
+        raise ServiceError("The lab platform returned a token of an unsupported type, not Bearer.")
     return AccessToken(value, _parse_seconds(fields.get("expires_in")))
 
 
@@ -168,29 +168,30 @@ def map_token_error(failure: ErrorResponse) -> LabextError | None:
     match failure.status:
         case 400 if "unauthorized_client" in failure.server_message:
             return AccessError(
-                f"The lab platform gives the app no token{suffix}: it is archived, or may not ask.",
+                f"The lab platform denied the app a token{suffix}: it is archived, or not "
+                "authorized.",
                 "Have an administrator unarchive the app in the developer console.",
             )
         case 400 if "unsupported_grant_type" in failure.server_message:
             return SignInError(
-                f"The lab platform offers no sign-in for apps{suffix}.",
+                f"The lab platform does not support sign-in by apps{suffix}.",
                 "Use an API key: {action}.",
                 action=Action.sign_in("lab", "api_key", "key"),
             )
         case 400 | 401:
             return SignInError(
-                f"The lab platform does not accept the app's client ID and secret{suffix}.",
+                f"The lab platform rejected the app's client ID and secret{suffix}.",
                 _CHECK_CREDENTIALS,
                 action=_SIGN_IN,
             )
         case 403:
             return AccessError(
-                f"The lab platform refuses the app a token from here{suffix}.",
+                f"The lab platform denied the app a token from this network{suffix}.",
                 "Ask its administrator: API access may be restricted to certain IP addresses.",
             )
         case 404 | 405:
             return SetupError(
-                f"No token endpoint is there (status {failure.status}).",
+                f"There is no token endpoint at this address (status {failure.status}).",
                 "Check the tenant's address: the API is at its `/api/v2`.",
             )
     return None
@@ -304,7 +305,7 @@ class ClientCredentials(RenewableBearerAuth):
             self.for_tenant(resource_tenant_url(url))
         if origin(url) != origin(self._tenant):
             raise InputError(
-                f"These client credentials are for {self._tenant} alone: nothing was sent.",
+                f"These client credentials are only for {self._tenant}; nothing was sent.",
                 "Make others for another address.",
             )
         if not self._value or self._clock() >= self._until:
@@ -337,7 +338,7 @@ def _check_word(value: str, what: str) -> str:
     value = value.strip()
     if not value or not value.isascii() or not value.isprintable() or " " in value:
         raise InputError(
-            f"That is no {what}: it is empty, or holds blanks or characters that none has.",
+            f"This is not a {what}: it is empty, or contains spaces or invalid characters.",
             f"Copy the {what} again from the developer console.",
         )
     return value
@@ -347,7 +348,7 @@ def _check_email(value: str) -> str:
     value = value.strip()
     if value.count("@") != 1 or not value.isascii() or not value.isprintable() or " " in value:
         raise InputError(
-            f"{quote_value(value)} is no e-mail address.",
+            f"{quote_value(value)} is not an email address.",
             "Give the address of the person's account.",
         )
     return value

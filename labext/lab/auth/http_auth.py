@@ -51,19 +51,19 @@ class ApiKey(BasicKeyAuth):
 def _key_fault(key: str) -> tuple[str, str] | None:
     """Return the fault of a key and the next step; None if it may be a key."""
     if _HEADER.match(key):
-        return "That is a whole header, not a key.", "Give what stands in it as the key alone."
+        return "This is a header, not a key.", "Give only the key in it."
     if _TOKEN.fullmatch(key):
         return (
-            "That is a token, not an API key.",
+            "This is a token, not an API key.",
             f"Sign in with {Action.sign_in('lab', 'id_token', 'oidc')}, or take a key from the "
             "profile settings.",
         )
     if re.search(r"\s", key):
-        return "The key has blanks within.", "Copy the key again: it is one word."
+        return "The key contains spaces.", "Copy the key again: it is one word."
     if ":" in key:
-        return "The key has a colon within.", "Give the key alone, without a password."
+        return "The key contains a colon.", "Give the key alone, without a password."
     if key[0] in "\"'`<" or key[-1] in "\"'`>":
-        return "The key stands in quotes.", "Give the key without them."
+        return "The key is in quotes.", "Give the key without them."
     return None
 
 

@@ -67,7 +67,7 @@ class ProviderSignIn:
             _WELL_KNOWN
         ):
             raise InputError(
-                "That is not the address of an OpenID configuration.",
+                "This is not the address of an OpenID configuration.",
                 f"It starts with https:// and ends in {_WELL_KNOWN}.",
             )
         clean_url(configuration_url, secure=True)
@@ -129,7 +129,7 @@ class ProviderSignIn:
         path = str(endpoint).removeprefix(self._issuer) if own else ""
         if not _URL_PATH.fullmatch(path):
             raise ServiceError(
-                "The identity provider names no token endpoint at its own address.",
+                "The identity provider's configuration has no token endpoint on its own host.",
                 "Check the address of its OpenID configuration.",
             )
         return path
@@ -141,7 +141,7 @@ def map_provider_error(failure: ErrorResponse) -> LabextError | None:
         words = failure.server_message.strip().rstrip(".")
         suffix = f" (“{words}”)" if words else ""
         return SignInError(
-            f"The identity provider does not accept the user's secret{suffix}.",
+            f"The identity provider rejected the user's secret{suffix}.",
             "Check the user and the secret, or get an ID token from the provider.",
         )
     return None
@@ -220,14 +220,14 @@ class IdToken(RenewableBearerAuth):
         claims = _claims(value)
         if claims is None:
             raise InputError(
-                "That is no ID token: one has three parts, parted by dots.",
+                "This is not an ID token, which has three parts separated by dots.",
                 _NEXT_STEP,
                 action=_SIGN_IN,
             )
         email, expires = claims.get("email"), claims.get("exp")
         if not isinstance(email, str) or not email:
             raise InputError(
-                "The ID token has no e-mail address, by which the platform finds its user.",
+                "The ID token has no email address, which the platform needs to find the user.",
                 "Ask your identity provider for the scopes `openid email`.",
             )
         self._value, self._email = value, email.casefold()

@@ -114,7 +114,7 @@ def _as_records(records: Any) -> list[Fields]:
             if column not in records.columns:
                 raise InputError(
                     f'The frame has no column "{column}".',
-                    f"Fetch it along: {parameter('columns', 'id,name,bases')}.",
+                    f"Include it: {parameter('columns', 'id,name,bases')}.",
                 )
         return [
             {str(name): _cell_value(cell) for name, cell in row.items()}
@@ -149,8 +149,8 @@ def _check_bases(found: Sequence[Fields]) -> None:
         odd = _BASES_PATTERN.sub("", row["bases"])
         if odd:
             raise InputError(
-                f"{_row_label(row, place)}: {messages.quote_value(odd[0])} is no base.",
-                "Give the bases as letters alone, without blanks and numbers.",
+                f"{_row_label(row, place)}: {messages.quote_value(odd[0])} is not a base.",
+                "Give only letters, without spaces and numbers.",
             )
 
 
@@ -167,7 +167,7 @@ def _check_names(found: Sequence[Fields]) -> None:
             f"{name} ({messages.join_words(ids)})" if ids else name for name, ids in twins
         ]
         raise ConflictError(
-            f"Several sequences have one name: {messages.join_words(duplicates)}.",
+            f"Several sequences have the same name: {messages.join_words(duplicates)}.",
             'Take one of each, as `seqs.drop_duplicates("name")` does, or give them names of '
             "their own.",
         )
@@ -235,7 +235,7 @@ def _read_text(source: Path) -> str:
     try:
         content = source.read_bytes()
     except FileNotFoundError:
-        raise NotFoundError(f"{source} is not there.", "Check the path.") from None
+        raise NotFoundError(f"There is no file {source}.", "Check the path.") from None
     except OSError as failure:
         raise InputError(f"{source} can't be read ({failure.strerror}).", "Check it.") from None
     try:
@@ -297,7 +297,7 @@ def write(
         return target  # a notebook runs twice
     if target.exists() and not force:
         raise ConflictError(
-            f"{target} is there already, and holds something else.",
+            f"{target} already exists with other content.",
             f"Replace it with {parameter('force')}, or write to another path.",
         )
     make_folder(target.parent)
@@ -335,7 +335,7 @@ def _choose_format(target: Path, named: Format | None) -> Format:
         return named
     if target.suffix.lower() not in SUFFIXES:
         raise InputError(
-            f"{target.name} does not say its format.",
+            f"The format of {target.name} is unknown.",
             f"Name it: {parameter('format', 'fasta')} or {parameter('format', 'genbank')}.",
         )
     return SUFFIXES[target.suffix.lower()]

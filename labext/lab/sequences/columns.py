@@ -115,8 +115,8 @@ class ColumnSelection:
         if count and self._absent:
             missing = messages.join_words(sorted(self._absent))
             raise InputError(
-                f"No sequence of this list has {missing}.",
-                f"See what there is with {parameter('spread')}.",
+                f"No sequence in this list has {missing}.",
+                f"Show all columns with {parameter('spread')}.",
             )
 
     def select(self, record: Record) -> Record:

@@ -67,7 +67,7 @@ def parse_time_range(value: Any) -> TimeRange:
         if part is not None
     ]
     if not bounds:
-        raise InputError("That range of time has no bound.", _EXAMPLE)
+        raise InputError("The time range has no bounds.", _EXAMPLE)
     return TimeRange(tuple(bounds))
 
 
@@ -92,7 +92,7 @@ def _parse_bound(value: Any, sign: str) -> TimeBound:
     match = _BOUND_PATTERN.fullmatch(value) if isinstance(value, str) else None
     time = _parse_time(match[2]) if match else None
     if match is None or time is None:
-        raise InputError(f"{quote_value(value)} is no range of time.", _EXAMPLE)
+        raise InputError(f"{quote_value(value)} is not a time range.", _EXAMPLE)
     return TimeBound(match[1] or sign, match[2], time)
 
 
@@ -133,7 +133,7 @@ def check_text(name: str, value: Any) -> str:
     """
     if not isinstance(value, str) or not value.strip():
         raise InputError(
-            f"{quote_value(value)} is no text for the filter {name}.", "Give it a text."
+            f"{quote_value(value)} is not a text, which the filter {name} needs.", "Give it a text."
         )
     return value.strip()
 
@@ -144,7 +144,7 @@ def _check_texts(name: str, value: Any) -> tuple[str, ...]:
         value = value.split(",")
     if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
         raise InputError(
-            f"{quote_value(value)} is no list of texts for the filter {name}.",
+            f"{quote_value(value)} is not a list of texts, which the filter {name} needs.",
             "Give it a list of texts.",
         )
     texts = tuple(dict.fromkeys(check_text(name, item) for item in value))
@@ -273,7 +273,7 @@ def _length_filter(holds: Callable[[int, int], bool]) -> FilterFactory:
     def make(name: str, value: Any) -> Filter:
         if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 0:
             raise InputError(
-                f"{quote_value(value)} is no length.", f"Give {name} a number of bases."
+                f"{quote_value(value)} is not a length.", f"Give {name} a number of bases."
             )
         required = int(value)
 
@@ -356,7 +356,8 @@ class Filters:
         shortest, longest = given.get("min_length"), given.get("max_length")
         if shortest is not None and longest is not None and shortest > longest:
             raise InputError(
-                "No sequence is that long.", "Give a least length below the greatest one."
+                "The minimum length exceeds the maximum.",
+                "Give a minimum length below the maximum.",
             )
 
     @property
@@ -402,6 +403,6 @@ def _check_sort(value: Any) -> str:
     if field not in _SORTS or (":" in order and direction not in ("asc", "desc")):
         raise InputError(
             f'A list can\'t be sorted by "{order}"{messages.did_you_mean(field, _SORTS)}.',
-            f"Sort by {', '.join(_SORTS)}, each with :asc or :desc after it where you like.",
+            f"Sort by {', '.join(_SORTS)}, optionally with :asc or :desc.",
         )
     return order

@@ -124,7 +124,7 @@ _FORMATS = {
 
 SEQUENCES = RowView(
     name="sequences",
-    empty="There are no such sequences that you may see.",
+    empty="No sequences match that you have access to.",
     first=_FIRST,
     last=_LAST,
     formats=_FORMATS,

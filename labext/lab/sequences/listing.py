@@ -35,7 +35,7 @@ class SequenceLister:
             InputError: the limit is not a number, or a column does not exist.
         """
         if limit is not None and not (type(limit) is int and limit >= 0):
-            raise InputError(f"{quote_value(limit)} is no limit.", "Give a number of sequences.")
+            raise InputError(f"{quote_value(limit)} is not a limit.", "Give a number of sequences.")
         return self._pages(limit, columns, filters)
 
     def _pages(
@@ -126,7 +126,7 @@ def _strip_control_if_needed(answer: Any) -> Any:
     try:
         return strip_control_json(answer)
     except RecursionError:
-        raise ServiceError("The lab platform's list of sequences makes no sense.") from None
+        raise ServiceError("The lab platform returned an invalid list of sequences.") from None
 
 
 def _page_size(limit: int) -> int:
@@ -150,7 +150,8 @@ def find_sequence(lister: SequenceLister, name: str) -> Record:
     """
     if not isinstance(name, str) or not name.strip():
         raise InputError(
-            f"{messages.quote_value(name)} is no name of a sequence.", "Give its name or its ID."
+            f"{messages.quote_value(name)} is not the name of a sequence.",
+            "Give its name or its ID.",
         )
     name = name.strip()
     ways = [_by_id, _by_name] if name.startswith(_ID_PREFIX) else [_by_name, _by_id]
@@ -161,12 +162,12 @@ def find_sequence(lister: SequenceLister, name: str) -> Record:
         if matches:
             ids = messages.join_words(str(record.get("id")) for record in matches)
             raise ConflictError(
-                f'{len(matches)} sequences are called "{name}": {ids}.',
-                f"Give one of the IDs in its place, such as `{matches[0].get('id')}`.",
+                f'There are {len(matches)} sequences named "{name}": {ids}.',
+                f"Give one of the IDs instead, such as `{matches[0].get('id')}`.",
             )
     suggestion = messages.did_you_mean(name, _nearby_names(lister))
     raise NotFoundError(
-        f'No sequence that you may see is called "{name}"{suggestion}.',
+        f'There is no sequence "{name}" that you have access to{suggestion}.',
         action=Action.list_sequences(),
     )
 

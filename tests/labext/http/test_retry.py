@@ -32,7 +32,7 @@ from labext.http.upload import MultipartForm
 pytestmark = pytest.mark.faults
 
 READ = Operation("list jobs", "GET", "jobs", RetryMode.ALWAYS, answer="json")
-ASK = Operation("ask for results", "POST", "result", RetryMode.ALWAYS)
+ASK = Operation("get results", "POST", "result", RetryMode.ALWAYS)
 SUBMIT = Operation(
     "submit a job", "POST", "submit-job", RetryMode.UNSENT, find_out="Look at the list."
 )

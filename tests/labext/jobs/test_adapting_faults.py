@@ -79,5 +79,5 @@ def test_batch_with_adapted_names_is_resumed_from_the_journal(
 
 
 def test_names_of_a_mapping_are_not_adapted(client: JobsClient) -> None:
-    with pytest.raises(InputError, match='"a b" has a space in it'):
+    with pytest.raises(InputError, match='"a b" contains a space'):
         client.submit_batch("digests", "fold", {"a b": {"sequence": "AC"}})

@@ -75,7 +75,7 @@ def test_frame_rows_become_jobs() -> None:
             r'no column "base" for sequence \(did you mean "bases"',
         ),
         ({"name_column": "nam"}, r'no column "nam" for the jobs\' names \(did you mean "name"'),
-        ({"mapping": None}, "bases, t are no settings of fold"),
+        ({"mapping": None}, "bases, t are not settings of fold"),
         ({"constants": {"sequence": "A"}}, "sequence is given both for all jobs and by a column"),
     ],
 )
@@ -115,7 +115,7 @@ def test_empty_frame_and_duplicate_names_are_refused() -> None:
     assert raised.value.next_step.endswith('`name_column="bases"`.'), "the first that tells apart"
     with pytest.raises(InputError, match=r"2 names more than once: a b, c.") as raised:
         read(pd.DataFrame({"name": ["a b", "a b", "c", "c"], "bases": "AC"}))
-    assert raised.value.next_step == "Give each job a name of its own."
+    assert raised.value.next_step == "Give each job a unique name."
 
 
 @pytest.mark.parametrize("empty", ["", " \n"])

@@ -216,7 +216,9 @@ def test_files_are_uploaded_used_and_deleted(box_client: JobsClient, tmp_path: P
 def test_failed_job_has_its_reason(box_client: JobsClient) -> None:
     text = "ATOM      1  N   ALA A   1      11.104   6.134  -6.504  1.00  0.00           N\nEND\n"
     box_client.submit("too-small", "normal_modes", {"pdbFile": text})
-    with pytest.raises(JobFailedError, match=r"too-small has ended as Stopped: .+"):
+    with pytest.raises(
+        JobFailedError, match=r"too-small did not complete: its status is Stopped: .+"
+    ):
         box_client.wait("too-small")
 
 
@@ -246,10 +248,10 @@ BAD = {
         lambda c: c.submit_batch("b-part1of2", "rna_fold", {"a": {"sequence": "A"}}),
         "part of a split batch",
     ),
-    "project": (lambda c: c.submit(None, "digest", {}, project_tag="mine"), "is no project"),
+    "project": (lambda c: c.submit(None, "digest", {}, project_tag="mine"), "is not a project"),
     "unknown job": (lambda c: c.job("nobody"), 'called "nobody"'),
     "no results": (lambda c: c.download("nobody", "out"), 'called "nobody"'),
-    "limit": (lambda c: c.jobs(limit=0), "can't have 0 rows"),
+    "limit": (lambda c: c.jobs(limit=0), "The limit is 0"),
 }
 
 

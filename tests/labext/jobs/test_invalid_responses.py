@@ -238,7 +238,7 @@ def test_403_for_every_request_is_not_retried(
     with pytest.raises(AccessError, match="Request blocked") as raised:
         case.act(quick, tmp_path)
     assert "budget" not in str(raised.value)
-    assert "after too many requests the service refuses all for a while" in raised.value.next_step
+    assert "the service blocks all requests for a while after too many" in raised.value.next_step
     assert ledger.done[case.operation] == 0
     assert sum(ledger.count(name) for name in ledger.scripts) <= 3, (
         "blocked requests are not retried"

@@ -39,7 +39,7 @@ def test_invalid_rows_of_client_and_service_are_reported_together(
     with pytest.raises(InvalidJobsError) as raised:
         submit(client)
     message = raised.value.message
-    assert message.startswith("The service would refuse 4 of 5 jobs of few: ")
+    assert message.startswith("The service would reject 4 of 5 jobs of few: ")
     assert 'column "bases" is empty (in b, e)' in message
     assert "too hot: 101.0 (in c)" in message
     assert 'mode can\'t be "quick"' in message
@@ -77,7 +77,7 @@ def test_skip_invalid_without_invalid_rows_refuses_nothing(client: JobsClient, l
     good = FRAME.assign(bases="AC", t=37.0, mode="fast")
     done = submit(client, good, skip_invalid=True)
     assert done.refused.empty
-    assert frame_text(done.refused) == "No row was refused."
+    assert frame_text(done.refused) == "No rows were rejected."
     assert "left out" not in done.message
     assert len(ledger.members["few"]) == 5
     assert not submit(client, good).created, "the same batch, with the option or without"
@@ -85,7 +85,7 @@ def test_skip_invalid_without_invalid_rows_refuses_nothing(client: JobsClient, l
 
 def test_batch_without_a_valid_row_is_refused(client: JobsClient, ledger: Any) -> None:
     with pytest.raises(
-        InvalidJobsError, match="would refuse 5 jobs of few: too hot: 101"
+        InvalidJobsError, match="would reject 5 jobs of few: too hot: 101"
     ) as raised:
         submit(client, FRAME.assign(bases="AC", t=101.0, mode="fast"), skip_invalid=True)
     assert "skip-invalid" not in raised.value.next_step
@@ -191,7 +191,7 @@ def test_invalid_rows_of_a_split_batch_are_all_reported(client: JobsClient, ledg
 
 def test_message_is_shortened_but_the_frame_is_complete(client: JobsClient, ledger: Any) -> None:
     jobs = {f"h{n}": {"sequence": "A", "temperature": 101 + n} for n in range(40)}
-    with pytest.raises(InvalidJobsError, match="20 faults more") as raised:
+    with pytest.raises(InvalidJobsError, match="20 more errors") as raised:
         client.submit_batch("few", "fold", jobs | {"good": {"sequence": "A"}})
     assert len(raised.value.refused()) == 40
     same = {f"h{n}": {"sequence": "A", "temperature": 101} for n in range(40)}

@@ -160,7 +160,7 @@ def test_since_accepts_python_and_pandas_objects() -> None:
     ["", "tomorrow", "2", "h", "2 hours", "-2h", "25:00", "2026-13-01", "2026", "9" * 30 + "d"],
 )
 def test_invalid_since_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="is no date, time or duration") as raised:
+    with pytest.raises(InputError, match="is not a date, time or duration") as raised:
         parse_since(text, NOW)
     assert "2h or 3d" in raised.value.next_step
 

@@ -203,7 +203,9 @@ def test_journal_is_per_account_and_stores_no_key(journal: Journal, tmp_path: Pa
 def test_lock_is_exclusive_per_batch(journal: Journal, tmp_path: Path) -> None:
     with journal.lock("folds"):
         with (
-            pytest.raises(NotReadyError, match="folds is being sent by another process"),
+            pytest.raises(
+                NotReadyError, match="Another process on this machine is submitting folds"
+            ),
             Journal(tmp_path, ADDRESS, "key-a").lock("folds"),
         ):
             pass

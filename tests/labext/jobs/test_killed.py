@@ -190,7 +190,7 @@ def test_client_killed_repeatedly_submits_each_job_once(
         assert jobs.unfinished()["Name"].tolist() == ["big"]
         done = jobs.resume("big")
         assert len(done.sent) >= 2, "each was killed in the middle"
-        assert "big is whole now, with 1,000 jobs." in done.message
+        assert "big is now complete on the service, with 1,000 jobs." in done.message
         assert jobs.resume("big").sent == ()
         assert jobs.unfinished().empty
         listed = list(jobs.iter_jobs(subjobs=True))

@@ -90,7 +90,7 @@ def test_missing_part_keeps_its_input_rows(client: JobsClient, split: Any) -> No
     assert client.job("folds")["statuses"] == {"In Queue": 150, "not sent": 100}
     split.complete("folds-part1of3", "folds-part3of3")
     (seen,) = client.watch("folds")
-    assert "folds-part2of3 is not on the service" in seen.reason
+    assert "folds-part2of3 is missing on the service" in seen.reason
     assert seen.total == 250
 
 
@@ -142,8 +142,7 @@ def test_stop_of_a_split_batch_reports_each_part(client: JobsClient, split: Any)
     messages = ({"message": f"folds-part{n}of3 is {state}."} for n, state in states.items())
     split.fail("stop-job", *(split.answer(body=message) for message in messages))
     assert client.stop("folds") == (
-        "folds: folds-part1of3 is already Complete, 1 more part likewise; "
-        "folds-part2of3 is stopped."
+        "folds: folds-part1of3 is already Complete, 1 more part too; folds-part2of3 is stopped."
     )
 
 
@@ -154,7 +153,7 @@ def test_check_batch_submits_nothing(client: JobsClient, ledger: Any, tmp_path: 
     assert table["JobName"].tolist() == ["few-h0", "few-h1", "few-h2"]
     assert ledger.count("validate-job") == 1
     assert not ledger.rows
-    with pytest.raises(InputError, match="would refuse 1 job of few: too hot: 101"):
+    with pytest.raises(InputError, match="would reject 1 job of few: too hot: 101"):
         client.check_batch("few", "fold", {"h0": {"sequence": "A", "temperature": 101}})
     client.submit_batch(*arguments)
     assert len(client.check_batch(*arguments)) == 3

@@ -32,8 +32,8 @@ def test_name_rule_is_1_to_100_letters_digits_dashes_underscores(name: str) -> N
         ("a b", "has a space"),
         ("x" * 101, "has 101 characters"),
         ("", "is empty"),
-        ("é", "has 'é' in it"),
-        ("a\n", r"has '\\n' in it"),
+        ("é", "contains 'é'"),
+        ("a\n", r"contains '\\n'"),
         (5, "is not text"),
     ],
 )
@@ -61,10 +61,10 @@ def test_job_names_of_a_batch_are_checked() -> None:
     identity.check_job_names(["a", "b"], ["x-a", "x-b"], "x")
     with pytest.raises(InputError, match='2 job names of x can\'t be used: "a b" has a space'):
         identity.check_job_names(["a b", "", "c"], [], "x")
-    with pytest.raises(InputError, match="1 job name of x is there more than once: a"):
+    with pytest.raises(InputError, match="1 job name of x is used more than once: a"):
         identity.check_job_names(["a", "b", "a"], [], "x")
     long = "x" * 60 + "-" + "j" * 45
-    with pytest.raises(InputError, match="has 106 characters, 100 is the most") as raised:
+    with pytest.raises(InputError, match="has 106 characters, at most 100 are allowed") as raised:
         identity.check_job_names(["j" * 45], [long], "x" * 60)
     assert "by 6" in raised.value.next_step
 
@@ -85,5 +85,5 @@ def test_project_tag_is_checked() -> None:
     assert identity.check_project_tag("proj_7f") == "proj_7f"
     assert identity.check_project_tag(None) is None
     for tag in ("7f", "proj_", "proj_a b"):
-        with pytest.raises(InputError, match="is no project"):
+        with pytest.raises(InputError, match="is not a project"):
             identity.check_project_tag(tag)

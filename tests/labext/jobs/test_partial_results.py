@@ -103,7 +103,7 @@ def test_batch_with_failed_aggregation_gives_results_of_its_jobs(
     ledger.rows["p"].update(batchStatus="AggregationFailed", AggregationError="over quota")
     downloaded = client.download("p", tmp_path)
     assert {"a/log.txt", "b/log.txt", "metrics.csv"} <= set(downloaded.files["file"])
-    assert downloaded.message.endswith(f"were fetched to {tmp_path}.")
+    assert downloaded.message.endswith(f"were downloaded to {tmp_path}.")
     assert ledger.bodies("result")[0] == {"jobName": "p-a"}, "it has no archive to ask for"
 
 

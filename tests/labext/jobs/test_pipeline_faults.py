@@ -154,7 +154,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "every fault": (
         {"stages": changed(0, toolSettings={"fold": {"sequnce": "pipe", "mode": "slw"}})},
-        'stage 1, fold: sequnce is no setting (did you mean "sequence"?); stage 1, fold: mode '
+        'stage 1, fold: sequnce is not a setting (did you mean "sequence"?); stage 1, fold: mode '
         'can\'t be "slw" (did you mean "slow"?); stage 1, fold: sequence is missing',
     ),
     "no file": (
@@ -209,7 +209,7 @@ def test_watch_reports_state_and_stage(client: JobsClient, ledger: Any) -> None:
     *_, last = watch
     assert (last.outcome, last.phase, last.stage) == (Outcome.STOPPED, "Stopped", "")
     assert last.reason == "Stage 2 (Again) failed: x."
-    with pytest.raises(JobFailedError, match=r"ended as Stopped: Stage 2 \(Again\) failed: x"):
+    with pytest.raises(JobFailedError, match=r"its status is Stopped: Stage 2 \(Again\) failed: x"):
         client.wait("p1")
 
 

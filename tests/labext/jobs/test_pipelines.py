@@ -125,7 +125,9 @@ def test_failed_stage_stops_the_pipeline_with_its_reason(
 ) -> None:
     stages = [STAGES[0], {"task": "Motion", "toolSettings": {"normal_modes": {"pdbFile": "pipe"}}}]
     box_client.submit_pipeline("short", stages, ["AC"])
-    with pytest.raises(JobFailedError, match=r"short has ended as Stopped: Stage 2 \(Motion\) f"):
+    with pytest.raises(
+        JobFailedError, match=r"short did not complete: its status is Stopped: Stage 2 \(Motion\) f"
+    ):
         box_client.wait("short")
     *_, last = box_client.watch("short")
     assert last.outcome is Outcome.STOPPED

@@ -173,7 +173,9 @@ def test_outcome_of_a_batch_is_its_own_status(client: JobsClient, ledger: Any) -
     ledger.rows["b"].update(batchStatus="AggregationFailed", AggregationError="over quota")
     *_, last = watch
     assert (last.outcome, last.reason) == (Outcome.FAILED, "over quota")
-    with pytest.raises(JobFailedError, match="b has ended as AggregationFailed: over quota"):
+    with pytest.raises(
+        JobFailedError, match="b did not complete: its status is AggregationFailed: over quota"
+    ):
         client.wait("b")
 
 

@@ -96,7 +96,7 @@ def test_files_of_the_user_are_not_overwritten(
     client: JobsClient, done: Any, tmp_path: Path
 ) -> None:
     (tmp_path / "log.txt").write_text("mine")
-    with pytest.raises(ConflictError, match=r"log\.txt is there already"):
+    with pytest.raises(ConflictError, match=r"log\.txt already exists"):
         client.download("f1", tmp_path)
     assert all_files(tmp_path) == ["log.txt"]
     assert not list(tmp_path.glob(".labext*"))
@@ -203,8 +203,8 @@ def test_stopped_job_without_results_is_an_error(
     ledger.add_batch("b", {"x": {}})
     ledger.rows["b"]["batchStatus"] = "Stopped"
     for name, message in (
-        ("f1", r"f1 has no results: it ended as Stopped \(Stopped by hand\)\. .*jobs\.show"),
-        ("b", r"b has no results: it ended as Stopped, and none of its jobs .*batch=\"b\""),
+        ("f1", r"f1 has no results: its status is Stopped \(Stopped by hand\)\. .*jobs\.show"),
+        ("b", r"b has no results: its status is Stopped, and none of its jobs .*batch=\"b\""),
     ):
         words = f"Job {name} is not complete. Status: Stopped"
         ledger.fail("result", ledger.answer(400, {"error": words}))
@@ -375,7 +375,7 @@ def test_progress_of_a_split_batch_is_cumulative(
 
 
 def test_stop_and_delete_of_a_split_batch(client: JobsClient, split: Any) -> None:
-    assert client.stop("b") == "b: b-part1of2 stopped, 1 more part likewise."
+    assert client.stop("b") == "b: b-part1of2 stopped, 1 more part too."
     assert [body["jobName"] for body in split.bodies("stop-job")] == ["b-part1of2", "b-part2of2"]
     assert "deleted" in client.delete("b")
     assert not split.rows

@@ -79,7 +79,7 @@ def test_batch_is_resumed_without_its_frame(
     assert (done.created, done.sent, done.gone) == (True, tuple(PARTS[1:]), ())
     assert done.message == (
         "folds-part2of3, folds-part3of3 were missing: 150 jobs were submitted. "
-        "folds is whole now, with 250 jobs."
+        "folds is now complete on the service, with 250 jobs."
     )
     assert done.frame["bases"].tolist() == FRAME["bases"].tolist()
     assert later.unfinished().empty
@@ -95,7 +95,8 @@ def test_resume_of_a_complete_batch_submits_nothing(
         done = later.resume("folds")
         assert not done.created
         assert done.message == (
-            "folds is whole: the service has its 250 jobs in 3 parts; nothing was sent."
+            "The batch folds is complete on the service, with 250 jobs in 3 parts; nothing "
+            "was sent."
         )
     assert ledger.count("submit-batch") == 0
 
@@ -109,9 +110,13 @@ def test_part_with_a_lost_response_counts_as_submitted(
     assert "folds-part1of3 (100 jobs of fold) was sent, but its answer was lost" in error.message
     assert "blocked for a while" in error.message
     assert '`jobs.resume("folds")`' in error.next_step
-    assert later.unfinished()["Note"].tolist() == ["folds-part1of3 was sent, and may be there"]
+    assert later.unfinished()["Note"].tolist() == [
+        "folds-part1of3 was sent; the service may have received it"
+    ]
     done = later.resume("folds")
-    assert done.message.startswith("folds-part1of3 had arrived, though the answer was lost. ")
+    assert done.message.startswith(
+        "The service had received folds-part1of3, but its response was lost. "
+    )
     assert done.sent == tuple(PARTS[1:])
     assert_once(ledger)
 
@@ -125,7 +130,7 @@ def test_existing_identical_parts_are_used_but_not_claimed(
     done = later.resume("folds")
     assert (done.created, done.message) == (
         False,
-        "folds is whole: the service has its 250 jobs in 3 parts; nothing was sent.",
+        "The batch folds is complete on the service, with 250 jobs in 3 parts; nothing was sent.",
     )
     journal = later._journal.read("folds")
     assert journal is not None
@@ -164,7 +169,7 @@ def test_deleted_part_is_reported_and_not_resubmitted(
     assert "folds-part2of3 has been stopped." in done.message
     again = later.resume("folds")
     assert (again.sent, again.gone) == ((), (PARTS[0],))
-    assert again.message.startswith("Nothing of folds was left to send. folds-part1of3 was sent")
+    assert again.message.startswith("No part of folds remains to be sent. folds-part1of3 was sent")
     assert later.unfinished().empty
     assert send(later).sent == (PARTS[0],), "the line that says what is wanted sends it"
     ledger.rows[PARTS[1]].update(JobStatus="In Queue", batchStatus="Running")
@@ -190,8 +195,8 @@ def test_unsplit_batch_is_journalled(client: JobsClient, later: JobsClient, ledg
     ledger.scripts.clear()
     done = later.resume("folds")
     assert done.message == (
-        "folds had arrived, though the answer was lost. Nothing was sent. "
-        "folds is whole now, with 7 jobs."
+        "The service had received folds, but its response was lost. Nothing was sent. "
+        "folds is now complete on the service, with 7 jobs."
     )
     assert ledger.count("submit-batch") == 1
     ledger.do_delete_job({}, {"jobName": "folds"})
@@ -258,7 +263,7 @@ def test_concurrent_submission_of_a_batch_is_refused(
     thread = threading.Thread(target=lambda: first.append(client.resume("folds")))
     thread.start()
     assert inside.wait(10)
-    with pytest.raises(NotReadyError, match="folds is being sent by another process"):
+    with pytest.raises(NotReadyError, match="Another process on this machine is submitting folds"):
         later.resume("folds")
     with pytest.raises(NotReadyError):
         send(later)
@@ -369,8 +374,9 @@ def test_interrupted_submission_can_be_resumed(
         send(client)
     done = later.resume("folds")
     assert done.message == (
-        "folds-part2of3 had arrived, though the answer was lost. folds-part3of3 was missing: "
-        "50 jobs were submitted. folds is whole now, with 250 jobs."
+        "The service had received folds-part2of3, but its response was lost. folds-part3of3 "
+        "was missing: "
+        "50 jobs were submitted. folds is now complete on the service, with 250 jobs."
     )
     assert_once(ledger)
 

@@ -66,13 +66,13 @@ def test_resume_lists_and_completes_unfinished_batches(
     assert "50 jobs were submitted" in capsys.readouterr().out
     assert ip.user_ns["jobs"]["JobName"].iloc[-1] == "folds-part2of2-h149"
     ip.run_cell("%jobs resume folds").raise_error()
-    assert "folds is whole" in capsys.readouterr().out
+    assert "folds is complete" in capsys.readouterr().out
     ip.run_cell("left = %jobs resume").raise_error()
     assert ip.user_ns["left"].empty
     assert capsys.readouterr().out == ""
     ip.run_cell("%jobs resume").raise_error()
     shown = capsys.readouterr().out
-    assert shown.count("No batch that was sent from this machine is unfinished.") == 1
+    assert shown.count("No unfinished batches were sent from this machine.") == 1
     assert "Empty" not in shown
     assert ledger.count("submit-batch") == 3
 

@@ -60,11 +60,11 @@ def test_all_errors_are_reported_together() -> None:
         TOOL, {"sequnce": "A", "temperature": "warm", "mode": "fats", "msa": "x", "steps": None}
     )
     assert errors == [
-        'sequnce is no setting (did you mean "sequence"?)',
+        'sequnce is not a setting (did you mean "sequence"?)',
         'temperature takes a number, not "warm"',
         'mode can\'t be "fats" (did you mean "fast"?)',
         "msa is set by the service itself and can't be sent",
-        "steps has no value; leave it out instead",
+        "steps has no value; omit it instead",
         "sequence is missing",
     ]
 
@@ -143,7 +143,7 @@ def test_options_match_by_value() -> None:
 
 def test_file_path_with_an_account_is_refused() -> None:
     (fault,) = faults(pdbFile="student@sandbox.local/1A8O.pdb")
-    assert fault.endswith("an uploaded file goes by its bare name, 1A8O.pdb")
+    assert fault.endswith("use the plain name of the uploaded file, 1A8O.pdb")
 
 
 def test_file_values_are_recognized() -> None:

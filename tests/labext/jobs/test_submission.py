@@ -58,7 +58,7 @@ def test_interrupted_batch_is_completed_from_another_machine(
     other = JobsClient(client.base_url, "ledger-key-0123456789", rate=None)
     ledger.received.clear()
     done = send(other, 250)
-    assert "2 of 3 parts of folds were there already" in done.message
+    assert "2 of 3 parts of folds already existed" in done.message
     assert [body["batchName"] for body in ledger.bodies("submit-batch")] == ["folds-part3of3"]
     assert not send(other, 250).created
     assert other.jobs(batch="folds")["Name"].tolist() == [f"h{n}" for n in range(250)]

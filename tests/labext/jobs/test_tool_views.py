@@ -49,7 +49,7 @@ def test_tool_frames_are_plain_frames() -> None:
     assert frame.attrs["displayName"] == "Fold"
     part = frame.loc[frame["required"], ["name", "description"]]
     assert part["name"].tolist() == ["sequence"]
-    assert frame_text(frames.tools_frame([])) == "There are no such tools."
+    assert frame_text(frames.tools_frame([])) == "No tools match."
     assert frame_text(frame.drop(columns="name")) == repr(frame.drop(columns="name"))
 
 

@@ -74,7 +74,7 @@ def test_number_is_the_total() -> None:
     "answer", [None, [], "x", {}, {"total": None}, {"byTool": 3}, True, 1e300, {"total": "nan"}]
 )
 def test_invalid_usage_is_a_service_error(answer: Any) -> None:
-    with pytest.raises(ServiceError, match="makes no sense"):
+    with pytest.raises(ServiceError, match="invalid usage statistics"):
         usage_frame(answer, "jobs", "user")
 
 

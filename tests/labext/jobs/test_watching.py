@@ -33,7 +33,7 @@ def test_watch_continues_after_an_outage(client: JobsClient, ledger: Any, how: s
     silent(ledger, how, looks=1)
     away = next(seen for seen in watch if seen.reason)
     assert (away.phase, away.states, away.outcome) == (first.phase, first.states, None)
-    assert away.reason.startswith("No answer now, trying again. ")
+    assert away.reason.startswith("No response, trying again. ")
     ledger.complete("b")
     *_, last = watch
     assert (last.outcome, last.reason) == (Outcome.COMPLETE, "")

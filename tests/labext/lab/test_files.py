@@ -250,7 +250,7 @@ def test_duplicate_names_are_reported_with_ids(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bases", ["ACGT ACGT", "AC\n>b", "1 acgt", "ACGÜ"])
 def test_invalid_base_is_refused(bases: str, tmp_path: Path) -> None:
-    assert "is no base" in refused(InputError, {"name": "a", "bases": bases}, tmp_path / "a.fa")
+    assert "is not a base" in refused(InputError, {"name": "a", "bases": bases}, tmp_path / "a.fa")
 
 
 def test_id_replaces_a_missing_name(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_endless_or_invalid_folder_list_is_an_error(lab: LabClient, tenant: Any)
     with pytest.raises(ResponseLimitError, match="list of folders does not end: it repeats a page"):
         lab.sequences(folder="Vectors")
     tenant.fail("folders", tenant.reply(body={"folders": "none"}))
-    with pytest.raises(ServiceError, match="list of folders makes no sense"):
+    with pytest.raises(ServiceError, match="list of invalid list of folders"):
         lab.sequences(folder="Vectors")
 
 

@@ -160,7 +160,7 @@ def test_single_sequence_is_shown_as_fields() -> None:
 def test_malformed_cells_are_shown() -> None:
     odd = {"annotations": "none", "creator": [1], "fields": ["a"], "authors": [None, "x", {}]}
     assert "none" in frame_text(shown({**RECORD, **odd}))
-    assert frame_text(shown()) == "There are no such sequences that you may see."
+    assert frame_text(shown()) == "No sequences match that you have access to."
 
 
 def test_sequence_frame_is_plain_with_name_first() -> None:

@@ -178,7 +178,7 @@ def test_looks_that_fail_in_between_are_told_and_made_again(
     seen = watch()
     silent = [each for each in seen if each.reason]
     assert {each.reason for each in silent} == {
-        "No answer now, trying again. No notebook service answers."
+        "No response, trying again. No notebook service answers."
     }
     assert {each.stage for each in silent} == {"2 of 4: dialogue, segment 2 of 5"}
     assert (seen[-1].outcome, seen[-1].reason) == (Outcome.COMPLETE, "")

@@ -193,7 +193,7 @@ def test_a_service_that_is_away_for_a_while_ends_no_watch(
     shelf.script = [GONE] * 20
     clock.at(200, told(shelf, paper, status="completed"))
     reasons = [each.rows[0].reason for each in begun]
-    assert any(reason.startswith("No answer now, trying again.") for reason in reasons)
+    assert any(reason.startswith("No response, trying again.") for reason in reasons)
     assert reasons[-1] == ""
 
 

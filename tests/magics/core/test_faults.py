@@ -83,7 +83,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
         ("<html><body>Welcome</body></html>", 200, "text/html", ServiceError, "Welcome"),
         ('{"jobs": [{"JobName"', 200, "application/json", ServiceError, "JobName"),
         ("", 200, "application/json", ServiceError, "nothing"),
-        ("[1, 2]", 200, "application/json", ServiceError, "makes no sense"),
+        ("[1, 2]", 200, "application/json", ServiceError, "invalid"),
         ("it broke", 500, "text/plain", ServiceError, "it broke"),
         (f'"wrong key {KEY}"', 401, "application/json", SignInError, "wrong key"),
         ('{"message": "budget exceeded"}', 403, "application/json", AccessError, "budget"),
@@ -255,10 +255,10 @@ def test_a_slow_download_is_drawn_and_gives_way_to_its_message(
     assert terminal.run("df = %jobs results done1 --to out") is None
     drawn, said = terminal.getvalue().rsplit("\r\x1b[K", 1)
     assert drawn.startswith("\rdone1: Fetching, 0.52 of 2.10 MB (0:00)\x1b[K")
-    assert said == "The results (2 files) were fetched to out.\n"
+    assert said == "The results (2 files) were downloaded to out.\n"
     terminal.truncate(0)
     assert terminal.run("df = %jobs results done1 --to out") is None
-    assert "\r" not in terminal.getvalue(), "what is there already needs no bar"
+    assert "\r" not in terminal.getvalue(), "what already exists needs no bar"
 
 
 @pytest.mark.parametrize("to", ["out", "alone.zip"])
@@ -298,7 +298,7 @@ def test_where_nothing_can_be_drawn_again_a_slow_download_says_its_message_alone
     monkeypatch.setattr(transfer, "DISPLAY_AFTER", 0.0)
     offers(Halves(archive(BIG), lambda: None))
     shell.run_cell("df = %jobs results done1 --to out").raise_error()
-    assert capsys.readouterr().out == "The results (2 files) were fetched to out.\n"
+    assert capsys.readouterr().out == "The results (2 files) were downloaded to out.\n"
 
 
 def test_a_bug_keeps_its_traceback(

@@ -125,9 +125,9 @@ def test_the_cells_of_the_issue_run_twice(
     written = {p: p.stat().st_mtime_ns for p in (tmp_path / "out").rglob("*")}
     second = [run(cell) for cell in CELLS]
     told = capsys.readouterr().out
-    assert "helix1 is there already with the same settings" in told
-    assert f"folds is there already with the same {ROWS} jobs" in told
-    assert "already, whole" in told
+    assert "helix1 already exists with the same settings" in told
+    assert f"folds already exists with the same {ROWS} jobs" in told
+    assert "are already complete" in told
     assert {p: p.stat().st_mtime_ns for p in (tmp_path / "out").rglob("*")} == written
     assert len(second[14]) == len(first[14])
 
@@ -206,7 +206,7 @@ def test_deleting_asks_first(ready: Run, capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(InputError, match=r"would delete: gone1 .* and its results, gone2"):
         ready("%jobs delete gone1 gone2")
     assert list(ready("%jobs delete gone1 gone2 --preview")["JobName"]) == ["gone1", "gone2"]
-    with pytest.raises(InputError, match="No job, batch or pipeline is called"):
+    with pytest.raises(InputError, match="There is no job, batch or pipeline"):
         ready("%jobs delete gone1 nosuch --yes")
     assert list(ready("%jobs show gone1")["JobName"]) == ["gone1"]
     ready("%jobs delete gone1 gone2 --yes")

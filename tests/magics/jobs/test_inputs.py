@@ -67,7 +67,7 @@ def test_a_submission_with_a_file_that_was_replaced_is_not_taken_as_the_earlier_
     capsys.readouterr()
 
     assert run("%jobs upload stale.fasta")["status"].tolist() == ["unchanged"]
-    assert "stale.fasta is there already with the same content" in capsys.readouterr().out
+    assert "stale.fasta already exists with the same content" in capsys.readouterr().out
     for cell in (submit, pipeline, batch, made_up):
         run(cell)
         assert "nothing was sent" in capsys.readouterr().out
@@ -197,7 +197,7 @@ def test_all_invalid_rows_are_named_and_the_others_submitted(
     assert listed["Name"].tolist() == ["a", "d"]
     assert listed["seq"].tolist() == ["GAATTC", "GGG"]
     assert run(f"{line} --skip-invalid")["Name"].tolist() == ["b", "c"]
-    assert "partly is there already with the same 2 jobs" in capsys.readouterr().out
+    assert "partly already exists with the same 2 jobs" in capsys.readouterr().out
 
 
 def test_a_list_is_filtered_by_state_tool_and_time(run: Run) -> None:

@@ -76,8 +76,8 @@ def test_the_cells_of_the_issue_run_twice(
     assert run("%jobs results p1 --to out/p1")["sha256"].equals(files["sha256"])
     run(RUN_SAVED)
     told = capsys.readouterr().out
-    assert "p1 is there already with the same stages and inputs (Complete)" in told
-    assert "p2 is there already with the same inputs (Complete)" in told
+    assert "p1 already exists with the same stages and inputs (Complete)" in told
+    assert "p2 already exists with the same inputs (Complete)" in told
 
 
 def test_all_in_one_line_with_names_made_up(
@@ -159,7 +159,7 @@ BAD = {
         "  - {taks: c}\n",
         InputError,
         'stage 1: the service has no tool "peptide_buid" (did you mean "peptide_build"?); '
-        'stage 2, normal_modes: pdbfile is no setting (did you mean "pdbFile"?); stage 2, '
+        'stage 2, normal_modes: pdbfile is not a setting (did you mean "pdbFile"?); stage 2, '
         'normal_modes: modes takes a whole number, not "many"; stage 2, normal_modes: pdbFile '
         'is missing; stage 3 has `taks`, which no stage has (did you mean "task"?)',
     ),

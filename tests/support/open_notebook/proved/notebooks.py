@@ -80,7 +80,7 @@ NOTEBOOKS = (
         "notebooks.link_excl",
         result=None,
     ),
-    # It is there already: that server would double the row.
+    # It already exists: that server would double the row.
     proof("link", lambda d: d.link(NOTEBOOK_ID, ASYNC), "sources.get", result=None),
     proof("unlink", lambda d: d.unlink(SECOND, TEXT), "notebooks.unlink", result=None),
 )
