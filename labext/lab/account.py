@@ -150,8 +150,7 @@ def find_folder_id(http: HttpClient, name: str) -> str:
         names = sorted({folder.name for folder in visible}, key=str.casefold)
         candidates = f": {messages.join_words(names, 10)}" if names else ""
         raise NotFoundError(
-            f'There is no folder "{name}" that you have access '
-            f"to{messages.did_you_mean(name, names)}.",
+            f'No accessible folder is called "{name}"{messages.did_you_mean(name, names)}.',
             f"Give the name or the ID of a folder{candidates}.",
         )
     if len(matches) > 1:

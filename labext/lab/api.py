@@ -120,7 +120,7 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
                 whom = _CONTACTS.get(method or "", "an administrator of the platform for access")
                 return AccessError(
                     _with_server_message(
-                        failure, f"The lab platform denied access: cannot {_request_name(failure)}"
+                        failure, f"The lab platform refused to {_request_name(failure)}"
                     ),
                     f"Ask {whom}: {_FORBIDDEN_CAUSES}, or API access is restricted to certain "
                     "IP addresses.",

@@ -440,8 +440,9 @@ def _strip_folder(path: str, part: str, every: Mapping[str, object]) -> str:
 def _check_metrics_size(info: zipfile.ZipInfo, part: str) -> None:
     if info.file_size > _MAX_METRICS_SIZE:
         raise ArchiveError(
-            f"The metrics of {part} have {info.file_size:,} bytes, {_MAX_METRICS_SIZE:,} is the "
-            "most.",
+            f"The metrics of {part} have {info.file_size:,} bytes, at most "
+            f"{_MAX_METRICS_SIZE:,} are "
+            "allowed.",
             "Fetch the part's archive by the part's name.",
         )
 

@@ -133,7 +133,7 @@ def check_text(name: str, value: Any) -> str:
     """
     if not isinstance(value, str) or not value.strip():
         raise InputError(
-            f"{quote_value(value)} is not a text, which the filter {name} needs.", "Give it a text."
+            f"{quote_value(value)} is not text, as the filter {name} requires.", "Give it a text."
         )
     return value.strip()
 
@@ -144,7 +144,7 @@ def _check_texts(name: str, value: Any) -> tuple[str, ...]:
         value = value.split(",")
     if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
         raise InputError(
-            f"{quote_value(value)} is not a list of texts, which the filter {name} needs.",
+            f"{quote_value(value)} is not a list of texts, as the filter {name} requires.",
             "Give it a list of texts.",
         )
     texts = tuple(dict.fromkeys(check_text(name, item) for item in value))

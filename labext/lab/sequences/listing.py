@@ -167,7 +167,7 @@ def find_sequence(lister: SequenceLister, name: str) -> Record:
             )
     suggestion = messages.did_you_mean(name, _nearby_names(lister))
     raise NotFoundError(
-        f'There is no sequence "{name}" that you have access to{suggestion}.',
+        f'No accessible sequence is called "{name}"{suggestion}.',
         action=Action.list_sequences(),
     )
 

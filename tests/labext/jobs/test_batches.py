@@ -146,12 +146,12 @@ def test_mapping_arrays_and_list_define_the_same_jobs() -> None:
     [
         ({"jobNames": ["a", "b"], "settings": [{}]}, "2 job names and settings for 1 jobs"),
         ({"jobNames": ["a", "a"], "settings": [{}, {}]}, "more than once"),
-        ({"jobNames": ["a"], "settings": ["x"]}, "not in a form"),
-        ({"jobNames": ["a"]}, "not in a form"),
-        ({"a": 5}, "not in a form"),
-        ([5], "not in a form"),
-        ("text", "not in a form"),
-        (5, "not in a form"),
+        ({"jobNames": ["a"], "settings": ["x"]}, "unsupported type"),
+        ({"jobNames": ["a"]}, "unsupported type"),
+        ({"a": 5}, "unsupported type"),
+        ([5], "unsupported type"),
+        ("text", "unsupported type"),
+        (5, "unsupported type"),
     ],
 )
 def test_other_definitions_of_jobs_are_refused(form: Any, message: str) -> None:

@@ -223,7 +223,7 @@ def test_failed_job_has_its_reason(box_client: JobsClient) -> None:
 
 
 BAD = {
-    "a space": (lambda c: c.submit("a b", "digest", {}), "has a space"),
+    "a space": (lambda c: c.submit("a b", "digest", {}), "contains a space"),
     "unknown tool": (lambda c: c.submit(None, "digst", {}), 'did you mean "digest"'),
     "missing": (lambda c: c.submit(None, "digest", {"sequence": "A"}), "enzymes is missing"),
     "condition": (
@@ -249,8 +249,8 @@ BAD = {
         "part of a split batch",
     ),
     "project": (lambda c: c.submit(None, "digest", {}, project_tag="mine"), "is not a project"),
-    "unknown job": (lambda c: c.job("nobody"), 'called "nobody"'),
-    "no results": (lambda c: c.download("nobody", "out"), 'called "nobody"'),
+    "unknown job": (lambda c: c.job("nobody"), 'batch or pipeline "nobody"'),
+    "no results": (lambda c: c.download("nobody", "out"), 'batch or pipeline "nobody"'),
     "limit": (lambda c: c.jobs(limit=0), "The limit is 0"),
 }
 

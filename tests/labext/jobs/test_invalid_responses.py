@@ -256,7 +256,7 @@ def test_unknown_outcome_names_the_submission_and_the_next_step(
     ledger.fail(case.operation, ledger.spoilt(lambda _: b"", stalls=True))
     looks = 2 if what == "batch" else 1
     ledger.fail("jobs", *[None] * looks, *[ledger.answer(403, BLOCKED)] * 99)
-    with pytest.raises(OutcomeUnknownError, match="was sent, but its answer was lost") as raised:
+    with pytest.raises(OutcomeUnknownError, match="was sent, but the response was lost") as raised:
         case.act(quick, tmp_path)
     message, step = {
         "submit": (r"f1 \(1 job of fold\) was sent", '`jobs.show("f1")`'),

@@ -119,7 +119,9 @@ def test_stale_journal_does_not_hide_a_batch(client: JobsClient, split: Any) -> 
 def test_batch_filter_with_a_single_job_is_refused(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
     ledger.fail("jobs", ledger.answer(400, {"error": "batch: job f1 is no batch"}))
-    with pytest.raises(InputError, match=r'f1 is a single job\. See `jobs\.show\("f1"\)`'):
+    with pytest.raises(
+        InputError, match=r'f1 is a single job, not a batch\. See `jobs\.show\("f1"\)`'
+    ):
         client.jobs(batch="f1")
 
 
@@ -131,7 +133,9 @@ def test_rows_without_name_column_are_refused(client: JobsClient, split: Any) ->
 
 def test_conflict_names_the_batch_and_not_the_part(client: JobsClient, split: Any) -> None:
     other = FRAME.assign(n=37).replace({"name": {"h7": "h_7"}})
-    with pytest.raises(ConflictError, match=r"^folds is there .* folds-part1of3 has a job h_?7"):
+    with pytest.raises(
+        ConflictError, match=r"^folds already exists .* folds-part1of3 has a job h_?7"
+    ):
         client.submit_batch("folds", "fold", other, {"sequence": "A"}, "name", MAPPING)
     with pytest.raises(ConflictError, match=r'jobs\.delete\("folds"\)'):
         client.submit_batch("folds", "fold", FRAME.assign(n=38), {"sequence": "A"}, "name", MAPPING)
@@ -236,10 +240,10 @@ def test_filter_without_a_match(client: JobsClient, many: Any) -> None:
     assert frame_text(empty) == "No job matches."
     with pytest.raises(InputError, match=r'No job is "runing" .did you mean "Running"'):
         client.jobs(state="runing")
-    with pytest.raises(InputError, match=r'No job is of "fld", .* .did you mean "fold"'):
+    with pytest.raises(InputError, match=r'The service has no tool "fld" .did you mean "fold"'):
         client.jobs(tool="fld")
     assert client.jobs(tool="batch").empty
-    with pytest.raises(InputError, match="no date, time or duration"):
+    with pytest.raises(InputError, match="not a date, time or duration"):
         client.jobs(since="someday")
 
 

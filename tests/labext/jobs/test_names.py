@@ -29,7 +29,7 @@ def test_name_rule_is_1_to_100_letters_digits_dashes_underscores(name: str) -> N
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("a b", "has a space"),
+        ("a b", "contains a space"),
         ("x" * 101, "has 101 characters"),
         ("", "is empty"),
         ("é", "contains 'é'"),
@@ -59,7 +59,7 @@ def test_other_names_are_not_part_names(name: str) -> None:
 
 def test_job_names_of_a_batch_are_checked() -> None:
     identity.check_job_names(["a", "b"], ["x-a", "x-b"], "x")
-    with pytest.raises(InputError, match='2 job names of x can\'t be used: "a b" has a space'):
+    with pytest.raises(InputError, match='2 job names of x can\'t be used: "a b" contains a space'):
         identity.check_job_names(["a b", "", "c"], [], "x")
     with pytest.raises(InputError, match="1 job name of x is used more than once: a"):
         identity.check_job_names(["a", "b", "a"], [], "x")

@@ -139,11 +139,11 @@ TWICE = pd.DataFrame({"a": ["G"], "b": ["G"]})
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "one text": ({"inputs": "GGG"}, "a list, not one text"),
     "no inputs": ({"inputs": []}, "has no inputs"),
-    "a frame": ({"inputs": TWICE}, "rows and columns"),
+    "a frame": ({"inputs": TWICE}, "not a table"),
     "a path": ({"inputs": [Path("x.pdb")]}, "input 1 is a path; upload the file"),
     "missing": ({"inputs": pd.Series(["G", None])}, "input 2 is"),
     "not a number": ({"inputs": [1.0, float("nan")]}, "input 2 is not a number"),
-    "a mapping": ({"stages": STAGES[0]}, "are a list, not a mapping"),
+    "a mapping": ({"stages": STAGES[0]}, "must be a list, not a mapping"),
     "no stages": ({"stages": []}, "has no stages"),
     "no task": ({"stages": changed(1, task="")}, "stage 2 has no `task`"),
     "no tools": ({"stages": changed(1, toolSettings={})}, "stage 2 has no `toolSettings`"),

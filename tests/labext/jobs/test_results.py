@@ -66,7 +66,7 @@ def test_damaged_file_is_restored_from_the_archive(
     client.download("f1", tmp_path)
     (tmp_path / "rank_1.pdb").write_text("cut")
     (tmp_path / "log.txt").unlink()
-    assert "mended" in client.download("f1", tmp_path).message
+    assert "repaired" in client.download("f1", tmp_path).message
     assert (tmp_path / "rank_1.pdb").read_text() == "ATOM f1\n"
     assert done.count("download") == 1
     (tmp_path / "f1.zip").write_bytes(b"PK")
@@ -163,7 +163,7 @@ def test_invalid_result_url_is_a_service_error(
     client: JobsClient, done: Any, tmp_path: Path, answer: str
 ) -> None:
     done.as_url = lambda url: answer
-    with pytest.raises(ServiceError, match="no address for the results of f1"):
+    with pytest.raises(ServiceError, match="no download address for the results of f1"):
         client.download("f1", tmp_path / "out")
 
 

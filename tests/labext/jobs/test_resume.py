@@ -67,7 +67,7 @@ def test_batch_is_resumed_without_its_frame(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
     error = break_off(client, ledger, None, ledger.answer(403, "Budget exceeded for team X"))
-    assert error.message.startswith("1 of 3 parts of folds were sent, then folds-part2of3 was not")
+    assert error.message.startswith("1 of 3 parts of folds were sent, but not folds-part2of3")
     assert '`jobs.resume("folds")`' in error.next_step
     (row,) = later.unfinished().to_dict("records")
     assert [row[key] for key in ("Name", "Type", "Jobs", "Parts", "Sent", "Missing", "Note")] == [
@@ -107,7 +107,7 @@ def test_part_with_a_lost_response_counts_as_submitted(
     ledger.fail("jobs", *[None] * 2, *[ledger.answer(403, "blocked for a while")] * 99)
     error = break_off(client, ledger, ledger.lost_after())
     assert isinstance(error, OutcomeUnknownError)
-    assert "folds-part1of3 (100 jobs of fold) was sent, but its answer was lost" in error.message
+    assert "folds-part1of3 (100 jobs of fold) was sent, but the response was lost" in error.message
     assert "blocked for a while" in error.message
     assert '`jobs.resume("folds")`' in error.next_step
     assert later.unfinished()["Note"].tolist() == [
@@ -207,7 +207,7 @@ def test_unsplit_batch_is_journalled(client: JobsClient, later: JobsClient, ledg
 def test_rejected_batch_cannot_be_resumed(client: JobsClient, ledger: Any) -> None:
     break_off(client, ledger, ledger.answer(400, "the sequence is not to our liking"))
     assert client.unfinished().empty
-    with pytest.raises(NotFoundError, match='has sent no batch called "folds"'):
+    with pytest.raises(NotFoundError, match='No batch called "folds" was sent'):
         client.resume("folds")
 
 
@@ -326,9 +326,10 @@ def test_full_disk_interrupts_the_submission(
     if at != "before":
         assert '`jobs.resume("folds")`' in raised.value.next_step
         assert raised.value.message.startswith(
-            {"sending": "1 of 3 parts of folds were sent, then", "sent": "2 of 3 parts of folds"}[
-                at
-            ]
+            {
+                "sending": "1 of 3 parts of folds were sent, but not",
+                "sent": "2 of 3 parts of folds",
+            }[at]
         )
     monkeypatch.undo()
     monkeypatch.setenv("LABEXT_STATE_DIR", str(config.state_dir()))

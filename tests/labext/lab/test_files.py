@@ -174,7 +174,7 @@ def refused(error: type[LabextError], *arguments: Any, **options: Any) -> str:
 def test_existing_file_is_replaced_with_force_only(tmp_path: Path) -> None:
     path = tmp_path / "a.fa"
     path.write_text("mine")
-    with pytest.raises(ConflictError, match="there already") as caught:
+    with pytest.raises(ConflictError, match="already exists") as caught:
         files.write([PRIMER], path)
     assert "force=True" in caught.value.next_step
     assert path.read_text() == "mine"
@@ -267,7 +267,7 @@ def test_empty_list_and_unknown_format_are_refused(tmp_path: Path) -> None:
 
 
 def test_unreadable_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError, match="not there"):
+    with pytest.raises(NotFoundError, match="There is no file"):
         files.read(tmp_path / "nothing.gb")
     with pytest.raises(InputError, match="can't be read"):
         files.read(tmp_path)

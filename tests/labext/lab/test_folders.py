@@ -96,7 +96,7 @@ def test_missing_folder_suggests_names(lab: LabClient, tenant: Any) -> None:
 def test_platform_without_folder_list_requires_the_id(lab: LabClient, tenant: Any) -> None:
     with pytest.raises(NotFoundError) as caught:
         lab.sequences(folder="Vectors")
-    assert "does not list its folders" in caught.value.message
+    assert "cannot list its folders" in caught.value.message
     assert "ID" in caught.value.next_step
     tenant.fail("folders", tenant.reply(403, {"error": {"message": "No."}}))
     with pytest.raises(AccessError, match="list folders"):
@@ -109,7 +109,7 @@ def test_endless_or_invalid_folder_list_is_an_error(lab: LabClient, tenant: Any)
     with pytest.raises(ResponseLimitError, match="list of folders does not end: it repeats a page"):
         lab.sequences(folder="Vectors")
     tenant.fail("folders", tenant.reply(body={"folders": "none"}))
-    with pytest.raises(ServiceError, match="list of invalid list of folders"):
+    with pytest.raises(ServiceError, match="invalid list of folders"):
         lab.sequences(folder="Vectors")
 
 

@@ -101,7 +101,7 @@ def test_refused_secret_is_a_sign_in_error_without_the_secret(
     configure(tenant, f"{tenant.url}/token")
     body = {"error": "invalid_grant", "error_description": f"Wrong: {SECRET}."}
     tenant.fail("/token", tenant.reply(status, body))
-    with pytest.raises(SignInError, match="identity provider does not accept") as caught:
+    with pytest.raises(SignInError, match="identity provider rejected") as caught:
         provider()
     assert SECRET not in f"{caught.value!r} {caught.value.server}"
 

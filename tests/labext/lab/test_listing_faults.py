@@ -60,9 +60,9 @@ def test_page_size_follows_the_limit(lab: LabClient, tenant: Any) -> None:
 
 @pytest.mark.parametrize("limit", [-1, True, "5", 2.5])
 def test_invalid_limit_is_refused(lab: LabClient, tenant: Any, limit: Any) -> None:
-    with pytest.raises(InputError, match="no limit"):
+    with pytest.raises(InputError, match="not a limit"):
         lab.sequences(limit)
-    with pytest.raises(InputError, match="no limit"):
+    with pytest.raises(InputError, match="not a limit"):
         lab.iter_sequences(limit)
     assert tenant.received == []
 
@@ -223,5 +223,5 @@ def test_missing_sequence_suggests_a_similar_name(lab: LabClient, tenant: Any) -
     with pytest.raises(NotFoundError):
         lab.sequence("a,b")
     for nothing in ("", "  ", None):
-        with pytest.raises(InputError, match="no name"):
+        with pytest.raises(InputError, match="not the name"):
             lab.sequence(nothing)

@@ -114,7 +114,7 @@ def test_only_needed_fields_are_requested() -> None:
         ([], "names no columns"),
         (["name", None], "names no columns"),
         ("", "names no columns"),
-        (["fields.Mass", "fields.Volume"], "No sequence of this list has fields.Mass"),
+        (["fields.Mass", "fields.Volume"], "No sequence in this list has fields.Mass"),
     ],
 )
 def test_unknown_column_is_refused(chosen: Any, message: str) -> None:

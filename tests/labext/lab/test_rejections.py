@@ -38,7 +38,7 @@ def test_whoami_without_a_user_record(lab: LabClient, tenant: Any) -> None:
     with tenant.client(tenant.app()) as app:
         who = app.whoami()
     assert (who.known, who.client_id, str(who)) == (
-        False, "notebook-app", "the app notebook-app, for no user",
+        False, "notebook-app", "the app notebook-app, without a user",
     )  # fmt: skip
     tenant.user = {"handle": "ada", "name": 5, "email": ""}
     assert not lab.whoami().known
@@ -95,7 +95,7 @@ def test_unreachable_host_is_an_error(faulty: Any) -> None:
     ("auth", "message", "step"),
     [
         (lambda: ApiKey("wrong-key-0123456789"), "the API key", '"lab", "PROFILE", "api_key"'),
-        (lambda: None, "asks who you are", 'save_secret("lab"'),
+        (lambda: None, "requires a sign-in", 'save_secret("lab"'),
     ],
 )
 def test_unknown_key_is_a_sign_in_error(tenant: Any, auth: Any, message: str, step: str) -> None:
@@ -135,7 +135,7 @@ def test_403_names_the_possible_causes(tenant: Any, by_app: bool) -> None:
     lab = tenant.client(tenant.app() if by_app else None)
     with lab, pytest.raises(AccessError) as caught:
         lab.sequences(folder_id="lib_1")
-    assert caught.value.message == "The lab platform refuses to list sequences (“You may not”)."
+    assert caught.value.message == "The lab platform refused to list sequences (“You may not”)."
     for cause in ("organization or project", "does not exist", "not visible"):
         assert cause in caught.value.next_step
     assert ("the app" in caught.value.next_step) is by_app
@@ -153,7 +153,7 @@ def test_address_without_the_api_is_an_error(tenant: Any) -> None:
     lab = LabClient(
         f"{tenant.url}/elsewhere", ApiKey("key-of-the-test-0123456789"), verify=tenant.ca
     )
-    with lab, pytest.raises(labext.LabextError, match="sequences is not there") as caught:
+    with lab, pytest.raises(labext.LabextError, match="no list of sequences") as caught:
         lab.sequences()
     assert "/api/v2" in caught.value.next_step
 
@@ -167,7 +167,7 @@ def test_429_is_retried_and_then_a_busy_error(tenant: Any, clock: Any) -> None:
         assert lab.whoami().known
         assert sum(clock.slept) >= 7
         tenant.fail("users/me", *[tenant.reply(429, refusal.body, {"Retry-After": "900"})] * 5)
-        with pytest.raises(BusyError, match="limit of requests") as caught:
+        with pytest.raises(BusyError, match="rate limit") as caught:
             lab.whoami()
     assert caught.value.next_step
 

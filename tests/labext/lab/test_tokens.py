@@ -227,9 +227,9 @@ def test_requests_session_sends_no_token_to_another_origin(new_tenant: Any) -> N
         (401, "invalid_client", SignInError, "client ID and secret"),
         (400, "invalid_grant", SignInError, "client ID and secret"),
         (400, "unauthorized_client", AccessError, "archived"),
-        (400, "unsupported_grant_type", SignInError, "no sign-in for apps"),
-        (403, "access_denied", AccessError, "from here"),
-        (404, "", SetupError, "No token endpoint"),
+        (400, "unsupported_grant_type", SignInError, "not support sign-in by apps"),
+        (403, "access_denied", AccessError, "from this network"),
+        (404, "", SetupError, "no token endpoint"),
     ],
 )
 def test_token_endpoint_errors_are_explained(

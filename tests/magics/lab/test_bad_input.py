@@ -46,8 +46,12 @@ LINES = [
     ("%lab sequences --sort nmae", InputError, "Did you mean `name`"),
     ("%lab sequences --circular maybe", InputError, "yes or no"),
     ("%lab sequences --limit 0", InputError, "an integer from 1"),
-    ("%lab sequences --min-length 9 --max-length 3", InputError, "No sequence is that long"),
-    ("%lab sequences --created-at soon", InputError, "no range of time"),
+    (
+        "%lab sequences --min-length 9 --max-length 3",
+        InputError,
+        "The minimum length exceeds the maximum",
+    ),
+    ("%lab sequences --created-at soon", InputError, "not a time range"),
     ("%lab sequences --nmae x", InputError, "Did you mean `--name`"),
     ("%lab sequences --names {number}", InputError, "comma-separated words"),
     ("%lab sequences pBAD30", InputError, "does not take `pBAD30`"),
@@ -142,8 +146,8 @@ def test_keys_that_are_none(
     made = admin("keys", "add", STUDENT, "--name", "short-lived")
     admin("keys", "remove", STUDENT, "short-lived", "--yes")
     for key, kind, what in (
-        ("wrong-key-0123456789", SignInError, "does not accept the API key"),
-        (made["api_key"], SignInError, "does not accept the API key"),
+        ("wrong-key-0123456789", SignInError, "rejected the API key"),
+        (made["api_key"], SignInError, "rejected the API key"),
         (f"{made['api_key'][:5]} {made['api_key'][5:]}", InputError, "blanks within"),
         (f"Basic {made['api_key']}", InputError, "whole header"),
     ):
@@ -167,11 +171,11 @@ def test_id_tokens_that_hold_nothing(
     head, claims, seal = good.split(".")
     for token, kind, what in (
         (admin("id-token", STUDENT, "--seconds", "-60")["id_token"], SignInError, "has expired"),
-        (f"{head}.{claims}.{seal[::-1]}", SignInError, "does not accept the ID token"),
+        (f"{head}.{claims}.{seal[::-1]}", SignInError, "rejected the ID token"),
         (admin("id-token", STUDENT, "--audience", "others")["id_token"], SignInError,
-         "does not accept the ID token"),
+         "rejected the ID token"),
         (admin("id-token", "nobody@sandbox.local")["id_token"], SignInError,
-         "does not accept the ID token"),
+         "rejected the ID token"),
         ("no-token", InputError, "three parts"),
     ):  # fmt: skip
         monkeypatch.setenv("LABEXT_LAB_ID_TOKEN", token)
@@ -208,7 +212,7 @@ def test_an_app_without_grants_and_an_archived_one(
     assert "grant the app access" in refused("%lab sequences", AccessError).next_step
     told = shell.run_line_magic("lab", "status")["value"]
     assert told["answers"] == "yes, but the sign-in is refused"
-    assert told["signed in as"] == f"the app {made['client_id']}, for no user"
+    assert told["signed in as"] == f"the app {made['client_id']}, without a user"
     admin("apps", "archive", "lines")
     refused("%lab sequences", AccessError)
     assert "unarchive" in refused(f"{connected(box)} --method oauth", AccessError).next_step

@@ -249,7 +249,7 @@ def test_the_environments_key_comes_first(
     run(f"%lab connect {address}")
     assert who(run)["email"] == STUDENT
     monkeypatch.setenv("LABEXT_LAB_API_KEY", WRONG)
-    with pytest.raises(SignInError, match="does not accept the API key") as caught:
+    with pytest.raises(SignInError, match="rejected the API key") as caught:
         run(f"%lab connect {address}")
     assert caught.value.next_step.startswith("It is set by LABEXT_LAB_API_KEY")
     assert caught.value.status == 401
@@ -260,7 +260,7 @@ def test_a_refused_key_is_asked_for_by_the_same_line(
     sandbox: Run, box: Sandbox, address: str, user: User
 ) -> None:
     user.answers = [WRONG, box.lab.api_key]
-    with pytest.raises(SignInError, match="does not accept the API key") as caught:
+    with pytest.raises(SignInError, match="rejected the API key") as caught:
         sandbox(f"%lab connect {address}")
     step = "Run this line again, and enter another key. `%lab` still uses"
     assert caught.value.next_step.startswith(step)
