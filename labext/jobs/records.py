@@ -151,7 +151,7 @@ def _clean_record(row: JobRecord) -> JobRecord:
 def unknown_name_error(name: str, near: str = "") -> NotFoundError:
     """Return the error for a name that no job, batch or pipeline has."""
     return NotFoundError(
-        f'There is no job, batch or pipeline "{name}"{near}.', action=Action.list_jobs()
+        f'No job, batch or pipeline is called "{name}"{near}.', action=Action.list_jobs()
     )
 
 

@@ -249,8 +249,8 @@ BAD = {
         "part of a split batch",
     ),
     "project": (lambda c: c.submit(None, "digest", {}, project_tag="mine"), "is not a project"),
-    "unknown job": (lambda c: c.job("nobody"), 'batch or pipeline "nobody"'),
-    "no results": (lambda c: c.download("nobody", "out"), 'batch or pipeline "nobody"'),
+    "unknown job": (lambda c: c.job("nobody"), 'called "nobody"'),
+    "no results": (lambda c: c.download("nobody", "out"), 'called "nobody"'),
     "limit": (lambda c: c.jobs(limit=0), "The limit is 0"),
 }
 

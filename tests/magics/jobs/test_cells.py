@@ -206,7 +206,7 @@ def test_deleting_asks_first(ready: Run, capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(InputError, match=r"would delete: gone1 .* and its results, gone2"):
         ready("%jobs delete gone1 gone2")
     assert list(ready("%jobs delete gone1 gone2 --preview")["JobName"]) == ["gone1", "gone2"]
-    with pytest.raises(InputError, match="There is no job, batch or pipeline"):
+    with pytest.raises(InputError, match="No job, batch or pipeline is called"):
         ready("%jobs delete gone1 nosuch --yes")
     assert list(ready("%jobs show gone1")["JobName"]) == ["gone1"]
     ready("%jobs delete gone1 gone2 --yes")

@@ -148,8 +148,8 @@ def test_keys_that_are_none(
     for key, kind, what in (
         ("wrong-key-0123456789", SignInError, "rejected the API key"),
         (made["api_key"], SignInError, "rejected the API key"),
-        (f"{made['api_key'][:5]} {made['api_key'][5:]}", InputError, "blanks within"),
-        (f"Basic {made['api_key']}", InputError, "whole header"),
+        (f"{made['api_key'][:5]} {made['api_key'][5:]}", InputError, "contains spaces"),
+        (f"Basic {made['api_key']}", InputError, "a header, not a key"),
     ):
         monkeypatch.setenv("LABEXT_LAB_API_KEY", key)
         error = refused(connected(box), kind)
