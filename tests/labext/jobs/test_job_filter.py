@@ -151,7 +151,7 @@ def test_since_accepts_python_and_pandas_objects() -> None:
     stamp = pd.Timestamp("2026-03-01T08:15:30.123456789Z")
     assert parse_since(stamp, NOW) == datetime(2026, 3, 1, 8, 15, 30, 123456, tzinfo=UTC)
     assert parse_since(pd.Timedelta("1h"), NOW) == NOW - timedelta(hours=1)
-    with pytest.raises(InputError, match="is no date"):
+    with pytest.raises(InputError, match="is not a date"):
         parse_since(pd.NaT, NOW)
 
 
