@@ -5,21 +5,19 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from widget_fakes import ParsedHtml, Placeholders, without_styles, words
 
 import labext_widgets
 from labext.errors import ServiceError, UnreachableError, WatchInterrupted
 from labext.nb.records import Answer, AskEvent, Citation, Final, Partial, Search, Strategy
 from labext.redaction import MASK
 from labext_widgets.answers import markdown, static_view, view
-from labext_widgets.answers import view as answers_view
 from labext_widgets.answers.text import AnswerState, number_citations, replace_numbers
-from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 
 QUESTION = "Why is glucose added?"
@@ -41,36 +39,32 @@ def shown_as(text: str, *citations: Citation) -> str:
     return f"{replace_numbers(found.text, lambda n: f'[{n}]')} {order}".strip()
 
 
-def words(drawn: str) -> str:
-    return " ".join(html.unescape(re.sub("<[^>]*>", " ", drawn)).split())
-
-
 class TestMarks:
-    def test_numbers_are_in_the_order_of_the_text(self) -> None:
+    def test_citations_are_numbered_in_text_order(self) -> None:
         assert shown_as("A. [note:b2] B. [source:a1] C. [note:b2]", PAPER, PLAN) == (
             "A.[1] B.[2] C.[1] Plan None paper.pdf 3"
         )
 
-    def test_of_several_passages_of_one_source_the_one_that_is_quoted_is_meant(self) -> None:
+    def test_marker_refers_to_the_quoted_passage(self) -> None:
         text = f"Leaks cost yield. [source:a1] {QUOTE} [source:a1] Leaks cost yield. [source:a1]"
         assert shown_as(text, PAPER, LEAKS) == (
             f"Leaks cost yield.[1] {QUOTE}[2] Leaks cost yield.[1] paper.pdf 4 paper.pdf 3"
         )
 
-    def test_else_the_one_in_its_place(self) -> None:
+    def test_unquoted_markers_take_passages_in_order(self) -> None:
         said = shown_as("First. [source:a1] Second. [source:a1]", LEAKS, PAPER)
         assert said == "First.[1] Second.[2] paper.pdf 4 paper.pdf 3"
 
-    def test_else_the_one_that_is_nearest_in_words(self) -> None:
+    def test_unquoted_marker_takes_the_most_similar_passage(self) -> None:
         assert shown_as("The yield falls. [source:a1]", PAPER, LEAKS) == (
             "The yield falls.[1] paper.pdf 4 paper.pdf 3"
         )
 
-    def test_a_mark_may_name_several_and_what_is_not_cited_stays(self) -> None:
+    def test_marker_with_several_ids_keeps_the_uncited_ones(self) -> None:
         said = shown_as("A. [source:a1, note:b2] B. [source:zz] C. [note:b2, note:zz]", PAPER, PLAN)
         assert said.startswith("A.[1][2] B. [source:zz] C.[2] [note:zz]")
 
-    def test_other_brackets_stay_and_the_sign_of_a_number_cannot_be_forged(self) -> None:
+    def test_other_brackets_stay_and_internal_markers_are_stripped(self) -> None:
         text = "[1] [see: Fig. 2] arr[i:j] \ue0001\ue001"
         assert shown_as(text, PAPER) == "[1] [see: Fig. 2] arr[i:j] 1 paper.pdf 3"
 
@@ -107,75 +101,48 @@ class TestMarks:
     ],
 )
 def test_markdown(text: str, drawn: str) -> None:
-    plain = re.sub(' style="[^"]*"', "", markdown.to_html(text))
+    plain = without_styles(markdown.to_html(text))
     assert re.sub(r"(?<=>)\n(?=<)|(?<=<br>)\n|(?<=</p>)\n|(?<=<li>a)\n", "", plain) == drawn
 
 
 @pytest.mark.parametrize("piece", ["**a ", "*a", "`", "``a` ", "- a\n  ", "***", "1. a\n\n"])
-def test_what_is_never_closed_is_shown(piece: str) -> None:
+def test_unclosed_markdown_is_shown(piece: str) -> None:
     shown = html.unescape(re.sub("<[^>]*>", "", markdown.to_html(piece * 20_000)))
     assert shown.count("a") == piece.count("a") * 20_000
 
 
 class TestPassages:
-    def test_the_quote_is_marked_where_it_stands(self) -> None:
-        drawn = re.sub(' style="[^"]*"', "", static_view.passage_html(PAPER))
+    def test_quote_is_highlighted_in_the_passage(self) -> None:
+        drawn = without_styles(static_view.passage_html(PAPER))
         assert drawn == f"<div>In E. coli. <mark>{QUOTE}</mark> So it is.</div>"
 
-    def test_also_where_its_lines_end_elsewhere(self) -> None:
+    def test_quote_is_found_across_line_breaks(self) -> None:
         passage = "So. Glucose\nlowers  cAMP. Yes."
         assert "lowers  cAMP.</mark>" in static_view.passage_html(
             Citation("a:b", "", QUOTE, passage)
         )
 
-    def test_a_quote_that_is_not_in_the_passage_stands_by_itself(self) -> None:
+    def test_quote_missing_from_the_passage_is_shown_separately(self) -> None:
         drawn = static_view.passage_html(Citation("a:b", "", "Other words.", "A passage."))
         assert "Other words.</mark>" in drawn
         assert words(drawn) == "Other words. A passage."
 
-    def test_a_long_passage_is_cut_around_the_quote(self) -> None:
+    def test_long_passage_is_truncated_around_the_quote(self) -> None:
         long = f"{'before ' * 900}{QUOTE}{' after' * 900}"
         drawn = words(static_view.passage_html(Citation("a:b", "", QUOTE, long)))
         assert re.fullmatch(r"….*before Glucose lowers cAMP\. after.*…", drawn)
         assert len(drawn) < 2 * static_view.CONTEXT_LENGTH + 100
 
-    def test_without_a_passage_that_is_said(self) -> None:
+    def test_citation_without_passage_says_so(self) -> None:
         assert words(static_view.passage_html(Citation("a:b"))) == "The service sent no passage."
 
 
-class Fake:
-    """A placeholder that remembers."""
-
-    def __init__(self, drawn: str, text: str) -> None:
-        self.saved = [(drawn, text)]
-        self.states: list[dict[str, Any]] = []
-
-    def live(self, name: str, state: dict[str, Any]) -> bool:
-        assert name == "answer"
-        self.states.append(state)
-        return True
-
-    def update(self, drawn: str, text: str) -> None:
-        self.saved.append((drawn, text))
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        self.states.append(state)
-
-
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[Fake]:
-    """The placeholders of a notebook that somebody looks at."""
-    found: list[Fake] = []
-
-    def make(*given: Any) -> Fake:
-        found.append(Fake(*given))
-        return found[-1]
-
-    monkeypatch.setattr(placeholder, "Placeholder", make)
-    for module in (answers_view, view):
-        monkeypatch.setattr(module, "front_end", lambda: FrontEnd.INTERACTIVE)
-        monkeypatch.setattr(module, "current_execution", lambda: "the first run")
-    return found
+def placeholders(placeholders: Placeholders, set_front_end: Any, monkeypatch: Any) -> Any:
+    """The placeholders of an interactive notebook."""
+    set_front_end(FrontEnd.INTERACTIVE, view)
+    monkeypatch.setattr(view, "current_execution", lambda: "the first run")
+    return placeholders
 
 
 def ask(events: Iterator[AskEvent]) -> view.AnswerView:
@@ -183,33 +150,33 @@ def ask(events: Iterator[AskEvent]) -> view.AnswerView:
 
 
 class TestInANotebook:
-    def test_every_event_is_drawn_at_once(self, made: list[Fake]) -> None:
+    def test_each_event_is_drawn_at_once(self, placeholders: Placeholders) -> None:
         seen = []
 
         def events() -> Iterator[AskEvent]:
             for event in EVENTS:
                 yield event
-                seen.append(words(made[0].states[-1]["html"]))
+                seen.append(words(placeholders[0].states[-1]["html"]))
 
         ask(events())
-        assert words(made[0].states[0]["html"]) == f"{QUESTION} ● Asking…"
+        assert words(placeholders[0].states[0]["html"]) == f"{QUESTION} ● Asking…"
         assert seen[0] == f"{QUESTION} Searching: cAMP; leaks ● Searching…"
         assert f"Searching: cAMP; leaks {QUOTE} 1 [1] paper.pdf, page 3" in seen[1]
-        last = made[0].states[-1]
+        last = placeholders[0].states[-1]
         assert (last["busy"], last["complete"]) == (False, True)
         assert last["announcement"] == "The answer is complete, with 2 citations."
 
-    def test_the_marks_of_the_live_view_are_named_buttons(self, made: list[Fake]) -> None:
+    def test_live_citation_markers_are_labelled_buttons(self, placeholders: Placeholders) -> None:
         ask(iter(EVENTS))
-        buttons = re.findall("<button.*?</button>", made[0].states[-1]["html"])
+        buttons = re.findall("<button.*?</button>", placeholders[0].states[-1]["html"])
         assert [re.findall('aria-label="(.*?)"|>(.)<', each) for each in buttons] == [
             [("Citation 1: paper.pdf, page 3", ""), ("", "1")],
             [("Citation 2: Plan", ""), ("", "2")],
         ]
 
-    def test_the_file_keeps_the_answer_with_its_citations_to_unfold(self, made: list[Fake]) -> None:
+    def test_saved_answer_has_folded_citations(self, placeholders: Placeholders) -> None:
         ask(iter(EVENTS))
-        drawn, text = made[0].saved[-1]
+        drawn, text = placeholders[0].saved[-1]
         assert "button" not in drawn
         assert words(drawn).startswith(f"{QUESTION} {QUOTE} [1] Then vary it. [2]")
         assert re.findall("<summary.*?>(.*?)</summary>", drawn) == [
@@ -219,35 +186,31 @@ class TestInANotebook:
         ]
         assert text.splitlines()[-1] == "[2] Plan: “Vary arabinose.”"
 
-    def test_partial_answers_give_way_to_the_answer_and_stay_to_unfold(
-        self, made: list[Fake]
-    ) -> None:
+    def test_final_answer_folds_the_partial_answers(self, placeholders: Placeholders) -> None:
         ask(iter([STRATEGY, Partial("Half of it. [source:a1]", (PAPER,)), Final(ANSWER)]))
-        before, _, after = made[0].saved[-1][0].partition("Search steps")
+        before, _, after = placeholders[0].saved[-1][0].partition("Search steps")
         assert "Half of it." not in before
         assert words(after).endswith("Searching: cAMP; leaks Half of it.")
 
-    def test_the_cell_that_streamed_it_does_not_show_it_again(
-        self, made: list[Fake], monkeypatch: pytest.MonkeyPatch
+    def test_streaming_cell_does_not_display_the_answer_twice(
+        self, placeholders: Placeholders, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         answer = ask(iter(EVENTS))
         answer._ipython_display_()
-        assert len(made) == 1
+        assert [each.view for each in placeholders] == ["answer"]
         monkeypatch.setattr(view, "current_execution", lambda: "another run")
         answer._ipython_display_()
-        assert len(made) == 2
-        assert made[1].states[0] == made[0].states[-1]
+        assert len(placeholders) == 2
+        assert placeholders[1].states[0] == placeholders[0].states[-1]
 
-    def test_a_finished_answer_is_shown_by_the_first_cell_that_ends_with_it(
-        self, made: list[Fake]
-    ) -> None:
+    def test_complete_answer_is_shown_by_its_first_cell(self, placeholders: Placeholders) -> None:
         labext_widgets.answer_view(ANSWER)._ipython_display_()
-        assert QUESTION in words(made[0].saved[0][0])
+        assert QUESTION in words(placeholders[0].saved[0][0])
 
-    def test_that_nothing_is_cited_is_said(self) -> None:
+    def test_answer_without_citations_says_so(self) -> None:
         assert "No citations." in static_view.render_html(AnswerState("", answer=Answer("No.")))
 
-    def test_the_model_is_named(self) -> None:
+    def test_answer_names_its_model(self) -> None:
         drawn = static_view.render_html(
             AnswerState("", answer=Answer("No.", model="model:extractive"))
         )
@@ -261,26 +224,28 @@ def then(error: BaseException) -> Iterator[AskEvent]:
 
 
 class TestBrokenOff:
-    def test_an_error_leaves_what_had_come_and_is_raised(self, made: list[Fake]) -> None:
+    def test_error_keeps_the_partial_answer_and_is_raised(self, placeholders: Placeholders) -> None:
         with pytest.raises(UnreachableError):
             ask(then(UnreachableError("The answer was cut off.", "Ask again.")))
-        said = words(made[0].saved[-1][0])
+        said = words(placeholders[0].saved[-1][0])
         assert f"{QUOTE} [1]" in said
         assert said.endswith("Interrupted: The answer was cut off.")
-        assert not made[0].states[-1]["busy"]
-        assert made[0].saved[-1][1].endswith("\nInterrupted: The answer was cut off.")
+        assert not placeholders[0].states[-1]["busy"]
+        assert placeholders[0].saved[-1][1].endswith("\nInterrupted: The answer was cut off.")
 
-    def test_so_does_a_stream_that_just_ends(self, made: list[Fake]) -> None:
+    def test_stream_without_final_answer_is_an_error(self, placeholders: Placeholders) -> None:
         with pytest.raises(ServiceError):
             ask(iter([STRATEGY]))
-        assert "Interrupted: The answer ended" in words(made[0].saved[-1][0])
+        assert "Interrupted: The answer ended" in words(placeholders[0].saved[-1][0])
 
-    def test_an_interrupt_ends_the_asking(self, made: list[Fake]) -> None:
+    def test_interrupt_ends_the_answer(self, placeholders: Placeholders) -> None:
         with pytest.raises(WatchInterrupted):
             ask(then(KeyboardInterrupt()))
-        assert words(made[0].saved[-1][0]).endswith("Interrupted: the kernel was interrupted.")
+        assert words(placeholders[0].saved[-1][0]).endswith(
+            "Interrupted: the kernel was interrupted."
+        )
 
-    def test_the_stream_is_closed_however_it_ends(self, made: list[Fake]) -> None:
+    def test_stream_is_closed_after_the_answer(self, placeholders: Placeholders) -> None:
         ended = []
 
         def going(events: list[AskEvent]) -> Iterator[AskEvent]:
@@ -297,10 +262,10 @@ class TestBrokenOff:
 
 class TestInATerminal:
     @pytest.fixture(autouse=True)
-    def front(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(answers_view, "front_end", lambda: FrontEnd.TERMINAL)
+    def terminal(self, set_front_end: Any) -> None:
+        set_front_end(FrontEnd.TERMINAL, view)
 
-    def test_text_is_printed_as_it_streams_with_its_citations_below(
+    def test_streamed_text_is_printed_with_citations_below(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         so_far = []
@@ -317,49 +282,28 @@ class TestInATerminal:
             f"[1] paper.pdf, page 3: “{QUOTE}”\n[2] Plan: “Vary arabinose.”\n"
         )
 
-    def test_what_breaks_off_says_so(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_interrupted_stream_says_so(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(UnreachableError):
             ask(then(UnreachableError("Gone.", "Ask again.")))
         assert capsys.readouterr().out.endswith(f"· {QUOTE}\nInterrupted: Gone.\n")
 
 
-def test_a_notebook_that_a_program_executes_keeps_the_whole_alone(
-    monkeypatch: pytest.MonkeyPatch,
+def test_executed_notebook_gets_the_finished_answer_alone(
+    set_front_end: Any, record_displays: Any
 ) -> None:
-    found: list[tuple[str, str]] = []
-    monkeypatch.setattr(answers_view, "front_end", lambda: FrontEnd.EXECUTED)
-    monkeypatch.setattr(
-        answers_view, "display_html", lambda drawn, text: found.append((drawn, text))
-    )
+    set_front_end(FrontEnd.EXECUTED, view)
+    displayed = record_displays(view)
     answer = ask(iter(EVENTS))
-    ((drawn, text),) = found
+    ((drawn, text),) = displayed
     assert QUOTE in words(drawn)
     assert text == f"{QUESTION}\n\n{answer}"
 
 
-def test_what_a_user_holds() -> None:
+def test_answer_view_attributes() -> None:
     answer = labext_widgets.answer_view(ANSWER)
     assert (answer.text, answer.question) == (ANSWER.text, QUESTION)
     assert answer.citations == (PAPER, PLAN)
     assert repr(answer) == f'<AnswerView "{QUESTION}", 2 citations>'
-
-
-class Tags(HTMLParser):
-    """What a browser would make of it: elements, attributes, and the text between them."""
-
-    def __init__(self, drawn: str) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-        self.text = ""
-        self.feed(drawn)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.names |= {tag, *(name for name, _ in attrs)}
-        self.text += "\n" if tag in ("p", "br") else ""
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
 
 
 SAFE = {
@@ -381,24 +325,22 @@ HOSTILE_CITATIONS = st.lists(
 
 
 @given(HOSTILE, HOSTILE, HOSTILE_CITATIONS)
-def test_no_word_of_a_model_becomes_markup(
-    text: str, question: str, citations: list[Citation]
-) -> None:
+def test_answer_text_is_escaped(text: str, question: str, citations: list[Citation]) -> None:
     answer = Answer(text, tuple(citations), question, text)
     came = AnswerState(question, text, (text,), ((text, tuple(citations)),))
     for told in (came, AnswerState(question, text, (text,), came.partials, answer, broken=text)):
         for live in (False, True):
-            seen = Tags(static_view.render_html(told, live=live))
-            assert seen.names <= SAFE
+            seen = ParsedHtml(static_view.render_html(told, live=live))
+            assert seen.tags | seen.attribute_names <= SAFE
             assert not re.search("[\x1b\u202e]", seen.text)
 
 
 @given(st.text(st.sampled_from("ab c<&\"'\n\t.$"), max_size=80))
-def test_what_is_no_markdown_is_shown_as_it_stands(text: str) -> None:
-    assert Tags(markdown.to_html(text)).text.split() == text.split()
+def test_plain_text_is_shown_unchanged(text: str) -> None:
+    assert ParsedHtml(markdown.to_html(text)).raw_text.split() == text.split()
 
 
-def test_a_secret_is_shown_nowhere() -> None:
+def test_secret_in_an_answer_is_masked_everywhere() -> None:
     leak = f"The key {KEY} is bad."
     citation = Citation("source:a1", leak, leak, f"Before. {leak} After.")
     answer = Answer(f"{leak} [source:a1]", (citation,), leak)

@@ -43,18 +43,18 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", BUNDLES)
-def test_a_bundle_is_what_the_sources_build_to(copy: Path, name: str) -> None:
+def test_committed_bundle_matches_the_build(copy: Path, name: str) -> None:
     built = (copy / STATIC / name).read_text()
     assert built == (WIDGETS / STATIC / name).read_text(), "run `npm ci && npm run build`"
 
 
-def test_there_is_no_other_bundle(copy: Path) -> None:
+def test_bundle_list_is_complete(copy: Path) -> None:
     for folder in (copy, WIDGETS):
         assert sorted(each.name for each in (folder / STATIC).iterdir()) == list(BUNDLES)
 
 
 @pytest.mark.parametrize("name", BUNDLES)
-def test_a_bundle_asks_the_network_for_nothing(name: str) -> None:
+def test_bundle_requests_nothing_from_the_network(name: str) -> None:
     bundle = (WIDGETS / STATIC / name).read_text()
     addresses = set(re.findall(r"https?://[^\"'`\s)]*", bundle))
     assert addresses <= {"http://www.w3.org/2000/svg"}, "a namespace is a name, not an address"
@@ -62,14 +62,14 @@ def test_a_bundle_asks_the_network_for_nothing(name: str) -> None:
     assert not re.findall(r"\b(?:fetch|XMLHttpRequest|WebSocket|importScripts)\b", bundle)
 
 
-def test_what_is_imported_is_a_blob_that_the_kernel_sent() -> None:
+def test_hub_imports_only_blobs_sent_by_the_kernel() -> None:
     hub = (WIDGETS / STATIC / "hub.js").read_text()
     assert re.findall(r"\burl = (.*);", hub) == [
         'URL.createObjectURL(new Blob([code], { type: "text/javascript" }))'
     ]
 
 
-def test_the_lock_names_no_registry() -> None:
+def test_lock_file_names_no_registry() -> None:
     lock = json.loads((WIDGETS / "package-lock.json").read_text())
     assert lock["packages"]
     assert not [name for name, each in lock["packages"].items() if "resolved" in each]

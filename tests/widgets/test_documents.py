@@ -31,14 +31,13 @@ def messages(*pairs: tuple[str, str]) -> pd.DataFrame:
 
 
 @pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    monkeypatch.setattr(documents, "display_html", lambda html, text: found.append((html, text)))
-    monkeypatch.setattr(documents, "front_end", lambda: FrontEnd.INTERACTIVE)
-    return found
+def displayed(set_front_end: Any, record_displays: Any) -> list[tuple[str, str]]:
+    set_front_end(FrontEnd.INTERACTIVE, documents)
+    displayed: list[tuple[str, str]] = record_displays(documents)
+    return displayed
 
 
-def test_insights_are_drawn_as_markdown() -> None:
+def test_insights_are_rendered_as_markdown() -> None:
     frame = insights(MARKDOWN)
     html = str(frame_html(frame))
     assert "<strong>Methods</strong>" in html
@@ -65,7 +64,7 @@ def test_long_documents_are_folded() -> None:
     assert max(map(len, frame_text(long).splitlines())) <= 80
 
 
-def test_a_chat_draws_the_models_messages_as_markdown_alone() -> None:
+def test_only_model_messages_of_a_chat_are_markdown() -> None:
     html = str(frame_html(messages(("human", "Is *this* 2*3?\nYes"), ("ai", "It **is**."))))
     assert "Is *this* 2*3?\nYes</div>" in html
     assert "It <strong>is</strong>." in html
@@ -80,23 +79,23 @@ def test_a_chat_draws_the_models_messages_as_markdown_alone() -> None:
         frame_html(messages(("human", HOSTILE), ("ai", HOSTILE), (HOSTILE, "x"))),
     ],
 )
-def test_html_in_a_text_is_shown_and_not_obeyed(html: Any) -> None:
+def test_html_in_a_document_is_escaped(html: Any) -> None:
     assert "&lt;script&gt;" in html
     for markup in ("<script", "<img", "<a ", "\x1b"):
         assert markup not in html
 
 
-def test_a_source_in_markdown_is_drawn(shown: list[tuple[str, str]]) -> None:
+def test_markdown_source_is_rendered(displayed: list[tuple[str, str]]) -> None:
     SourceText(MARKDOWN, "Bench notes")._ipython_display_()
-    ((html, text),) = shown
+    ((html, text),) = displayed
     assert "<li><strong>LB</strong> medium</li>" in html
     assert text == MARKDOWN
 
 
-def test_a_plain_source_keeps_its_line_breaks(shown: list[tuple[str, str]]) -> None:
+def test_plain_text_keeps_its_line_breaks(displayed: list[tuple[str, str]]) -> None:
     plain = "Table 1\n  LB   10 g\n  NaCl  5 g\n\n- 4 -\n2 * 3 * 4 < 30 & more"
     SourceText(plain, "paper.pdf", "paper.pdf")._ipython_display_()
-    ((html, text),) = shown
+    ((html, text),) = displayed
     assert "Table 1\n  LB   10 g\n  NaCl  5 g\n\n- 4 -\n2 * 3 * 4 &lt; 30 &amp; more" in html
     assert "white-space:pre-wrap" in html
     assert text == plain
@@ -118,42 +117,42 @@ def test_a_plain_source_keeps_its_line_breaks(shown: list[tuple[str, str]]) -> N
         (">seq1\nACGT", "a.fasta", False),
     ],
 )
-def test_markdown_is_told_from_plain_text(text: str, file_name: str | None, expected: bool) -> None:
+def test_markdown_detection(text: str, file_name: str | None, expected: bool) -> None:
     assert documents.is_markdown(text, file_name) is expected
 
 
-def test_hostile_source_text_is_harmless(shown: list[tuple[str, str]]) -> None:
+def test_markup_in_a_source_is_escaped(displayed: list[tuple[str, str]]) -> None:
     for file_name in ("a.md", "a.txt"):
         SourceText(HOSTILE, HOSTILE, file_name)._ipython_display_()
-    for html, text in shown:
+    for html, text in displayed:
         assert "<script" not in html
         assert "<img" not in html
         assert "\x1b" not in html + text
 
 
-def test_a_very_long_source_is_cut_in_the_notebook_and_says_so(
-    shown: list[tuple[str, str]],
+def test_very_long_text_is_truncated_with_a_note(
+    displayed: list[tuple[str, str]],
 ) -> None:
     source = SourceText("word\n" * 60_000, "book.txt", "book.txt")
     source._ipython_display_()
-    ((html, text),) = shown
+    ((html, text),) = displayed
     assert len(text) < 201_000
     assert "200,000 of 299,999 characters" in html
     assert "200,000 of 299,999 characters" in text
     assert len(source.text) == 300_000
 
 
-def test_a_terminal_prints_the_whole_text(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_terminal_prints_the_whole_text(
+    set_front_end: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(documents, "front_end", lambda: FrontEnd.TERMINAL)
+    set_front_end(FrontEnd.TERMINAL, documents)
     SourceText("word\x1b[2J\n" * 60_000)._ipython_display_()
     out = capsys.readouterr().out
     assert out.count("word") == 60_000
     assert "\x1b" not in out
 
 
-def test_an_empty_source_says_so(shown: list[tuple[str, str]]) -> None:
+def test_empty_text_is_noted(displayed: list[tuple[str, str]]) -> None:
     SourceText("")._ipython_display_()
-    assert "The text is empty." in shown[0][0]
-    assert shown[0][1] == "The text is empty."
+    assert "The text is empty." in displayed[0][0]
+    assert displayed[0][1] == "The text is empty."

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from widget_fakes import ParsedHtml, words
 
 from labext.progress import Outcome, Part, Progress
 from labext.redaction import register_secret
@@ -61,40 +61,12 @@ progresses = st.builds(
 )
 
 
-class Read(HTMLParser):
-    """What a browser would make of it."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: set[str] = set()
-        self.attributes: list[tuple[str, str]] = []
-        self.words: list[str] = []
-        self.depth = 0
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-        self.depth += 1
-
-    def handle_endtag(self, tag: str) -> None:
-        self.depth -= 1
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join("".join(self.words).split())
-
-
 STYLE = re.compile(r"([a-z-]+:[a-z0-9#%.,() -]+;?)*")
 
 
 @given(progresses, hostile)
-def test_nothing_a_service_says_becomes_markup(progress: Progress, note: str) -> None:
-    read = Read(static_view.render_html(progress, note, "2026-01-05 14:03"))
+def test_progress_texts_are_escaped(progress: Progress, note: str) -> None:
+    read = ParsedHtml(static_view.render_html(progress, note, "2026-01-05 14:03"))
     assert read.tags <= {"div", "span"}
     assert read.depth == 0
     for name, value in read.attributes:
@@ -109,28 +81,28 @@ def test_nothing_a_service_says_becomes_markup(progress: Progress, note: str) ->
 
 
 @given(progresses, hostile)
-def test_the_text_is_one_line_that_steers_nothing(progress: Progress, note: str) -> None:
+def test_progress_line_has_no_control_characters(progress: Progress, note: str) -> None:
     for line in (static_view.render_text(progress, note), static_view.announcement(progress)):
         assert line.isprintable() or not re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202e]", line)
         line.encode()
 
 
-def test_thousands_are_parted() -> None:
+def test_counts_have_thousands_separators() -> None:
     big = Progress("big", "batch", "Running", {"Running": 1088, "In Queue": 3912}, 5000)
     assert static_view.render_text(big).startswith(
         "big: Running, 0 of 5,000 complete, 1,088 Running, 3,912 "
     )
-    text = Read(static_view.render_html(big)).text
+    text = ParsedHtml(static_view.render_html(big)).text
     assert "big batch of 5,000 watched 0:00" in text
     assert "■ 1,088 Running ■ 3,912 In Queue" in text
 
 
-def test_a_batch_that_runs() -> None:
+def test_running_batch() -> None:
     assert static_view.render_text(FOLDS) == (
         "folds: Running, 120 of 250 complete, 2 Stopped, 8 Running, 120 In Queue "
         "(batch, watched 0:42)"
     )
-    read = Read(static_view.render_html(FOLDS))
+    read = ParsedHtml(static_view.render_html(FOLDS))
     assert "folds batch of 250 watched 0:42" in read.text
     assert "● Running ○ Aggregating ○ Complete" in read.text
     assert "■ 120 Complete ■ 2 Stopped ■ 8 Running ■ 120 In Queue" in read.text
@@ -148,53 +120,53 @@ def test_a_batch_that_runs() -> None:
         ("Thawing", None, "● Thawing"),
     ],
 )
-def test_the_phases_apart(phase: str, outcome: Outcome | None, marks: str) -> None:
+def test_phases(phase: str, outcome: Outcome | None, marks: str) -> None:
     seen = Progress("folds", "batch", phase, {"Complete": 3}, 3, outcome, "why" if outcome else "")
-    text = Read(static_view.render_html(seen)).text
+    text = ParsedHtml(static_view.render_html(seen)).text
     assert marks in text
     assert ("why" in text) is (outcome is not None)
 
 
-def test_an_unknown_state_is_shown_between_what_works_and_what_waits() -> None:
+def test_unknown_state_is_sorted_between_running_and_queued() -> None:
     seen = Progress("folds", "batch", "Running", {"In Queue": 1, "Thawing": 2, "Running": 3}, 6)
-    text = Read(static_view.render_html(seen)).text
+    text = ParsedHtml(static_view.render_html(seen)).text
     assert "■ 3 Running ■ 2 Thawing ■ 1 In Queue" in text
 
 
-def test_many_states_are_drawn_together() -> None:
+def test_rare_states_are_grouped() -> None:
     seen = Progress("folds", "batch", "Running", {f"state {i}": 2 for i in range(30)}, 60)
-    assert "■ 46 in other states" in Read(static_view.render_html(seen)).text
+    assert "■ 46 in other states" in ParsedHtml(static_view.render_html(seen)).text
 
 
-def test_a_job_has_no_counts() -> None:
+def test_job_has_no_counts() -> None:
     assert static_view.render_text(HELIX) == "helix1: Running (job, watched 0:03)"
-    text = Read(static_view.render_html(HELIX)).text
+    text = ParsedHtml(static_view.render_html(HELIX)).text
     assert text == "helix1 job watched 0:03✓ In Queue ● Running ○ Complete"
 
 
-def test_the_counts_that_are_not_known_yet() -> None:
+def test_batch_without_counts() -> None:
     seen = Progress("folds", "batch", "Running")
     assert static_view.render_text(seen) == "folds: Running (batch, watched 0:00)"
-    assert ("aria-valuemax", "1") in Read(static_view.render_html(seen)).attributes
+    assert ("aria-valuemax", "1") in ParsedHtml(static_view.render_html(seen)).attributes
 
 
-def test_tells_for_how_long_nothing_has_changed() -> None:
+def test_stalled_job_shows_the_time_without_progress() -> None:
     still = Progress("helix1", "job", "Running", elapsed=100, unchanged=70)
     assert "no progress for 1:10" in static_view.render_text(still)
-    assert "No progress for 1:10." in Read(static_view.render_html(still)).text
-    assert "changed" not in static_view.render_text(HELIX)
+    assert "No progress for 1:10." in ParsedHtml(static_view.render_html(still)).text
+    assert "no progress" not in static_view.render_text(HELIX)
 
 
-def test_when_it_was_seen_is_told_only_while_it_goes_on() -> None:
+def test_timestamp_is_shown_only_before_the_end() -> None:
     done = Progress("helix1", "job", "Complete", outcome=Outcome.COMPLETE)
     assert "As of 14:03." in static_view.render_html(HELIX, seen_at="14:03")
-    assert "As seen" not in static_view.render_html(done, seen_at="14:03")
+    assert "As of" not in static_view.render_html(done, seen_at="14:03")
 
 
-def test_bytes_that_move() -> None:
+def test_transfer_of_known_size() -> None:
     seen = Progress("folds", "results", "Fetching", elapsed=12, moved=120 * MB, size=340 * MB)
     assert static_view.render_text(seen) == "folds: Fetching, 120 of 340 MB (0:12)"
-    read = Read(static_view.render_html(seen))
+    read = ParsedHtml(static_view.render_html(seen))
     assert read.text == "folds results 0:12● Fetching120 of 340 MB"
     assert ("aria-valuenow", str(120 * MB)) in read.attributes
     assert ("aria-valuemax", str(340 * MB)) in read.attributes
@@ -202,7 +174,7 @@ def test_bytes_that_move() -> None:
     assert static_view.announcement(seen) == "folds: Fetching", "no reader is told every byte"
 
 
-def test_bytes_of_a_whole_that_is_not_known() -> None:
+def test_transfer_of_unknown_size() -> None:
     seen = Progress("folds", "results", "Fetching part 1 of 3", elapsed=12, moved=120 * MB)
     assert static_view.render_text(seen) == "folds: Fetching part 1 of 3, 120 MB (0:12)"
     assert "labext-indeterminate" in static_view.render_html(seen)
@@ -223,11 +195,11 @@ def test_bytes_of_a_whole_that_is_not_known() -> None:
         (9 * MB, 7 * MB, "9.00 of 7.00 MB"),
     ],
 )
-def test_amount(moved: int, size: int | None, shown: str) -> None:
+def test_format_bytes(moved: int, size: int | None, shown: str) -> None:
     assert static_view.format_bytes(moved, size) == shown
 
 
-def test_a_secret_in_a_reason_is_masked() -> None:
+def test_secret_in_a_reason_is_masked() -> None:
     register_secret("hunter2-hunter2")
     seen = Progress("a", "job", "Failed", outcome=Outcome.FAILED, reason="key hunter2-hunter2 bad")
     for shown in (
@@ -242,11 +214,11 @@ def test_a_secret_in_a_reason_is_masked() -> None:
     ("seconds", "shown"),
     [(0, "0:00"), (59.9, "0:59"), (61, "1:01"), (3600, "1:00:00"), (-1, "0:00")],
 )
-def test_clock(seconds: float, shown: str) -> None:
+def test_format_clock(seconds: float, shown: str) -> None:
     assert clock(seconds) == shown
 
 
-def test_a_colour_stands_plain_before_it_stands_by_the_theme() -> None:
+def test_theme_colour_has_a_plain_fallback_declaration() -> None:
     """The sanitizer of untrusted notebooks drops a declaration with `var()`."""
     failed = Progress("folds", "batch", "Failed", {"Failed": 3}, 3, Outcome.FAILED, "why")
     for style in re.findall(
@@ -261,9 +233,9 @@ def test_a_colour_stands_plain_before_it_stands_by_the_theme() -> None:
         assert "var(" not in declarations[0]
 
 
-def test_a_running_job_has_an_indeterminate_bar_and_says_for_how_long() -> None:
+def test_running_job_has_an_indeterminate_bar_and_its_run_time() -> None:
     running = replace(HELIX, states={}, running=12.0)
-    read = Read(static_view.render_html(running))
+    read = ParsedHtml(static_view.render_html(running))
     assert ("class", "labext-bar labext-indeterminate") in read.attributes
     assert not {"aria-valuenow", "aria-valuemax"} & {name for name, _ in read.attributes}
     assert any("repeating-linear-gradient" in value for _, value in read.attributes)
@@ -282,12 +254,12 @@ def test_a_running_job_has_an_indeterminate_bar_and_says_for_how_long() -> None:
     ids=["queued", "complete", "stopped", "batch"],
 )
 def test_other_bars_are_determinate(seen: Progress) -> None:
-    read = Read(static_view.render_html(seen))
+    read = ParsedHtml(static_view.render_html(seen))
     assert ("class", "labext-bar") in read.attributes
     assert "aria-valuenow" in {name for name, _ in read.attributes}
 
 
-def test_an_animation_stops_for_those_who_want_less_motion() -> None:
+def test_reduced_motion_disables_the_animation() -> None:
     style = (Path(static_view.__file__).parents[2] / "js" / "style.css").read_text()
     moving, _, still = style.partition("@media (prefers-reduced-motion: reduce)")
     assert re.search(r"\.labext-indeterminate > div \{[^}]*animation: labext-stripes", moving)
@@ -306,10 +278,10 @@ def test_an_animation_stops_for_those_who_want_less_motion() -> None:
         (250.0, 56.0, "250 jobs/s, about 1 min left"),
     ],
 )
-def test_a_batch_says_its_rate_and_remaining_time(rate: float, remaining: float, said: str) -> None:
+def test_batch_shows_rate_and_remaining_time(rate: float, remaining: float, said: str) -> None:
     seen = replace(FOLDS, rate=rate, remaining=remaining)
     assert said in static_view.render_text(seen)
-    assert all(part in Read(static_view.render_html(seen)).text for part in said.split(", "))
+    assert all(part in ParsedHtml(static_view.render_html(seen)).text for part in said.split(", "))
 
 
 def test_failed_jobs_are_listed_with_their_reasons() -> None:
@@ -319,6 +291,88 @@ def test_failed_jobs_are_listed_with_their_reasons() -> None:
         "  b1: Out of <time>.",
         "  b2: Failed",
     ]
-    text = Read(static_view.render_html(seen)).text
+    text = ParsedHtml(static_view.render_html(seen)).text
     assert "b1" in text
     assert "Out of <time>." in text
+
+
+@pytest.mark.parametrize(
+    ("outcome", "red"), [(None, False), (Outcome.STOPPED, False), (Outcome.FAILED, True)]
+)
+def test_only_the_reason_of_a_failure_is_red(outcome: Outcome | None, red: bool) -> None:
+    drawn = static_view.render_html(replace(FOLDS, reason="No answer now.", outcome=outcome))
+    assert ("jp-error-color1" in drawn) is red
+
+
+P1 = Progress(
+    "p1",
+    "pipeline",
+    "Running",
+    {"Complete": 2, "Running": 1},
+    3,
+    elapsed=7.0,
+    stage="1 of 2: Structure Prediction",
+)
+
+
+def widths(progress: Progress) -> list[float]:
+    return [
+        float(each) for each in re.findall(r"flex:0 1 ([\d.]+)%", static_view.render_html(progress))
+    ]
+
+
+def test_stage_replaces_the_phase() -> None:
+    assert static_view.render_text(P1) == (
+        "p1: Stage 1 of 2: Structure Prediction, 2 of 3 jobs so far complete, 1 Running "
+        "(pipeline, watched 0:07)"
+    )
+    assert "✓ In Queue ● Stage 1 of 2: Structure Prediction ○ Complete" in words(
+        static_view.render_html(P1)
+    )
+    assert "p1 pipeline, 3 jobs so far watched 0:07" in words(static_view.render_html(P1))
+    assert static_view.announcement(P1) == "p1: Stage 1 of 2: Structure Prediction"
+    assert "Stage 1 of 2: Structure Prediction, 2 of 3 jobs so far" in static_view.render_html(P1)
+
+
+def test_bar_reserves_room_for_later_stages() -> None:
+    assert widths(P1) == pytest.approx([100 / 3, 50 / 3], abs=0.01)
+    assert sum(widths(replace(P1, stage="2 of 2: Scoring PDB"))) == pytest.approx(100, abs=0.01)
+    assert sum(widths(replace(P1, stage=""))) == pytest.approx(100, abs=0.01)
+
+
+def test_results_are_collected_after_the_last_stage() -> None:
+    last = replace(P1, states={"Complete": 3}, stage="2 of 2: Scoring PDB")
+    assert "● Collecting results ○ Complete" in words(static_view.render_html(last))
+    assert "Stage 1 of 2" in words(static_view.render_html(replace(P1, states={"Complete": 3})))
+    assert "Running" in words(static_view.render_html(replace(last, stage="")))
+
+
+def test_queued_pipeline_shows_no_stage() -> None:
+    waits = replace(P1, phase="In Queue", states={"In Queue": 1}, total=1)
+    assert "● In Queue ○ Running ○ Complete" in words(static_view.render_html(waits))
+
+
+def test_ended_pipeline_is_complete_or_has_a_reason() -> None:
+    done = replace(P1, phase="Complete", states={"Complete": 3}, outcome=Outcome.COMPLETE, stage="")
+    assert static_view.render_text(done) == "p1: Complete, 3 of 3 complete (pipeline, watched 0:07)"
+    assert "p1 pipeline of 3 watched" in words(static_view.render_html(done))
+    assert "✓ In Queue ✓ Running ✓ Complete" in words(static_view.render_html(done))
+    why = "Stage 2 (Scoring PDB) failed: p1-stage2-normal_modes: too small"
+    failed = replace(P1, phase="Stopped", outcome=Outcome.STOPPED, reason=why, stage="")
+    assert "■ Stopped" in words(static_view.render_html(failed))
+    assert why in words(static_view.render_html(failed))
+    assert static_view.render_text(failed).endswith(f"1 Running: {why} (pipeline, watched 0:07)")
+
+
+def test_pipeline_without_counts_and_stage() -> None:
+    bare = Progress("p1", "pipeline", "Running")
+    assert static_view.render_text(bare) == "p1: Running (pipeline, watched 0:00)"
+    assert widths(bare) == [100.0]
+
+
+@given(st.text(max_size=40) | st.from_regex(r"\d{1,6} of \d{1,6}: [a-z]*", fullmatch=True))
+def test_any_stage_name_is_rendered(stage: str) -> None:
+    seen = replace(P1, stage=stage)
+    assert 0 < static_view.fraction_reached(seen) <= 1
+    assert static_view.current_stage(seen)
+    assert "<script" not in static_view.render_html(replace(P1, stage=f"{stage}<script>"))

@@ -115,7 +115,7 @@ def check(nb: NotebookPage) -> None:
     assert not [link for link in found["links"] if link.startswith("javascript")]
 
 
-def test_nothing_that_the_service_says_runs(
+def test_service_texts_run_no_script(
     page_of: Callable[..., NotebookPage], service: Service, refused: list[str]
 ) -> None:
     nb = page_of().write(*LINES, SETUP.format(url=service.url)).open()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import re
 import sys
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from widget_fakes import FakeTerminal, ParsedHtml, words
 
 import labext_widgets
 from labext.errors import WatchInterrupted
@@ -30,15 +28,11 @@ MIDWAY = Ingestion((READING, WAITING, DONE, BROKEN), 43.0)
 OVER = Ingestion((DONE, BROKEN), 50.0, Outcome.FAILED)
 
 
-def words(html: str) -> str:
-    return " ".join(re.sub("<[^>]*>", " ", html).split())
-
-
 def drawn(*rows: SourceRow, **more: Any) -> str:
     return words(static_view.render_html(ingestion_progress(Ingestion(rows, **more))))
 
 
-def test_a_row_a_source_with_its_stage_its_standing_still_and_its_reason() -> None:
+def test_each_source_has_a_row_with_stage_stall_and_reason() -> None:
     said = words(static_view.render_html(ingestion_progress(MIDWAY)))
     assert "1 Complete ■ 1 Failed ■ 1 Running ■ 1 In Queue" in said
     rows = said.partition("1 In Queue ● ")[2]
@@ -48,21 +42,21 @@ def test_a_row_a_source_with_its_stage_its_standing_still_and_its_reason() -> No
     )
 
 
-def test_all_of_them_are_one_bar() -> None:
+def test_several_sources_share_one_bar() -> None:
     html = static_view.render_html(ingestion_progress(MIDWAY))
     assert html.count('role="progressbar"') == 1
     assert 'aria-valuenow="1"' in html
     assert 'aria-valuemax="4"' in html
 
 
-def test_that_nothing_at_all_changes_is_said_once_for_all() -> None:
+def test_stall_of_all_sources_is_shown_once() -> None:
     said = "No progress for 0:42."
     assert said in drawn(READING, BROKEN, elapsed=60.0)
     assert said not in drawn(READING, WAITING), "one of them has just changed"
     assert said not in drawn(DONE, BROKEN, outcome=Outcome.FAILED)
 
 
-def test_one_source_needs_no_row_of_its_own() -> None:
+def test_single_source_has_no_row() -> None:
     seen = ingestion_progress(Ingestion((READING,), 7.0))
     assert static_view.render_text(seen) == (
         "paper.pdf: Reading the pages (ingestion, watched 0:07, no progress for 0:42)"
@@ -73,17 +67,17 @@ def test_one_source_needs_no_row_of_its_own() -> None:
     )
 
 
-def test_a_status_nobody_foresaw_is_shown_as_it_is() -> None:
+def test_unknown_status_is_shown_unchanged() -> None:
     assert "● odd.txt Pondering" in drawn(SourceRow("source:5", "odd.txt", "Pondering"), DONE)
 
 
-def test_what_the_watch_says_of_a_silent_service_is_shown_while_it_goes_on() -> None:
+def test_reconnect_note_is_shown_once() -> None:
     row = SourceRow("source:1", "paper.pdf", "running", "", "No response, trying again.")
     shown = drawn(row, DONE)
     assert shown.count("No response, trying again.") == 1, "of all that go on it is said once"
 
 
-def test_of_many_sources_those_that_failed_and_go_on_are_drawn() -> None:
+def test_failed_and_running_sources_are_listed_first() -> None:
     many = [SourceRow(f"source:{i}", f"file {i}", "completed") for i in range(1000)]
     said = drawn(*many[:600], BROKEN, READING, *many[600:])
     rows = said.partition("✕ scan.pdf")[2]
@@ -92,17 +86,12 @@ def test_of_many_sources_those_that_failed_and_go_on_are_drawn() -> None:
     assert said.endswith("… and 952 more")
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_in_a_terminal_one_line_is_drawn_again_and_a_line_a_failure_stays(
+def test_terminal_redraws_one_line_and_lists_failures(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
-    out = Terminal()
+    out = FakeTerminal()
     monkeypatch.setattr(sys, "stdout", out)
     assert labext_widgets.watch_ingestion(iter([MIDWAY, OVER]), again=AGAIN) is OVER
     first, last = out.getvalue().split("\r")[1], out.getvalue().split("\r")[-1]
@@ -115,27 +104,26 @@ def test_in_a_terminal_one_line_is_drawn_again_and_a_line_a_failure_stays(
 
 
 @pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    monkeypatch.setattr(watch, "front_end", lambda: FrontEnd.EXECUTED)
-    monkeypatch.setattr(live_view, "display_html", lambda html, text: found.append((html, text)))
-    return found
+def displayed(set_front_end: Any, record_displays: Any) -> list[tuple[str, str]]:
+    set_front_end(FrontEnd.EXECUTED, watch)
+    displayed: list[tuple[str, str]] = record_displays(live_view)
+    return displayed
 
 
-def test_an_executed_notebook_has_one_bar(
-    shown: list[tuple[str, str]],
+def test_executed_notebook_gets_one_bar(
+    displayed: list[tuple[str, str]],
 ) -> None:
     looks = [MIDWAY, Ingestion((READING, DONE), 44.0), OVER]
     labext_widgets.watch_ingestion(iter(looks), again=AGAIN)
-    assert [text.splitlines()[0] for _, text in shown] == [
+    assert [text.splitlines()[0] for _, text in displayed] == [
         static_view.render_text(ingestion_progress(OVER)),
     ]
-    assert "The PDF is encrypted." in words(shown[-1][0])
-    assert shown[-1][1].endswith("\n  scan.pdf: The PDF is encrypted.")
+    assert "The PDF is encrypted." in words(displayed[-1][0])
+    assert displayed[-1][1].endswith("\n  scan.pdf: The PDF is encrypted.")
 
 
-def test_an_interrupt_ends_the_watching_and_says_that_it_goes_on(
-    shown: list[tuple[str, str]],
+def test_interrupt_says_that_the_ingestion_continues(
+    displayed: list[tuple[str, str]],
 ) -> None:
     def interrupted() -> Iterator[Ingestion]:
         yield MIDWAY
@@ -143,40 +131,25 @@ def test_an_interrupt_ends_the_watching_and_says_that_it_goes_on(
 
     with pytest.raises(WatchInterrupted, match=r"the ingestion continues.* `%nb sources wait`"):
         labext_widgets.watch_ingestion(interrupted(), again=AGAIN)
-    assert "Watching stopped; the ingestion continues." in shown[-1][1]
+    assert "Watching stopped; the ingestion continues." in displayed[-1][1]
 
 
-def test_nothing_to_watch(shown: list[tuple[str, str]]) -> None:
+def test_empty_stream_returns_none(displayed: list[tuple[str, str]]) -> None:
     assert labext_widgets.watch_ingestion(iter([]), again=AGAIN) is None
-    assert shown == []
-
-
-class Tags(HTMLParser):
-    """What a browser would make of it: the names of elements and attributes."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.names |= {tag, *(name for name, _ in attrs)}
+    assert displayed == []
 
 
 HOSTILE = st.text() | st.sampled_from(["<script>x</script>", "\"'onclick=x", "\x1b[2J", "\u202e"])
 
 
 @given(st.lists(st.builds(SourceRow, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE), max_size=4))
-def test_no_word_of_a_service_becomes_markup(rows: list[SourceRow]) -> None:
+def test_source_texts_are_escaped(rows: list[SourceRow]) -> None:
     seen = ingestion_progress(Ingestion(tuple(rows)))
-    safe = Tags(static_view.render_html(seen)).names
-    assert {each for each in safe if not each.startswith("aria-")} <= {
-        "div",
-        "span",
-        "style",
-        "class",
-        "role",
-    }
+    html = ParsedHtml(static_view.render_html(seen))
+    assert html.tags <= {"div", "span"}
+    assert all(
+        name in {"style", "class", "role"} or name.startswith("aria-")
+        for name in html.attribute_names
+    )
     assert "\x1b" not in static_view.render_lines(seen)
     assert "\u202e" not in static_view.render_lines(seen)

@@ -45,7 +45,7 @@ def test_front_end(running: Any, shell: Any, expected: FrontEnd) -> None:
 @pytest.mark.parametrize(
     ("value", "ci"), [("true", True), ("1", True), ("false", False), ("", False)]
 )
-def test_a_build_machine_looks_on_nothing(
+def test_ci_counts_as_executed(
     running: Any, monkeypatch: pytest.MonkeyPatch, value: str, ci: bool
 ) -> None:
     running(shell({"allow_stdin": True}))
@@ -53,7 +53,7 @@ def test_a_build_machine_looks_on_nothing(
     assert (front_end.front_end() is FrontEnd.EXECUTED) is ci
 
 
-def test_the_cell_that_runs(running: Any) -> None:
+def test_cell_id_and_deleted_cells(running: Any) -> None:
     running(shell({}, cellId="a1", deletedCells=["b2", 3]))
     assert front_end.cell_id() == "a1"
     assert front_end.deleted_cells() == ["b2"]
@@ -62,7 +62,7 @@ def test_the_cell_that_runs(running: Any) -> None:
     assert front_end.deleted_cells() == []
 
 
-def test_the_package_is_light() -> None:
+def test_import_loads_no_heavy_packages() -> None:
     code = (
         "import sys, labext_widgets; labext_widgets.display_message('hello');"
         "print(sorted({'ipywidgets', 'anywidget', 'IPython', 'pandas', 'numpy', 'requests'}"

@@ -24,7 +24,7 @@ BATCH = (
 AGAIN = "%jobs watch folds --background"
 
 
-def test_a_batch_of_250_looks_like_one(
+def test_batch_of_250_jobs_is_one_row(
     page_of: Callable[..., NotebookPage], gate: Gate, refused: list[str]
 ) -> None:
     pytest.importorskip("RNA", reason="ViennaRNA is an extra")

@@ -126,7 +126,7 @@ def kernel(environment: dict[str, str]) -> Iterator[Kernel]:
     started.close()
 
 
-def test_a_watch_is_one_plain_output_with_a_headless_widget(kernel: Kernel) -> None:
+def test_watch_is_one_plain_output_with_a_headless_widget(kernel: Kernel) -> None:
     sent = kernel.run("last = watch(stream())")
     (display,) = of("display_data", sent)
     assert set(display["content"]["data"]) == {"text/html", "text/plain"}
@@ -147,7 +147,7 @@ def test_a_watch_is_one_plain_output_with_a_headless_widget(kernel: Kernel) -> N
     ]
 
 
-def test_a_transfer_ends_as_its_message_and_nothing_else(kernel: Kernel) -> None:
+def test_transfer_ends_as_its_message_alone(kernel: Kernel) -> None:
     sent = kernel.run(TRANSFER)
     (display,) = of("display_data", sent)
     assert texts([display]) == ["folds: Fetching, 120 of 340 MB (0:00)"]
@@ -160,7 +160,7 @@ def test_a_transfer_ends_as_its_message_and_nothing_else(kernel: Kernel) -> None
     assert of("stream", sent) == []
 
 
-def test_an_interrupt_ends_the_watching_only(kernel: Kernel) -> None:
+def test_interrupt_ends_only_the_watch(kernel: Kernel) -> None:
     sent = kernel.run("watch(stream(60))", interrupt_after="comm_open")
     (error,) = of("error", sent)
     assert error["content"]["ename"] == "WatchInterrupted"
@@ -171,14 +171,14 @@ def test_an_interrupt_ends_the_watching_only(kernel: Kernel) -> None:
     )
 
 
-def test_a_watch_in_the_background_outlives_its_cell(kernel: Kernel) -> None:
+def test_background_watch_outlives_its_cell(kernel: Kernel) -> None:
     sent = kernel.run("watch(stream(1.0), background=True)")
     assert texts(of("display_data", sent)) == [FIRST]
     assert of("execute_result", sent) == []
     assert texts([kernel.later("update_display_data")]) == [LAST]
 
 
-def test_a_click_stops_what_is_watched(kernel: Kernel) -> None:
+def test_stop_button_calls_stop(kernel: Kernel) -> None:
     watching = "watch(stream(60), background=True, stop=lambda: called.append(1))"
     sent = kernel.run(f"called = []\n{watching}")
     view = next(
@@ -191,7 +191,7 @@ def test_a_click_stops_what_is_watched(kernel: Kernel) -> None:
     assert kernel.printed("print(called)") == "[1]\n"
 
 
-def test_unloading_leaves_no_thread_and_no_widget(kernel: Kernel) -> None:
+def test_unload_leaves_no_thread_and_no_widget(kernel: Kernel) -> None:
     kernel.run("watch(stream(60), background=True)")
     left = """
 import threading, ipywidgets
@@ -206,9 +206,7 @@ print([t.name for t in threading.enumerate() if t.name.startswith("labext")],
 
 
 @pytest.mark.parametrize("widget", ["View", "Hub"])
-def test_unloading_leaves_nothing_of_a_view_whose_making_was_interrupted(
-    kernel: Kernel, widget: str
-) -> None:
+def test_unload_after_an_interrupted_view_leaves_no_widget(kernel: Kernel, widget: str) -> None:
     interrupted = f"""
 from labext_widgets.core import hub
 def opened(self):
@@ -233,13 +231,13 @@ print(ipywidgets.widgets.widget._instances)
     assert printed[1] == "{}"
 
 
-def test_an_error_in_the_browser_reaches_the_log(kernel: Kernel) -> None:
+def test_browser_error_is_logged(kernel: Kernel) -> None:
     error = {"kind": "error", "message": "boom"}
     code = f"from labext_widgets.core import hub\nhub._receive({error}, [], print)"
     assert kernel.printed(code) == "A live view failed in the browser: boom\n"
 
 
-def test_an_executed_notebook_gets_the_last_state_alone(
+def test_executed_notebook_gets_the_final_state_alone(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in environment.items():

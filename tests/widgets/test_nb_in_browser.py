@@ -111,7 +111,7 @@ def service() -> Iterator[Streaming]:
         yield running
 
 
-def test_an_answer_and_the_sources_it_rests_on(
+def test_answer_and_ingestion(
     page_of: Pages, server: Server, service: Streaming, script: Script, refused: list[str]
 ) -> None:
     cells = ASK.format(url=service.url), INGEST.format(path=str(script.path)), "seen"

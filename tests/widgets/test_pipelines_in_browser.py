@@ -27,7 +27,7 @@ stages:
 """
 
 
-def test_a_pipeline_tells_its_stages(
+def test_pipeline_shows_its_stages(
     page_of: Callable[..., NotebookPage], gate: Gate, refused: list[str]
 ) -> None:
     nb = page_of().write(PIPELINE, SETUP, FAILING).open()

@@ -38,7 +38,7 @@ def picture_is_seen(nb: NotebookPage) -> None:
     nb.gone(nb.page.locator(".labext-mounted"))
 
 
-def test_two_copies_and_a_moved_cell(watched: Watched, script: Script) -> None:
+def test_linked_output_and_moved_cell_stay_live(watched: Watched, script: Script) -> None:
     nb = watched(IN_BACKGROUND, "1")
     nb.idle()
     nb.select(0)
@@ -60,7 +60,7 @@ def test_two_copies_and_a_moved_cell(watched: Watched, script: Script) -> None:
     assert nb.errors == []
 
 
-def test_a_reloaded_page_takes_the_live_view_up_again(watched: Watched, script: Script) -> None:
+def test_page_reload_restores_the_live_view(watched: Watched, script: Script) -> None:
     nb = watched(IN_BACKGROUND, app="reloaded")
     nb.kept("120 In Queue")
     nb.page.reload()
@@ -72,7 +72,7 @@ def test_a_reloaded_page_takes_the_live_view_up_again(watched: Watched, script: 
     lives(nb, 1)
 
 
-def test_a_kernel_that_restarts_takes_its_live_view_with_it(watched: Watched) -> None:
+def test_kernel_restart_removes_the_live_view(watched: Watched) -> None:
     nb = watched(IN_BACKGROUND)
     nb.idle()
     nb.page.evaluate(f"() => {{ void {PANEL}.sessionContext.session.kernel.restart(); }}")
@@ -83,7 +83,7 @@ def test_a_kernel_that_restarts_takes_its_live_view_with_it(watched: Watched) ->
     nb.bar_says("Running")
 
 
-def test_a_kernel_that_dies_takes_its_live_view_with_it(watched: Watched, script: Script) -> None:
+def test_killed_kernel_removes_the_live_view(watched: Watched, script: Script) -> None:
     pid = script.path.with_suffix(".pid")
     tell_pid = f"import os; open({str(pid)!r}, 'w').write(str(os.getpid()))\n"
     nb = watched(
@@ -95,14 +95,14 @@ def test_a_kernel_that_dies_takes_its_live_view_with_it(watched: Watched, script
     nb.page.get_by_role("dialog").get_by_role("button", name="Ok").click()  # JupyterLab tells of it
 
 
-def test_a_kernel_that_is_shut_down_takes_its_live_view_with_it(watched: Watched) -> None:
+def test_kernel_shutdown_removes_the_live_view(watched: Watched) -> None:
     nb = watched(IN_BACKGROUND)
     nb.idle()
     nb.page.evaluate(f"() => {{ void {PANEL}.sessionContext.shutdown(); }}")
     picture_is_seen(nb)
 
 
-def test_a_cell_that_runs_again_ends_what_it_began(watched: Watched) -> None:
+def test_rerun_cell_ends_its_earlier_watch(watched: Watched) -> None:
     nb = watched(IN_BACKGROUND, COUNT)
     for _ in range(2):
         nb.idle()
@@ -113,7 +113,7 @@ def test_a_cell_that_runs_again_ends_what_it_began(watched: Watched) -> None:
     nb.says("1 threads, 1 views", cell=1)
 
 
-def test_a_deleted_cell_ends_what_it_began(watched: Watched) -> None:
+def test_deleted_cell_ends_its_watch(watched: Watched) -> None:
     nb = watched(IN_BACKGROUND, "1", COUNT)
     nb.idle()
     nb.select(0)
@@ -123,7 +123,7 @@ def test_a_deleted_cell_ends_what_it_began(watched: Watched) -> None:
     until(lambda: "0 views" in nb.output(1).inner_text())
 
 
-def test_unloading_leaves_the_picture_and_nothing_else(watched: Watched) -> None:
+def test_unload_leaves_only_the_picture(watched: Watched) -> None:
     nb = watched(IN_BACKGROUND, UNLOAD, COUNT)
     nb.run(1)
     picture_is_seen(nb)
@@ -133,7 +133,7 @@ def test_unloading_leaves_the_picture_and_nothing_else(watched: Watched) -> None
     nb.gone(nb.page.get_by_role("button", name="Stop"))
 
 
-def test_an_error_of_a_view_is_told_and_the_picture_comes_back(watched: Watched) -> None:
+def test_failing_live_view_shows_an_alert_and_the_picture(watched: Watched) -> None:
     nb = watched(IN_BACKGROUND, BROKEN)
     nb.idle()
     nb.run(1)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import base64
-import html as escaping
 import math
 import re
 import threading
-import time
-from collections.abc import Callable
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from own_server import until
+from widget_fakes import FakePlaceholder, ParsedHtml, Placeholders, words
 
 import labext_widgets
 from labext.errors import InputError, ServiceError
@@ -30,25 +28,9 @@ TURNS = [
 RECORD = {"name": "Episode 1", "duration": 125.4, "transcript": {"transcript": TURNS}}
 
 
-def words(html: str) -> str:
-    return " ".join(escaping.unescape(re.sub("<[^>]*>", " ", html)).split())
-
-
 def many(count: int) -> dict[str, Any]:
     said = [{"speaker": "Host", "dialogue": f"Turn {i}.", "start": i} for i in range(count)]
     return RECORD | {"transcript": said}
-
-
-class Tags(HTMLParser):
-    """The tags, attributes and styles of some HTML."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
 
 
 class TestRecord:
@@ -57,7 +39,7 @@ class TestRecord:
         assert (of.title, of.duration, of.speakers) == ("Episode 1", 125.4, ["Host", "Guest"])
         assert [(each.start, each.end) for each in of.turns] == [(0.0, 2.5), (3.0, None)]
 
-    def test_a_transcript_without_times_has_none(self) -> None:
+    def test_transcript_without_times(self) -> None:
         bare = [{"speaker": "Host", "dialogue": "Line 1."}]
         of = parse_episode({"name": "Ep one", "transcript": bare})
         assert of.duration is None
@@ -65,29 +47,29 @@ class TestRecord:
         assert words(static_view.render_html(of)) == "Ep one Host · 1 turn Host Line 1."
         assert static_view.render_text(of) == "Ep one: Host · 1 turn\nHost: Line 1."
 
-    def test_without_a_duration_the_last_turn_ends_it(self) -> None:
+    def test_missing_duration_is_the_end_of_the_last_turn(self) -> None:
         assert parse_episode(RECORD | {"duration": None}).duration == 2.5
 
     @pytest.mark.parametrize("told", [None, {}, [], "text", 7, {"transcript": None}, [1, "x"]])
-    def test_without_a_transcript(self, told: Any) -> None:
+    def test_episode_without_transcript(self, told: Any) -> None:
         of = parse_episode({"name": "", "duration": 7, "transcript": told})
         assert words(static_view.render_html(of)) == "Untitled episode 0:07 · no transcript"
         assert static_view.render_text(of) == "Untitled episode: 0:07 · no transcript"
 
     @pytest.mark.parametrize("odd", [-1, math.nan, math.inf, "3", None, True, [], 10**400])
-    def test_a_time_that_is_none_is_left_out(self, odd: Any) -> None:
+    def test_invalid_time_is_omitted(self, odd: Any) -> None:
         turn = {"speaker": "Host", "dialogue": "Yes.", "start": odd, "end": odd}
         of = parse_episode({"name": "E", "duration": odd, "transcript": [turn]})
         assert (of.duration, of.turns[0].start, of.turns[0].end) == (None, None, None)
 
-    def test_of_too_many_turns_the_rest_is_counted(self) -> None:
+    def test_turns_beyond_the_limit_are_counted(self) -> None:
         of = parse_episode(many(MAX_TURNS + 5))
         assert (len(of.turns), of.omitted) == (MAX_TURNS, 5)
         assert "10,005 turns" in static_view.facts_text(of)
 
 
 class TestPicture:
-    def test_the_transcript_with_times(self) -> None:
+    def test_transcript_with_times(self) -> None:
         assert words(
             static_view.render_html(parse_episode(RECORD), None, static_view.NEEDS_KERNEL)
         ) == (
@@ -101,7 +83,7 @@ class TestPicture:
             "[0:03] Guest: It lowers cAMP. So the promoter stays shut."
         )
 
-    def test_a_long_one_is_folded_and_the_longest_is_cut(self) -> None:
+    def test_long_transcript_is_folded_and_truncated(self) -> None:
         assert "<details" not in static_view.render_html(
             parse_episode(many(static_view.MAX_UNFOLDED_TURNS))
         )
@@ -119,7 +101,7 @@ class TestPicture:
             == "… and 8,005 more"
         )
 
-    def test_the_sound_is_kept_where_it_is_asked_for(self) -> None:
+    def test_embedded_audio_is_in_the_html(self) -> None:
         (sound,) = re.findall(
             r'<audio controls src="data:audio/mpeg;base64,([^"]*)"',
             static_view.render_html(parse_episode(RECORD), MP3),
@@ -127,13 +109,13 @@ class TestPicture:
         assert base64.b64decode(sound) == MP3
         assert "<audio" not in static_view.render_html(parse_episode(RECORD))
 
-    def test_what_is_said_stays_text(self) -> None:
+    def test_transcript_text_is_escaped(self) -> None:
         key = "sk-proj-12345678901234567890"
         said = f"<script>alert(1)</script> </div> &amp; \u202egnp $1$ {key}"
         told = [{"speaker": "<b>H\n</b>", "dialogue": said, "start": 1}]
         of = parse_episode({"name": '"><img src=x>', "transcript": told})
         html, text = static_view.render_html(of), static_view.render_text(of)
-        assert {tag for tag, _ in Tags(html).found} == {"div", "span"}
+        assert ParsedHtml(html).tags == {"div", "span"}
         assert "<script>alert(1)</script> </div> &amp; gnp $1$" in words(html)
         for drawn in (html, text):
             assert key not in drawn
@@ -155,61 +137,36 @@ class TestPicture:
         ),
         st.text(max_size=20),
     )
-    def test_any_record_gives_whole_html_that_a_sanitizer_keeps(self, told: Any, name: str) -> None:
+    def test_any_record_renders_as_sanitizer_safe_html(self, told: Any, name: str) -> None:
         of = parse_episode({"name": name, "transcript": told})
         html = static_view.render_html(of, MP3, static_view.NEEDS_KERNEL)
         allowed = {"div", "span", "details", "summary", "audio"}
-        for tag, attributes in Tags(html).found:
-            assert tag in allowed
-            assert set(attributes) <= {"style", "dir", "controls", "src"}
+        parsed = ParsedHtml(html)
+        assert parsed.tags <= allowed
+        assert parsed.attribute_names <= {"style", "dir", "controls", "src"}
         assert html.count("<div") == html.count("</div>")
         assert static_view.render_text(of).count("\n") == len(of.turns)
 
 
-class Shown:
-    """Stands for a placeholder with a view of it on a page."""
-
-    def __init__(self, html: str, text: str) -> None:
-        self.html, self.text = html, text
-        self.sent: list[tuple[dict[str, Any], list[bytes]]] = []
-
-    def live(self, view: str, state: dict[str, Any], receive: Callable[..., None]) -> bool:
-        self.view, self.state, self.receive = view, state, receive
-        return True
-
-    def send(self, content: dict[str, Any], buffers: list[bytes] | None = None) -> None:
-        self.sent.append((content, buffers or []))
-
-    def asks(self, **content: Any) -> list[tuple[dict[str, Any], list[bytes]]]:
-        """Send as the view does, and return what it hears."""
-        self.receive(content, [])
-        end = time.monotonic() + 60
-        while [each for each in threading.enumerate() if each.name.startswith("labext-audio")]:
-            assert time.monotonic() < end
-            time.sleep(0.005)
-        return self.sent
-
-
 @pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[Shown]:
-    from labext_widgets.core import placeholder
+def placeholders(placeholders: Placeholders, set_front_end: Any) -> Placeholders:
+    """The placeholders of an interactive notebook."""
+    set_front_end(FrontEnd.INTERACTIVE, player)
+    return placeholders
 
-    made: list[Shown] = []
 
-    def make(html: str, text: str) -> Shown:
-        made.append(Shown(html, text))
-        return made[-1]
-
-    monkeypatch.setattr(placeholder, "Placeholder", make)
-    monkeypatch.setattr(player, "front_end", lambda: FrontEnd.INTERACTIVE)
-    return made
+def exchange(output: FakePlaceholder, **content: Any) -> list[tuple[Any, list[bytes]]]:
+    """Send a message as the browser does, wait for the audio threads, and return the replies."""
+    output.message(**content)
+    until(lambda: not [t for t in threading.enumerate() if t.name.startswith("labext-audio")])
+    return output.sent
 
 
 class TestPlayer:
-    def test_the_view_has_what_it_draws(self, shown: list[Shown]) -> None:
+    def test_live_view_gets_the_episode(self, placeholders: Placeholders) -> None:
         labext_widgets.show_player(RECORD, lambda: MP3)
-        assert shown[0].view == "player"
-        assert shown[0].state == {
+        assert placeholders[0].view == "player"
+        assert placeholders[0].state == {
             "title": "Episode 1",
             "facts": "2:05 · 2 turns",
             "duration": 125.4,
@@ -221,22 +178,22 @@ class TestPlayer:
             "omitted": 0,
         }
 
-    def test_the_sound_comes_when_it_is_asked_for_and_to_who_asked(
-        self, shown: list[Shown]
+    def test_audio_is_sent_on_request_to_the_requesting_player(
+        self, placeholders: Placeholders
     ) -> None:
         asked = []
         labext_widgets.show_player(RECORD, lambda: asked.append(1) or MP3)
         assert not asked
-        assert shown[0].asks(do="audio", player="a7") == [
+        assert exchange(placeholders[0], do="audio", player="a7") == [
             ({"loading": "a7"}, []),
             ({"audio": "a7"}, [MP3]),
         ]
         assert len(asked) == 1
 
-    def test_anything_else_is_not_heard(self, shown: list[Shown]) -> None:
+    def test_unknown_messages_are_ignored(self, placeholders: Placeholders) -> None:
         labext_widgets.show_player(RECORD, lambda: MP3)
-        shown[0].receive("sound", [])
-        assert shown[0].asks(do="dance") == []
+        placeholders[0].receive("sound", [])
+        assert exchange(placeholders[0], do="dance") == []
 
     @pytest.mark.parametrize(
         ("error", "why"),
@@ -245,49 +202,51 @@ class TestPlayer:
             (KeyError("x"), "KeyError: 'x'"),
         ],
     )
-    def test_why_there_is_no_sound(self, shown: list[Shown], error: Exception, why: str) -> None:
+    def test_audio_error_is_sent_to_the_player(
+        self, placeholders: Placeholders, error: Exception, why: str
+    ) -> None:
         def fails() -> bytes:
             raise error
 
         labext_widgets.show_player(RECORD, fails)
-        assert shown[0].asks(do="audio", player="a7")[1] == ({"failed": "a7", "reason": why}, [])
+        assert exchange(placeholders[0], do="audio", player="a7")[1] == (
+            {"failed": "a7", "reason": why},
+            [],
+        )
 
-    def test_a_sound_too_large_is_refused(
-        self, shown: list[Shown], monkeypatch: pytest.MonkeyPatch
+    def test_audio_above_the_size_limit_is_refused(
+        self, placeholders: Placeholders, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(player, "MAX_AUDIO_SIZE", 3)
         labext_widgets.show_player(RECORD, lambda: MP3)
-        assert "too large" in shown[0].asks(do="audio", player="a7")[1][0]["reason"]
+        assert "too large" in exchange(placeholders[0], do="audio", player="a7")[1][0]["reason"]
         with pytest.raises(InputError, match="Play it without --embed"):
             labext_widgets.show_player(RECORD, lambda: MP3, embed=True)
 
-    def test_embedded_it_is_fetched_at_once_and_its_failure_is_the_cells(
-        self, shown: list[Shown]
-    ) -> None:
+    def test_embedded_audio_is_fetched_at_once(self, placeholders: Placeholders) -> None:
         labext_widgets.show_player(RECORD, lambda: MP3, embed=True)
-        assert base64.b64encode(MP3).decode() in shown[0].html
-        assert "needs the kernel" not in shown[0].html
+        assert base64.b64encode(MP3).decode() in placeholders[0].html
+        assert "needs the kernel" not in placeholders[0].html
 
         def fails() -> bytes:
             raise ServiceError("There is no sound.", "Retry it.")
 
         with pytest.raises(ServiceError):
             labext_widgets.show_player(RECORD, fails, embed=True)
-        assert len(shown) == 1
+        assert len(placeholders) == 1
 
-    def test_in_a_terminal_it_is_the_transcript(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    def test_terminal_prints_the_transcript(
+        self, set_front_end: Any, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(player, "front_end", lambda: FrontEnd.TERMINAL)
+        set_front_end(FrontEnd.TERMINAL, player)
         labext_widgets.show_player(RECORD, lambda: MP3)
         assert capsys.readouterr().out == f"{static_view.render_text(parse_episode(RECORD))}\n"
 
-    def test_a_program_that_executes_keeps_the_picture(
-        self, monkeypatch: pytest.MonkeyPatch
+    def test_executed_notebook_keeps_the_picture(
+        self, set_front_end: Any, record_displays: Any
     ) -> None:
-        displayed: list[tuple[str, str]] = []
-        monkeypatch.setattr(player, "display_html", lambda *given: displayed.append(given))
-        monkeypatch.setattr(player, "front_end", lambda: FrontEnd.EXECUTED)
+        displayed = record_displays(player)
+        set_front_end(FrontEnd.EXECUTED, player)
         labext_widgets.show_player(RECORD, lambda: MP3, embed=True)
         ((html, text),) = displayed
         assert "<audio controls" in html

@@ -105,7 +105,7 @@ def kept(nb: NotebookPage, words: str) -> str:
     return str(until(lambda: words in (found := html()) and found, words))
 
 
-def test_it_is_played(page_of: Pages, mp3: str, server: Server, refused: list[str]) -> None:
+def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) -> None:
     code = PLAY.format(sound=mp3, record=record(), embed=False)
     nb = page_of().write(code, COUNT, "labext_widgets.show_player(record, fetch)").open()
     nb.page.set_viewport_size({"width": 1100, "height": 900})
@@ -235,7 +235,7 @@ def without_a_kernel(nb: NotebookPage, page_of: Pages, server: Server) -> None:
     nb.shot("podcast-kernel-gone", nb.output())
 
 
-def test_the_sound_stays_when_asked(page_of: Pages, mp3: str, server: Server) -> None:
+def test_embedded_audio_plays_without_a_kernel(page_of: Pages, mp3: str, server: Server) -> None:
     nb = page_of().write(PLAY.format(sound=mp3, record=record(), embed=True), COUNT).open()
     nb.run(0)
     live = nb.output().locator(".labext-live")
@@ -277,7 +277,7 @@ def looked(stage: str, **more: Any) -> dict[str, Any]:
     return {"subject": "Episode 1", "kind": "podcast", "phase": "Running", "stage": stage} | more
 
 
-def test_it_is_watched_and_tried_again(page_of: Pages, script: Script, mp3: str) -> None:
+def test_podcast_is_watched_and_retried(page_of: Pages, script: Script, mp3: str) -> None:
     script.tell(looked("3 of 4: speech, turn 12 of 40"))
     nb = page_of().write(FOLLOW.format(path=str(script.path), record=record(), sound=mp3)).open()
     nb.run(0)

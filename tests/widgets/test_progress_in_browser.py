@@ -20,7 +20,7 @@ pathlib.Path({begun!r}).touch()
 while not pathlib.Path({over!r}).exists(): time.sleep(0.05)"""
 
 
-def test_follows_a_batch_to_its_end(watched: Watched, script: Script, refused: list[str]) -> None:
+def test_batch_is_followed_to_its_end(watched: Watched, script: Script, refused: list[str]) -> None:
     nb = watched()
     nb.says("120 In Queue")
     bar = nb.bar()
@@ -40,13 +40,13 @@ def test_follows_a_batch_to_its_end(watched: Watched, script: Script, refused: l
     nb.shot("complete", nb.output())
     html = nb.kept("248 Complete")
     assert "watched 1:23" in html
-    assert "As seen" not in html
+    assert "As of" not in html
     assert "widgets" not in nb.save().metadata
     assert nb.errors == []
     assert refused == []
 
 
-def test_what_a_service_says_stays_text(watched: Watched, script: Script) -> None:
+def test_reason_is_escaped(watched: Watched, script: Script) -> None:
     nb = watched()
     script.tell(FAILED)
     nb.says("<b>3.2 GB</b> and over the quota of $2$ GB & more.")
@@ -80,13 +80,13 @@ def shows_the_picture_alone(nb: NotebookPage) -> None:
     assert "model not found" not in nb.page.content()
 
 
-def test_saved_midway_tells_when_it_was_seen(watched: Watched) -> None:
+def test_picture_saved_midway_has_a_timestamp(watched: Watched) -> None:
     nb = watched()
     assert "As of 20" in nb.kept("120 In Queue")
-    assert "As seen" not in nb.output().inner_text(), "the live view hides the picture"
+    assert "As of" not in nb.output().inner_text(), "the live view hides the picture"
 
 
-def test_dark_and_narrow(watched: Watched, script: Script) -> None:
+def test_dark_theme_and_narrow_page(watched: Watched, script: Script) -> None:
     nb = watched(IN_BACKGROUND)
     nb.theme("JupyterLab Dark")
     nb.shot("dark", nb.output())
@@ -127,7 +127,7 @@ def test_untrusted_copy(watched: Watched, script: Script, page_of: Pages) -> Non
     copy.theme("JupyterLab Light")
 
 
-def test_stop_by_keyboard_asks_and_then_stops(
+def test_stop_by_keyboard_asks_for_confirmation(
     watched: Watched, script: Script, server: Server
 ) -> None:
     nb = watched(IN_BACKGROUND)
@@ -164,7 +164,7 @@ def test_stop_by_keyboard_asks_and_then_stops(
     nb.kept("■</span> Stopped")
 
 
-def test_stop_watching_leaves_the_batch_alone(watched: Watched, script: Script) -> None:
+def test_stop_watching_does_not_stop_the_batch(watched: Watched, script: Script) -> None:
     nb = watched(IN_BACKGROUND)
     nb.idle()
     nb.page.get_by_role("button", name="Stop watching folds").click()
@@ -174,7 +174,7 @@ def test_stop_watching_leaves_the_batch_alone(watched: Watched, script: Script) 
     nb.kept("Watching stopped")
 
 
-def test_a_click_that_has_to_wait_says_what_for(watched: Watched, tmp_path: Path) -> None:
+def test_click_while_the_kernel_is_busy_says_so(watched: Watched, tmp_path: Path) -> None:
     begun, over = tmp_path / "begun", tmp_path / "over"
     nb = watched(IN_BACKGROUND, BUSY.format(begun=str(begun), over=str(over)))
     nb.idle()
@@ -189,7 +189,7 @@ def test_a_click_that_has_to_wait_says_what_for(watched: Watched, tmp_path: Path
     nb.says("Watching stopped; the batch continues.")
 
 
-def test_the_focus_survives_a_new_picture(watched: Watched, script: Script) -> None:
+def test_focus_survives_an_update(watched: Watched, script: Script) -> None:
     nb = watched(IN_BACKGROUND)
     nb.idle()
     nb.page.get_by_role("button", name="Stop batch folds").focus()
@@ -199,7 +199,7 @@ def test_the_focus_survives_a_new_picture(watched: Watched, script: Script) -> N
     until(lambda: nb.page.evaluate(focused) == "Stop batch folds")
 
 
-def test_interrupting_the_kernel_stops_the_watching_only(watched: Watched) -> None:
+def test_kernel_interrupt_stops_only_the_watch(watched: Watched) -> None:
     nb = watched()
     nb.command("notebook:interrupt-kernel")
     nb.says("WatchInterrupted: Watching stopped; the batch continues.")
@@ -210,7 +210,7 @@ def test_interrupting_the_kernel_stops_the_watching_only(watched: Watched) -> No
     assert "%jobs watch folds" in outputs[1].evalue
 
 
-def test_notebook_7(watched: Watched, script: Script, refused: list[str]) -> None:
+def test_watch_in_notebook_7(watched: Watched, script: Script, refused: list[str]) -> None:
     nb = watched(IN_BACKGROUND, app="notebook")
     nb.idle()
     nb.shot("notebook7-midway-page")
@@ -237,7 +237,7 @@ WITH_FAILURES = MIDWAY | {
 }
 
 
-def test_a_running_job_has_a_bar_that_moves(watched: Watched, script: Script) -> None:
+def test_running_job_has_an_animated_bar(watched: Watched, script: Script) -> None:
     script.tell(RUNNING_JOB)
     nb = watched()
     nb.says("running 0:12")
@@ -259,7 +259,7 @@ def test_a_running_job_has_a_bar_that_moves(watched: Watched, script: Script) ->
     nb.shot("running-complete", nb.output())
 
 
-def test_a_batch_shows_its_rate_and_failed_jobs(watched: Watched, script: Script) -> None:
+def test_batch_shows_rate_and_failed_jobs(watched: Watched, script: Script) -> None:
     script.tell(WITH_FAILURES)
     nb = watched()
     nb.says("30 jobs/min")

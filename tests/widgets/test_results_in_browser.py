@@ -101,7 +101,7 @@ def service() -> Iterator[Service]:
     thread.join(5)
 
 
-def test_results_are_seen_coming_and_taken_up_after_an_interrupt(
+def test_interrupted_results_download_is_resumed(
     page_of: Callable[..., NotebookPage], service: Service, refused: list[str]
 ) -> None:
     nb = page_of().write(RESULTS, SETUP.format(url=service.url)).open()

@@ -11,22 +11,18 @@ from labext_widgets.core.front_end import FrontEnd
 
 
 @pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """What a notebook is shown: HTML and plain text."""
-    found: list[tuple[str, str]] = []
-    monkeypatch.setattr(generated_text, "front_end", lambda: FrontEnd.EXECUTED)
-    monkeypatch.setattr(
-        generated_text, "display_html", lambda html, text: found.append((html, text))
-    )
-    return found
+def displayed(set_front_end: Any, record_displays: Any) -> list[tuple[str, str]]:
+    set_front_end(FrontEnd.EXECUTED, generated_text)
+    displayed: list[tuple[str, str]] = record_displays(generated_text)
+    return displayed
 
 
-def test_markdown_is_drawn_below_the_title_and_the_model_named(shown: list[Any]) -> None:
+def test_markdown_has_title_and_model(displayed: list[Any]) -> None:
     made = GeneratedText(
         "- **Glucose** is 2 $ a gram\n- `LacI` binds", "Key findings: Leak", "helper"
     )
     made._ipython_display_()
-    [(html, text)] = shown
+    [(html, text)] = displayed
     assert "<li><strong>Glucose</strong> is 2 $ a gram</li>" in html
     assert "mathjax_ignore" in html
     assert html.index("Key findings: Leak") < html.index("Glucose")
@@ -35,25 +31,23 @@ def test_markdown_is_drawn_below_the_title_and_the_model_named(shown: list[Any])
     assert repr(made) == '<GeneratedText "Key findings: Leak">'
 
 
-def test_no_word_of_a_model_becomes_markup_or_steers(shown: list[Any]) -> None:
+def test_generated_text_is_escaped(displayed: list[Any]) -> None:
     hostile = "<script>alert(1)</script>\x1b[31m<img src=x onerror=y>"
     GeneratedText(hostile, hostile, hostile)._ipython_display_()
-    [(html, text)] = shown
+    [(html, text)] = displayed
     assert "<script" not in html
     assert "<img" not in html
     assert "\x1b" not in html + text
 
 
-def test_several_are_shown_in_their_order_and_are_one_text(shown: list[Any]) -> None:
+def test_several_texts_keep_their_order(displayed: list[Any]) -> None:
     made = GeneratedTexts([GeneratedText("One.", "A"), GeneratedText("Two.", "B")])
     made._ipython_display_()
-    assert [text for _, text in shown] == ["A\n\nOne.", "B\n\nTwo."]
+    assert [text for _, text in displayed] == ["A\n\nOne.", "B\n\nTwo."]
     assert made.text == "## A\n\nOne.\n\n## B\n\nTwo."
 
 
-def test_a_terminal_prints_the_text(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(generated_text, "front_end", lambda: FrontEnd.TERMINAL)
+def test_terminal_prints_the_text(set_front_end: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    set_front_end(FrontEnd.TERMINAL, generated_text)
     GeneratedTexts([GeneratedText("One.", "A"), GeneratedText("", "B")])._ipython_display_()
     assert capsys.readouterr().out == "A\n\nOne.\n\nB\n\nThe text is empty.\n"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from widget_fakes import Placeholders
 
 import labext_widgets
 from labext.errors import InputError
-from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.sequence import MAX_LIVE_BASES, Selection, sequence_viewer
 from labext_widgets.sequence import viewer as module
@@ -29,45 +29,14 @@ CIRCLE = {
 LINE = CIRCLE | {"isCircular": False}
 
 
-class Shown:
-    """A placeholder that remembers."""
-
-    def __init__(self, html: str, text: str, on_close: Any = None) -> None:
-        self.saved = [(html, text)]
-        self.told: list[dict[str, Any]] = []
-        self.state: dict[str, Any] | None = None
-        self._on_close = on_close
-
-    def live(self, view: str, state: dict[str, Any], on_message: Any = None) -> bool:
-        assert view == "sequence"
-        self.state, self.say = state, lambda **content: on_message(content, [])
-        return True
-
-    def update(self, html: str, text: str) -> None:
-        self.saved.append((html, text))
-
-    def update_state(self, change: dict[str, Any]) -> None:
-        self.told.append(change)
-
-    def close(self) -> None:
-        self._on_close()
-
-
 @pytest.fixture
-def cells(monkeypatch: pytest.MonkeyPatch) -> list[Shown]:
-    """What cells of a notebook that somebody looks at show."""
-    made: list[Shown] = []
-
-    def make(*given: Any, **named: Any) -> Shown:
-        made.append(Shown(*given, **named))
-        return made[-1]
-
-    monkeypatch.setattr(module, "front_end", lambda: FrontEnd.INTERACTIVE)
-    monkeypatch.setattr(placeholder, "Placeholder", make)
-    return made
+def placeholders(placeholders: Placeholders, set_front_end: Any) -> Placeholders:
+    """The placeholders of an interactive notebook."""
+    set_front_end(FrontEnd.INTERACTIVE, module)
+    return placeholders
 
 
-def test_the_package_has_it_and_imports_it_late() -> None:
+def test_viewer_is_a_lazy_export() -> None:
     assert labext_widgets.sequence_viewer is sequence_viewer
     assert labext_widgets.Selection is Selection
     with pytest.raises(AttributeError, match="no attribute 'sequence_viewr'"):
@@ -87,7 +56,7 @@ def test_the_package_has_it_and_imports_it_late() -> None:
         (4, 4, 1, "CCCCAGGTTTTTGAATTCAAAAA"),
     ],
 )
-def test_a_range_of_a_circle_and_its_bases(start: int, end: int, strand: int, bases: str) -> None:
+def test_selection_on_a_circle(start: int, end: int, strand: int, bases: str) -> None:
     viewer = sequence_viewer(CIRCLE)
     assert viewer.selection is None
     assert viewer.select(start, end, strand) == Selection(start, end, strand, bases)
@@ -97,45 +66,45 @@ def test_a_range_of_a_circle_and_its_bases(start: int, end: int, strand: int, ba
 
 
 @pytest.mark.parametrize(("start", "end"), [(20, 3), (4, 4), (-1, 3), (3, 24), (0.5, 3), (True, 3)])
-def test_a_range_that_is_none_on_a_line(start: Any, end: Any) -> None:
+def test_invalid_range_on_a_line_is_refused(start: Any, end: Any) -> None:
     viewer = sequence_viewer(LINE)
     with pytest.raises(InputError, match=r"is not a range of pTiny, which has 23 bases"):
         viewer.select(start, end)
     assert viewer.selection is None
 
 
-def test_a_strand_is_one_of_two() -> None:
+def test_invalid_strand_is_refused() -> None:
     with pytest.raises(InputError, match=r"0 is not a strand. Use 1 or -1\."):
         sequence_viewer(CIRCLE).select(0, 3, 0)
 
 
 @pytest.mark.parametrize("bases", [None, "", "  ", float("nan")])
-def test_a_row_without_bases_says_where_they_are(bases: Any) -> None:
+def test_record_without_bases_names_the_column_to_request(bases: Any) -> None:
     with pytest.raises(InputError, match="pTiny: the record has no bases") as told:
         sequence_viewer(CIRCLE | {"bases": bases})
     assert "name `bases` among the columns" in told.value.next_step
 
 
-def test_what_is_no_sequence_or_no_record() -> None:
+def test_invalid_record_is_refused() -> None:
     with pytest.raises(InputError, match='"1" is not a letter of a sequence'):
         sequence_viewer(CIRCLE | {"bases": "1 acgt"})
     with pytest.raises(InputError, match="not str"):
         sequence_viewer("ACGT")
 
 
-def test_a_row_of_a_frame_will_do() -> None:
+def test_viewer_accepts_a_row_of_a_frame() -> None:
     frame = pd.DataFrame([CIRCLE, LINE])
     assert "circular, 2 annotations" in repr(sequence_viewer(frame.iloc[0]))
     assert "23 bp, linear" in repr(sequence_viewer(frame.iloc[1]))
 
 
-def test_an_end_of_0_on_a_line_is_the_end_of_the_sequence() -> None:
+def test_end_0_on_a_line_means_the_sequence_end() -> None:
     mark = {"name": "tail", "start": 2, "end": 0}
     (read,) = parse_molecule({"name": "x", "bases": "ACGTA", "annotations": [mark]}).annotations
     assert (read.start, read.end) == (2, 5)
 
 
-def test_marks_that_lie_outside_are_left_out_and_counted() -> None:
+def test_annotations_outside_the_sequence_are_counted() -> None:
     odd = [
         {"name": "far", "start": 30, "end": 40},
         {"name": "back", "start": 8, "end": 4},
@@ -147,7 +116,7 @@ def test_marks_that_lie_outside_are_left_out_and_counted() -> None:
     assert "1 annotation, 4 marks outside the sequence omitted" in str(viewer)
 
 
-def test_the_enzymes_are_the_common_ones_that_cut_once_unless_they_are_named() -> None:
+def test_default_enzymes_are_common_unique_cutters() -> None:
     viewer = sequence_viewer(CIRCLE)
     assert viewer.enzymes == ("EcoRI",)
     (site,) = viewer.sites
@@ -160,42 +129,42 @@ def test_the_enzymes_are_the_common_ones_that_cut_once_unless_they_are_named() -
     assert viewer.enzymes == ("BamHI", "EcoRI")
 
 
-def test_what_is_selected_in_the_page_is_in_python(cells: list[Shown]) -> None:
+def test_selection_is_synchronized_with_the_browser(placeholders: Placeholders) -> None:
     viewer = sequence_viewer(CIRCLE)
     viewer._ipython_display_()
     viewer._ipython_display_()
-    one, two = cells
-    one.say(do="select", start=20, end=3, strand=-1, sender="a")
+    one, two = placeholders
+    one.message(do="select", start=20, end=3, strand=-1, sender="a")
     assert viewer.selection == Selection(20, 3, -1, "TTTTGA")
     expected = {"selection": {"start": 20, "end": 3, "strand": -1, "sender": "a"}}
-    assert (one.told, two.told) == ([expected], [expected]), "the other cell's map follows"
-    one.say(do="select", start=None, sender="a")
+    assert (one.changes, two.changes) == ([expected], [expected]), "the other cell's map follows"
+    one.message(do="select", start=None, sender="a")
     assert viewer.selection is None
     viewer.select(0, 4)
-    assert one.told[-1] == {"selection": {"start": 0, "end": 4, "strand": 1, "sender": ""}}
+    assert one.changes[-1] == {"selection": {"start": 0, "end": 4, "strand": 1, "sender": ""}}
     for nonsense in (
         {"do": "select", "start": 99, "end": 3, "strand": 1},
         {"do": "select", "start": "0", "end": 3, "strand": 1},
         {"do": "select", "start": 0, "end": 3, "strand": 7},
         {"do": "else", "start": None},
     ):
-        one.say(**nonsense)
+        one.message(**nonsense)
     assert viewer.selection == Selection(0, 4, 1, "AAAA")
     one.close()
     viewer.select(4, 8)
-    assert len(one.told) == 3
-    assert len(two.told) == 4
+    assert len(one.changes) == 3
+    assert len(two.changes) == 4
     viewer.close()
     viewer.select(0, 8)
-    assert len(two.told) == 4
+    assert len(two.changes) == 4
 
 
-def test_a_page_is_told_all_that_it_draws(cells: list[Shown]) -> None:
+def test_live_view_gets_the_complete_state(placeholders: Placeholders) -> None:
     viewer = sequence_viewer(CIRCLE, enzymes="EcoRI")
     viewer.select(4, 8)
     viewer._ipython_display_()
-    (shown,) = cells
-    assert shown.state is not None
+    (shown,) = placeholders
+    assert shown.view == "sequence"
     assert shown.state["bases"] == CIRCLE["bases"]
     assert shown.state["circular"] is True
     assert [each["name"] for each in shown.state["annotations"]] == ["cs", "over"]
@@ -204,24 +173,26 @@ def test_a_page_is_told_all_that_it_draws(cells: list[Shown]) -> None:
     assert {each["enzyme"] for each in shown.state["unique"]} == set(viewer.unique_cutters())
     assert shown.state["selection"] == {"start": 4, "end": 8, "strand": 1, "sender": ""}
     viewer.enzymes = "SmaI"
-    assert shown.told == [{"sites": []}], "it does not cut"
+    assert shown.changes == [{"sites": []}], "it does not cut"
     assert "cut once by EcoRI" in shown.saved[0][1]
     assert "cut once by" not in shown.saved[-1][1], "the saved picture follows"
 
 
-def test_what_is_very_long_has_a_picture_and_no_live_map(cells: list[Shown]) -> None:
+def test_very_long_sequence_has_no_live_map(
+    placeholders: Placeholders,
+) -> None:
     sequence_viewer(
         {"name": "long", "bases": "ACGTT" * (MAX_LIVE_BASES // 5 + 1)}
     )._ipython_display_()
-    (shown,) = cells
-    assert shown.state is None
+    (shown,) = placeholders
+    assert shown.states == []
     assert "The interactive map supports up to 100,000 bases" in shown.saved[0][0]
 
 
-def test_a_terminal_has_words(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_terminal_prints_the_annotations(
+    set_front_end: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(module, "front_end", lambda: FrontEnd.TERMINAL)
+    set_front_end(FrontEnd.TERMINAL, module)
     sequence_viewer(CIRCLE)._ipython_display_()
     assert capsys.readouterr().out.splitlines() == [
         "pTiny: 23 bp, circular, 2 annotations; cut once by EcoRI",
@@ -230,13 +201,10 @@ def test_a_terminal_has_words(
     ]
 
 
-def test_a_program_that_executes_it_gets_the_picture_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    shown: list[tuple[str, str]] = []
-    monkeypatch.setattr(module, "front_end", lambda: FrontEnd.EXECUTED)
-    monkeypatch.setattr(module, "display_html", lambda html, text: shown.append((html, text)))
+def test_executed_notebook_gets_the_picture_alone(set_front_end: Any, record_displays: Any) -> None:
+    set_front_end(FrontEnd.EXECUTED, module)
+    displayed = record_displays(module)
     sequence_viewer(CIRCLE)._ipython_display_()
-    ((html, text),) = shown
+    ((html, text),) = displayed
     assert html.count("<img ") == 1
     assert "\n" not in text

@@ -33,7 +33,7 @@ def opened(sent: list[tuple[str, dict[str, Any]]], key: str) -> list[dict[str, A
     return [state for state in states if key in state]
 
 
-def test_the_bundle_is_sent_once_and_only_for_its_views(
+def test_bundle_is_sent_once_and_only_for_its_views(
     sent: list[tuple[str, dict[str, Any]]],
 ) -> None:
     progress = hub.mount("a", "progress", {})
@@ -54,7 +54,7 @@ def test_the_bundle_is_sent_once_and_only_for_its_views(
     hub.unmount(again)
 
 
-def test_a_change_is_told_without_the_rest_and_kept_for_pages_that_open_later(
+def test_partial_update_is_sent_alone_and_kept_in_the_state(
     sent: list[tuple[str, dict[str, Any]]],
 ) -> None:
     view = hub.mount("a", "sequence", {"bases": "ACGT" * 1000, "selection": None})

@@ -22,7 +22,7 @@ DRAWN = random.Random(9)
 BASES = "".join(DRAWN.choices("ACGT", k=4000))
 
 
-def test_the_table_is_what_rebase_says() -> None:
+def test_enzyme_table_matches_rebase() -> None:
     assert len(all_enzymes()) > 200
     for name, enzyme in all_enzymes().items():
         known = getattr(Restriction, name)
@@ -32,7 +32,7 @@ def test_the_table_is_what_rebase_says() -> None:
 
 
 @pytest.mark.parametrize("circular", [True, False])
-def test_the_cuts_are_biopythons(circular: bool) -> None:
+def test_cut_sites_match_biopython(circular: bool) -> None:
     molecule = Molecule("x", BASES, circular)
     counted = 0
     for name in all_enzymes():
@@ -51,21 +51,21 @@ def test_the_cuts_are_biopythons(circular: bool) -> None:
     assert counted > 1000
 
 
-def test_a_cut_on_the_lower_strand_mirrors_that_of_the_upper() -> None:
+def test_lower_strand_cut_mirrors_the_upper() -> None:
     (upper,) = cut_sites(Molecule("x", "AAAAGGTCTCAAAAAAAAAA", False), "BsaI")
     assert (upper.strand, upper.cut, upper.lower_cut) == (1, 11, 15)
     (lower,) = cut_sites(Molecule("x", "AAAAAAAAAAGAGACCAAAA", False), "BsaI")
     assert (lower.strand, lower.cut, lower.lower_cut) == (-1, 5, 9)
 
 
-def test_a_cut_outside_a_line_is_none_and_around_a_circle_is_one() -> None:
+def test_cut_beyond_the_end_counts_only_on_a_circle() -> None:
     bases = "GAGACCAAAAAAAAAAAAAAAAAAAAA"
     assert cut_sites(Molecule("x", bases, False), "BsaI") == []
     (site,) = cut_sites(Molecule("x", bases, True), "BsaI")
     assert (site.cut, site.lower_cut) == (len(bases) - 5, len(bases) - 1)
 
 
-def test_a_site_over_the_origin() -> None:
+def test_site_across_the_origin() -> None:
     (site,) = cut_sites(Molecule("x", "TTCAAAAAAGAA", True), "EcoRI")
     assert (site.start, site.end, site.cut, site.lower_cut) == (9, 3, 10, 2)
     assert cut_sites(Molecule("x", "TTCAAAAAAGAA", False), "EcoRI") == []
@@ -75,11 +75,11 @@ def test_a_site_over_the_origin() -> None:
 @pytest.mark.parametrize(
     ("given", "meant"), [("EcoR1", "EcoRI"), ("Hind3", "HindIII"), ("BamH", "BamHI")]
 )
-def test_a_name_that_is_near(given: str, meant: str) -> None:
+def test_unknown_enzyme_suggests_a_similar_name(given: str, meant: str) -> None:
     with pytest.raises(InputError, match=rf"is no restriction enzyme .* Did you mean {meant}\?"):
         find_enzymes([given])
 
 
-def test_names_are_found_in_any_case_and_once() -> None:
+def test_enzyme_names_are_case_insensitive_and_unique() -> None:
     assert find_enzymes("ecori, BAMHI  EcoRI") == ("EcoRI", "BamHI")
     assert find_enzymes([]) == ()

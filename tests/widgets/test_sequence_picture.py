@@ -63,7 +63,7 @@ def boxes(svg: str, italic_too: bool = True) -> list[tuple[float, float, float, 
 @pytest.mark.parametrize(
     ("length", "annotations"), [(5, 0), (5, 2), (300, 4), (4900, 13), (9600, 30), (9600, 300)]
 )
-def test_names_stand_within_the_picture_and_on_no_other(
+def test_labels_stay_inside_the_picture_and_do_not_overlap(
     length: int, annotations: int, circular: bool
 ) -> None:
     on = made(length, annotations, circular)
@@ -83,14 +83,14 @@ def test_names_stand_within_the_picture_and_on_no_other(
     assert len(root.findall(f"{SVG}path")) == min(len(on.annotations), 400)
 
 
-def test_the_name_and_the_size_are_in_the_middle_and_long_ones_are_cut() -> None:
+def test_circle_shows_size_and_truncated_name() -> None:
     on = made(9600, 3, True, name="a very long name of a plasmid, longer than any circle")
     words = [each.text or "" for each in ET.fromstring(render_svg(on, ())).iter(f"{SVG}text")]
     assert "9,600 bp" in words
     assert any(each.startswith("a very") and each.endswith("…") for each in words)
 
 
-def test_only_what_cuts_once_is_in_the_picture() -> None:
+def test_picture_shows_only_unique_cutters() -> None:
     on = parse_molecule({"name": "x", "bases": "AAAAGAATTCAAAAGGATCCAAAAGGATCCAAAA"})
     svg = render_svg(on, ("EcoRI", "BamHI"))
     assert "EcoRI" in svg
@@ -101,7 +101,7 @@ def test_only_what_cuts_once_is_in_the_picture() -> None:
 
 
 @pytest.mark.parametrize("circular", [True, False])
-def test_words_of_a_record_are_never_markup(circular: bool) -> None:
+def test_record_texts_are_escaped(circular: bool) -> None:
     hostile = '"><script>alert(1)</script>&<b a=\'"'
     mark: dict[str, Any] = {
         "name": hostile,
@@ -124,7 +124,7 @@ def test_words_of_a_record_are_never_markup(circular: bool) -> None:
 
 
 @given(st.from_regex(r"#([0-9a-f]{3}|[0-9a-f]{6})", fullmatch=True))
-def test_colours_are_seen_on_white_and_on_black(color: str) -> None:
+def test_colours_contrast_with_white_and_black(color: str) -> None:
     toned = readable_colour(color)
     light = [int(toned[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     assert 0.4 <= (max(light) + min(light)) / 2 <= 0.68
@@ -134,7 +134,7 @@ def test_colours_are_seen_on_white_and_on_black(color: str) -> None:
     st.lists(st.floats(-200, 200), max_size=24).map(sorted),
     st.just(14.0),
 )
-def test_places_are_kept_apart_and_in_order(wanted: list[float], gap: float) -> None:
+def test_spread_positions_keeps_gap_and_order(wanted: list[float], gap: float) -> None:
     placed = spread_positions(wanted, gap, -200, 200)
     assert len(placed) == len(wanted)
     assert all(b - a >= gap - 1e-6 for a, b in itertools.pairwise(placed))

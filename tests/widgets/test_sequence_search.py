@@ -56,7 +56,7 @@ def plainly(bases: str, circular: bool, pattern: str) -> set[tuple[int, int, int
 
 
 @given(mixed, st.booleans(), patterns)
-def test_every_place_on_both_strands(bases: str, circular: bool, pattern: str) -> None:
+def test_search_matches_brute_force(bases: str, circular: bool, pattern: str) -> None:
     found = search(Molecule("x", bases, circular), pattern)
     assert len(found) == len({(each.start, each.strand) for each in found})
     assert {(each.start, each.end, each.strand) for each in found} == plainly(
@@ -66,18 +66,18 @@ def test_every_place_on_both_strands(bases: str, circular: bool, pattern: str) -
 
 
 @given(dna, st.booleans(), dna)
-def test_what_is_found_reads_as_the_pattern(bases: str, circular: bool, pattern: str) -> None:
+def test_hit_equals_the_pattern(bases: str, circular: bool, pattern: str) -> None:
     molecule = Molecule("x", bases, circular)
     for hit in search(molecule, pattern):
         assert molecule.part(hit.start, hit.end, hit.strand) == pattern
 
 
 @given(st.text("ACGTUMRWSYKVHDBNacgtumrwsykvhdbn"))
-def test_the_other_strand_is_biopythons(bases: str) -> None:
+def test_reverse_complement_matches_biopython(bases: str) -> None:
     assert reverse_complement(bases) == str(Seq(bases).reverse_complement())
 
 
-def test_hits_may_overlap_go_over_the_origin_and_be_on_either_strand() -> None:
+def test_hits_overlap_cross_the_origin_and_cover_both_strands() -> None:
     circle = Molecule("x", "AAAACCCG", True)
     assert search(circle, "AA") == [Hit(0, 2, 1), Hit(1, 3, 1), Hit(2, 4, 1)]
     assert search(circle, "cgaa") == [Hit(6, 2, 1)]
@@ -87,12 +87,12 @@ def test_hits_may_overlap_go_over_the_origin_and_be_on_either_strand() -> None:
 
 
 @pytest.mark.parametrize(("pattern", "what"), [("", "is empty"), (" ", "is empty"), ("AXA", '"X"')])
-def test_a_pattern_that_is_none(pattern: str, what: str) -> None:
+def test_invalid_pattern_is_refused(pattern: str, what: str) -> None:
     with pytest.raises(InputError, match=what):
         search(Molecule("x", "ACGT", True), pattern)
 
 
-def test_the_page_finds_the_same() -> None:
+def test_javascript_search_matches_python() -> None:
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not on the PATH; the page's search can't be run")

@@ -3,15 +3,11 @@ from __future__ import annotations
 import io
 
 import pytest
+from widget_fakes import FakeTerminal
 
 from labext.progress import Outcome, Progress
 from labext_widgets.progress import static_view
 from labext_widgets.progress.terminal import Line
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture(autouse=True)
@@ -25,8 +21,8 @@ def seen(done: int, outcome: Outcome | None = None) -> Progress:
     return Progress("folds", "batch", phase, {"Complete": done, "Running": 9 - done}, 9, outcome)
 
 
-def test_a_terminal_has_one_line_drawn_again() -> None:
-    out = Terminal()
+def test_terminal_redraws_one_line() -> None:
+    out = FakeTerminal()
     moments = iter([0.0, 0.0, 0.05, 0.2, 0.2])
     line = Line(out, clock=lambda: next(moments))
     for done in (1, 1, 2, 3):
@@ -38,23 +34,25 @@ def test_a_terminal_has_one_line_drawn_again() -> None:
     assert drawn.endswith(static_view.render_text(seen(9, Outcome.COMPLETE)) + "\n")
 
 
-def test_a_line_gives_way_to_a_message() -> None:
-    out = Terminal()
+def test_message_replaces_the_line() -> None:
+    out = FakeTerminal()
     line = Line(out)
     line.show(seen(1))
     line.replace_by_text("It is\x1b there.")
     assert out.getvalue().endswith("\r\x1b[KIt is there.\n")
 
 
-def test_a_line_is_never_wider_than_the_terminal() -> None:
-    out = Terminal()
+def test_line_is_cut_to_the_terminal_width() -> None:
+    out = FakeTerminal()
     Line(out).show(Progress("f" * 200, "job", "Running"))
     assert len(out.getvalue().strip("\r").removesuffix("\x1b[K")) == 59
 
 
 @pytest.mark.parametrize("how", ["a file", "a dumb terminal", "while somebody types"])
-def test_elsewhere_first_and_last_alone(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = io.StringIO() if how == "a file" else Terminal()
+def test_non_interactive_output_gets_first_and_last_line(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = io.StringIO() if how == "a file" else FakeTerminal()
     if how == "a dumb terminal":
         monkeypatch.setenv("TERM", "dumb")
     line = Line(out, still=how == "while somebody types")
@@ -68,7 +66,7 @@ def test_elsewhere_first_and_last_alone(how: str, monkeypatch: pytest.MonkeyPatc
     assert "\x1b" not in out.getvalue()
 
 
-def test_what_has_ended_already_is_printed_once() -> None:
+def test_ended_job_is_printed_once() -> None:
     out = io.StringIO()
     line = Line(out)
     line.show(seen(9, Outcome.COMPLETE))

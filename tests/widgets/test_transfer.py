@@ -4,6 +4,7 @@ import logging
 from typing import Any
 
 import pytest
+from widget_fakes import FakeClock, FakeSurface
 
 from labext.errors import StorageError, TransferInterrupted
 from labext.progress import Outcome, Progress
@@ -16,34 +17,9 @@ from labext_widgets.progress.transfer import Transfer
 MB = 1_000_000
 
 
-class Surface:
-    """Remembers what was drawn on it."""
-
-    def __init__(self) -> None:
-        self.shown: list[Progress] = []
-        self.last: list[Progress] = []
-        self.said: list[str] = []
-
-    def show(self, progress: Progress) -> None:
-        self.shown.append(progress)
-
-    def finish(self, progress: Progress, note: str = "") -> None:
-        self.last.append(progress)
-
-    def replace_by_text(self, text: str) -> None:
-        self.said.append(text)
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def surface(monkeypatch: pytest.MonkeyPatch) -> Surface:
-    made = Surface()
+def surface(monkeypatch: pytest.MonkeyPatch) -> FakeSurface:
+    made = FakeSurface()
     monkeypatch.setattr(transfer, "_surface", lambda: made)
     return made
 
@@ -56,17 +32,12 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def moving(clock: Clock, surface: Surface) -> Transfer:
+def moving(clock: FakeClock, surface: FakeSurface) -> Transfer:
     return Transfer("folds", "results", "%jobs results folds --to out", clock=clock)
 
 
-def test_what_is_over_quickly_is_not_drawn(
-    moving: Transfer, clock: Clock, surface: Surface, messages: list[str]
+def test_quick_transfer_is_not_drawn(
+    moving: Transfer, clock: FakeClock, surface: FakeSurface, messages: list[str]
 ) -> None:
     with moving:
         moving.phase("Fetching")
@@ -77,11 +48,11 @@ def test_what_is_over_quickly_is_not_drawn(
         moving.phase("Unpacking")
         moving.end("Fetched.")
     assert messages == ["Fetched."]
-    assert (surface.shown, surface.last, surface.said) == ([], [], [])
+    assert (surface.shown, surface.finished, surface.texts) == ([], [], [])
 
 
-def test_drawn_after_a_second_four_times_a_second(
-    moving: Transfer, clock: Clock, surface: Surface, messages: list[str]
+def test_transfer_is_drawn_after_a_second_at_four_frames_a_second(
+    moving: Transfer, clock: FakeClock, surface: FakeSurface, messages: list[str]
 ) -> None:
     with moving:
         moving.phase("Fetching")
@@ -98,13 +69,13 @@ def test_drawn_after_a_second_four_times_a_second(
     )
     assert len(fetching) == 9 * 4 + 1
     assert (unpacking.phase, unpacking.moved, unpacking.size) == ("Unpacking", 7, 9)
-    assert surface.said == ["Fetched."]
+    assert surface.texts == ["Fetched."]
     assert messages == []
-    assert surface.last == []
+    assert surface.finished == []
 
 
-def test_a_bar_that_would_be_full_is_not_begun(
-    moving: Transfer, clock: Clock, surface: Surface, messages: list[str]
+def test_full_bar_is_not_drawn(
+    moving: Transfer, clock: FakeClock, surface: FakeSurface, messages: list[str]
 ) -> None:
     with moving:
         moving.bytes(1, 2)
@@ -116,10 +87,10 @@ def test_a_bar_that_would_be_full_is_not_begun(
 
 
 @pytest.mark.parametrize("breaks", ["show", "replace_by_text"])
-def test_a_drawing_that_fails_ends_the_drawing_alone(
+def test_drawing_error_does_not_end_the_transfer(
     moving: Transfer,
-    clock: Clock,
-    surface: Surface,
+    clock: FakeClock,
+    surface: FakeSurface,
     messages: list[str],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -142,7 +113,7 @@ def test_a_drawing_that_fails_ends_the_drawing_alone(
     assert "cannot be displayed" in caplog.text
 
 
-def breaks_off(moving: Transfer, clock: Clock, error: BaseException, **at: int) -> None:
+def breaks_off(moving: Transfer, clock: FakeClock, error: BaseException, **at: int) -> None:
     """Move bytes, each count after so many seconds, until an error."""
     with moving:
         moving.phase("Fetching")
@@ -153,8 +124,8 @@ def breaks_off(moving: Transfer, clock: Clock, error: BaseException, **at: int) 
 
 
 @pytest.mark.parametrize("drawn", [True, False])
-def test_an_interrupt_says_how_far_it_was_and_what_goes_on(
-    moving: Transfer, clock: Clock, surface: Surface, drawn: bool
+def test_interrupt_reports_progress_and_how_to_resume(
+    moving: Transfer, clock: FakeClock, surface: FakeSurface, drawn: bool
 ) -> None:
     at = {"second0": 1, "second5" if drawn else "second0.5": 120 * MB}
     with pytest.raises(TransferInterrupted) as caught:
@@ -163,19 +134,21 @@ def test_an_interrupt_says_how_far_it_was_and_what_goes_on(
         "Fetching was stopped at 120 of 340 MB. "
         "`%jobs results folds --to out` continues from there."
     )
-    stopped = [(each.phase, each.outcome) for each in surface.last]
+    stopped = [(each.phase, each.outcome) for each, _ in surface.finished]
     assert stopped == ([("Stopped", Outcome.STOPPED)] if drawn else [])
 
 
-def test_an_interrupt_before_anything_came(moving: Transfer, clock: Clock) -> None:
+def test_interrupt_before_the_first_byte(moving: Transfer, clock: FakeClock) -> None:
     with pytest.raises(TransferInterrupted, match=r"^Fetching was stopped\. `"):
         breaks_off(moving, clock, KeyboardInterrupt())
 
 
-def test_an_error_is_drawn_and_raised(moving: Transfer, clock: Clock, surface: Surface) -> None:
+def test_error_is_drawn_and_raised(
+    moving: Transfer, clock: FakeClock, surface: FakeSurface
+) -> None:
     with pytest.raises(StorageError):
         breaks_off(moving, clock, StorageError("It is full.", "Make room."), second0=1, second2=2)
-    (last,) = surface.last
+    ((last, _),) = surface.finished
     assert (last.phase, last.outcome, last.moved) == ("Failed", Outcome.FAILED, 2)
 
 
@@ -188,7 +161,7 @@ def test_an_error_is_drawn_and_raised(moving: Transfer, clock: Clock, surface: S
         (FrontEnd.EXECUTED, False, type(None)),
     ],
 )
-def test_drawn_only_where_it_can_be_drawn_again(
+def test_surface_by_front_end(
     front: FrontEnd, terminal: bool, kind: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transfer, "front_end", lambda: front)
@@ -196,8 +169,8 @@ def test_drawn_only_where_it_can_be_drawn_again(
     assert type(transfer._surface()) is kind
 
 
-def test_where_nothing_can_be_drawn_the_message_is_all(
-    monkeypatch: pytest.MonkeyPatch, clock: Clock, messages: list[str]
+def test_transfer_without_surface_shows_only_its_message(
+    monkeypatch: pytest.MonkeyPatch, clock: FakeClock, messages: list[str]
 ) -> None:
     monkeypatch.setattr(transfer, "front_end", lambda: FrontEnd.EXECUTED)
     with Transfer("folds", "results", "%jobs results folds", clock=clock) as moving:

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import pytest
+from own_server import until
+from widget_fakes import FakeSurface
 
 import labext_widgets
 from labext.errors import UnreachableError, WatchInterrupted
@@ -19,38 +20,16 @@ from labext_widgets.progress import watch as progress_watch
 watch = partial(labext_widgets.watch, again="%jobs watch folds")
 
 
-class Surface:
-    """Remembers what was drawn on it."""
-
-    def __init__(self) -> None:
-        self.shown: list[Progress] = []
-        self.last: tuple[Progress, str] | None = None
-
-    def show(self, progress: Progress) -> None:
-        self.shown.append(progress)
-
-    def finish(self, progress: Progress, note: str = "") -> None:
-        assert self.last is None
-        self.last = (progress, note)
-
-
 RUNNING = Progress("folds", "batch", "Running")
 COMPLETE = Progress("folds", "batch", "Complete", outcome=Outcome.COMPLETE)
 
 
 @pytest.fixture
-def surface(monkeypatch: pytest.MonkeyPatch) -> Surface:
-    made = Surface()
+def surface(monkeypatch: pytest.MonkeyPatch) -> FakeSurface:
+    made = FakeSurface()
     monkeypatch.setattr(progress_watch, "progress_surface", lambda front: made)
     monkeypatch.setattr(background, "Line", lambda **_: made)
     return made
-
-
-def until(true: Callable[[], Any]) -> None:
-    end = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def watches() -> list[threading.Thread]:
@@ -68,46 +47,45 @@ def forever() -> Iterator[Progress]:
         time.sleep(0.01)
 
 
-def test_draws_to_the_end_and_returns_the_last(surface: Surface) -> None:
+def test_watch_draws_every_snapshot_and_returns_the_last(surface: FakeSurface) -> None:
     assert watch(iter([RUNNING, COMPLETE])) is COMPLETE
     assert surface.shown == [RUNNING, COMPLETE]
-    assert surface.last == (COMPLETE, "")
+    assert surface.finished == [(COMPLETE, "")]
 
 
-def test_an_interrupt_says_what_goes_on_and_how_to_take_it_up(surface: Surface) -> None:
+def test_interrupt_says_what_continues_and_how_to_resume(surface: FakeSurface) -> None:
     with pytest.raises(WatchInterrupted, match=r"the batch continues.* `%jobs watch folds`"):
         watch(then(KeyboardInterrupt()))
-    assert surface.last == (RUNNING, "Watching stopped; the batch continues.")
+    assert surface.finished == [(RUNNING, "Watching stopped; the batch continues.")]
 
 
-def test_an_interrupt_before_anything_was_seen(surface: Surface) -> None:
+def test_interrupt_before_the_first_snapshot(surface: FakeSurface) -> None:
     def nothing() -> Iterator[Progress]:
         raise KeyboardInterrupt
         yield RUNNING
 
     with pytest.raises(WatchInterrupted, match=r"the service continues.* `%jobs watch folds`"):
         watch(nothing())
-    assert surface.last is None
+    assert surface.finished == []
 
 
-def test_an_error_is_drawn_and_raised(surface: Surface) -> None:
+def test_error_is_drawn_and_raised(surface: FakeSurface) -> None:
     with pytest.raises(UnreachableError):
         watch(then(UnreachableError("No service answers.", "Start it.")))
-    assert surface.last == (RUNNING, "Watching ended: No service answers. Start it.")
+    assert surface.finished == [(RUNNING, "Watching ended: No service answers. Start it.")]
 
 
-def test_a_watch_that_was_told_to_stop_says_so(surface: Surface) -> None:
+def test_stopped_watch_says_that_the_batch_continues(surface: FakeSurface) -> None:
     assert watch(iter([RUNNING])) is RUNNING
-    assert surface.last is not None
-    assert "the batch continues" in surface.last[1]
+    assert "the batch continues" in surface.finished[-1][1]
 
 
-def test_nothing_to_watch(surface: Surface) -> None:
+def test_empty_stream_returns_none(surface: FakeSurface) -> None:
     assert watch(iter([])) is None
-    assert surface.last is None
+    assert surface.finished == []
 
 
-def test_in_the_background_the_first_look_is_the_cells(surface: Surface) -> None:
+def test_background_watch_raises_an_error_of_the_first_snapshot(surface: FakeSurface) -> None:
     def missing() -> Iterator[Progress]:
         raise UnreachableError("No service answers.", "Start it.")
         yield RUNNING
@@ -117,7 +95,7 @@ def test_in_the_background_the_first_look_is_the_cells(surface: Surface) -> None
     assert not watches()
 
 
-def test_in_the_background_it_returns_at_once_and_goes_on(surface: Surface) -> None:
+def test_background_watch_returns_at_once_and_continues(surface: FakeSurface) -> None:
     gate = threading.Event()
 
     def gated() -> Iterator[Progress]:
@@ -129,28 +107,28 @@ def test_in_the_background_it_returns_at_once_and_goes_on(surface: Surface) -> N
     assert surface.shown == [RUNNING]
     assert len(watches()) == 1
     gate.set()
-    until(lambda: surface.last)
-    assert surface.last == (COMPLETE, "")
+    until(lambda: surface.finished)
+    assert surface.finished == [(COMPLETE, "")]
     until(lambda: not watches())
 
 
-def test_an_error_in_the_background_is_drawn(surface: Surface) -> None:
+def test_error_in_the_background_is_drawn(surface: FakeSurface) -> None:
     watch(then(UnreachableError("No service answers.", "Start it.")), background=True)
-    until(lambda: surface.last)
-    assert surface.last == (RUNNING, "Watching ended: No service answers. Start it.")
+    until(lambda: surface.finished)
+    assert surface.finished == [(RUNNING, "Watching ended: No service answers. Start it.")]
 
 
-def test_what_nobody_foresaw_is_logged_without_its_secret(
-    surface: Surface, caplog: pytest.LogCaptureFixture
+def test_unexpected_error_is_logged_without_secrets(
+    surface: FakeSurface, caplog: pytest.LogCaptureFixture
 ) -> None:
     watch(then(RuntimeError("api_key=swordfish-1 failed")), background=True)
-    until(lambda: surface.last)
+    until(lambda: surface.finished)
     assert "The watch of folds failed" in caplog.text
     assert "RuntimeError" in caplog.text
     assert "swordfish" not in caplog.text
 
 
-def test_unloading_ends_the_threads_and_closes_what_is_watched(surface: Surface) -> None:
+def test_unload_ends_background_watches(surface: FakeSurface) -> None:
     ended = []
 
     def closing() -> Iterator[Progress]:
@@ -161,14 +139,13 @@ def test_unloading_ends_the_threads_and_closes_what_is_watched(surface: Surface)
 
     watch(closing(), background=True)
     unload()
-    assert surface.last is not None
-    assert "resumes watching" in surface.last[1]
+    assert "resumes watching" in surface.finished[-1][1]
     assert ended == [True]
     assert not watches()
 
 
-def test_a_notebook_that_a_program_executes_waits_for_the_end(
-    surface: Surface, monkeypatch: pytest.MonkeyPatch
+def test_executed_notebook_waits_for_the_end(
+    surface: FakeSurface, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress_watch, "front_end", lambda: FrontEnd.EXECUTED)
     assert watch(iter([RUNNING, COMPLETE]), background=True) is COMPLETE
