@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import nbformat
 import pytest
+from local_http import QuietHandler, serve
 from notebook_page import NotebookPage
 from own_server import until
 
@@ -73,38 +73,23 @@ class Service:
         return parent | {"statuses": {EVIL: 3, "Running": 1}, "AggregationError": EVIL}
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     service: Service
 
     def do_GET(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        asked = urlsplit(self.path)
-        body = json.dumps(self.service.answer(asked.path, parse_qs(asked.query))).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        target = urlsplit(self.path)
+        self.send_json(self.service.answer(target.path, parse_qs(target.query)))
 
     do_POST = do_GET
-
-    def log_message(self, *_: Any) -> None:
-        pass
 
 
 @pytest.fixture
 def service() -> Iterator[Service]:
-    made = Service()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Mine", (Handler,), {"service": made}))
-    server.daemon_threads = True
-    server.block_on_close = False
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    made.url = f"http://127.0.0.1:{server.server_port}/api/"
-    yield made
-    server.shutdown()
-    server.server_close()
-    thread.join(5)
+    service = Service()
+    with serve(Handler, service=service) as url:
+        service.url = f"{url}/api/"
+        yield service
 
 
 def check(nb: NotebookPage) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,15 +94,6 @@ def html_of(nb: NotebookPage, cell: int) -> str:
     return str(data["text/html"])
 
 
-def untrusted(nb: NotebookPage) -> Path:
-    """Change the file so that its outputs are nobody's."""
-    written = json.loads(nb.path.read_text())
-    for cell in written["cells"]:
-        cell["source"] = "# not the cell that was signed"
-    nb.path.write_text(json.dumps(written))
-    return nb.path
-
-
 @pytest.fixture
 def service() -> Iterator[Streaming]:
     with streaming() as running:
@@ -127,7 +116,7 @@ def test_answer_and_ingestion(
     assert nb.errors == []
     nb.close()
     server.stop_kernels()
-    the_file_is_right_untrusted_and_without_a_kernel(page_of(untrusted(nb)))
+    the_file_is_right_untrusted_and_without_a_kernel(page_of(nb.remove_trust()))
     assert refused == []
 
 

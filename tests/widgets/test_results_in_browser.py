@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import io
-import json
 import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
+from local_http import QuietHandler, serve
 from notebook_page import NotebookPage
 from own_server import until
 
@@ -52,12 +50,12 @@ class Service:
             return self.told.wait_for(lambda: self.blocks >= blocks, 240)
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     service: Service
 
     def do_GET(self) -> None:
         if "/download" not in self.path:
-            self._answer(200, json.dumps(ROW).encode())
+            self.send_json(ROW)
             return
         asked, whole = self.headers.get("Range"), self.service.archive
         self.service.ranges.append(asked)
@@ -82,23 +80,13 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_: Any) -> None:
-        pass
-
 
 @pytest.fixture
 def service() -> Iterator[Service]:
-    made = Service()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Mine", (Handler,), {"service": made}))
-    server.daemon_threads = True
-    server.block_on_close = False
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    made.url = f"http://127.0.0.1:{server.server_port}/api/"
-    yield made
-    server.shutdown()
-    server.server_close()
-    thread.join(5)
+    service = Service()
+    with serve(Handler, service=service) as url:
+        service.url = f"{url}/api/"
+        yield service
 
 
 def test_interrupted_results_download_is_resumed(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from Bio import Restriction
-from Bio.Seq import Seq
 
 from labext.errors import InputError
 from labext_widgets.sequence.enzymes import (
@@ -23,6 +21,8 @@ BASES = "".join(DRAWN.choices("ACGT", k=4000))
 
 
 def test_enzyme_table_matches_rebase() -> None:
+    from Bio import Restriction
+
     assert len(all_enzymes()) > 200
     for name, enzyme in all_enzymes().items():
         known = getattr(Restriction, name)
@@ -33,6 +33,9 @@ def test_enzyme_table_matches_rebase() -> None:
 
 @pytest.mark.parametrize("circular", [True, False])
 def test_cut_sites_match_biopython(circular: bool) -> None:
+    from Bio import Restriction
+    from Bio.Seq import Seq
+
     molecule = Molecule("x", BASES, circular)
     counted = 0
     for name in all_enzymes():

@@ -9,7 +9,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from Bio.Seq import Seq
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,6 +73,8 @@ def test_hit_equals_the_pattern(bases: str, circular: bool, pattern: str) -> Non
 
 @given(st.text("ACGTUMRWSYKVHDBNacgtumrwsykvhdbn"))
 def test_reverse_complement_matches_biopython(bases: str) -> None:
+    from Bio.Seq import Seq
+
     assert reverse_complement(bases) == str(Seq(bases).reverse_complement())
 
 
