@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
+
+from labext.errors import LabextError
+
+Run = Callable[[str], Any]
+"""Runs a cell and returns its result."""
+Printed = Callable[[str], str]
+"""Runs a cell and returns its printed output."""
+Refused = Callable[[str], LabextError]
+"""Runs a cell that is refused and returns the error."""
+SET_MODELS = """
+%nb profiles edit solo_expert --outline-model fake-chat --transcript-model fake-chat
+%nb profiles edit solo_expert --voice-model fake-tts
+%nb profiles edit tech_experts --voice-model fake-tts
+%nb profiles edit business_panel --voice-model fake-tts
+"""
+"""Cell that sets the models of all podcast profiles of Open Notebook."""
 
 
 @contextmanager

@@ -37,11 +37,11 @@ def refused(text: str) -> InputError:
     ["NO", "no", "on", "Off", "yes", "Y", "1e5", "12:30", "1_000", "007", "0x1F", "2024-01-01",
      "ACGU", ".5", "5.", "+3", "=", "<<", "Null", "TRUE", "1.0e3", "nan", ".inf"],
 )  # fmt: skip
-def test_a_word_stays_the_word_that_was_typed(word: str) -> None:
+def test_word_keeps_its_spelling(word: str) -> None:
     assert cell_body.parse_body(f"a: {word}") == {"a": BareText(word, word)}
 
 
-def test_what_json_would_take_is_a_number_or_a_word() -> None:
+def test_json_like_word_is_a_number_or_a_string() -> None:
     assert meant("{a: 3, b: -0.5, c: true, d: null, e: [1, x], f: '3', g: , h: 0}") == {
         "a": 3, "b": -0.5, "c": True, "d": None, "e": [1, "x"], "f": "3", "g": None, "h": 0,
     }  # fmt: skip
@@ -55,7 +55,7 @@ def test_blocks_and_anchors() -> None:
     }  # fmt: skip
 
 
-def test_names_are_texts() -> None:
+def test_names_stay_strings() -> None:
     assert list(cell_body.parse_body("1: a\nNO: b\n2.50: c")) == ["1", "NO", "2.50"]
 
 
@@ -70,7 +70,7 @@ def test_names_are_texts() -> None:
         min_size=1,
     )
 )
-def test_json_is_read_as_it_is(value: dict[str, Any]) -> None:
+def test_json_body_is_accepted(value: dict[str, Any]) -> None:
     assert cell_body.parse_body(json.dumps(value)) == value
 
 
@@ -93,17 +93,17 @@ def test_json_is_read_as_it_is(value: dict[str, Any]) -> None:
         ("--- a\n--- b", "not valid YAML"),
     ],
 )
-def test_what_can_not_be_read_is_said_in_one_line(text: str, what: str) -> None:
+def test_unreadable_body_is_one_line(text: str, what: str) -> None:
     assert what in refused(text).message
 
 
 @given(st.text())
-def test_no_text_breaks_the_reader(text: str) -> None:
+def test_body_reader_handles_any_text(text: str) -> None:
     with contextlib.suppress(InputError):
         cell_body.parse_body(text)
 
 
-def test_a_job_is_its_settings() -> None:
+def test_job_body_may_be_settings_only() -> None:
     found = jobs_body.parse_job("sequence: GAATTC\nenzymes: [EcoRI]", LINE)
     assert found.tool == "digest"
     assert found.settings == {
@@ -112,7 +112,7 @@ def test_a_job_is_its_settings() -> None:
     }
 
 
-def test_a_job_is_whole() -> None:
+def test_job_body_may_be_complete() -> None:
     text = (
         '{"type": "digest", "name": "cut", "settings": {"sequence": "A"}, "projectTag": "proj_1"}'
     )
@@ -130,7 +130,7 @@ def test_a_job_is_whole() -> None:
         ("{settings: {a: 1}, gpuType: x}", LINE, "not supported"),
     ],
 )
-def test_a_job_that_does_not_fit(text: str, line: Job, what: str) -> None:
+def test_invalid_job_body_is_refused(text: str, line: Job, what: str) -> None:
     with pytest.raises(InputError) as caught:
         jobs_body.parse_job(text, line)
     assert what in caught.value.message
@@ -151,13 +151,13 @@ JOBS = {"a": {"bases": "ACGU"}, "1": {"bases": "NO"}}
         "- {jobName: 1, settings: {bases: NO}}",
     ],
 )
-def test_a_batch_has_several_forms(text: str) -> None:
+def test_batch_body_forms(text: str) -> None:
     found = jobs_body.parse_batch(text, BATCH)
     assert (found.name, found.tool) == ("folds", "rna_fold")
     assert {name: cell_body.untyped(own) for name, own in found.jobs.items()} == JOBS
 
 
-def test_a_batch_says_its_limits() -> None:
+def test_batch_beyond_limits_is_refused() -> None:
     text = (
         "{type: t, batchName: b, jobNames: [a], settings: [{}],"
         " maxRuntimeSeconds: 5, weightedHoursBudget: 0.5}"
@@ -184,7 +184,7 @@ def test_a_batch_says_its_limits() -> None:
         ("ACGU", "no jobs"),
     ],
 )
-def test_a_batch_that_does_not_fit(text: str, what: str) -> None:
+def test_invalid_batch_body_is_refused(text: str, what: str) -> None:
     with pytest.raises(InputError) as caught:
         jobs_body.parse_batch(text, BATCH)
     assert what in caught.value.message

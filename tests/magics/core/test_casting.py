@@ -62,7 +62,9 @@ def in_a_body(name: str, text: str) -> Any:
         ("unheard", "of", "of"),
     ],
 )
-def test_a_word_is_what_the_parameter_takes(read: Any, name: str, text: str, value: object) -> None:
+def test_word_is_converted_to_the_parameter_type(
+    read: Any, name: str, text: str, value: object
+) -> None:
     found = read(name, text)
     assert found == value
     assert type(found) is type(value)
@@ -81,12 +83,12 @@ def test_lists_and_objects() -> None:
             on_the_line(name, text)
 
 
-def test_objects_are_handed_on() -> None:
+def test_objects_are_passed_on() -> None:
     frame = object()
     assert cast_settings(TOOL, {"untyped": frame, "count": "3"}) == {"untyped": frame, "count": "3"}
 
 
-def test_a_setting_that_comes_twice_is_refused() -> None:
+def test_duplicate_setting_is_refused() -> None:
     assert merge_pairs([{"a": 1}, {"b": 2}]) == {"a": 1, "b": 2}
     with pytest.raises(InputError, match="`a` is set twice"):
         merge_pairs([{"a": 1}, {"a": 2}])

@@ -195,7 +195,7 @@ def complete(shell: InteractiveShell) -> Complete:
         ("%jobs show nothing_like_it|", ["%jobs show nothing_like_it"]),
     ],
 )  # fmt: skip
-def test_what_tab_offers(
+def test_tab_completions(
     shell: InteractiveShell, complete: Complete, cell: str, found: list[str]
 ) -> None:
     import pandas as pd
@@ -209,11 +209,11 @@ def test_what_tab_offers(
     ["%jobs list # su|", "%jobsx su|", "%%jobs submit x\nseq|", "'%jobs su|", "x = 1\n%%jobs su|",
      "print('%jobs su|", "# %jobs su|"],
 )  # fmt: skip
-def test_elsewhere_nothing_is_offered(complete: Complete, cell: str) -> None:
+def test_no_completions_outside_of_magics(complete: Complete, cell: str) -> None:
     assert not [c for c in complete(cell) if c.endswith(("submit", "sequence="))]
 
 
-def test_everything_is_offered_where_nothing_is_typed(complete: Complete) -> None:
+def test_empty_line_offers_every_command(complete: Complete) -> None:
     from labext_magics.core.dispatch import magic_named
 
     names = [c.name for c in magic_named("jobs").commands]
@@ -234,9 +234,7 @@ def test_paths(complete: Complete, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert complete("%jobs results x --to |") == ["%jobs results x --to data/"]
 
 
-def test_the_prompt_never_waits_and_the_answer_comes_with_a_later_tab(
-    complete: Complete, jobs: Jobs
-) -> None:
+def test_slow_names_are_offered_by_a_later_tab(complete: Complete, jobs: Jobs) -> None:
     jobs.let.clear()
     start = time.perf_counter()
     assert complete("%jobs watch h|") == ["%jobs watch h"]
@@ -252,14 +250,16 @@ def test_the_prompt_never_waits_and_the_answer_comes_with_a_later_tab(
         pytest.fail("the names never came")
 
 
-def test_a_service_that_fails_is_not_asked_again_at_once(complete: Complete, jobs: Jobs) -> None:
+def test_failing_service_is_not_queried_again_at_once(complete: Complete, jobs: Jobs) -> None:
     jobs.broken = True
     for _ in range(5):
         assert complete("%jobs watch h|") == ["%jobs watch h"]
     assert jobs.asked == 1
 
 
-def test_a_command_makes_names_old(shell: InteractiveShell, complete: Complete, jobs: Jobs) -> None:
+def test_command_invalidates_cached_names(
+    shell: InteractiveShell, complete: Complete, jobs: Jobs
+) -> None:
     complete("%jobs watch h|")
     complete("%jobs watch h|")
     assert jobs.asked == 1
@@ -269,9 +269,7 @@ def test_a_command_makes_names_old(shell: InteractiveShell, complete: Complete, 
     assert jobs.asked == asked + 1
 
 
-def test_unloading_ends_the_threads(
-    shell: InteractiveShell, complete: Complete, jobs: Jobs
-) -> None:
+def test_unload_ends_the_threads(shell: InteractiveShell, complete: Complete, jobs: Jobs) -> None:
     complete("%jobs watch h|")
     shell.run_line_magic("unload_ext", "labext")
     assert not [t for t in threading.enumerate() if t.name.startswith("labext")]
@@ -291,7 +289,7 @@ def test_first_tab_after_connecting_offers_names(
     assert jobs.asked == asked
 
 
-def test_tab_waits_no_longer_for_a_service_that_does_not_answer_after_connecting(
+def test_tab_after_connecting_does_not_wait_for_a_silent_service(
     shell: InteractiveShell, jobs: Jobs, complete: Complete
 ) -> None:
     jobs.let.clear()
@@ -302,7 +300,7 @@ def test_tab_waits_no_longer_for_a_service_that_does_not_answer_after_connecting
     assert LOOKUP_TIMEOUT < 0.3
 
 
-def test_tab_offers_result_files_that_were_fetched_before(
+def test_tab_offers_files_of_a_fetched_result(
     complete: Complete, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -312,6 +310,6 @@ def test_tab_offers_result_files_that_were_fetched_before(
     assert complete(f"{line}o|") == [f"{line}out/helix.pdb"]
 
 
-def test_tab_offers_the_files_of_a_result_that_was_not_fetched(complete: Complete) -> None:
+def test_tab_offers_files_of_an_unfetched_result(complete: Complete) -> None:
     line = "%jobs results helix2 --file "
     assert complete(f"{line}m|") == [f"{line}metrics.csv"]

@@ -12,7 +12,7 @@ import keyring.backend
 import pytest
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import opened
+from labext_test_shell import Run, opened
 
 from labext import config
 from labext.errors import InputError, SetupError, SignInError, UnreachableError
@@ -59,16 +59,6 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Interacti
 
 
 @pytest.fixture
-def run(shell: InteractiveShell) -> Callable[[str], Any]:
-    def run_cell(cell: str) -> Any:
-        done = shell.run_cell(cell, store_history=True)
-        done.raise_error()
-        return done.result
-
-    return run_cell
-
-
-@pytest.fixture
 def asked_for(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """Let the user answer with these keys, then be gone; return what they were asked."""
 
@@ -89,14 +79,13 @@ def asked_for(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
 
 
 Ask = Callable[..., list[str]]
-Run = Callable[[str], Any]
 
 
 def everything_written(home: Path) -> str:
     return "".join(p.read_text("utf-8", "replace") for p in home.rglob("*") if p.is_file())
 
 
-def test_the_environments_key_comes_first(
+def test_environment_key_takes_precedence(
     run: Run, box: Sandbox, asked_for: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prompts = asked_for()
@@ -109,7 +98,7 @@ def test_the_environments_key_comes_first(
     assert not prompts
 
 
-def test_the_environments_key_goes_to_the_environments_address_only(
+def test_environment_key_is_sent_only_to_its_address(
     run: Run, box: Sandbox, asked_for: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prompts = asked_for()
@@ -120,7 +109,7 @@ def test_the_environments_key_goes_to_the_environments_address_only(
     assert len(prompts) == 1
 
 
-def test_a_key_is_asked_for_and_kept_only_on_demand(
+def test_prompted_key_is_saved_only_on_request(
     run: Run, box: Sandbox, asked_for: Ask, memory: Memory, isolated: Path
 ) -> None:
     prompts = asked_for(box.jobs.api_key, box.jobs.api_key)
@@ -138,7 +127,7 @@ def test_a_key_is_asked_for_and_kept_only_on_demand(
     assert box.jobs.api_key not in everything_written(isolated / "config")
 
 
-def test_a_kept_key_that_is_refused_is_asked_for_again(
+def test_refused_saved_key_is_prompted_again(
     run: Run, box: Sandbox, asked_for: Ask, memory: Memory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config.save_profile("lab1", "jobs", box.jobs.base_url)
@@ -153,7 +142,7 @@ def test_a_kept_key_that_is_refused_is_asked_for_again(
     assert len(prompts) == 1
 
 
-def test_a_wrong_key_changes_nothing(
+def test_wrong_key_changes_nothing(
     run: Run, box: Sandbox, asked_for: Ask, memory: Memory, isolated: Path
 ) -> None:
     asked_for(TYPED, "", TYPED)
@@ -166,7 +155,7 @@ def test_a_wrong_key_changes_nothing(
         run("%jobs list")
 
 
-def test_a_failed_connect_names_the_service_that_stays_in_use(
+def test_failed_connect_names_the_service_still_in_use(
     run: Run, box: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     down = "%jobs connect http://127.0.0.1:9/api/ --save down --keep"
@@ -183,14 +172,14 @@ def test_a_failed_connect_names_the_service_that_stays_in_use(
     assert config.profile_names() == ["up"]
 
 
-def test_where_nobody_can_be_asked(run: Run, box: Sandbox, asked_for: Ask) -> None:
+def test_no_prompt_without_standard_input(run: Run, box: Sandbox, asked_for: Ask) -> None:
     asked_for()
     with pytest.raises(SetupError) as caught:
         run(f"%jobs connect {box.jobs.base_url}")
     assert "LABEXT_JOBS_API_KEY" in caught.value.next_step
 
 
-def test_what_does_not_go_together(run: Run, box: Sandbox, asked_for: Ask) -> None:
+def test_conflicting_options_are_refused(run: Run, box: Sandbox, asked_for: Ask) -> None:
     asked_for()
     url = box.jobs.base_url
     config.save_profile("other", "jobs", "https://jobs.example.org/api/")
@@ -210,7 +199,7 @@ def test_what_does_not_go_together(run: Run, box: Sandbox, asked_for: Ask) -> No
     assert config.profile_names() == ["lab", "other"]
 
 
-def test_a_profile_of_another_service_takes_this_one_too(
+def test_connection_profile_gains_a_second_service(
     run: Run, box: Sandbox, asked_for: Ask, memory: Memory
 ) -> None:
     asked_for(box.jobs.api_key)
@@ -233,7 +222,7 @@ def test_a_profile_of_another_service_takes_this_one_too(
         "%jobs connect http://127.0.0.1/api/?key=KEY",
     ],
 )
-def test_a_key_on_a_line_is_refused_and_never_shown(
+def test_key_on_a_line_is_refused_and_masked(
     run: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str], box: Sandbox, line: str
 ) -> None:
     with pytest.raises(InputError, match="history") as caught:
@@ -242,7 +231,7 @@ def test_a_key_on_a_line_is_refused_and_never_shown(
     assert TYPED not in capsys.readouterr().out + str(caught.value)
 
 
-def test_a_split_batch_is_counted_once(
+def test_split_batch_is_counted_once(
     run: Run, box: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import opened
 from open_notebook import serving
 
 from labext.cli import examples
@@ -71,15 +70,9 @@ def _on_the_sandbox(cells: list[str]) -> list[str]:
     return [cell for cell in cells if not cell.startswith((*ELSEWHERE, *BEYOND, *PROVIDERS, OAUTH))]
 
 
-@pytest.fixture(scope="module")
-def opened_shell() -> Iterator[InteractiveShell]:
-    with opened() as ip:
-        yield ip
-
-
 @pytest.fixture
 def shell(
-    opened_shell: InteractiveShell,
+    opened: InteractiveShell,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[InteractiveShell]:
@@ -89,10 +82,10 @@ def shell(
     shutil.copytree(examples.examples_folder() / "data", tmp_path / "data")
     table = tmp_path / "data" / "hairpins.csv"
     table.write_text("\n".join(table.read_text().splitlines()[:4]))
-    opened_shell.run_cell("%load_ext labext").raise_error()
-    yield opened_shell
-    opened_shell.run_line_magic("unload_ext", "labext")
-    opened_shell.reset()
+    opened.run_cell("%load_ext labext").raise_error()
+    yield opened
+    opened.run_line_magic("unload_ext", "labext")
+    opened.reset()
 
 
 def _run(shell: InteractiveShell, cells: list[str]) -> None:

@@ -89,7 +89,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
         ('{"message": "budget exceeded"}', 403, "application/json", AccessError, "budget"),
     ],
 )
-def test_a_service_that_answers_nonsense_or_refuses(
+def test_invalid_and_error_responses(
     faulty: Any, fails: Run, use: Any, body: str, status: int, kind: str, error: type, words: str
 ) -> None:
     use(faulty(faulty.answer(body, status, kind)).url)
@@ -106,7 +106,7 @@ def test_no_service_at_the_address(faulty: Any, fails: Run, use: Any) -> None:
     assert isinstance(fails("%jobs list"), UnreachableError)
 
 
-def test_a_submission_that_is_refused_is_sent_once(faulty: Any, fails: Run, use: Any) -> None:
+def test_refused_submission_is_sent_once(faulty: Any, fails: Run, use: Any) -> None:
     tools = [{"name": "digest", "settings": [{"name": "sequence", "required": True}]}]
     refuse = faulty.answer({"error": "There is no such job."}, 404)
 
@@ -153,14 +153,14 @@ def archive(files: dict[str, bytes]) -> bytes:
     return held.getvalue()
 
 
-def test_an_address_that_has_expired(faulty: Any, fails: Run, offers: Any, tmp_path: Path) -> None:
+def test_expired_url(faulty: Any, fails: Run, offers: Any, tmp_path: Path) -> None:
     offers(faulty.answer("Request has expired", 403, "text/plain"))
     raised = fails("%jobs results done1 --to out")
     assert "s3cr3tsignature" not in str(raised)
     assert not list(tmp_path.glob("out/*"))
 
 
-def test_an_archive_that_leaves_its_folder(
+def test_archive_with_path_traversal_is_refused(
     faulty: Any, fails: Run, offers: Any, tmp_path: Path
 ) -> None:
     offers(faulty.answer(archive({"good.txt": b"x", "../evil.txt": b"x"}), kind="application/zip"))
@@ -170,9 +170,7 @@ def test_an_archive_that_leaves_its_folder(
     assert isinstance(fails("%jobs results done1 --to out"), ArchiveError)
 
 
-def test_a_disk_that_is_full_and_a_folder_that_is_none(
-    faulty: Any, fails: Run, offers: Any, tmp_path: Path
-) -> None:
+def test_full_disk_and_invalid_folder(faulty: Any, fails: Run, offers: Any, tmp_path: Path) -> None:
     content = bytes(range(256)) * 16384
     offers(faulty.answer(archive({"big.bin": content}), kind="application/zip"))
     (tmp_path / "afile").touch()
@@ -248,9 +246,7 @@ class Halves:
 BIG = {"big.bin": bytes(2 * 1024 * 1024), "log.txt": b"done"}
 
 
-def test_a_slow_download_is_drawn_and_gives_way_to_its_message(
-    offers: Any, terminal: Terminal
-) -> None:
+def test_slow_download_shows_progress_then_its_message(offers: Any, terminal: Terminal) -> None:
     offers(Halves(archive(BIG), lambda: terminal.until("of 2.10 MB")))
     assert terminal.run("df = %jobs results done1 --to out") is None
     drawn, said = terminal.getvalue().rsplit("\r\x1b[K", 1)
@@ -262,9 +258,7 @@ def test_a_slow_download_is_drawn_and_gives_way_to_its_message(
 
 
 @pytest.mark.parametrize("to", ["out", "alone.zip"])
-def test_an_interrupted_download_says_so_and_is_taken_up(
-    offers: Any, terminal: Terminal, to: str
-) -> None:
+def test_interrupted_download_is_resumed(offers: Any, terminal: Terminal, to: str) -> None:
     def interrupt() -> None:
         terminal.until("of 2.10 MB")
         os.kill(os.getpid(), signal.SIGINT)
@@ -287,7 +281,7 @@ def test_an_interrupted_download_says_so_and_is_taken_up(
     assert kept.read_bytes() == content
 
 
-def test_where_nothing_can_be_drawn_again_a_slow_download_says_its_message_alone(
+def test_slow_download_without_live_output_prints_only_its_message(
     shell: InteractiveShell,
     offers: Any,
     monkeypatch: pytest.MonkeyPatch,
@@ -301,7 +295,7 @@ def test_where_nothing_can_be_drawn_again_a_slow_download_says_its_message_alone
     assert capsys.readouterr().out == "The results (2 files) were downloaded to out.\n"
 
 
-def test_a_bug_keeps_its_traceback(
+def test_internal_error_keeps_its_traceback(
     shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from labext_magics.core import session
@@ -315,7 +309,7 @@ def test_a_bug_keeps_its_traceback(
     assert "Traceback" in capsys.readouterr().out
 
 
-def test_a_row_may_hold_anything(
+def test_batch_rows_hold_any_value(
     faulty: Any, shell: InteractiveShell, use: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = {"JobName": "<b>x</b>", "Settings": "{half", "Created": "yesterday", "Score": "[]"}

@@ -62,12 +62,12 @@ def shell(
 
 
 @pytest.mark.usefixtures("configured")
-def test_the_first_tab_offers_names_without_a_connect_line(shell: InteractiveShell) -> None:
+def test_first_tab_offers_names_without_connecting(shell: InteractiveShell) -> None:
     assert "%jobs show first-tab" in offered(shell, "%jobs show first")
 
 
 @pytest.mark.usefixtures("configured")
-def test_the_first_tab_of_any_kind_looks_for_names(shell: InteractiveShell) -> None:
+def test_first_tab_of_any_kind_looks_up_names(shell: InteractiveShell) -> None:
     assert offered(shell, "%jobs sho") == ["%jobs show"]
     names = session.session_of(shell).names
     for thread in threading.enumerate():
@@ -77,12 +77,12 @@ def test_the_first_tab_of_any_kind_looks_for_names(shell: InteractiveShell) -> N
     assert "digest" in [each["name"] for each in names.get("jobs/tools", list)]
 
 
-def test_without_a_configured_service_nothing_is_offered(shell: InteractiveShell) -> None:
+def test_no_completions_without_a_configured_service(shell: InteractiveShell) -> None:
     assert offered(shell, "%jobs show first") == ["%jobs show first"]
 
 
 @pytest.mark.usefixtures("configured")
-def test_the_files_of_a_result_are_offered_before_they_are_fetched(
+def test_result_files_are_offered_before_the_download(
     shell: InteractiveShell, client: JobsClient
 ) -> None:
     files = client.result_files("first-tab")
@@ -94,7 +94,7 @@ def test_the_files_of_a_result_are_offered_before_they_are_fetched(
     client.download("first-tab", "one", file="fragments.csv")
 
 
-def test_an_archive_longer_than_what_is_read_gives_names_or_none(
+def test_truncated_archive_listing_gives_names_or_none(
     client: JobsClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = client.result_files("first-tab")
@@ -104,6 +104,6 @@ def test_an_archive_longer_than_what_is_read_gives_names_or_none(
     assert client.result_files("first-tab") == []
 
 
-def test_completion_does_not_wait_longer_than_300_ms() -> None:
+def test_completion_waits_at_most_300_ms() -> None:
     assert core_session.LOOKUP_TIMEOUT < 0.3
     assert candidates.MAX_CANDIDATES.keys() == {"lab", "jobs", "nb"}

@@ -88,7 +88,7 @@ def refused(line: str, *, has_body: bool = False, **variables: Any) -> InputErro
     return caught.value
 
 
-def test_what_is_not_there_has_its_empty_value() -> None:
+def test_missing_arguments_have_empty_values() -> None:
     assert values("run digest") == {
         "tool": "digest",
         "name": None,
@@ -123,7 +123,7 @@ def test_values_have_types() -> None:
     assert (found["max_runtime"], found["rate"]) == (60, "off")
 
 
-def test_expressions_give_objects() -> None:
+def test_expressions_pass_objects() -> None:
     found = values("run {t} --limit {n} --name {i} --to={p}", t="digest", n=7.0, i=3, p=Path("o"))
     assert (found["tool"], found["limit"], found["name"], found["to"]) == (
         "digest",
@@ -133,7 +133,7 @@ def test_expressions_give_objects() -> None:
     )
 
 
-def test_settings_repeat_and_keep_text_and_objects_apart() -> None:
+def test_repeated_settings_keep_strings_and_objects() -> None:
     line = 'run x --set a=1 --set b={[1, 2]} --set=c={"k": null} --set {more} --set d= --set e=x=y'
     assert values(line, more={"z": 0})["settings"] == [
         {"a": BareText("1", "1")},
@@ -171,7 +171,7 @@ def test_many_arguments_and_the_end_of_options() -> None:
         ("box start --help", "box start"),
     ],
 )
-def test_help_is_asked_for_at_every_place(line: str, topic: str) -> None:
+def test_help_at_every_level(line: str, topic: str) -> None:
     found = parse(line)
     assert found.command is None
     assert found.topic == topic
@@ -226,24 +226,24 @@ def test_help_names_every_command_and_option() -> None:
         ("{zzz}", "no subcommand `{zzz}`", "alone"),
     ],
 )
-def test_what_does_not_fit_is_one_line_with_a_next_step(line: str, what: str, step: str) -> None:
+def test_invalid_value_is_one_line_with_a_next_step(line: str, what: str, step: str) -> None:
     error = refused(line, frame=1)
     assert what in error.message
     assert step in error.next_step
 
 
-def test_a_body_has_no_place_where_none_is_taken() -> None:
+def test_cell_body_is_refused_by_a_line_command() -> None:
     assert "takes no cell body" in refused("remove a", has_body=True).message
     assert parse("run x", has_body=True).command is not None
 
 
-def test_nothing_is_evaluated_for_a_line_that_is_wrong_anyway() -> None:
+def test_expressions_of_an_invalid_line_are_not_evaluated() -> None:
     seen: list[int] = []
     refused("run x --set a={seen.append(1)} --bogus", seen=seen)
     assert not seen
 
 
-def test_an_expression_sees_a_functions_own_variables_and_json_words() -> None:
+def test_expression_sees_local_variables_and_json_literals() -> None:
     scope = Namespace({"x": 1, "y": 2}, {"x": 10})
     assert scope.evaluate("[x + y + z for z in (1,)]") == [13]
     assert scope.evaluate("[true, false, null]") == [True, False, None]
@@ -263,12 +263,12 @@ def test_an_expression_sees_a_functions_own_variables_and_json_words() -> None:
         "open --password=1234567890abcdefXYZ",
     ],
 )
-def test_a_key_on_the_line_is_refused_and_not_repeated(line: str) -> None:
+def test_key_on_a_line_is_refused_and_masked(line: str) -> None:
     error = refused(line)
     assert "history" in error.message
     assert "1234567890abcdefXYZ" not in str(error) + repr(error.__dict__)
 
 
-def test_the_words_of_a_usage_line_are_those_that_the_client_takes() -> None:
+def test_usage_choices_match_the_client() -> None:
     # Written twice, since a line is read before anything of the client is imported.
     assert (listing.STATISTICS, listing.SCOPES) == (frames.STATISTICS, frames.SCOPES)

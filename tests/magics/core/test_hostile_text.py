@@ -489,7 +489,7 @@ LEAST = {"lab": 3, "jobs": 8, "nb": 40, "open notebook": 50}
 
 @pytest.mark.parametrize("service", LEAST)
 @pytest.mark.parametrize("mode", ["texts", "all", "errors"])
-def test_no_command_shows_a_control_character_of_a_service(
+def test_no_command_shows_control_characters(
     shown: Shown, wire: Wire, server: Server, service: str, mode: str
 ) -> None:
     wrong, showing, refused = [], set(), set()

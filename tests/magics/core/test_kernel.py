@@ -37,14 +37,14 @@ def text(cell: Any) -> str:
     )
 
 
-def test_an_error_stops_the_notebook(execute: Any) -> None:
+def test_error_stops_the_notebook(execute: Any) -> None:
     with pytest.raises(CellExecutionError) as caught:
         execute("%jobs submit digest --nmae x", "print('never')")
     assert caught.value.ename == "InputError"
     assert "Did you mean `--name`?" in caught.value.evalue
 
 
-def test_errors_are_one_line_and_a_key_can_not_be_asked_for(execute: Any, box: Sandbox) -> None:
+def test_errors_are_one_line_without_a_key_prompt(execute: Any, box: Sandbox) -> None:
     notebook = execute(
         "%jobs show nosuch",
         f"%jobs connect {box.jobs.base_url}",
@@ -59,7 +59,7 @@ def test_errors_are_one_line_and_a_key_can_not_be_asked_for(execute: Any, box: S
     assert box.jobs.api_key not in nbformat.writes(notebook)
 
 
-def test_a_watch_in_the_background_is_there_to_see(execute: Any) -> None:
+def test_background_watch_in_a_kernel(execute: Any) -> None:
     notebook = execute(
         "%jobs submit digest --name kernel1 --set sequence=GAATTC --set enzymes=EcoRI",
         "%jobs watch kernel1 --background",

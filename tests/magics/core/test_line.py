@@ -48,9 +48,7 @@ def expressions(line: str) -> list[str | None]:
         ("fold_{i}", ["fold_{i}"]),
     ],
 )
-def test_blanks_part_tokens_and_a_quote_groups_where_it_opens_one(
-    line: str, tokens: list[str]
-) -> None:
+def test_whitespace_separates_tokens_and_quotes_group_them(line: str, tokens: list[str]) -> None:
     assert texts(line) == tokens
 
 
@@ -78,7 +76,7 @@ def test_braces_hold_one_python_expression(line: str, found: list[str]) -> None:
     assert expressions(line) == found
 
 
-def test_a_brace_inside_a_word_is_itself() -> None:
+def test_brace_inside_a_word_is_literal() -> None:
     assert tokenize("a{b} c").tokens[0] == Token("a{b}", 0, 4)
 
 
@@ -94,7 +92,7 @@ def test_a_brace_inside_a_word_is_itself() -> None:
         ("{x}_1", "`_1`"),
     ],
 )
-def test_what_is_not_closed_is_pointed_at(line: str, where: str) -> None:
+def test_unclosed_bracket_or_quote_is_located(line: str, where: str) -> None:
     with pytest.raises(InputError) as caught:
         tokenize(line)
     assert where in caught.value.message
@@ -105,20 +103,20 @@ def test_what_is_not_closed_is_pointed_at(line: str, where: str) -> None:
 @pytest.mark.parametrize(
     "line", ["list;", "list ;", "list ; ", "list;  # quiet", 'x="a b";', "{x};", ";"]
 )
-def test_a_semicolon_at_the_end_asks_for_silence(line: str) -> None:
+def test_trailing_semicolon_suppresses_output(line: str) -> None:
     found = tokenize(line)
     assert found.silent
     assert not any(token.text.endswith(";") for token in found.tokens)
 
 
 @pytest.mark.parametrize("line", ["a;b", "a; b", "'list;'", "CC;C x"])
-def test_a_semicolon_elsewhere_is_itself(line: str) -> None:
+def test_semicolon_elsewhere_is_literal(line: str) -> None:
     found = tokenize(line)
     assert not found.silent
     assert any(";" in token.text for token in found.tokens)
 
 
-def test_a_quoted_token_is_never_an_option() -> None:
+def test_quoted_token_is_no_option() -> None:
     assert not tokenize('"--name"').tokens[0].is_option
     assert tokenize("--name").tokens[0].is_option
 
@@ -131,20 +129,20 @@ def test_every_text_can_be_written_as_one_token(words: list[str]) -> None:
 
 
 @given(st.lists(st.text(min_size=1).filter(lambda t: not any(c.isspace() for c in t)), max_size=6))
-def test_words_without_quotes_and_braces_are_themselves(words: list[str]) -> None:
+def test_plain_words_are_unchanged(words: list[str]) -> None:
     plain = [w for w in words if w[0] not in "#\"'{" and not w.endswith(";")]
     plain = [w for w in plain if not any(p in w for p in ('="', "='", "={"))]
     assert texts(" ".join(plain)) == plain
 
 
 @given(st.text())
-def test_no_line_breaks_the_tokenizer(line: str) -> None:
+def test_tokenizer_handles_any_line(line: str) -> None:
     with contextlib.suppress(InputError):
         assert all(0 <= t.start < t.end <= len(line) for t in tokenize(line).tokens)
 
 
 @given(st.text())
-def test_a_line_that_is_still_typed_is_never_an_error(line: str) -> None:
+def test_completing_an_unfinished_line_never_fails(line: str) -> None:
     tokens = list(iter_tokens(line, partial=True))
     assert all(t.start < t.end <= len(line) for t in tokens)
     assert not any(t.unclosed for t in tokens[:-1])

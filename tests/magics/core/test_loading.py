@@ -63,7 +63,7 @@ print(json.dumps({"new": sorted(set(sys.modules) - before), "seconds": seconds})
     assert not [n for n in new if n.startswith(("labext_magics.", "labext.", "labext_widgets"))]
 
 
-def test_help_of_the_magic_is_the_real_help(
+def test_magic_docstring_is_the_help(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell.run_line_magic("load_ext", "labext")
@@ -80,7 +80,7 @@ def test_help_of_the_magic_is_the_real_help(
     assert "sandbox start" in capsys.readouterr().out
 
 
-def test_reloading_and_unloading_leave_nothing(shell: InteractiveShell) -> None:
+def test_reload_and_unload_leave_nothing(shell: InteractiveShell) -> None:
     before = left(shell)
     shell.run_line_magic("load_ext", "labext")
     once = left(shell)
@@ -99,7 +99,7 @@ def test_reloading_and_unloading_leave_nothing(shell: InteractiveShell) -> None:
     assert not shell.run_cell("%jobs").error_in_exec
 
 
-def test_another_extensions_magic_of_the_same_name_stays(shell: InteractiveShell) -> None:
+def test_magic_of_another_extension_is_kept(shell: InteractiveShell) -> None:
     import labext_magics
 
     labext_magics.register(shell)
@@ -108,7 +108,7 @@ def test_another_extensions_magic_of_the_same_name_stays(shell: InteractiveShell
     assert shell.run_line_magic("jobs", "") == "theirs"
 
 
-def test_every_module_says_what_it_offers() -> None:
+def test_every_module_declares_all() -> None:
     """IPython's own lazy magics are tested so: import everything, compare the table."""
     from labext_magics import MAGICS
     from labext_magics.core import dispatch
@@ -156,7 +156,7 @@ def test_every_module_says_what_it_offers() -> None:
     }  # fmt: skip
 
 
-def test_every_handler_takes_what_its_command_declares() -> None:
+def test_handlers_accept_their_declared_parameters() -> None:
     import inspect
 
     from labext_magics import MAGICS

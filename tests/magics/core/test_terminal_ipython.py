@@ -60,7 +60,7 @@ def enter(terminal: pexpect.spawn, line: str) -> str:
     return str(terminal.before)
 
 
-def test_the_cells_run_in_a_terminal(terminal: pexpect.spawn) -> None:
+def test_tutorial_cells_run_in_a_terminal(terminal: pexpect.spawn) -> None:
     terminal.expect(PROMPT)
     notebook = nbformat.read(examples.examples_folder() / "jobs.ipynb", as_version=4)
     shown = {}
@@ -80,7 +80,7 @@ def test_the_cells_run_in_a_terminal(terminal: pexpect.spawn) -> None:
     assert "score.mfe" in shown['scores.sort_values("score.mfe").head()']
 
 
-def test_an_error_is_one_line(terminal: pexpect.spawn) -> None:
+def test_error_is_one_line(terminal: pexpect.spawn) -> None:
     terminal.expect(PROMPT)
     enter(terminal, "%load_ext labext")
     text = enter(terminal, "%jobs submit digest --set sequence=GAATTC")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import opened
 
 from labext.errors import LabextError, NotReadyError
-from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.contract
 
@@ -102,16 +100,13 @@ LINES = [
 
 
 @pytest.fixture
-def shell(
-    box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[InteractiveShell]:
-    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
-    monkeypatch.chdir(tmp_path)
+def shell(own_shell: InteractiveShell, tmp_path: Path) -> InteractiveShell:
     (tmp_path / "afile").touch()
-    with opened() as ip:
-        ip.run_cell("%load_ext labext\n%lab sandbox start\nfrom pathlib import Path").raise_error()
-        ip.run_cell(SETUP).raise_error()
-        yield ip
+    own_shell.run_cell(
+        "%load_ext labext\n%lab sandbox start\nfrom pathlib import Path"
+    ).raise_error()
+    own_shell.run_cell(SETUP).raise_error()
+    return own_shell
 
 
 @pytest.fixture
@@ -132,7 +127,7 @@ def snapshot(shell: InteractiveShell, folder: Path) -> tuple[Any, ...]:
     )
 
 
-def test_bad_input_is_one_line_with_a_next_step_and_nothing_half_done(
+def test_bad_input_is_one_line_and_changes_nothing(
     shell: InteractiveShell,
     run: Callable[[str], Any],
     capsys: pytest.CaptureFixture[str],
@@ -156,7 +151,7 @@ def test_bad_input_is_one_line_with_a_next_step_and_nothing_half_done(
     assert snapshot(shell, tmp_path) == before
 
 
-def test_results_asked_too_early(run: Callable[[str], Any], tmp_path: Path) -> None:
+def test_results_before_completion(run: Callable[[str], Any], tmp_path: Path) -> None:
     slow = "{{str(i): {'sequence': 'GGGAAACCCUUU' * 80} for i in range(3)}}"
     run(f"%jobs batch early --type rna_fold --from {slow}").raise_error()
     run(f"%jobs submit digest --name waiting {GOOD}").raise_error()

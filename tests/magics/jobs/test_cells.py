@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import opened
+from labext_test_shell import Run
 
 from labext.cli import examples
 from labext.errors import InputError, JobFailedError
@@ -59,43 +57,17 @@ scores.sort_values("score.mfe").head()
 ROWS = 120
 """Of the examples' 250: more than one request takes."""
 
-Run = Callable[[str], Any]
-
 
 @pytest.fixture
-def shell(
-    box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[InteractiveShell]:
-    """A shell in a folder with the examples' data, whose sandbox is the one that runs."""
-    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
+def shell(own_shell: InteractiveShell, tmp_path: Path) -> InteractiveShell:
+    """The shell, in a folder with the example data."""
     shutil.copytree(examples.examples_folder() / "data", tmp_path / "data")
     table = tmp_path / "data" / "hairpins.csv"
     table.write_text("".join(table.read_text().splitlines(keepends=True)[: ROWS + 1]))
-    monkeypatch.chdir(tmp_path)
-    with opened() as ip:
-        yield ip
+    return own_shell
 
 
-@pytest.fixture
-def run(shell: InteractiveShell) -> Run:
-    """Run a cell and return what it shows; raise what it raises."""
-
-    def run_cell(cell: str) -> Any:
-        done = shell.run_cell(cell, store_history=True)
-        done.raise_error()
-        return done.result
-
-    return run_cell
-
-
-@pytest.fixture
-def ready(run: Run) -> Run:
-    """The same, with the extension loaded and the sandbox chosen."""
-    run("%load_ext labext\n%lab sandbox start")
-    return run
-
-
-def test_the_cells_of_the_issue_run_twice(
+def test_tutorial_cells_run_twice(
     run: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     first = [run(cell) for cell in CELLS]
@@ -181,7 +153,7 @@ def test_check_submits_nothing(ready: Run) -> None:
     assert list(ready("%jobs list")["JobName"]) == before
 
 
-def test_files_come_and_go(ready: Run, tmp_path: Path) -> None:
+def test_file_life_cycle(ready: Run, tmp_path: Path) -> None:
     (tmp_path / "one.pdb").write_text("END\n")
     (tmp_path / "two.pdb").write_text("END\n")
     assert list(ready("%jobs upload one.pdb two.pdb --folder mine")["file"]) == [
@@ -200,7 +172,7 @@ def test_files_come_and_go(ready: Run, tmp_path: Path) -> None:
     assert "one.pdb" not in set(ready("%jobs files")["file"])
 
 
-def test_deleting_asks_first(ready: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_delete_asks_for_confirmation(ready: Run, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("gone1", "gone2"):
         ready(f"%jobs submit digest --name {name} --set sequence=GAATTC --set enzymes=EcoRI --wait")
     with pytest.raises(InputError, match=r"would delete: gone1 .* and its results, gone2"):
@@ -214,7 +186,7 @@ def test_deleting_asks_first(ready: Run, capsys: pytest.CaptureFixture[str]) -> 
         ready("%jobs show gone1")
 
 
-def test_a_job_that_is_stopped_stops_run_all(ready: Run) -> None:
+def test_stopped_job_stops_run_all(ready: Run) -> None:
     long_one = "ACGU" * 250
     ready(
         "%jobs batch stopped --type rna_fold --from "
@@ -225,7 +197,7 @@ def test_a_job_that_is_stopped_stops_run_all(ready: Run) -> None:
         ready("%jobs watch stopped")
 
 
-def test_lists_take_every_query(ready: Run) -> None:
+def test_list_options(ready: Run) -> None:
     ready("%jobs batch listed --type rna_fold --from {{'a': {'sequence': 'ACGU'}}} --wait")
     ready("%jobs submit digest --name listed2 --set sequence=GAATTC --set enzymes=EcoRI --wait")
     top = ready("%jobs list")
@@ -255,7 +227,7 @@ def test_status_shows_no_secret(
     assert box.jobs.api_key not in shown
 
 
-def test_a_semicolon_hides_and_out_stores(
+def test_semicolon_hides_the_result_and_out_stores_it(
     ready: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ready("%jobs tools;") is None
@@ -266,7 +238,7 @@ def test_a_semicolon_hides_and_out_stores(
         ready("%jobs tools --out 2x")
 
 
-def test_the_sandbox_has_a_data_dir_of_its_own(
+def test_sandbox_has_its_own_data_dir(
     ready: Run, box: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = tmp_path / "other"

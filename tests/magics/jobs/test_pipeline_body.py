@@ -18,7 +18,7 @@ def inputs(text: str) -> Any:
     return parse_pipeline(f"{text}\n{STAGES}", LINE).inputs
 
 
-def test_the_body_of_the_issue() -> None:
+def test_pipeline_body() -> None:
     found = parse_pipeline(
         f"initialInputs: [ACDEFGHIKLMNPQRSTVWY]\n{STAGES}", Pipeline("p1", "proj_1")
     )
@@ -29,14 +29,14 @@ def test_the_body_of_the_issue() -> None:
     assert stage["toolSettings"]["fold"]["temperature"] == BareText("37", 37)
 
 
-def test_inputs_are_the_words_that_were_typed() -> None:
+def test_pipeline_inputs_stay_strings() -> None:
     assert inputs("inputs: [NO, 12:30, 1_000, 007, true, ~, 'A B']") == [
         *("NO", "12:30", "1_000", "007", "true", "~", "A B")
     ]
     assert inputs("initialInputs:\n  - |\n    ATOM 1\n    END\n") == ["ATOM 1\nEND\n"]
 
 
-def test_json_is_taken_as_it_is() -> None:
+def test_json_value_is_accepted() -> None:
     found = parse_pipeline(
         '{"jobName": "p3", "initialInputs": ["GGG", 7], "stages": [{"task": "a"}]}', LINE
     )
@@ -55,7 +55,7 @@ def test_json_is_taken_as_it_is() -> None:
         ("initialInputs: [A", "not valid YAML"),
     ],
 )
-def test_what_is_wrong_with_a_body(text: str, said: str) -> None:
+def test_invalid_pipeline_body_is_refused(text: str, said: str) -> None:
     with pytest.raises(InputError) as raised:
         parse_pipeline(text, Pipeline("p1", None))
     assert said in raised.value.message

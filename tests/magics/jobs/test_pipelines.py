@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import opened
+from labext_test_shell import Run
 
 from labext.errors import ConflictError, InputError, JobFailedError, NotFoundError
-from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.contract
 
@@ -24,96 +21,70 @@ stages:
 """  # noqa: E501
 RUN_SAVED = '%jobs run-pipeline helix-to-modes --name p2 --inputs {["MKTAYIAKQRQISFVKSHFSRQ"]}'
 
-Run = Callable[[str], Any]
 
-
-@pytest.fixture
-def shell(
-    box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[InteractiveShell]:
-    """A shell in a folder of its own, whose sandbox is the one that runs."""
-    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
-    monkeypatch.chdir(tmp_path)
-    with opened() as ip:
-        yield ip
-
-
-@pytest.fixture
-def run(shell: InteractiveShell) -> Run:
-    """Run a cell, with the sandbox chosen, and return what it shows; raise what it raises."""
-
-    def run_cell(cell: str) -> Any:
-        done = shell.run_cell(cell, store_history=True)
-        done.raise_error()
-        return done.result
-
-    run_cell("%load_ext labext\n%lab sandbox start")
-    return run_cell
-
-
-def test_the_cells_of_the_issue_run_twice(
-    run: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str], tmp_path: Path
+def test_tutorial_cells_run_twice(
+    ready: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    row = run(PIPELINE)
+    row = ready(PIPELINE)
     assert row[["JobName", "Type"]].iloc[0].tolist() == ["p1", "pipeline"]
-    watched = run("%jobs watch p1")
+    watched = ready("%jobs watch p1")
     assert watched["JobStatus"].tolist() == ["Complete"]
     told = capsys.readouterr().out
     assert "p1 submitted to queue." in told
     assert "p1: Complete, 3 of 3 complete (pipeline" in told
-    assert run("%jobs list --batch p1 --scores")["score.residues"].tolist() == [20, 20, 20]
-    files = run("%jobs results p1 --to out/p1")
+    assert ready("%jobs list --batch p1 --scores")["score.residues"].tolist() == [20, 20, 20]
+    files = ready("%jobs results p1 --to out/p1")
     assert (tmp_path / "out" / "p1" / "metrics.csv").is_file()
-    assert run(RUN_SAVED)["JobName"].tolist() == ["p2"]
-    assert run("%jobs watch p2")["JobStatus"].tolist() == ["Complete"]
-    run("hours = %jobs usage --statistic weighted_hours --scope user")
+    assert ready(RUN_SAVED)["JobName"].tolist() == ["p2"]
+    assert ready("%jobs watch p2")["JobStatus"].tolist() == ["Complete"]
+    ready("hours = %jobs usage --statistic weighted_hours --scope user")
     hours = shell.user_ns["hours"]
     assert hours.columns.tolist() == ["group", "name", "weighted_hours"]
     assert {"peptide_build", "normal_modes"} <= set(hours["name"])
 
-    again = run(PIPELINE)
+    again = ready(PIPELINE)
     assert again["Created"].tolist() == row["Created"].tolist()
-    assert run("%jobs results p1 --to out/p1")["sha256"].equals(files["sha256"])
-    run(RUN_SAVED)
+    assert ready("%jobs results p1 --to out/p1")["sha256"].equals(files["sha256"])
+    ready(RUN_SAVED)
     told = capsys.readouterr().out
     assert "p1 already exists with the same stages and inputs (Complete)" in told
     assert "p2 already exists with the same inputs (Complete)" in told
 
 
-def test_all_in_one_line_with_names_made_up(
-    run: Run, shell: InteractiveShell, tmp_path: Path
+def test_one_line_submission_generates_a_name(
+    ready: Run, shell: InteractiveShell, tmp_path: Path
 ) -> None:
     shell.user_ns["frame"] = pd.DataFrame({"sequence": ["MKTAYIAKQR", "MKTAYIAKQL"]})
     line = '%jobs run-pipeline helix-to-modes --inputs {frame["sequence"]} --wait --to out/modes'
-    row = run(line)
+    row = ready(line)
     assert row["JobName"][0].startswith("helix-to-modes-")
     assert row["Settings"][0]["initialInputs"] == ["MKTAYIAKQR", "MKTAYIAKQL"]
     assert len(pd.read_csv(tmp_path / "out" / "modes" / "metrics.csv")) == 4
-    same = run("%jobs run-pipeline helix-to-modes --inputs MKTAYIAKQR --inputs=MKTAYIAKQL")
+    same = ready("%jobs run-pipeline helix-to-modes --inputs MKTAYIAKQR --inputs=MKTAYIAKQL")
     assert same["JobName"].tolist() == row["JobName"].tolist()
     body = PIPELINE.partition("\n")[2].replace("ACDEFGHIKLMNPQRSTVWY", "ACDEFGHIKL")
-    made = run(f"%%jobs pipeline --wait --out kept\n{body}")
+    made = ready(f"%%jobs pipeline --wait --out kept\n{body}")
     assert made is None
     kept = shell.user_ns["kept"]
     assert kept["JobName"][0].startswith("pipeline-")
-    assert run(f"%%jobs pipeline\n{body}")["JobName"].tolist() == kept["JobName"].tolist()
+    assert ready(f"%%jobs pipeline\n{body}")["JobName"].tolist() == kept["JobName"].tolist()
 
 
-def test_inputs_of_a_variable_stand_on_the_line(run: Run, shell: InteractiveShell) -> None:
+def test_pipeline_inputs_from_a_variable(ready: Run, shell: InteractiveShell) -> None:
     shell.user_ns["frame"] = pd.DataFrame({"sequence": ["MKTAYIAKQR", "MKTAYIAKQL"]})
     stages = "stages:\n  - {task: Build, toolSettings: {peptide_build: {sequence: pipe}}}\n"
-    row = run('%%jobs pipeline lined --inputs {frame["sequence"]}\n' + stages)
+    row = ready('%%jobs pipeline lined --inputs {frame["sequence"]}\n' + stages)
     assert row["Settings"][0]["initialInputs"] == ["MKTAYIAKQR", "MKTAYIAKQL"]
     with pytest.raises(InputError, match="--inputs") as raised:
-        run(f"%%jobs pipeline lined --inputs MKT\ninitialInputs: [MKT]\n{stages}")
+        ready(f"%%jobs pipeline lined --inputs MKT\ninitialInputs: [MKT]\n{stages}")
     assert "Keep one" in raised.value.next_step
     with pytest.raises(InputError, match="is a mapping") as raised:
-        run(f"%%jobs pipeline lined\ninitialInputs: {{frame}}\n{stages}")
+        ready(f"%%jobs pipeline lined\ninitialInputs: {{frame}}\n{stages}")
     assert "--inputs" in raised.value.next_step
 
 
-def test_numbers_in_a_body_are_what_the_tool_takes(run: Run) -> None:
-    row = run(
+def test_numbers_in_a_body_are_what_the_tool_takes(ready: Run) -> None:
+    row = ready(
         "%%jobs pipeline numbers\ninputs: [MKTAYIAKQR]\nstages:\n"
         "  - task: Build\n    toolSettings:\n      peptide_build: {sequence: pipe}\n"
         "  - task: Move\n    toolSettings:\n"
@@ -123,8 +94,10 @@ def test_numbers_in_a_body_are_what_the_tool_takes(run: Run) -> None:
     assert moves == {"pdbFile": "pipe", "modes": 2, "cutoff": 12}
 
 
-def test_a_stage_that_takes_nothing_is_told(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    row = run(
+def test_pipeline_stage_without_pipe_is_reported(
+    ready: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = ready(
         "%%jobs pipeline unfed\ninitialInputs: [ACDEFGHIK]\nstages:\n"
         "  - {task: Build, toolSettings: {peptide_build: {sequence: Pipe}}}\n"
         "  - {task: Look, toolSettings: {structure_summary: {pdbFile: pipe}}}\n"
@@ -133,11 +106,11 @@ def test_a_stage_that_takes_nothing_is_told(run: Run, capsys: pytest.CaptureFixt
     told = capsys.readouterr().out.splitlines()
     assert "No setting of stage 1 is `pipe`: it does not use the inputs." in told
     assert not any("stage 2" in line for line in told)
-    run("%jobs watch unfed")
+    ready("%jobs watch unfed")
     capsys.readouterr()
-    run("%jobs delete unfed --preview")
+    ready("%jobs delete unfed --preview")
     assert "pipeline with 2 jobs, Complete" in capsys.readouterr().out
-    assert run("%jobs show unfed")["JobStatus"].tolist() == ["Complete"]
+    assert ready("%jobs show unfed")["JobStatus"].tolist() == ["Complete"]
 
 
 BAD = {
@@ -170,44 +143,44 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_bad_input_is_one_line(run: Run, what: str) -> None:
+def test_bad_input_is_one_line(ready: Run, what: str) -> None:
     cell, kind, said = BAD[what]
     with pytest.raises(kind) as raised:
-        run(cell)
+        ready(cell)
     assert said in raised.value.message
     assert raised.value.next_step
-    assert "p9" not in set(run("%jobs list")["JobName"])
+    assert "p9" not in set(ready("%jobs list")["JobName"])
 
 
-def test_a_pipeline_that_fails_stops_run_all(run: Run) -> None:
+def test_failed_pipeline_stops_run_all(ready: Run) -> None:
     cell = (
         "%%jobs pipeline fails --wait\ninputs: [AC]\nstages:\n"
         "  - {task: Build, toolSettings: {peptide_build: {sequence: pipe}}}\n"
         "  - {task: Move, toolSettings: {normal_modes: {pdbFile: pipe}}}\n"
     )
     with pytest.raises(JobFailedError, match=r"The pipeline fails ended as Stopped: Stage 2") as no:
-        run(cell)
+        ready(cell)
     assert no.value.next_step == (
         "`%jobs list --batch fails` shows its jobs. "
         "`%jobs results fails` fetches the completed ones."
     )
     with pytest.raises(ConflictError, match="its inputs are"):
-        run(cell.replace("[AC]", "[ACD]"))
+        ready(cell.replace("[AC]", "[ACD]"))
     with pytest.raises(InputError, match=r"fails \(pipeline with 2 jobs, Stopped\)"):
-        run("%jobs delete fails")
-    run("%jobs delete fails --yes")
+        ready("%jobs delete fails")
+    ready("%jobs delete fails --yes")
 
 
-def test_a_pipeline_in_the_background(run: Run) -> None:
-    row = run(
+def test_pipeline_in_the_background(ready: Run) -> None:
+    row = ready(
         '%jobs run-pipeline helix-to-modes --name back --inputs {["MKTAYIAKQR"]} --background'
     )
     assert row["JobName"].tolist() == ["back"]
-    assert run("%jobs watch back")["JobStatus"].tolist() == ["Complete"]
+    assert ready("%jobs watch back")["JobStatus"].tolist() == ["Complete"]
 
 
-def test_a_presigned_upload(run: Run, tmp_path: Path) -> None:
+def test_presigned_upload(ready: Run, tmp_path: Path) -> None:
     (tmp_path / "big.txt").write_bytes(b"x" * 100_000)
-    done = run("%jobs upload big.txt --folder stored --presigned")
+    done = ready("%jobs upload big.txt --folder stored --presigned")
     assert done["bytes"].tolist() == [100_000]
-    assert run("%jobs files --folder stored")["file"].tolist() == ["big.txt"]
+    assert ready("%jobs files --folder stored")["file"].tolist() == ["big.txt"]

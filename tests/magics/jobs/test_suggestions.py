@@ -47,11 +47,11 @@ def _hint(line: str) -> str:
         ("%nb notes add", "%nb notes new"),
     ],
 )
-def test_word_that_people_type_is_answered_with_the_command(line: str, meant: str) -> None:
+def test_common_synonym_suggests_the_command(line: str, meant: str) -> None:
     assert _hint(line) == f"Did you mean `{meant}`?"
 
 
-def test_listing_verb_is_answered_with_the_noun_alone() -> None:
+def test_list_verb_suggests_the_noun_alone() -> None:
     assert _hint("%nb sources list") == "`%nb sources` alone lists them."
 
 
@@ -62,7 +62,7 @@ def test_listing_verb_is_answered_with_the_noun_alone() -> None:
         *("%lab delete", "%lab cancel", "%lab logos", "%nb dilute", "%nb sources select S"),
     ],
 )
-def test_other_word_is_never_answered_with_a_destructive_command(line: str) -> None:
+def test_suggestion_is_never_destructive(line: str) -> None:
     hint = _hint(line)
     destructive = [
         f"`%{magic} {each.name}`"
@@ -82,6 +82,6 @@ def test_help_is_a_command_too(line: str, topic: str) -> None:
     assert (wanted.topic, wanted.command) == (topic, None)
 
 
-def test_commands_that_destroy_are_known_as_such() -> None:
+def test_destructive_commands_are_listed() -> None:
     known = {each.name for each in magic_named("jobs").commands if each.destroys}
     assert known == {"stop", "delete", "rm"}

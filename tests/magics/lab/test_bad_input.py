@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import labext_test_shell
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -79,12 +78,6 @@ LINES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def opened() -> Iterator[InteractiveShell]:
-    with labext_test_shell.opened() as ip:
-        yield ip
-
-
 @pytest.fixture
 def shell(
     opened: InteractiveShell, box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -140,7 +133,7 @@ def connected(box: Sandbox, tenant: str = "campus") -> str:
     return f"%lab connect {box.lab.tenants[tenant]} --ca-bundle {box.lab.ca_bundle}"
 
 
-def test_keys_that_are_none(
+def test_invalid_keys(
     refused: Refused, box: Sandbox, admin: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = admin("keys", "add", STUDENT, "--name", "short-lived")
@@ -157,14 +150,14 @@ def test_keys_that_are_none(
         assert key not in str(error)
 
 
-def test_a_key_of_another_tenant(
+def test_key_of_another_tenant(
     refused: Refused, box: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LABEXT_LAB_API_KEY", box.lab.api_key)
     refused(connected(box, "clinic"), SignInError)
 
 
-def test_id_tokens_that_hold_nothing(
+def test_invalid_id_tokens(
     refused: Refused, box: Sandbox, admin: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = admin("id-token", STUDENT)["id_token"]
@@ -186,7 +179,7 @@ def test_id_tokens_that_hold_nothing(
         assert "•" not in error.next_step
 
 
-def test_a_suspended_user_and_one_without_grants(
+def test_suspended_user_and_user_without_grants(
     refused: Refused, shell: InteractiveShell, box: Sandbox, admin: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -201,7 +194,7 @@ def test_a_suspended_user_and_one_without_grants(
     refused("%lab show pBAD30", NotFoundError)
 
 
-def test_an_app_without_grants_and_an_archived_one(
+def test_app_without_grants_and_archived_app(
     refused: Refused, shell: InteractiveShell, box: Sandbox, admin: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -222,7 +215,7 @@ def test_an_app_without_grants_and_an_archived_one(
     admin("apps", "remove", "lines", "--yes")
 
 
-def test_an_address_outside_the_range(refused: Refused, admin: Callable[..., Any]) -> None:
+def test_address_outside_the_allowed_range(refused: Refused, admin: Callable[..., Any]) -> None:
     admin("ip", "add", "192.0.2.0/24")
     try:
         errors = [refused(line, AccessError) for line in ("%lab login", "%lab sequences")]

@@ -6,18 +6,18 @@ import builtins
 import getpass
 import json
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import keyring
 import keyring.backend
-import labext_test_shell
 import pytest
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
 from keyring.errors import PasswordDeleteError
+from labext_test_shell import Run
 
 from labext import cli, config
 from labext.errors import InputError, LabextError, SetupError, SignInError, UnreachableError
@@ -27,8 +27,6 @@ pytestmark = pytest.mark.contract
 
 WRONG = "typed-but-wrong-0123456789"
 STUDENT = "student@sandbox.local"
-
-Run = Callable[[str], Any]
 
 
 class Memory(keyring.backend.KeyringBackend):
@@ -101,12 +99,6 @@ def user(monkeypatch: pytest.MonkeyPatch) -> User:
     return somebody
 
 
-@pytest.fixture(scope="module")
-def opened() -> Iterator[InteractiveShell]:
-    with labext_test_shell.opened() as ip:
-        yield ip
-
-
 @pytest.fixture
 def shell(
     opened: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -116,16 +108,6 @@ def shell(
     yield opened
     opened.run_line_magic("unload_ext", "labext")
     opened.reset()
-
-
-@pytest.fixture
-def run(shell: InteractiveShell) -> Run:
-    def run_cell(cell: str) -> Any:
-        done = shell.run_cell(cell, store_history=True)
-        done.raise_error()
-        return done.result
-
-    return run_cell
 
 
 @pytest.fixture
@@ -159,7 +141,7 @@ def who(run: Run) -> dict[str, Any]:
     return dict(found.where(found.notna(), None))
 
 
-def test_on_the_sandbox_nothing_is_asked(sandbox: Run, user: User, box: Sandbox) -> None:
+def test_sandbox_sign_in_prompts_for_nothing(sandbox: Run, user: User, box: Sandbox) -> None:
     assert who(sandbox) == {
         "name": "Sam Student",
         "email": STUDENT,
@@ -179,7 +161,7 @@ def test_on_the_sandbox_nothing_is_asked(sandbox: Run, user: User, box: Sandbox)
     assert not user.seen
 
 
-def test_an_app_acts_for_somebody(sandbox: Run, box: Sandbox) -> None:
+def test_app_acts_for_a_user(sandbox: Run, box: Sandbox) -> None:
     sandbox(f"%lab login --method oauth --user {STUDENT}")
     assert who(sandbox)["email"] == STUDENT
     assert who(sandbox)["app"] == box.lab.client_id
@@ -187,7 +169,7 @@ def test_an_app_acts_for_somebody(sandbox: Run, box: Sandbox) -> None:
     assert who(sandbox)["email"] is None
 
 
-def test_on_the_sandbox_the_secret_of_the_student_gets_an_id_token(
+def test_sandbox_secret_gets_an_id_token(
     sandbox: Run, user: User, box: Sandbox, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
@@ -205,7 +187,7 @@ def test_on_the_sandbox_the_secret_of_the_student_gets_an_id_token(
     assert who(sandbox)["method"] == "oidc"
 
 
-def test_a_refused_secret_of_the_sandbox_is_told_and_a_token_is_asked_for(
+def test_refused_sandbox_secret_leads_to_a_token_prompt(
     sandbox: Run, user: User, id_token: str, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
@@ -222,7 +204,7 @@ def test_a_refused_secret_of_the_sandbox_is_told_and_a_token_is_asked_for(
     assert (who(sandbox)["email"], who(sandbox)["method"]) == (STUDENT, "oidc")
 
 
-def test_an_id_token_comes_from_the_environment_or_is_asked_for(
+def test_id_token_from_environment_or_prompt(
     run: Run, address: str, user: User, id_token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connect = f"%lab connect {address} --method oidc"
@@ -242,7 +224,7 @@ def test_an_id_token_comes_from_the_environment_or_is_asked_for(
     assert len(user.unseen) == 2
 
 
-def test_the_environments_key_comes_first(
+def test_environment_key_takes_precedence(
     run: Run, box: Sandbox, address: str, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LABEXT_LAB_API_KEY", box.lab.api_key)
@@ -256,7 +238,7 @@ def test_the_environments_key_comes_first(
     assert not user.unseen
 
 
-def test_a_refused_key_is_asked_for_by_the_same_line(
+def test_refused_key_is_prompted_again_by_the_same_line(
     sandbox: Run, box: Sandbox, address: str, user: User
 ) -> None:
     user.answers = [WRONG, box.lab.api_key]
@@ -269,7 +251,7 @@ def test_a_refused_key_is_asked_for_by_the_same_line(
     assert status(sandbox)["profile"] != "sandbox"
 
 
-def test_the_sandboxs_own_key_may_be_replaced(
+def test_sandbox_key_can_be_replaced(
     sandbox: Run, box: Sandbox, user: User, capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -284,7 +266,7 @@ def test_the_sandboxs_own_key_may_be_replaced(
     assert who(sandbox)["email"] == STUDENT
 
 
-def test_the_environments_key_goes_to_the_environments_address_only(
+def test_environment_key_is_sent_only_to_its_address(
     run: Run, box: Sandbox, address: str, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LABEXT_LAB_API_KEY", box.lab.api_key)
@@ -294,7 +276,7 @@ def test_the_environments_key_goes_to_the_environments_address_only(
     assert len(user.unseen) == 1
 
 
-def test_a_typed_key_is_offered_to_the_keyring(
+def test_typed_key_is_offered_to_the_keyring(
     run: Run, box: Sandbox, address: str, user: User, memory: Memory, isolated: Path
 ) -> None:
     user.answers = [box.lab.api_key, box.lab.api_key]
@@ -313,7 +295,7 @@ def test_a_typed_key_is_offered_to_the_keyring(
     assert box.lab.api_key not in (isolated / "config" / "profiles.toml").read_text()
 
 
-def test_an_app_is_asked_for_by_its_id_in_the_clear(
+def test_client_id_prompt_is_visible(
     run: Run, box: Sandbox, address: str, user: User, memory: Memory
 ) -> None:
     user.answers = [box.lab.client_id, box.lab.client_secret]
@@ -329,7 +311,7 @@ def test_an_app_is_asked_for_by_its_id_in_the_clear(
     assert who(run)["app"] == box.lab.client_id
 
 
-def test_another_way_is_kept_with_the_profile(
+def test_sign_in_method_is_saved_with_the_profile(
     run: Run, box: Sandbox, address: str, user: User, memory: Memory
 ) -> None:
     user.answers = [box.lab.api_key, box.lab.client_id, box.lab.client_secret]
@@ -343,7 +325,7 @@ def test_another_way_is_kept_with_the_profile(
     assert len(memory.kept) == 3
 
 
-def test_a_kept_key_that_is_refused_is_asked_for_again(
+def test_refused_saved_key_is_prompted_again(
     run: Run, box: Sandbox, user: User, memory: Memory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config.save_profile("work", "lab", box.lab.base_url, {"ca_bundle": box.lab.ca_bundle})
@@ -354,7 +336,7 @@ def test_a_kept_key_that_is_refused_is_asked_for_again(
     assert memory.kept == {"work/lab/api_key": box.lab.api_key}
 
 
-def test_a_wrong_key_changes_nothing(run: Run, address: str, user: User, memory: Memory) -> None:
+def test_wrong_key_changes_nothing(run: Run, address: str, user: User, memory: Memory) -> None:
     user.answers, user.keeps = [WRONG, "", "two words"], True
     for _ in range(3):
         with pytest.raises(LabextError):
@@ -374,7 +356,7 @@ def test_a_wrong_key_changes_nothing(run: Run, address: str, user: User, memory:
         ("oidc", ["LABEXT_LAB_ID_TOKEN"]),
     ],
 )
-def test_where_nobody_can_be_asked(
+def test_no_prompt_without_standard_input(
     run: Run, address: str, user: User, method: str, variables: list[str]
 ) -> None:
     with pytest.raises(SetupError, match="input is not possible here") as caught:
@@ -398,7 +380,7 @@ def test_signing_out_and_in_again(
     assert who(sandbox)["email"] == STUDENT
 
 
-def test_signing_out_spares_the_keyring_unless_told(
+def test_logout_keeps_the_keyring_by_default(
     run: Run, box: Sandbox, address: str, user: User, memory: Memory,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
@@ -414,9 +396,7 @@ def test_signing_out_spares_the_keyring_unless_told(
         run("%lab login")
 
 
-def test_what_was_typed_is_forgotten_at_sign_out(
-    run: Run, box: Sandbox, address: str, user: User
-) -> None:
+def test_typed_key_is_forgotten_at_logout(run: Run, box: Sandbox, address: str, user: User) -> None:
     user.answers = [box.lab.api_key]
     run(f"%lab connect {address}")
     assert not user.offers  # there is no profile to keep it under
@@ -425,7 +405,7 @@ def test_what_was_typed_is_forgotten_at_sign_out(
         run("%lab login")
 
 
-def test_an_address_that_is_not_encrypted_gets_no_byte(run: Run, user: User) -> None:
+def test_unencrypted_remote_address_is_not_contacted(run: Run, user: User) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
         plain = f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -439,7 +419,7 @@ def test_an_address_that_is_not_encrypted_gets_no_byte(run: Run, user: User) -> 
     assert config.profile_names() == []
 
 
-def test_a_certificate_that_nobody_knows_is_told_before_a_key_is_asked_for(
+def test_untrusted_certificate_is_reported_before_the_key_prompt(
     run: Run, box: Sandbox, user: User
 ) -> None:
     user.answers = [box.lab.api_key]
@@ -448,9 +428,7 @@ def test_a_certificate_that_nobody_knows_is_told_before_a_key_is_asked_for(
     assert not user.unseen
 
 
-def test_a_host_that_does_not_answer_is_told_before_a_key_is_asked_for(
-    run: Run, user: User
-) -> None:
+def test_unreachable_host_is_reported_before_the_key_prompt(run: Run, user: User) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(UnreachableError, match="No lab platform answers"):
@@ -482,7 +460,7 @@ def test_a_host_that_does_not_answer_is_told_before_a_key_is_asked_for(
         ("%lab login --method key --user ada@example.org", "so it needs `--method oauth`"),
     ],
 )
-def test_what_does_not_go_together(
+def test_conflicting_options_are_refused(
     sandbox: Run, address: str, user: User, line: str, what: str
 ) -> None:
     config.save_profile("other", "lab", "https://lab.example.org")
@@ -507,7 +485,7 @@ def test_what_does_not_go_together(
         "%lab connect https://127.0.0.1/?key=KEY",
     ],
 )
-def test_a_secret_on_a_line_is_refused_and_never_shown(
+def test_secret_on_a_line_is_refused_and_masked(
     run: Run, capsys: pytest.CaptureFixture[str], address: str, line: str
 ) -> None:
     with pytest.raises(InputError, match="history") as caught:

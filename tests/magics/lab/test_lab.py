@@ -8,22 +8,13 @@ from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import comes, offered
-from labext_test_shell import opened as opened_shell
+from labext_test_shell import Run, comes, offered
 
 from labext.errors import ConflictError, NotFoundError
 from labext.lab import files
 from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.contract
-
-Run = Callable[[str], Any]
-
-
-@pytest.fixture(scope="module")
-def opened() -> Iterator[InteractiveShell]:
-    with opened_shell() as ip:
-        yield ip
 
 
 @pytest.fixture
@@ -38,23 +29,11 @@ def shell(
     opened.reset()
 
 
-@pytest.fixture
-def run(shell: InteractiveShell) -> Run:
-    def run_cell(cell: str) -> Any:
-        done = shell.run_cell(cell, store_history=True)
-        done.raise_error()
-        return done.result
-
-    return run_cell
-
-
 def names(run: Run, options: str) -> set[str]:
     return set(run(f"%lab sequences {options}")["name"])
 
 
-def test_a_list_is_a_frame_with_the_columns_that_were_asked_for(
-    run: Run, shell: InteractiveShell
-) -> None:
+def test_list_is_a_frame_with_the_requested_columns(run: Run, shell: InteractiveShell) -> None:
     run("seqs = %lab sequences")
     seqs = shell.user_ns["seqs"]
     assert {"pBAD30", "kin1"} <= set(seqs["name"])
@@ -68,7 +47,7 @@ def test_a_list_is_a_frame_with_the_columns_that_were_asked_for(
     assert {"fields.Origin", "creator.name"} <= set(spread.columns)
 
 
-def test_every_filter_is_handed_on(run: Run) -> None:
+def test_every_filter_is_passed_to_the_client(run: Run) -> None:
     every = run("%lab sequences").set_index("name")
     plasmid = every.loc["pBAD30"]
     genes = {"cor6.6", "kin2", "kin1", "csp14", "kin", "BN28a"}
@@ -96,9 +75,7 @@ def test_every_filter_is_handed_on(run: Run) -> None:
     assert ordered == sorted(every.index, key=str.casefold, reverse=True)[:5]
 
 
-def test_an_ambiguous_folder_is_an_error_that_lists_the_folders(
-    run: Run, command: Callable[[str], Any]
-) -> None:
+def test_ambiguous_folder_lists_the_candidates(run: Run, command: Callable[[str], Any]) -> None:
     lab = command("lab")
     assert len(run("%lab sequences --folder Vectors")) == 3
     lab.said("folders", "add", "Vectors", "--project", "Cold response")
@@ -121,9 +98,7 @@ def test_an_ambiguous_folder_is_an_error_that_lists_the_folders(
         run("%lab sequences --folder Vektors")
 
 
-def test_a_sequence_is_shown_and_its_selection_comes_back(
-    run: Run, shell: InteractiveShell
-) -> None:
+def test_viewer_selection_reaches_python(run: Run, shell: InteractiveShell) -> None:
     run("viewer = %lab show pBAD30 --enzymes EcoRI")
     viewer = shell.user_ns["viewer"]
     assert viewer.record["name"] == "pBAD30"
@@ -132,7 +107,9 @@ def test_a_sequence_is_shown_and_its_selection_comes_back(
     assert by_id.record == viewer.record
 
 
-def test_an_export_runs_twice(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_can_be_repeated(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     line = "%lab export pBAD30 kin1 --format genbank --to out/two.gb"
     capsys.readouterr()
     run(line)
@@ -146,7 +123,7 @@ def test_an_export_runs_twice(run: Run, tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out == "Wrote 1 sequence to out/two.gb.\n"
 
 
-def test_a_frame_is_exported(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_frame_is_exported(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("seqs = %lab sequences --names pBAD30,kin1,kin2")
     run("%lab export --from seqs --to all.fasta")
     text = (tmp_path / "all.fasta").read_text()
@@ -157,7 +134,7 @@ def test_a_frame_is_exported(run: Run, tmp_path: Path, capsys: pytest.CaptureFix
     assert "annotations, isCircular" in capsys.readouterr().out
 
 
-def test_status_tells_what_may_be_asked_for(run: Run, box: Sandbox) -> None:
+def test_status_shows_profile_address_and_user(run: Run, box: Sandbox) -> None:
     told = dict(run("%lab status")["value"])
     assert told["profile"] == "sandbox"
     assert told["address"] == box.lab.base_url

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import labext_test_shell
+import open_notebook
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import Refused
+from open_notebook import Replay
 from openai_server import OpenAI, serving
 
 from labext.cli import examples
@@ -19,9 +21,6 @@ from labext_magics.core import grammar
 from labext_magics.core.line import tokenize
 from labext_magics.core.namespace import Namespace
 from labext_magics.nb import magic
-
-Run = Callable[[str], Any]
-Refused = Callable[[str], LabextError]
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +35,7 @@ def nb_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def opened() -> Iterator[InteractiveShell]:
-    """A shell; making one takes most of a test's time."""
+    """A shell shared by all files of this folder."""
     with labext_test_shell.opened() as ip:
         yield ip
 
@@ -58,18 +57,6 @@ def shell(
 
 
 @pytest.fixture
-def run(shell: InteractiveShell) -> Run:
-    """Run a cell; return what it shows last."""
-
-    def run_cell(cell: str) -> Any:
-        done = shell.run_cell(cell, store_history=True)
-        done.raise_error()
-        return done.result
-
-    return run_cell
-
-
-@pytest.fixture
 def provider() -> Iterator[OpenAI]:
     """An OpenAI-compatible server on loopback, which accepts one key."""
     with serving() as server:
@@ -78,15 +65,18 @@ def provider() -> Iterator[OpenAI]:
 
 
 @pytest.fixture
-def said(run: Run, capsys: pytest.CaptureFixture[str]) -> Callable[[str], str]:
-    """Run a cell; return what it prints."""
+def fast_polling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("labext.progress.interval", lambda _: 0.05)
+    monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.05)
 
-    def run_cell(cell: str) -> str:
-        capsys.readouterr()
-        run(cell)
-        return capsys.readouterr().out
 
-    return run_cell
+@pytest.fixture
+def open_notebook_server(shell: InteractiveShell, fast_polling: None) -> Iterator[Replay]:
+    """Open Notebook with a notebook in use; every sent field is one that it reads."""
+    with open_notebook.serving() as replay:
+        shell.run_cell(f"%nb connect {replay.base_url}\n%nb use Here --create").raise_error()
+        yield replay
+        assert not replay.faults
 
 
 @pytest.fixture

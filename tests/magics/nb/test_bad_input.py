@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import Refused, Run
 
 from labext.errors import (
     ConflictError,
@@ -25,8 +26,6 @@ from labext.sandbox.nb import administration
 
 pytestmark = pytest.mark.contract
 
-Run = Callable[[str], Any]
-Refused = Callable[[str], LabextError]
 
 KEY = "sk-proj-4f9b2c7d8e1a6035"
 
@@ -127,12 +126,12 @@ def test_wrong_lines_do_nothing(wrong: None, run: Run, refused: Refused) -> None
     assert run("%nb sessions").empty
 
 
-def test_without_a_notebook_in_use_the_error_says_how(refused: Refused) -> None:
+def test_missing_current_notebook_has_a_next_step(refused: Refused) -> None:
     for line in ("%nb sources", "%nb note x", "%nb search x", "%nb ask x", "%nb chat x"):
         assert "`%nb use NAME`" in refused(line).next_step
 
 
-def test_what_fails_is_named_after_the_others_were_awaited(
+def test_failed_sources_are_named_after_the_others_finished(
     run: Run, refused: Refused, tmp_path: Path
 ) -> None:
     run("%nb use Failing --create")
@@ -150,7 +149,9 @@ def test_what_fails_is_named_after_the_others_were_awaited(
     run("%nb delete Failing --yes --delete-sources")
 
 
-def test_a_search_by_meaning_needs_a_model(run: Run, refused: Refused, nb_box: Sandbox) -> None:
+def test_vector_search_needs_an_embedding_model(
+    run: Run, refused: Refused, nb_box: Sandbox
+) -> None:
     run("%nb use Meaning --create\n%nb note 'Glucose is a sugar.' --title Sugar")
     with administration.open_administration(nb_box.data_dir) as admin:
         before = next(m for m in admin.models() if "embedding" in m["default_for"])
@@ -166,14 +167,16 @@ def test_a_search_by_meaning_needs_a_model(run: Run, refused: Refused, nb_box: S
     run("%nb delete Meaning --yes")
 
 
-def test_the_notebook_in_use_is_gone(run: Run, refused: Refused, shell: InteractiveShell) -> None:
+def test_deleted_current_notebook_is_reported(
+    run: Run, refused: Refused, shell: InteractiveShell
+) -> None:
     run("%nb use Short --create")
     run("from labext import connect\nconnect('nb').notebooks.delete('Short')")
     assert isinstance(refused("%nb note x --title y"), NotFoundError)
 
 
 @pytest.mark.parametrize("line", ["%%nb chat\nAnd then?", "%nb ask 'And then?' --simple"])
-def test_an_interrupted_reply_is_one_line(
+def test_interrupted_reply_is_one_line(
     run: Run, refused: Refused, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
     def interrupt(*_arguments: Any, **_named: Any) -> None:

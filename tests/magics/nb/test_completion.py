@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import comes, offered
+from labext_test_shell import Run, comes, offered
 
 pytestmark = pytest.mark.contract
 
-Run = Callable[[str], Any]
 
-
-def test_what_tab_offers(run: Run, shell: InteractiveShell) -> None:
+def test_tab_completions(run: Run, shell: InteractiveShell) -> None:
     run("%nb use 'Tab one' --create\n%nb note x --title 'Tab note'\n%nb sessions new --title Talk")
     run("%nb notebooks new 'Tab two'\n%nb note y --title 'Tab other'")
 
@@ -40,7 +35,7 @@ def test_what_tab_offers(run: Run, shell: InteractiveShell) -> None:
     run("%nb delete 'Tab one' --yes\n%nb delete 'Tab two' --yes")
 
 
-def test_tab_knows_transformations_models_credentials_and_slots(
+def test_tab_completes_transformations_models_credentials_and_slots(
     run: Run, shell: InteractiveShell
 ) -> None:
     run("%nb credentials new ollama --name 'Tab shelf' --base-url http://127.0.0.1:9/v1")

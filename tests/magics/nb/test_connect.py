@@ -16,12 +16,12 @@ from urllib.parse import unquote
 import pytest
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import Refused, Run
 from open_notebook import Replay, serving, web_page
 from openai_server import serving as other_server
 
 from labext import config
 from labext.errors import (
-    LabextError,
     ServiceError,
     SetupError,
     SignInError,
@@ -32,8 +32,6 @@ from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.contract
 
-Run = Callable[[str], Any]
-Refused = Callable[[str], LabextError]
 
 WRONG = "typed-but-wrong-0123456789"
 KEY = "sk-proj-4f9b2c7d8e1a6035abcd"
@@ -58,7 +56,7 @@ def status(run: Run) -> dict[str, str]:
     return dict(run("%nb status")["value"])
 
 
-def test_a_password_is_asked_for_and_never_shown(
+def test_password_prompt_is_hidden(
     run: Run, refused: Refused, nb_box: Sandbox, answers: list[str],
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
@@ -90,7 +88,7 @@ def test_a_password_is_asked_for_and_never_shown(
         assert WRONG not in text
 
 
-def test_a_wrong_password_of_the_environment(
+def test_wrong_environment_password(
     refused: Refused, nb_box: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LABEXT_NB_PASSWORD", WRONG)
@@ -99,9 +97,7 @@ def test_a_wrong_password_of_the_environment(
     assert error.next_step.startswith("It is set by LABEXT_NB_PASSWORD")
 
 
-def test_the_notebook_in_use_is_one_of_the_service(
-    run: Run, refused: Refused, open_nb: str
-) -> None:
+def test_current_notebook_belongs_to_its_service(run: Run, refused: Refused, open_nb: str) -> None:
     run("%nb use Here --create")
     assert "Here" in status(run)["notebook in use"]
     run("%nb login")
@@ -166,13 +162,13 @@ def open_nb() -> Iterator[str]:
     server.server_close()
 
 
-def test_without_a_password_nobody_is_asked(run: Run, open_nb: str) -> None:
+def test_no_password_prompt_where_none_is_needed(run: Run, open_nb: str) -> None:
     run(f"%nb connect {open_nb}")  # there is nobody to ask
     assert status(run)["password needed"] == "no"
     assert list(run("%nb notebooks")["name"]) == ["Only"]
 
 
-def test_what_fails_on_the_way_is_an_error_without_the_key(
+def test_connection_error_does_not_show_the_key(
     run: Run, refused: Refused, open_nb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(f"%nb connect {open_nb}\n%nb use Only")
@@ -189,7 +185,7 @@ def test_what_fails_on_the_way_is_an_error_without_the_key(
     assert KEY not in shown.out + shown.err
 
 
-def test_nobody_answers(refused: Refused, shell: InteractiveShell) -> None:
+def test_no_service_listens(refused: Refused, shell: InteractiveShell) -> None:
     error = refused("%nb connect http://127.0.0.1:9/api")
     assert isinstance(error, UnreachableError)
 
@@ -202,7 +198,9 @@ def replay() -> Iterator[Replay]:
 
 @pytest.mark.parametrize("path", ["", "/", "/notebooks"])
 @pytest.mark.parametrize("scheme", ["http://", ""])
-def test_pasted_addresses_lead_to_the_api(run: Run, replay: Replay, scheme: str, path: str) -> None:
+def test_pasted_addresses_resolve_to_the_api(
+    run: Run, replay: Replay, scheme: str, path: str
+) -> None:
     with web_page(replay) as page:
         run(f"%nb connect {scheme}{page.removeprefix('http://')}{path} --save pasted")
         assert status(run)["address"] == f"{page}/api"
@@ -211,7 +209,7 @@ def test_pasted_addresses_lead_to_the_api(run: Run, replay: Replay, scheme: str,
     assert status(run)["address"] == replay.base_url
 
 
-def test_http_is_named_and_not_chosen_where_others_could_read_along(
+def test_plain_http_to_a_remote_host_is_suggested_not_used(
     run: Run, refused: Refused, replay: Replay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("labext.http.connection_pool.is_loopback", lambda _: False)
@@ -224,7 +222,7 @@ def test_http_is_named_and_not_chosen_where_others_could_read_along(
     assert not replay.asked
 
 
-def test_https_is_chosen_where_it_is_spoken(
+def test_https_is_preferred(
     refused: Refused, box: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where = box.lab.base_url.removeprefix("https://").rstrip("/")
@@ -238,7 +236,7 @@ def test_https_is_chosen_where_it_is_spoken(
 
 
 @pytest.mark.parametrize("where", ["http://127.0.0.1:9", "localhost:9", "http://127.0.0.1:9/api"])
-def test_after_a_failure_nothing_is_saved_and_the_service_in_use_is_named(
+def test_failed_connect_saves_nothing_and_names_the_service_in_use(
     run: Run, refused: Refused, nb_box: Sandbox, where: str
 ) -> None:
     run("%nb use Here --create")
@@ -253,7 +251,7 @@ def test_after_a_failure_nothing_is_saved_and_the_service_in_use_is_named(
     run("%nb connect sandbox\n%nb delete Here --yes")
 
 
-def test_a_password_that_nobody_asks_for_is_not_kept(
+def test_unneeded_password_is_not_saved(
     run: Run, said: Callable[[str], str], replay: Replay
 ) -> None:
     told = said(f"%nb connect {replay.base_url} --save open --keep")
@@ -263,7 +261,7 @@ def test_a_password_that_nobody_asks_for_is_not_kept(
     assert "Connected to" in said("%nb connect open --keep")
 
 
-def test_an_interrupt_at_the_last_question_saves_nothing(
+def test_interrupt_at_the_last_prompt_saves_nothing(
     shell: InteractiveShell, nb_box: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(_: str = "") -> str:
@@ -277,7 +275,7 @@ def test_an_interrupt_at_the_last_question_saves_nothing(
     assert config.chosen_profile("nb") == "sandbox"
 
 
-def test_what_can_not_be_saved_is_not_used_or_kept(
+def test_unsaveable_connection_is_not_used(
     run: Run, refused: Refused, nb_box: Sandbox, answers: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -296,7 +294,7 @@ def test_what_can_not_be_saved_is_not_used_or_kept(
     assert status(run)["profile"] == "sandbox"
 
 
-def test_a_sandbox_that_has_died_is_to_be_started_again(
+def test_dead_sandbox_hints_at_a_restart(
     run: Run, refused: Refused, nb_box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket() as free:
@@ -308,7 +306,7 @@ def test_a_sandbox_that_has_died_is_to_be_started_again(
     assert "%lab sandbox start" in refused("%nb notebooks").next_step
 
 
-def test_the_environments_password_belongs_to_its_address_with_and_without_api(
+def test_environment_password_matches_its_address_with_and_without_api(
     run: Run, nb_box: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = nb_box.nb.base_url.rstrip("/").removesuffix("/api")
@@ -319,7 +317,7 @@ def test_the_environments_password_belongs_to_its_address_with_and_without_api(
         assert "accepted" in status(run)["password needed"]
 
 
-def test_another_server_than_a_notebook_service_is_named(refused: Refused) -> None:
+def test_server_of_another_kind_is_reported(refused: Refused) -> None:
     with other_server() as provider:
         error = refused(f"%nb connect {provider.base_url.removesuffix('/v1')}")
     assert isinstance(error, SetupError)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import Printed, Refused, Run
 from openai_server import OpenAI
 
 from labext.errors import (
@@ -25,9 +25,6 @@ from labext_magics.core import sign_in
 
 pytestmark = pytest.mark.contract
 
-Run = Callable[[str], Any]
-Said = Callable[[str], str]
-Refused = Callable[[str], LabextError]
 
 VARIABLE = "LABEXT_NB_OPENAI_KEY"
 
@@ -52,17 +49,17 @@ def lab(run: Run, provider: OpenAI, monkeypatch: pytest.MonkeyPatch) -> Iterator
     run("%nb credentials delete lab --yes")
 
 
-def test_a_credential_from_its_beginning_to_its_end(
-    run: Run, said: Said, refused: Refused, provider: OpenAI, monkeypatch: pytest.MonkeyPatch
+def test_credential_life_cycle(
+    run: Run, printed: Printed, refused: Refused, provider: OpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = f"%nb credentials new openai --name bench --base-url {provider.base_url}"
     error = refused(line)
     assert isinstance(error, SetupError)
     assert f"Set {VARIABLE}" in error.next_step
     monkeypatch.setenv(VARIABLE, str(provider.key))
-    assert f"using the key in {VARIABLE}" in said(line)
+    assert f"using the key in {VARIABLE}" in printed(line)
     monkeypatch.delenv(VARIABLE)
-    told = said(line)  # no key is asked for
+    told = printed(line)  # no key is asked for
     assert "was kept" in told
     assert "`%nb credentials edit bench --new-key`" in told
     assert isinstance(refused(f"{line}/other"), ConflictError)
@@ -73,7 +70,7 @@ def test_a_credential_from_its_beginning_to_its_end(
         assert "bench" in set(frame["name"])
         assert str(provider.key) not in frame.to_string()
     assert "bench" not in set(run("%nb credentials --provider groq")["name"])
-    assert "works (" in said("%nb credentials test bench")
+    assert "works (" in printed("%nb credentials test bench")
     status = run("%nb credentials status").set_index("provider")
     assert (status.loc["openai", "source"], bool(status.loc["openai", "configured"])) == (
         "database",
@@ -81,18 +78,18 @@ def test_a_credential_from_its_beginning_to_its_end(
     )
 
     run("%nb credentials edit bench --name shelf")
-    assert "was kept" not in said("%nb credentials edit shelf --no-key")
+    assert "was kept" not in printed("%nb credentials edit shelf --no-key")
     assert not run("%nb credentials show shelf").iloc[0]["has_api_key"]
     run("%nb credentials edit shelf --no-base-url")
     assert "base_url" not in frame_text(run("%nb credentials show shelf"))
-    assert "the credential shelf" in said("%nb credentials delete shelf --preview")
+    assert "the credential shelf" in printed("%nb credentials delete shelf --preview")
     assert isinstance(refused("%nb credentials delete shelf"), InputError)
-    assert "Deleted " in said("%nb credentials delete shelf --yes")
+    assert "Deleted " in printed("%nb credentials delete shelf --yes")
     assert isinstance(refused("%nb credentials show shelf"), NotFoundError)
 
 
-def test_a_key_is_asked_for_unseen(
-    said: Said, provider: OpenAI, monkeypatch: pytest.MonkeyPatch, shell: InteractiveShell
+def test_key_prompt_is_hidden(
+    printed: Printed, provider: OpenAI, monkeypatch: pytest.MonkeyPatch, shell: InteractiveShell
 ) -> None:
     asked: list[str] = []
 
@@ -101,21 +98,21 @@ def test_a_key_is_asked_for_unseen(
         return str(provider.key)
 
     monkeypatch.setattr(sign_in, "prompt_secret", ask)
-    said(f"%nb credentials new openai --name typed --base-url {provider.base_url}")
+    printed(f"%nb credentials new openai --name typed --base-url {provider.base_url}")
     assert asked == ["Key of openai: "]
-    assert "works" in said("%nb credentials test typed")
+    assert "works" in printed("%nb credentials test typed")
     assert str(provider.key) not in str(shell.user_ns["In"])
-    said("%nb credentials delete typed --yes")
+    printed("%nb credentials delete typed --yes")
 
 
-def test_what_a_credential_opens_is_registered(
-    run: Run, said: Said, refused: Refused, lab: OpenAI
+def test_models_of_a_credential_are_registered(
+    run: Run, printed: Printed, refused: Refused, lab: OpenAI
 ) -> None:
     offered = run("%nb credentials discover lab")
     assert {"llm", "embedding"} <= set(offered["model_type"])
     named = "%nb credentials register lab --model alpha=llm --model beta=embedding"
-    assert "Added 2 models" in said(named)
-    assert "No new models; kept 2 existing ones." in said(named)
+    assert "Added 2 models" in printed(named)
+    assert "No new models; kept 2 existing ones." in printed(named)
     there = run("%nb credentials register lab --all").set_index("name")
     assert set(offered["name"]) | {"alpha", "beta"} == set(there.index)
     assert there.loc["beta", "type"] == "embedding"
@@ -125,11 +122,11 @@ def test_what_a_credential_opens_is_registered(
     run("%nb models defaults --set chat=extractive")
     assert "slot chat" in error.message
     count = len(there)
-    assert f"with {count} models" in said("%nb credentials delete lab --preview")
+    assert f"with {count} models" in printed("%nb credentials delete lab --preview")
 
 
-def test_a_server_that_is_not_reached_and_a_wrong_key_are_told(
-    said: Said, refused: Refused, lab: OpenAI, monkeypatch: pytest.MonkeyPatch
+def test_unreachable_server_and_wrong_key_are_reported(
+    printed: Printed, refused: Refused, lab: OpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.key = "sk-new-0a1b2c3d4e5f6a7b"
     error = refused("%nb credentials test lab")
@@ -137,12 +134,12 @@ def test_a_server_that_is_not_reached_and_a_wrong_key_are_told(
     assert "does not work" in error.message
     assert "--new-key" in error.next_step
     monkeypatch.setenv(VARIABLE, lab.key)
-    assert f"using the key in {VARIABLE}" in said("%nb credentials edit lab --new-key")
-    assert "works" in said("%nb credentials test lab")
+    assert f"using the key in {VARIABLE}" in printed("%nb credentials edit lab --new-key")
+    assert "works" in printed("%nb credentials test lab")
     error = refused("%nb credentials edit lab --base-url http://127.0.0.1:1/v1")
     assert isinstance(error, InputError)
     assert "--new-key" in error.next_step
-    said("%nb credentials edit lab --base-url http://127.0.0.1:1/v1 --new-key")
+    printed("%nb credentials edit lab --base-url http://127.0.0.1:1/v1 --new-key")
     error = refused("%nb credentials test lab")
     assert isinstance(error, ServiceError)
     assert "127.0.0.1:1" in error.message
@@ -162,8 +159,8 @@ def other_secret(box: Sandbox) -> Iterator[None]:
         path.write_text(before)
 
 
-def test_a_key_that_can_not_be_read_any_more_is_told_and_given_again(
-    run: Run, said: Said, refused: Refused, lab: OpenAI, nb_box: Sandbox
+def test_undecryptable_key_is_reported_and_replaced(
+    run: Run, printed: Printed, refused: Refused, lab: OpenAI, nb_box: Sandbox
 ) -> None:
     with other_secret(nb_box):
         assert "can't be read" in run("%nb credentials show lab").iloc[0]["decryption_error"]
@@ -171,8 +168,8 @@ def test_a_key_that_can_not_be_read_any_more_is_told_and_given_again(
         assert "has changed" in error.message
         assert "`%nb credentials edit lab" in error.next_step
         assert "--new-key" in error.next_step
-        said("%nb credentials edit lab --new-key")
-        assert "works" in said("%nb credentials test lab")
+        printed("%nb credentials edit lab --new-key")
+        assert "works" in printed("%nb credentials test lab")
         assert run("%nb credentials show lab")["decryption_error"].isna().all()
 
 

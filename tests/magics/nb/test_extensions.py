@@ -25,12 +25,12 @@ Parse = Callable[..., grammar.ParsedLine]
         ("source-chats show X", "needs --source"),
     ],
 )
-def test_a_line_that_is_wrong_says_so(parse: Parse, line: str, said: str) -> None:
+def test_invalid_line_is_refused(parse: Parse, line: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(line)
     assert said in str(caught.value)
 
 
-def test_each_has_help() -> None:
+def test_every_command_has_help() -> None:
     for noun in ("settings", "commands", "insights", "source-chats", "embeddings"):
         assert f"%nb {noun}" in help.help_text(magic.MAGIC, noun)

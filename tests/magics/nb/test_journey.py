@@ -172,7 +172,7 @@ def empty(frame: pd.DataFrame) -> set[str]:
     return {str(column) for column in frame if frame[column].isna().all()}
 
 
-def test_the_same_lines_return_the_same_frames(
+def test_same_lines_return_the_same_frames(
     shell: InteractiveShell,
     nb_box: Sandbox,
     page: str,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import Printed, Run
 
 pytestmark = pytest.mark.contract
 
@@ -36,9 +36,6 @@ What should I vary first?
 """.strip().split("\n# %%\n")
 LAST = '%nb delete "Arabinose induction" --yes --delete-sources'
 
-Run = Callable[[str], Any]
-Said = Callable[[str], str]
-
 
 def counts(shell: InteractiveShell) -> Any:
     frame = shell.run_cell("%nb notebooks").result
@@ -51,8 +48,8 @@ def done(run: Run) -> None:
         run(cell)
 
 
-def test_the_cells_do_what_they_say_and_a_second_time_keep_what_is_there(
-    run: Run, said: Said, done: None, shell: InteractiveShell
+def test_tutorial_cells_can_be_repeated(
+    run: Run, printed: Printed, done: None, shell: InteractiveShell
 ) -> None:
     sources, hits = shell.user_ns["sources"], shell.user_ns["hits"]
     assert list(sources["status"]) == ["completed"] * 4
@@ -62,11 +59,11 @@ def test_the_cells_do_what_they_say_and_a_second_time_keep_what_is_there(
     assert hits["match"].str.contains("catabolite repression").any()
     assert counts(shell)[["source_count", "note_count"]].tolist() == [4, 1]
 
-    assert "This session uses Arabinose induction" in said(CELLS[0])
-    told = said(CELLS[1])
+    assert "This session uses Arabinose induction" in printed(CELLS[0])
+    told = printed(CELLS[1])
     assert "paper.pdf, protocol.docx, page.html are already in Arabinose induction" in told
-    assert "it was kept" in said(CELLS[2])
-    assert "it was kept" in said(CELLS[4])
+    assert "it was kept" in printed(CELLS[2])
+    assert "it was kept" in printed(CELLS[4])
     for cell in CELLS[3:]:
         run(cell)
     assert list(shell.user_ns["sources"]["id"]) == list(sources["id"])
@@ -78,10 +75,10 @@ def test_the_cells_do_what_they_say_and_a_second_time_keep_what_is_there(
     assert all(each.quote in each.passage for each in answer.citations)
     assert "arabinose" in run(CELLS[7]).text
 
-    preview = said(CELLS[-1])
+    preview = printed(CELLS[-1])
     assert "Nothing was changed" in preview
-    gone = said(LAST)
+    gone = printed(LAST)
     assert "with 1 note and 1 chat and 4 sources" in gone
     assert run("%nb notebooks").query("name == 'Arabinose induction'").empty
-    assert "this session uses it" in said(CELLS[0])
+    assert "this session uses it" in printed(CELLS[0])
     run(LAST)

@@ -56,7 +56,7 @@ Parse = Callable[..., grammar.ParsedLine]
         ),
     ],
 )
-def test_lines_are_read(parse: Parse, line: str, has_body: bool, values: dict[str, Any]) -> None:
+def test_valid_lines(parse: Parse, line: str, has_body: bool, values: dict[str, Any]) -> None:
     found = parse(line, has_body=has_body).values
     assert {name: found[name] for name in values} == values
 
@@ -70,13 +70,13 @@ def test_lines_are_read(parse: Parse, line: str, has_body: bool, values: dict[st
         ("sessions 'a title'", "has no subcommand `a title`"),
     ],
 )
-def test_a_noun_says_its_verbs(parse: Parse, line: str, said: str) -> None:
+def test_unknown_verb_lists_the_verbs(parse: Parse, line: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(line)
     assert said in str(caught.value)
 
 
-def test_help_is_in_groups() -> None:
+def test_help_is_grouped() -> None:
     told = help.help_text(magic.MAGIC)
     headings = [line for line in told.splitlines() if line.endswith(":") and line[0] != " "]
     assert headings == [
@@ -89,13 +89,13 @@ def test_help_is_in_groups() -> None:
     assert "sources retry" in of_sources
 
 
-def test_orders_are_in_the_services_words() -> None:
+def test_sort_order_parameter() -> None:
     assert order_parameter(None) is None
     assert order_parameter("name") == "name"
     assert order_parameter("updated_at:desc") == "updated_at desc"
 
 
-def test_a_chats_title_is_one_that_no_other_has() -> None:
+def test_chat_titles_are_unique() -> None:
     assert unique_title("Why?", []) == "Why?"
     assert unique_title("Why?", ["Why?", "Why? (2)"]) == "Why? (3)"
     assert unique_title("several\n words", []) == "several words"

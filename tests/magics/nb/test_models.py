@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
+from labext_test_shell import Printed, Refused, Run
 from openai_server import OpenAI, says
 
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
 from labext.frames.views import frame_text
 
 pytestmark = pytest.mark.contract
-
-Run = Callable[[str], Any]
-Said = Callable[[str], str]
-Refused = Callable[[str], LabextError]
 
 
 @pytest.fixture
@@ -44,21 +40,23 @@ def test_models_are_listed_with_their_slots(run: Run) -> None:
     assert counted["all"] == len(run("%nb models by-provider built-in"))
 
 
-def test_defaults_are_set_once_and_then_quiet(run: Run, said: Said, lab: OpenAI) -> None:
+def test_defaults_are_set_once_without_repeated_messages(
+    run: Run, printed: Printed, lab: OpenAI
+) -> None:
     frame = run("%nb models defaults")
     assert len(frame) == 7
     assert frame.set_index("slot").loc["chat", "model"] == "extractive"
     line = "%nb models defaults --set chat=helper --set summary=openai_compatible/helper"
-    assert "Set the slots chat, summary to helper." in said(line)
-    assert "Set the slot" not in said(line)
+    assert "Set the slots chat, summary to helper." in printed(line)
+    assert "Set the slot" not in printed(line)
     assert slots_of(run, "helper") == "chat, summary"
-    assert "Cleared the slot chat." in said("%nb models defaults --clear chat")
-    assigned = said("%nb models auto-assign")
+    assert "Cleared the slot chat." in printed("%nb models defaults --clear chat")
+    assigned = printed("%nb models auto-assign")
     assert "Set the slot chat to " in assigned
-    assert "every slot already has a model" in said("%nb models auto-assign").lower()
+    assert "every slot already has a model" in printed("%nb models auto-assign").lower()
 
 
-def test_each_slot_is_used_by_what_it_is_for(run: Run, lab: OpenAI) -> None:
+def test_model_slots_serve_their_purpose(run: Run, lab: OpenAI) -> None:
     run("%nb models defaults --set chat=helper --set transformation=helper")
     run('%nb use "Slots" --create\n%nb note "Glucose lowers cyclic AMP." --title Sugar')
     lab.replies = lambda _: "**Sugar** matters."
@@ -78,7 +76,7 @@ def test_each_slot_is_used_by_what_it_is_for(run: Run, lab: OpenAI) -> None:
     run("%nb delete Slots --yes")
 
 
-def test_what_is_made_before_a_failure_is_shown(
+def test_results_before_a_failure_are_shown(
     run: Run, refused: Refused, lab: OpenAI, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run('%nb use "Half" --create\n%nb note "Glucose." --title One\n%nb note "Salt." --title Two')
@@ -92,12 +90,12 @@ def test_what_is_made_before_a_failure_is_shown(
     run("%nb delete Half --yes")
 
 
-def test_a_model_is_made_once_and_deleted_when_no_slot_has_it(
-    run: Run, said: Said, refused: Refused, lab: OpenAI
+def test_model_is_created_once_and_deleted_when_unused(
+    run: Run, printed: Printed, refused: Refused, lab: OpenAI
 ) -> None:
     line = "%nb models new helper --type llm --provider openai_compatible --credential lab"
-    assert "was kept" in said(line)
-    assert "Added the model" in said(line.replace("helper", "second"))
+    assert "was kept" in printed(line)
+    assert "Added the model" in printed(line.replace("helper", "second"))
     run("%nb models defaults --set chat=second")
     for cell in ("%nb models delete second helper --yes", "%nb credentials delete lab --yes"):
         error = refused(cell)
@@ -106,17 +104,17 @@ def test_a_model_is_made_once_and_deleted_when_no_slot_has_it(
         assert "`%nb models defaults --set chat=MODEL`" in error.next_step
     assert {"second", "helper"} <= set(run("%nb models")["name"])
     run("%nb models defaults --set chat=extractive")
-    assert "Nothing was changed" in said("%nb models delete second --preview")
+    assert "Nothing was changed" in printed("%nb models delete second --preview")
     assert isinstance(refused("%nb models delete second"), InputError)
-    assert "Deleted " in said("%nb models delete second --yes")
+    assert "Deleted " in printed("%nb models delete second --yes")
     assert isinstance(refused("%nb models show second"), InputError)
     assert isinstance(refused("%nb models test second"), NotFoundError)
 
 
-def test_a_test_says_how_long_it_took_and_raises_where_it_fails(
-    run: Run, said: Said, refused: Refused, lab: OpenAI
+def test_credential_test_reports_duration_or_raises(
+    run: Run, printed: Printed, refused: Refused, lab: OpenAI
 ) -> None:
-    told = said("%nb models test helper")
+    told = printed("%nb models test helper")
     assert "The model helper of openai_compatible works (" in told
     assert " s)" in told
     assert lab.chats()[-1].body["model"] == "helper"
@@ -129,11 +127,11 @@ def test_a_test_says_how_long_it_took_and_raises_where_it_fails(
     assert "`%nb credentials test lab`" in refused("%nb models test helper").next_step
 
 
-def test_what_a_provider_offers_is_taken_over(run: Run, said: Said, lab: OpenAI) -> None:
+def test_provider_models_are_adopted(run: Run, printed: Printed, lab: OpenAI) -> None:
     offered = run("%nb models discover openai_compatible")
     assert not offered.empty
-    assert "new" in said("%nb models sync openai_compatible")
-    assert "Added 0 models" in said("%nb models sync openai-compatible")
+    assert "new" in printed("%nb models sync openai_compatible")
+    assert "Added 0 models" in printed("%nb models sync openai-compatible")
     there = run("%nb models by-provider openai_compatible")
     assert set(offered["name"]) <= set(there["name"])
     assert set(there["credential"]) == {"lab"}

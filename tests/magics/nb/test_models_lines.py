@@ -53,7 +53,7 @@ KEY = "sk-proj-4f9b2c7d8e1a6035"
         ),
     ],
 )  # fmt: skip
-def test_lines_are_read(parse: Parse, line: str, has_body: bool, values: dict[str, Any]) -> None:
+def test_valid_lines(parse: Parse, line: str, has_body: bool, values: dict[str, Any]) -> None:
     found = parse(line, has_body=has_body).values
     assert {name: found[name] for name in values} == values
 
@@ -72,7 +72,7 @@ def test_lines_are_read(parse: Parse, line: str, has_body: bool, values: dict[st
         ("credentials status x", "does not take `x`"),
     ],
 )
-def test_what_does_not_fit_is_named(parse: Parse, line: str, said: str) -> None:
+def test_invalid_option_is_named(parse: Parse, line: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(line)
     assert said in str(caught.value)
@@ -89,7 +89,7 @@ def test_what_does_not_fit_is_named(parse: Parse, line: str, said: str) -> None:
         f"models new x --type llm --provider openai --token {KEY}",
     ],
 )
-def test_a_key_on_the_line_is_refused_and_never_repeated(
+def test_key_on_a_line_is_refused_and_masked(
     parse: Parse, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redaction, "_known", set())
@@ -104,12 +104,12 @@ def test_a_key_on_the_line_is_refused_and_never_repeated(
 
 
 @pytest.mark.parametrize("name", ["lab", "openai-lab-2026-main", "Our server, 2nd floor", "x" * 40])
-def test_names_are_no_keys(name: str) -> None:
+def test_ordinary_name_is_accepted(name: str) -> None:
     secrets.refuse_name(name, "nb", "credentials")
 
 
 @pytest.mark.parametrize("name", [KEY, "gsk0pQ4f9b2c7d8e1a6035ABCDEF", "0123456789abcdef01234567"])
-def test_keys_are_no_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_refused_as_a_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "_known", set())
     with pytest.raises(InputError) as caught:
         secrets.refuse_name(name, "nb", "credentials")
@@ -128,7 +128,7 @@ def nobody(_prompt: str) -> str:
     raise sign_in.NonInteractiveError
 
 
-def test_a_key_of_the_environment_is_taken_and_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_key_is_used_and_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "_known", set())
     monkeypatch.setattr(sign_in, "prompt_secret", nobody)
     monkeypatch.setenv("LABEXT_NB_OPENAI_COMPATIBLE_KEY", "a key of ours")
@@ -140,7 +140,7 @@ def test_a_key_of_the_environment_is_taken_and_masked(monkeypatch: pytest.Monkey
     assert redaction.mask("it is a key of ours") == f"it is {redaction.MASK}"
 
 
-def test_a_key_is_asked_for_and_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prompted_key_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "_known", set())
     monkeypatch.delenv("LABEXT_NB_OPENAI_KEY", raising=False)
     asked: list[str] = []
@@ -150,7 +150,7 @@ def test_a_key_is_asked_for_and_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert redaction.mask("typed by hand") == redaction.MASK
 
 
-def test_nobody_to_ask_is_an_error_that_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_prompt_names_the_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LABEXT_NB_GROQ_KEY", raising=False)
     monkeypatch.setattr(sign_in, "prompt_secret", nobody)
     with pytest.raises(SetupError) as caught:
@@ -158,7 +158,7 @@ def test_nobody_to_ask_is_an_error_that_names_the_variable(monkeypatch: pytest.M
     assert "Set LABEXT_NB_GROQ_KEY" in caught.value.next_step
 
 
-def test_who_needs_no_key_is_not_asked_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key_prompt_where_none_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OLLAMA", "OPENAI_COMPATIBLE", "OPENAI"):
         monkeypatch.delenv(f"LABEXT_NB_{name}_KEY", raising=False)
     asked: list[str] = []

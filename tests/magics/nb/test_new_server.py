@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import Printed, Refused, Run
 from open_notebook import Replay, serving
 
 from labext.errors import InputError, LabextError, SetupError
 
 pytestmark = pytest.mark.contract
 
-Run = Callable[[str], Any]
-Said = Callable[[str], str]
-Refused = Callable[[str], LabextError]
 
 WORKING = {"fake-chat", "slow-chat", "limit-chat", "junk-chat", "fake-embed", "fake-tts"}
 FAILING = {"fail-chat", "badkey-chat"}
@@ -88,7 +85,7 @@ def test_hints_lead_from_no_model_to_a_podcast(
     assert list(run("%nb episodes")["job_status"]) == ["completed"]
 
 
-def test_hints_lead_from_no_model_to_an_answer_too(
+def test_hints_lead_from_no_model_to_an_answer(
     server: Replay, reached: Callable[[str], list[str]]
 ) -> None:
     followed = reached("%nb ask 'What about arabinose?' --all")
@@ -98,26 +95,26 @@ def test_hints_lead_from_no_model_to_an_answer_too(
     ]
 
 
-def test_adding_without_an_embedding_model_says_what_that_means(
-    server: Replay, said: Said, tmp_path: Path
+def test_add_without_embedding_model_warns(
+    server: Replay, printed: Printed, tmp_path: Path
 ) -> None:
     (tmp_path / "plan.md").write_text("Vary the arabinose first.")
-    told = said("%nb add plan.md --wait")
+    told = printed("%nb add plan.md --wait")
     assert "No embedding model is set" in told
     assert "`%nb credentials new ollama" in told
     assert "`%nb sources embed plan.md`" in told
-    run_lines = said("%nb credentials new ollama --name o\n%nb credentials register o --all")
+    run_lines = printed("%nb credentials new ollama --name o\n%nb credentials register o --all")
     assert "`%nb credentials register o --all`" in run_lines
     assert "`%nb models auto-assign`" in run_lines
-    said("%nb models auto-assign")
-    assert "No embedding model" not in said("%nb add plan.md --wait")
+    printed("%nb models auto-assign")
+    assert "No embedding model" not in printed("%nb add plan.md --wait")
 
 
-def test_registering_all_tries_models_of_unknown_type_and_names_every_one(
-    server: Replay, run: Run, said: Said
+def test_register_all_probes_and_names_models_of_unknown_type(
+    server: Replay, run: Run, printed: Printed
 ) -> None:
     run("%nb credentials new ollama --name o")
-    told = said("%nb credentials register o --all")
+    told = printed("%nb credentials register o --all")
     offered = set(run("%nb credentials discover o")["name"])
     models = run("%nb models").set_index("name")
     assert set(models.index) >= WORKING
@@ -131,17 +128,17 @@ def test_registering_all_tries_models_of_unknown_type_and_names_every_one(
     run("%nb credentials register o --all --model fail-chat=llm")
     assert run("%nb models").set_index("name").loc["fail-chat", "type"] == "llm"
     deleted = len(server.sent("DELETE", "/models"))
-    assert "Added " not in said("%nb credentials register o --all")
+    assert "Added " not in printed("%nb credentials register o --all")
     assert len(server.sent("DELETE", "/models")) == deleted
 
 
-def test_a_type_that_the_line_names_is_not_tried(server: Replay, run: Run, said: Said) -> None:
+def test_explicit_model_type_is_not_probed(server: Replay, run: Run, printed: Printed) -> None:
     run("%nb credentials new ollama --name o")
-    assert "fail-chat (" not in said("%nb credentials register o --all --model fail-chat=llm")
+    assert "fail-chat (" not in printed("%nb credentials register o --all --model fail-chat=llm")
     assert "fail-chat" in set(run("%nb models")["name"])
 
 
-def test_a_credential_without_models_is_an_error(
+def test_credential_without_models_is_an_error(
     server: Replay, run: Run, refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LABEXT_NB_OPENAI_KEY", "sk-test-4f9b2c7d8e1a6035")
@@ -151,22 +148,22 @@ def test_a_credential_without_models_is_an_error(
     assert "gives access to no model" in error.message
 
 
-def test_auto_assign_says_which_slots_stay_empty_and_why(
-    server: Replay, run: Run, said: Said
+def test_auto_assign_names_empty_slots_with_reasons(
+    server: Replay, run: Run, printed: Printed
 ) -> None:
-    said("%nb credentials new ollama --name o")
+    printed("%nb credentials new ollama --name o")
     run("%nb credentials register o --model fake-chat=llm --model fake-embed=embedding")
-    told = said("%nb models auto-assign")
+    told = printed("%nb models auto-assign")
     assert "Set the slot chat to " in told
     assert "does not fill the slot transformation automatically" in told
     assert "`%nb models defaults --set transformation=fake-chat`" in told
     assert "The slots speech_to_text, text_to_speech stay empty. There is no model of type" in told
     assert "podcast" not in told
     run("%nb models new fake-tts --type tts --provider ollama --credential o")
-    assert "--set text_to_speech=fake-tts`" in said("%nb models auto-assign")
+    assert "--set text_to_speech=fake-tts`" in printed("%nb models auto-assign")
 
 
-def test_slots_that_the_server_does_not_have_are_not_listed(server: Replay, run: Run) -> None:
+def test_unsupported_slots_are_not_listed(server: Replay, run: Run) -> None:
     assert set(run("%nb models defaults")["slot"]) == {
         "chat",
         "transformation",
@@ -176,7 +173,7 @@ def test_slots_that_the_server_does_not_have_are_not_listed(server: Replay, run:
     }
 
 
-def test_a_podcast_without_any_voice_model_leads_to_one(
+def test_podcast_without_voice_model_hints_at_one(
     server: Replay, run: Run, refused: Refused
 ) -> None:
     run("%nb credentials new ollama --name o")

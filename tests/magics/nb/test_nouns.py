@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import Printed, Refused, Run
 
-from labext.errors import LabextError
 from labext.frames.views import frame_html
 
 pytestmark = pytest.mark.contract
-
-Run = Callable[[str], Any]
-Said = Callable[[str], str]
-Refused = Callable[[str], LabextError]
 
 
 def names(frame: Any, column: str = "title") -> list[str]:
     return [str(each) for each in frame[column]]
 
 
-def test_a_notebook_from_its_beginning_to_its_end(run: Run, said: Said) -> None:
-    assert "Created " in said('%nb new Alpha --description "first"')
-    assert "kept" in said("%nb notebooks new Alpha")
+def test_notebook_life_cycle(run: Run, printed: Printed) -> None:
+    assert "Created " in printed('%nb new Alpha --description "first"')
+    assert "kept" in printed("%nb notebooks new Alpha")
     run("%nb notebooks new Beta")
-    assert "Using Beta" in said("%nb use")
+    assert "Using Beta" in printed("%nb use")
     run("%nb notebooks edit Alpha --name Gamma --description other --archived yes")
     shown = run("%nb notebooks show Gamma").iloc[0]
     assert (shown["description"], shown["archived"]) == ("other", True)
@@ -46,19 +41,19 @@ def test_a_notebook_from_its_beginning_to_its_end(run: Run, said: Said) -> None:
     assert {"Gamma", "Beta"}.isdisjoint(names(run("%nb notebooks"), "name"))
 
 
-def test_a_name_with_a_colon_is_a_name(run: Run, said: Said) -> None:
-    assert "Created " in said('%nb use "Plan: part 2" --create')
-    assert "Using Plan: part 2" in said("%nb use")
+def test_notebook_name_may_contain_a_colon(run: Run, printed: Printed) -> None:
+    assert "Created " in printed('%nb use "Plan: part 2" --create')
+    assert "Using Plan: part 2" in printed("%nb use")
     run('%nb delete "Plan: part 2" --yes')
 
 
-def test_notes(run: Run, said: Said) -> None:
+def test_notes(run: Run, printed: Printed) -> None:
     run("%nb use Notes --create")
     run("%nb note 'Without a title.'")
-    assert "was kept" in said("%nb note 'Without a title.'")
+    assert "was kept" in printed("%nb note 'Without a title.'")
     run("%%nb note --title One\nThe lac operator is bound by LacI.")
     run('%nb notes new "Induce at noon." --title Two --type ai')
-    assert "Added the note " in said(
+    assert "Added the note " in printed(
         "%%nb note --type ai\nGlucose lowers cyclic AMP. It does so fast."
     )
     found = run("%nb notes").set_index("title")
@@ -74,15 +69,15 @@ def test_notes(run: Run, said: Said) -> None:
     run("%%nb notes edit Second\nInduce at one.")
     second = run("%nb notes show Second").iloc[0]
     assert (second["content"], second["note_type"]) == ("Induce at one.", "human")
-    assert "the note" in said("%nb notes delete One Second --preview").lower()
+    assert "the note" in printed("%nb notes delete One Second --preview").lower()
     run("%nb notes delete One Second --yes")
     assert len(run("%nb notes")) == 2
     assert names(run("%nb notes --notebook Others")) == ["One"]
     run("%nb delete Notes --yes\n%nb delete Others --yes")
 
 
-def test_a_source_from_its_beginning_to_its_end(
-    run: Run, said: Said, refused: Refused, tmp_path: Path, shell: InteractiveShell
+def test_source_life_cycle(
+    run: Run, printed: Printed, refused: Refused, tmp_path: Path, shell: InteractiveShell
 ) -> None:
     run("%nb use Sources --create")
     (tmp_path / "a.txt").write_text("Ampicillin selects for the plasmid in every culture.")
@@ -93,13 +88,13 @@ def test_a_source_from_its_beginning_to_its_end(
     run("%nb sources edit a.txt --title Selection --topic drugs")
     shown = run("%nb sources show Selection").iloc[0]
     assert (shown["topic"], shown["file_name"]) == ("drugs", "a.txt")
-    assert "Ampicillin selects" in said("%nb sources show Selection --text")
+    assert "Ampicillin selects" in printed("%nb sources show Selection --text")
     assert run("%nb sources status Selection").iloc[0]["status"] == "completed"
     assert "insight_type" in run("%nb sources insights Selection").columns
-    assert "can be downloaded" in said("%nb sources download Selection --check")
+    assert "can be downloaded" in printed("%nb sources download Selection --check")
     run("%nb sources download Selection --to copy.txt")
     assert (tmp_path / "copy.txt").read_bytes() == (tmp_path / "a.txt").read_bytes()
-    assert "No source of Sources is being processed" in said("%nb sources wait")
+    assert "No source of Sources is being processed" in printed("%nb sources wait")
     ordered = names(run("%nb sources --order-by title:asc"))
     assert ordered == sorted(ordered)
     assert names(run("%nb sources --order-by title:asc --limit 1 --offset 1")) == ordered[1:]
@@ -109,7 +104,7 @@ def test_a_source_from_its_beginning_to_its_end(
     assert len(run("%nb sources --notebook Shared")) == 2
     run("%nb notebooks unlink Shared b.md")
     assert names(run("%nb sources --notebook Shared")) == ["Selection"]
-    assert "but not 1 source also in other notebooks" in said(
+    assert "but not 1 source also in other notebooks" in printed(
         "%nb notebooks delete Sources --delete-sources --preview"
     )
     run("%nb notebooks delete Sources --delete-sources --yes")
@@ -123,7 +118,7 @@ def test_a_source_from_its_beginning_to_its_end(
     run(f"%nb sources delete {identifier} --yes\n%nb delete Shared --yes")
 
 
-def test_search_keeps_to_what_it_is_told(run: Run) -> None:
+def test_search_options(run: Run) -> None:
     run("%nb use Found --create")
     for title, text in {
         "Sugar": "Glucose represses the promoter of the plasmid.",
@@ -157,13 +152,13 @@ def test_search_keeps_to_what_it_is_told(run: Run) -> None:
     run("%nb delete Found --yes\n%nb delete Elsewhere --yes")
 
 
-def test_a_chat_goes_on(run: Run, said: Said) -> None:
+def test_chat_continues(run: Run, printed: Printed) -> None:
     run("%nb use Talk --create\n%nb note 'Arabinose opens the loop of AraC.' --title Loop")
-    assert 'Started the chat "What opens the loop?".' in said("%%nb chat\nWhat opens the loop?")
-    assert "Started the chat" not in said("%nb chat 'And what closes it?'")
+    assert 'Started the chat "What opens the loop?".' in printed("%%nb chat\nWhat opens the loop?")
+    assert "Started the chat" not in printed("%nb chat 'And what closes it?'")
     shown = run("%nb sessions show 'What opens the loop?'")
     assert list(shown["type"]) == ["human", "ai", "human", "ai"]
-    assert 'Started the chat "What opens the loop? (2)".' in said(
+    assert 'Started the chat "What opens the loop? (2)".' in printed(
         "%nb chat --new 'What opens the loop?'"
     )
     run("%nb sessions new --title Third --model model:extractive")
@@ -177,22 +172,24 @@ def test_a_chat_goes_on(run: Run, said: Said) -> None:
     assert run("%nb sessions context Last --no-notes").empty
     assert len(run("%nb sessions --all")) >= 3
     run("%nb sessions delete Last --yes")
-    assert "Started the chat" in said("%nb chat 'What opens the loop?'")  # the chat in use is gone
+    assert "Started the chat" in printed(
+        "%nb chat 'What opens the loop?'"
+    )  # the chat in use is gone
     run("%nb delete Talk --yes")
 
 
-def test_lists_are_stored_by_name_and_hidden(run: Run, shell: InteractiveShell) -> None:
+def test_results_are_stored_by_name_and_hidden(run: Run, shell: InteractiveShell) -> None:
     assert run("%nb notebooks --out kept") is None
     assert "name" in shell.user_ns["kept"].columns
     assert run("%nb notebooks;") is None
 
 
 @pytest.mark.parametrize("line", ["%nb", "%nb sources --help", "%nb add --help", "%nb?"])
-def test_help(said: Said, line: str) -> None:
-    assert "%nb" in said(line)
+def test_help(printed: Printed, line: str) -> None:
+    assert "%nb" in printed(line)
 
 
-def test_texts_of_models_and_markdown_sources_are_drawn(run: Run) -> None:
+def test_model_texts_and_markdown_sources_are_rendered(run: Run) -> None:
     run("%nb use Drawn --create")
     run("%nb transformations new Outline --prompt 'List every reagent.' --apply-default")
     run("%%nb source --title Plan\n# Plan\n\n- add **LB**\n- shake <b>well</b>")

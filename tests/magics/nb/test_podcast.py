@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import soundfile
+from labext_test_shell import Printed, Refused, Run
 from openai_server import OpenAI, says, serving
 
 import labext
@@ -26,9 +27,6 @@ from labext_widgets.core.front_end import FrontEnd
 
 pytestmark = pytest.mark.contract
 
-Run = Callable[[str], Any]
-Said = Callable[[str], str]
-Refused = Callable[[str], LabextError]
 
 TEXT = """%%nb source --title Digest
 Plasmid pBAD30 has 4,923 bases and is circular. EcoRI cuts pBAD30 once, within the multiple cloning
@@ -62,10 +60,10 @@ def provider(about: NotebookClient) -> Iterator[OpenAI]:
     about.credentials.delete("cloud")
 
 
-def test_an_episode_is_made_once_and_heard(
+def test_episode_is_created_once_and_played(
     about: NotebookClient,
     run: Run,
-    said: Said,
+    printed: Printed,
     refused: Refused,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -80,18 +78,18 @@ def test_an_episode_is_made_once_and_heard(
     assert set(turns["speaker"]) == {"Alex", "Robin"}
     assert turns["start"].is_monotonic_increasing
     assert turns["end"].iloc[-1] <= made["duration"].item()
-    played = said("%nb play 'Episode 1'")
+    played = printed("%nb play 'Episode 1'")
     assert all(line in played for line in turns["dialogue"])
     assert '`%nb episodes download "Episode 1"`' in played
 
-    assert "out.mp3" in said("%nb episodes download 'Episode 1' --to out.mp3")
+    assert "out.mp3" in printed("%nb episodes download 'Episode 1' --to out.mp3")
     assert soundfile.info(tmp_path / "out.mp3").duration == pytest.approx(
         made["duration"].item(), abs=1
     )
-    assert "Episode 1.mp3" in said("%nb episodes download 'Episode 1'")
+    assert "Episode 1.mp3" in printed("%nb episodes download 'Episode 1'")
     assert (tmp_path / "Episode 1.mp3").stat().st_size == made["audio_bytes"].item()
 
-    assert "already exists and was kept" in said(f"{LINE} --speakers host,guest")
+    assert "already exists and was kept" in printed(f"{LINE} --speakers host,guest")
     shown: list[Any] = []
     with monkeypatch.context() as patch:
         patch.setattr("labext_widgets.core.front_end.front_end", lambda: FrontEnd.INTERACTIVE)
@@ -112,12 +110,12 @@ def test_an_episode_is_made_once_and_heard(
 
     assert isinstance(refused("%nb episodes retry 'Episode 1'"), InputError)
     assert "Add --yes" in refused("%nb episodes delete 'Episode 1'").next_step
-    assert "the episode Episode 1, " in said("%nb episodes delete 'Episode 1' --preview")
-    assert "Deleted " in said("%nb episodes delete 'Episode 1' --yes")
+    assert "the episode Episode 1, " in printed("%nb episodes delete 'Episode 1' --preview")
+    assert "Deleted " in printed("%nb episodes delete 'Episode 1' --yes")
     assert run("%nb episodes").empty
 
 
-def test_in_the_background_and_after_its_notebook_was_deleted(
+def test_background_podcast_and_deleted_notebook(
     about: NotebookClient, run: Run, refused: Refused
 ) -> None:
     assert run(f"{LINE} --background") is None
@@ -130,10 +128,10 @@ def test_in_the_background_and_after_its_notebook_was_deleted(
     assert len(run("%nb episodes")) == 1
 
 
-def test_an_interrupt_ends_the_watching_only(
+def test_interrupt_ends_only_the_watch(
     about: NotebookClient,
     run: Run,
-    said: Said,
+    printed: Printed,
     refused: Refused,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -152,7 +150,7 @@ def test_an_interrupt_ends_the_watching_only(
     assert len(run("%nb episodes")) == 1
 
 
-def test_what_a_provider_breaks_off_is_failed_and_made_again(
+def test_generation_failed_by_the_provider_is_retried(
     about: NotebookClient, run: Run, refused: Refused, provider: OpenAI
 ) -> None:
     broken = says(500, {"error": {"message": "The voices are asleep."}})
@@ -179,7 +177,7 @@ def test_what_a_provider_breaks_off_is_failed_and_made_again(
     assert provider.speeches()[-1].headers["authorization"] == "Bearer k-of-the-tests"
 
 
-def test_what_cannot_be_made_is_refused_before_anything_is_begun(
+def test_impossible_request_is_refused_before_any_work(
     about: NotebookClient, run: Run, refused: Refused
 ) -> None:
     lines: list[tuple[str, type[LabextError], str]] = [

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import offered
+from labext_test_shell import Printed, Refused, Run, offered
 
 import labext
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError
 
 pytestmark = pytest.mark.contract
 
-Run = Callable[[str], Any]
-Said = Callable[[str], str]
-Refused = Callable[[str], LabextError]
 SEEDED = {"interview", "lecture", "panel", "host", "guest", "expert", "student"}
 
 
@@ -29,7 +25,7 @@ def _as_before(run: Run) -> Iterator[None]:
                 group.delete(each["id"])
 
 
-def test_profiles_are_made_changed_copied_and_deleted(run: Run, said: Said) -> None:
+def test_profile_life_cycle(run: Run, printed: Printed) -> None:
     every = run("%nb profiles").set_index("name")
     assert set(every.index) >= SEEDED
     assert (every.loc["interview", "kind"], every.loc["host", "kind"]) == ("episode", "speaker")
@@ -37,8 +33,8 @@ def test_profiles_are_made_changed_copied_and_deleted(run: Run, said: Said) -> N
     assert set(run("%nb profiles --kind speaker")["kind"]) == {"speaker"}
 
     new = "%nb profiles new brief --speakers host,guest --segments 2 --briefing 'Numbers first.'"
-    assert "Created " in said(new)
-    assert "was kept" in said(new)
+    assert "Created " in printed(new)
+    assert "was kept" in printed(new)
     edited = run("%nb profiles edit brief --segments 3 --name briefer --outline-model extractive")
     assert edited[["kind", "name", "speakers", "models"]].iloc[0].tolist() == [
         *("episode", "briefer", "host, guest", "extractive")
@@ -48,7 +44,7 @@ def test_profiles_are_made_changed_copied_and_deleted(run: Run, said: Said) -> N
     edited = run("%nb profiles edit briefer --no-models --no-language")
     assert (edited["models"].item(), edited["language"].isna().item()) == ("", True)
 
-    assert "Created " in said("%nb profiles new Ada --voice en-us --personality dry")
+    assert "Created " in printed("%nb profiles new Ada --voice en-us --personality dry")
     edited = run("%nb profiles edit Ada --backstory 'Wrote the first program.'")
     assert edited["speakers"].item() == "Ada (en-us)"
     assert edited[["backstory", "personality"]].iloc[0].tolist() == [
@@ -56,11 +52,11 @@ def test_profiles_are_made_changed_copied_and_deleted(run: Run, said: Said) -> N
     ]
     duo = "%%nb profiles new duo\n- {name: Ann, voice_id: en-gb}\n- {name: Ben}"
     assert run(duo)["speakers"].item() == "Ann (en-gb), Ben"
-    assert "was kept" in said(duo)
+    assert "was kept" in printed(duo)
 
-    assert "duo to trio" in said("%nb profiles duplicate duo --name trio")
-    assert "the speaker profile trio" in said("%nb profiles delete trio --preview")
-    assert "Deleted " in said("%nb profiles delete trio briefer --yes")
+    assert "duo to trio" in printed("%nb profiles duplicate duo --name trio")
+    assert "the speaker profile trio" in printed("%nb profiles delete trio --preview")
+    assert "Deleted " in printed("%nb profiles delete trio briefer --yes")
     assert not {"trio", "briefer"} & set(run("%nb profiles")["name"])
 
 
@@ -101,7 +97,7 @@ def test_wrong_lines_change_nothing(run: Run, refused: Refused) -> None:
     assert run("%nb profiles show twin --kind speaker")["kind"].item() == "speaker"
 
 
-def test_what_tab_offers(run: Run, shell: InteractiveShell) -> None:
+def test_tab_completions(run: Run, shell: InteractiveShell) -> None:
     def comes(cell: str, *found: str) -> None:
         """What comes late is there at a later Tab."""
         tries = (set(offered(shell, cell)) for _ in range(100))

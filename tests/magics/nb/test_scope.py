@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import Printed, Refused, Run
 from open_notebook import serving
 
-from labext.errors import InputError, LabextError, NotFoundError
+from labext.errors import InputError, NotFoundError
 
 pytestmark = pytest.mark.contract
-
-Run = Callable[[str], Any]
-Said = Callable[[str], str]
-Refused = Callable[[str], LabextError]
 
 
 @pytest.fixture(params=["sandbox", "open-notebook"])
@@ -58,14 +54,14 @@ LINES = {
 
 
 @pytest.mark.parametrize("noun", LINES)
-def test_deleting_by_title_deletes_only_in_the_notebook_in_use(
-    notebooks: None, run: Run, said: Said, refused: Refused, noun: str
+def test_delete_by_title_is_limited_to_the_current_notebook(
+    notebooks: None, run: Run, printed: Printed, refused: Refused, noun: str
 ) -> None:
     title = LINES[noun]
     (in_a,) = run(f"%nb {noun} --notebook A")["id"]
-    preview = said(f"%nb {noun} delete {title} --preview")
+    preview = printed(f"%nb {noun} delete {title} --preview")
     assert "of B" in preview
-    assert " of B." in said(f"%nb {noun} delete {title} --yes")
+    assert " of B." in printed(f"%nb {noun} delete {title} --yes")
     assert run(f"%nb {noun}").empty
     error = refused(f"%nb {noun} delete {title} --yes")
     assert isinstance(error, NotFoundError)
@@ -75,7 +71,7 @@ def test_deleting_by_title_deletes_only_in_the_notebook_in_use(
     assert list(run(f"%nb {noun} --notebook A")["id"]) == [in_a]
 
 
-def test_a_source_that_is_elsewhere_is_said_to_be_in_its_notebook(
+def test_source_of_another_notebook_names_that_notebook(
     notebooks: None, run: Run, refused: Refused
 ) -> None:
     run("%nb sources delete protocol.docx --yes")
@@ -95,7 +91,7 @@ def test_a_source_that_is_elsewhere_is_said_to_be_in_its_notebook(
         assert "in A (source:" in error.message, line
 
 
-def test_what_is_shown_by_title_is_the_notebooks_own(notebooks: None, run: Run) -> None:
+def test_show_by_title_prefers_the_current_notebook(notebooks: None, run: Run) -> None:
     (here,) = sources_of(run, "B")
     assert list(run("%nb sources show protocol.docx")["id"]) == [here]
     assert set(run("%nb sources insights protocol.docx")["source_id"]) == {here}
@@ -104,12 +100,12 @@ def test_what_is_shown_by_title_is_the_notebooks_own(notebooks: None, run: Run) 
     assert list(run("%nb sources show protocol.docx")["id"]) == sources_of(run, "A") != [here]
 
 
-def test_a_source_of_two_notebooks_is_said_to_go_from_both(
-    notebooks: None, run: Run, said: Said
+def test_deleting_a_shared_source_names_both_notebooks(
+    notebooks: None, run: Run, printed: Printed
 ) -> None:
     (here,) = sources_of(run, "B")
     run(f"%nb sources link {here} --notebook A")
-    told = said(f"%nb sources delete {here} --preview")
+    told = printed(f"%nb sources delete {here} --preview")
     assert "of A, B" in told or "of B, A" in told
     run("%nb sources unlink protocol.docx")
     assert not sources_of(run, "B")
@@ -123,16 +119,14 @@ def test_link_takes_a_title_of_any_notebook(notebooks: None, run: Run) -> None:
     assert sources_of(run, "B") == [there]
 
 
-def test_link_into_another_notebook_takes_the_source_of_the_notebook_in_use(
-    notebooks: None, run: Run
-) -> None:
+def test_link_takes_the_source_of_the_current_notebook(notebooks: None, run: Run) -> None:
     (here,) = sources_of(run, "B")
     run("%nb sources link protocol.docx --notebook A")
     assert here in sources_of(run, "A")
 
 
-def test_without_a_notebook_in_use_nothing_is_deleted_by_title(
-    notebooks: None, run: Run, said: Said, refused: Refused, shell: InteractiveShell
+def test_delete_by_title_needs_a_current_notebook(
+    notebooks: None, run: Run, printed: Printed, refused: Refused, shell: InteractiveShell
 ) -> None:
     (here,), (there,) = sources_of(run, "B"), sources_of(run, "A")
     run("%nb use C --create\n%nb delete C --yes")  # none is in use now
@@ -146,39 +140,39 @@ def test_without_a_notebook_in_use_nothing_is_deleted_by_title(
         assert isinstance(error, InputError), line
         assert "No notebook is in use" in error.message, line
         assert "--all" in error.next_step, line
-    assert " of B." in said(f"%nb sources delete {here} --yes")
+    assert " of B." in printed(f"%nb sources delete {here} --yes")
     assert sources_of(run, "A") == [there]
 
 
-def test_adding_a_file_again_adds_nothing_where_another_notebook_has_it_too(
-    notebooks: None, run: Run, said: Said
+def test_file_of_two_notebooks_is_not_added_again(
+    notebooks: None, run: Run, printed: Printed
 ) -> None:
     for _ in range(2):
-        assert "protocol.docx is already in B; kept" in said("%nb add data/protocol.docx")
+        assert "protocol.docx is already in B; kept" in printed("%nb add data/protocol.docx")
     assert [len(sources_of(run, each)) for each in ("A", "B")] == [1, 1]
 
 
-def test_a_changed_file_is_added_beside_the_old_one_and_said_so(
-    notebooks: None, run: Run, said: Said, tmp_path: Path
+def test_changed_file_is_added_beside_the_old_source(
+    notebooks: None, run: Run, printed: Printed, tmp_path: Path
 ) -> None:
     file = tmp_path / "plan.md"
     file.write_text("Induce with 0.1 % arabinose.")
     run("%nb add plan.md --wait")
     (old,) = set(sources_of(run, "B")) - set(run("%nb sources show protocol.docx")["id"])
     file.write_text("Induce with 0.2 % arabinose.")  # of the same size
-    told = said("%nb add plan.md --wait")
+    told = printed("%nb add plan.md --wait")
     assert f"another plan.md ({old})" in told
     assert f"%nb sources delete {old} --yes" in told
-    assert "plan.md is already in B" in said("%nb add plan.md")
+    assert "plan.md is already in B" in printed("%nb add plan.md")
     assert len(sources_of(run, "B")) == 3
 
 
-def test_files_whose_names_look_numbered_are_all_added(
-    notebooks: None, run: Run, said: Said, tmp_path: Path
+def test_files_with_numbered_names_are_all_added(
+    notebooks: None, run: Run, printed: Printed, tmp_path: Path
 ) -> None:
     (tmp_path / "gel (1).md").write_text("The second gel.")
     run("%nb add 'gel (1).md' --wait")
     (tmp_path / "gel.md").write_text("The first gel.")
-    assert "Added to B: gel.md" in said("%nb add gel.md --wait")
-    assert "gel.md, gel (1).md are already in B" in said("%nb add gel.md 'gel (1).md'")
+    assert "Added to B: gel.md" in printed("%nb add gel.md --wait")
+    assert "gel.md, gel (1).md are already in B" in printed("%nb add gel.md 'gel (1).md'")
     assert len(sources_of(run, "B")) == 3

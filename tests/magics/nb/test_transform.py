@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import Printed, Refused, Run
 
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, SetupError
 from labext.frames.views import frame_text
 
 pytestmark = pytest.mark.contract
 
-Run = Callable[[str], Any]
-Said = Callable[[str], str]
-Refused = Callable[[str], LabextError]
 
 NEW = (
     '%nb transformations new "Methods" --prompt "List every reagent with its concentration." '
@@ -42,15 +39,15 @@ def bench(run: Run) -> Iterator[None]:
     run("for each in list(nb.notes.iter('Bench')): nb.notes.delete(each['id'])")
 
 
-def test_what_a_transformation_makes_is_shown_and_returned(
-    bench: None, run: Run, said: Said, shell: InteractiveShell
+def test_transformed_text_is_shown_and_returned(
+    bench: None, run: Run, printed: Printed, shell: InteractiveShell
 ) -> None:
     made = run('%nb transform "Key findings" --source "Bench notes"')
     assert "promoter" in made.text
-    shown = said('%nb transform "Key findings" --source "Bench notes"')
+    shown = printed('%nb transform "Key findings" --source "Bench notes"')
     assert "Key findings: Bench notes" in shown
     assert made.text.splitlines()[0] in shown
-    assert said('%nb transform "Key findings" --source "Bench notes";').strip() == ""
+    assert printed('%nb transform "Key findings" --source "Bench notes";').strip() == ""
     run('%nb transform "Key findings" --note Leak --out kept')
     assert "leaks" in shell.user_ns["kept"].text
     of_line = run('%nb transform Summary "Glucose represses the promoter of the plasmid."')
@@ -59,7 +56,7 @@ def test_what_a_transformation_makes_is_shown_and_returned(
     assert "Glucose" in of_body.text
 
 
-def test_several_sources_make_one_text_each(bench: None, run: Run, said: Said) -> None:
+def test_transform_gives_one_text_per_source(bench: None, run: Run, printed: Printed) -> None:
     line = '%nb transform "Key findings" --source "Bench notes" --source "Cold room" --note Leak'
     made = run(line)
     assert [each.title for each in made] == [
@@ -69,20 +66,20 @@ def test_several_sources_make_one_text_each(bench: None, run: Run, said: Said) -
     ]
     assert "Ampicillin" in made[1].text
     assert "Ampicillin" not in made[0].text
-    told = said(line + " --save Found")
+    told = printed(line + " --save Found")
     assert 'Added the note "Found: Cold room" to Bench.' in told
     notes = run("%nb notes").set_index("title")
     assert notes.loc["Found: Cold room", "note_type"] == "ai"
     assert notes.loc["Found: Cold room", "content"].strip() == made[1].text.strip()
 
 
-def test_a_saved_text_is_written_once_and_never_over_a_humans(
-    bench: None, run: Run, said: Said, refused: Refused
+def test_saved_text_is_written_once_and_never_overwrites_a_note(
+    bench: None, run: Run, printed: Printed, refused: Refused
 ) -> None:
     line = '%nb transform "Key findings" --source "{}" --save Findings'
-    assert 'Added the note "Findings" to Bench.' in said(line.format("Bench notes"))
-    assert "it was kept" in said(line.format("Bench notes"))
-    assert "Replaced the text" in said(line.format("Cold room"))
+    assert 'Added the note "Findings" to Bench.' in printed(line.format("Bench notes"))
+    assert "it was kept" in printed(line.format("Bench notes"))
+    assert "Replaced the text" in printed(line.format("Cold room"))
     found = run("%nb notes show Findings").iloc[0]
     assert "Ampicillin" in found["content"]
     assert len(run("%nb notes")) == 2
@@ -92,12 +89,12 @@ def test_a_saved_text_is_written_once_and_never_over_a_humans(
     assert run("%nb notes show Leak").iloc[0]["content"] == "The promoter leaks without glucose."
 
 
-def test_a_transformation_from_its_beginning_to_its_end(
-    bench: None, run: Run, said: Said, refused: Refused
+def test_transformation_life_cycle(
+    bench: None, run: Run, printed: Printed, refused: Refused
 ) -> None:
-    assert "it is applied to every new source" in said(NEW)
-    assert "was kept" in said(NEW)
-    assert "was kept" in said(
+    assert "it is applied to every new source" in printed(NEW)
+    assert "was kept" in printed(NEW)
+    assert "was kept" in printed(
         '%%nb transformations new "Methods" --apply-default\n'
         "List every reagent with its concentration."
     )
@@ -121,21 +118,23 @@ def test_a_transformation_from_its_beginning_to_its_end(
     assert run("%nb transformations show Materials").iloc[0]["model"] == "extractive"
     run("%nb transformations edit Materials --no-model")
     assert "extractive" not in frame_text(run("%nb transformations show Materials"))
-    assert "Nothing was changed" in said("%nb transformations delete Materials --preview")
+    assert "Nothing was changed" in printed("%nb transformations delete Materials --preview")
     assert isinstance(refused("%nb transformations delete Materials"), InputError)
-    assert "Deleted " in said("%nb transformations delete Materials --yes")
+    assert "Deleted " in printed("%nb transformations delete Materials --yes")
     assert isinstance(refused("%nb transformations show Materials"), NotFoundError)
     run("%nb sources delete Medium --yes")
 
 
-def test_the_default_prompt_is_shown_and_set(run: Run, said: Said) -> None:
+def test_default_prompt_is_shown_and_set(run: Run, printed: Printed) -> None:
     before = run("%nb transformations prompt").text
     assert before
     try:
-        assert "Changed " in said("%%nb transformations prompt\nAnswer in one sentence.")
-        assert "Changed" not in said("%nb transformations prompt --set 'Answer in one sentence.'")
+        assert "Changed " in printed("%%nb transformations prompt\nAnswer in one sentence.")
+        assert "Changed" not in printed(
+            "%nb transformations prompt --set 'Answer in one sentence.'"
+        )
         assert run("%nb transformations prompt").text == "Answer in one sentence."
-        assert "Cleared" in said("%nb transformations prompt --clear")
+        assert "Cleared" in printed("%nb transformations prompt --clear")
         assert run("%nb transformations prompt") is None
     finally:
         run(f"%%nb transformations prompt\n{before}")
@@ -171,9 +170,7 @@ def test_wrong_lines_do_nothing(bench: None, run: Run, refused: Refused) -> None
     assert len(run("%nb notes")) == 1
 
 
-def test_a_transformation_without_a_model_says_how_it_gets_one(
-    bench: None, run: Run, refused: Refused
-) -> None:
+def test_transformation_without_model_hints_at_one(bench: None, run: Run, refused: Refused) -> None:
     run("%nb models defaults --clear transformation")
     try:
         error = refused('%nb transform "Key findings" --source "Bench notes" --save Lost')

@@ -14,7 +14,7 @@ def source(text: str | None, status: str) -> dict[str, Any]:
     return {"id": "source:a", "title": "Bench notes", "full_text": text, "status": status}
 
 
-def test_the_whole_text_of_a_source_and_a_note_is_read() -> None:
+def test_full_text_of_source_and_note_is_shown() -> None:
     assert _title_and_text(source("Induced.", "completed")) == ("Bench notes", "Induced.")
     note = {"id": "note:a", "title": None, "content": "Leaks."}
     assert _title_and_text(note) == ("note:a", "Leaks.")
@@ -29,13 +29,13 @@ def test_the_whole_text_of_a_source_and_a_note_is_read() -> None:
         ("completed", InputError, "Omit it."),
     ],
 )
-def test_a_source_without_a_text_says_why(status: str, kind: type[Exception], step: str) -> None:
+def test_source_without_text_says_why(status: str, kind: type[Exception], step: str) -> None:
     with pytest.raises(kind) as caught:
         _title_and_text(source(None, status))
     assert step in str(caught.value)
 
 
-def test_things_of_one_name_are_told_apart() -> None:
+def test_items_with_the_same_name_are_distinguished() -> None:
     assert _unique_names([("A", "1"), ("B", "2"), ("A", "3")]) == [
         ("A", "1"),
         ("B", "2"),

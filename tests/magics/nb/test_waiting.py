@@ -6,29 +6,20 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from open_notebook import Replay, serving
+from labext_test_shell import SET_MODELS, Printed, Refused, Run
+from open_notebook import Replay
 
-from labext.errors import LabextError, WatchInterrupted
+from labext.errors import WatchInterrupted
 from labext.sandbox import Sandbox
 from labext.sandbox.nb.administration import open_administration
 from labext.sandbox.nb.tables import NEW, NotebookSource, Source
 
 pytestmark = pytest.mark.contract
 
-Run = Callable[[str], Any]
-Said = Callable[[str], str]
-Refused = Callable[[str], LabextError]
 
-MODELS = """
-%nb profiles edit solo_expert --outline-model fake-chat --transcript-model fake-chat
-%nb profiles edit solo_expert --voice-model fake-tts
-%nb profiles edit tech_experts --voice-model fake-tts
-%nb profiles edit business_panel --voice-model fake-tts
-"""
 PENDING = "1 source of Here is still being processed"
 SENT = ("/chat/execute", "/search/ask", "/search/ask/simple", "/podcasts/generate")
 
@@ -43,17 +34,12 @@ LINES = (
 
 
 @pytest.fixture
-def server(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
-    """Open Notebook, and in the notebook in use a source that its worker has not begun yet."""
-    monkeypatch.setattr("labext.progress.interval", lambda _: 0.05)
-    monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.05)
-    with serving() as replay:
-        shell.run_cell(f"%nb connect {replay.base_url}\n%nb use Here --create").raise_error()
-        shell.run_cell("%%nb note --title Plan\nVary arabinose.").raise_error()
-        replay.state.works = False
-        shell.run_cell("%nb add data/protocol.docx").raise_error()
-        yield replay
-        assert not replay.faults
+def server(open_notebook_server: Replay, shell: InteractiveShell) -> Replay:
+    """Open Notebook whose worker has not begun a source of the notebook in use."""
+    shell.run_cell("%%nb note --title Plan\nVary arabinose.").raise_error()
+    open_notebook_server.state.works = False
+    shell.run_cell("%nb add data/protocol.docx").raise_error()
+    return open_notebook_server
 
 
 def sent(server: Replay) -> list[str]:
@@ -92,7 +78,7 @@ def _sleep_by(monkeypatch: pytest.MonkeyPatch, sleep: Callable[[float], None]) -
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_a_question_waits_for_sources_that_are_processed(
+def test_question_waits_for_processing_sources(
     server: Replay, worker_comes: None, run: Run, capsys: pytest.CaptureFixture[str], line: str
 ) -> None:
     assert run(line) is not None
@@ -106,7 +92,7 @@ def test_a_question_waits_for_sources_that_are_processed(
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_an_interrupted_wait_asks_nothing(
+def test_interrupted_wait_sends_no_question(
     server: Replay, interrupted: None, refused: Refused, line: str
 ) -> None:
     error = refused(line)
@@ -117,43 +103,43 @@ def test_an_interrupted_wait_asks_nothing(
 
 
 @pytest.mark.parametrize("line", LINES[:-1])
-def test_without_waiting_the_sources_left_out_are_named(
-    server: Replay, interrupted: None, said: Said, line: str
+def test_no_wait_names_the_sources_left_out(
+    server: Replay, interrupted: None, printed: Printed, line: str
 ) -> None:
-    told = said(f"{line} --no-wait")
+    told = printed(f"{line} --no-wait")
     assert "is still being processed, so not included: protocol.docx." in told
     assert sent(server)
 
 
-def test_a_search_says_which_sources_it_has_not_looked_at(
-    server: Replay, interrupted: None, said: Said
+def test_search_names_sources_not_searched(
+    server: Replay, interrupted: None, printed: Printed
 ) -> None:
-    assert f"{PENDING}, so not included: protocol.docx." in said("%nb search arabinose")
-    assert "being processed" not in said("%nb search arabinose --no-sources")
+    assert f"{PENDING}, so not included: protocol.docx." in printed("%nb search arabinose")
+    assert "being processed" not in printed("%nb search arabinose --no-sources")
 
 
 @pytest.mark.parametrize("more", ["--note Plan", "--no-sources", "--source Ready"])
 @pytest.mark.parametrize("line", ["%nb ask 'Arabinose?'", "%nb chat 'Arabinose?'"])
-def test_what_the_line_leaves_out_is_not_waited_for(
-    server: Replay, interrupted: None, run: Run, said: Said, line: str, more: str
+def test_excluded_sources_are_not_awaited(
+    server: Replay, interrupted: None, run: Run, printed: Printed, line: str, more: str
 ) -> None:
     run("%%nb source --title Ready --async\nArabinose induces.")
     next(reversed(server.state.sources.values()))["status"] = "completed"
-    assert "being processed" not in said(f"{line} {more}")
+    assert "being processed" not in printed(f"{line} {more}")
 
 
-def test_a_source_that_fails_meanwhile_is_named_and_the_rest_is_asked(
-    server: Replay, run: Run, said: Said
+def test_failed_source_is_named_and_the_rest_is_used(
+    server: Replay, run: Run, printed: Printed
 ) -> None:
     run("%nb add http://127.0.0.1:9/none")
     server.state.works = True
-    told = said("%nb ask 'Arabinose?'")
+    told = printed("%nb ask 'Arabinose?'")
     assert "http://127.0.0.1:9/none could not be processed, so it is not included: Could" in told
     assert sent(server)
 
 
-def test_a_source_that_has_not_changed_for_an_hour_is_not_waited_for(
-    server: Replay, interrupted: None, said: Said
+def test_source_stalled_for_an_hour_is_not_awaited(
+    server: Replay, interrupted: None, printed: Printed
 ) -> None:
     (source,) = server.state.sources.values()
     for minutes, waits in ((70, False), (50, True)):
@@ -161,22 +147,22 @@ def test_a_source_that_has_not_changed_for_an_hour_is_not_waited_for(
         source.update(status="running", updated=then.isoformat(sep=" "))
         if waits:
             with pytest.raises(WatchInterrupted):
-                said("%nb ask 'Arabinose?'")
+                printed("%nb ask 'Arabinose?'")
         else:
-            assert f"{PENDING}, so not included" in said("%nb ask 'Arabinose?'")
+            assert f"{PENDING}, so not included" in printed("%nb ask 'Arabinose?'")
 
 
-def test_a_podcast_waits_and_in_the_background_says_what_is_left_out(
+def test_podcast_waits_or_names_the_sources_left_out(
     server: Replay, worker_comes: None, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(f"{MODELS}%nb podcast --name One --profile solo_expert")
+    run(f"{SET_MODELS}%nb podcast --name One --profile solo_expert")
     told = capsys.readouterr().out
     assert f"{PENDING}: protocol.docx. Waiting" in told
     assert "`--background`" in told
     assert server.state.sources.popitem()[1]["status"] == "completed"
 
 
-def test_an_insight_waits_for_its_source(
+def test_insight_waits_for_its_source(
     server: Replay, worker_comes: None, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = run("%nb insights new 'Dense Summary' --source protocol.docx")
@@ -200,16 +186,16 @@ def unread(nb_box: Sandbox, run: Run) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("verb", ["ask", "chat"])
-def test_on_the_sandbox_absence_is_not_claimed_while_a_source_is_processed(
-    unread: None, run: Run, said: Said, verb: str
+def test_sandbox_claims_no_absence_while_processing(
+    unread: None, run: Run, printed: Printed, verb: str
 ) -> None:
     run("%%nb note --title Plan\nVary the arabinose first.")
     answer = run(f"%nb {verb} 'Who won the football world cup?' --no-wait")
     assert "processed matches well enough; 1 source is still being processed" in answer.text
-    assert f"{PENDING}, so not included: Unread." in said(f"%nb {verb} 'Why?' --no-wait")
+    assert f"{PENDING}, so not included: Unread." in printed(f"%nb {verb} 'Why?' --no-wait")
 
 
-def test_on_the_sandbox_a_question_right_after_adding_is_answered(run: Run, tmp_path: Path) -> None:
+def test_sandbox_answers_a_question_right_after_adding(run: Run, tmp_path: Path) -> None:
     (tmp_path / "freezer.md").write_text("# Freezer\n\nDana keeps the strains in freezer 7.")
     run("%nb use Asked --create\n%nb add freezer.md")
     answer = run("%nb ask 'Who keeps the strains?'")
@@ -233,7 +219,7 @@ def vectors_come(server: Replay, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     _sleep_by(monkeypatch, sleep)
 
 
-def test_a_question_by_vectors_waits_until_they_are_computed(
+def test_vector_question_waits_for_embeddings(
     server: Replay, vectors_come: None, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("%nb ask 'What about arabinose?' --all") is not None
@@ -242,23 +228,23 @@ def test_a_question_by_vectors_waits_until_they_are_computed(
     assert "Complete" in told
 
 
-def test_a_search_by_vectors_says_what_has_none_yet(
-    server: Replay, vectors_come: None, said: Said
+def test_vector_search_names_sources_without_embeddings(
+    server: Replay, vectors_come: None, printed: Printed
 ) -> None:
-    assert f"{PENDING}, so not included" in said("%nb search arabinose --type vector")
-    assert "being processed" not in said("%nb search arabinose")
+    assert f"{PENDING}, so not included" in printed("%nb search arabinose --type vector")
+    assert "being processed" not in printed("%nb search arabinose")
     server.state.vectors = True
-    assert "being processed" not in said("%nb search arabinose --type vector")
+    assert "being processed" not in printed("%nb search arabinose --type vector")
 
 
-def test_added_sources_are_waited_for_until_their_vectors_are_computed(
+def test_add_waits_for_embeddings(
     server: Replay, vectors_come: None, run: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "plan.md").write_text("Vary the arabinose first.")
     assert list(run("%nb add plan.md --wait")["passages"]) == [1]
 
 
-def test_vectors_are_not_waited_for_without_an_embedding_model(
+def test_embeddings_are_not_awaited_without_a_model(
     server: Replay, vectors_come: None, run: Run, tmp_path: Path
 ) -> None:
     server.state.defaults["default_embedding_model"] = None
@@ -266,9 +252,9 @@ def test_vectors_are_not_waited_for_without_an_embedding_model(
     assert list(run("%nb add plan.md --wait")["passages"]) == [0]
 
 
-def test_vectors_that_are_missing_for_long_are_not_waited_for(
-    server: Replay, vectors_come: None, said: Said
+def test_long_missing_embeddings_are_not_awaited(
+    server: Replay, vectors_come: None, printed: Printed
 ) -> None:
     (source,) = server.state.sources.values()
     source["updated"] = str(datetime.now(UTC) - timedelta(minutes=2))
-    assert "being processed" not in said("%nb search arabinose --type vector")
+    assert "being processed" not in printed("%nb search arabinose --type vector")

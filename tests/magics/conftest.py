@@ -1,0 +1,55 @@
+"""Shells in which the magics are typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import labext_test_shell
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import Run
+
+from labext.sandbox import Sandbox
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[InteractiveShell]:
+    """A shell shared by a file's tests; opening one takes most of a test's time."""
+    with labext_test_shell.opened() as ip:
+        yield ip
+
+
+@pytest.fixture
+def own_shell(
+    box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[InteractiveShell]:
+    """A shell of the test's own, in an empty folder, that finds the running sandbox."""
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
+    monkeypatch.chdir(tmp_path)
+    with labext_test_shell.opened() as ip:
+        yield ip
+
+
+@pytest.fixture
+def run(shell: InteractiveShell) -> Run:
+    """Run a cell and return its result; raise its error."""
+
+    def run_cell(cell: str) -> object:
+        execution = shell.run_cell(cell, store_history=True)
+        execution.raise_error()
+        return execution.result
+
+    return run_cell
+
+
+@pytest.fixture
+def printed(run: Run, capsys: pytest.CaptureFixture[str]) -> Callable[[str], str]:
+    """Run a cell and return its printed output."""
+
+    def run_cell(cell: str) -> str:
+        capsys.readouterr()
+        run(cell)
+        return capsys.readouterr().out
+
+    return run_cell
