@@ -300,7 +300,7 @@ def test_failed_jobs_are_listed_with_their_reasons() -> None:
     ("outcome", "red"), [(None, False), (Outcome.STOPPED, False), (Outcome.FAILED, True)]
 )
 def test_only_the_reason_of_a_failure_is_red(outcome: Outcome | None, red: bool) -> None:
-    drawn = static_view.render_html(replace(FOLDS, reason="No answer now.", outcome=outcome))
+    drawn = static_view.render_html(replace(FOLDS, reason="No response.", outcome=outcome))
     assert ("jp-error-color1" in drawn) is red
 
 
