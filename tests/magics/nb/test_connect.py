@@ -6,7 +6,7 @@ import builtins
 import getpass
 import json
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pytest
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Refused, Run
+from labext_test_shell import Printed, Refused, Run
 from open_notebook import Replay, serving, web_page
 from openai_server import serving as other_server
 
@@ -251,14 +251,12 @@ def test_failed_connect_saves_nothing_and_names_the_service_in_use(
     run("%nb connect sandbox\n%nb delete Here --yes")
 
 
-def test_unneeded_password_is_not_saved(
-    run: Run, said: Callable[[str], str], replay: Replay
-) -> None:
-    told = said(f"%nb connect {replay.base_url} --save open --keep")
+def test_unneeded_password_is_not_saved(run: Run, printed: Printed, replay: Replay) -> None:
+    told = printed(f"%nb connect {replay.base_url} --save open --keep")
     assert "The service needs no password, so none is stored." in told
     assert status(run)["profile"] == "open"
     run("%nb connect sandbox")
-    assert "Connected to" in said("%nb connect open --keep")
+    assert "Connected to" in printed("%nb connect open --keep")
 
 
 def test_interrupt_at_the_last_prompt_saves_nothing(
