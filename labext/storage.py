@@ -114,16 +114,15 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-if sys.platform == "win32":
-    import msvcrt
+def _lock(fileno: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
 
-    def _lock(fileno: int) -> None:
         os.lseek(fileno, 0, os.SEEK_SET)
         msvcrt.locking(fileno, msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
+    else:
+        import fcntl
 
-    def _lock(fileno: int) -> None:
         fcntl.flock(fileno, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -133,8 +132,8 @@ _LOCKED_ERRNOS = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
 def lock_file(fileno: int) -> bool:
     """Lock an open file until it is closed; return False if it is locked already.
 
-    On a file system without locks it is True: two at once are rare, and who needs more than
-    that has to make sure of it by other means.
+    On a file system without locks it is True: concurrent use is rare, and a caller that needs more
+    than that must ensure it by other means.
     """
     try:
         _lock(fileno)

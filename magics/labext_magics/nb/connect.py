@@ -161,10 +161,11 @@ def settings(call: Call, *, set: list[dict[str, Any]]) -> pd.DataFrame:
         return settings_frame(before)
     now = call.nb.settings.update(requested)
     changed = [name for name in now if now[name] != before.get(name)]
-    summary = join_words([f"Set {name} to {format_setting(now[name])}" for name in changed], 7)
-    output.print_message(
-        f"{summary} now." if changed else ("All settings have these values already.")
-    )
+    if changed:
+        values = join_words([f"{name} to {format_setting(now[name])}" for name in changed], 7)
+        output.print_message(f"Set {values}.")
+    else:
+        output.print_message("The settings already have these values.")
     return settings_frame(now)
 
 

@@ -72,7 +72,7 @@ def test_settings(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) ->
     before = run("%nb settings")
     assert list(before.columns) == ["setting", "value"]
     after = run("%nb settings --set docling_ocr=no --set youtube_preferred_languages=en,de")
-    assert "docling_ocr is no, youtube_preferred_languages is en,de now." in capsys.readouterr().out
+    assert "Set docling_ocr to no, youtube_preferred_languages to en,de." in capsys.readouterr().out
     assert dict(after.to_numpy())["youtube_preferred_languages"] == "en,de"
     run("%nb settings --set docling_ocr={False}")
     assert "have these values already" in capsys.readouterr().out
@@ -95,7 +95,7 @@ def test_insights(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) ->
     assert list(note["title"]) == ["Simple Summary from source Bench notes"]
     again = run('%nb insights save "Simple Summary"')
     assert list(again["id"]) == list(note["id"])
-    assert "says that already" in capsys.readouterr().out
+    assert "already has the note" in capsys.readouterr().out
 
     assert "the insight Simple Summary of Bench notes" in refused(
         '%nb insights delete "Simple Summary"'
@@ -164,7 +164,7 @@ def test_a_chat_about_a_source_goes_on(
     run: Run, refused: Run, replay: Replay, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run("%%nb sources chat 'Bench notes'\nWhich strain?")
-    assert 'The chat "Which strain?" begins.' in capsys.readouterr().out
+    assert 'Started the chat "Which strain?".' in capsys.readouterr().out
     run("%nb sources chat 'Bench notes' 'And then?' --model fake-chat")
     about = " --source 'Bench notes'"
     assert list(run("%nb source-chats" + about)["message_count"]) == [4]

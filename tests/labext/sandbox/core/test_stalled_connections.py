@@ -17,7 +17,7 @@ pytestmark = pytest.mark.faults
 SERVICE = """
 import asyncio, resource, sys
 import uvicorn
-from labext.sandbox.core import host
+from labext.sandbox import host
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 host.HEAD_SECONDS = host.BODY_SECONDS = host.WRITE_SECONDS = 1.0
