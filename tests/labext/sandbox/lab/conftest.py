@@ -46,7 +46,7 @@ from labext.sandbox.lab.tables import (
 
 
 @dataclass(frozen=True)
-class Told:
+class Response:
     """An answer."""
 
     status: int
@@ -57,7 +57,7 @@ class Told:
         return json.loads(self.content)
 
 
-class Door:
+class TenantClient:
     """A tenant's application, asked without a network; each call from an address of its own."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -65,10 +65,10 @@ class Door:
         self._thread = ThreadPoolExecutor(1)
         self._runner = asyncio.Runner()
 
-    def get(self, path: str, *authorization: str, **more: Any) -> Told:
+    def get(self, path: str, *authorization: str, **more: Any) -> Response:
         return self.ask("GET", f"/api/v2/{path}", *authorization, **more)
 
-    def token(self, *authorization: str, address: str = "127.0.0.1", **form: str) -> Told:
+    def token(self, *authorization: str, address: str = "127.0.0.1", **form: str) -> Response:
         """Ask the token endpoint with a form."""
         body = urlencode({"grant_type": "client_credentials"} | form).encode()
         headers = [("content-type", "application/x-www-form-urlencoded")]
@@ -86,7 +86,7 @@ class Door:
         body: bytes = b"",
         address: str | None = "127.0.0.1",
         on_behalf_of: str | None = None,
-    ) -> Told:
+    ) -> Response:
         sent = [("host", "localhost"), *(headers or [])]
         sent += [("authorization", each) for each in authorization]
         sent += [("on-behalf-of", on_behalf_of)] if on_behalf_of is not None else []
@@ -99,21 +99,21 @@ class Door:
             "client": None if address is None else (address, 50_000),
         }
         # In a thread of its own: a browser test leaves a loop running in this one.
-        return self._thread.submit(self._runner.run, self._asked(scope, body)).result(60)
+        return self._thread.submit(self._runner.run, self._send(scope, body)).result(60)
 
-    async def _asked(self, scope: dict[str, Any], body: bytes) -> Told:
-        answer: list[Message] = []
+    async def _send(self, scope: dict[str, Any], body: bytes) -> Response:
+        response: list[Message] = []
 
         async def receive() -> Message:
             return {"type": "http.request", "body": body, "more_body": False}
 
         async def send(message: Message) -> None:
-            answer.append(message)
+            response.append(message)
 
         await self._app(scope, receive, send)
-        headers = {name.decode(): value.decode() for name, value in answer[0]["headers"]}
-        content = b"".join(message.get("body", b"") for message in answer[1:])
-        return Told(answer[0]["status"], headers, content)
+        headers = {name.decode(): value.decode() for name, value in response[0]["headers"]}
+        content = b"".join(message.get("body", b"") for message in response[1:])
+        return Response(response[0]["status"], headers, content)
 
     def close(self) -> None:
         self._thread.submit(self._runner.close).result(60)
@@ -163,8 +163,8 @@ class World:
                     )
                 )
         apps = LabService().apps(site)
-        self.campus = Door(apps["lab"])
-        self.clinic = Door(apps["lab-clinic"])
+        self.campus = TenantClient(apps["lab"])
+        self.clinic = TenantClient(apps["lab-clinic"])
 
     def close(self) -> None:
         self.campus.close()

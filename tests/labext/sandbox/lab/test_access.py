@@ -281,14 +281,14 @@ def test_identity_lists_the_sequences_of_its_grants(matrix, identity, state):
     asked = cells(identity, state)
     wrong = []
     for cell in asked:
-        told = matrix.ask(cell, "dna-sequences")
+        response = matrix.ask(cell, "dna-sequences")
         rows = None
-        if told.status == 200:
-            found = [row["folderId"] for row in told.json()["dnaSequences"]]
+        if response.status == 200:
+            found = [row["folderId"] for row in response.json()["dnaSequences"]]
             assert sorted(found) == sorted([*set(found)] * 2), "both of a folder's sequences"
             rows = set(found)
-        if (told.status, rows) != expected(cell):
-            wrong.append((cell, told.status, rows, expected(cell)))
+        if (response.status, rows) != expected(cell):
+            wrong.append((cell, response.status, rows, expected(cell)))
     assert not wrong, f"{len(wrong)} of {len(asked)}, the first: {wrong[0]}"
     logged = [(entry.status, entry.user, entry.app) for entry in matrix.world.log(len(asked))]
     assert logged == [(expected(cell)[0], *expected_log(cell)) for cell in asked]
@@ -297,9 +297,9 @@ def test_identity_lists_the_sequences_of_its_grants(matrix, identity, state):
 @pytest.mark.parametrize(("identity", "state"), CASES)
 def test_identity_is_reported_or_refused(matrix, identity, state):
     asked = [cell for cell in cells(identity, state) if cell.place is None]
-    told = [matrix.ask(cell, "users/me") for cell in asked]
-    assert [each.status for each in told] == [expected_me(cell) for cell in asked]
-    for cell, each in zip(asked, told, strict=True):
+    response = [matrix.ask(cell, "users/me") for cell in asked]
+    assert [each.status for each in response] == [expected_me(cell) for cell in asked]
+    for cell, each in zip(asked, response, strict=True):
         if each.status == 200:
             assert each.json()["email"] == _email(cell.users_grant or cell.grant, "good")
 

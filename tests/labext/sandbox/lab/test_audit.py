@@ -18,7 +18,7 @@ from labext.sandbox.lab import dependencies, limits
 from labext.sandbox.lab.tables import AuditEntry, Limit, current_timestamp
 
 
-def _told(entry) -> tuple:
+def _summary(entry) -> tuple:
     return entry.status, entry.user, entry.app, entry.credential
 
 
@@ -27,7 +27,7 @@ def test_entry_records_every_detail_of_the_call(world, kit):
     before = datetime.now(UTC)
     world.campus.get("users/me", kit.basic(key), query="x=1", address="192.0.2.7")
     (entry,) = world.log(1)
-    assert _told(entry) == (200, "ann@x.y", None, "key first")
+    assert _summary(entry) == (200, "ann@x.y", None, "key first")
     assert (entry.method, entry.path, entry.address) == ("GET", "/api/v2/users/me", "192.0.2.7")
     assert entry.reason is None
     assert before <= datetime.fromisoformat(entry.time) <= datetime.now(UTC)
@@ -65,7 +65,7 @@ def test_entry_names_the_acting_identity(world, kit):
     for authorization, more, expected in calls:
         world.campus.get("users/me", *authorization, **more)
         (entry,) = world.log(1)
-        assert _told(entry) == expected
+        assert _summary(entry) == expected
         assert (entry.reason is None) == (entry.status == 200)
 
 
@@ -77,7 +77,7 @@ def test_token_call_names_the_app_only_with_valid_credentials(world):
     world.campus.token(client_id="id-asks", client_secret="wrong")
     world.campus.token(client_id="id-asks")
     world.clinic.token(client_id="id-asks", client_secret=secret)
-    assert [_told(entry) for entry in world.log(5)] == [
+    assert [_summary(entry) for entry in world.log(5)] == [
         (200, None, "asks", "secret first"),
         (401, None, "asks", "secret gone"),
         (401, None, None, None),
@@ -113,9 +113,9 @@ def test_token_call_names_the_app_only_with_valid_credentials(world):
 def test_unknown_paths_and_methods_are_logged_calls(world, kit, method, path, status, allow):
     email = f"{method}{path}@x.y".replace("/", ".").replace(":", ".")
     key = world.user(email)
-    told = world.campus.ask(method, path, kit.basic(key))
-    assert (told.status, told.headers.get("allow")) == (status, allow)
-    assert told.json()["error"]["type"] == "invalid_request_error"
+    response = world.campus.ask(method, path, kit.basic(key))
+    assert (response.status, response.headers.get("allow")) == (status, allow)
+    assert response.json()["error"]["type"] == "invalid_request_error"
     (entry,) = world.log(1)
     assert (entry.method, entry.path, entry.status, entry.user) == (
         method,
@@ -130,8 +130,8 @@ def test_unknown_paths_and_methods_are_logged_calls(world, kit, method, path, st
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "OPTIONS"])
 def test_wrong_method_on_the_token_endpoint_needs_no_credentials(world, method):
-    told = world.campus.ask(method, "/api/v2/token")
-    assert (told.status, told.headers["allow"]) == (405, "POST")
+    response = world.campus.ask(method, "/api/v2/token")
+    assert (response.status, response.headers["allow"]) == (405, "POST")
     (entry,) = world.log(1)
     assert (entry.method, entry.status) == (method, 405)
 
@@ -178,9 +178,9 @@ def test_internal_error_is_logged_and_reported_without_details(world, kit, monke
 
     monkeypatch.setattr(access_control, "check_address", fail)
     with caplog.at_level(logging.ERROR):
-        told = world.campus.get("users/me", kit.basic(key))
-    assert told.status == 500
-    assert "a detail" not in told.content.decode()
+        response = world.campus.get("users/me", kit.basic(key))
+    assert response.status == 500
+    assert "a detail" not in response.content.decode()
     assert "a detail" in caplog.text
     (entry,) = world.log(1)
     assert (entry.status, entry.user) == (500, "unlucky@x.y")
@@ -232,9 +232,9 @@ def test_token_is_refused_if_it_cannot_be_logged(world, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(dependencies.AuditLog, "_insert", full)
-        told = world.campus.token(client_id="id-unlogged", client_secret=secret)
-        assert told.status == 500
-        assert b"access_token" not in told.content
+        response = world.campus.token(client_id="id-unlogged", client_secret=secret)
+        assert response.status == 500
+        assert b"access_token" not in response.content
     assert world.campus.token(client_id="id-unlogged", client_secret=secret).status == 200
     assert [entry.status for entry in world.log(1)] == [200]
 
@@ -293,9 +293,9 @@ def paced(make_world, monkeypatch):
     return world, clock
 
 
-def _left(told) -> tuple[int, ...]:
-    assert "retry-after" not in told.headers
-    return tuple(int(told.headers[f"x-rate-limit-{name}"]) for name in LIMITS)
+def _left(response) -> tuple[int, ...]:
+    assert "retry-after" not in response.headers
+    return tuple(int(response.headers[f"x-rate-limit-{name}"]) for name in LIMITS)
 
 
 LIMITS = ("limit", "remaining", "reset")
@@ -313,12 +313,12 @@ def test_rate_limit_headers_follow_the_sliding_window(paced, kit):
     assert (refused.status, _left(refused)) == (429, (5, 0, 1))
     assert refused.json()["error"]["message"] == "More than 5 requests in 10 seconds."
     (entry,) = world.log(1)
-    assert _told(entry) == (429, "ann@x.y", None, "key first")
+    assert _summary(entry) == (429, "ann@x.y", None, "key first")
     clock.now += 0.999
     assert world.campus.get("users/me", value).status == 429
     clock.now += 0.001  # the oldest call is ten seconds old; what was refused counts for nothing
-    told = world.campus.get("users/me", value)
-    assert (told.status, _left(told)) == (200, (5, 0, 3))
+    response = world.campus.get("users/me", value)
+    assert (response.status, _left(response)) == (200, (5, 0, 3))
     assert world.campus.get("users/me", value).status == 429
 
 
@@ -327,9 +327,9 @@ def test_only_authenticated_calls_count_against_the_rate_limit(paced, kit):
     key = world.user("late@x.y", suspended=True)
     bearer = f"Bearer {world.token(world.app('bare'))}"
     for _ in range(7):  # never: who asks is not known
-        told = world.campus.get("users/me", kit.basic("sk_unknown"))
-        assert told.status == 401
-        assert not [name for name in told.headers if name.startswith("x-rate")]
+        response = world.campus.get("users/me", kit.basic("sk_unknown"))
+        assert response.status == 401
+        assert not [name for name in response.headers if name.startswith("x-rate")]
     counted = [
         (kit.basic(key), "GET", "/api/v2/users/me", 403),
         (kit.basic(key), "GET", "/nowhere", 403),
@@ -340,14 +340,14 @@ def test_only_authenticated_calls_count_against_the_rate_limit(paced, kit):
     ]
     seen = []
     for value, method, path, status in counted:
-        told = world.campus.ask(method, path, value)
-        assert told.status == status
-        seen.append(_left(told)[1])
+        response = world.campus.ask(method, path, value)
+        assert response.status == status
+        seen.append(_left(response)[1])
     assert seen == [4, 3, 4, 3, 2, 1]
     for _ in range(7):
-        told = world.campus.token(client_id="id-bare", client_secret="cs_bare_first")
-        assert told.status == 200
-        assert "x-rate-limit-limit" not in told.headers
+        response = world.campus.token(client_id="id-bare", client_secret="cs_bare_first")
+        assert response.status == 200
+        assert "x-rate-limit-limit" not in response.headers
     assert _left(world.campus.get("users/me", bearer))[1] == 0
 
 
@@ -360,8 +360,8 @@ def test_users_and_apps_have_separate_rate_limits(paced, kit):
     apps = [f"Bearer {each}" for each in tokens]
     assert [_left(world.campus.get("users/me", each))[1] for each in apps] == [4, 3]
     # For a user the app spends its own.
-    told = world.campus.get("users/me", apps[0], on_behalf_of="ann@x.y")
-    assert (told.status, _left(told)[1]) == (200, 2)
+    response = world.campus.get("users/me", apps[0], on_behalf_of="ann@x.y")
+    assert (response.status, _left(response)[1]) == (200, 2)
     assert _left(world.campus.get("users/me", anns[0]))[1] == 1
 
 
@@ -382,19 +382,19 @@ def test_no_limit_where_the_sandbox_keeps_none(make_world, kit):
         session.add(Limit(name="rate_requests", value=2))
     value = kit.basic(world.user("free@x.y"))
     for _ in range(5):
-        told = world.campus.get("users/me", value)
-        assert told.status == 200
-    assert not [name for name in told.headers if name.startswith("x-rate")]
+        response = world.campus.get("users/me", value)
+        assert response.status == 200
+    assert not [name for name in response.headers if name.startswith("x-rate")]
 
 
 def test_default_limit_is_100_calls_in_10_seconds(make_world, kit):
     world = make_world("named")
     value = kit.basic(world.user("ann@x.y"))
-    told = world.campus.get("users/me", value)
-    assert _left(told) == (100, 99, 10)
+    response = world.campus.get("users/me", value)
+    assert _left(response) == (100, 99, 10)
 
 
 @pytest.mark.parametrize("reset", [0.0001, 1.0, 1.0001, 9.9999, 10.0])
 def test_reset_is_whole_seconds_rounded_up(reset):
-    told = limits.rate_limit_headers(RateLimitStatus(True, 100, 3, reset))
-    assert told["x-rate-limit-reset"] == str(math.ceil(reset))
+    response = limits.rate_limit_headers(RateLimitStatus(True, 100, 3, reset))
+    assert response["x-rate-limit-reset"] == str(math.ceil(reset))

@@ -23,23 +23,24 @@ def secret(world):
     return world.app("app")
 
 
-def _refusal(told, status: int, error: str) -> str:
+def _refusal(response, status: int, error: str) -> str:
     """The sentence of a refusal."""
-    body = told.json()
-    assert (told.status, body["error"]) == (status, error), body
+    body = response.json()
+    assert (response.status, body["error"]) == (status, error), body
     assert set(body) == {"error", "error_description"}
-    assert ("www-authenticate" in told.headers) == (status == 401)
+    challenge = 'Basic realm="lab"' if status == 401 else None
+    assert response.headers.get("www-authenticate") == challenge
     return body["error_description"]
 
 
-def _held(told) -> str:
+def _held(response) -> str:
     """Return the access token of a valid response (LAB-41)."""
-    assert told.status == 200
-    body = told.json()
+    assert response.status == 200
+    body = response.json()
     assert set(body) == {"access_token", "token_type", "expires_in"}
     assert body["token_type"] == "Bearer"
     assert body["expires_in"] == 900
-    assert told.headers["cache-control"] == "no-store"
+    assert response.headers["cache-control"] == "no-store"
     return body["access_token"]
 
 
@@ -72,9 +73,10 @@ def test_token_expires_after_its_lifetime(world, secret):
     with world.database.read() as session:
         expires = session.scalars(select(Token.expires).where(Token.hash == hash_key(token))).one()
     assert time.time() + 890 < expires < time.time() + 910
-    ended = [world.token(secret, seconds=seconds) for seconds in (-0.001, -1, 5)]
-    statuses = [world.campus.get("users/me", f"Bearer {each}").status for each in ended]
-    assert statuses == [401, 401, 404]
+    for seconds, status in ((-0.001, 401), (-1, 401), (5, 404)):
+        response = world.campus.get("users/me", f"Bearer {world.token(secret, seconds=seconds)}")
+        assert response.status == status
+        assert (status == 401) == ("expired" in response.json()["error"]["message"])
 
 
 def test_token_lifetime_is_configurable(make_world):
@@ -82,8 +84,8 @@ def test_token_lifetime_is_configurable(make_world):
     secret = world.app("app")
     with world.database.write() as session:
         session.add(Limit(name="token_seconds", value=7))
-    told = world.campus.token(client_id="id-app", client_secret=secret)
-    assert told.json()["expires_in"] == 7
+    response = world.campus.token(client_id="id-app", client_secret=secret)
+    assert response.json()["expires_in"] == 7
     with world.database.read() as session:
         assert session.scalars(select(Token.expires)).one() < time.time() + 7
 
@@ -135,19 +137,19 @@ def test_token_endpoint_rejects_other_grant_types(world, secret, form, error):
 def test_malformed_form_is_refused(world, secret, content_type, body):
     form = f"grant_type=client_credentials&client_id=id-app&client_secret={secret}"
     headers = [] if content_type is None else [("content-type", content_type)]
-    told = world.campus.ask(
+    response = world.campus.ask(
         "POST", "/api/v2/token", headers=headers, body=body.format(form=form).encode()
     )
-    _refusal(told, 400, "invalid_request")
+    _refusal(response, 400, "invalid_request")
 
 
 @pytest.mark.parametrize("content_type", [FORM, FORM.upper(), f"{FORM}; charset=utf-8"])
 def test_charset_and_unknown_fields_are_accepted(world, secret, content_type):
     form = f"grant_type=client_credentials&scope=all&client_id=id-app&client_secret={secret}"
-    told = world.campus.ask(
+    response = world.campus.ask(
         "POST", "/api/v2/token", headers=[("content-type", content_type)], body=form.encode()
     )
-    _held(told)
+    _held(response)
 
 
 def test_invalid_app_credentials_are_refused(world, kit, secret):
@@ -166,11 +168,11 @@ def test_invalid_app_credentials_are_refused(world, kit, secret):
         (ann, ann),
     ]
     for client_id, client_secret in wrong:
-        told = world.campus.token(client_id=client_id, client_secret=client_secret)
-        _refusal(told, 401, "invalid_client")
+        response = world.campus.token(client_id=client_id, client_secret=client_secret)
+        _refusal(response, 401, "invalid_client")
         _refusal(world.campus.token(kit.basic(client_id, client_secret)), 401, "invalid_client")
-    told = world.clinic.token(client_id="id-app", client_secret=secret)
-    _refusal(told, 401, "invalid_client")
+    response = world.clinic.token(client_id="id-app", client_secret=secret)
+    _refusal(response, 401, "invalid_client")
 
 
 def test_malformed_authorization_header_is_refused(world, kit, secret):
@@ -209,8 +211,8 @@ def test_old_and_new_secret_are_valid_during_rotation(world):
         session.execute(
             update(Secret).where(Secret.hash == hash_key(old)).values(deleted=current_timestamp())
         )
-    told = world.campus.token(client_id="id-rotated", client_secret=old)
-    assert "deleted" in _refusal(told, 401, "invalid_client")
+    response = world.campus.token(client_id="id-rotated", client_secret=old)
+    assert "deleted" in _refusal(response, 401, "invalid_client")
     _held(world.campus.token(client_id="id-rotated", client_secret=new))
 
 
@@ -220,10 +222,10 @@ def test_address_outside_the_ip_ranges_gets_no_token(make_world):
     with world.database.write() as session:
         session.add(IpRange(tenant_id=world.tenant_id(session), network="192.0.2.0/24"))
     _held(world.campus.token(**whole, address="192.0.2.1"))
-    told = world.campus.token(**whole, address="192.0.3.1")
-    _refusal(told, 403, "access_denied")
-    told = world.campus.token(**whole | {"client_secret": "x"}, address="192.0.3.1")
-    _refusal(told, 401, "invalid_client")
+    response = world.campus.token(**whole, address="192.0.3.1")
+    _refusal(response, 403, "access_denied")
+    response = world.campus.token(**whole | {"client_secret": "x"}, address="192.0.3.1")
+    _refusal(response, 401, "invalid_client")
     with world.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Token)) == 1
 
@@ -231,12 +233,12 @@ def test_address_outside_the_ip_ranges_gets_no_token(make_world):
 @settings(max_examples=50)
 @given(st.binary(max_size=80), st.one_of(st.none(), st.text(st.characters(max_codepoint=255))))
 def test_arbitrary_token_requests_are_refused(world, secret, body, header):
-    told = world.campus.ask(
+    response = world.campus.ask(
         "POST",
         "/api/v2/token",
         *([] if header is None else [header]),
         headers=[("content-type", FORM)],
         body=b"grant_type=client_credentials&" + body,
     )
-    assert told.status in (400, 401)
-    assert told.json()["error"] in ("invalid_request", "invalid_client", "unsupported_grant_type")
+    assert response.status in (400, 401)
+    assert response.json()["error"] in ("invalid_request", "invalid_client", "unsupported_grant_type")

@@ -118,9 +118,9 @@ class Lists:
                 origin=ORIGIN,
                 signer=self.site.signer,
             )
-        answer = orjson.loads(body)
-        assert [*answer] == ["dnaSequences", "nextToken"]
-        return answer["dnaSequences"], answer["nextToken"], int(headers["Result-Count"])
+        response = orjson.loads(body)
+        assert [*response] == ["dnaSequences", "nextToken"]
+        return response["dnaSequences"], response["nextToken"], int(headers["Result-Count"])
 
     def pages(self, given=None):
         """The pages of the whole list."""

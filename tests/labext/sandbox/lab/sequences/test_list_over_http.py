@@ -34,9 +34,9 @@ class Api:
     def pages(self, **query: Any) -> Iterator[list[dict[str, Any]]]:
         token = ""
         while True:
-            answer = self.get(nextToken=token, **query).json()
-            yield answer["dnaSequences"]
-            token = answer["nextToken"]
+            response = self.get(nextToken=token, **query).json()
+            yield response["dnaSequences"]
+            token = response["nextToken"]
             if token == "":
                 return
 
@@ -58,10 +58,10 @@ def test_pages_contain_the_whole_list(api):
 
 
 def test_response_is_json_with_urls_of_the_tenant(api, box):
-    answer = api.get(name="pBAD30")
-    assert answer.status_code == 200
-    assert answer.headers["Content-Type"] == "application/json"
-    (record,) = answer.json()["dnaSequences"]
+    response = api.get(name="pBAD30")
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "application/json"
+    (record,) = response.json()["dnaSequences"]
     assert record["apiURL"] == f"{box.lab.base_url}/api/v2/dna-sequences/{record['id']}"
     assert record["webURL"] == box.lab.base_url + record["url"]
 
@@ -84,9 +84,9 @@ def test_query_parameters_are_decoded(api):
     [("pageSize", "101"), ("sort", "size"), ("ids", "seq_nothere1"), ("createdAt", "yesterday")],
 )
 def test_invalid_value_is_400(api, name, value):
-    answer = api.get(**{name: value})
-    assert answer.status_code == 400
-    error = answer.json()["error"]
+    response = api.get(**{name: value})
+    assert response.status_code == 400
+    error = response.json()["error"]
     assert error["type"] == "invalid_request_error"
     assert error["message"].startswith(name)
     assert error["userMessage"] == error["message"]
@@ -95,9 +95,9 @@ def test_invalid_value_is_400(api, name, value):
 def test_page_token_of_another_tenant_is_refused(api, box):
     elsewhere = Api(box, "clinic", "clinician").get(pageSize=1).json()["nextToken"]
     assert elsewhere
-    answer = api.get(pageSize=1, nextToken=elsewhere)
-    assert answer.status_code == 400
-    assert answer.json()["error"]["message"].startswith("nextToken")
+    response = api.get(pageSize=1, nextToken=elsewhere)
+    assert response.status_code == 400
+    assert response.json()["error"]["message"].startswith("nextToken")
 
 
 def test_page_token_of_another_user_grants_no_access(api, box):
@@ -122,8 +122,8 @@ def test_list_is_complete_during_imports(new_box, tmp_path):
         nonlocal added
         with open_administration(Path(box.data_dir)) as admin:
             for _ in range(12):
-                told = admin.import_sequences(file, "Digests", "teacher@sandbox.local")
-                added += len(told)
+                response = admin.import_sequences(file, "Digests", "teacher@sandbox.local")
+                added += len(response)
 
     for sort in ("modifiedAt", "createdAt:asc", "name"):
         thread = threading.Thread(target=import_some)

@@ -316,8 +316,8 @@ def test_unknown_and_remote_positions_are_skipped():
 
 
 @pytest.mark.parametrize("told", ["99", "eleven", "1"])
-def test_unknown_genetic_code_falls_back_to_the_standard_code(told):
-    found = written_as(SimpleLocation(0, 6, 1), circular=False, transl_table=told, codon_start=told)
+def test_unknown_genetic_code_falls_back_to_the_standard_code(response):
+    found = written_as(SimpleLocation(0, 6, 1), circular=False, transl_table=response, codon_start=response)
     assert found.translations[0]["geneticCode"] == "STANDARD"
     assert found.translations[0]["aminoAcids"] == "KT"
 
