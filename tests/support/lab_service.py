@@ -30,7 +30,7 @@ class FromAddress(HTTPAdapter):
 
 
 class Api:
-    """A tenant's API, for whoever's credentials a call has."""
+    """A tenant's API, called with the credentials of each call or of a user."""
 
     def __init__(self, box: Sandbox, tenant: str = "campus", address: str | None = None) -> None:
         self.base = box.lab.tenants[tenant]
@@ -39,6 +39,18 @@ class Api:
         self.session.verify = box.lab.ca_bundle
         if address is not None:
             self.session.mount("https://", FromAddress(address))
+
+    @classmethod
+    def of_user(cls, box: Sandbox, user: str | None = "student", tenant: str = "campus") -> Api:
+        """Return the API of a tenant with the key of a seeded user, or without."""
+        api = cls(box, tenant)
+        if user is not None:
+            key = (box.data_dir / "secrets" / f"lab_{tenant}_{user}_key").read_text()
+            api.session.auth = (key, "")
+        return api
+
+    def url(self, url: str, **query: Any) -> requests.Response:
+        return self.session.get(url, params=query, timeout=60)
 
     def get(self, path: str, authorization: str | None = None, **query: Any) -> requests.Response:
         return self.ask("GET", path, authorization, params=query)
@@ -60,18 +72,21 @@ class Api:
         }
         return self.ask("POST", "token", data=form)
 
-    def rows(self, authorization: str, **query: Any) -> list[dict[str, Any]]:
-        """All rows of the list, page by page."""
-        found, token = [], ""
+    def pages(self, authorization: str | None = None, **query: Any) -> Iterator[list[Any]]:
+        """Yield the pages of the list of sequences."""
+        token = ""
         while True:
-            answer = self.get(
-                "dna-sequences", authorization, pageSize=100, nextToken=token, **query
-            )
-            assert answer.status_code == 200, answer.text
-            found += answer.json()["dnaSequences"]
-            token = answer.json()["nextToken"]
+            response = self.get("dna-sequences", authorization, nextToken=token, **query)
+            assert response.status_code == 200, response.text
+            yield response.json()["dnaSequences"]
+            token = response.json()["nextToken"]
             if not token:
-                return found
+                return
+
+    def rows(self, authorization: str | None = None, **query: Any) -> list[dict[str, Any]]:
+        """Return all sequences of the list."""
+        pages = self.pages(authorization, pageSize=100, **query)
+        return [row for page in pages for row in page]
 
 
 class Runner:

@@ -396,5 +396,5 @@ def test_default_limit_is_100_calls_in_10_seconds(make_world, kit):
 
 @pytest.mark.parametrize("reset", [0.0001, 1.0, 1.0001, 9.9999, 10.0])
 def test_reset_is_whole_seconds_rounded_up(reset):
-    response = limits.rate_limit_headers(RateLimitStatus(True, 100, 3, reset))
-    assert response["x-rate-limit-reset"] == str(math.ceil(reset))
+    headers = limits.rate_limit_headers(RateLimitStatus(True, 100, 3, reset))
+    assert headers["x-rate-limit-reset"] == str(math.ceil(reset))

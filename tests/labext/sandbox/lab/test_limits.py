@@ -41,17 +41,17 @@ def test_concurrent_calls_do_not_exceed_the_rate_limit(own, kit, runner):
     with runner.limits(rate_seconds=600):  # a window that no machine is too slow for
 
         def ask(_: int) -> tuple[int, int]:
-            answer = api.get("users/me", kit.basic(key))
-            return answer.status_code, _left(answer)[1]
+            response = api.get("users/me", kit.basic(key))
+            return response.status_code, _left(response)[1]
 
         with ThreadPoolExecutor(8) as pool:
-            told = list(pool.map(ask, range(130)))
-        assert Counter(status for status, _ in told) == {200: 100, 429: 30}
-        assert sorted(left for status, left in told if status == 200) == [*range(100)]
-        answer = api.get("dna-sequences", kit.basic(key))
-        assert "100 requests in 600 seconds" in kit.message(answer, 429)
-        assert _left(answer)[:2] == (100, 0)
-        assert 0 < _left(answer)[2] <= 600
+            outcomes = list(pool.map(ask, range(130)))
+        assert Counter(status for status, _ in outcomes) == {200: 100, 429: 30}
+        assert sorted(left for status, left in outcomes if status == 200) == [*range(100)]
+        response = api.get("dna-sequences", kit.basic(key))
+        assert "100 requests in 600 seconds" in kit.message(response, 429)
+        assert _left(response)[:2] == (100, 0)
+        assert 0 < _left(response)[2] <= 600
         # Everybody else goes on.
         assert api.get("users/me", kit.basic(own.lab.api_key)).status_code == 200
     statuses = Counter(entry["status"] for entry in runner.logged(user=email, limit=None))
@@ -61,10 +61,14 @@ def test_concurrent_calls_do_not_exceed_the_rate_limit(own, kit, runner):
 def test_forwarded_address_is_ignored(own, kit, runner):
     """Proxies name the caller's address in headers; there is none before the sandbox."""
     email, key = runner.user()
-    response = {"X-Forwarded-For": "192.0.2.7", "X-Real-IP": "192.0.2.7", "Forwarded": "for=192.0.2.7"}
+    headers = {
+        "X-Forwarded-For": "192.0.2.7",
+        "X-Real-IP": "192.0.2.7",
+        "Forwarded": "for=192.0.2.7",
+    }
     api = kit.Api(own, address="127.0.0.1")
     with runner.open_to(["192.0.2.0/24"]):
-        refused = api.ask("GET", "users/me", kit.basic(key), headers=response)
+        refused = api.ask("GET", "users/me", kit.basic(key), headers=headers)
         assert "IP address" in kit.message(refused, 403)
     (entry,) = runner.logged(user=email, limit=1)
     assert (entry["status"], entry["address"]) == (403, "127.0.0.1")

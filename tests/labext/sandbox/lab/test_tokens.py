@@ -241,4 +241,8 @@ def test_arbitrary_token_requests_are_refused(world, secret, body, header):
         body=b"grant_type=client_credentials&" + body,
     )
     assert response.status in (400, 401)
-    assert response.json()["error"] in ("invalid_request", "invalid_client", "unsupported_grant_type")
+    assert response.json()["error"] in (
+        "invalid_request",
+        "invalid_client",
+        "unsupported_grant_type",
+    )

@@ -118,9 +118,9 @@ class Lists:
                 origin=ORIGIN,
                 signer=self.site.signer,
             )
-        response = orjson.loads(body)
-        assert [*response] == ["dnaSequences", "nextToken"]
-        return response["dnaSequences"], response["nextToken"], int(headers["Result-Count"])
+        content = orjson.loads(body)
+        assert [*content] == ["dnaSequences", "nextToken"]
+        return content["dnaSequences"], content["nextToken"], int(headers["Result-Count"])
 
     def pages(self, given=None):
         """The pages of the whole list."""

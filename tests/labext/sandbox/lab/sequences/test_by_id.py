@@ -4,60 +4,28 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from pathlib import Path
-from typing import Any
 
 import pytest
-import requests
+from lab_service import Api, message
 
-from labext.sandbox import Sandbox
 from labext.sandbox.lab import tables
 
 pytestmark = pytest.mark.contract
 
 
-class Api:
-    """A tenant, queried with the API key of one of its users."""
-
-    def __init__(self, box: Sandbox, who: str | None = "student", tenant: str = "campus") -> None:
-        self.address = box.lab.tenants[tenant]
-        self._session = requests.Session()
-        self._session.trust_env = False
-        self._session.verify = box.lab.ca_bundle
-        if who is not None:
-            key = Path(box.data_dir) / "secrets" / f"lab_{tenant}_{who}_key"
-            self._session.auth = (key.read_text(), "")
-
-    def url(self, url: str, **params: Any) -> requests.Response:
-        return self._session.get(url, params=params, timeout=30)
-
-    def get(self, path: str, **params: Any) -> requests.Response:
-        return self.url(f"{self.address}/api/v2/{path}", **params)
-
-    def records(self, **params: Any) -> list[dict[str, Any]]:
-        response = self.get("dna-sequences", pageSize=100, **params)
-        assert response.status_code == 200, response.text
-        return list(response.json()["dnaSequences"])
-
-
-def message(response: requests.Response, status: int) -> str:
-    assert response.status_code == status, response.text
-    return str(response.json()["error"]["message"])
+@pytest.fixture(scope="module")
+def api(box):
+    return Api.of_user(box)
 
 
 @pytest.fixture(scope="module")
-def api(box: Sandbox) -> Api:
-    return Api(box)
-
-
-@pytest.fixture(scope="module")
-def hidden(box: Sandbox) -> dict[str, Any]:
+def hidden(box):
     """A sequence that the teacher sees and the student does not."""
-    return Api(box, "teacher").records(nameIncludes="P.exul")[0]
+    return Api.of_user(box, "teacher").rows(nameIncludes="P.exul")[0]
 
 
 def test_api_url_returns_its_record(api):
-    for record in api.records()[::9]:
+    for record in api.rows()[::9]:
         response = api.url(record["apiURL"])
         assert response.status_code == 200
         assert response.headers["Content-Type"] == "application/json"
@@ -65,12 +33,12 @@ def test_api_url_returns_its_record(api):
 
 
 def test_archived_sequence_is_returned_by_id(api):
-    (archived,) = api.records(archiveReason="ANY_ARCHIVED")
+    (archived,) = api.rows(archiveReason="ANY_ARCHIVED")
     assert api.url(archived["apiURL"]).json() == archived
 
 
 def test_returning_selects_fields_of_a_single_record(api):
-    (record,) = api.records(name="pBAD30")
+    (record,) = api.rows(name="pBAD30")
     response = api.url(record["apiURL"], returning="id, creator.name,annotations.name")
     assert response.json() == {
         "id": record["id"],
@@ -91,22 +59,22 @@ def test_hidden_and_missing_sequences_are_refused_alike(api, hidden):
 def test_malformed_id_is_an_unknown_path(box, api):
     for path in ("dna-sequences/seq_x", "dna-sequences/seq_nothere1%0a", "folders/seq_nothere1"):
         message(api.get(path), 404)
-        message(Api(box, None).get(path), 401)
-    page = api.url(f"{api.address}/campus/f/lib_nothere1-x/lib_nothere1-x/edit")
+        message(Api(box).get(path), 401)
+    page = api.url(f"{box.lab.base_url}/campus/f/lib_nothere1-x/lib_nothere1-x/edit")
     assert page.status_code == 404
     assert 'role="alert"' in page.text
 
 
 def test_record_needs_credentials_of_its_tenant(box, api):
-    (record,) = api.records(name="pBAD30")
+    (record,) = api.rows(name="pBAD30")
     for who in ("guest", "suspended"):
-        message(Api(box, who).url(record["apiURL"]), 403)
-    message(Api(box, None).url(record["apiURL"]), 401)
-    message(Api(box, "clinician", "clinic").get(f"dna-sequences/{record['id']}"), 403)
+        message(Api.of_user(box, who).url(record["apiURL"]), 403)
+    message(Api(box).url(record["apiURL"]), 401)
+    message(Api.of_user(box, "clinician", "clinic").get(f"dna-sequences/{record['id']}"), 403)
 
 
 def test_bulk_get_returns_records_in_the_requested_order(api):
-    records = api.records()[:30:7]
+    records = api.rows()[:30:7]
     ids = [record["id"] for record in records][::-1]
     response = api.get("dna-sequences:bulk-get", dnaSequenceIds=",".join([*ids, ids[0]]))
     assert response.json() == {"dnaSequences": records[::-1]}
@@ -117,7 +85,7 @@ def test_bulk_get_returns_records_in_the_requested_order(api):
 
 
 def test_bulk_get_reports_invisible_ids(api, hidden):
-    known = api.records()[0]["id"]
+    known = api.rows()[0]["id"]
     asked = ",".join([known, "seq_nothere1", hidden["id"]])
     refused = message(api.get("dna-sequences:bulk-get", dnaSequenceIds=asked), 400)
     assert f"seq_nothere1, {hidden['id']}" in refused
@@ -130,7 +98,7 @@ def test_bulk_get_reports_invisible_ids(api, hidden):
     "path", ["dna-sequences", "dna-sequences/ID", "dna-sequences:bulk-get", "folders", "folders/F"]
 )
 def test_unknown_parameters_are_refused(api, path):
-    (record,) = api.records(name="pBAD30")
+    (record,) = api.rows(name="pBAD30")
     path = path.replace("ID", record["id"]).replace("F", record["folderId"])
     params = {"dnaSequenceIds": record["id"]} if "bulk" in path else {}
     assert api.get(path, **params).status_code == 200
@@ -138,7 +106,7 @@ def test_unknown_parameters_are_refused(api, path):
 
 
 def test_web_url_shows_a_visible_sequence(box, api, hidden):
-    (record,) = api.records(name="NC_005816")
+    (record,) = api.rows(name="NC_005816")
     page = api.url(record["webURL"])
     assert page.status_code == 200
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -154,12 +122,12 @@ def test_web_url_shows_a_visible_sequence(box, api, hidden):
         ("guest", record["webURL"], 403),
         (None, record["webURL"], 401),
     ):
-        refused = Api(box, who).url(url)
+        refused = Api.of_user(box, who).url(url)
         assert refused.status_code == status
         assert refused.headers["Content-Type"] == "text/html; charset=utf-8"
         assert 'role="alert"' in refused.text
         assert record["name"] not in refused.text
-    assert "Basic" in Api(box, None).url(record["webURL"]).headers["WWW-Authenticate"]
+    assert "Basic" in Api(box).url(record["webURL"]).headers["WWW-Authenticate"]
 
 
 def test_web_page_escapes_names(box, command, tmp_path):
@@ -168,8 +136,8 @@ def test_web_page_escapes_names(box, command, tmp_path):
     lab.said("folders", "add", "Odd names", "--project", "Cloning course")
     try:
         lab.said("sequences", "import", str(file), "--folder", "Odd names")
-        api = Api(box)
-        (record,) = api.records(nameIncludes="<script>")
+        api = Api.of_user(box)
+        (record,) = api.rows(nameIncludes="<script>")
         page = api.url(record["webURL"])
     finally:
         lab.said("folders", "remove", "Odd names", "--yes")
@@ -178,7 +146,7 @@ def test_web_page_escapes_names(box, command, tmp_path):
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.text
 
 
-def folders(api: Api, **params: Any) -> list[str]:
+def folders(api, **params) -> list[str]:
     response = api.get("folders", **params)
     assert response.status_code == 200, response.text
     assert set(response.json()) == {"folders", "nextToken"}
@@ -204,12 +172,12 @@ def test_visible_folders_are_listed_by_name(box, api):
     assert api.get(f"folders/{vectors}").json() == named["folders"][0]
     everything = folders(api)
     assert everything == sorted(everything, key=str.casefold)
-    assert {record["folderId"] for record in api.records()} <= {
+    assert {record["folderId"] for record in api.rows()} <= {
         folder["id"] for folder in api.get("folders").json()["folders"]
     }
     assert "Orchid ITS regions" not in everything
-    assert "Orchid ITS regions" in folders(Api(box, "teacher"))
-    assert folders(Api(box, "guest")) == []
+    assert "Orchid ITS regions" in folders(Api.of_user(box, "teacher"))
+    assert folders(Api.of_user(box, "guest")) == []
     message(
         api.get(f"folders/{tables.stable_identifier('lib', 'campus', 'Orchid ITS regions')}"), 403
     )
@@ -252,5 +220,5 @@ def test_folder_list_is_filtered_sorted_and_paged(api):
     ],
 )
 def test_invalid_value_of_a_folder_list_is_refused(box, api, name, value, status):
-    for who in (api, Api(box, "guest")):
+    for who in (api, Api.of_user(box, "guest")):
         assert message(who.get("folders", **{name: value}), status).startswith(name)

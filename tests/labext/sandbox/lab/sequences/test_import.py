@@ -50,13 +50,13 @@ def put(own_lists, tmp_path):
 
 
 def test_fasta_file_is_imported(own_lists, put):
-    response = put(FASTA)
-    assert [{**each, "id": ""} for each in response] == [
+    imported = put(FASTA)
+    assert [{**each, "id": ""} for each in imported] == [
         {"id": "", "name": "one", "length": 9, "isCircular": False},
         {"id": "", "name": "two", "length": 11, "isCircular": False},
     ]
     first, second, *_ = own_lists.all()  # the latest, in the file's order
-    assert [first["id"], second["id"]] == [each["id"] for each in response]
+    assert [first["id"], second["id"]] == [each["id"] for each in imported]
     assert first["bases"] == "ACGTacgtn"
     assert first["customFields"] == {"Description": {"value": "first of all"}}
     assert first["creator"]["handle"] == "guest"
@@ -67,17 +67,17 @@ def test_fasta_file_is_imported(own_lists, put):
 
 @pytest.mark.parametrize("name", ["pBAD30.gb", "pBAD30.gb.gz", "no-extension"])
 def test_genbank_file_is_imported(own_lists, put, name):
-    (response,) = put(gzip.compress(GENBANK) if name.endswith("gz") else GENBANK, name)
+    (imported,) = put(gzip.compress(GENBANK) if name.endswith("gz") else GENBANK, name)
     seeded, mine = own_lists.all({"name": "pBAD30", "sort": "createdAt:asc"})
-    assert mine["id"] == response["id"] != seeded["id"]  # two of one name are two
+    assert mine["id"] == imported["id"] != seeded["id"]  # two of one name are two
     for field in ("bases", "annotations", "translations", "isCircular"):
         assert mine[field] == seeded[field]
 
 
 def test_line_endings_and_byte_order_mark_are_ignored(own_lists, put):
-    (response,) = put(b"\xef\xbb\xbf\r\n>one\r\nAC GT\r\nAC\r\n")
-    assert response["length"] == 6
-    assert own_lists.all({"ids": response["id"]})[0]["bases"] == "ACGTAC"
+    (imported,) = put(b"\xef\xbb\xbf\r\n>one\r\nAC GT\r\nAC\r\n")
+    assert imported["length"] == 6
+    assert own_lists.all({"ids": imported["id"]})[0]["bases"] == "ACGTAC"
 
 
 BAD = {

@@ -315,9 +315,9 @@ def test_unknown_and_remote_positions_are_skipped():
         assert written_as(location, circular=False).annotations == []
 
 
-@pytest.mark.parametrize("told", ["99", "eleven", "1"])
-def test_unknown_genetic_code_falls_back_to_the_standard_code(response):
-    found = written_as(SimpleLocation(0, 6, 1), circular=False, transl_table=response, codon_start=response)
+@pytest.mark.parametrize("code", ["99", "eleven", "1"])
+def test_unknown_genetic_code_falls_back_to_the_standard_code(code):
+    found = written_as(SimpleLocation(0, 6, 1), circular=False, transl_table=code, codon_start=code)
     assert found.translations[0]["geneticCode"] == "STANDARD"
     assert found.translations[0]["aminoAcids"] == "KT"
 
