@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import requests
@@ -12,10 +13,29 @@ from requests.adapters import HTTPAdapter
 from sqlalchemy import select
 
 from labext.sandbox import Sandbox
-from labext.sandbox.core.signing import new_key
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue, QueueBase
+from labext.sandbox.core.service_protocol import Options, Site
+from labext.sandbox.core.signing import Signer, new_key
 from labext.sandbox.lab.administration import LabAdministration, open_administration
+from labext.sandbox.lab.endpoints import ENDPOINTS
 from labext.sandbox.lab.limits import LIMITS
-from labext.sandbox.lab.tables import Folder, Grant, Organization, Project, Tenant
+from labext.sandbox.lab.tables import Base, Folder, Grant, Organization, Project, Tenant
+
+
+def new_site(folder: Path, secrets: Path | None = None, **options: Any) -> Site:
+    """Return a platform in a folder, with its tables but without a server or rows."""
+    database = Database.at(folder / "db")
+    database.create(QueueBase.metadata, Base.metadata)
+    return Site(
+        folder=folder,
+        secrets=secrets or folder,
+        database=database,
+        queue=Queue(),
+        signer=Signer("key"),
+        origins={name: f"https://localhost:{port}" for port, name in enumerate(ENDPOINTS, 20001)},
+        options=Options(**options),
+    )
 
 
 class FromAddress(HTTPAdapter):

@@ -150,9 +150,9 @@ def wait_for(address: str, process: subprocess.Popen[bytes]) -> requests.Respons
 def test_error_is_one_line(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert cli.main(["demo", "--run", "--folder", str(tmp_path / "file" / "demo")]) == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert re.fullmatch(r"labext: .+ `--folder DIR`\.\n", told.err)
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert re.fullmatch(r"labext: .+ `--folder DIR`\.\n", output.err)
 
 
 def test_doctor_lists_installed_parts(capsys):
@@ -163,40 +163,33 @@ def test_doctor_lists_installed_parts(capsys):
     assert re.search(r"^sandbox in .+: stopped$", out, re.MULTILINE)
 
 
-def test_doctor_prints_the_install_command_of_missing_parts(capsys, monkeypatch):
-    from labext import extras
-    from labext.sandbox.jobs.tools.tool import Tool
-
-    monkeypatch.setattr(Tool, "missing_modules", lambda self: self.name == "rna_fold")
-    monkeypatch.setattr(
-        extras, "installed_version", lambda name: None if name == "viennarna" else "1.0"
-    )
-    cli.main(["doctor"])
-    out = capsys.readouterr().out
-    line = f'{sys.executable} -m pip install "labext-jupyter[rna]"'
-    assert f"extra rna: missing viennarna: {line}" in out
-    assert f"tool rna_fold: absent: {line}" in out
-
-
-def test_doctor_names_disabled_extensions(capsys, monkeypatch):
+@pytest.mark.parametrize(
+    ("extra", "tools"),
+    [
+        ("rna", {"rna_fold": "viennarna"}),
+        ("gpl-tools", {"primer_design": "primer3-py", "gene_find": "pyrodigal"}),
+    ],
+)
+def test_doctor_prints_the_install_command_of_a_missing_extra(capsys, monkeypatch, extra, tools):
     from labext import extras
     from labext.sandbox.jobs.tools import catalogue
     from labext.sandbox.jobs.tools.tool import Tool
 
-    pair = {"primer_design": "primer3-py", "gene_find": "pyrodigal"}
-    found = Tool.missing_modules
+    missing_modules = Tool.missing_modules
     monkeypatch.setattr(
-        Tool, "missing_modules", lambda self: [self.name] if self.name in pair else found(self)
+        Tool,
+        "missing_modules",
+        lambda tool: [tool.name] if tool.name in tools else missing_modules(tool),
     )
     monkeypatch.setattr(
-        extras, "installed_version", lambda name: None if name in pair.values() else "1.0"
+        extras, "installed_version", lambda name: None if name in tools.values() else "1.0"
     )
     cli.main(["doctor"])
     out = capsys.readouterr().out
-    line = f'{sys.executable} -m pip install "labext-jupyter[gpl-tools]"'
-    assert f"extra gpl-tools: missing {', '.join(pair.values())}: {line}" in out
-    for name in pair:
-        assert f"tool {name}: absent: {line}" in out
+    command = f'{sys.executable} -m pip install "labext-jupyter[{extra}]"'
+    assert f"extra {extra}: missing {', '.join(tools.values())}: {command}" in out
+    for name in tools:
+        assert f"tool {name}: absent: {command}" in out
         assert name not in catalogue.available_tools()
 
 

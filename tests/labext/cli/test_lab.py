@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import lab_service
 import pytest
-import requests
 
 from labext import config
 from labext.errors import AccessError, SignInError
@@ -29,53 +29,40 @@ def lab(command: Callable[[str], Any]) -> Any:
     return command("lab")
 
 
-class Api:
+class Api(lab_service.Api):
     """The platform, called with plain requests."""
 
     def __init__(self, box: Sandbox) -> None:
-        self._lab = box.lab
-        self._session = requests.Session()
-        self._session.trust_env = False
-        self._session.verify = self._lab.ca_bundle
-
-    def get(self, path: str, tenant: str = "campus", **options: Any) -> requests.Response:
-        return self._session.get(
-            f"{self._lab.tenants[tenant]}/api/v2/{path}", timeout=30, **options
-        )
+        super().__init__(box)
+        self._box = box
 
     def status(self, *, key: str = "", token: str = "", tenant: str = "campus") -> int:
-        """How a list is answered."""
-        options: dict[str, Any] = {"auth": (key, "")} if key else {}
-        if token:
-            options["headers"] = {"Authorization": f"Bearer {token}"}
-        return self.get("dna-sequences?pageSize=1", tenant, **options).status_code
+        """Return the status of a list request."""
+        api = lab_service.Api(self._box, tenant)
+        authorization = lab_service.basic(key) if key else f"Bearer {token}"
+        return api.get("dna-sequences", authorization, pageSize=1).status_code
 
     def signs_in(self, email: str, secret: str) -> bool:
         """Return whether the identity provider accepts the secret of a user."""
-        url = self._session.get(self._lab.oidc_configuration_url, timeout=30).json()
+        configuration = self.url(self._box.lab.oidc_configuration_url).json()
         form = {
             "grant_type": "password",
-            "client_id": self._lab.oidc_client_id,
+            "client_id": self._box.lab.oidc_client_id,
             "scope": "openid",
             "username": email,
             "password": secret,
         }
-        return self._session.post(url["token_endpoint"], data=form, timeout=30).ok
+        return self.session.post(configuration["token_endpoint"], data=form, timeout=30).ok
 
     def count(self, key: str, **query: Any) -> int:
-        answer = self.get("dna-sequences", auth=(key, ""), params={"pageSize": 1, **query})
-        assert answer.ok, answer.text
-        return int(answer.headers["Result-Count"])
+        response = self.get("dna-sequences", lab_service.basic(key), pageSize=1, **query)
+        assert response.ok, response.text
+        return int(response.headers["Result-Count"])
 
-    def token(self, app: dict[str, str]) -> dict[str, Any]:
-        """What the token endpoint answers an app."""
-        form = {name: app[name] for name in ("client_id", "client_secret")}
-        answer = self._session.post(
-            f"{self._lab.base_url}/api/v2/token",
-            data=form | {"grant_type": "client_credentials"},
-            timeout=30,
-        )
-        return {"status": answer.status_code} | answer.json()
+    def app_token(self, app: dict[str, str]) -> dict[str, Any]:
+        """Return the status and the body of the token endpoint's response."""
+        response = self.token(app["client_id"], app["client_secret"])
+        return {"status": response.status_code} | response.json()
 
 
 @pytest.fixture
@@ -198,10 +185,10 @@ def test_grant_needs_one_holder_and_one_place(lab, words, says, capsys):
 
 
 def test_stored_key_is_hidden_and_signs_in(lab, ring, person):
-    said = lab.said("keys", "add", person, "--profile", "ada", "--name", "kept")
+    output = lab.said("keys", "add", person, "--profile", "ada", "--name", "kept")
     [key] = ring.held.values()
-    assert "%lab connect ada" in said
-    assert key not in said + lab.said("keys", "list")
+    assert "%lab connect ada" in output
+    assert key not in output + lab.said("keys", "list")
     with LabClient.from_connection(config.connection("lab", "ada")) as client:
         assert client.whoami().email == person
     lab.said("keys", "remove", person, "kept", "--yes")
@@ -213,8 +200,8 @@ def test_stored_key_is_hidden_and_signs_in(lab, ring, person):
 
 
 def test_stored_app_signs_in_and_sees_its_grants(lab, ring):
-    said = lab.said("apps", "add", "kept robot", "--profile", "robot")
-    assert not any(value in said for user, value in ring.held.items() if "secret" in user[1])
+    output = lab.said("apps", "add", "kept robot", "--profile", "robot")
+    assert not any(value in output for user, value in ring.held.items() if "secret" in user[1])
     try:
         connection = config.connection("lab", "robot")
         with LabClient.from_connection(connection) as client, pytest.raises(AccessError):
@@ -258,27 +245,27 @@ def test_key_rotation_allows_an_overlap(lab, api, person, key):
 
 
 def test_secret_rotation_allows_an_overlap(lab, api, app):
-    old = api.token(app)["access_token"]
+    old = api.app_token(app)["access_token"]
     newer = lab.json("secrets", "add", "robot")
     assert newer["client_id"] == app["client_id"]
-    new = api.token(newer)["access_token"]
+    new = api.app_token(newer)["access_token"]
     assert [api.status(token=each) for each in (old, new)] == [200, 200]
     lab.said("secrets", "remove", "robot", "secret1", "--yes")
     assert [api.status(token=each) for each in (old, new)] == [401, 200]
-    assert api.token(app)["status"] == 401
-    assert api.token(newer)["status"] == 200
+    assert api.app_token(app)["status"] == 401
+    assert api.app_token(newer)["status"] == 200
 
 
 def test_archived_app_loses_access(lab, api, app):
-    token = api.token(app)["access_token"]
+    token = api.app_token(app)["access_token"]
     lab.said("apps", "archive", "robot")
-    assert (api.status(token=token), api.token(app)["error"]) == (403, "unauthorized_client")
+    assert (api.status(token=token), api.app_token(app)["error"]) == (403, "unauthorized_client")
     lab.said("apps", "unarchive", "robot")
-    assert (api.status(token=token), api.token(app)["status"]) == (200, 200)
+    assert (api.status(token=token), api.app_token(app)["status"]) == (200, 200)
 
 
 def test_app_needs_the_permission(lab, api, app):
-    token = api.token(app)["access_token"]
+    token = api.app_token(app)["access_token"]
     lab.said("permissions", "remove", "robot", "sequences:read")
     assert api.status(token=token) == 403
     assert "There is no permission" in lab.refused(
@@ -329,9 +316,9 @@ def test_place_is_created_filled_listed_and_removed(lab, api, person, key, tmp_p
         assert api.count(key) == 2
         assert "4 sequences" not in lab.refused("organizations", "remove", "Physics")
     finally:
-        gone = lab.json("organizations", "remove", "Physics", "--yes")
+        removed = lab.json("organizations", "remove", "Physics", "--yes")
     names = ("teams", "projects", "folders", "sequences", "grants")
-    assert [gone[name] for name in names] == [1, 1, 1, 2, 1]
+    assert [removed[name] for name in names] == [1, 1, 1, 2, 1]
     assert api.count(key) == 0
     assert {each["name"] for each in lab.json("organizations", "list")} == {"Biology"}
 
@@ -346,15 +333,15 @@ def test_addresses_outside_the_ip_ranges_are_refused(lab, api, key):
         assert "already" in lab.refused("ip", "add", "127.0.0.1/32")
     finally:
         for network in [each["network"] for each in lab.json("ip", "list")]:
-            said = lab.said("ip", "remove", network)
-    assert "all may ask" in said
+            output = lab.said("ip", "remove", network)
+    assert "all may ask" in output
     assert api.status(key=key) == 200
 
 
 def test_audit_log_lists_identity_and_status(lab, api, person, key, app):
     api.status(key=key)
-    api.status(token=api.token(app)["access_token"])
-    api.get("nowhere", auth=(key, ""))
+    api.status(token=api.app_token(app)["access_token"])
+    api.get("nowhere", lab_service.basic(key))
     found = lab.json("audit", "list", "--user", person)
     assert [each["status"] for each in found[:2]] == [404, 200]
     assert found[1]["credential"] == "key key1"
@@ -400,8 +387,8 @@ def test_sign_in_secret_is_printed_and_renewed(lab, api, box):
     assert api.signs_in(email, second.strip())
     files = {*(box.data_dir / "secrets").glob("lab_oidc_user_*")}
     lab.said("users", "remove", email, "--yes")
-    (gone,) = files - {*(box.data_dir / "secrets").glob("lab_oidc_user_*")}
-    assert not gone.exists()
+    (removed,) = files - {*(box.data_dir / "secrets").glob("lab_oidc_user_*")}
+    assert not removed.exists()
     assert not api.signs_in(email, second.strip())
     assert "user of campus" in lab.refused("users", "secret", email)
     clinic = ("users", "secret", "clinician@sandbox.local", "--tenant", "clinic")
@@ -428,10 +415,10 @@ def test_tenant_accepts_only_id_tokens_of_its_provider(lab, api, person):
 def test_changed_limit_applies_at_once(lab, api, app):
     try:
         lab.said("limits", "set", "token_seconds", "7")
-        assert api.token(app)["expires_in"] == 7
+        assert api.app_token(app)["expires_in"] == 7
     finally:
         assert "900 again" in lab.said("limits", "remove", "token_seconds")
-    assert api.token(app)["expires_in"] == 900
+    assert api.app_token(app)["expires_in"] == 900
 
 
 def test_stopped_sandbox_can_be_administered(lab, tmp_path):

@@ -65,8 +65,8 @@ def given_back(nb: Any, box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterat
 def test_password_applies_at_once_and_is_shown(nb, box, monkeypatch):
     before = box.nb.password
     typed(monkeypatch, f"{PASSWORD}\nanother line\n")
-    said = nb.said("password", "set", "--stdin")
-    assert PASSWORD not in said
+    output = nb.said("password", "set", "--stdin")
+    assert PASSWORD not in output
     assert [status(box, password) for password in (before, PASSWORD)] == [401, 200]
     assert box.nb.password == PASSWORD
     file = box.data_dir / "connection.json"
@@ -96,8 +96,8 @@ def test_server_without_password_needs_none(nb, box):
 )
 def test_invalid_password_is_refused(nb, box, monkeypatch, text):
     typed(monkeypatch, text)
-    said = nb.refused("password", "set", "--stdin")
-    assert text.strip() not in said or not text.strip()
+    output = nb.refused("password", "set", "--stdin")
+    assert text.strip() not in output or not text.strip()
     assert status(box, box.nb.password) == 200
 
 
@@ -167,9 +167,9 @@ def test_status_counts_stored_objects(nb, box):
     )
     assert found["notebooks"] == before["notebooks"] + 1
     assert found["notes"] == before["notes"] + 1
-    said = nb.said("status")
-    assert box.nb.base_url in said
-    assert box.nb.password not in said
+    output = nb.said("status")
+    assert box.nb.base_url in output
+    assert box.nb.password not in output
 
 
 def test_stopped_sandbox_can_be_administered(command, new_box, monkeypatch):

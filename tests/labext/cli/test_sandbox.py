@@ -29,8 +29,8 @@ def run(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
     def run_one(*words: str) -> tuple[int, str, str]:
         code = cli.main(["sandbox", *words, "--data-dir", str(data_dir)])
-        told = capsys.readouterr()
-        return code, told.out, told.err
+        output = capsys.readouterr()
+        return code, output.out, output.err
 
     return run_one
 
@@ -38,20 +38,20 @@ def run(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 def test_start_status_and_stop(run, data_dir):
     code, out, _ = run("start", "--json")
     assert code == 0
-    told = json.loads(out)
-    assert told["data_dir"] == str(data_dir)
-    assert isinstance(told["pid"], int)
-    key = {"x-api-key": told["jobs"]["api_key"]}
-    tools = requests.get(f"{told['jobs']['base_url']}tools", headers=key, timeout=10)
+    connection = json.loads(out)
+    assert connection["data_dir"] == str(data_dir)
+    assert isinstance(connection["pid"], int)
+    key = {"x-api-key": connection["jobs"]["api_key"]}
+    tools = requests.get(f"{connection['jobs']['base_url']}tools", headers=key, timeout=10)
     assert tools.status_code == 200
     assert run("start", "--json")[1] == out, "starting what runs changes nothing"
     status = json.loads(run("status", "--json")[1])
     assert status["state"] == "running"
-    assert status["jobs"] == told["jobs"]
+    assert status["jobs"] == connection["jobs"]
     for verb in ("start", "status", "stop"):
         code, plain, _ = run(verb)
         assert code == 0
-        assert told["jobs"]["api_key"] not in plain
+        assert connection["jobs"]["api_key"] not in plain
     assert json.loads(run("status", "--json")[1])["state"] == "stopped"
     assert "was not running" in run("stop")[1]
 

@@ -37,8 +37,8 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     def run_one(*words: object) -> tuple[int, str, str]:
         capsys.readouterr()
         code = cli.main(["sandbox", *map(str, words)])
-        told = capsys.readouterr()
-        return code, told.out, told.err
+        output = capsys.readouterr()
+        return code, output.out, output.err
 
     return run_one
 

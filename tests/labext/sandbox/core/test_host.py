@@ -21,7 +21,7 @@ import requests
 
 from labext.errors import ConflictError, NotReadyError, ServiceError, SetupError
 from labext.sandbox import Sandbox
-from labext.sandbox.core.data_folder import MARKER_FILE, FileLock
+from labext.sandbox.core.data_folder import FileLock
 
 pytestmark = pytest.mark.contract
 
@@ -123,10 +123,10 @@ def test_concurrent_starts_share_one_host(small_box, tmp_path):
     )
     command = [sys.executable, "-c", code, str(tmp_path / "shared")]
     starters = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    told = {starter.communicate(timeout=60)[0].strip() for starter in starters}
+    started = {starter.communicate(timeout=60)[0].strip() for starter in starters}
     box = Sandbox(tmp_path / "shared")
     try:
-        assert told == {str(box.status().pid)}
+        assert started == {str(box.status().pid)}
     finally:
         box.stop()
     assert box.status().state == "stopped"
@@ -358,15 +358,6 @@ def importlib_find_spec() -> Callable[[str], Any]:
     return find_spec
 
 
-def test_windows_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "platform", "win32")
-    box = Sandbox(tmp_path / "box")
-    with pytest.raises(SetupError, match="needs Linux or macOS"):
-        box.start()
-    assert box.status().state == "stopped"
-    assert not box.stop()
-
-
 # Resetting
 
 
@@ -386,13 +377,6 @@ def test_reset_stops_the_host_and_deletes_its_data(small_box):
     assert box.jobs.api_key != key
 
 
-def test_interrupted_reset_can_be_resumed(tmp_path):
-    (tmp_path / MARKER_FILE).touch()
-    (tmp_path / "half").mkdir()
-    assert Sandbox(tmp_path).reset()
-    assert not tmp_path.exists()
-
-
 # Asked from outside
 
 
@@ -401,18 +385,6 @@ def _answer(box: Sandbox, request: bytes) -> bytes:
     with socket.create_connection((address.hostname or "", address.port or 0), timeout=60) as link:
         link.sendall(request)
         return link.recv(65536)
-
-
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
-def test_foreign_host_name_is_refused(shared_small_box, host):
-    box = shared_small_box
-    for path in ("/api/tasks", "/docs", "/nowhere"):
-        request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
-        assert _answer(box, request.encode()).startswith(b"HTTP/1.1 400 ")
-    request = (
-        f"GET /api/tasks HTTP/1.1\r\nHost: localhost:{urlsplit(box.jobs.base_url).port}\r\n\r\n"
-    )
-    assert _answer(box, request.encode()).startswith(b"HTTP/1.1 200 ")
 
 
 def test_host_listens_on_loopback_only(shared_small_box):

@@ -33,6 +33,6 @@ def test_missing_posix_or_packages_are_reported(tmp_path):
         "try: box.start()\n"
         "except SetupError as error: print(error.message)"
     )
-    said = _run(code, str(tmp_path / "box")).splitlines()
-    assert said == ["stopped False", "The sandbox needs Linux or macOS."]
+    output = _run(code, str(tmp_path / "box")).splitlines()
+    assert output == ["stopped False", "The sandbox needs Linux or macOS."]
     assert not (tmp_path / "box").exists()

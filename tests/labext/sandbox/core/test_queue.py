@@ -23,25 +23,25 @@ from labext.sandbox.core.queue import (
 )
 
 
-class Noted:
-    """A kind whose hooks note what they are told."""
+class Recorder:
+    """Record the calls of a task kind's hooks."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, str]] = []
+        self.events: list[tuple[str, str]] = []
         self.endings: dict[str, TaskOutcome] = {}
 
     def kind(self, name: str = "kind", limit: int | None = None) -> TaskKind:
         def end(session: Session, task: Task, ending: TaskOutcome) -> None:
             self.endings[task.key] = ending
-            self.told.append(("end", task.key))
+            self.events.append(("end", task.key))
 
         return TaskKind(
             name,
             "nowhere:nothing",
-            on_start=lambda _session, task: self.told.append(("start", task.key)),
+            on_start=lambda _session, task: self.events.append(("start", task.key)),
             on_end=end,
-            on_requeue=lambda _session, task: self.told.append(("requeue", task.key)),
-            on_tick=lambda _session, tasks: self.told.extend(("tick", t.key) for t in tasks),
+            on_requeue=lambda _session, task: self.events.append(("requeue", task.key)),
+            on_tick=lambda _session, tasks: self.events.extend(("tick", t.key) for t in tasks),
             limit=limit,
         )
 
@@ -55,17 +55,17 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 @pytest.fixture
-def noted() -> Noted:
-    return Noted()
+def recorder() -> Recorder:
+    return Recorder()
 
 
 @pytest.fixture
-def queue(noted: Noted) -> Queue:
-    return Queue([noted.kind(), noted.kind("rare", limit=1)])
+def queue(recorder: Recorder) -> Queue:
+    return Queue([recorder.kind(), recorder.kind("rare", limit=1)])
 
 
 @pytest.fixture
-def ledger(database: Database, queue: Queue) -> TaskTransitions:
+def transitions(database: Database, queue: Queue) -> TaskTransitions:
     return TaskTransitions(database, queue)
 
 
@@ -77,10 +77,10 @@ def _put(
     return [task.id for task in tasks]
 
 
-def _begin(ledger: TaskTransitions, task_id: int) -> None:
+def _begin(transitions: TaskTransitions, task_id: int) -> None:
     """Claim a task and record that its process exists."""
-    assert ledger.claim(task_id) is not None
-    assert ledger.start(task_id) is None
+    assert transitions.claim(task_id) is not None
+    assert transitions.start(task_id) is None
 
 
 def _state(database: Database, key: str) -> str:
@@ -88,33 +88,33 @@ def _state(database: Database, key: str) -> str:
         return session.scalars(select(Task.state).where(Task.key == key)).one()
 
 
-def _order(ledger: TaskTransitions) -> list[str]:
+def _order(transitions: TaskTransitions) -> list[str]:
     order = []
-    while (task_id := ledger.next(Counter())) is not None:
-        claim = ledger.claim(task_id)
+    while (task_id := transitions.next(Counter())) is not None:
+        claim = transitions.claim(task_id)
         assert claim is not None
         order.append(claim.key)
     return order
 
 
-def test_order_is_by_priority_then_insertion(database, queue, ledger):
+def test_order_is_by_priority_then_insertion(database, queue, transitions):
     _put(database, queue, "a", "b")
     _put(database, queue, "urgent1", "urgent2", priority=5)
     _put(database, queue, "last", priority=-1)
     _put(database, queue, "c")
-    assert _order(ledger) == ["urgent1", "urgent2", "a", "b", "c", "last"]
+    assert _order(transitions) == ["urgent1", "urgent2", "a", "b", "c", "last"]
 
 
-def test_limited_kind_does_not_block_others(database, queue, ledger):
+def test_limited_kind_does_not_block_others(database, queue, transitions):
     _put(database, queue, "rare1", "rare2", kind="rare", priority=9)
     [common] = _put(database, queue, "common")
-    assert ledger.next(Counter({"rare": 1})) == common
-    assert ledger.next(Counter({"kind": 50})) != common
+    assert transitions.next(Counter({"rare": 1})) == common
+    assert transitions.next(Counter({"kind": 50})) != common
 
 
-def test_failed_transaction_enqueues_nothing(database, queue, ledger):
-    told: list[int] = []
-    queue.listen(lambda: told.append(1))
+def test_failed_transaction_enqueues_nothing(database, queue, transitions):
+    calls: list[int] = []
+    queue.listen(lambda: calls.append(1))
 
     def fail() -> None:
         with database.write() as session:
@@ -124,8 +124,8 @@ def test_failed_transaction_enqueues_nothing(database, queue, ledger):
 
     with pytest.raises(KeyError):
         fail()
-    assert ledger.next(Counter()) is None
-    assert not told
+    assert transitions.next(Counter()) is None
+    assert not calls
 
 
 def test_listeners_are_called_once_after_commit(database, queue):
@@ -140,18 +140,18 @@ def test_listeners_are_called_once_after_commit(database, queue):
     assert seen == [3]
 
 
-def test_listeners_are_called_on_cancel(database, queue, ledger):
+def test_listeners_are_called_on_cancel(database, queue, transitions):
     _waiting, running = _put(database, queue, "waiting", "running")
-    ledger.claim(running)
-    told: list[int] = []
-    queue.listen(lambda: told.append(1))
+    transitions.claim(running)
+    calls: list[int] = []
+    queue.listen(lambda: calls.append(1))
     for count, key in enumerate(("waiting", "running"), 1):
         with database.write() as session:
             assert queue.cancel(session, key, "no longer wanted")
-        assert len(told) == count
+        assert len(calls) == count
     with database.write() as session:
         assert not queue.cancel(session, "unheard", "no longer wanted")
-    assert len(told) == 2
+    assert len(calls) == 2
 
 
 def test_task_is_found_by_its_key(database, queue):
@@ -161,12 +161,12 @@ def test_task_is_found_by_its_key(database, queue):
     assert [task and task.id for task in found] == [first, second, None]
 
 
-def test_key_is_unique_until_its_task_ends(database, queue, ledger):
+def test_key_is_unique_until_its_task_ends(database, queue, transitions):
     [first] = _put(database, queue, "a")
     with pytest.raises(IntegrityError):
         _put(database, queue, "a")
-    _begin(ledger, first)
-    ledger.end(first, TaskOutcome("done"))
+    _begin(transitions, first)
+    transitions.end(first, TaskOutcome("done"))
     [second] = _put(database, queue, "a")
     assert second > first
 
@@ -178,42 +178,42 @@ def test_unknown_and_repeated_kinds_are_refused(database, queue):
         queue.add(TaskKind("kind", "x:y"))
 
 
-def test_cancelled_waiting_task_ends_at_once(database, queue, ledger, noted):
+def test_cancelled_waiting_task_ends_at_once(database, queue, transitions, recorder):
     _put(database, queue, "a")
     with database.write() as session:
         assert queue.cancel(session, "a", "no longer wanted")
         assert queue.find(session, "a") is None
         assert not queue.cancel(session, "a", "again")
-    assert noted.endings["a"] == TaskOutcome("stopped", "no longer wanted")
-    assert ledger.next(Counter()) is None
+    assert recorder.endings["a"] == TaskOutcome("stopped", "no longer wanted")
+    assert transitions.next(Counter()) is None
     assert queue.wait(database, "a", 0.0)
 
 
-def test_cancellation_wins_over_a_simultaneous_end(database, queue, ledger, noted):
+def test_cancellation_wins_over_a_simultaneous_end(database, queue, transitions, recorder):
     [task] = _put(database, queue, "a")
-    _begin(ledger, task)
+    _begin(transitions, task)
     with database.write() as session:
         assert queue.cancel(session, "a", "first")
         assert queue.cancel(session, "a", "second")
     assert not queue.wait(database, "a", 0.05)
-    assert ledger.cancelled() == {task}
-    ledger.end(task, TaskOutcome("done", result={"x": 1}, seconds=2.0))
-    assert noted.endings["a"] == TaskOutcome("stopped", "first", seconds=2.0)
+    assert transitions.cancelled() == {task}
+    transitions.end(task, TaskOutcome("done", result={"x": 1}, seconds=2.0))
+    assert recorder.endings["a"] == TaskOutcome("stopped", "first", seconds=2.0)
     assert queue.wait(database, "a", 0.0)
 
 
-def test_wait_all_waits_for_the_last_task(database, queue, ledger):
+def test_wait_all_waits_for_the_last_task(database, queue, transitions):
     first, second = _put(database, queue, "a", "b")
     assert queue.wait_all(database, [], 0.0)
     for task in (first, second):
         assert not queue.wait_all(database, ["a", "b", "never"], 0.0)
-        _begin(ledger, task)
-        ledger.end(task, TaskOutcome("done"))
+        _begin(transitions, task)
+        transitions.end(task, TaskOutcome("done"))
     assert queue.wait_all(database, ["a", "b", "never"], 0.0)
 
 
-def test_on_start_may_cancel_the_task(database, noted):
-    kind = noted.kind()
+def test_on_start_may_cancel_the_task(database, recorder):
+    kind = recorder.kind()
     queue = Queue()
     queue.add(
         TaskKind(
@@ -224,24 +224,24 @@ def test_on_start_may_cancel_the_task(database, noted):
         )
     )
     [task] = _put(database, queue, "a")
-    ledger = TaskTransitions(database, queue)
-    assert ledger.claim(task) is not None
-    assert ledger.start(task) == TaskOutcome("stopped", "budget")
-    ledger.end(task, TaskOutcome("done"))
-    assert noted.endings["a"] == TaskOutcome("stopped", "budget")
+    transitions = TaskTransitions(database, queue)
+    assert transitions.claim(task) is not None
+    assert transitions.start(task) == TaskOutcome("stopped", "budget")
+    transitions.end(task, TaskOutcome("done"))
+    assert recorder.endings["a"] == TaskOutcome("stopped", "budget")
 
 
-def test_on_start_that_raises_refuses_only_its_own_task(database, noted):
+def test_on_start_that_raises_refuses_only_its_own_task(database, recorder):
     def start(session: Session, task: Task) -> None:
         if task.key == "bad":
             raise LookupError("no such row")
 
-    queue = Queue([TaskKind("kind", "x:y", on_start=start, on_end=noted.kind().on_end)])
+    queue = Queue([TaskKind("kind", "x:y", on_start=start, on_end=recorder.kind().on_end)])
     bad, good = _put(database, queue, "bad", "good")
-    ledger = TaskTransitions(database, queue)
-    assert [claim.id for claim in ledger.turn([], {}, Counter(), 1).claims] == [bad]
-    assert ledger.claim(good) is not None
-    turn = ledger.turn([bad, good], {}, Counter(), 0)
+    transitions = TaskTransitions(database, queue)
+    assert [claim.id for claim in transitions.turn([], {}, Counter(), 1).claims] == [bad]
+    assert transitions.claim(good) is not None
+    turn = transitions.turn([bad, good], {}, Counter(), 0)
     assert list(turn.refused) == [bad]
     ending = turn.refused[bad]
     assert (ending.outcome, ending.reason) == ("failed", "It could not be started: no such row")
@@ -259,29 +259,29 @@ def test_task_that_cannot_be_claimed_or_ended_blocks_no_other(database):
 
     queue = Queue([TaskKind("kind", "x:y", work=work, on_end=refuse)])
     bad, good = _put(database, queue, "bad", "good")
-    ledger = TaskTransitions(database, queue)
+    transitions = TaskTransitions(database, queue)
     with pytest.raises(LookupError):
-        ledger.claim(bad)
-    assert ledger.next(Counter()) == good
+        transitions.claim(bad)
+    assert transitions.next(Counter()) == good
 
 
-def test_task_whose_folder_cannot_be_named_ends_at_its_claim(database, noted):
+def test_task_whose_folder_cannot_be_named_ends_at_its_claim(database, recorder):
     def work(_task: Task) -> Path:
         raise LookupError("no such row")
 
-    queue = Queue([TaskKind("kind", "x:y", work=work, on_end=noted.kind().on_end)])
+    queue = Queue([TaskKind("kind", "x:y", work=work, on_end=recorder.kind().on_end)])
     [task] = _put(database, queue, "a")
-    ledger = TaskTransitions(database, queue)
-    assert ledger.turn([], {}, Counter(), 1).claims == []
-    assert noted.endings["a"] == TaskOutcome("failed", "It could not be started: no such row")
-    assert ledger.claim(task) is None
+    transitions = TaskTransitions(database, queue)
+    assert transitions.turn([], {}, Counter(), 1).claims == []
+    assert recorder.endings["a"] == TaskOutcome("failed", "It could not be started: no such row")
+    assert transitions.claim(task) is None
 
 
-def test_taken_task_is_not_claimed_again(database, queue, ledger):
+def test_taken_task_is_not_claimed_again(database, queue, transitions):
     [task] = _put(database, queue, "a")
-    assert ledger.claim(task) is not None
-    assert ledger.claim(task) is None
-    assert ledger.claim(task + 1) is None
+    assert transitions.claim(task) is not None
+    assert transitions.claim(task) is None
+    assert transitions.claim(task + 1) is None
 
 
 def test_task_is_claimed_again_after_a_full_disk(database, queue):
@@ -294,158 +294,157 @@ def test_task_is_claimed_again_after_a_full_disk(database, queue):
 
     queue.add(TaskKind("full", "x:y", memory=memory))
     [task] = _put(database, queue, "a", kind="full")
-    ledger = TaskTransitions(database, queue)
+    transitions = TaskTransitions(database, queue)
     with pytest.raises(OperationalError):
-        ledger.claim(task)
-    assert ledger.next(Counter()) == task
-    claim = ledger.claim(task)
+        transitions.claim(task)
+    assert transitions.next(Counter()) == task
+    claim = transitions.claim(task)
     assert claim is not None
     assert claim.max_memory == 1
 
 
-def test_task_runs_once_its_process_exists(database, queue, ledger, noted):
+def test_task_runs_once_its_process_exists(database, queue, transitions, recorder):
     [task] = _put(database, queue, "a")
-    [claim] = ledger.turn([], {}, Counter(), 1).claims
+    [claim] = transitions.turn([], {}, Counter(), 1).claims
     assert claim.id == task
     assert _state(database, "a") == "starting"
-    assert noted.told == []
-    assert ledger.taken() == [task]
-    assert ledger.next(Counter()) is None
-    ledger.turn([task], {}, Counter(), 0)
+    assert recorder.events == []
+    assert transitions.taken() == [task]
+    assert transitions.next(Counter()) is None
+    transitions.turn([task], {}, Counter(), 0)
     assert _state(database, "a") == "running"
-    assert noted.told == [("start", "a")]
-    ledger.turn([task], {}, Counter(), 0)
-    assert noted.told == [("start", "a")], "it starts once"
+    assert recorder.events == [("start", "a")]
+    transitions.turn([task], {}, Counter(), 0)
+    assert recorder.events == [("start", "a")], "it starts once"
 
 
-def test_task_that_ends_before_its_start_is_recorded_starts_first(database, queue, ledger, noted):
+def test_end_before_the_recorded_start_records_both(database, queue, transitions, recorder):
     [task] = _put(database, queue, "a")
-    ledger.claim(task)
-    ledger.turn([task], {task: TaskOutcome("done")}, Counter(), 0)
-    assert noted.told == [("start", "a"), ("end", "a")]
-    assert noted.endings["a"] == TaskOutcome("done")
+    transitions.claim(task)
+    transitions.turn([task], {task: TaskOutcome("done")}, Counter(), 0)
+    assert recorder.events == [("start", "a"), ("end", "a")]
+    assert recorder.endings["a"] == TaskOutcome("done")
 
 
-def test_end_is_recorded_without_other_tasks(database, queue, ledger, noted):
+def test_end_is_recorded_without_other_tasks(database, queue, transitions, recorder):
     [task] = _put(database, queue, "a")
-    _begin(ledger, task)
-    ledger.turn([], {task: TaskOutcome("done")}, Counter(), 0)
-    assert noted.endings["a"] == TaskOutcome("done")
-    assert ledger.taken() == []
+    _begin(transitions, task)
+    transitions.turn([], {task: TaskOutcome("done")}, Counter(), 0)
+    assert recorder.endings["a"] == TaskOutcome("done")
+    assert transitions.taken() == []
 
 
-def test_refusal_of_on_start_wins_over_the_end_of_its_process(database, noted):
+def test_refusal_of_on_start_wins_over_the_end_of_its_process(database, recorder):
     def start(_session: Session, _task: Task) -> None:
         raise LookupError("no such row")
 
-    queue = Queue([TaskKind("kind", "x:y", on_start=start, on_end=noted.kind().on_end)])
+    queue = Queue([TaskKind("kind", "x:y", on_start=start, on_end=recorder.kind().on_end)])
     [task] = _put(database, queue, "a")
-    ledger = TaskTransitions(database, queue)
-    ledger.claim(task)
-    ledger.turn([task], {task: TaskOutcome("done")}, Counter(), 0)
-    assert noted.endings["a"].outcome == "failed"
+    transitions = TaskTransitions(database, queue)
+    transitions.claim(task)
+    transitions.turn([task], {task: TaskOutcome("done")}, Counter(), 0)
+    assert recorder.endings["a"].outcome == "failed"
 
 
-def test_task_cancelled_before_its_start_never_starts(database, queue, ledger, noted):
+def test_task_cancelled_before_its_start_never_starts(database, queue, transitions, recorder):
     [task] = _put(database, queue, "a")
-    ledger.claim(task)
+    transitions.claim(task)
     with database.write() as session:
         assert queue.cancel(session, "a", "stopped by hand")
-    assert noted.endings == {}, "its process may exist"
-    assert ledger.cancelled() == {task}
-    assert ledger.start(task) == TaskOutcome("stopped", "stopped by hand")
-    ledger.end(task, TaskOutcome("failed", "signal 9"))
-    assert noted.told == [("end", "a")]
-    assert noted.endings["a"] == TaskOutcome("stopped", "stopped by hand")
+    assert recorder.endings == {}, "its process may exist"
+    assert transitions.cancelled() == {task}
+    assert transitions.start(task) == TaskOutcome("stopped", "stopped by hand")
+    transitions.end(task, TaskOutcome("failed", "signal 9"))
+    assert recorder.events == [("end", "a")]
+    assert recorder.endings["a"] == TaskOutcome("stopped", "stopped by hand")
 
 
-def test_kill_counts_only_for_tasks_whose_process_ran(database, queue, ledger, noted):
+def test_kill_counts_only_for_tasks_whose_process_ran(database, queue, transitions, recorder):
     ran, waited = _put(database, queue, "ran", "waited")
     for _ in range(MAX_KILLS):
-        ledger.claim(ran)
-        ledger.claim(waited)
-        ledger.requeue(ledger.taken(), killed=[ran])
-    assert list(noted.endings) == ["ran"]
-    assert ledger.next(Counter()) == waited
-    assert ("requeue", "waited") in noted.told
+        transitions.claim(ran)
+        transitions.claim(waited)
+        transitions.requeue(transitions.taken(), killed=[ran])
+    assert list(recorder.endings) == ["ran"]
+    assert transitions.next(Counter()) == waited
+    assert ("requeue", "waited") in recorder.events
 
 
-def test_task_is_requeued_until_the_kill_limit(database, queue, ledger, noted):
+def test_task_is_requeued_until_the_kill_limit(database, queue, transitions, recorder):
     [task] = _put(database, queue, "a")
     for _ in range(MAX_KILLS - 1):
-        _begin(ledger, task)
-        ledger.requeue(ledger.taken(), killed=[task])
-        assert ledger.next(Counter()) == task
-    _begin(ledger, task)
-    ledger.requeue([task], killed=[task])
-    assert noted.endings["a"].outcome == "failed"
-    assert "3 times" in noted.endings["a"].reason
-    assert noted.told.count(("requeue", "a")) == MAX_KILLS - 1
+        _begin(transitions, task)
+        transitions.requeue(transitions.taken(), killed=[task])
+        assert transitions.next(Counter()) == task
+    _begin(transitions, task)
+    transitions.requeue([task], killed=[task])
+    assert recorder.endings["a"].outcome == "failed"
+    assert "3 times" in recorder.endings["a"].reason
+    assert recorder.events.count(("requeue", "a")) == MAX_KILLS - 1
 
 
-def test_clean_stop_does_not_count_as_kill(database, queue, ledger, noted):
+def test_clean_stop_does_not_count_as_kill(database, queue, transitions, recorder):
     [task] = _put(database, queue, "a")
     for _ in range(2 * MAX_KILLS):
-        _begin(ledger, task)
-        ledger.requeue([task])
-    assert "a" not in noted.endings
+        _begin(transitions, task)
+        transitions.requeue([task])
+    assert "a" not in recorder.endings
 
 
-def test_cancelled_task_is_not_requeued(database, queue, ledger, noted):
+def test_cancelled_task_is_not_requeued(database, queue, transitions, recorder):
     [task] = _put(database, queue, "a")
-    _begin(ledger, task)
+    _begin(transitions, task)
     with database.write() as session:
         queue.cancel(session, "a", "stopped by hand")
-    ledger.requeue([task], killed=[task])
-    assert noted.endings["a"] == TaskOutcome("stopped", "stopped by hand")
+    transitions.requeue([task], killed=[task])
+    assert recorder.endings["a"] == TaskOutcome("stopped", "stopped by hand")
 
 
-def test_tick_sees_only_running_tasks(database, queue, ledger, noted):
+def test_tick_sees_only_running_tasks(database, queue, transitions, recorder):
     first, _ = _put(database, queue, "a", "b")
-    _begin(ledger, first)
-    ledger.tick()
-    assert noted.told[-1] == ("tick", "a")
-    assert ("tick", "b") not in noted.told
+    _begin(transitions, first)
+    transitions.tick()
+    assert recorder.events[-1] == ("tick", "a")
+    assert ("tick", "b") not in recorder.events
 
 
-def test_ends_and_claims_of_one_turn_are_one_transaction(database, queue, ledger, noted):
+def test_ends_and_claims_of_one_turn_are_one_transaction(database, queue, transitions, recorder):
     first, second, third = _put(database, queue, "a", "b", "c")
-    assert [claim.key for claim in ledger.turn([], {}, Counter(), 2).claims] == ["a", "b"]
+    assert [claim.key for claim in transitions.turn([], {}, Counter(), 2).claims] == ["a", "b"]
     ends = {first: TaskOutcome("done"), second: TaskOutcome("failed", "why")}
-    turn = ledger.turn([first, second], ends, Counter(), 2)
+    turn = transitions.turn([first, second], ends, Counter(), 2)
     assert [claim.id for claim in turn.claims] == [third]
-    assert ledger.taken() == [third]
-    assert ledger.turn([], {}, Counter({"kind": 1}), 1).claims == []
+    assert transitions.taken() == [third]
+    assert transitions.turn([], {}, Counter({"kind": 1}), 1).claims == []
 
 
-def test_turn_respects_the_limit_of_a_kind(database, queue, ledger):
+def test_turn_respects_the_limit_of_a_kind(database, queue, transitions):
     _put(database, queue, "rare1", "rare2", kind="rare", priority=9)
     _put(database, queue, "common")
-    claims = ledger.turn([], {}, Counter(), 3).claims
+    claims = transitions.turn([], {}, Counter(), 3).claims
     assert [claim.key for claim in claims] == ["rare1", "common"]
 
 
-def test_turn_with_a_failing_end_changes_nothing(database, queue, ledger):
+def test_turn_with_a_failing_end_changes_nothing(database, queue, transitions):
     def fail(_session: Session, _task: Task, _ending: TaskOutcome) -> None:
         raise LookupError("a fault of the service")
 
     queue.add(TaskKind("faulty", "nowhere:nothing", on_end=fail))
     good, waiting = _put(database, queue, "good", "waiting")
     [bad] = _put(database, queue, "bad", kind="faulty", priority=1)
-    _begin(ledger, good)
-    _begin(ledger, bad)
+    _begin(transitions, good)
+    _begin(transitions, bad)
     with pytest.raises(LookupError):
-        ledger.turn([], {good: TaskOutcome("done"), bad: TaskOutcome("done")}, Counter(), 1)
-    assert set(ledger.taken()) == {good, bad}
-    assert ledger.living() == {good, bad, waiting}
+        transitions.turn([], {good: TaskOutcome("done"), bad: TaskOutcome("done")}, Counter(), 1)
+    assert set(transitions.taken()) == {good, bad}
+    assert transitions.living() == {good, bad, waiting}
 
 
-def test_next_task_is_found_through_the_index(database, queue, ledger):
-    statement = str(
-        ledger._waiting(Counter()).compile(database.engine, compile_kwargs={"literal_binds": True})
-    )
+def test_next_task_is_found_through_the_index(database, queue, transitions):
+    query = transitions._waiting(Counter())
+    statement = query.compile(database.engine, compile_kwargs={"literal_binds": True})
     with database.read() as session:
         steps = session.execute(text(f"EXPLAIN QUERY PLAN {statement}")).all()
-    told = " ".join(step[3] for step in steps)
-    assert "tasks_turn" in told
-    assert "TEMP B-TREE" not in told
+    plan = " ".join(step[3] for step in steps)
+    assert "tasks_turn" in plan
+    assert "TEMP B-TREE" not in plan

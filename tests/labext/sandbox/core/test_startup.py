@@ -106,15 +106,15 @@ def test_emptied_database_is_refused_and_files_are_untouched(filled, loss, capsy
         ):
             pass
     assert cli.main(["sandbox", "start", "--data-dir", str(box.data_dir)]) == 1
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
+    error_line = capsys.readouterr().err
+    assert error_line.count("\n") == 1
     # The way out that is named, typed as it stands.
-    _, _, line = said.partition("empty database with `")
+    _, _, line = error_line.partition("empty database with `")
     program, *words = shlex.split(line.partition("`")[0])
     assert program == "labext"
     assert cli.main(words) == 0
-    told = capsys.readouterr()
-    assert "quarantine" in told.err
+    output = capsys.readouterr()
+    assert "quarantine" in output.err
     assert box.status().running
     moved = quarantined(box)
     assert moved.items() >= files.items()
@@ -213,8 +213,8 @@ def test_files_without_a_row_are_quarantined(small_box, capsys):
     assert str(next((box.data_dir / "quarantine").iterdir())) in notice
     for verb in ("start", "status"):
         assert cli.main(["sandbox", verb, "--data-dir", str(box.data_dir)]) == 0
-        told = capsys.readouterr()
-        assert notice in told.out + told.err
+        output = capsys.readouterr()
+        assert notice in output.out + output.err
     box.stop()
     assert box.start().notices == (), "nothing was moved this time"
     assert len(quarantined(box)) == 2

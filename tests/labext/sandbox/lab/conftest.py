@@ -18,16 +18,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from lab_service import Api, Runner, message
+from lab_service import Api, Runner, message, new_site
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.types import ASGIApp, Message
 
 from labext.sandbox import Sandbox
-from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import Queue, QueueBase
-from labext.sandbox.core.service_protocol import Options, Site
-from labext.sandbox.core.signing import Signer, hash_key
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.core.signing import hash_key
 from labext.sandbox.lab import access_control
 from labext.sandbox.lab.app import LabService
 from labext.sandbox.lab.oidc.verifier import VerificationError
@@ -35,7 +33,6 @@ from labext.sandbox.lab.tables import (
     ApiKey,
     App,
     AuditEntry,
-    Base,
     Grant,
     Secret,
     Tenant,
@@ -293,21 +290,7 @@ def make_world(tmp_path_factory: pytest.TempPathFactory, secrets: Path) -> Itera
 
         def make(rate: str = "off") -> World:
             path = tmp_path_factory.mktemp("lab")
-            database = Database.at(path / "db")
-            database.create(QueueBase.metadata, Base.metadata)
-            site = Site(
-                folder=path,
-                secrets=secrets,
-                database=database,
-                queue=Queue(),
-                signer=Signer("key"),
-                origins={
-                    door: f"https://localhost:{place}"
-                    for place, door in enumerate(LabService.endpoints, start=1)
-                },
-                options=Options(rate=rate),
-            )
-            made.append(World(site))
+            made.append(World(new_site(path, secrets, rate=rate)))
             return made[-1]
 
         yield make

@@ -6,16 +6,13 @@ import shutil
 
 import orjson
 import pytest
+from lab_service import new_site
 from sqlalchemy import select
 
-from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import Queue
-from labext.sandbox.core.service_protocol import Options, Site
-from labext.sandbox.core.signing import Signer
 from labext.sandbox.lab import seed
-from labext.sandbox.lab.endpoints import CAMPUS, ENDPOINTS
+from labext.sandbox.lab.endpoints import CAMPUS
 from labext.sandbox.lab.sequences import schemas, service
-from labext.sandbox.lab.tables import Base, Folder, Organization, Project, Tenant
+from labext.sandbox.lab.tables import Folder, Organization, Project, Tenant
 
 ORIGIN = "https://localhost:20001"
 
@@ -23,19 +20,7 @@ ORIGIN = "https://localhost:20001"
 def opened(folder, sequences=None):
     """The platform in a folder, seeded: one's options and addresses are its own."""
     (folder / "secrets").mkdir(parents=True, exist_ok=True)
-    database = Database.at(folder / "db")
-    database.create(Base.metadata)
-    site = Site(
-        folder=folder,
-        secrets=folder / "secrets",
-        database=database,
-        queue=Queue(),
-        signer=Signer("key"),
-        origins={
-            door: f"https://localhost:{20001 + place}" for place, door in enumerate(ENDPOINTS)
-        },
-        options=Options(sequences=sequences),
-    )
+    site = new_site(folder, folder / "secrets", sequences=sequences)
     seed.seed(site)
     return site
 
