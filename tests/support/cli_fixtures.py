@@ -16,33 +16,33 @@ from labext import cli
 from labext.sandbox import Sandbox
 
 
-class Held(KeyringBackend):
+class MemoryKeyring(KeyringBackend):
     """A keyring in memory."""
 
     priority = 1
 
     def __init__(self) -> None:
         super().__init__()
-        self.held: dict[tuple[str, str], str] = {}
+        self.secrets: dict[tuple[str, str], str] = {}
 
     def get_password(self, service: str, username: str) -> str | None:
-        return self.held.get((service, username))
+        return self.secrets.get((service, username))
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        self.held[service, username] = password
+        self.secrets[service, username] = password
 
     def delete_password(self, service: str, username: str) -> None:
-        if self.held.pop((service, username), None) is None:
+        if self.secrets.pop((service, username), None) is None:
             raise PasswordDeleteError(username)
 
 
 @pytest.fixture
-def ring(monkeypatch: pytest.MonkeyPatch) -> Held:
-    held = Held()
+def ring(monkeypatch: pytest.MonkeyPatch) -> MemoryKeyring:
+    secrets = MemoryKeyring()
     before = keyring.get_keyring()
-    monkeypatch.setattr(keyring.core, "_keyring_backend", held)
+    monkeypatch.setattr(keyring.core, "_keyring_backend", secrets)
     assert keyring.get_keyring() is not before
-    return held
+    return secrets
 
 
 class Command:
@@ -57,21 +57,21 @@ class Command:
         self._capsys.readouterr()
         where = str(data_dir or self.data_dir)
         code = cli.main(["sandbox", self._service, *words, "--data-dir", where])
-        told = self._capsys.readouterr()
-        return code, told.out, told.err
+        printed = self._capsys.readouterr()
+        return code, printed.out, printed.err
 
-    def said(self, *words: str, data_dir: Path | None = None) -> str:
-        """What it says when all is well."""
+    def output(self, *words: str, data_dir: Path | None = None) -> str:
+        """Return the output of a successful command."""
         code, out, err = self(*words, data_dir=data_dir)
         assert (code, err) == (0, "")
         return out
 
     def json(self, *words: str, data_dir: Path | None = None) -> Any:
-        """What it says as JSON."""
-        return json.loads(self.said(*words, "--json", data_dir=data_dir))
+        """Return the JSON output of a successful command."""
+        return json.loads(self.output(*words, "--json", data_dir=data_dir))
 
-    def refused(self, *words: str, data_dir: Path | None = None) -> str:
-        """The one line of a refusal."""
+    def error(self, *words: str, data_dir: Path | None = None) -> str:
+        """Return the one-line error of a failed command."""
         code, out, err = self(*words, data_dir=data_dir)
         assert (code, out) == (1, "")
         assert err.startswith("labext: ")
@@ -81,5 +81,5 @@ class Command:
 
 @pytest.fixture
 def command(box: Sandbox, capsys: pytest.CaptureFixture[str]) -> Callable[[str], Command]:
-    """Make the command of a service, on the shared sandbox unless told otherwise."""
+    """Make the command of a service, on the shared sandbox unless printed otherwise."""
     return lambda service: Command(service, box.data_dir, capsys)

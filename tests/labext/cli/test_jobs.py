@@ -42,12 +42,12 @@ def test_every_noun_lists_as_a_table_and_as_json(run, noun):
 
 
 def test_missing_sandbox_is_reported_with_the_next_step(run, tmp_path):
-    err = run.refused("accounts", "list", data_dir=tmp_path / "nowhere")
+    err = run.error("accounts", "list", data_dir=tmp_path / "nowhere")
     assert "never started" in err
     assert "labext sandbox start" in err
     assert not (tmp_path / "nowhere").exists()
     (tmp_path / "thesis.txt").write_text("five years")
-    run.refused("accounts", "list", data_dir=tmp_path)
+    run.error("accounts", "list", data_dir=tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
 
 
@@ -80,7 +80,7 @@ def test_missing_sandbox_is_reported_with_the_next_step(run, tmp_path):
     ],
 )
 def test_error_is_one_line_with_the_next_step(run, words, says):
-    assert says in run.refused(*words)
+    assert says in run.error(*words)
 
 
 @pytest.mark.parametrize("holder", [[], ["--account", TEACHER, "--organization", "sandbox"]])
@@ -95,46 +95,46 @@ def test_budget_needs_one_holder(run, holder, capsys):
 def test_invalid_pipeline_file_is_refused(run, tmp_path, text):
     file = tmp_path / "p.yaml"
     file.write_text(text)
-    run.refused("pipelines", "add", "wrong", str(file))
+    run.error("pipelines", "add", "wrong", str(file))
 
 
 def test_stored_key_is_hidden_and_signs_in(run, ring):
     code, out, _ = run("keys", "add", TEACHER, "--profile", "teacher", "--name", "kept")
     assert code == 0
     assert "%jobs connect teacher" in out
-    [key] = ring.held.values()
+    [key] = ring.secrets.values()
     assert key not in out
     assert key not in run("keys", "list")[1]
     with JobsClient.from_connection(config.connection("jobs", "teacher")) as client:
         client.jobs(organization=True, limit=1)  # which an owner alone may ask for
 
     # A second key for the same profile takes the first one's place; a refused one does not.
-    run.refused("keys", "add", TEACHER, "--profile", "teacher", "--name", "kept")
-    assert [*ring.held.values()] == [key]
+    run.error("keys", "add", TEACHER, "--profile", "teacher", "--name", "kept")
+    assert [*ring.secrets.values()] == [key]
     assert run("keys", "add", TEACHER, "--profile", "teacher", "--name", "newer")[0] == 0
-    assert [*ring.held.values()] != [key]
+    assert [*ring.secrets.values()] != [key]
     for name in ("kept", "newer"):
         assert run("keys", "remove", TEACHER, name, "--yes")[0] == 0
 
 
 def test_key_is_not_created_without_a_keyring(run, box):
     before = json.loads(run("keys", "list", "--json")[1])
-    assert "no keyring" in run.refused("keys", "add", TEACHER, "--profile", "teacher")
+    assert "no keyring" in run.error("keys", "add", TEACHER, "--profile", "teacher")
     assert json.loads(run("keys", "list", "--json")[1]) == before
     assert "teacher" not in config.profile_names()
 
 
 def test_failed_key_creation_leaves_no_profile(run, ring):
-    run.refused("keys", "add", "nobody@course.example", "--profile", "nobody")
+    run.error("keys", "add", "nobody@course.example", "--profile", "nobody")
     assert "nobody" not in config.profile_names()
-    assert not ring.held
+    assert not ring.secrets
 
 
 def test_profile_of_another_service_is_kept(run, ring):
     config.save_profile("course", "jobs", "https://jobs.example/api/")
     config.save_secret("jobs", "course", "api_key", "theirs")
-    assert "jobs.example" in run.refused("keys", "add", TEACHER, "--profile", "course")
-    assert [*ring.held.values()] == ["theirs"]
+    assert "jobs.example" in run.error("keys", "add", TEACHER, "--profile", "course")
+    assert [*ring.secrets.values()] == ["theirs"]
 
 
 def test_stopped_sandbox_can_be_administered(run, box, tmp_path):
@@ -145,7 +145,7 @@ def test_stopped_sandbox_can_be_administered(run, box, tmp_path):
     try:
         run("accounts", "add", "new@course.example", data_dir=sandbox.data_dir)
         made = run("keys", "add", "new@course.example", "--json", data_dir=sandbox.data_dir)
-        assert "not running" in run.refused(
+        assert "not running" in run.error(
             "keys", "add", TEACHER, "--profile", "t", data_dir=sandbox.data_dir
         )
         sandbox.start()

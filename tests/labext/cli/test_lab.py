@@ -95,7 +95,7 @@ def app(lab: Any) -> Iterator[dict[str, str]]:
 
 @pytest.mark.parametrize("noun", NOUNS)
 def test_every_noun_lists_as_a_table_and_as_json(lab, noun):
-    table, records = lab.said(noun, "list"), lab.json(noun, "list")
+    table, records = lab.output(noun, "list"), lab.json(noun, "list")
     if isinstance(records, list):
         assert len(table.splitlines()) == max(1, len(records) + bool(records))
     assert records or noun in ("ip", "audit")
@@ -162,7 +162,7 @@ def test_every_noun_lists_as_a_table_and_as_json(lab, noun):
     ],
 )
 def test_error_is_one_line_with_the_next_step(lab, words, says):
-    assert says in lab.refused(*words)
+    assert says in lab.error(*words)
 
 
 @pytest.mark.parametrize(
@@ -185,13 +185,13 @@ def test_grant_needs_one_holder_and_one_place(lab, words, says, capsys):
 
 
 def test_stored_key_is_hidden_and_signs_in(lab, ring, person):
-    output = lab.said("keys", "add", person, "--profile", "ada", "--name", "kept")
-    [key] = ring.held.values()
+    output = lab.output("keys", "add", person, "--profile", "ada", "--name", "kept")
+    [key] = ring.secrets.values()
     assert "%lab connect ada" in output
-    assert key not in output + lab.said("keys", "list")
+    assert key not in output + lab.output("keys", "list")
     with LabClient.from_connection(config.connection("lab", "ada")) as client:
         assert client.whoami().email == person
-    lab.said("keys", "remove", person, "kept", "--yes")
+    lab.output("keys", "remove", person, "kept", "--yes")
     with (
         LabClient.from_connection(config.connection("lab", "ada")) as client,
         pytest.raises(SignInError),
@@ -200,48 +200,48 @@ def test_stored_key_is_hidden_and_signs_in(lab, ring, person):
 
 
 def test_stored_app_signs_in_and_sees_its_grants(lab, ring):
-    output = lab.said("apps", "add", "kept robot", "--profile", "robot")
-    assert not any(value in output for user, value in ring.held.items() if "secret" in user[1])
+    output = lab.output("apps", "add", "kept robot", "--profile", "robot")
+    assert not any(value in output for user, value in ring.secrets.items() if "secret" in user[1])
     try:
         connection = config.connection("lab", "robot")
         with LabClient.from_connection(connection) as client, pytest.raises(AccessError):
             client.sequences(limit=1)
-        lab.said("grants", "add", "--app", "kept robot", "--folder", "Vectors")
+        lab.output("grants", "add", "--app", "kept robot", "--folder", "Vectors")
         with LabClient.from_connection(connection) as client:
             assert "pBAD30" in set(client.sequences().name)
     finally:
-        lab.said("apps", "remove", "kept robot", "--yes")
+        lab.output("apps", "remove", "kept robot", "--yes")
 
 
 def test_profile_of_the_other_tenant_reaches_it(lab, ring, box):
-    lab.said("keys", "add", "clinician@sandbox.local", "--tenant", "clinic", "--profile", "there")
+    lab.output("keys", "add", "clinician@sandbox.local", "--tenant", "clinic", "--profile", "there")
     with LabClient.from_connection(config.connection("lab", "there")) as client:
         assert client.base_url.startswith(box.lab.tenants["clinic"])
         assert client.whoami().email == "clinician@sandbox.local"
-    lab.said("keys", "remove", "clinician@sandbox.local", "key1", "--tenant", "clinic", "--yes")
+    lab.output("keys", "remove", "clinician@sandbox.local", "key1", "--tenant", "clinic", "--yes")
 
 
 def test_suspended_user_loses_access(lab, api, person, key):
     assert api.status(key=key) == 200
-    lab.said("users", "suspend", person)
+    lab.output("users", "suspend", person)
     assert api.status(key=key) == 403
-    lab.said("users", "activate", person)
+    lab.output("users", "activate", person)
     assert api.status(key=key) == 200
     assert api.status(key=key, tenant="clinic") == 401
-    lab.said("users", "remove", person, "--yes")
+    lab.output("users", "remove", person, "--yes")
     assert api.status(key=key) == 401
 
 
 def test_key_rotation_allows_an_overlap(lab, api, person, key):
     newer = lab.json("keys", "add", person, "--name", "newer")["api_key"]
     assert [api.status(key=each) for each in (key, newer)] == [200, 200]
-    lab.said("keys", "remove", person, "key1", "--yes")
+    lab.output("keys", "remove", person, "key1", "--yes")
     assert [api.status(key=each) for each in (key, newer)] == [401, 200]
     listed = {each["name"]: each["deleted"] for each in lab.json("keys", "list", person)}
     assert listed["newer"] is None
     assert listed["key1"]
     # its name stays taken, so that the log is not ambiguous
-    assert "already" in lab.refused("keys", "add", person, "--name", "key1", "--json")
+    assert "already" in lab.error("keys", "add", person, "--name", "key1", "--json")
 
 
 def test_secret_rotation_allows_an_overlap(lab, api, app):
@@ -250,7 +250,7 @@ def test_secret_rotation_allows_an_overlap(lab, api, app):
     assert newer["client_id"] == app["client_id"]
     new = api.app_token(newer)["access_token"]
     assert [api.status(token=each) for each in (old, new)] == [200, 200]
-    lab.said("secrets", "remove", "robot", "secret1", "--yes")
+    lab.output("secrets", "remove", "robot", "secret1", "--yes")
     assert [api.status(token=each) for each in (old, new)] == [401, 200]
     assert api.app_token(app)["status"] == 401
     assert api.app_token(newer)["status"] == 200
@@ -258,20 +258,18 @@ def test_secret_rotation_allows_an_overlap(lab, api, app):
 
 def test_archived_app_loses_access(lab, api, app):
     token = api.app_token(app)["access_token"]
-    lab.said("apps", "archive", "robot")
+    lab.output("apps", "archive", "robot")
     assert (api.status(token=token), api.app_token(app)["error"]) == (403, "unauthorized_client")
-    lab.said("apps", "unarchive", "robot")
+    lab.output("apps", "unarchive", "robot")
     assert (api.status(token=token), api.app_token(app)["status"]) == (200, 200)
 
 
 def test_app_needs_the_permission(lab, api, app):
     token = api.app_token(app)["access_token"]
-    lab.said("permissions", "remove", "robot", "sequences:read")
+    lab.output("permissions", "remove", "robot", "sequences:read")
     assert api.status(token=token) == 403
-    assert "There is no permission" in lab.refused(
-        "permissions", "remove", "robot", "sequences:read"
-    )
-    lab.said("permissions", "add", app["id"], "sequences:read")
+    assert "There is no permission" in lab.error("permissions", "remove", "robot", "sequences:read")
+    lab.output("permissions", "add", app["id"], "sequences:read")
     assert api.status(token=token) == 200
 
 
@@ -286,13 +284,13 @@ def test_app_needs_the_permission(lab, api, app):
 )
 def test_grant_gives_access_to_its_place(lab, api, person, key, kind, name, sequences):
     assert api.count(key) == 0
-    lab.said("grants", "add", "--user", person, f"--{kind}", name)
+    lab.output("grants", "add", "--user", person, f"--{kind}", name)
     [grant] = lab.json("grants", "list", "--user", person)
     assert (grant["user"], grant["kind"]) == (person, kind)
     # archived ones are listed only where they are asked for
     every = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
     assert api.count(key, **every) == sequences
-    lab.said("grants", "remove", "--user", person, f"--{kind}", name)
+    lab.output("grants", "remove", "--user", person, f"--{kind}", name)
     assert api.count(key) == 0
     assert lab.json("grants", "list", "--user", person) == []
 
@@ -300,21 +298,21 @@ def test_grant_gives_access_to_its_place(lab, api, person, key, kind, name, sequ
 def test_place_is_created_filled_listed_and_removed(lab, api, person, key, tmp_path):
     file = tmp_path / "two.fa"
     file.write_text(">one\nACGT\n>two\nGGGCCC\n")
-    lab.said("organizations", "add", "Physics")
+    lab.output("organizations", "add", "Physics")
     try:
-        assert "2 organizations" in lab.refused("teams", "add", "Optics")
+        assert "2 organizations" in lab.error("teams", "add", "Optics")
         team = lab.json("teams", "add", "Optics", "--organization", "Physics")
         project = lab.json("projects", "add", "Lasers", "--team", team["id"])
         assert (project["organization"], project["team"]) == ("Physics", "Optics")
         folder = lab.json("folders", "add", "Vectors", "--project", "Lasers")
-        assert folder["id"] in lab.refused("grants", "add", "--user", person, "--folder", "Vectors")
+        assert folder["id"] in lab.error("grants", "add", "--user", person, "--folder", "Vectors")
         made = lab.json(
             "sequences", "import", str(file), "--folder", folder["id"], "--creator", person
         )
         assert [each["length"] for each in made] == [4, 6]
-        lab.said("grants", "add", "--user", person, "--team", "Optics")
+        lab.output("grants", "add", "--user", person, "--team", "Optics")
         assert api.count(key) == 2
-        assert "4 sequences" not in lab.refused("organizations", "remove", "Physics")
+        assert "4 sequences" not in lab.error("organizations", "remove", "Physics")
     finally:
         removed = lab.json("organizations", "remove", "Physics", "--yes")
     names = ("teams", "projects", "folders", "sequences", "grants")
@@ -328,12 +326,12 @@ def test_addresses_outside_the_ip_ranges_are_refused(lab, api, key):
         assert lab.json("ip", "add", "203.0.113.7/24") == {"network": "203.0.113.0/24"}
         assert api.status(key=key) == 403
         assert api.status(key="wrong") == 401
-        lab.said("ip", "add", "127.0.0.1")
+        lab.output("ip", "add", "127.0.0.1")
         assert api.status(key=key) == 200
-        assert "already" in lab.refused("ip", "add", "127.0.0.1/32")
+        assert "already" in lab.error("ip", "add", "127.0.0.1/32")
     finally:
         for network in [each["network"] for each in lab.json("ip", "list")]:
-            output = lab.said("ip", "remove", network)
+            output = lab.output("ip", "remove", network)
     assert "all may ask" in output
     assert api.status(key=key) == 200
 
@@ -353,7 +351,7 @@ def test_audit_log_lists_identity_and_status(lab, api, person, key, app):
 
 
 def test_id_token_is_printed_alone_and_signs_in(lab, api, person):
-    out = lab.said("id-token", person)
+    out = lab.output("id-token", person)
     assert out.count("\n") == 1
     assert api.status(token=out.strip()) == 200
     made = lab.json("id-token", person, "--seconds", "-60")
@@ -371,8 +369,8 @@ def test_id_token_is_printed_alone_and_signs_in(lab, api, person):
 
 def test_sign_in_secret_is_printed_and_renewed(lab, api, box):
     email = "keeper@course.example"
-    lab.said("users", "add", email)
-    first = lab.said("users", "secret", email)
+    lab.output("users", "add", email)
+    first = lab.output("users", "secret", email)
     assert first.count("\n") == 1
     assert len(first.strip()) >= 32
     assert lab.json("users", "secret", email) == {
@@ -381,43 +379,43 @@ def test_sign_in_secret_is_printed_and_renewed(lab, api, box):
         "secret": first.strip(),
     }
     assert api.signs_in(email, first.strip())
-    second = lab.said("users", "secret", email, "--renew")
+    second = lab.output("users", "secret", email, "--renew")
     assert second != first
     assert not api.signs_in(email, first.strip())
     assert api.signs_in(email, second.strip())
     files = {*(box.data_dir / "secrets").glob("lab_oidc_user_*")}
-    lab.said("users", "remove", email, "--yes")
+    lab.output("users", "remove", email, "--yes")
     (removed,) = files - {*(box.data_dir / "secrets").glob("lab_oidc_user_*")}
     assert not removed.exists()
     assert not api.signs_in(email, second.strip())
-    assert "user of campus" in lab.refused("users", "secret", email)
+    assert "user of campus" in lab.error("users", "secret", email)
     clinic = ("users", "secret", "clinician@sandbox.local", "--tenant", "clinic")
-    assert "not an enterprise account" in lab.refused(*clinic)
+    assert "not an enterprise account" in lab.error(*clinic)
 
 
 def test_tenant_accepts_only_id_tokens_of_its_provider(lab, api, person):
     before = lab.json("provider", "list")
-    token = lab.said("id-token", person).strip()
+    token = lab.output("id-token", person).strip()
     try:
-        lab.said("provider", "remove")
+        lab.output("provider", "remove")
         assert api.status(token=token) == 401
     finally:
-        lab.said("provider", "set")
+        lab.output("provider", "set")
     assert lab.json("provider", "list") == before
     assert api.status(token=token) == 200
     assert api.status(token=token, tenant="clinic") == 401
     keys = lab.json("provider", "rotate")
     assert [each["in_use"] for each in keys] == [True] + [False] * (len(keys) - 1)
     assert api.status(token=token) == 200
-    assert api.status(token=lab.said("id-token", person).strip()) == 200
+    assert api.status(token=lab.output("id-token", person).strip()) == 200
 
 
 def test_changed_limit_applies_at_once(lab, api, app):
     try:
-        lab.said("limits", "set", "token_seconds", "7")
+        lab.output("limits", "set", "token_seconds", "7")
         assert api.app_token(app)["expires_in"] == 7
     finally:
-        assert "900 again" in lab.said("limits", "remove", "token_seconds")
+        assert "900 again" in lab.output("limits", "remove", "token_seconds")
     assert api.app_token(app)["expires_in"] == 900
 
 
@@ -429,12 +427,10 @@ def test_stopped_sandbox_can_be_administered(lab, tmp_path):
         sandbox = Sandbox(where, rate="off", services=service)
         sandbox.stop()
         made = lab.json("keys", "add", TEACHER, data_dir=where)
-        assert "not running" in lab.refused(
-            "keys", "add", TEACHER, "--profile", "t", data_dir=where
-        )
+        assert "not running" in lab.error("keys", "add", TEACHER, "--profile", "t", data_dir=where)
         url = "https://idp.example/.well-known/openid-configuration"
-        lab.said("provider", "set", url, "--audience", "ours", data_dir=where)
-        token = lab.said("id-token", TEACHER, data_dir=where).strip()
+        lab.output("provider", "set", url, "--audience", "ours", data_dir=where)
+        token = lab.output("id-token", TEACHER, data_dir=where).strip()
         folders = lab.json("sequences", "list", data_dir=where)
         assert sum(each["sequences"] for each in folders) == 120
         sandbox.start()

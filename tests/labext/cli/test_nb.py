@@ -57,7 +57,7 @@ def given_back(nb: Any, box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterat
     assert before is not None
     yield
     typed(monkeypatch, before)
-    nb.said("password", "set", "--stdin")
+    nb.output("password", "set", "--stdin")
     assert box.nb.password == before
 
 
@@ -65,7 +65,7 @@ def given_back(nb: Any, box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterat
 def test_password_applies_at_once_and_is_shown(nb, box, monkeypatch):
     before = box.nb.password
     typed(monkeypatch, f"{PASSWORD}\nanother line\n")
-    output = nb.said("password", "set", "--stdin")
+    output = nb.output("password", "set", "--stdin")
     assert PASSWORD not in output
     assert [status(box, password) for password in (before, PASSWORD)] == [401, 200]
     assert box.nb.password == PASSWORD
@@ -80,15 +80,15 @@ def test_password_applies_at_once_and_is_shown(nb, box, monkeypatch):
 @pytest.mark.usefixtures("given_back")
 def test_server_without_password_needs_none(nb, box):
     before = box.nb.password
-    assert "--yes" in nb.refused("password", "remove")
+    assert "--yes" in nb.error("password", "remove")
     assert status(box) == 401
     assert nb.json("password", "remove", "--yes") == {"password": False}
     assert (status(box), status(box, before), status(box, "wrong")) == (200, 200, 200)
     assert enabled(box) is False
     assert box.nb.password is None
     assert "password" not in json.loads((box.data_dir / "connection.json").read_text())["nb"]
-    assert "not asked for" in nb.said("status")
-    nb.said("password", "remove", "--yes")
+    assert "not asked for" in nb.output("status")
+    nb.output("password", "remove", "--yes")
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def test_server_without_password_needs_none(nb, box):
 )
 def test_invalid_password_is_refused(nb, box, monkeypatch, text):
     typed(monkeypatch, text)
-    output = nb.refused("password", "set", "--stdin")
+    output = nb.error("password", "set", "--stdin")
     assert text.strip() not in output or not text.strip()
     assert status(box, box.nb.password) == 200
 
 
 def test_password_prompt_without_a_terminal_names_the_option(nb, monkeypatch):
     typed(monkeypatch, "ignored")
-    assert "--stdin" in nb.refused("password", "set")
+    assert "--stdin" in nb.error("password", "set")
 
 
 @pytest.mark.usefixtures("given_back")
@@ -112,9 +112,9 @@ def test_password_is_prompted_twice_without_echo(nb, box, monkeypatch):
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     answers = [PASSWORD, "correct-horse-batteri", PASSWORD, PASSWORD]
     monkeypatch.setattr("getpass.getpass", lambda prompt: answers.pop(0))
-    assert "differ" in nb.refused("password", "set")
+    assert "differ" in nb.error("password", "set")
     assert status(box, PASSWORD) == 401
-    nb.said("password", "set")
+    nb.output("password", "set")
     assert status(box, PASSWORD) == 200
 
 
@@ -129,7 +129,7 @@ def private(box: Sandbox) -> bool:
 
 def test_fetch_rule_is_off_by_default(nb, box):
     assert private(box) is False
-    assert "may be fetched" in nb.said("fetch", "allow-private")
+    assert "may be fetched" in nb.output("fetch", "allow-private")
     assert private(box) is True
     assert nb.json("status")["private_fetches"] is True
     assert nb.json("fetch", "deny-private") == {"private_fetches": False}
@@ -146,11 +146,11 @@ def test_changed_limit_applies_at_once(nb, box):
 
     assert nb.json("limits", "set", "text_bytes", "1,999") == {"name": "text_bytes", "value": 1999}
     assert post() == 413
-    assert "text_bytes" in nb.said("limits", "list")
-    nb.said("limits", "remove", "text_bytes")
+    assert "text_bytes" in nb.output("limits", "list")
+    nb.output("limits", "remove", "text_bytes")
     assert post() == 200
-    assert "requests" in nb.refused("limits", "set", "requests", "0")
-    assert "text_bytes" in nb.refused("limits", "set", "text_byte", "1")
+    assert "requests" in nb.error("limits", "set", "requests", "0")
+    assert "text_bytes" in nb.error("limits", "set", "text_byte", "1")
 
 
 def test_status_counts_stored_objects(nb, box):
@@ -167,7 +167,7 @@ def test_status_counts_stored_objects(nb, box):
     )
     assert found["notebooks"] == before["notebooks"] + 1
     assert found["notes"] == before["notes"] + 1
-    output = nb.said("status")
+    output = nb.output("status")
     assert box.nb.base_url in output
     assert box.nb.password not in output
 
@@ -177,15 +177,15 @@ def test_stopped_sandbox_can_be_administered(command, new_box, monkeypatch):
     box.stop()
     nb = command("nb")
     typed(monkeypatch, PASSWORD)
-    nb.said("password", "set", "--stdin", data_dir=box.data_dir)
+    nb.output("password", "set", "--stdin", data_dir=box.data_dir)
     assert (box.data_dir / "secrets" / "nb_password").read_text() == PASSWORD
     found = nb.json("status", data_dir=box.data_dir)
     assert (found["running"], found["password"]) == (False, True)
-    nb.said("password", "remove", "--yes", data_dir=box.data_dir)
+    nb.output("password", "remove", "--yes", data_dir=box.data_dir)
     assert not (box.data_dir / "connection.json").exists()
     box.start()
     assert (box.nb.password, status(box)) == (None, 200)
 
 
 def test_missing_sandbox_is_reported_with_the_next_step(nb, tmp_path):
-    assert "labext sandbox start" in nb.refused("status", data_dir=tmp_path / "nowhere")
+    assert "labext sandbox start" in nb.error("status", data_dir=tmp_path / "nowhere")

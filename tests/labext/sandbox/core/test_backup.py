@@ -140,9 +140,9 @@ def test_backup_is_private_and_contains_only_data(folder, tmp_path):
 
 def test_backup_is_restored_into_a_private_folder(made, tmp_path):
     folder = DataFolder(tmp_path / "new" / "box")
-    done = restore(folder, made.file)
+    result = restore(folder, made.file)
     assert is_whole(folder, "new")
-    assert (done.files, done.previous) == (made.files, None)
+    assert (result.files, result.previous) == (made.files, None)
     assert not (folder.path / "quarantine").exists()
     for path in folder.path.rglob("*"):
         assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
@@ -371,18 +371,18 @@ def test_truncated_or_changed_backup_is_never_restored_in_part(made, tmp_path):
         place = chance.randrange(len(whole))
         damaged.append(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
     folder = filled(tmp_path / "box", "old")
-    refused = 0
+    failures = 0
     for number, content in enumerate(damaged):
         made.file.write_bytes(content)
         try:
             restore(folder, made.file, replace=True)
         except LabextError:
-            refused += 1
+            failures += 1
             assert is_whole(folder, "old")
         else:  # what was changed says nothing: a time, a mode
             assert is_whole(folder, "new")
             folder = filled(tmp_path / f"box{number}", "old")
-    assert refused > 40
+    assert failures > 40
 
 
 def test_file_that_is_no_backup_is_refused(folder, tmp_path):

@@ -43,7 +43,7 @@ def quarantined(box: Sandbox) -> dict[str, bytes]:
     return found
 
 
-def refused(box: Sandbox) -> LabextError:
+def start_error(box: Sandbox) -> LabextError:
     with pytest.raises(LabextError) as caught:
         box.start()
     assert box.status().state == "stopped"
@@ -94,7 +94,7 @@ def test_emptied_database_is_refused_and_files_are_untouched(filled, loss, capsy
     else:
         database.write_bytes(b"x" * 4096 + before[4096:])
     kept = tree(box.data_dir / "jobs") | tree(box.data_dir / "nb")
-    error = refused(box)
+    error = start_error(box)
     assert ("damaged" if loss in ("damaged", "header") else "is empty") in error.message
     assert str(database) in error.message
     assert "labext sandbox restore FILE --yes" in error.next_step
@@ -138,7 +138,7 @@ def test_log_of_an_emptied_database_is_kept(small_box):
     before = wal.read_bytes()
     assert b"known" in before
     os.truncate(database, 0)
-    assert "is empty" in refused(box).message
+    assert "is empty" in start_error(box).message
     with pytest.raises(StorageError, match="is empty"):
         box.backup(box.data_dir.with_name("b.zip"))
     with pytest.raises(StorageError, match="is empty"), open_administration(box.data_dir):
@@ -179,7 +179,7 @@ def test_database_of_another_version_is_refused_unchanged(small_box):
         connection.execute("ALTER TABLE test_rows ADD COLUMN invented TEXT")
         connection.commit()
     before = database.read_bytes()
-    error = refused(box)
+    error = start_error(box)
     assert "another version of labext: its schema version is 999" in error.message
     assert "another data folder" in error.next_step
     assert database.read_bytes() == before
@@ -238,7 +238,7 @@ def test_damaged_index_moves_no_file(small_box, left):
     with (box.data_dir / "sandbox.sqlite").open("r+b") as file:
         file.seek((root - 1) * size + 3)
         file.write(left.to_bytes(2, "big"))  # how many rows the page of the index lists
-    assert "damaged" in refused(box).message
+    assert "damaged" in start_error(box).message
     assert len(tree(files)) == 10
     assert not (box.data_dir / "quarantine").exists()
 
@@ -253,7 +253,7 @@ def test_full_disk_at_start_is_reported(small_box):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
     try:
-        error = refused(box)
+        error = start_error(box)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "disk is full" in error.message
@@ -277,7 +277,7 @@ def test_unusable_file_is_named(small_box, name):
     path = box.data_dir / name
     path.unlink(missing_ok=True)
     path.mkdir()
-    error = refused(box)
+    error = start_error(box)
     assert str(path) in error.message
     assert "Traceback" not in str(error)
     assert "sqlalche.me" not in str(error)
@@ -287,7 +287,7 @@ def test_unusable_file_is_named(small_box, name):
 def test_host_killed_during_start_is_reported(tmp_path, monkeypatch):
     (tmp_path / "killed.py").write_text("import os; os.kill(os.getpid(), 9)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
-    error = refused(Sandbox(tmp_path / "box", services=["killed:service"]))
+    error = start_error(Sandbox(tmp_path / "box", services=["killed:service"]))
     assert "SIGKILL" in error.message
 
 
@@ -296,5 +296,5 @@ def test_slow_start_is_reported(tmp_path, monkeypatch):
     (tmp_path / "slow.py").write_text("import time; time.sleep(60)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     monkeypatch.setattr("labext.sandbox.lifecycle.START_SECONDS", 0.5)
-    error = refused(Sandbox(tmp_path / "box", services=["slow:service"]))
+    error = start_error(Sandbox(tmp_path / "box", services=["slow:service"]))
     assert "did not start within 0.5 seconds" in error.message

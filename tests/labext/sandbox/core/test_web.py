@@ -96,7 +96,7 @@ async def _length(request: Request) -> Response:
     return PlainTextResponse(str(len(await request.body())))
 
 
-async def _ask(body: list[bytes], headers: dict[str, str], most: int = 100) -> tuple[int, bytes]:
+async def _ask(body: list[bytes], headers: dict[str, str], limit: int = 100) -> tuple[int, bytes]:
     """The status and body that the guarded application answers to a body sent in pieces."""
     app = Starlette(routes=[Route("/", _length, methods=["POST"])])
     handle_errors(app, lambda _status, message: {"detail": message})
@@ -117,20 +117,20 @@ async def _ask(body: list[bytes], headers: dict[str, str], most: int = 100) -> t
         "query_string": b"",
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
     }
-    await guard_app(app, max_bytes=most)(scope, receive, send)
+    await guard_app(app, max_bytes=limit)(scope, receive, send)
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
 
 
 def _asked(
-    body: list[bytes], headers: dict[str, str] | None = None, most: int = 100
+    body: list[bytes], headers: dict[str, str] | None = None, limit: int = 100
 ) -> tuple[int, bytes]:
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
     # In a thread of its own: a browser test leaves a loop running in this one.
     with ThreadPoolExecutor(1) as pool:
-        asked = _ask(body, {"host": "localhost"} | (headers or {}), most)
-        return pool.submit(asyncio.run, asked).result()
+        request = _ask(body, {"host": "localhost"} | (headers or {}), limit)
+        return pool.submit(asyncio.run, request).result()
 
 
 def test_body_within_the_limit_is_accepted():

@@ -286,15 +286,15 @@ def make_world(tmp_path_factory: pytest.TempPathFactory, secrets: Path) -> Itera
     """`make_world(rate="off")`: a platform with nobody on it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(access_control, "Verifier", FakeVerifier)
-        made: list[World] = []
+        worlds: list[World] = []
 
         def make(rate: str = "off") -> World:
             path = tmp_path_factory.mktemp("lab")
-            made.append(World(new_site(path, secrets, rate=rate)))
-            return made[-1]
+            worlds.append(World(new_site(path, secrets, rate=rate)))
+            return worlds[-1]
 
         yield make
-        for world in made:
+        for world in worlds:
             world.close()
             world.database.close()
 
@@ -318,5 +318,5 @@ def clinic(box: Sandbox) -> Api:
 
 @pytest.fixture(scope="session")
 def runner(box: Sandbox) -> Iterator[Runner]:
-    with Runner.of(box) as made:
-        yield made
+    with Runner.of(box) as worlds:
+        yield worlds

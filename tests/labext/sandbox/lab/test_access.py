@@ -211,14 +211,14 @@ class Matrix:
 
     def ask(self, cell: Cell, path: str) -> Any:
         """Make the call of a cell, at `campus` unless it is the other tenant's."""
-        door = self.world.clinic if cell.state == "other tenant's" else self.world.campus
+        client = self.world.clinic if cell.state == "other tenant's" else self.world.campus
         acting = None
         if cell.users_grant is not None:
             acting = _email(cell.users_grant, cell.state)
             acting = "nobody@x.y" if cell.state == "user unknown" else acting
         query = "" if cell.place is None else "=".join(cell.place)
         address = "198.51.100.7" if cell.state == "outside" else "192.0.2.9"
-        return door.get(
+        return client.get(
             path, self._credentials(cell), query=query, on_behalf_of=acting, address=address
         )
 
@@ -278,9 +278,9 @@ CASES = [(identity, state) for identity, states in STATES.items() for state in s
 
 @pytest.mark.parametrize(("identity", "state"), CASES)
 def test_identity_lists_the_sequences_of_its_grants(matrix, identity, state):
-    asked = cells(identity, state)
+    requested = cells(identity, state)
     wrong = []
-    for cell in asked:
+    for cell in requested:
         response = matrix.ask(cell, "dna-sequences")
         rows = None
         if response.status == 200:
@@ -289,17 +289,17 @@ def test_identity_lists_the_sequences_of_its_grants(matrix, identity, state):
             rows = set(found)
         if (response.status, rows) != expected(cell):
             wrong.append((cell, response.status, rows, expected(cell)))
-    assert not wrong, f"{len(wrong)} of {len(asked)}, the first: {wrong[0]}"
-    logged = [(entry.status, entry.user, entry.app) for entry in matrix.world.log(len(asked))]
-    assert logged == [(expected(cell)[0], *expected_log(cell)) for cell in asked]
+    assert not wrong, f"{len(wrong)} of {len(requested)}, the first: {wrong[0]}"
+    logged = [(entry.status, entry.user, entry.app) for entry in matrix.world.log(len(requested))]
+    assert logged == [(expected(cell)[0], *expected_log(cell)) for cell in requested]
 
 
 @pytest.mark.parametrize(("identity", "state"), CASES)
 def test_identity_is_reported_or_refused(matrix, identity, state):
-    asked = [cell for cell in cells(identity, state) if cell.place is None]
-    response = [matrix.ask(cell, "users/me") for cell in asked]
-    assert [each.status for each in response] == [expected_me(cell) for cell in asked]
-    for cell, each in zip(asked, response, strict=True):
+    requested = [cell for cell in cells(identity, state) if cell.place is None]
+    response = [matrix.ask(cell, "users/me") for cell in requested]
+    assert [each.status for each in response] == [expected_me(cell) for cell in requested]
+    for cell, each in zip(requested, response, strict=True):
         if each.status == 200:
             assert each.json()["email"] == _email(cell.users_grant or cell.grant, "good")
 

@@ -62,8 +62,8 @@ def test_entry_names_the_acting_identity(world, kit):
         ((kit.basic("sk_unknown"),), {}, (401, None, None, None)),
         ((), {}, (401, None, None, None)),
     ]
-    for authorization, more, expected in calls:
-        world.campus.get("users/me", *authorization, **more)
+    for authorization, options, expected in calls:
+        world.campus.get("users/me", *authorization, **options)
         (entry,) = world.log(1)
         assert _summary(entry) == expected
         assert (entry.reason is None) == (entry.status == 200)
@@ -261,8 +261,8 @@ def test_oldest_entries_are_deleted_above_the_limit(make_world):
         session.add(Limit(name="audit_entries", value=10))
         # 990 is one too many once the thousandth call is there.
         for number in (1, 989, 990, 991, 998):
-            said = {"time": current_timestamp(), "method": "GET", "path": "/", "status": 200}
-            session.add(AuditEntry(id=number, tenant_id=tenant, **said))
+            values = {"time": current_timestamp(), "method": "GET", "path": "/", "status": 200}
+            session.add(AuditEntry(id=number, tenant_id=tenant, **values))
     world.campus.get("users/me")
     assert [entry.id for entry in world.log(9)] == [1, 989, 990, 991, 998, 999]
     world.campus.get("users/me")
@@ -279,7 +279,7 @@ class Clock:
 
 
 @pytest.fixture
-def paced(make_world, monkeypatch):
+def limited_world(make_world, monkeypatch):
     """A platform that allows five calls in ten seconds, and its clock."""
     from labext.sandbox.lab import app
 
@@ -293,7 +293,7 @@ def paced(make_world, monkeypatch):
     return world, clock
 
 
-def _left(response) -> tuple[int, ...]:
+def _limit_headers(response) -> tuple[int, ...]:
     assert "retry-after" not in response.headers
     return tuple(int(response.headers[f"x-rate-limit-{name}"]) for name in LIMITS)
 
@@ -301,16 +301,16 @@ def _left(response) -> tuple[int, ...]:
 LIMITS = ("limit", "remaining", "reset")
 
 
-def test_rate_limit_headers_follow_the_sliding_window(paced, kit):
-    world, clock = paced
+def test_rate_limit_headers_follow_the_sliding_window(limited_world, kit):
+    world, clock = limited_world
     value = kit.basic(world.user("ann@x.y"))
     seen = []
     for seconds in (0, 2.5, 2.5, 4, 0):
         clock.now += seconds
-        seen.append(_left(world.campus.get("users/me", value)))
+        seen.append(_limit_headers(world.campus.get("users/me", value)))
     assert seen == [(5, 4, 10), (5, 3, 8), (5, 2, 5), (5, 1, 1), (5, 0, 1)]
     refused = world.campus.get("users/me", value)
-    assert (refused.status, _left(refused)) == (429, (5, 0, 1))
+    assert (refused.status, _limit_headers(refused)) == (429, (5, 0, 1))
     assert refused.json()["error"]["message"] == "More than 5 requests in 10 seconds."
     (entry,) = world.log(1)
     assert _summary(entry) == (429, "ann@x.y", None, "key first")
@@ -318,12 +318,12 @@ def test_rate_limit_headers_follow_the_sliding_window(paced, kit):
     assert world.campus.get("users/me", value).status == 429
     clock.now += 0.001  # the oldest call is ten seconds old; what was refused counts for nothing
     response = world.campus.get("users/me", value)
-    assert (response.status, _left(response)) == (200, (5, 0, 3))
+    assert (response.status, _limit_headers(response)) == (200, (5, 0, 3))
     assert world.campus.get("users/me", value).status == 429
 
 
-def test_only_authenticated_calls_count_against_the_rate_limit(paced, kit):
-    world, _ = paced
+def test_only_authenticated_calls_count_against_the_rate_limit(limited_world, kit):
+    world, _ = limited_world
     key = world.user("late@x.y", suspended=True)
     bearer = f"Bearer {world.token(world.app('bare'))}"
     for _ in range(7):  # never: who asks is not known
@@ -342,38 +342,38 @@ def test_only_authenticated_calls_count_against_the_rate_limit(paced, kit):
     for value, method, path, status in counted:
         response = world.campus.ask(method, path, value)
         assert response.status == status
-        seen.append(_left(response)[1])
+        seen.append(_limit_headers(response)[1])
     assert seen == [4, 3, 4, 3, 2, 1]
     for _ in range(7):
         response = world.campus.token(client_id="id-bare", client_secret="cs_bare_first")
         assert response.status == 200
         assert "x-rate-limit-limit" not in response.headers
-    assert _left(world.campus.get("users/me", bearer))[1] == 0
+    assert _limit_headers(world.campus.get("users/me", bearer))[1] == 0
 
 
-def test_users_and_apps_have_separate_rate_limits(paced, kit):
-    world, _ = paced
+def test_users_and_apps_have_separate_rate_limits(limited_world, kit):
+    world, _ = limited_world
     keys = [world.user("ann@x.y"), world.key("ann@x.y", "second")]
     tokens = [world.token(world.app("app")), world.token(world.secret("app", "second"))]
     anns = [kit.basic(keys[0]), kit.basic(keys[1]), kit.id_token("ann@x.y")]
-    assert [_left(world.campus.get("users/me", each))[1] for each in anns] == [4, 3, 2]
+    assert [_limit_headers(world.campus.get("users/me", each))[1] for each in anns] == [4, 3, 2]
     apps = [f"Bearer {each}" for each in tokens]
-    assert [_left(world.campus.get("users/me", each))[1] for each in apps] == [4, 3]
+    assert [_limit_headers(world.campus.get("users/me", each))[1] for each in apps] == [4, 3]
     # For a user the app spends its own.
     response = world.campus.get("users/me", apps[0], on_behalf_of="ann@x.y")
-    assert (response.status, _left(response)[1]) == (200, 2)
-    assert _left(world.campus.get("users/me", anns[0]))[1] == 1
+    assert (response.status, _limit_headers(response)[1]) == (200, 2)
+    assert _limit_headers(world.campus.get("users/me", anns[0]))[1] == 1
 
 
-def test_changed_rate_limit_applies_to_the_next_call(paced, kit):
-    world, clock = paced
+def test_changed_rate_limit_applies_to_the_next_call(limited_world, kit):
+    world, clock = limited_world
     value = kit.basic(world.user("ann@x.y"))
-    assert _left(world.campus.get("users/me", value)) == (5, 4, 10)
+    assert _limit_headers(world.campus.get("users/me", value)) == (5, 4, 10)
     with world.database.write() as session:
         session.merge(Limit(name="rate_requests", value=60))
         session.merge(Limit(name="rate_seconds", value=30))
     clock.now += 4
-    assert _left(world.campus.get("users/me", value)) == (60, 58, 26)
+    assert _limit_headers(world.campus.get("users/me", value)) == (60, 58, 26)
 
 
 def test_no_limit_where_the_sandbox_keeps_none(make_world, kit):
@@ -391,7 +391,7 @@ def test_default_limit_is_100_calls_in_10_seconds(make_world, kit):
     world = make_world("named")
     value = kit.basic(world.user("ann@x.y"))
     response = world.campus.get("users/me", value)
-    assert _left(response) == (100, 99, 10)
+    assert _limit_headers(response) == (100, 99, 10)
 
 
 @pytest.mark.parametrize("reset", [0.0001, 1.0, 1.0001, 9.9999, 10.0])

@@ -71,7 +71,7 @@ def _encoded(text: str) -> str:
 )
 def test_invalid_authorization_is_401_with_a_challenge(world, ann, authorization):
     # What looks like an ID token: at the tenant without a provider.
-    door = world.clinic if authorization == "Bearer a.b.c" else world.campus
+    client = world.clinic if authorization == "Bearer a.b.c" else world.campus
     value = authorization.format(
         key=ann,
         good=_encoded(f"{ann}:"),
@@ -80,7 +80,7 @@ def test_invalid_authorization_is_401_with_a_challenge(world, ann, authorization
         blank_padded=_encoded(f" {ann}:"),
         upper=_encoded(f"{ann.upper()}:"),
     )
-    response = door.get("users/me", value)
+    response = client.get("users/me", value)
     assert response.status == 401
     assert response.headers["www-authenticate"] == 'Basic realm="lab", Bearer realm="lab"'
     error = response.json()["error"]
@@ -260,7 +260,7 @@ def test_tokens_end_with_their_deleted_secret(world):
 
 
 @pytest.fixture(scope="module")
-def fenced(make_world):
+def restricted(make_world):
     """A platform whose `campus` is open to some addresses alone."""
     world = make_world()
     with world.database.write() as session:
@@ -285,15 +285,15 @@ def fenced(make_world):
         (None, 403),
     ],
 )
-def test_ip_ranges_limit_the_client_address(fenced, kit, address, status):
+def test_ip_ranges_limit_the_client_address(restricted, kit, address, status):
     ann, cleo = kit.basic("sk_ann@x.y_first"), kit.basic("sk_cleo@x.y_first")
-    response = fenced.campus.get("users/me", ann, address=address)
+    response = restricted.campus.get("users/me", ann, address=address)
     assert response.status == status
     assert status == 200 or "IP address" in response.json()["error"]["message"]
-    assert fenced.campus.get("users/me", kit.basic("wrong"), address=address).status == 401
-    assert fenced.campus.get("users/me", address=address).status == 401
+    assert restricted.campus.get("users/me", kit.basic("wrong"), address=address).status == 401
+    assert restricted.campus.get("users/me", address=address).status == 401
     # The other account is open to all.
-    assert fenced.clinic.get("users/me", cleo, address=address).status == 200
+    assert restricted.clinic.get("users/me", cleo, address=address).status == 200
 
 
 def _organization(world) -> str:

@@ -27,7 +27,7 @@ def runner(own, kit):
         yield made
 
 
-def _left(response) -> tuple[int, int, int]:
+def _limit_headers(response) -> tuple[int, int, int]:
     limit, remaining, reset = (
         int(response.headers[f"x-rate-limit-{name}"]) for name in ("limit", "remaining", "reset")
     )
@@ -42,7 +42,7 @@ def test_concurrent_calls_do_not_exceed_the_rate_limit(own, kit, runner):
 
         def ask(_: int) -> tuple[int, int]:
             response = api.get("users/me", kit.basic(key))
-            return response.status_code, _left(response)[1]
+            return response.status_code, _limit_headers(response)[1]
 
         with ThreadPoolExecutor(8) as pool:
             outcomes = list(pool.map(ask, range(130)))
@@ -50,8 +50,8 @@ def test_concurrent_calls_do_not_exceed_the_rate_limit(own, kit, runner):
         assert sorted(left for status, left in outcomes if status == 200) == [*range(100)]
         response = api.get("dna-sequences", kit.basic(key))
         assert "100 requests in 600 seconds" in kit.message(response, 429)
-        assert _left(response)[:2] == (100, 0)
-        assert 0 < _left(response)[2] <= 600
+        assert _limit_headers(response)[:2] == (100, 0)
+        assert 0 < _limit_headers(response)[2] <= 600
         # Everybody else goes on.
         assert api.get("users/me", kit.basic(own.lab.api_key)).status_code == 200
     statuses = Counter(entry["status"] for entry in runner.logged(user=email, limit=None))

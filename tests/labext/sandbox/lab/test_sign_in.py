@@ -133,8 +133,8 @@ def test_id_token_is_verified_with_its_provider(api, kit, runner):
         "algorithm": jwt.encode({"email": email}, None, "none"),
         "not a JSON Web Token": f"{head[1:]}.{claims}.{signature}",
     }
-    for said, token in bad.items():
-        assert said in kit.message(api.get("users/me", f"Bearer {token}"), 401)
+    for reason, token in bad.items():
+        assert reason in kit.message(api.get("users/me", f"Bearer {token}"), 401)
         (entry,) = runner.logged(limit=1)
         assert (entry["status"], entry["user"]) == (401, None)
         assert token not in str(entry)
@@ -148,8 +148,8 @@ def test_keys_secrets_and_tokens_are_stored_as_hashes(api, kit, runner):
     for authorization in (kit.basic(key), f"Bearer {token}", f"Bearer {id_token}"):
         api.get("users/me", authorization)
     folder = runner.box.data_dir
-    kept = b"".join(path.read_bytes() for path in folder.rglob("*.sqlite*"))
-    kept += b"".join(path.read_bytes() for path in folder.rglob("*.log"))
-    assert email.encode() in kept
+    content = b"".join(path.read_bytes() for path in folder.rglob("*.sqlite*"))
+    content += b"".join(path.read_bytes() for path in folder.rglob("*.log"))
+    assert email.encode() in content
     for each in (key, secret, token, id_token.rpartition(".")[2]):
-        assert each.encode() not in kept
+        assert each.encode() not in content

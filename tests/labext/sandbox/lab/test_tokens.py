@@ -23,7 +23,7 @@ def secret(world):
     return world.app("app")
 
 
-def _refusal(response, status: int, error: str) -> str:
+def _check_error(response, status: int, error: str) -> str:
     """The sentence of a refusal."""
     body = response.json()
     assert (response.status, body["error"]) == (status, error), body
@@ -33,7 +33,7 @@ def _refusal(response, status: int, error: str) -> str:
     return body["error_description"]
 
 
-def _held(response) -> str:
+def _issued_token(response) -> str:
     """Return the access token of a valid response (LAB-41)."""
     assert response.status == 200
     body = response.json()
@@ -45,11 +45,11 @@ def _held(response) -> str:
 
 
 def test_credentials_are_accepted_in_the_form_or_as_basic(world, kit, secret):
-    by_form = _held(world.campus.token(client_id="id-app", client_secret=secret))
-    by_basic = _held(world.campus.token(kit.basic("id-app", secret)))
-    named = _held(world.campus.token(kit.basic("id-app", secret), client_id="id-app"))
+    by_form = _issued_token(world.campus.token(client_id="id-app", client_secret=secret))
+    by_basic = _issued_token(world.campus.token(kit.basic("id-app", secret)))
+    named = _issued_token(world.campus.token(kit.basic("id-app", secret), client_id="id-app"))
     escaped = kit.basic(quote("id-app", safe="").replace("-", "%2D"), secret.replace("_", "%5F"))
-    assert len({by_form, by_basic, named, _held(world.campus.token(escaped))}) == 4
+    assert len({by_form, by_basic, named, _issued_token(world.campus.token(escaped))}) == 4
     for token in (by_form, by_basic):
         # 404: it is an app's.
         assert world.campus.get("users/me", f"Bearer {token}").status == 404
@@ -58,18 +58,18 @@ def test_credentials_are_accepted_in_the_form_or_as_basic(world, kit, secret):
 
 
 def test_only_hashes_are_stored(world, secret):
-    token = _held(world.campus.token(client_id="id-app", client_secret=secret))
+    token = _issued_token(world.campus.token(client_id="id-app", client_secret=secret))
     assert len(token) >= 43, "256 bits"
     with world.database.read() as session:
         assert session.scalars(select(Token).where(Token.hash == hash_key(token))).one()
     path = Path(world.database.engine.url.database)
-    kept = b"".join(path.with_name(path.name + end).read_bytes() for end in ("", "-wal"))
-    assert hash_key(token).encode() in kept
-    assert token.encode() not in kept
+    content = b"".join(path.with_name(path.name + end).read_bytes() for end in ("", "-wal"))
+    assert hash_key(token).encode() in content
+    assert token.encode() not in content
 
 
 def test_token_expires_after_its_lifetime(world, secret):
-    token = _held(world.campus.token(client_id="id-app", client_secret=secret))
+    token = _issued_token(world.campus.token(client_id="id-app", client_secret=secret))
     with world.database.read() as session:
         expires = session.scalars(select(Token.expires).where(Token.hash == hash_key(token))).one()
     assert time.time() + 890 < expires < time.time() + 910
@@ -92,11 +92,11 @@ def test_token_lifetime_is_configurable(make_world):
 
 def test_long_expired_tokens_are_deleted(world, secret):
     long_ago, lately = world.token(secret, seconds=-4000), world.token(secret, seconds=-600)
-    _held(world.campus.token(client_id="id-app", client_secret=secret))
+    _issued_token(world.campus.token(client_id="id-app", client_secret=secret))
     with world.database.read() as session:
-        kept = set(session.scalars(select(Token.hash)))
-    assert hash_key(long_ago) not in kept
-    assert hash_key(lately) in kept, "the log can still tell whose it was"
+        content = set(session.scalars(select(Token.hash)))
+    assert hash_key(long_ago) not in content
+    assert hash_key(lately) in content, "the log can still tell whose it was"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_long_expired_tokens_are_deleted(world, secret):
 )
 def test_token_endpoint_rejects_other_grant_types(world, secret, form, error):
     whole = {"client_id": "id-app", "client_secret": secret} | form
-    _refusal(world.campus.token(**whole), 400, error)
+    _check_error(world.campus.token(**whole), 400, error)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_malformed_form_is_refused(world, secret, content_type, body):
     response = world.campus.ask(
         "POST", "/api/v2/token", headers=headers, body=body.format(form=form).encode()
     )
-    _refusal(response, 400, "invalid_request")
+    _check_error(response, 400, "invalid_request")
 
 
 @pytest.mark.parametrize("content_type", [FORM, FORM.upper(), f"{FORM}; charset=utf-8"])
@@ -149,7 +149,7 @@ def test_charset_and_unknown_fields_are_accepted(world, secret, content_type):
     response = world.campus.ask(
         "POST", "/api/v2/token", headers=[("content-type", content_type)], body=form.encode()
     )
-    _held(response)
+    _issued_token(response)
 
 
 def test_invalid_app_credentials_are_refused(world, kit, secret):
@@ -169,63 +169,63 @@ def test_invalid_app_credentials_are_refused(world, kit, secret):
     ]
     for client_id, client_secret in wrong:
         response = world.campus.token(client_id=client_id, client_secret=client_secret)
-        _refusal(response, 401, "invalid_client")
-        _refusal(world.campus.token(kit.basic(client_id, client_secret)), 401, "invalid_client")
+        _check_error(response, 401, "invalid_client")
+        _check_error(world.campus.token(kit.basic(client_id, client_secret)), 401, "invalid_client")
     response = world.clinic.token(client_id="id-app", client_secret=secret)
-    _refusal(response, 401, "invalid_client")
+    _check_error(response, 401, "invalid_client")
 
 
 def test_malformed_authorization_header_is_refused(world, kit, secret):
-    whole = {"client_id": "id-app", "client_secret": secret}
-    bearer = _held(world.campus.token(**whole))
+    form = {"client_id": "id-app", "client_secret": secret}
+    bearer = _issued_token(world.campus.token(**form))
     for value in (f"Bearer {bearer}", "Basic", "Basic x", "Basic eA==", "Digest x"):
-        _refusal(world.campus.token(value), 401, "invalid_client")
-        _refusal(world.campus.token(value, **whole), 401, "invalid_client")
+        _check_error(world.campus.token(value), 401, "invalid_client")
+        _check_error(world.campus.token(value, **form), 401, "invalid_client")
     good = kit.basic("id-app", secret)
-    _refusal(world.campus.token(good, good), 401, "invalid_client")
+    _check_error(world.campus.token(good, good), 401, "invalid_client")
 
 
 def test_credentials_in_both_form_and_header_are_refused(world, kit, secret):
     good = kit.basic("id-app", secret)
-    _refusal(world.campus.token(good, client_secret=secret), 400, "invalid_request")
-    _refusal(world.campus.token(good, client_id="id-other"), 400, "invalid_request")
+    _check_error(world.campus.token(good, client_secret=secret), 400, "invalid_request")
+    _check_error(world.campus.token(good, client_id="id-other"), 400, "invalid_request")
 
 
 def test_archived_app_gets_no_token(world, secret):
-    whole = {"client_id": "id-app", "client_secret": secret}
+    form = {"client_id": "id-app", "client_secret": secret}
     with world.database.write() as session:
         session.execute(update(App).where(App.name == "app").values(archived=True))
-    _refusal(world.campus.token(**whole), 400, "unauthorized_client")
-    _refusal(world.campus.token(**whole | {"client_secret": "x"}), 401, "invalid_client")
+    _check_error(world.campus.token(**form), 400, "unauthorized_client")
+    _check_error(world.campus.token(**form | {"client_secret": "x"}), 401, "invalid_client")
     with world.database.write() as session:
         session.execute(update(App).where(App.name == "app").values(archived=False))
-    _held(world.campus.token(**whole))
+    _issued_token(world.campus.token(**form))
 
 
 def test_old_and_new_secret_are_valid_during_rotation(world):
     old = world.app("rotated")
     new = world.secret("rotated", "second")
     for secret in (old, new):
-        _held(world.campus.token(client_id="id-rotated", client_secret=secret))
+        _issued_token(world.campus.token(client_id="id-rotated", client_secret=secret))
     with world.database.write() as session:
         session.execute(
             update(Secret).where(Secret.hash == hash_key(old)).values(deleted=current_timestamp())
         )
     response = world.campus.token(client_id="id-rotated", client_secret=old)
-    assert "deleted" in _refusal(response, 401, "invalid_client")
-    _held(world.campus.token(client_id="id-rotated", client_secret=new))
+    assert "deleted" in _check_error(response, 401, "invalid_client")
+    _issued_token(world.campus.token(client_id="id-rotated", client_secret=new))
 
 
 def test_address_outside_the_ip_ranges_gets_no_token(make_world):
     world = make_world()
-    whole = {"client_id": "id-app", "client_secret": world.app("app")}
+    form = {"client_id": "id-app", "client_secret": world.app("app")}
     with world.database.write() as session:
         session.add(IpRange(tenant_id=world.tenant_id(session), network="192.0.2.0/24"))
-    _held(world.campus.token(**whole, address="192.0.2.1"))
-    response = world.campus.token(**whole, address="192.0.3.1")
-    _refusal(response, 403, "access_denied")
-    response = world.campus.token(**whole | {"client_secret": "x"}, address="192.0.3.1")
-    _refusal(response, 401, "invalid_client")
+    _issued_token(world.campus.token(**form, address="192.0.2.1"))
+    response = world.campus.token(**form, address="192.0.3.1")
+    _check_error(response, 403, "access_denied")
+    response = world.campus.token(**form | {"client_secret": "x"}, address="192.0.3.1")
+    _check_error(response, 401, "invalid_client")
     with world.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Token)) == 1
 

@@ -78,16 +78,16 @@ def test_removal_reports_exactly_what_it_deletes(admin, noun):
         with pytest.raises(InputError, match="yes=True"):
             admin.remove_place(noun, place["id"], yes=False)
         assert rows(admin) == before
-        gone = admin.remove_place(noun, place["id"], yes=True)
+        removed = admin.remove_place(noun, place["id"], yes=True)
         after = rows(admin)
-        lost = {name: before[table] - after[table] for name, table in tables.items()}
+        deleted = {name: before[table] - after[table] for name, table in tables.items()}
         itself = {f"{noun}s": 1} if noun != "organization" else {}
-        counted = {name: gone.get(name, 0) for name in tables}
+        counted = {name: removed.get(name, 0) for name in tables}
         if noun in ("team", "folder"):  # a kind that is not in itself
             counted |= itself
         if noun == "project":
             counted |= itself
-        assert counted == lost
+        assert counted == deleted
         changed = {name for name in after if after[name] != before[name]}
         assert changed <= {*tables.values(), "lab_organizations", "lab_search_values"}
 
@@ -100,10 +100,10 @@ def test_empty_folder_is_removed_without_confirmation(admin):
 def test_ambiguous_place_name_needs_an_identifier(admin):
     here = admin.add_folder("Primers", "Barcodes")
     there = admin.add_folder("Primers", "Cold response")
-    with pytest.raises(ConflictError) as refused:
+    with pytest.raises(ConflictError) as caught:
         admin.add_grant(("user", STUDENT), "folder", "Primers")
-    assert here["id"] in str(refused.value)
-    assert there["id"] in str(refused.value)
+    assert here["id"] in str(caught.value)
+    assert there["id"] in str(caught.value)
     made = admin.add_grant(("user", STUDENT), "folder", there["id"])
     assert made["id"] == there["id"]
     with pytest.raises(ConflictError):
@@ -149,9 +149,9 @@ def test_removed_app_loses_its_tokens(admin):
         secret = session.scalars(select(Secret).limit(1)).one()
         session.add(Token(secret_id=secret.id, hash="h", expires=9e9))
     before = rows(admin)
-    gone = admin.remove_app("notebook", yes=True)
+    removed = admin.remove_app("notebook", yes=True)
     after = rows(admin)
-    assert (gone["secrets"], gone["grants"]) == (1, 2)
+    assert (removed["secrets"], removed["grants"]) == (1, 2)
     assert before["lab_tokens"] - after["lab_tokens"] == 1
     assert before["lab_grants"] - after["lab_grants"] == 2
 

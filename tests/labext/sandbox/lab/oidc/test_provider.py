@@ -60,7 +60,7 @@ class Provider:
         with open_administration(self._box.data_dir) as admin:
             return str(admin.sign_in_secret(email)["secret"])
 
-    def chosen(
+    def sign_in(
         self, page: requests.Response, email: str, secret: str | None = None
     ) -> requests.Response:
         """Sign in as a user, by default with her secret."""
@@ -71,9 +71,9 @@ class Provider:
         return self.post(self.configuration["authorization_endpoint"], form)
 
     def code(self, email: str = STUDENT, **changed: Any) -> str:
-        return callback(self.chosen(self.page(**changed), email))["code"]
+        return callback(self.sign_in(self.page(**changed), email))["code"]
 
-    def granted(self, email: str, secret: str, /, **changed: Any) -> requests.Response:
+    def password_grant(self, email: str, secret: str, /, **changed: Any) -> requests.Response:
         """Request a token for a user's secret, as a program does."""
         form = {
             "grant_type": "password",
@@ -84,7 +84,7 @@ class Provider:
         } | changed
         return self.post(self.configuration["token_endpoint"], form)
 
-    def redeemed(self, code: str, /, **changed: Any) -> requests.Response:
+    def redeem(self, code: str, /, **changed: Any) -> requests.Response:
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -110,11 +110,11 @@ def test_user_signs_in_with_a_code_and_calls_the_platform(provider):
     page = provider.page()
     assert "sandbox" in page.text
     assert STUDENT in page.text
-    redirect = provider.chosen(page, STUDENT)
+    redirect = provider.sign_in(page, STUDENT)
     assert redirect.headers["Location"].startswith("http://127.0.0.1:4711/back?kept=1&")
     assert callback(redirect)["state"] == "a state & more"
     assert callback(redirect)["iss"] == provider.configuration["issuer"]
-    response = provider.redeemed(callback(redirect)["code"])
+    response = provider.redeem(callback(redirect)["code"])
     assert response.headers["Cache-Control"] == "no-store"
     token = response.json()["id_token"]
     claims = jwt.decode(token, options={"verify_signature": False})
@@ -136,22 +136,22 @@ def test_sign_in_page_requires_the_secret_of_the_user(provider):
     page = provider.page()
     assert re.search(r'<input id="secret" name="secret" type="password" required', page.text)
     for secret in ("", "x", provider.secret(TEACHER), provider.secret(STUDENT)[:-1], "ü\ud800"):
-        refused = provider.chosen(page, STUDENT, secret.encode("utf-8", "surrogatepass"))
-        assert refused.status_code in (400, 403)
-        assert "Location" not in refused.headers
-        assert 'role="alert"' in refused.text
-    assert "code" in callback(provider.chosen(page, STUDENT, provider.secret(STUDENT)))
+        response = provider.sign_in(page, STUDENT, secret.encode("utf-8", "surrogatepass"))
+        assert response.status_code in (400, 403)
+        assert "Location" not in response.headers
+        assert 'role="alert"' in response.text
+    assert "code" in callback(provider.sign_in(page, STUDENT, provider.secret(STUDENT)))
 
 
 def test_password_grant_returns_an_id_token(provider):
     assert "password" in provider.configuration["grant_types_supported"]
-    granted = provider.granted(TEACHER, provider.secret(TEACHER))
-    assert granted.status_code == 200
-    assert granted.headers["Cache-Control"] == "no-store"
-    bearer = {"Authorization": f"Bearer {granted.json()['id_token']}"}
+    response = provider.password_grant(TEACHER, provider.secret(TEACHER))
+    assert response.status_code == 200
+    assert response.headers["Cache-Control"] == "no-store"
+    bearer = {"Authorization": f"Bearer {response.json()['id_token']}"}
     me = provider.get(f"{provider.lab.base_url}/api/v2/users/me", headers=bearer)
     assert me.json()["email"] == TEACHER
-    student = provider.granted(provider.lab.oidc_user, provider.lab.oidc_secret)
+    student = provider.password_grant(provider.lab.oidc_user, provider.lab.oidc_secret)
     assert student.status_code == 200
     claims = jwt.decode(student.json()["id_token"], options={"verify_signature": False})
     assert (claims["email"], claims["aud"]) == (STUDENT, provider.lab.oidc_client_id)
@@ -172,9 +172,9 @@ def test_password_grant_returns_an_id_token(provider):
     ],
 )
 def test_password_grant_refuses_wrong_parameters(provider, changed, error):
-    refused = provider.granted(STUDENT, provider.secret(STUDENT), **changed)
-    assert (refused.status_code, refused.json()["error"]) == (400, error)
-    assert "id_token" not in refused.json()
+    response = provider.password_grant(STUDENT, provider.secret(STUDENT), **changed)
+    assert (response.status_code, response.json()["error"]) == (400, error)
+    assert "id_token" not in response.json()
 
 
 def test_secrets_are_readable_by_their_owner_only(provider, box):
@@ -192,18 +192,18 @@ def test_secrets_are_readable_by_their_owner_only(provider, box):
 def test_secrets_can_be_switched_off(provider, command):
     lab = command("lab")
     assert lab.json("provider", "list")["user_secrets"] is True
-    said = lab.said("provider", "secrets", "off")
-    assert "every account of this machine" in said
+    output = lab.output("provider", "secrets", "off")
+    assert "every account of this machine" in output
     try:
         assert lab.json("provider", "list")["user_secrets"] is False
         page = provider.page()
         assert 'name="secret"' not in page.text
-        assert "code" in callback(provider.chosen(page, STUDENT, ""))
-        assert provider.granted(TEACHER, "").status_code == 200
-        assert provider.chosen(page, "nobody@course.example", "").status_code == 403
+        assert "code" in callback(provider.sign_in(page, STUDENT, ""))
+        assert provider.password_grant(TEACHER, "").status_code == 200
+        assert provider.sign_in(page, "nobody@course.example", "").status_code == 403
     finally:
-        assert "for their secrets" in lab.said("provider", "secrets", "required")
-    assert provider.chosen(provider.page(), STUDENT, "").status_code == 403
+        assert "for their secrets" in lab.output("provider", "secrets", "required")
+    assert provider.sign_in(provider.page(), STUDENT, "").status_code == 403
 
 
 def test_configuration_names_existing_endpoints_and_claims(provider):
@@ -212,7 +212,7 @@ def test_configuration_names_existing_endpoints_and_claims(provider):
             assert value.startswith(provider.configuration["issuer"])
             assert provider.get(value).status_code in (200, 400, 401, 405)
     claims = jwt.decode(
-        provider.redeemed(provider.code()).json()["id_token"],
+        provider.redeem(provider.code()).json()["id_token"],
         options={"verify_signature": False},
     )
     assert set(claims) == set(provider.configuration["claims_supported"])
@@ -221,7 +221,7 @@ def test_configuration_names_existing_endpoints_and_claims(provider):
 def test_published_keys_verify_id_tokens(provider):
     keys = provider.get(provider.configuration["jwks_uri"]).json()["keys"]
     assert all(set(key) == {"kty", "n", "e", "kid", "use", "alg"} for key in keys)
-    token = provider.redeemed(provider.code()).json()["id_token"]
+    token = provider.redeem(provider.code()).json()["id_token"]
     kid = jwt.get_unverified_header(token)["kid"]
     [key] = [each for each in keys if each["kid"] == kid]
     jwt.decode(
@@ -284,15 +284,15 @@ def test_unknown_client_or_address_causes_no_redirect(provider, changed):
 def test_registered_redirect_uri_of_an_app_is_accepted(provider, command):
     lab, uri = command("lab"), "https://app.example/back"
     assert provider.page(redirect_uri=uri).status_code == 400
-    lab.said("redirects", "add", "notebook", uri)
+    lab.output("redirects", "add", "notebook", uri)
     try:
         code = provider.code(redirect_uri=uri)
-        assert provider.redeemed(code, redirect_uri=uri).status_code == 200
-        lab.said("apps", "archive", "notebook")
+        assert provider.redeem(code, redirect_uri=uri).status_code == 200
+        lab.output("apps", "archive", "notebook")
         assert provider.page(redirect_uri=uri).status_code == 400
     finally:
-        lab.said("apps", "unarchive", "notebook")
-        lab.said("redirects", "remove", "notebook", uri)
+        lab.output("apps", "unarchive", "notebook")
+        lab.output("redirects", "remove", "notebook", uri)
     assert provider.page(redirect_uri=uri).status_code == 400
 
 
@@ -310,18 +310,18 @@ def test_registered_redirect_uri_of_an_app_is_accepted(provider, command):
     ],
 )
 def test_code_is_bound_to_client_redirect_uri_and_verifier(provider, changed, error):
-    refused = provider.redeemed(provider.code(), **changed)
-    assert (refused.status_code, refused.json()["error"]) == (400, error)
-    assert refused.headers["Cache-Control"] == "no-store"
+    response = provider.redeem(provider.code(), **changed)
+    assert (response.status_code, response.json()["error"]) == (400, error)
+    assert response.headers["Cache-Control"] == "no-store"
 
 
 def test_code_is_valid_once_even_if_refused(provider):
     code = provider.code()
-    assert provider.redeemed(code).status_code == 200
-    assert provider.redeemed(code).json()["error"] == "invalid_grant"
+    assert provider.redeem(code).status_code == 200
+    assert provider.redeem(code).json()["error"] == "invalid_grant"
     code = provider.code()
-    assert provider.redeemed(code, code_verifier="x" * 43).status_code == 400
-    assert provider.redeemed(code).status_code == 400
+    assert provider.redeem(code, code_verifier="x" * 43).status_code == 400
+    assert provider.redeem(code).status_code == 400
 
 
 def test_malformed_form_is_an_invalid_request(provider):
@@ -333,25 +333,25 @@ def test_malformed_form_is_an_invalid_request(provider):
         (b"a=" + b"b" * 20_000, "application/x-www-form-urlencoded"),
         (b"&".join(b"a%d=1" % number for number in range(90)), "application/x-www-form-urlencoded"),
     ]:
-        refused = provider.post(url, content, headers={"Content-Type": kind})
-        assert (refused.status_code, refused.json()["error"]) == (400, "invalid_request")
+        response = provider.post(url, content, headers={"Content-Type": kind})
+        assert (response.status_code, response.json()["error"]) == (400, "invalid_request")
 
 
 def test_sign_in_needs_a_known_user_and_a_sealed_request(provider):
     page = provider.page()
     for email in ("nobody@course.example", "", "clinician@sandbox.local"):
-        assert provider.chosen(page, email, provider.secret(STUDENT)).status_code == 403
+        assert provider.sign_in(page, email, provider.secret(STUDENT)).status_code == 403
     form = {"request": "made-up", "email": STUDENT}
     assert provider.post(provider.configuration["authorization_endpoint"], form).status_code == 400
 
 
 def test_sign_in_page_escapes_names_and_loads_nothing(provider, command):
     lab, hostile = command("lab"), '"><script>alert(1)</script>'
-    lab.said("users", "add", "mallory@course.example", "--name", hostile)
+    lab.output("users", "add", "mallory@course.example", "--name", hostile)
     try:
         page = provider.page(redirect_uri="http://localhost:1/'\"><script>")
     finally:
-        lab.said("users", "remove", "mallory@course.example", "--yes")
+        lab.output("users", "remove", "mallory@course.example", "--yes")
     assert "<script" not in page.text
     assert "&lt;script&gt;alert(1)" in page.text
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
@@ -365,21 +365,21 @@ def test_login_hint_preselects_the_user(provider):
 
 @pytest.mark.parametrize("value", ["", "Bearer", "Bearer made-up", "Basic eDp5"])
 def test_userinfo_refuses_invalid_access_tokens(provider, value):
-    refused = provider.get(
+    response = provider.get(
         provider.configuration["userinfo_endpoint"], headers={"Authorization": value}
     )
-    assert refused.status_code == 401
-    assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+    assert response.status_code == 401
+    assert response.headers["WWW-Authenticate"].startswith("Bearer")
 
 
 def test_userinfo_refuses_the_token_of_a_removed_user(provider, command):
     lab, email = command("lab"), "removed@course.example"
-    lab.said("users", "add", email)
-    token = provider.granted(email, provider.secret(email)).json()["access_token"]
+    lab.output("users", "add", email)
+    token = provider.password_grant(email, provider.secret(email)).json()["access_token"]
     headers = {"Authorization": f"Bearer {token}"}
     endpoint = provider.configuration["userinfo_endpoint"]
     assert provider.get(endpoint, headers=headers).status_code == 200
-    lab.said("users", "remove", email, "--yes")
+    lab.output("users", "remove", email, "--yes")
     assert provider.get(endpoint, headers=headers).status_code == 401
 
 

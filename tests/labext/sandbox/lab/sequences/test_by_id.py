@@ -133,14 +133,14 @@ def test_web_url_shows_a_visible_sequence(box, api, hidden):
 def test_web_page_escapes_names(box, command, tmp_path):
     lab, file = command("lab"), tmp_path / "odd.fa"
     file.write_text("><script>alert(1)</script> a & <b>\nACGT\n")
-    lab.said("folders", "add", "Odd names", "--project", "Cloning course")
+    lab.output("folders", "add", "Odd names", "--project", "Cloning course")
     try:
-        lab.said("sequences", "import", str(file), "--folder", "Odd names")
+        lab.output("sequences", "import", str(file), "--folder", "Odd names")
         api = Api.of_user(box)
         (record,) = api.rows(nameIncludes="<script>")
         page = api.url(record["webURL"])
     finally:
-        lab.said("folders", "remove", "Odd names", "--yes")
+        lab.output("folders", "remove", "Odd names", "--yes")
     assert page.status_code == 200
     assert "<script" not in page.text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.text

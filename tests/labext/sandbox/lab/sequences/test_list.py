@@ -21,7 +21,7 @@ from labext.sandbox.lab.sequences.records import (
 )
 from labext.sandbox.lab.tables import Folder, Sequence, User
 
-EVERYTHING = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
+ARCHIVED_OR_NOT = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
 
 
 def put(lists, *names, folder="Digests", bases="ACGT"):
@@ -32,9 +32,9 @@ def put(lists, *names, folder="Digests", bases="ACGT"):
         return add_sequences(session, home, [SequenceEntry(name, bases) for name in names], student)
 
 
-def refused(lists, given, **options):
+def error_detail(lists, query, **options):
     with pytest.raises(HTTPException) as caught:
-        lists.page(given, **options)
+        lists.page(query, **options)
     assert caught.value.status_code == 400
     return caught.value.detail
 
@@ -119,12 +119,12 @@ def test_sequences_added_during_paging_shift_no_page(own_lists):
 
 
 def test_sequence_added_after_the_current_page_is_listed(own_lists):
-    asked = {"pageSize": "30", "sort": "modifiedAt:asc"}
-    _, token, _ = own_lists.page(asked)
+    query = {"pageSize": "30", "sort": "modifiedAt:asc"}
+    _, token, _ = own_lists.page(query)
     (added,) = put(own_lists, "late")
     rest = []
     while token:
-        more, token, _ = own_lists.page(asked | {"nextToken": token})
+        more, token, _ = own_lists.page(query | {"nextToken": token})
         rest += more
     assert rest[-1]["id"] == added["id"]
 
@@ -132,23 +132,23 @@ def test_sequence_added_after_the_current_page_is_listed(own_lists):
 def test_page_token_is_bound_to_its_query(lists):
     _, token, _ = lists.page({"pageSize": "2", "sort": "name"})
     for other in ({}, {"sort": "name:desc"}, {"sort": "name", "nameIncludes": "p"}):
-        assert refused(lists, other | {"nextToken": token}).startswith("nextToken")
-    assert refused(lists, {"sort": "name", "nextToken": token}, tenant_id=99).startswith(
+        assert error_detail(lists, other | {"nextToken": token}).startswith("nextToken")
+    assert error_detail(lists, {"sort": "name", "nextToken": token}, tenant_id=99).startswith(
         "nextToken"
     )
 
 
 def test_page_size_and_fields_may_change_between_pages(lists):
     _, token, _ = lists.page({"pageSize": "2", "sort": "name"})
-    asked = {"sort": "name", "nextToken": token}
-    (one,), _, _ = lists.page(asked | {"pageSize": "1", "returning": "dnaSequences.id"})
+    query = {"sort": "name", "nextToken": token}
+    (one,), _, _ = lists.page(query | {"pageSize": "1", "returning": "dnaSequences.id"})
     assert one == {"id": lists.all({"sort": "name"})[2]["id"]}
 
 
 def test_changed_page_token_is_refused(lists):
     _, token, _ = lists.page({"pageSize": "2"})
     for wrong in (token[:-1], f"{token}A", token.swapcase(), "x", "."):
-        assert refused(lists, {"nextToken": wrong}).startswith("nextToken")
+        assert error_detail(lists, {"nextToken": wrong}).startswith("nextToken")
 
 
 REGISTRY = tables.stable_identifier("src", "campus", "Registry")
@@ -304,10 +304,10 @@ EMPTY = {
 
 @pytest.mark.parametrize("about", FILTERS)
 def test_filter_returns_matching_sequences(lists, about):
-    given, holds = FILTERS[about]
+    query, holds = FILTERS[about]
     expected = [r["id"] for r in lists.all() if holds(r)]
-    assert [r["id"] for r in lists.all(given)] == expected
-    assert lists.page(given)[2] == len(expected)
+    assert [r["id"] for r in lists.all(query)] == expected
+    assert lists.page(query)[2] == len(expected)
     assert (about in EMPTY) == (not expected)
 
 
@@ -366,13 +366,13 @@ def test_rotation_is_ignored_up_to_65536_bases(more, found):
 def test_ids_select_and_invisible_ids_are_refused(lists, lists_of):
     some = [record["id"] for record in lists.all()[3:40:9]]
     assert [r["id"] for r in lists.all({"ids": ", ".join(reversed(some))})] == some
-    detail = refused(lists, {"ids": f"{some[0]},seq_nothere1,no"})
+    detail = error_detail(lists, {"ids": f"{some[0]},seq_nothere1,no"})
     assert detail.startswith("ids: ")
     assert "seq_nothere1, no" in detail
     assert some[0] not in detail
     orchid = lists.all({"nameIncludes": "P.exul"})[0]["id"]
     narrow = lists_of(lists.site, ["Vectors"])
-    assert orchid in refused(narrow, {"ids": orchid})
+    assert orchid in error_detail(narrow, {"ids": orchid})
 
 
 def test_archived_sequences_are_listed_on_request(lists):
@@ -381,7 +381,7 @@ def test_archived_sequences_are_listed_on_request(lists):
     assert lists.all({"archiveReason": "Made in error"}) == [archived]
     assert lists.all({"archiveReason": "Retired"}) == []
     assert archived not in lists.all()
-    everything = lists.all(EVERYTHING)
+    everything = lists.all(ARCHIVED_OR_NOT)
     assert archived in everything
     assert len(everything) == len(lists.all()) + 1
     assert lists.all({"ids": archived["id"]}) == []  # it is there, but filtered
@@ -447,7 +447,7 @@ BAD = {
     ("name", "value"), [(name, value) for name, values in BAD.items() for value in values]
 )
 def test_invalid_value_is_refused_by_name(lists, name, value):
-    assert refused(lists, {name: value}).startswith(name)
+    assert error_detail(lists, {name: value}).startswith(name)
 
 
 @pytest.mark.parametrize(
@@ -462,14 +462,14 @@ def test_invalid_value_is_refused_by_name(lists, name, value):
     ],
 )
 def test_unknown_parameter_is_refused_by_name(lists, name, suggestion):
-    detail = refused(lists, {name: "red"})
+    detail = error_detail(lists, {name: "red"})
     assert detail.startswith(f'"{name}" is not a query parameter')
     assert suggestion is None or f'(did you mean "{suggestion}"?)' in detail
 
 
 def test_repeated_parameter_is_refused(lists):
     twice = QueryParams([("name", "kin"), ("name", "kin2")])
-    assert refused(lists, twice) == "name is given 2 times."
+    assert error_detail(lists, twice) == "name is given 2 times."
 
 
 @pytest.fixture(scope="module")
@@ -504,27 +504,27 @@ def test_numeric_field_is_compared_as_a_number(fragments, value, holds):
     "value", ["ten", ">=10", "> 10", ">= 10 AND", ">= nan", "1_0", ">= 1 <= 2"]
 )
 def test_numeric_field_refuses_other_values(fragments, value):
-    wanted = FRAGMENT | {"schemaField.First base": value}
-    assert refused(fragments, wanted).startswith("schemaField.First base is a number")
+    query = FRAGMENT | {"schemaField.First base": value}
+    assert error_detail(fragments, query).startswith("schemaField.First base is a number")
 
 
 def test_unknown_schema_field_is_refused(lists, lists_of):
-    wanted = GENE | {"schemaField.Colour": "red"}
-    assert refused(lists, wanted).startswith("schemaField.Colour: the schema")
+    query = GENE | {"schemaField.Colour": "red"}
+    assert error_detail(lists, query).startswith("schemaField.Colour: the schema")
     assert lists.page(PLASMID | {"schemaField.Origin": "x"}) == ([], "", 0)
     hidden = lists_of(lists.site, ["Digests"])  # no sequence of the schema is visible
-    assert refused(hidden, GENE | {"schemaField.Gene": "kin2"}).startswith("schemaField.Gene")
+    assert error_detail(hidden, GENE | {"schemaField.Gene": "kin2"}).startswith("schemaField.Gene")
 
 
 def test_page_token_is_bound_to_its_field_filter(lists):
-    wanted = GENE | {"pageSize": "1", "schemaField.Molecule type": "DNA"}
-    _, token, _ = lists.page(wanted)
+    query = GENE | {"pageSize": "1", "schemaField.Molecule type": "DNA"}
+    _, token, _ = lists.page(query)
     if not token:
-        wanted["schemaField.Molecule type"] = "mRNA"
-        _, token, _ = lists.page(wanted)
-    assert lists.page(wanted | {"nextToken": token})[0]
-    other = wanted | {"schemaField.Gene": "kin2", "nextToken": token}
-    assert refused(lists, other).startswith("nextToken")
+        query["schemaField.Molecule type"] = "mRNA"
+        _, token, _ = lists.page(query)
+    assert lists.page(query | {"nextToken": token})[0]
+    other = query | {"schemaField.Gene": "kin2", "nextToken": token}
+    assert error_detail(lists, other).startswith("nextToken")
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ def total(lists):
 
 
 def test_folder_is_filled_to_the_given_number(start, lists_of):
-    for wanted, there in ((None, 113), (120, 120), (120, 120), (114, 120), (131, 131), (0, 131)):
-        assert total(lists_of(start(sequences=wanted))) == there
+    for number, expected in ((None, 113), (120, 120), (120, 120), (114, 120), (131, 131), (0, 131)):
+        assert total(lists_of(start(sequences=number))) == expected
 
 
 def test_existing_sequences_are_unchanged(start, lists_of):
@@ -43,19 +43,19 @@ def test_existing_sequences_are_unchanged(start, lists_of):
 
 def test_sample_data_are_deterministic(made, start, lists_of):
     lists = lists_of(start(sequences=150))
-    mine = lists.all({"folderId": lists.folder_ids[GENERATED_FOLDER], "sort": "createdAt:asc"})
-    theirs = sorted(made, key=lambda record: record["createdAt"])[: len(mine)]
-    assert mine == theirs
+    first = lists.all({"folderId": lists.folder_ids[GENERATED_FOLDER], "sort": "createdAt:asc"})
+    second = sorted(made, key=lambda record: record["createdAt"])[: len(first)]
+    assert first == second
 
 
 def test_removed_samples_are_filled_first(start, lists_of):
     lists = lists_of(start(sequences=150))
-    gone = lists.all({"folderId": lists.folder_ids[GENERATED_FOLDER]})[5:9]
+    removed = lists.all({"folderId": lists.folder_ids[GENERATED_FOLDER]})[5:9]
     with lists.site.database.write() as session:
-        ids = [record["id"] for record in gone]
+        ids = [record["id"] for record in removed]
         session.execute(delete(Sequence).where(Sequence.id.in_(ids)))
     again = lists_of(start(sequences=150))
-    assert again.all({"ids": ",".join(record["id"] for record in gone)}) == gone
+    assert again.all({"ids": ",".join(record["id"] for record in removed)}) == removed
 
 
 def test_missing_folder_is_not_filled(start, lists_of):
