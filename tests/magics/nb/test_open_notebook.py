@@ -327,9 +327,12 @@ def test_failed_episode_is_recreated_under_its_name(
     assert run("%nb episodes --notebook Here").empty
 
 
-@pytest.mark.parametrize(("status", "step"), [("running", "wait"), ("completed", "delete")])
+@pytest.mark.parametrize(
+    ("status", "shown", "step"),
+    [("running", "running", "wait"), ("completed", "complete", "delete")],
+)
 def test_retry_of_a_successful_episode_has_a_next_step(
-    open_notebook_server: Replay, run: Run, refused: Refused, status: str, step: str
+    open_notebook_server: Replay, run: Run, refused: Refused, status: str, shown: str, step: str
 ) -> None:
     run(SET_MODELS)
     run("%%nb note --title Plan\nVary the arabinose first.")
@@ -337,7 +340,7 @@ def test_retry_of_a_successful_episode_has_a_next_step(
     next(iter(open_notebook_server.state.episodes.values()))["job_status"] = status
     error = refused("%nb episodes retry One")
     assert isinstance(error, ConflictError)
-    assert f"it is {status}" in error.message
+    assert f"it is {shown}." in error.message
     assert f"`%nb episodes {step} One" in error.next_step
     assert "`%nb episodes delete One --yes`" in error.next_step
 
