@@ -75,7 +75,7 @@ def test_settings(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) ->
     assert "Set docling_ocr to no, youtube_preferred_languages to en,de." in capsys.readouterr().out
     assert dict(after.to_numpy())["youtube_preferred_languages"] == "en,de"
     run("%nb settings --set docling_ocr={False}")
-    assert "have these values already" in capsys.readouterr().out
+    assert "already have these values" in capsys.readouterr().out
     assert "There is no setting" in refused("%nb settings --set docling=no")
     assert "set twice" in refused("%nb settings --set docling_ocr=no --set docling_ocr=yes")
 
