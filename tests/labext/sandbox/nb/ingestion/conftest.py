@@ -18,24 +18,24 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
     """Read `content` as a file that was called `name`."""
     path = tmp_path_factory.mktemp("read") / "original"
 
-    def read(content: bytes, name: str = "file", **said: object) -> Document:
-        stages: list[str] = said.pop("stages", [])
+    def read(content: bytes, name: str = "file", **options: object) -> Document:
+        stages: list[str] = options.pop("stages", [])
         path.write_bytes(content)
-        return reading.read_file(SourceFile(path, name, **said), stages.append)
+        return reading.read_file(SourceFile(path, name, **options), stages.append)
 
     return read
 
 
 @pytest.fixture(scope="module")
-def refused(read: Read) -> Callable[..., str]:
+def read_error(read: Read) -> Callable[..., str]:
     """Why `content` can't be read, in one line."""
 
-    def refused(content: bytes, name: str = "file", **said: object) -> str:
+    def read_error(content: bytes, name: str = "file", **options: object) -> str:
         with pytest.raises(UnreadableError) as caught:
-            read(content, name, **said)
+            read(content, name, **options)
         reason = str(caught.value)
         assert reason.strip()
         assert "\n" not in reason
         return reason
 
-    return refused
+    return read_error

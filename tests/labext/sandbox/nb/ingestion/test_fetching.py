@@ -69,13 +69,7 @@ PUBLIC = [
 ]
 
 
-METADATA = [
-    "169.254.169.254",
-    "169.254.170.2",
-    "192.0.0.192",
-    "168.63.129.16",
-    "100.100.100.200",
-]
+METADATA = ["169.254.169.254", "169.254.170.2", "192.0.0.192", "168.63.129.16", "100.100.100.200"]
 REFUSED = [
     *METADATA,
     "169.254.0.1",
@@ -132,24 +126,24 @@ def test_metadata_addresses_are_refused_in_every_ipv6_form(number):
     "number",
     ["10.0.0.1", "127.0.0.1", "100.100.100.201", "168.63.129.17", "169.253.0.1", "8.8.8.8"],
 )
-def test_other_private_and_public_addresses_stay_allowed(number):
+def test_other_addresses_are_allowed_if_private_ones_are(number):
     for form in (number, *embedded(number)):
-        (found,) = addresses.resolve_host(form, 80, private=True)
-        assert ip_address(found) == ip_address(form)
+        (result,) = addresses.resolve_host(form, 80, private=True)
+        assert ip_address(result) == ip_address(form)
 
 
 @pytest.mark.parametrize("number", NOT_PUBLIC)
-def test_addresses_of_this_machine_and_its_network_are_refused(number):
+def test_private_addresses_are_not_public(number):
     assert not addresses.is_public(ip_address(number))
 
 
 @pytest.mark.parametrize("number", PUBLIC)
-def test_public_addresses_are_not(number):
+def test_public_addresses_are_public(number):
     assert addresses.is_public(ip_address(number))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "localhost", "::1"])
-def test_a_host_is_judged_by_what_it_stands_for(host):
+def test_private_host_is_refused_in_every_notation(host):
     with pytest.raises(UnreadableError, match="allow-private"):
         addresses.resolve_host(host, 80, private=False)
 
@@ -158,22 +152,22 @@ def answering(*answers: Sequence[str]) -> Callable[..., Any]:
     """Look-ups of a name, each answered with other addresses; a number stays what it is."""
     left, look_up = [*answers], socket.getaddrinfo
 
-    def answer(host: str, port: int, *more: Any, **named: Any) -> Any:
+    def answer(host: str, port: int, *more: Any, **by_name: Any) -> Any:
         if host.replace(".", "").isdigit():
-            return look_up(host, port, *more, **named)
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in left.pop(0)]
+            return look_up(host, port, *more, **by_name)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (item, port)) for item in left.pop(0)]
 
     return answer
 
 
-def test_one_private_address_among_public_ones_is_enough(monkeypatch):
+def test_host_with_one_private_address_is_refused(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", answering(["8.8.8.8", "10.0.0.1"]))
     with pytest.raises(UnreadableError, match="allow-private"):
         addresses.resolve_host("mixed.example", 80, private=False)
 
 
 @pytest.mark.parametrize("number", REFUSED)
-def test_a_name_that_resolves_to_a_metadata_address_is_refused(number, monkeypatch):
+def test_host_that_resolves_to_a_metadata_address_is_refused(number, monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", answering(["10.0.0.1", number]))
     with pytest.raises(UnreadableError, match=r"metadata\.example is a link-local address"):
         addresses.resolve_host("metadata.example", 80, private=True)
@@ -246,16 +240,20 @@ def target(tmp_path):
 OPEN = FetchLimits(20, 10_000, private=True)
 
 
-def test_a_page_comes_with_what_its_server_says_of_it(site, target):
+def test_page_has_name_media_type_and_charset(site, target):
     site.pages["/a%20b/p%C3%A4ge.html?q=%C3%BC&r=1"] = page(
         b"<p>Hello", Content_Type="text/html; charset=ISO-8859-1"
     )
-    found = fetch_page(f"{site.url}/a b/päge.html?q=ü&r=1".replace(" ", "%20"), target, OPEN)
-    assert (found.name, found.media_type, found.charset) == ("päge.html", "text/html", "iso-8859-1")
+    result = fetch_page(f"{site.url}/a b/päge.html?q=ü&r=1".replace(" ", "%20"), target, OPEN)
+    assert (result.name, result.media_type, result.charset) == (
+        "päge.html",
+        "text/html",
+        "iso-8859-1",
+    )
     assert target.read_bytes() == b"<p>Hello"
 
 
-def test_the_address_that_was_checked_is_the_one_that_is_asked(site, target, monkeypatch):
+def test_request_goes_to_the_checked_address(site, target, monkeypatch):
     """A second look-up, which would answer with another address, is never made."""
     site.pages["/"] = page()
     monkeypatch.setattr(addresses, "is_public", lambda number: str(number) == "127.0.0.1")
@@ -265,7 +263,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_asked(site, target, mon
     assert site.asked[-1] == ("/", f"site.example:{number}")
 
 
-def test_the_address_that_was_checked_is_asked_by_https_too(site, target, monkeypatch):
+def test_https_request_goes_to_the_checked_address(site, target, monkeypatch):
     """Who is there speaks no TLS, which is told; at the other address there is nobody."""
     monkeypatch.setattr(addresses, "is_public", lambda number: str(number) == "127.0.0.1")
     monkeypatch.setattr(socket, "getaddrinfo", answering(["127.0.0.1"], ["127.0.0.9"]))
@@ -280,7 +278,7 @@ def test_redirects_are_followed(site, target):
     assert target.read_bytes() == b"New."
 
 
-def test_a_redirect_into_the_network_is_not_followed(site, target, monkeypatch):
+def test_redirect_to_private_address_is_not_followed(site, target, monkeypatch):
     inner = Site("127.0.0.2")
     inner.pages["/secret"] = page(b"Secret.")
     site.pages["/out"] = page(b"", 302, Location=f"{inner.url}/secret")
@@ -297,7 +295,7 @@ def test_a_redirect_into_the_network_is_not_followed(site, target, monkeypatch):
 @pytest.mark.parametrize(
     "number", [*METADATA, "[fd00:ec2::254]", "[::ffff:a9fe:a9fe]", "2852039166"]
 )
-def test_a_redirect_to_a_metadata_address_is_not_followed(site, target, monkeypatch, number):
+def test_redirect_to_metadata_address_is_not_followed(site, target, monkeypatch, number):
     opened, connect = [], socket.socket.connect
 
     def noted(sock, address):
@@ -314,34 +312,36 @@ def test_a_redirect_to_a_metadata_address_is_not_followed(site, target, monkeypa
 @pytest.mark.parametrize(
     "location", ["file:///etc/passwd", "ftp://x/y", "http://u:p@127.0.0.1/", "//["]
 )
-def test_a_redirect_to_what_is_no_web_address_is_not_followed(site, target, location):
+def test_redirect_to_other_scheme_or_credentials_is_not_followed(site, target, location):
     site.pages["/away"] = page(b"", 301, Location=location)
     with pytest.raises(UnreadableError, match="can't be fetched"):
         fetch_page(f"{site.url}/away", target, OPEN)
 
 
-def test_redirects_have_an_end(site, target):
+def test_redirect_loop_is_refused(site, target):
     site.pages["/round"] = page(b"", 307, Location="/round")
     with pytest.raises(UnreadableError, match="more than 5 times"):
         fetch_page(f"{site.url}/round", target, OPEN)
 
 
-@pytest.mark.parametrize(("status", "told"), [(404, "404 .Not Found."), (403, "403"), (599, "599")])
-def test_a_page_that_is_not_there_is_told_by_its_status(site, target, status, told):
+@pytest.mark.parametrize(
+    ("status", "expected"), [(404, "404 .Not Found."), (403, "403"), (599, "599")]
+)
+def test_error_status_of_page_is_reported(site, target, status, expected):
     site.pages["/missing"] = page(b"no", status)
-    with pytest.raises(UnreadableError, match=told):
+    with pytest.raises(UnreadableError, match=expected):
         fetch_page(f"{site.url}/missing", target, OPEN)
 
 
 @pytest.mark.parametrize("parts", [(), (b"HTTP/1.1 200 OK\r\nA: ",), (b"HTTP/1.1 200 OK\r\n\r\n",)])
-def test_a_page_that_never_ends_is_late(site, target, parts):
+def test_endless_page_times_out(site, target, parts):
     """Nothing comes, or something does now and then: all of it has so many seconds."""
     site.pages["/never"] = slow(*parts)
     with pytest.raises(UnreadableError, match=r"within 0\.2 seconds"):
         fetch_page(f"{site.url}/never", target, FetchLimits(0.2, 10_000, private=True))
 
 
-def test_nobody_there(target):
+def test_closed_port_is_reported(target):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and does not listen
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/"
@@ -349,7 +349,7 @@ def test_nobody_there(target):
             fetch_page(url, target, OPEN)
 
 
-def test_a_host_that_is_none(target, monkeypatch):
+def test_unknown_host_is_reported(target, monkeypatch):
     def fail(*_arguments: object, **_options: object) -> None:
         raise socket.gaierror(8, "no such name")
 
@@ -358,7 +358,7 @@ def test_a_host_that_is_none(target, monkeypatch):
         fetch_page("http://nowhere.example/", target, OPEN)
 
 
-def test_a_page_may_be_so_big(site, target):
+def test_page_size_is_limited(site, target):
     site.pages["/big"] = page(b"x" * 10_001)
     site.pages["/fits"] = page(b"x" * 10_000)
     fetch_page(f"{site.url}/fits", target, OPEN)
@@ -367,7 +367,7 @@ def test_a_page_may_be_so_big(site, target):
 
 
 @pytest.mark.parametrize(("packed", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
-def test_packed_pages_are_unpacked_within_the_limit(site, target, packed, pack):
+def test_compressed_page_is_limited_after_decompression(site, target, packed, pack):
     site.pages["/packed"] = page(pack(b"Text. " * 1000), Content_Encoding=packed)
     site.pages["/bomb"] = page(pack(bytes(50_000_000)), Content_Encoding=packed)
     fetch_page(f"{site.url}/packed", target, OPEN)
@@ -383,20 +383,20 @@ def test_packed_pages_are_unpacked_within_the_limit(site, target, packed, pack):
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "expected"),
     [
         (page(b"?", Content_Encoding="br"), "compressed as br"),
         (page(b"not gzip", Content_Encoding="gzip"), "connection was lost"),
         (page(b"short", Content_Length="500"), "connection was lost"),
     ],
 )
-def test_pages_that_can_not_be_unpacked_or_break_off(site, target, answer, told):
+def test_unsupported_encoding_or_truncated_page_is_refused(site, target, answer, expected):
     site.pages["/odd"] = answer
-    with pytest.raises(UnreadableError, match=told):
+    with pytest.raises(UnreadableError, match=expected):
         fetch_page(f"{site.url}/odd", target, OPEN)
 
 
-def test_what_is_no_answer(site, target):
+def test_non_http_response_is_refused(site, target):
     site.pages["/rubbish"] = lambda handler: handler.wfile.write(b"SSH-2.0-OpenSSH\r\n\r\n")
     with pytest.raises(UnreadableError, match=r"not answer with a web page|connection was lost"):
         fetch_page(f"{site.url}/rubbish", target, OPEN)
@@ -419,7 +419,7 @@ def test_what_is_no_answer(site, target):
         "javascript:alert(1)",
     ],
 )
-def test_what_is_no_web_address(url):
+def test_invalid_url_is_refused(url):
     with pytest.raises(ValueError, match=r"web address") as caught:
         fetch.split_url(url)
     assert "secret" not in str(caught.value)

@@ -30,11 +30,11 @@ NAMES = st.sampled_from([*REAL, "notes.txt", "sound.bin", ""])
 few = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 
 
-def outcome(read, content: bytes, name: str, **said: object) -> None:
+def outcome(read, content: bytes, name: str, **options: object) -> None:
     with contextlib.suppress(UnreadableError):
-        found = read(content, name, **said)
-        assert found.text.strip()
-        found.text.encode()
+        result = read(content, name, **options)
+        assert result.text.strip()
+        result.text.encode()
 
 
 @few
@@ -43,7 +43,7 @@ def outcome(read, content: bytes, name: str, **said: object) -> None:
 @example(b"", b"RIFF\0\0\0\0WAVEfmt ", "a.wav")
 @example(b"", b"\0\0\0\x18ftypmp42", "film.mp4")
 @example(b"", b"ID3\x04\0\0\0\0\0\0\xff\xfb\x90\0", "a.mp3")
-def test_any_bytes(read, beginning, rest, name):
+def test_arbitrary_bytes_are_read_or_refused(read, beginning, rest, name):
     outcome(read, beginning + rest, name)
 
 
@@ -52,7 +52,7 @@ def test_any_bytes(read, beginning, rest, name):
     st.sampled_from([*REAL]),
     st.lists(st.tuples(st.floats(0, 1), st.binary(min_size=1, max_size=4)), max_size=8),
 )
-def test_real_files_with_other_bytes_in_them(read, name, changes):
+def test_corrupted_files_are_read_or_refused(read, name, changes):
     content = bytearray(REAL[name])
     for where, change in changes:
         place = int(where * (len(content) - 1))
@@ -62,13 +62,13 @@ def test_real_files_with_other_bytes_in_them(read, name, changes):
 
 @few
 @given(st.sampled_from([*REAL]), st.floats(0, 1))
-def test_files_that_were_cut_off(read, name, where):
+def test_truncated_files_are_read_or_refused(read, name, where):
     outcome(read, REAL[name][: int(where * len(REAL[name]))], name)
 
 
 @few
 @given(st.binary(max_size=300), st.text(max_size=20), st.text(max_size=20))
-def test_whatever_a_server_says_of_them(read, content, media_type, charset):
+def test_arbitrary_media_type_and_charset_are_handled(read, content, media_type, charset):
     outcome(read, content, "", media_type=media_type, charset=charset)
 
 
@@ -81,5 +81,5 @@ def test_whatever_a_server_says_of_them(read, content, media_type, charset):
         b"<html>&lol;<!DOCTYPE x [<!ENTITY lol 'lol'>]></html>",
     ],
 )
-def test_pages_that_are_meant_to_hurt(read, content):
+def test_hostile_html_is_read_or_refused(read, content):
     outcome(read, content, "page.html")

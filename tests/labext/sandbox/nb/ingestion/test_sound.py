@@ -33,14 +33,14 @@ def ffmpeg(programs):
     program.chmod(0o700)
 
 
-def test_what_is_said_is_heard_and_how_far_it_is_told(read):
-    told: list[str] = []
-    found = read(spoken(SAID, "OGG"), "talk.ogg", stages=told)
-    assert "three four five" in found.text
-    assert told[-1] == "listening, minute 1 of 1"
+def test_speech_is_transcribed_with_progress(read):
+    stages: list[str] = []
+    result = read(spoken(SAID, "OGG"), "talk.ogg", stages=stages)
+    assert "three four five" in result.text
+    assert stages[-1] == "listening, minute 1 of 1"
 
 
-def test_silence_has_no_text(refused):
+def test_silence_is_refused(read_error):
     import io
 
     import numpy as np
@@ -48,36 +48,36 @@ def test_silence_has_no_text(refused):
 
     out = io.BytesIO()
     soundfile.write(out, np.zeros((8000, 2)), 8000, format="FLAC")
-    assert "No speech was recognized" in refused(out.getvalue(), "silence.flac")
+    assert "No speech was recognized" in read_error(out.getvalue(), "silence.flac")
 
 
-def test_the_sound_of_a_video_is_heard(read, ffmpeg, monkeypatch):
+def test_audio_of_a_video_is_transcribed(read, ffmpeg, monkeypatch):
     samples = bytes(range(256)) * 400
 
-    def heard(sound, _tell):
+    def recognize(sound, _tell):
         assert b"".join(sound.blocks) == samples
         return "what was said"
 
-    monkeypatch.setattr(transcription, "recognize", heard)
+    monkeypatch.setattr(transcription, "recognize", recognize)
     assert read(FILM + samples, "film.mp4").text == "what was said"
 
 
-def test_a_video_without_sound_says_so(refused, ffmpeg):
-    assert "no audio" in refused(FILM, "film.mp4")
+def test_video_without_audio_is_refused(read_error, ffmpeg):
+    assert "no audio" in read_error(FILM, "film.mp4")
 
 
-def test_without_ffmpeg_it_says_what_to_install(refused, programs):
-    assert "apt install ffmpeg" in refused(FILM + bytes(100), "film.mp4")
-    assert "ffmpeg" in refused(b"ID3\x04" + bytes(100), "broken.mp3")
+def test_missing_ffmpeg_is_refused_with_a_hint(read_error, programs):
+    assert "apt install ffmpeg" in read_error(FILM + bytes(100), "film.mp4")
+    assert "ffmpeg" in read_error(b"ID3\x04" + bytes(100), "broken.mp3")
 
 
-def test_without_the_extra_it_says_what_to_install(refused, monkeypatch):
+def test_missing_speech_extra_is_refused_with_a_hint(read_error, monkeypatch):
     monkeypatch.setitem(sys.modules, "pocketsphinx", None)
     for content, name in ((spoken("Time."), "talk.wav"), (FILM, "film.mp4")):
-        assert "labext-jupyter[speech]" in refused(content, name)
+        assert "labext-jupyter[speech]" in read_error(content, name)
 
 
-def test_a_stage_is_told_now_and_then(tmp_path, monkeypatch):
+def test_progress_writer_limits_updates_of_a_stage(tmp_path, monkeypatch):
     monkeypatch.setattr(
         task_process, "_MIN_INTERVAL", 60
     )  # a slow disk may take longer than its own

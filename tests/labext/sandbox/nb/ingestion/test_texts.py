@@ -20,22 +20,22 @@ the promoter is then as small as it can be, and toxic proteins do no harm.</p>
 </article><footer>Imprint and cookies</footer></body></html>"""
 
 
-def test_a_page_is_what_it_says_without_what_is_around_it(read):
-    found = read(PAGE.encode(), "page.html")
-    assert found.title == "Catabolite repression"
-    assert "Glucose keeps the promoter" in found.text
-    assert "glucose" in found.text.lower()
-    assert "Shop" not in found.text
-    assert "hidden" not in found.text
-    assert "color" not in found.text
+def test_html_is_read_without_navigation_and_scripts(read):
+    result = read(PAGE.encode(), "page.html")
+    assert result.title == "Catabolite repression"
+    assert "Glucose keeps the promoter" in result.text
+    assert "glucose" in result.text.lower()
+    assert "Shop" not in result.text
+    assert "hidden" not in result.text
+    assert "color" not in result.text
 
 
-def test_a_page_of_a_few_words_is_read_too(read):
+def test_short_html_is_read(read):
     assert read(b"<p>Hello there.</p><script>no()</script>", "p.html").text == "Hello there."
 
 
-def test_a_page_without_words_has_no_text(refused):
-    assert refused(b"<html><script>only()</script></html>", "app.html")
+def test_html_without_text_is_refused(read_error):
+    assert read_error(b"<html><script>only()</script></html>", "app.html")
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ def test_a_page_without_words_has_no_text(refused):
         ("", "utf-8"),
     ],
 )
-def test_a_page_is_read_in_its_own_charset(read, declared, encoding):
+def test_html_charset_declaration_is_used(read, declared, encoding):
     source = f"<html><head>{declared}<title>Präparat</title></head><body><p>Größe 5 µm.</p></body>"
-    found = read(source.encode(encoding), "page.html")
-    assert (found.title, found.text) == ("Präparat", "Größe 5 µm.")
+    result = read(source.encode(encoding), "page.html")
+    assert (result.title, result.text) == ("Präparat", "Größe 5 µm.")
 
 
-def test_the_server_knows_the_charset_better(read):
+def test_http_charset_precedes_html_charset(read):
     source = '<meta charset="utf-8"><p>Größe 5 µm.</p>'.encode("iso-8859-1")
     assert read(source, "", media_type="text/html", charset="iso-8859-1").text == "Größe 5 µm."
 
@@ -68,10 +68,10 @@ def test_the_server_knows_the_charset_better(read):
         ("No heading.\n", None),
     ],
 )
-def test_markdown_is_kept_and_called_by_its_heading(read, text, title):
-    found = read(text.encode(), "notes.md")
-    assert found.text == text.strip()
-    assert found.title == title
+def test_markdown_is_kept_and_titled_by_its_heading(read, text, title):
+    result = read(text.encode(), "notes.md")
+    assert result.text == text.strip()
+    assert result.title == title
 
 
 WORDS = "Größe, façade, naïve, 20 °C, 5 µm – señor Ångström. " * 8
@@ -80,12 +80,12 @@ WORDS = "Größe, façade, naïve, 20 °C, 5 µm – señor Ångström. " * 8
 @pytest.mark.parametrize(
     "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252", "utf-16-le", "utf-16-be"]
 )
-def test_plain_text_is_read_in_any_encoding(read, encoding):
+def test_text_encoding_is_detected(read, encoding):
     assert read(WORDS.encode(encoding), "notes.txt").text == WORDS.strip()
 
 
 @pytest.mark.parametrize("encoding", ["shift_jis", "koi8-r", "big5"])
-def test_other_scripts_are_read_by_what_is_likely(read, encoding):
+def test_legacy_encodings_are_detected(read, encoding):
     text = {
         "shift_jis": "大腸菌はグルコースがあるとアラビノースを使わない。",
         "koi8-r": "Глюкоза подавляет промотор, и поэтому её добавляют в культуру без индукции.",
@@ -94,22 +94,22 @@ def test_other_scripts_are_read_by_what_is_likely(read, encoding):
     assert text in read((text * 10).encode(encoding), "notes.txt").text
 
 
-def test_a_told_charset_that_is_none_is_not_believed(read):
+def test_unknown_charset_is_ignored(read):
     for charset in ("idna", "rot13", "nonsense", "base64", "a\0b", "unicode_escape"):
         assert read(b"Plain \\u0041.", charset=charset).text == "Plain \\u0041."
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 3000])
-def test_an_empty_file_says_so(refused, content):
-    assert refused(content) == "The file is empty."
+def test_empty_file_is_refused(read_error, content):
+    assert read_error(content) == "The file is empty."
 
 
-def test_a_file_of_blanks_has_no_text(refused):
-    assert refused(b" \n\t \n", "notes.txt") == "It contains no text."
+def test_blank_file_has_no_text(read_error):
+    assert read_error(b" \n\t \n", "notes.txt") == "It contains no text."
 
 
 @pytest.mark.parametrize(
-    ("beginning", "told"),
+    ("beginning", "expected"),
     [
         (b"\x89PNG\r\n\x1a\n", "picture"),
         (b"\xff\xd8\xff\xe0", "picture"),
@@ -118,36 +118,36 @@ def test_a_file_of_blanks_has_no_text(refused):
         (b"{\\rtf1", "rich text"),
     ],
 )
-def test_other_kinds_are_named_and_what_can_be_read(refused, beginning, told):
-    reason = refused(beginning + bytes(range(256)) * 8, "notes.txt")
-    assert told in reason
+def test_unsupported_file_types_are_named(read_error, beginning, expected):
+    reason = read_error(beginning + bytes(range(256)) * 8, "notes.txt")
+    assert expected in reason
     assert "DOCX" in reason
 
 
-def test_bytes_of_no_kind_are_no_text(refused):
-    assert "not supported" in refused(bytes(range(256)) * 20, "data.bin")
+def test_unknown_binary_file_is_refused(read_error):
+    assert "not supported" in read_error(bytes(range(256)) * 20, "data.bin")
 
 
-def test_a_text_over_the_limit_says_how_much_it_may_be(refused):
-    assert "1,000 bytes" in refused(b"word " * 300, "long.txt", max_bytes=1000)
-    assert "1,000 bytes" in refused(b"word " * 3000, "long.txt", max_bytes=1000)
+def test_text_over_the_limit_is_refused(read_error):
+    assert "1,000 bytes" in read_error(b"word " * 300, "long.txt", max_bytes=1000)
+    assert "1,000 bytes" in read_error(b"word " * 3000, "long.txt", max_bytes=1000)
 
 
-def test_ends_of_lines_are_plain_and_what_nobody_sees_goes(read):
+def test_text_is_normalized(read):
     assert read(b"one\r\ntwo\rthree\x0c\x07 in\xc2\xadduced of\xef\xac\x81ce").text == (
         "one\ntwo\nthree\n induced office"
     ).replace("office", "office")
 
 
 @given(st.text())
-def test_clean_text_stays_as_it_is(text):
+def test_clean_text_is_idempotent(text):
     clean = reading.clean_text(text)
     assert reading.clean_text(clean) == clean
     clean.encode()
 
 
 @given(st.text(max_size=400))
-def test_a_title_is_one_line_of_a_length(text):
+def test_title_is_one_line_of_limited_length(text):
     title = reading.clean_title(text)
     if title is not None:
         assert 0 < len(title) <= reading.MAX_TITLE_LENGTH

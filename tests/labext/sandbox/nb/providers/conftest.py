@@ -55,10 +55,7 @@ def add_model(site: Site, provider: openai_server.OpenAI) -> AddModel:
     """Add a model of the provider: `add_model("talker", key="…", base_url=…)`."""
 
     def add(
-        name: str = "talker",
-        kind: str = "llm",
-        key: str | None = None,
-        base_url: str | None = None,
+        name: str = "talker", kind: str = "llm", key: str | None = None, base_url: str | None = None
     ) -> Model:
         credential = Credential(
             id=tables.new_identifier("credential"),

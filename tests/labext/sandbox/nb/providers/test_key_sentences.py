@@ -8,11 +8,7 @@ from hypothesis import strategies as st
 
 from labext.sandbox.nb.seed import TRANSFORMATIONS
 from labext.sandbox.nb.text import extractive
-from labext.sandbox.nb.text.extractive import (
-    key_sentences,
-    parse_sentences,
-    select_sentences,
-)
+from labext.sandbox.nb.text.extractive import key_sentences, parse_sentences, select_sentences
 
 TEXT = """\
 Induction of pBAD30
@@ -39,7 +35,7 @@ Guzman L. wrote a long article about the promoter in a journal.
 
 
 def test_split_joins_wrapped_lines_and_drops_headings_rulers_and_references() -> None:
-    assert [(each.text, each.heading, each.complete) for each in parse_sentences(TEXT)] == [
+    assert [(item.text, item.heading, item.complete) for item in parse_sentences(TEXT)] == [
         (
             "Cells were induced with 0.2 % arabinose at 37 °C for four hours.",
             "Induction of pBAD30",
@@ -87,17 +83,17 @@ def test_key_sentences_are_substrings_of_the_text(text: str, count: int, topic: 
 
 
 def test_sentences_of_frequent_words_are_selected() -> None:
-    found = parse_sentences(
+    result = parse_sentences(
         "The colony grew upon a plate of medium. A vector carries one operon on this plasmid. "
         "Every strain carries a vector with an operon."
     )
-    assert [each.text for each in select_sentences(found, 1)] == [
+    assert [item.text for item in select_sentences(result, 1)] == [
         "A vector carries one operon on this plasmid."
     ]
 
 
 @pytest.mark.parametrize("seed", TRANSFORMATIONS, ids=lambda seed: seed.name)
-def test_the_seeded_transformations_quote_sentences_of_the_text(seed: object) -> None:
+def test_seeded_transformations_quote_the_text(seed: object) -> None:
     lines = extractive.quote_key_sentences(TEXT, seed.prompt).splitlines()  # type: ignore[attr-defined]
     assert len(lines) == extractive.SUMMARY_SENTENCES
     plain = " ".join(TEXT.split())
@@ -107,18 +103,18 @@ def test_the_seeded_transformations_quote_sentences_of_the_text(seed: object) ->
         assert line[3:-1] in plain
 
 
-def test_words_of_the_prompt_choose_the_sentences_and_instructions_do_not() -> None:
+def test_prompt_words_select_sentences_but_instructions_do_not() -> None:
     many = " ".join(f"Sentence {n} states the main point of the text." for n in range(9))
-    told = extractive.quote_key_sentences(
+    summary = extractive.quote_key_sentences(
         f"{many} Glucose shuts the araBAD promoter of the cell.", "What of glucose?"
     )
-    assert "Glucose shuts" in told
-    told = extractive.quote_key_sentences(
+    assert "Glucose shuts" in summary
+    summary = extractive.quote_key_sentences(
         "Arabinose opens the promoter of pBAD30 in cells. " * 2 + "The text lists key findings.",
         "List the key findings.",
     )
-    assert told.index("Arabinose") < told.index("findings")
+    assert summary.index("Arabinose") < summary.index("findings")
 
 
-def test_a_text_without_sentences_is_named() -> None:
+def test_text_without_sentences_is_reported() -> None:
     assert extractive.quote_key_sentences("---", "Summarise.") == extractive.NO_SENTENCES

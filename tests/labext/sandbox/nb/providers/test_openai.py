@@ -31,18 +31,16 @@ def refusal(site: Site, model: Model, status: int = 502) -> str:
     return caught.value.detail
 
 
-def test_a_chat_says_which_model_and_what_by_the_stored_key(
-    site: Site, provider: Any, add_model: Any
-) -> None:
+def test_chat_request_has_model_messages_and_key(site: Site, provider: Any, add_model: Any) -> None:
     provider.key = KEY
     assert openai.chat(site, add_model("talker", key=KEY), HELLO) == "Reply of talker."
-    (asked,) = provider.asked
-    assert asked.path == "/chat/completions"
-    assert asked.headers["authorization"] == f"Bearer {KEY}"
-    assert asked.body == {"model": "talker", "messages": HELLO, "stream": False}
+    (request,) = provider.asked
+    assert request.path == "/chat/completions"
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.body == {"model": "talker", "messages": HELLO, "stream": False}
 
 
-def test_a_server_without_a_key_is_sent_none(
+def test_request_without_key_has_no_authorization(
     site: Site, provider: Any, add_model: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     netrc = tmp_path / "netrc"
@@ -54,7 +52,7 @@ def test_a_server_without_a_key_is_sent_none(
         assert "authorization" not in provider.asked[-1].headers
 
 
-def test_a_proxy_of_the_environment_has_nothing_to_do_with_this_machine(
+def test_environment_proxy_is_not_used_for_loopback(
     site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("NO_PROXY", "no_proxy"):
@@ -64,7 +62,7 @@ def test_a_proxy_of_the_environment_has_nothing_to_do_with_this_machine(
     assert openai.chat(site, add_model(), HELLO) == "Reply of talker."
 
 
-def test_a_reply_may_come_in_parts_and_after_thoughts(
+def test_reply_parts_are_joined_and_thoughts_removed(
     site: Site, provider: Any, add_model: Any
 ) -> None:
     model = add_model()
@@ -75,18 +73,23 @@ def test_a_reply_may_come_in_parts_and_after_thoughts(
     assert openai.chat(site, model, HELLO) == "It is arabinose."
 
 
-def test_a_reply_is_a_text_that_can_be_kept(site: Site, provider: Any, add_model: Any) -> None:
+def test_invalid_characters_are_removed_from_replies(
+    site: Site, provider: Any, add_model: Any
+) -> None:
     provider.replies = lambda _body: "Half \ud800 a letter\0."
     assert openai.chat(site, add_model(), HELLO) == "Half ? a letter."
 
 
-def test_vectors_are_in_the_order_of_their_texts(site: Site, provider: Any, add_model: Any) -> None:
+def test_vectors_keep_the_order_of_texts(site: Site, provider: Any, add_model: Any) -> None:
     provider.vector = lambda text: [float(text), 1.0]
     texts = [str(number) for number in range(openai.BATCH_SIZE + 3)]
     vectors = openai.embed(site, add_model("embedder", "embedding", KEY), texts)
     assert vectors == [[float(text), 1.0] for text in texts]
-    assert [len(asked.body["input"]) for asked in provider.embeddings()] == [openai.BATCH_SIZE, 3]
-    assert {asked.body["model"] for asked in provider.asked} == {"embedder"}
+    assert [len(request.body["input"]) for request in provider.embeddings()] == [
+        openai.BATCH_SIZE,
+        3,
+    ]
+    assert {request.body["model"] for request in provider.asked} == {"embedder"}
 
 
 @pytest.mark.parametrize(
@@ -99,9 +102,7 @@ def test_vectors_are_in_the_order_of_their_texts(site: Site, provider: Any, add_
         [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0]}],
     ],
 )
-def test_vectors_that_are_none_are_502(
-    site: Site, provider: Any, add_model: Any, data: Any
-) -> None:
+def test_invalid_vectors_are_502(site: Site, provider: Any, add_model: Any, data: Any) -> None:
     provider.troubles = [openai_server.says(200, {"data": data})]
     with pytest.raises(HTTPException) as caught:
         openai.embed(site, add_model("embedder", "embedding"), ["one"])
@@ -109,7 +110,7 @@ def test_vectors_that_are_none_are_502(
 
 
 @pytest.mark.parametrize(
-    ("trouble", "told"),
+    ("trouble", "output"),
     [
         (openai_server.says(401, {"error": {"message": "No such key."}}), "401: “No such key.”"),
         (openai_server.says(403, {"error": "Not for you."}), "403: “Not for you.”"),
@@ -132,20 +133,20 @@ def test_vectors_that_are_none_are_502(
         (openai_server.hung_up, "can't be reached"),
     ],
 )
-def test_every_other_failure_is_502_with_the_providers_words(
-    site: Site, provider: Any, add_model: Any, trouble: Any, told: str
+def test_other_failures_are_502_with_the_provider_message(
+    site: Site, provider: Any, add_model: Any, trouble: Any, output: str
 ) -> None:
     provider.troubles = [trouble]
-    said = refusal(site, add_model(key=KEY))
-    assert told in said
-    assert provider.base_url in said
-    assert "\n" not in said
-    assert "\x1b" not in said
-    assert len(said) < 700
+    message = refusal(site, add_model(key=KEY))
+    assert output in message
+    assert provider.base_url in message
+    assert "\n" not in message
+    assert "\x1b" not in message
+    assert len(message) < 700
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("output", "expected"),
     [
         ("7", "7"),
         ("Sun, 22 Nov 2026 17:00:00 GMT", "Sun, 22 Nov 2026 17:00:00 GMT"),
@@ -154,10 +155,10 @@ def test_every_other_failure_is_502_with_the_providers_words(
         ("999999999999", "10"),
     ],
 )
-def test_a_429_of_the_provider_stays_one_with_its_retry_after(
-    site: Site, provider: Any, add_model: Any, told: str | None, expected: str
+def test_provider_429_keeps_its_retry_after(
+    site: Site, provider: Any, add_model: Any, output: str | None, expected: str
 ) -> None:
-    provider.troubles = [openai_server.too_many(told)]
+    provider.troubles = [openai_server.too_many(output)]
     with pytest.raises(HTTPException) as caught:
         openai.chat(site, add_model(), HELLO)
     assert caught.value.status_code == 429
@@ -165,50 +166,48 @@ def test_a_429_of_the_provider_stays_one_with_its_retry_after(
     assert "429: “Too fast.”. Wait" in caught.value.detail
 
 
-def test_an_address_without_a_path_is_tried_with_v1(
+def test_base_url_without_path_is_retried_with_v1(
     site: Site, provider: Any, add_model: Any
 ) -> None:
     provider.troubles = [openai_server.says(404, "404 page not found", "text/plain")]
     root = provider.base_url.removesuffix("/v1")
     assert openai.chat(site, add_model(base_url=root), HELLO) == "Reply of talker."
-    assert [each.whole_path for each in provider.asked] == [
+    assert [item.whole_path for item in provider.asked] == [
         "/chat/completions",
         "/v1/chat/completions",
     ]
 
 
-def test_an_address_without_a_path_that_answers_is_asked_once(
+def test_base_url_without_path_is_requested_once_if_it_answers(
     site: Site, provider: Any, add_model: Any
 ) -> None:
     openai.chat(site, add_model(base_url=provider.base_url.removesuffix("/v1")), HELLO)
-    assert [each.whole_path for each in provider.asked] == ["/chat/completions"]
+    assert [item.whole_path for item in provider.asked] == ["/chat/completions"]
 
 
-def test_an_address_with_a_path_is_asked_as_it_is(
-    site: Site, provider: Any, add_model: Any
-) -> None:
+def test_base_url_with_path_is_not_retried(site: Site, provider: Any, add_model: Any) -> None:
     provider.troubles = [openai_server.says(404, {"error": "No such model."})]
     assert "No such model." in refusal(site, add_model())
     assert len(provider.asked) == 1
 
 
-def test_of_two_404_the_first_is_told(site: Site, provider: Any, add_model: Any) -> None:
+def test_first_of_two_404_is_reported(site: Site, provider: Any, add_model: Any) -> None:
     provider.troubles = [openai_server.says(404, "first"), openai_server.says(404, "second")]
     assert "“first”" in refusal(site, add_model(base_url=provider.base_url.removesuffix("/v1")))
 
 
 @pytest.mark.parametrize("key", [KEY, 'sk-"quoted"-1234567890', "abc"])
 @pytest.mark.parametrize("status", [401, 500, 200])
-def test_the_key_never_shows_even_where_the_provider_echoes_it(
+def test_echoed_key_is_masked_in_errors(
     site: Site, provider: Any, add_model: Any, key: str, status: int
 ) -> None:
     provider.troubles = [openai_server.echoes_key(status)]
-    said = refusal(site, add_model(key=key))
-    assert key not in said
-    assert json.dumps(key)[1:-1] not in said
+    message = refusal(site, add_model(key=key))
+    assert key not in message
+    assert json.dumps(key)[1:-1] not in message
 
 
-def test_a_stored_key_is_masked_from_when_it_is_read(site: Site, add_model: Any) -> None:
+def test_key_is_masked_once_decrypted(site: Site, add_model: Any) -> None:
     key = "kept-by-an-earlier-start-0815"
     model = add_model()
     with site.database.write() as session:
@@ -218,7 +217,7 @@ def test_a_stored_key_is_masked_from_when_it_is_read(site: Site, add_model: Any)
     assert key not in mask(f"A traceback with {key} in it.")
 
 
-def test_a_redirection_is_not_followed(site: Site, provider: Any, add_model: Any) -> None:
+def test_provider_redirect_is_not_followed(site: Site, provider: Any, add_model: Any) -> None:
     """A server that may answer can't have the key, or a question, sent where it likes."""
     with openai_server.serving() as other:
 
@@ -229,50 +228,44 @@ def test_a_redirection_is_not_followed(site: Site, provider: Any, add_model: Any
             handler.end_headers()
 
         provider.troubles = [elsewhere]
-        said = refusal(site, add_model(key=KEY))
-        assert "307" in said
-        assert "check its address" in said
+        message = refusal(site, add_model(key=KEY))
+        assert "307" in message
+        assert "check its address" in message
         assert other.asked == []
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_key_that_is_not_accepted_is_mended_there(
-    site: Site, provider: Any, add_model: Any, status: int
-) -> None:
+def test_rejected_key_has_a_hint(site: Site, provider: Any, add_model: Any, status: int) -> None:
     provider.troubles = [openai_server.says(status, {"error": "No."})]
     assert "give it another" in refusal(site, add_model(key=KEY))
 
 
-def test_the_key_does_not_show_in_a_reply_that_echoes_it(
-    site: Site, provider: Any, add_model: Any
-) -> None:
+def test_echoed_key_is_masked_in_replies(site: Site, provider: Any, add_model: Any) -> None:
     provider.replies = lambda _body: f"You sent {KEY}, and it is fine."
     assert openai.chat(site, add_model(key=KEY), HELLO) == "You sent •••, and it is fine."
 
 
-def test_a_key_that_is_a_word_of_json_breaks_nothing(
-    site: Site, provider: Any, add_model: Any
-) -> None:
+def test_key_equal_to_a_json_field_is_harmless(site: Site, provider: Any, add_model: Any) -> None:
     assert openai.chat(site, add_model(key="content"), HELLO) == "Reply of talker."
 
 
-def test_a_server_that_is_not_there_is_502(site: Site, add_model: Any) -> None:
-    with openai_server.serving() as gone:
-        base_url = gone.base_url
+def test_unreachable_server_is_502(site: Site, add_model: Any) -> None:
+    with openai_server.serving() as deleted:
+        base_url = deleted.base_url
     assert "can't be reached" in refusal(site, add_model(base_url=base_url))
 
 
-def test_a_server_that_takes_too_long_is_502(site: Site, provider: Any, add_model: Any) -> None:
+def test_slow_server_is_502(site: Site, provider: Any, add_model: Any) -> None:
     with site.database.write() as session:
         LIMITS.change(session, "model_seconds", 1)
     provider.troubles = [provider.held()]
-    said = refusal(site, add_model())
-    assert "1 seconds" in said
-    assert "model_seconds" in said
+    message = refusal(site, add_model())
+    assert "1 seconds" in message
+    assert "model_seconds" in message
 
 
 @pytest.mark.parametrize("length", ["1000", None])
-def test_an_answer_that_drips_takes_no_longer_than_it_may(
+def test_dripping_response_times_out(
     site: Site, provider: Any, add_model: Any, length: str | None
 ) -> None:
     def drip(handler: Any) -> None:
@@ -291,7 +284,7 @@ def test_an_answer_that_drips_takes_no_longer_than_it_may(
         openai.list_models(server)
 
 
-def test_an_answer_without_end_is_502(
+def test_oversized_response_is_502(
     site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(providers, "MAX_RESPONSE_BYTES", 1 << 17)
@@ -299,7 +292,7 @@ def test_an_answer_without_end_is_502(
     assert "more than" in refusal(site, add_model())
 
 
-def test_a_line_that_is_hung_up_ends_the_call(site: Site, provider: Any, add_model: Any) -> None:
+def test_cancelled_token_ends_the_call(site: Site, provider: Any, add_model: Any) -> None:
     held = provider.held()
     provider.troubles = [held]
     line, model = CancelToken(), add_model()
@@ -323,10 +316,10 @@ def test_a_line_that_is_hung_up_ends_the_call(site: Site, provider: Any, add_mod
     assert len(provider.asked) == 1
 
 
-def test_a_model_without_a_server_is_422(site: Site, add_model: Any) -> None:
+def test_model_without_server_is_422(site: Site, add_model: Any) -> None:
     model = add_model()
     with site.database.write() as session:
         session.get_one(Credential, model.credential_id).base_url = None
-    told = refusal(site, model, 422)
-    assert "has no server" in told
-    assert "Give it an address." in told
+    output = refusal(site, model, 422)
+    assert "has no server" in output
+    assert "Give it an address." in output

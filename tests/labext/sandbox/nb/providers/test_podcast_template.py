@@ -44,10 +44,7 @@ def ignore(_done: int, _total: int) -> None:
 
 
 def script(
-    material: Material,
-    speakers: tuple[Speaker, ...] = CAST[:2],
-    count: int = 3,
-    briefing: str = "",
+    material: Material, speakers: tuple[Speaker, ...] = CAST[:2], count: int = 3, briefing: str = ""
 ) -> list[Turn]:
     return writer.template_script(
         material, briefing, writer.template_outline(material, count), speakers, ignore
@@ -59,13 +56,13 @@ def quoted(turns: list[Turn]) -> list[str]:
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
-def test_every_speaker_speaks_and_nobody_else(number: int) -> None:
+def test_all_speakers_and_no_others_speak(number: int) -> None:
     for material in (INDUCTION, Material("Plan", [Text("", "- vary arabinose\n- ask Dana")])):
         turns = script(material, CAST[:number])
-        assert {turn.speaker for turn in turns} == {each.name for each in CAST[:number]}
+        assert {turn.speaker for turn in turns} == {item.name for item in CAST[:number]}
 
 
-def test_every_quotation_stands_in_its_source_and_is_read_once() -> None:
+def test_quotations_are_literal_and_unique() -> None:
     plain = re.sub(r"\*\*| \[3\]| \(Guzman et al\., 1995\)", "", SWITCH.text + " " + ENZYMES.text)
     quotes = quoted(script(INDUCTION))
     assert len(quotes) == len(set(quotes)) >= 8
@@ -93,15 +90,15 @@ def test_the_introduction_names_the_notebook_and_its_sources() -> None:
     assert "It is “Restriction enzymes”." in script(Material("One", [ENZYMES]))[0].dialogue
 
 
-def test_what_is_not_for_listening_is_left_out() -> None:
-    told = " ".join(turn.dialogue for turn in script(INDUCTION, count=20))
+def test_markup_citations_and_tables_are_not_spoken() -> None:
+    expected = " ".join(turn.dialogue for turn in script(INDUCTION, count=20))
     for left_out in ("[3]", "**", "#", "|", "http", "et al", "760", "journal"):
-        assert left_out not in told
+        assert left_out not in expected
 
 
 def test_segments_are_the_sections_of_the_material() -> None:
     segments = writer.template_outline(INDUCTION, 3)
-    assert [each.name for each in segments] == ["The switch", "The dose", "Restriction enzymes"]
+    assert [item.name for item in segments] == ["The switch", "The dose", "Restriction enzymes"]
     assert segments[0].description == "Quotations from switch"
     (one,) = writer.template_outline(INDUCTION, 1)
     assert (one.name, one.description) == (
@@ -110,19 +107,19 @@ def test_segments_are_the_sections_of_the_material() -> None:
     )
 
 
-def test_segments_of_one_name_are_numbered() -> None:
+def test_segments_with_the_same_name_are_numbered() -> None:
     text = "\n\n".join(
         f"# {heading}\n\n"
         + " ".join(f"Protein P{part}{n} binds ligand L{n} in tissue." for n in range(6))
         for part, heading in enumerate(["Results", "Methods", "Results"])
     )
     names = [
-        each.name for each in writer.template_outline(Material("Long", [Text("Long", text)]), 3)
+        item.name for item in writer.template_outline(Material("Long", [Text("Long", text)]), 3)
     ]
     assert names == ["Results", "Methods", "Results, part 2"]
 
 
-def test_the_length_follows_the_segments_sizes() -> None:
+def test_segment_size_sets_the_number_of_quotations() -> None:
     text = " ".join(f"Protein P{n} binds ligand L{n} of pathway{n} in tissue." for n in range(40))
     material = Material("Long", [Text("Long", text)])
     for size, count in writer.SEGMENT_SENTENCES.items():
@@ -130,7 +127,7 @@ def test_the_length_follows_the_segments_sizes() -> None:
         assert len(quoted(turns)) == count
 
 
-def test_the_briefing_chooses_among_many_sentences() -> None:
+def test_briefing_selects_sentences() -> None:
     many = [f"Sample {n} of batch{n} was stored in freezer{n} by colleague{n}." for n in range(40)]
     many[23] = "Sample 23 glowed under ultraviolet light after a night in darkness."
     material = Material("Samples", [Text("Log", " ".join(many))])
@@ -149,7 +146,7 @@ def test_progress_counts_segments() -> None:
     assert calls == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
-def test_an_empty_notebook_and_another_language_are_refused() -> None:
+def test_empty_material_and_other_languages_are_refused() -> None:
     with pytest.raises(HTTPException, match="no sentence that can be spoken"):
         script(Material("Empty", [Text("x", "https://example.org/a")]))
     for language in (None, "en", "English", "en-GB", " English (US) "):
@@ -160,11 +157,11 @@ def test_an_empty_notebook_and_another_language_are_refused() -> None:
 
 @settings(max_examples=25)
 @given(st.text(max_size=200), st.integers(1, 20), st.integers(1, 4))
-def test_any_text_gives_turns_that_can_be_spoken(text: str, count: int, number: int) -> None:
+def test_arbitrary_text_gives_speakable_turns(text: str, count: int, number: int) -> None:
     material = Material("Any", [Text("A title", text), ENZYMES])
     assert 1 <= len(writer.template_outline(material, count)) <= count
     turns = script(material, CAST[:number], count)
-    assert {turn.speaker for turn in turns} == {each.name for each in CAST[:number]}
+    assert {turn.speaker for turn in turns} == {item.name for item in CAST[:number]}
     for turn in turns:
         assert turn.dialogue.strip()
         assert "\n" not in turn.dialogue

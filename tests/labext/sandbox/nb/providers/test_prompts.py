@@ -34,10 +34,10 @@ def outlined(site: Site, model: Model, count: int = 2, **more: object) -> list[S
     return writer.write_outline(site, model, plan)
 
 
-def written(site: Site, model: Model, told: list[tuple[int, int]] | None = None) -> list[Turn]:
+def written(site: Site, model: Model, progress: list[tuple[int, int]] | None = None) -> list[Turn]:
     def tell(done: int, total: int) -> None:
-        if told is not None:
-            told.append((done, total))
+        if progress is not None:
+            progress.append((done, total))
 
     plan = EpisodePlan(MATERIAL, CAST, "For beginners.")
     return writer.write_dialogue(site, model, plan, PLAN, tell)
@@ -47,7 +47,7 @@ def says(*turns: tuple[str, str]) -> str:
     return json.dumps({"transcript": [{"speaker": s, "dialogue": d} for s, d in turns]})
 
 
-def test_an_outline_is_what_the_model_plans(
+def test_outline_is_parsed_from_the_reply(
     site: Site, talker: Model, provider: openai_server.OpenAI
 ):
     provider.replies = lambda _body: (
@@ -60,26 +60,24 @@ def test_an_outline_is_what_the_model_plans(
     ]
 
 
-def test_what_is_known_of_the_episode_arrives(
+def test_outline_prompt_contains_the_episode_plan(
     site: Site, talker: Model, provider: openai_server.OpenAI
 ):
     provider.replies = lambda _body: '{"segments": [{"name": "The switch"}]}'
     outlined(site, talker, language="German", max_tokens=700)
-    (asked,) = provider.asked
-    known = ("For beginners.", "Alex", "Led a programme", "Asks one thing", "Names numbers")
+    (request,) = provider.asked
+    names = ("For beginners.", "Alex", "Led a programme", "Asks one thing", "Names numbers")
     material = ("0.2 % arabinose", "Bench notes", "Induction")
-    for each in (*known, *material, "German", "700", "2 segments"):
-        assert each in asked.text
-    assert asked.body["max_tokens"] == 700
-    assert asked.body["model"] == "talker"
+    for item in (*names, *material, "German", "700", "2 segments"):
+        assert item in request.text
+    assert request.body["max_tokens"] == 700
+    assert request.body["model"] == "talker"
     outlined(site, talker)
     assert "max_tokens" not in provider.asked[-1].body
     assert "German" not in provider.asked[-1].text
 
 
-def test_a_dialogue_goes_segment_after_segment(
-    site: Site, talker: Model, provider: openai_server.OpenAI
-):
+def test_dialogue_is_written_per_segment(site: Site, talker: Model, provider: openai_server.OpenAI):
     replies = iter(
         [
             says(("ALEX", "Welcome. [laughs]"), ("robin", "It is **0.2 %** [1].")),
@@ -87,22 +85,22 @@ def test_a_dialogue_goes_segment_after_segment(
         ]
     )
     provider.replies = lambda _body: next(replies)
-    told: list[tuple[int, int]] = []
-    assert written(site, talker, told) == [
+    progress: list[tuple[int, int]] = []
+    assert written(site, talker, progress) == [
         Turn("Alex", "Welcome.", opens=True),
         Turn("Robin Hood", "It is 0.2 %."),
         Turn("Alex", "And the dose?", opens=True),
         Turn("Robin Hood", "Twice as much."),
     ]
-    assert told == [(0, 2), (1, 2), (2, 2)]
-    first, second = (each.text for each in provider.asked)
+    assert progress == [(0, 2), (1, 2), (2, 2)]
+    first, second = (item.text for item in provider.asked)
     assert "greet the listeners" in first
     assert "Robin Hood: It is 0.2 %." in second
     assert "0.2 % arabinose" in second
     assert "The dose" in second
 
 
-def test_who_has_said_nothing_is_asked_for_once_more(
+def test_missing_speakers_are_requested_once_more(
     site: Site, talker: Model, provider: openai_server.OpenAI
 ):
     replies = iter(
@@ -113,12 +111,12 @@ def test_who_has_said_nothing_is_asked_for_once_more(
         ]
     )
     provider.replies = lambda _body: next(replies)
-    assert {each.speaker for each in written(site, talker)} == {"Alex", "Robin Hood"}
+    assert {item.speaker for item in written(site, talker)} == {"Alex", "Robin Hood"}
     assert "no dialogue of Alex, Robin Hood" in provider.asked[-1].text
 
 
 @pytest.mark.parametrize("reply", ["I can't do that.", "{}", '{"transcript": []}', "[1, 2"])
-def test_nonsense_is_a_fault_of_the_provider(
+def test_unparsable_reply_is_502(
     site: Site, talker: Model, provider: openai_server.OpenAI, reply: str
 ):
     provider.replies = lambda _body: reply
@@ -132,7 +130,7 @@ def test_nonsense_is_a_fault_of_the_provider(
         written(site, talker)
 
 
-def test_a_provider_that_fails_in_the_middle_fails_the_dialogue(
+def test_provider_failure_fails_the_dialogue(
     site: Site, talker: Model, provider: openai_server.OpenAI
 ):
     provider.replies = lambda _body: says(("Alex", "Hello."), ("Robin", "Hello."))
@@ -142,7 +140,7 @@ def test_a_provider_that_fails_in_the_middle_fails_the_dialogue(
     assert failed.value.status_code == 502
 
 
-def test_too_much_material_is_summarised_by_the_slots_model(
+def test_long_material_is_summarised_by_the_slot_model(
     site: Site, talker: Model, provider: openai_server.OpenAI, add_model: Callable[..., Model]
 ):
     summariser = add_model("summariser")
@@ -156,13 +154,13 @@ def test_too_much_material_is_summarised_by_the_slots_model(
     )
     writer.write_outline(site, talker, EpisodePlan(material, CAST))
     *parts, last = provider.asked
-    assert {each.body["model"] for each in parts} == {"summariser"}
+    assert {item.body["model"] for item in parts} == {"summariser"}
     assert last.body["model"] == "talker"
     assert "In short." in last.text
     assert "0.2 % arabinose" in last.text
 
 
-def test_of_very_many_notes_none_is_summarised_by_a_model(
+def test_many_short_notes_are_not_summarised(
     site: Site, talker: Model, provider: openai_server.OpenAI, add_model: Callable[..., Model]
 ):
     summariser = add_model("summariser")
@@ -172,12 +170,12 @@ def test_of_very_many_notes_none_is_summarised_by_a_model(
     notes = [Text(f"N{n}", f"Plate {n} grew well on the first day. " * 20) for n in range(10)]
     provider.replies = lambda _body: '{"segments": [{"name": "A"}]}'
     writer.write_outline(site, talker, EpisodePlan(Material("Many", notes), CAST))
-    (asked,) = provider.asked
-    assert asked.body["model"] == "talker"
-    assert all(f"Plate {n} grew" in asked.text for n in range(10))
+    (request,) = provider.asked
+    assert request.body["model"] == "talker"
+    assert all(f"Plate {n} grew" in request.text for n in range(10))
 
 
-def test_a_segment_of_much_material_is_given_what_belongs_to_it(
+def test_segment_prompt_contains_relevant_material(
     site: Site, talker: Model, provider: openai_server.OpenAI
 ):
     with site.database.write() as session:
@@ -187,12 +185,12 @@ def test_a_segment_of_much_material_is_given_what_belongs_to_it(
     provider.replies = lambda _body: says(("Alex", "Hello."), ("Robin", "Hello."))
     plan = EpisodePlan(Material("Much", texts), CAST)
     writer.write_dialogue(site, talker, plan, PLAN[:1], lambda _done, _total: None)
-    (asked,) = provider.asked
-    assert "The switch is how it works in detail." in asked.text
-    assert len(asked.text) < 6000
+    (request,) = provider.asked
+    assert "The switch is how it works in detail." in request.text
+    assert len(request.text) < 6000
 
 
-def test_the_server_that_is_gone_is_told_of(site: Site, add_model: Callable[..., Model]):
+def test_unreachable_server_is_502(site: Site, add_model: Callable[..., Model]):
     with pytest.raises(HTTPException) as failed:
         outlined(site, add_model("gone", base_url="http://127.0.0.1:9/v1"))
     assert failed.value.status_code == 502
@@ -209,11 +207,11 @@ def test_the_server_that_is_gone_is_told_of(site: Site, add_model: Callable[...,
         '{"speaker": "Speaker 1", "text": "One."}\n{"speaker": "Speaker 2", "text": "Two."}',
     ],
 )
-def test_turns_are_found_however_they_are_wrapped(reply: str):
+def test_turns_are_parsed_from_any_format(reply: str):
     assert llm_writer.parse_turns(reply, CAST) == [Turn("Alex", "One."), Turn("Robin Hood", "Two.")]
 
 
-def test_lines_are_an_outline_too():
+def test_outline_is_parsed_from_lines():
     reply = "Here it is:\n1. **The switch**: how it works\n2) The dose\n"
     assert llm_writer.parse_segments(reply, 5) == [
         Segment("The switch", "how it works."), Segment("The dose", ""),
@@ -229,11 +227,11 @@ _JSON = st.recursive(
 
 
 @given(st.text(max_size=200), _JSON)
-def test_whatever_is_answered_only_the_speakers_speak(text: str, value: object):
+def test_arbitrary_reply_has_only_known_speakers(text: str, value: object):
     for reply in (text, json.dumps(value), f"{text}{json.dumps(value)}"):
-        assert {each.speaker for each in llm_writer.parse_turns(reply, CAST)} <= {
+        assert {item.speaker for item in llm_writer.parse_turns(reply, CAST)} <= {
             "Alex",
             "Robin Hood",
         }
-        assert all(each.dialogue for each in llm_writer.parse_turns(reply, CAST))
-        assert all(each.name for each in llm_writer.parse_segments(reply, 3))
+        assert all(item.dialogue for item in llm_writer.parse_turns(reply, CAST))
+        assert all(item.name for item in llm_writer.parse_segments(reply, 3))

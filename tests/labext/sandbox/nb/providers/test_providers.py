@@ -25,13 +25,13 @@ KEY = "correct-horse-battery-staple"
 METADATA = [IPv4Address(n) for n in ("192.0.0.192", "168.63.129.16", "100.100.100.200")]
 
 
-def test_the_table_has_those_that_the_environment_can_name() -> None:
+def test_provider_table_matches_environment_variables() -> None:
     assert tuple(PROVIDERS) == provider_variables.PROVIDERS
     assert "GROQ_API_KEY" in provider_variables.provider_variables()
-    for known in PROVIDERS.values():
-        assert set(known.kinds) <= set(registry.MODEL_TYPES)
-        if known.base_url is not None:
-            assert addresses.check_base_url(known.base_url) == known.base_url
+    for names in PROVIDERS.values():
+        assert set(names.kinds) <= set(registry.MODEL_TYPES)
+        if names.base_url is not None:
+            assert addresses.check_base_url(names.base_url) == names.base_url
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,12 @@ def test_the_table_has_those_that_the_environment_can_name() -> None:
         ("", "llm"),
     ],
 )
-def test_a_type_is_guessed_from_the_words_of_a_name(name: str, kind: str | None) -> None:
+def test_model_type_is_guessed_from_the_name(name: str, kind: str | None) -> None:
     assert guess_model_type(name) == kind
 
 
 @given(st.text(max_size=60))
-def test_every_name_has_a_type_or_none(name: str) -> None:
+def test_arbitrary_name_has_a_type_or_none(name: str) -> None:
     assert guess_model_type(name) in (*registry.MODEL_TYPES, None)
 
 
@@ -72,7 +72,7 @@ def test_every_name_has_a_type_or_none(name: str) -> None:
     st.ip_addresses(v=4) | st.sampled_from(METADATA),
     st.sampled_from(["{}", "[::ffff:{}]", "[64:ff9b::{}]"]),
 )
-def test_a_numeric_address_is_refused_if_link_local_or_metadata(address: Any, form: str) -> None:
+def test_numeric_address_is_refused_if_link_local_or_metadata(address: Any, form: str) -> None:
     url = f"http://{form.format(address)}/v1"
     if address.is_link_local or address in METADATA:
         with pytest.raises(HTTPException):
@@ -81,18 +81,18 @@ def test_a_numeric_address_is_refused_if_link_local_or_metadata(address: Any, fo
         assert addresses.check_base_url(f"{url}/") == url
 
 
-def test_a_name_that_resolves_to_a_refused_address_is_sent_nothing(
+def test_host_that_resolves_to_a_refused_address_gets_no_request(
     site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    named = provider.base_url.replace("127.0.0.1", "localhost")
+    by_name = provider.base_url.replace("127.0.0.1", "localhost")
     monkeypatch.setattr(providers_openai, "is_refused_ip", lambda number: number == "127.0.0.1")
     with pytest.raises(HTTPException, match="metadata service"):
-        openai.list_models(servers.server_of_model(site, add_model(key=KEY, base_url=named)))
+        openai.list_models(servers.server_of_model(site, add_model(key=KEY, base_url=by_name)))
     assert provider.asked == []
 
 
 @pytest.mark.parametrize("proxied", [False, True])
-def test_a_stored_metadata_address_is_sent_nothing(
+def test_stored_metadata_address_gets_no_request(
     site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch, proxied: bool
 ) -> None:
     """An earlier version accepted it; a proxy must not be asked for it either."""
@@ -105,7 +105,7 @@ def test_a_stored_metadata_address_is_sent_nothing(
 
 
 @pytest.mark.parametrize(
-    ("said", "ready"),
+    ("message", "ready"),
     [
         ({"OPENAI_API_KEY": "sk-1234567"}, {"openai"}),
         ({"OPENAI_API_KEY": " "}, set()),
@@ -118,37 +118,37 @@ def test_a_stored_metadata_address_is_sent_nothing(
         ({"SOME_OTHER_API_KEY": "abcdef"}, set()),
     ],
 )
-def test_the_environment_is_told_as_it_is(
-    site: Site, said: dict[str, str], ready: set[str]
+def test_environment_status_reports_usable_providers(
+    site: Site, message: dict[str, str], ready: set[str]
 ) -> None:
-    provider_keys.store_environment(site, said)
+    provider_keys.store_environment(site, message)
     assert {
-        name for name, known in provider_keys.environment_status(site).items() if known
+        name for name, names in provider_keys.environment_status(site).items() if names
     } == ready
 
 
-def test_a_key_of_the_environment_is_kept_encrypted_until_the_next_start(site: Site) -> None:
+def test_environment_key_is_kept_encrypted_until_the_next_start(site: Site) -> None:
     provider_keys.store_environment(site, {"OPENAI_API_KEY": KEY})
-    kept = site.secrets / "nb_providers"
-    assert KEY.encode() not in kept.read_bytes()
-    assert kept.stat().st_mode & 0o077 == 0
-    found = provider_keys.provider_from_environment(site, PROVIDERS["openai"])
-    assert found is not None
-    assert (found.base_url, found.key) == ("https://api.openai.com/v1", KEY)
-    assert KEY not in repr(found)
+    stored = site.secrets / "nb_providers"
+    assert KEY.encode() not in stored.read_bytes()
+    assert stored.stat().st_mode & 0o077 == 0
+    result = provider_keys.provider_from_environment(site, PROVIDERS["openai"])
+    assert result is not None
+    assert (result.base_url, result.key) == ("https://api.openai.com/v1", KEY)
+    assert KEY not in repr(result)
     assert KEY not in mask(f"It is {KEY}.")
     (site.secrets / "nb_encryption").unlink()
     assert provider_keys.provider_from_environment(site, PROVIDERS["openai"]) is None
     provider_keys.store_environment(site, {})
-    assert not kept.exists()
+    assert not stored.exists()
 
 
-def test_of_keys_the_host_has_those_of_providers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_environment_has_only_provider_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROQ_API_KEY", "gsk-1")
     monkeypatch.setenv("CLOUD_SECRET_KEY", "of-no-use")
-    found = host_environment()
-    assert found["GROQ_API_KEY"] == "gsk-1"
-    assert "CLOUD_SECRET_KEY" not in found
+    result = host_environment()
+    assert result["GROQ_API_KEY"] == "gsk-1"
+    assert "CLOUD_SECRET_KEY" not in result
 
 
 def test_auto_assign_names_slots_without_a_model(site: Site) -> None:
@@ -157,12 +157,12 @@ def test_auto_assign_names_slots_without_a_model(site: Site) -> None:
             session.delete(session.get_one(DefaultModel, slot))
         session.delete(session.get_one(Model, registry.ESPEAK))
         session.flush()
-        found = service.assign_defaults(session, site)
-    assert found["assigned"] == {"embedding": registry.WORDLLAMA}
-    assert found["missing"] == ["text_to_speech"]
+        result = service.assign_defaults(session, site)
+    assert result["assigned"] == {"embedding": registry.WORDLLAMA}
+    assert result["missing"] == ["text_to_speech"]
 
 
-def test_a_missing_secrets_folder_is_told(site: Site, tmp_path: Path) -> None:
+def test_missing_secrets_folder_is_reported(site: Site, tmp_path: Path) -> None:
     from labext.sandbox.nb.providers import provider_keys
 
     (tmp_path / "secrets").rmdir()

@@ -22,7 +22,7 @@ KEY = "correct-horse-battery-staple"
 
 def slots(site: Site) -> dict[str, str]:
     with site.database.read() as session:
-        return {each.slot: each.model_id for each in session.scalars(select(DefaultModel))}
+        return {item.slot: item.model_id for item in session.scalars(select(DefaultModel))}
 
 
 def seed_again(site: Site) -> None:
@@ -39,7 +39,7 @@ def _forget_everything(site: Site) -> None:
             session.flush()
 
 
-def test_the_built_in_models_have_the_slots_that_they_can_fill(site: Site) -> None:
+def test_built_in_models_fill_the_slots_at_first_start(site: Site) -> None:
     assert slots(site) == {
         "chat": registry.EXTRACTIVE,
         "transformation": registry.EXTRACTIVE,
@@ -57,7 +57,7 @@ def test_the_built_in_models_have_the_slots_that_they_can_fill(site: Site) -> No
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_flite_has_the_slot_where_it_is_on_the_path(
+def test_installed_flite_fills_the_speech_slot(
     site: Site, monkeypatch: pytest.MonkeyPatch, late: bool
 ) -> None:
     if not late:
@@ -67,7 +67,7 @@ def test_flite_has_the_slot_where_it_is_on_the_path(
     assert slots(site)["text_to_speech"] == registry.FLITE
 
 
-def test_without_packages_for_it_nothing_speaks_or_hears(
+def test_missing_packages_leave_speech_slots_empty(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _forget_everything(site)
@@ -77,7 +77,7 @@ def test_without_packages_for_it_nothing_speaks_or_hears(
     assert not {"text_to_speech", "speech_to_text"} & set(slots(site))
 
 
-def test_what_was_changed_since_stays(site: Site) -> None:
+def test_changed_slots_survive_the_next_start(site: Site) -> None:
     with site.database.write() as session:
         session.delete(session.get_one(DefaultModel, "embedding"))
         session.flush()
@@ -90,7 +90,7 @@ def test_what_was_changed_since_stays(site: Site) -> None:
         assert session.get(Model, registry.WORDLLAMA) is None
 
 
-def test_without_wordllama_the_embedding_slot_is_empty_until_it_is_installed(
+def test_embedding_slot_is_filled_once_wordllama_is_installed(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _forget_everything(site)
@@ -102,7 +102,7 @@ def test_without_wordllama_the_embedding_slot_is_empty_until_it_is_installed(
     assert slots(site)["embedding"] == registry.WORDLLAMA
 
 
-def test_a_model_is_the_one_that_is_asked_for_or_the_slots(site: Site, add_model: Any) -> None:
+def test_requested_model_precedes_the_slot(site: Site, add_model: Any) -> None:
     other = add_model()
     with site.database.read() as session:
         assert registry.select_model(session, "chat").id == registry.EXTRACTIVE
@@ -110,19 +110,19 @@ def test_a_model_is_the_one_that_is_asked_for_or_the_slots(site: Site, add_model
 
 
 @pytest.mark.parametrize(
-    ("wanted", "status", "told"),
+    ("requested", "status", "expected"),
     [("model:nobody", 404, "model:nobody"), (registry.WORDLLAMA, 422, "type embedding")],
 )
-def test_a_model_that_can_not_be_asked_is_refused(
-    site: Site, wanted: str, status: int, told: str
+def test_unknown_or_unsuitable_model_is_refused(
+    site: Site, requested: str, status: int, expected: str
 ) -> None:
     with site.database.read() as session, pytest.raises(ServiceError) as caught:
-        registry.select_model(session, "chat", wanted)
+        registry.select_model(session, "chat", requested)
     assert caught.value.status_code == status
-    assert told in caught.value.detail
+    assert expected in caught.value.detail
 
 
-def test_a_slot_without_a_model_says_what_to_set(site: Site) -> None:
+def test_empty_slot_is_422_with_an_action(site: Site) -> None:
     with site.database.write() as session:
         session.delete(session.get_one(DefaultModel, "speech_to_text"))
     with site.database.read() as session, pytest.raises(ServiceError) as caught:
@@ -131,7 +131,7 @@ def test_a_slot_without_a_model_says_what_to_set(site: Site) -> None:
     assert caught.value.action == Action.set_model("speech_to_text")
 
 
-def test_a_key_is_encrypted_at_rest_and_masked_once_it_is_read(
+def test_key_is_encrypted_at_rest_and_masked_once_read(
     site: Site, add_model: Any, tmp_path: Path
 ) -> None:
     model = add_model(key=KEY)
@@ -146,7 +146,7 @@ def test_a_key_is_encrypted_at_rest_and_masked_once_it_is_read(
     assert encrypt_key(site, KEY) != encrypt_key(site, KEY)
 
 
-def test_a_key_that_another_secret_encrypted_says_so(site: Site, add_model: Any) -> None:
+def test_key_of_another_secret_is_422(site: Site, add_model: Any) -> None:
     model = add_model(key=KEY)
     (site.secrets / "nb_encryption").unlink()
     with site.database.read() as session:
@@ -157,7 +157,7 @@ def test_a_key_that_another_secret_encrypted_says_so(site: Site, add_model: Any)
     assert caught.value.action == Action.set_key("the provider")
 
 
-def test_no_key_is_none(site: Site, add_model: Any) -> None:
+def test_missing_key_is_none(site: Site, add_model: Any) -> None:
     model = add_model()
     with site.database.read() as session:
         assert decrypt_key(site, session.get_one(Credential, model.credential_id)) is None

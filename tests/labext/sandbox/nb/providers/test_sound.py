@@ -18,23 +18,21 @@ from labext.sandbox.nb.providers.openai import FormPayload
 KEY = "correct-horse-battery-staple"
 
 
-def refused(call: Any, *arguments: Any) -> str:
+def error_detail(call: Any, *arguments: Any) -> str:
     with pytest.raises(HTTPException) as caught:
         call(*arguments)
     assert caught.value.status_code == 502
     return caught.value.detail
 
 
-def test_a_text_is_spoken_by_the_model_the_voice_and_the_stored_key(
-    site: Site, provider: Any, add_model: Any
-) -> None:
+def test_speech_request_has_model_voice_and_key(site: Site, provider: Any, add_model: Any) -> None:
     provider.key = KEY
     sound = openai.synthesize(site, add_model("tts-1", "tts", KEY), "It is arabinose.", "alloy")
     with wave.open(io.BytesIO(sound)) as file:
         assert file.getnframes() > 0
-    (asked,) = provider.speeches()
-    assert asked.headers["authorization"] == f"Bearer {KEY}"
-    assert asked.body == {
+    (request,) = provider.speeches()
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.body == {
         "model": "tts-1",
         "input": "It is arabinose.",
         "voice": "alloy",
@@ -42,25 +40,27 @@ def test_a_text_is_spoken_by_the_model_the_voice_and_the_stored_key(
     }
 
 
-def test_a_file_is_heard_whole_by_the_model_and_the_stored_key(
+def test_transcription_request_has_file_model_and_key(
     site: Site, provider: Any, add_model: Any, tmp_path: Path
 ) -> None:
     provider.key = KEY
     path = tmp_path / 'a "strange"\r\nname ö.mp3'
     path.write_bytes(bytes(range(256)) * 5000)  # more than one part
-    said = openai.transcribe(site, add_model("whisper-1", "stt", KEY), path)
-    assert said == "1280000 bytes of sound."
+    message = openai.transcribe(site, add_model("whisper-1", "stt", KEY), path)
+    assert message == "1280000 bytes of sound."
     provider.hears = lambda _content: f"You said {KEY}."
-    heard = openai.transcribe(site, add_model("whisper-2", "stt", KEY), path)
-    assert heard == "You said •••."
+    transcript = openai.transcribe(site, add_model("whisper-2", "stt", KEY), path)
+    assert transcript == "You said •••."
     provider.asked.pop()
-    (asked,) = provider.hearings()
-    assert asked.headers["authorization"] == f"Bearer {KEY}"
-    assert asked.body == {"model": "whisper-1", "response_format": "json"}
-    assert asked.files == {"file.mp3": path.read_bytes()}
+    (request,) = provider.hearings()
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.body == {"model": "whisper-1", "response_format": "json"}
+    assert request.files == {"file.mp3": path.read_bytes()}
 
 
-def test_silence_is_no_failure(site: Site, provider: Any, add_model: Any, tmp_path: Path) -> None:
+def test_empty_transcript_is_accepted(
+    site: Site, provider: Any, add_model: Any, tmp_path: Path
+) -> None:
     provider.hears = lambda _content: "  "
     path = tmp_path / "silence"
     path.write_bytes(b"")
@@ -69,33 +69,33 @@ def test_silence_is_no_failure(site: Site, provider: Any, add_model: Any, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "expected"),
     [
         (b"", "answered nothing"),
         (b'{"error": "no such voice"}', "no such voice"),
         (b"<html>\xff</html>", "OpenAI-compatible"),
     ],
 )
-def test_what_is_no_sound_is_502(
-    site: Site, provider: Any, add_model: Any, answer: bytes, told: str
+def test_invalid_audio_is_502(
+    site: Site, provider: Any, add_model: Any, answer: bytes, expected: str
 ) -> None:
     provider.troubles = [openai_server.says(200, answer, "audio/wav")]
-    assert told in refused(openai.synthesize, site, add_model("tts-1", "tts"), "Hello.", "alloy")
+    assert expected in error_detail(
+        openai.synthesize, site, add_model("tts-1", "tts"), "Hello.", "alloy"
+    )
 
 
 @pytest.mark.parametrize("answer", [{}, [], {"text": None}, {"text": ["a"]}, 7, None])
-def test_what_is_no_transcript_is_502(
+def test_invalid_transcript_is_502(
     site: Site, provider: Any, add_model: Any, tmp_path: Path, answer: Any
 ) -> None:
     path = tmp_path / "sound.wav"
     path.write_bytes(openai_server.tone("alloy", "Hello."))
     provider.troubles = [openai_server.says(200, answer)]
-    assert "answered" in refused(openai.transcribe, site, add_model("w", "stt"), path)
+    assert "answered" in error_detail(openai.transcribe, site, add_model("w", "stt"), path)
 
 
-def test_the_names_of_models_are_those_that_can_be_kept(
-    site: Site, provider: Any, add_model: Any
-) -> None:
+def test_model_list_keeps_only_valid_names(site: Site, provider: Any, add_model: Any) -> None:
     at = servers.server_of_model(site, add_model(key=KEY))
     provider.models = [None, 7, "b", "a", "b", "", " a", "line\nend", f"echo-{KEY}", "ö" * 501, "ä"]
     assert openai.list_models(at) == ["b", "a", "ä"]
@@ -104,14 +104,14 @@ def test_the_names_of_models_are_those_that_can_be_kept(
 
 
 @pytest.mark.parametrize("answer", [{}, [], {"data": None}, {"data": [7]}, {"data": [{}]}, "a"])
-def test_what_is_no_list_of_models_is_502(
-    site: Site, provider: Any, add_model: Any, answer: Any
-) -> None:
+def test_invalid_model_list_is_502(site: Site, provider: Any, add_model: Any, answer: Any) -> None:
     provider.troubles = [openai_server.says(200, answer)]
-    assert "answered" in refused(openai.list_models, servers.server_of_model(site, add_model()))
+    assert "answered" in error_detail(
+        openai.list_models, servers.server_of_model(site, add_model())
+    )
 
 
-def test_a_form_is_written_as_servers_read_it(tmp_path: Path) -> None:
+def test_multipart_form_follows_the_rfc(tmp_path: Path) -> None:
     """Lines end by CRLF (RFC 2046, 5.1.1), and no more of a file is sent than was announced."""
     path = tmp_path / "sound.wav"
     path.write_bytes(b"RIFF")

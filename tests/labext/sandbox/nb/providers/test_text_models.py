@@ -52,12 +52,12 @@ NOTE = hit("note:plan", 3, "Ask Dana before the freezer is defrosted. Vary arabi
 GIVEN = [PAPER, METHODS, NOTE]
 
 
-def asked(question: str, hits: Sequence[Hit] = GIVEN) -> Answer:
+def request(question: str, hits: Sequence[Hit] = GIVEN) -> Answer:
     return PassageQuoter(None).answer(question, Search(question, ""), hits)
 
 
-def test_an_answer_quotes_the_passages_that_match() -> None:
-    answer = asked("Why is glucose added to the uninduced culture?")
+def test_answer_quotes_matching_passages() -> None:
+    answer = request("Why is glucose added to the uninduced culture?")
     (citation,) = answer.citations
     assert citation.passage_id == PAPER.passage_id
     assert citation.page == 3
@@ -65,17 +65,17 @@ def test_an_answer_quotes_the_passages_that_match() -> None:
     assert answer.text == (f"{INTRODUCTION}\n\n> {' '.join(citation.quote.split())} [source:paper]")
 
 
-def test_a_quotation_begins_one_sentence_before_the_match_but_with_no_heading() -> None:
-    (citation,) = asked("Why is glucose added to the uninduced culture?").citations
+def test_quotation_starts_one_sentence_before_the_match() -> None:
+    (citation,) = request("Why is glucose added to the uninduced culture?").citations
     assert citation.quote.startswith("Glucose lowers")
-    (citation,) = asked("What does glucose do to cyclic AMP levels?").citations
+    (citation,) = request("What does glucose do to cyclic AMP levels?").citations
     assert citation.quote.startswith("Glucose lowers")
 
 
-def test_a_long_passage_is_cut_after_a_sentence() -> None:
+def test_long_passage_is_cut_at_a_sentence() -> None:
     filler = "This sentence has nothing to do with it. " * 30
     long = hit("source:long", 7, f"{filler}Arabinose opens the promoter. {filler}".strip())
-    (citation,) = asked("What opens the promoter?", [long]).citations
+    (citation,) = request("What opens the promoter?", [long]).citations
     assert "Arabinose opens the promoter." in citation.quote
     assert len(citation.quote) <= MAX_QUOTE_LENGTH
     assert citation.quote.endswith(".")
@@ -91,45 +91,45 @@ def test_a_long_passage_is_cut_after_a_sentence() -> None:
         "¿?",
     ],
 )
-def test_a_question_without_support_is_answered_by_saying_so(question: str) -> None:
-    assert asked(question) == NO_MATCH
+def test_unsupported_question_has_no_match(question: str) -> None:
+    assert request(question) == NO_MATCH
     assert NO_MATCH.citations == ()
 
 
-def test_a_passage_near_in_meaning_matches_without_a_shared_word() -> None:
+def test_similar_passage_matches_without_shared_words() -> None:
     def nearness(question: str, sentences: Sequence[str]) -> list[float]:
-        return [0.9 if "freezer" in each else 0.0 for each in sentences]
+        return [0.9 if "freezer" in item else 0.0 for item in sentences]
 
     question = "Whom do I contact prior to thawing?"
     answer = PassageQuoter(nearness).answer(question, Search(question, ""), GIVEN)
-    assert [each.quote for each in answer.citations] == [NOTE.text]
-    assert asked(question) == NO_MATCH
+    assert [item.quote for item in answer.citations] == [NOTE.text]
+    assert request(question) == NO_MATCH
 
 
-def test_passages_are_quoted_once_and_at_most_three() -> None:
+def test_at_most_three_distinct_passages_are_quoted() -> None:
     same = [hit(f"source:{n}", n, "Arabinose induces the promoter strongly.") for n in range(9)]
-    assert len(asked("What does arabinose induce?", same).citations) == 1
+    assert len(request("What does arabinose induce?", same).citations) == 1
     many = [
         hit(f"source:{n}", n, f"Arabinose induces {word} of {word}s in {word}land.")
         for n, word in enumerate(["alpha", "beta", "gamma", "delta", "epsilon", "zeta"])
     ]
-    assert len(asked("What does arabinose induce?", many).citations) == MAX_PASSAGES
+    assert len(request("What does arabinose induce?", many).citations) == MAX_PASSAGES
 
 
-def test_a_passage_with_a_much_lower_score_is_not_quoted() -> None:
+def test_low_scoring_passage_is_not_quoted() -> None:
     near = hit("source:near", 1, "Arabinose induces the araBAD promoter within minutes.")
     far = hit("source:far", 2, "The promoter was named long ago.")
-    answer = asked("How fast does arabinose induce the araBAD promoter?", [far, near])
-    assert [each.id for each in answer.citations] == ["source:near"]
+    answer = request("How fast does arabinose induce the araBAD promoter?", [far, near])
+    assert [item.id for item in answer.citations] == ["source:near"]
 
 
 _TEXTS = st.text(alphabet=st.sampled_from("glucose arabinose.\n#-1?! "), max_size=200) | st.text()
 
 
 @given(st.lists(_TEXTS, max_size=4), _TEXTS)
-def test_a_quote_always_stands_in_its_passage(texts: list[str], question: str) -> None:
+def test_quotes_are_literal_for_arbitrary_texts(texts: list[str], question: str) -> None:
     hits = [hit(f"source:s{number}", number, text) for number, text in enumerate(texts)]
-    answer = asked(question, hits)
+    answer = request(question, hits)
     for citation in answer.citations:
         assert citation.quote in citation.passage
         assert citation.passage == hits[citation.passage_id].text
@@ -138,18 +138,18 @@ def test_a_quote_always_stands_in_its_passage(texts: list[str], question: str) -
 
 
 @given(_TEXTS)
-def test_what_is_quotable_is_not_long(text: str) -> None:
+def test_quotable_sentences_are_limited_in_length(text: str) -> None:
     long = f"{text}{'word ' * 400}."
-    assert all(len(each) <= MAX_QUOTE_LENGTH and each in long for each in quotable_sentences(long))
+    assert all(len(item) <= MAX_QUOTE_LENGTH and item in long for item in quotable_sentences(long))
 
 
-def test_marks_name_the_passages_that_were_given() -> None:
+def test_citation_marks_resolve_to_passages() -> None:
     answer = parse_citations(
         "Cells are induced by arabinose for hours [source:paper]. CAP does not bind "
         "[source:paper#1]. Dana knows [note:plan; source:paper#2].",
         GIVEN,
     )
-    assert [(each.passage_id, each.quote[:12]) for each in answer.citations] == [
+    assert [(item.passage_id, item.quote[:12]) for item in answer.citations] == [
         (2, "Cells were i"),
         (1, "Glucose lowe"),
         (3, "Ask Dana bef"),
@@ -167,17 +167,17 @@ def test_marks_name_the_passages_that_were_given() -> None:
         ("As in [5] and [see below].", "As in [5] and [see below]."),
     ],
 )
-def test_marks_of_what_was_not_given_are_taken_out(reply: str, text: str) -> None:
+def test_unknown_citation_marks_are_removed(reply: str, text: str) -> None:
     answer = parse_citations(reply, GIVEN)
     assert answer.text == text
-    assert {each.id for each in answer.citations} <= {"source:paper", "note:plan"}
+    assert {item.id for item in answer.citations} <= {"source:paper", "note:plan"}
 
 
 @given(st.text(alphabet=st.sampled_from("[]source:pan#12, .x"), max_size=80) | st.text())
-def test_any_reply_is_parsed_into_quotes_that_stand_there(reply: str) -> None:
+def test_citations_of_arbitrary_replies_are_literal(reply: str) -> None:
     for citation in parse_citations(reply, GIVEN).citations:
         assert citation.quote in citation.passage
-        assert citation in {cite(each, citation.quote) for each in GIVEN}
+        assert citation in {cite(item, citation.quote) for item in GIVEN}
 
 
 class Model:
@@ -192,7 +192,7 @@ class Model:
         return self.replies.pop(0)
 
 
-def test_a_strategy_is_read_out_of_the_words_around_it() -> None:
+def test_strategy_is_parsed_from_surrounding_text() -> None:
     plan = {"reasoning": "Two things.", "searches": [{"term": "a", "instructions": "b"}] * 9}
     reply = f"Sure:\n```json\n{json.dumps(plan)}\n```\nDone."
     strategy = LlmAnswerWriter("m", Model(reply)).strategy("Why?")
@@ -211,41 +211,41 @@ def test_a_strategy_is_read_out_of_the_words_around_it() -> None:
         '{"searches": "a"}',
     ],
 )
-def test_a_strategy_without_searches_looks_for_the_question(reply: str) -> None:
+def test_strategy_without_searches_uses_the_question(reply: str) -> None:
     strategy = LlmAnswerWriter("m", Model(reply)).strategy("Why glucose?")
-    assert [each.term for each in strategy.searches] == ["Why glucose?"]
+    assert [item.term for item in strategy.searches] == ["Why glucose?"]
 
 
-def test_passages_reach_the_model_with_their_numbers_and_marks() -> None:
+def test_prompt_contains_numbered_passages_and_marks() -> None:
     model = Model("By arabinose [source:paper#2].")
     answer = LlmAnswerWriter("m", model).answer(
         "How induced?", Search("induction", "Be short."), GIVEN
     )
     (prompt,) = (message["content"] for message in model.sent[0])
-    for place, each in enumerate(GIVEN, 1):
-        assert f"Passage {place} {passage_mark(each)} {each.title}" in prompt
-        assert each.text in prompt
+    for place, item in enumerate(GIVEN, 1):
+        assert f"Passage {place} {passage_mark(item)} {item.title}" in prompt
+        assert item.text in prompt
     assert "page 3" in prompt
-    for told in ("How induced?", "induction", "Be short."):
-        assert told in prompt
+    for expected in ("How induced?", "induction", "Be short."):
+        assert expected in prompt
     assert answer.text == "By arabinose [source:paper]."
-    assert [each.passage_id for each in answer.citations] == [2]
+    assert [item.passage_id for item in answer.citations] == [2]
 
 
-def test_a_model_is_not_asked_about_nothing() -> None:
+def test_model_is_not_called_without_passages() -> None:
     writer = LlmAnswerWriter("m", Model())
     assert writer.answer("Why?", Search("a", "b"), []) == NO_MATCH
     assert writer.final("Why?", [NO_MATCH], []) == NO_MATCH
 
 
-def test_a_conversation_reaches_the_model_in_its_order() -> None:
+def test_conversation_keeps_its_order() -> None:
     model = Model("Well.")
     history = [ChatTurn(True, "One?"), ChatTurn(False, "One.")]
     LlmAnswerWriter("m", model).talk(history, "Two?", [NOTE])
-    system, *said = model.sent[0]
+    system, *text_of = model.sent[0]
     assert system["role"] == "system"
     assert NOTE.text in system["content"]
-    assert said == [
+    assert text_of == [
         {"role": "user", "content": "One?"},
         {"role": "assistant", "content": "One."},
         {"role": "user", "content": "Two?"},
@@ -253,20 +253,20 @@ def test_a_conversation_reaches_the_model_in_its_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("length", "most"), [(10, MAX_HISTORY_MESSAGES), (MAX_HISTORY_LENGTH // 3, 3)]
+    ("length", "maximum"), [(10, MAX_HISTORY_MESSAGES), (MAX_HISTORY_LENGTH // 3, 3)]
 )
-def test_a_long_conversation_is_cut_at_a_humans_message(length: int, most: int) -> None:
+def test_long_conversation_is_cut_at_a_user_message(length: int, maximum: int) -> None:
     model = Model("Well.")
     history = [ChatTurn(number % 2 == 0, "x" * length) for number in range(30)]
     LlmAnswerWriter("m", model).talk(history, "And now?", [])
-    _, *said = model.sent[0]
-    assert 1 < len(said) <= most + 1
-    assert said[0]["role"] == "user"
+    _, *text_of = model.sent[0]
+    assert 1 < len(text_of) <= maximum + 1
+    assert text_of[0]["role"] == "user"
 
 
-def test_a_final_answer_merges_the_quotations_of_all_searches() -> None:
-    one = asked("How long were cells induced?")
-    two = asked("Whom to ask before the freezer is defrosted?")
+def test_final_answer_merges_quotations() -> None:
+    one = request("How long were cells induced?")
+    two = request("Whom to ask before the freezer is defrosted?")
     final = PassageQuoter(None).final("?", [one, two, one, NO_MATCH], GIVEN)
     assert final.citations == (*one.citations, *two.citations)
     assert final.text.count(INTRODUCTION) == 1

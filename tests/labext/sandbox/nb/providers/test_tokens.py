@@ -24,8 +24,8 @@ measured it. Spin for 10 min. Discard.
 """
 
 
-def test_sentences_end_where_they_end() -> None:
-    assert [" ".join(each.split()) for each in segmentation.split_sentences(PAPER)] == [
+def test_sentences_are_split_at_sentence_ends() -> None:
+    assert [" ".join(item.split()) for item in segmentation.split_sentences(PAPER)] == [
         "# Tight control of pBAD30",
         "E. coli cells were induced with 0.2 % arabinose (Fig. 2) at an OD of 0.5.",
         "Expression from the araBAD promoter is repressed by glucose, see Guzman et al. 1995.",
@@ -40,7 +40,7 @@ def test_sentences_end_where_they_end() -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("aB.?!# -\n1é•\t\"'(_細。"), max_size=80) | st.text())
-def test_sentences_stand_in_the_text_in_its_order(text: str) -> None:
+def test_sentences_are_substrings_in_order(text: str) -> None:
     start = 0
     for sentence in segmentation.split_sentences(text):
         start = text.index(sentence, start) + len(sentence)
@@ -48,7 +48,7 @@ def test_sentences_stand_in_the_text_in_its_order(text: str) -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("aB.?!# -\n1"), max_size=80))
-def test_sentences_leave_no_letter_out(text: str) -> None:
+def test_sentences_cover_all_letters(text: str) -> None:
     def letters(parts: list[str]) -> str:
         return "".join(letter for part in parts for letter in part if letter.isalnum())
 
@@ -58,11 +58,11 @@ def test_sentences_leave_no_letter_out(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["." * 100_000, "a. " * 40_000, "\n" * 100_000, "#" * 100_000, "x" * 100_000]
 )
-def test_a_text_that_is_made_to_take_long_does_not(text: str) -> None:
+def test_hostile_text_is_split_in_linear_time(text: str) -> None:
     assert all(sentence in text for sentence in set(segmentation.split_sentences(text)))
 
 
-def test_sentences_of_other_scripts_need_no_blank() -> None:
+def test_cjk_sentences_are_split_without_spaces() -> None:
     assert segmentation.split_sentences("細胞は増える。なぜ？砂糖だ。") == [
         "細胞は増える。",
         "なぜ？",
@@ -82,18 +82,18 @@ def test_sentences_of_other_scripts_need_no_blank() -> None:
         "plasmid plasmids plasmid's",
     ],
 )
-def test_forms_of_a_word_have_one_stem(forms: str) -> None:
+def test_word_forms_have_the_same_stem(forms: str) -> None:
     assert len(set(segmentation.stem_words(forms))) == 1
 
 
-def test_words_that_say_nothing_are_no_terms() -> None:
+def test_stop_words_are_dropped() -> None:
     assert segmentation.stem_words("Why is it that the glucose was added to them?") == [
         "glucos",
         "add",
     ]
 
 
-def test_a_summary_says_what_the_text_is_about_and_nothing_twice() -> None:
+def test_summary_selects_distinct_relevant_sentences() -> None:
     text = (
         "Glucose represses the araBAD promoter in these cells. The weather was fine on that long "
         "Monday afternoon. Glucose represses the araBAD promoter in these cells. Arabinose induces "
@@ -105,20 +105,18 @@ def test_a_summary_says_what_the_text_is_about_and_nothing_twice() -> None:
     )
 
 
-def test_a_title_is_the_texts_own_heading(site: Site) -> None:
+def test_title_is_the_heading_of_the_text(site: Site) -> None:
     assert chat.generate_title(site, PAPER) == "Tight control of pBAD30"
 
 
 @given(st.text(max_size=400))
-def test_a_title_is_one_line_of_a_bounded_length(text: str) -> None:
+def test_title_is_one_line_of_limited_length(text: str) -> None:
     title = chat.shorten_title(text)
     assert 0 < len(title) <= chat.MAX_TITLE_LENGTH
     assert title.splitlines() == [title]
 
 
-def test_a_title_is_asked_of_the_model_for_summaries(
-    site: Site, provider: Any, add_model: Any
-) -> None:
+def test_title_is_written_by_the_summary_model(site: Site, provider: Any, add_model: Any) -> None:
     provider.replies = lambda _body: '"Sugar control"\n'
     model = add_model()
     with site.database.write() as session:
@@ -127,9 +125,7 @@ def test_a_title_is_asked_of_the_model_for_summaries(
     assert PAPER in provider.asked[0].text
 
 
-def test_a_model_that_fails_keeps_no_note_from_its_title(
-    site: Site, provider: Any, add_model: Any
-) -> None:
+def test_failing_model_falls_back_to_the_heading(site: Site, provider: Any, add_model: Any) -> None:
     def broken(handler: Any) -> None:
         handler.close_connection = True
 
@@ -140,7 +136,7 @@ def test_a_model_that_fails_keeps_no_note_from_its_title(
     assert chat.generate_title(site, PAPER) == "Tight control of pBAD30"
 
 
-def test_the_built_in_model_replies_by_the_last_messages_own_sentences(site: Site) -> None:
+def test_built_in_model_replies_with_a_summary(site: Site) -> None:
     with site.database.read() as session:
         model = session.get_one(Model, registry.EXTRACTIVE)
     messages = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": PAPER}]

@@ -25,7 +25,7 @@ def talker(add_model: Callable[..., Model]) -> Model:
     return add_model("talker")
 
 
-def test_the_default_prompt_comes_first_then_prompt_and_text(
+def test_default_prompt_is_the_system_message(
     site: Site, talker: Model, provider: openai_server.OpenAI
 ):
     with site.database.write() as session:
@@ -37,14 +37,16 @@ def test_the_default_prompt_comes_first_then_prompt_and_text(
     assert user["content"].index("Shorten it.") < user["content"].index("A text.")
 
 
-def test_no_default_prompt_is_no_message(site: Site, talker: Model, provider: openai_server.OpenAI):
+def test_empty_default_prompt_sends_no_system_message(
+    site: Site, talker: Model, provider: openai_server.OpenAI
+):
     with site.database.write() as session:
         service.set_instructions(session, " ")
     service.run_transformation(site, talker, "Shorten it.", "A text.")
-    assert [each["role"] for each in provider.asked[0].body["messages"]] == ["user"]
+    assert [item["role"] for item in provider.asked[0].body["messages"]] == ["user"]
 
 
-def test_a_long_text_goes_in_parts_and_one_answer_comes_back(
+def test_long_text_is_sent_in_parts_and_merged(
     site: Site, talker: Model, provider: openai_server.OpenAI
 ):
     with site.database.write() as session:
@@ -52,46 +54,44 @@ def test_a_long_text_goes_in_parts_and_one_answer_comes_back(
     provider.replies = lambda _body: f"Reply {len(provider.asked)}."
     text = "\n\n".join(f"Paragraph {number} is about cells. " * 8 for number in range(8))
     output = service.run_transformation(site, talker, "Shorten it.", text)
-    *each, last = [asked.text for asked in provider.asked]
-    assert "part 1 of" in each[0]
+    *item, last = [call.text for call in provider.asked]
+    assert "part 1 of" in item[0]
     for number in range(8):
-        assert any(f"Paragraph {number}" in said for said in each)
+        assert any(f"Paragraph {number}" in message for message in item)
     assert "Reply 1." in last
     assert output == f"Reply {len(provider.asked)}."
 
 
-def test_a_text_of_too_many_parts_is_refused(
-    site: Site, talker: Model, provider: openai_server.OpenAI
-):
+def test_text_with_too_many_parts_is_413(site: Site, talker: Model, provider: openai_server.OpenAI):
     with site.database.write() as session:
         LIMITS.change(session, "model_characters", 1000)
         LIMITS.change(session, "model_parts", 2)
-    with pytest.raises(HTTPException) as refused:
+    with pytest.raises(HTTPException) as caught:
         service.run_transformation(site, talker, "Shorten it.", "x" * 2001)
-    assert refused.value.status_code == 413
-    assert "model_parts" in refused.value.detail
+    assert caught.value.status_code == 413
+    assert "model_parts" in caught.value.detail
     assert not provider.asked
 
 
 @given(st.text(max_size=400), st.integers(2, 60))
-def test_parts_are_the_text(text: str, most: int):
-    cut = chat.split_text(text, most)
-    assert all(0 < len(each) <= most for each in cut)
+def test_parts_cover_the_text(text: str, maximum: int):
+    cut = chat.split_text(text, maximum)
+    assert all(0 < len(item) <= maximum for item in cut)
     assert "".join("".join(cut).split()) == "".join(text.split())
 
 
-def test_an_insight_whose_model_takes_too_long_is_told_of(site: Site, talker: Model):
-    made = Transformation(
+def test_slow_insight_is_reported(site: Site, talker: Model):
+    created = Transformation(
         id="transformation:slow", name="Slow", title="Slow", prompt="Go.", by_default=True
     )
-    made.model_id = talker.id
+    created.model_id = talker.id
     with site.database.write() as session:
-        session.add(made)
-    found, remark = service.create_insights(site, "A text.", lambda _stage: None, time.monotonic())
-    assert (found, "took too long. Retry the source" in str(remark)) == ([], True)
+        session.add(created)
+    result, remark = service.create_insights(site, "A text.", lambda _stage: None, time.monotonic())
+    assert (result, "took too long. Retry the source" in str(remark)) == ([], True)
 
 
-def test_a_text_over_the_services_limit_is_413(site: Site):
+def test_text_over_the_limit_is_413(site: Site):
     with site.database.write() as session:
         LIMITS.change(session, "text_bytes", 10)
     request = ExecuteRequest(

@@ -85,14 +85,14 @@ class World:
             )
         return f"note:{name}"
 
-    def text(self, query: str, **given: object) -> list[Hit]:
-        return self.index.find(query, "text", **{"limit": 10} | given)
+    def text(self, query: str, **arguments: object) -> list[Hit]:
+        return self.index.find(query, "text", **{"limit": 10} | arguments)
 
-    def vector(self, query: str, **given: object) -> list[Hit]:
-        return self.index.find(query, "vector", **{"limit": 10} | given)
+    def vector(self, query: str, **arguments: object) -> list[Hit]:
+        return self.index.find(query, "vector", **{"limit": 10} | arguments)
 
-    def both(self, query: str, **given: object) -> list[Hit]:
-        return self.index.find(query, "both", **{"limit": 10} | given)
+    def both(self, query: str, **arguments: object) -> list[Hit]:
+        return self.index.find(query, "both", **{"limit": 10} | arguments)
 
 
 @pytest.fixture

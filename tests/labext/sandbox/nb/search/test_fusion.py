@@ -11,7 +11,7 @@ from labext.sandbox.nb.search.index import fuse_rankings
 World = Any
 
 
-def test_what_both_have_high_up_comes_first() -> None:
+def test_fused_ranking_prefers_hits_of_both() -> None:
     assert [thing for thing, _ in fuse_rankings([[1, 2, 3], [2, 1, 4]])] == [1, 2, 3, 4]
     assert [thing for thing, _ in fuse_rankings([[1, 2, 3], [3, 4]])] == [3, 1, 2, 4]
     assert fuse_rankings([[7], []]) == [(7, 1 / 61)]
@@ -79,13 +79,13 @@ def reciprocal_rank(world: World, by: str) -> float:
     total = 0.0
     for question, number in QUESTIONS.items():
         hits = world.index.find(question, by, limit=len(SENTENCES))
-        found = [hit.parent_id for hit in hits]
+        result = [hit.parent_id for hit in hits]
         right = f"source:{number}"
-        total += 1 / (found.index(right) + 1) if right in found else 0
+        total += 1 / (result.index(right) + 1) if right in result else 0
     return total / len(QUESTIONS)
 
 
-def test_words_and_meaning_together_find_better_than_either(filled: World) -> None:
+def test_hybrid_search_ranks_better_than_text_or_vector(filled: World) -> None:
     text, vector, both = (reciprocal_rank(filled, by) for by in ("text", "vector", "both"))
     print(f"text {text:.2f}, vector {vector:.2f}, both {both:.2f}")
     assert 0.6 < text < both

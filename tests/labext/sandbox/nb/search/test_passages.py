@@ -32,13 +32,13 @@ TEXTS = st.lists(
 @given(st.lists(st.tuples(st.none() | st.integers(1, 9), TEXTS), max_size=3))
 @example([(None, "C" * 20_000)])
 @example([(1, "終。" * 5_000)])
-def test_nothing_is_lost_and_nothing_is_changed(pages: list[tuple[int | None, str]]) -> None:
-    found = split_passages(pages)
-    assert "".join("".join(piece.text.split()) for piece in found) == "".join(
+def test_passages_cover_the_text_unchanged(pages: list[tuple[int | None, str]]) -> None:
+    result = split_passages(pages)
+    assert "".join("".join(piece.text.split()) for piece in result) == "".join(
         "".join(text.split()) for _, text in pages
     )
     rest = [(number, text) for number, text in pages if text.strip()]
-    for piece in found:
+    for piece in result:
         while piece.text not in rest[0][1]:
             del rest[0]  # the page is done
         number, text = rest[0]
@@ -48,23 +48,20 @@ def test_nothing_is_lost_and_nothing_is_changed(pages: list[tuple[int | None, st
         assert len(piece.text) < 40 * MAX_WORDS or re.search(r"\s{2}", piece.text)
 
 
-def test_a_short_text_is_one_passage_and_a_page_never_goes_on_in_the_next() -> None:
+def test_passages_do_not_cross_pages() -> None:
     assert [piece.text for piece in split_passages([(None, "One.\n\nTwo.")])] == ["One.\n\nTwo."]
     assert [
         (piece.page, piece.text) for piece in split_passages([(1, "One"), (2, " "), (3, "two.")])
-    ] == [
-        (1, "One"),
-        (3, "two."),
-    ]
+    ] == [(1, "One"), (3, "two.")]
 
 
-def test_cuts_are_between_paragraphs_then_sentences_then_words() -> None:
+def test_text_is_cut_at_paragraphs_then_sentences_then_words() -> None:
     sentence = "This is a sentence of exactly ten words, no more."
     paragraph = " ".join([sentence] * 10)
-    found = [piece.text for piece in split_passages([(None, "\n\n".join([paragraph] * 3))])]
-    assert found == [paragraph, paragraph, paragraph]
-    found = [piece.text for piece in split_passages([(None, " ".join([sentence] * 50))])]
-    assert all(text.endswith("more.") for text in found)
-    found = [piece.text for piece in split_passages([(None, "word " * 500)])]
-    assert [len(text.split()) for text in found] == [MAX_WORDS, MAX_WORDS, 500 - 2 * MAX_WORDS]
-    assert all(text.count("word") >= MIN_WORDS for text in found)
+    result = [piece.text for piece in split_passages([(None, "\n\n".join([paragraph] * 3))])]
+    assert result == [paragraph, paragraph, paragraph]
+    result = [piece.text for piece in split_passages([(None, " ".join([sentence] * 50))])]
+    assert all(text.endswith("more.") for text in result)
+    result = [piece.text for piece in split_passages([(None, "word " * 500)])]
+    assert [len(text.split()) for text in result] == [MAX_WORDS, MAX_WORDS, 500 - 2 * MAX_WORDS]
+    assert all(text.count("word") >= MIN_WORDS for text in result)

@@ -43,7 +43,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory, make_world: Any) -> Any:
 @example("x" * 100_000)
 @example(" ".join(f"w{number}" for number in range(5000)))
 @example('"a b" ' * 300)
-def test_no_query_is_an_error(shared: World, query: str) -> None:
+def test_arbitrary_query_is_accepted(shared: World, query: str) -> None:
     for hit in shared.text(query):
         assert hit.parent_id == "source:a"
 
@@ -52,11 +52,11 @@ def test_no_query_is_an_error(shared: World, query: str) -> None:
     "query",
     ["arabinose*", "title:arabinose", "arabinose)", '"arabinose', "NOT arabinose", "-arabinose"],
 )
-def test_signs_around_a_word_do_not_hide_it(shared: World, query: str) -> None:
+def test_punctuation_around_words_is_ignored(shared: World, query: str) -> None:
     assert len(shared.text(query)) == 1
 
 
-def test_operators_are_words(shared: World) -> None:
+def test_fts_operators_are_plain_words(shared: World) -> None:
     assert len(shared.text("promoter NOT induces")) == 1
     assert len(shared.text("NEAR")) == 1
     assert shared.text('"promoter NEAR"') == []

@@ -32,7 +32,7 @@ def search(client: TestClient, **body: object) -> Any:
     return client.post("/api/search", json=body)
 
 
-def test_by_words(client: TestClient) -> None:
+def test_text_search_response(client: TestClient) -> None:
     answer = search(client, query="bench arabinose").json()
     assert (answer["total_count"], answer["search_type"]) == (2, "text")
     first, second = answer["results"]
@@ -49,27 +49,27 @@ def test_by_words(client: TestClient) -> None:
     assert first["relevance"] > second["relevance"] > 0
 
 
-def test_by_meaning(client: TestClient) -> None:
+def test_vector_search_response(client: TestClient) -> None:
     answer = search(client, query="sugar switches a gene", search_type="vector").json()
     assert answer["search_type"] == "vector"
-    assert {each["id"] for each in answer["results"]} == {"source:a", "note:b"}
-    assert all(MIN_SIMILARITY <= each["similarity"] <= 1 for each in answer["results"])
-    assert not any("relevance" in each for each in answer["results"])
+    assert {item["id"] for item in answer["results"]} == {"source:a", "note:b"}
+    assert all(MIN_SIMILARITY <= item["similarity"] <= 1 for item in answer["results"])
+    assert not any("relevance" in item for item in answer["results"])
 
 
-def test_filters_arrive(client: TestClient) -> None:
-    def found(**body: object) -> list[str]:
+def test_search_filters_are_applied(client: TestClient) -> None:
+    def matching(**body: object) -> list[str]:
         kind = {"query": "arabinose promoter", "search_type": "vector"}
-        return sorted(each["id"] for each in search(client, **kind | body).json()["results"])
+        return sorted(item["id"] for item in search(client, **kind | body).json()["results"])
 
-    assert found() == ["note:b", "source:a"]
-    assert found(source_ids=["source:a"]) == found(include_notes=False) == ["source:a"]
-    assert found(note_ids=["note:b"]) == found(include_sources=False) == ["note:b"]
-    assert len(found(limit=1)) == 1
-    assert found(min_similarity=0.99) == []
+    assert matching() == ["note:b", "source:a"]
+    assert matching(source_ids=["source:a"]) == matching(include_notes=False) == ["source:a"]
+    assert matching(note_ids=["note:b"]) == matching(include_sources=False) == ["note:b"]
+    assert len(matching(limit=1)) == 1
+    assert matching(min_similarity=0.99) == []
 
 
-def test_nothing_is_found(client: TestClient) -> None:
+def test_search_without_hits_is_empty(client: TestClient) -> None:
     assert search(client, query="zzzqqq").json() == {
         "results": [],
         "total_count": 0,
@@ -78,7 +78,7 @@ def test_nothing_is_found(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "named"),
+    ("body", "by_name"),
     [
         ({}, "query"),
         ({"query": ""}, "query"),
@@ -96,13 +96,13 @@ def test_nothing_is_found(client: TestClient) -> None:
         ({"query": "x", "include_notes": "no"}, "include_notes"),
     ],
 )
-def test_what_will_not_do_is_told(client: TestClient, body: dict[str, Any], named: str) -> None:
+def test_invalid_search_is_400(client: TestClient, body: dict[str, Any], by_name: str) -> None:
     answer = search(client, **body)
     assert answer.status_code == 400
-    assert named in answer.json()["detail"]
+    assert by_name in answer.json()["detail"]
 
 
-def test_no_embedding_model(client: TestClient, shared: World) -> None:
+def test_vector_search_without_model_is_422(client: TestClient, shared: World) -> None:
     shared.embed_by(None)
     answer = search(client, query="x", search_type="vector")
     shared.embed_by("wordllama")

@@ -22,19 +22,19 @@ def shared(tmp_path_factory: pytest.TempPathFactory, make_world: Any) -> Iterato
     world.database.close()
 
 
-def found(world: World, by: str, **given: object) -> set[str]:
-    hits = world.index.find("arabinose promoter", by, **{"limit": 10} | given)
+def matching(world: World, by: str, **arguments: object) -> set[str]:
+    hits = world.index.find("arabinose promoter", by, **{"limit": 10} | arguments)
     return {hit.parent_id.partition(":")[2] for hit in hits}
 
 
 @BY
-def test_everything_is_searched_unless_said_otherwise(shared: World, by: str) -> None:
-    assert found(shared, by) == {"s1", "s2", "s3", "n1", "n2"}
+def test_default_scope_is_everything(shared: World, by: str) -> None:
+    assert matching(shared, by) == {"s1", "s2", "s3", "n1", "n2"}
 
 
 @BY
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("arguments", "expected"),
     [
         ({"source_ids": ["source:s2"]}, {"s2"}),
         ({"note_ids": ["note:n1"]}, {"n1"}),
@@ -48,22 +48,24 @@ def test_everything_is_searched_unless_said_otherwise(shared: World, by: str) ->
         ({"source_ids": ["source:s1"], "note_ids": ["note:n1"], "include_notes": False}, {"s1"}),
     ],
 )
-def test_filters(shared: World, by: str, given: dict[str, Any], expected: set[str]) -> None:
-    assert found(shared, by, **given) == expected
+def test_scope_filters_hits(
+    shared: World, by: str, arguments: dict[str, Any], expected: set[str]
+) -> None:
+    assert matching(shared, by, **arguments) == expected
 
 
 @BY
-def test_limit(shared: World, by: str) -> None:
-    assert len(found(shared, by, limit=2)) == 2
+def test_limit_is_kept(shared: World, by: str) -> None:
+    assert len(matching(shared, by, limit=2)) == 2
 
 
 @BY
-def test_as_many_identifiers_as_a_big_notebook_has(shared: World, by: str) -> None:
+def test_scope_with_fifty_thousand_identifiers_works(shared: World, by: str) -> None:
     many = [f"source:x{number}" for number in range(50_000)]
-    assert found(shared, by, source_ids=[*many, "source:s3"]) == {"s3"}
+    assert matching(shared, by, source_ids=[*many, "source:s3"]) == {"s3"}
 
 
-def test_the_least_similarity(shared: World) -> None:
+def test_min_similarity_applies_to_vector_hits(shared: World) -> None:
     like = [hit.similarity for hit in shared.vector("arabinose promoter s2", min_similarity=-1)]
     assert len(like) == 5
     between = (like[1] + like[2]) / 2
@@ -73,7 +75,7 @@ def test_the_least_similarity(shared: World) -> None:
     assert len(shared.text("arabinose promoter s2", min_similarity=0.999)) == 5
 
 
-def test_what_is_not_alike_is_not_found_unless_it_is_asked_for(shared: World) -> None:
+def test_dissimilar_passages_are_excluded_by_default(shared: World) -> None:
     query = "quarterly tax returns of the municipal bakery"
     assert shared.vector(query) == shared.both(query) == []
     assert len(shared.vector(query, min_similarity=-1)) == 5

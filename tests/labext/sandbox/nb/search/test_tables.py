@@ -13,14 +13,14 @@ from labext.sandbox.nb.tables import Base, Passage
 World = Any
 
 
-def test_the_full_text_table_is_created_once(world: World) -> None:
+def test_full_text_table_is_created_once(world: World) -> None:
     world.source("a", "Arabinose induces the promoter.")
     for _ in range(2):
         world.database.create(QueueBase.metadata, Base.metadata)
     assert len(world.text("arabinose")) == 1
 
 
-def test_a_passage_has_a_number_of_its_own_for_ever(world: World) -> None:
+def test_passage_numbers_are_not_reused(world: World) -> None:
     for name in ("a", "b"):
         world.source(name, "Some text.")
         with world.database.write() as session:

@@ -16,7 +16,7 @@ def parents(hits: list[Any]) -> list[str]:
     return [hit.parent_id for hit in hits]
 
 
-def test_what_was_put_is_found_and_what_was_removed_is_not(world: World) -> None:
+def test_indexed_passages_are_found_until_removed(world: World) -> None:
     source = world.source("a", "Arabinose induces the promoter.", "Bench notes")
     note = world.note("b", "Glucose represses it.")
     (hit,) = world.text("arabinose")
@@ -33,7 +33,7 @@ def test_what_was_put_is_found_and_what_was_removed_is_not(world: World) -> None
     assert world.text("arabinose") == world.text("glucose") == world.text("bench") == []
 
 
-def test_putting_again_replaces(world: World) -> None:
+def test_reindexing_replaces_passages(world: World) -> None:
     world.source("a", "The old text.", "Old name")
     with world.database.write() as session:
         index.index_passages(
@@ -47,7 +47,7 @@ def test_putting_again_replaces(world: World) -> None:
     assert len(world.text("new name")) == 1  # with the first passage alone
 
 
-def test_another_title_is_found_and_the_one_before_it_is_not(world: World) -> None:
+def test_retitled_source_is_found_by_its_new_title(world: World) -> None:
     source = world.source("a", "Some text.", "Alpha")
     with world.database.write() as session:
         index.retitle_passages(session, source, "Beta")
@@ -56,7 +56,7 @@ def test_another_title_is_found_and_the_one_before_it_is_not(world: World) -> No
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "result"),
     [
         ("INDUCTIONS", True),  # stems, and any case
         ("beta-galactosidase", True),
@@ -70,12 +70,12 @@ def test_another_title_is_found_and_the_one_before_it_is_not(world: World) -> No
         ("???", False),
     ],
 )
-def test_words_are_compared_as_people_do(world: World, query: str, found: bool) -> None:
+def test_words_match_by_stem_case_and_accents(world: World, query: str, result: bool) -> None:
     world.source("a", "Induction of the naïve β-galactosidase, beta-galactosidase, with 0.2 %.")
-    assert bool(world.text(query)) is found
+    assert bool(world.text(query)) is result
 
 
-def test_the_best_comes_first(world: World) -> None:
+def test_text_hits_are_sorted_by_relevance(world: World) -> None:
     for number in range(9):
         world.source(f"x{number}", f"The culture number {number} grew.")
     both = world.source("both", "The culture was induced by arabinose.")
@@ -86,7 +86,7 @@ def test_the_best_comes_first(world: World) -> None:
     assert len(hits) == 10
 
 
-def test_a_word_alone_is_no_reason_where_a_phrase_was_asked_for(world: World) -> None:
+def test_phrase_query_requires_the_phrase(world: World) -> None:
     phrase = world.source("a", "Catabolite repression of the promoter.")
     more = world.source("b", "Here glucose causes catabolite repression.")
     world.source("c", "Glucose is a sugar; repression of a catabolite.")

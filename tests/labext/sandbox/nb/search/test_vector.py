@@ -32,7 +32,7 @@ def words(text: str) -> set[str]:
     return set(text.lower().rstrip(".").split())
 
 
-def test_a_paraphrase_that_shares_no_word_is_found(world: World) -> None:
+def test_paraphrase_without_shared_words_is_found(world: World) -> None:
     assert not words(PARAPHRASE) & words(SUGAR)
     world.source("bread", BREAD)
     sugar = world.source("sugar", SUGAR)
@@ -43,16 +43,16 @@ def test_a_paraphrase_that_shares_no_word_is_found(world: World) -> None:
     assert parents(world.both(PARAPHRASE))[0] == sugar
 
 
-def test_the_best_comes_first_and_its_likeness_is_the_cosine(world: World) -> None:
+def test_vector_hits_are_sorted_by_cosine_similarity(world: World) -> None:
     for name, text in {"sugar": SUGAR, "bread": BREAD, "heat": HEAT}.items():
         world.source(name, text)
     hits = world.vector(PARAPHRASE, min_similarity=-1)
     query, *vectors = WordLlamaEmbedder().embed([PARAPHRASE, *(hit.text for hit in hits)])
-    assert [hit.similarity for hit in hits] == pytest.approx([query @ each for each in vectors])
+    assert [hit.similarity for hit in hits] == pytest.approx([query @ item for item in vectors])
     assert [hit.similarity for hit in hits] == sorted((h.similarity for h in hits), reverse=True)
 
 
-def test_what_changes_is_found_as_it_is_now(world: World) -> None:
+def test_vector_search_reflects_changes_at_once(world: World) -> None:
     sugar = world.source("sugar", SUGAR)
     assert parents(world.vector(PARAPHRASE)) == [sugar]
     note = world.note("sugar", SUGAR)
@@ -66,7 +66,7 @@ def test_what_changes_is_found_as_it_is_now(world: World) -> None:
     assert world.spaces() == {"model:wordllama": 1}
 
 
-def test_vectors_that_were_made_elsewhere_are_taken_as_they_are(world: World) -> None:
+def test_precomputed_vectors_are_used(world: World) -> None:
     embedder = WordLlamaEmbedder()
     with world.database.write() as session:
         # Not of this text, so that it shows which vector is compared.
@@ -76,7 +76,7 @@ def test_vectors_that_were_made_elsewhere_are_taken_as_they_are(world: World) ->
     assert parents(world.vector(PARAPHRASE)) == ["source:a"]
 
 
-def test_another_writes_as_another_process_would(world: World) -> None:
+def test_writes_of_another_process_are_found(world: World) -> None:
     world.source("bread", BREAD)
     assert world.vector(PARAPHRASE) == []
     other = Database(world.database.url)
@@ -87,24 +87,24 @@ def test_another_writes_as_another_process_would(world: World) -> None:
     assert parents(world.vector(PARAPHRASE, min_similarity=-1)) == ["source:other"]
 
 
-def test_without_an_embedding_model(world: World) -> None:
+def test_vector_search_without_model_is_422_but_text_search_works(world: World) -> None:
     sugar = world.source("sugar", SUGAR)
     world.embed_by(None)
-    with pytest.raises(HTTPException) as refused:
+    with pytest.raises(HTTPException) as caught:
         world.vector(PARAPHRASE)
-    assert refused.value.status_code == 422
-    assert "pip install 'labext-jupyter[semantic]'" in refused.value.detail
+    assert caught.value.status_code == 422
+    assert "pip install 'labext-jupyter[semantic]'" in caught.value.detail
     assert parents(world.both("glucose")) == parents(world.text("glucose")) == [sugar]
 
 
 @pytest.fixture
 def server(world: World, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """An embedding model of a server, which knows sugar from all else; what it was asked."""
-    asked: list[list[str]] = []
+    requests: list[list[str]] = []
 
     def embed(_site: object, model: Model, texts: list[str]) -> list[list[float]]:
         assert model.name == "tiny"
-        asked.append(list(texts))
+        requests.append(list(texts))
         return [
             [3.0, 0.0] if "sugar" in text or "glucose" in text else [0.0, 9.0] for text in texts
         ]
@@ -112,10 +112,10 @@ def server(world: World, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(openai, "embed", embed)
     with world.database.write() as session:
         session.add(Model(id="model:tiny", name="tiny", kind="embedding", provider="house"))
-    return asked
+    return requests
 
 
-def test_a_model_of_a_server(world: World, server: list[list[str]]) -> None:
+def test_remote_model_embeds_passages_once(world: World, server: list[list[str]]) -> None:
     sugar = world.source("sugar", SUGAR)
     world.source("bread", BREAD)
     world.embed_by("tiny")
@@ -126,7 +126,7 @@ def test_a_model_of_a_server(world: World, server: list[list[str]]) -> None:
     assert len(server) == 3  # the passages' vectors are kept
 
 
-def test_another_model_takes_over_in_the_background(
+def test_changed_model_embeds_in_the_background(
     world: World, server: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(passage_vectors, "MAX_FOREGROUND_PASSAGES", 2)
@@ -149,19 +149,19 @@ def test_another_model_takes_over_in_the_background(
     assert not world.renew()  # that was all
 
 
-def test_a_model_whose_vectors_have_another_length_than_before(
+def test_changed_vector_length_is_422(
     world: World, server: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.source("sugar", SUGAR)
     world.embed_by("tiny")
     world.vector("sugar")
     monkeypatch.setattr(openai, "embed", lambda *_: [[1.0, 0.0, 0.0]])
-    with pytest.raises(HTTPException) as refused:
+    with pytest.raises(HTTPException) as caught:
         world.vector("sugar")
-    assert refused.value.status_code == 422
+    assert caught.value.status_code == 422
 
 
-def test_a_text_without_a_word_has_a_vector_too() -> None:
+def test_empty_text_has_a_vector() -> None:
     vectors = WordLlamaEmbedder().embed(["", " ", "word"])
     assert vectors.shape == (3, 256)
     assert vectors.dtype == np.float32
