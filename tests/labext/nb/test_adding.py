@@ -23,7 +23,7 @@ def paper(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_has_to_be_one_with_something_in_it(paper: Path, tmp_path: Path) -> None:
+def test_a_file_has_to_be_one_with_something_in_it(paper, tmp_path):
     assert uploads.validate_file(str(paper)) == paper
     with pytest.raises(InputError, match="is a folder"):
         uploads.validate_file(tmp_path)
@@ -37,14 +37,14 @@ def test_a_file_has_to_be_one_with_something_in_it(paper: Path, tmp_path: Path) 
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read(paper: Path) -> None:
+def test_a_file_that_may_not_be_read(paper):
     paper.chmod(0)
     with pytest.raises(InputError, match="can't be read"):
         uploads.validate_file(paper)
 
 
 @pytest.mark.parametrize("url", ["https://example.org/page", " http://example.org "])
-def test_addresses(url: str) -> None:
+def test_addresses(url):
     assert uploads.is_url(url)
     assert uploads.validate_url(url) == url.strip()
 
@@ -52,12 +52,12 @@ def test_addresses(url: str) -> None:
 @pytest.mark.parametrize(
     "url", ["", "example.org", "ftp://example.org", "https://", "file:///x", "http://["]
 )
-def test_no_addresses(url: str) -> None:
+def test_no_addresses(url):
     with pytest.raises(InputError, match="is not a URL"):
         uploads.validate_url(url)
 
 
-def test_a_text_has_to_say_something() -> None:
+def test_a_text_has_to_say_something():
     assert uploads.validate_text(" a ") == " a "
     with pytest.raises(InputError, match="empty"):
         uploads.validate_text(" \n")
@@ -72,12 +72,12 @@ def test_a_text_has_to_say_something() -> None:
         ("../../etc/passwd", "passwd"),
     ],
 )
-def test_a_file_keeps_its_bare_name(kept: str, name: str) -> None:
+def test_a_file_keeps_its_bare_name(kept, name):
     assert uploads.original_file_name({"file_name": kept}) == name
 
 
 @pytest.mark.parametrize("kept", [None, "", "..", "/", "a/.."])
-def test_a_source_without_a_file_has_nothing_to_download(kept: Any) -> None:
+def test_a_source_without_a_file_has_nothing_to_download(kept):
     with pytest.raises(NotFoundError, match="Bench notes"):
         uploads.original_file_name({"file_name": kept, "title": "Bench notes", "id": "source:1"})
 
@@ -107,7 +107,7 @@ class TestSeveral:
     def several(self, wire: RequestExecutor, what: Any, on_bytes: Any = None) -> list[Any]:
         return list(uploads.add_several(wire, ContractBackend(), what, GIVEN, on_bytes))
 
-    def test_each_goes_its_way(self, wire: RequestExecutor, sent: list[Any], paper: Path) -> None:
+    def test_each_goes_its_way(self, wire, sent, paper):
         told: list[Any] = []
         what = [str(paper), "https://example.org/page", paper]
         records = self.several(wire, what, lambda *each: told.append(each))
@@ -116,16 +116,12 @@ class TestSeveral:
         assert told == [("paper.pdf", 4, 4)] * 2
         assert len(self.several(wire, str(paper))) == 1
 
-    def test_nothing_is_sent_if_one_is_not_there(
-        self, wire: RequestExecutor, sent: list[Any], paper: Path, tmp_path: Path
-    ) -> None:
+    def test_nothing_is_sent_if_one_is_not_there(self, wire, sent, paper, tmp_path):
         with pytest.raises(InputError, match="There is no file"):
             self.several(wire, [paper, tmp_path / "none.pdf"])
         assert sent == []
 
-    def test_the_one_that_fails_is_named_and_those_before_it(
-        self, wire: RequestExecutor, sent: list[Any], paper: Path
-    ) -> None:
+    def test_the_one_that_fails_is_named_and_those_before_it(self, wire, sent, paper):
         with pytest.raises(ServiceError) as caught:
             self.several(wire, [paper, "https://example.org/broken", paper])
         assert caught.value.message == (
@@ -134,9 +130,7 @@ class TestSeveral:
         assert str(caught.value) == f"{caught.value.message} Look."
         assert len(sent) == 2
 
-    def test_an_item_that_is_refused_does_not_stop_the_others(
-        self, wire: RequestExecutor, sent: list[Any], paper: Path
-    ) -> None:
+    def test_an_item_that_is_refused_does_not_stop_the_others(self, wire, sent, paper):
         what = ["https://example.org/refused", paper]
         records: list[Any] = []
         with pytest.raises(InputError) as caught:
@@ -153,9 +147,7 @@ class TestSeveral:
         assert len(list(steps)) == 1
         assert list(refused) == what[:1]
 
-    def test_a_refusal_that_is_not_about_the_item_stops(
-        self, wire: RequestExecutor, sent: list[Any]
-    ) -> None:
+    def test_a_refusal_that_is_not_about_the_item_stops(self, wire, sent):
         with pytest.raises(NotFoundError, match="missing: No such notebook"):
             self.several(wire, ["https://example.org/missing", "https://example.org/page"])
         assert all("missing" in each.json["url"] for each in sent)

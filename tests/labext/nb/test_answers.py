@@ -96,7 +96,7 @@ def at(stage: str, done: Any = None, total: Any = None, stages: Any = STAGES) ->
 
 
 @pytest.mark.parametrize("what", ["episode:1", "command:1"])
-def test_an_episode_is_followed_to_its_sound(studio: Studio, watch: Any, what: str) -> None:
+def test_an_episode_is_followed_to_its_sound(studio, watch, what):
     studio.episode |= {"job_status": "new"}
     studio.at(2, job_status="running", progress=at("outline", 0, 1))
     studio.at(5, progress=at("speech", 12, 40))
@@ -117,8 +117,8 @@ def test_an_episode_is_followed_to_its_sound(studio: Studio, watch: Any, what: s
     ("status", "after", "meaning"), [("new", 60, "no worker"), ("running", 900, "has stopped")]
 )
 def test_what_stands_still_is_told_with_what_that_usually_means(
-    studio: Studio, watch: Any, status: str, after: int, meaning: str
-) -> None:
+    studio, watch, status, after, meaning
+):
     studio.episode |= {"job_status": status, "progress": None}
     studio.at(after + 40, job_status="failed", error_message="It was killed off.")
     *going, last = watch()
@@ -129,7 +129,7 @@ def test_what_stands_still_is_told_with_what_that_usually_means(
     assert last.reason == "It was killed off."
 
 
-def test_a_service_that_tells_nothing_is_told_of_truly(studio: Studio, watch: Any) -> None:
+def test_a_service_that_tells_nothing_is_told_of_truly(studio, watch):
     studio.episode |= {"job_status": "running", "progress": None}
     studio.at(100, job_status="failed", error_message="")
     seen = watch()
@@ -140,7 +140,7 @@ def test_a_service_that_tells_nothing_is_told_of_truly(studio: Studio, watch: An
 
 
 @pytest.mark.parametrize("word", ["rendering", "", None, "COMPLETED?"])
-def test_a_word_unheard_of_ends_nothing(studio: Studio, watch: Any, word: str | None) -> None:
+def test_a_word_unheard_of_ends_nothing(studio, watch, word):
     studio.episode |= {"job_status": word}
     studio.at(30, job_status="Completed", audio_file="a.mp3")
     seen = watch()
@@ -152,25 +152,21 @@ def test_a_word_unheard_of_ends_nothing(studio: Studio, watch: Any, word: str | 
 
 @pytest.mark.parametrize("what", ["episode:1", "command:1"])
 @pytest.mark.parametrize("sound", [{}, {"audio_url": "/a", "audio_bytes": 0}])
-def test_completed_without_a_sound_is_failed(
-    studio: Studio, watch: Any, what: str, sound: Any
-) -> None:
+def test_completed_without_a_sound_is_failed(studio, watch, what, sound):
     studio.episode |= {"job_status": "completed"} | sound
     (seen,) = watch(what)
     assert (seen.phase, seen.outcome) == ("Failed", Outcome.FAILED)
     assert "no audio" in seen.reason
 
 
-def test_a_job_that_completes_into_no_episode_is_failed(studio: Studio, watch: Any) -> None:
+def test_a_job_that_completes_into_no_episode_is_failed(studio, watch):
     studio.lists_it = False
     studio.episode |= {"job_status": "completed", "audio_url": "/a"}
     (seen,) = watch("command:1")
     assert (seen.subject, seen.outcome) == ("command:1", Outcome.FAILED)
 
 
-def test_looks_that_fail_in_between_are_told_and_made_again(
-    studio: Studio, watch: Any, clock: Clock
-) -> None:
+def test_looks_that_fail_in_between_are_told_and_made_again(studio, watch, clock):
     studio.episode |= {"job_status": "running", "progress": at("dialogue", 2, 5)}
     studio.later(5, lambda: setattr(studio, "away", True))
     studio.later(60, lambda: setattr(studio, "away", False))
@@ -184,7 +180,7 @@ def test_looks_that_fail_in_between_are_told_and_made_again(
     assert (seen[-1].outcome, seen[-1].reason) == (Outcome.COMPLETE, "")
 
 
-def test_no_answer_at_first_or_for_long_is_raised(studio: Studio, watch: Any, clock: Clock) -> None:
+def test_no_answer_at_first_or_for_long_is_raised(studio, watch, clock):
     studio.away = True
     with pytest.raises(UnreachableError):
         watch()
@@ -196,7 +192,7 @@ def test_no_answer_at_first_or_for_long_is_raised(studio: Studio, watch: Any, cl
     assert clock.now > MAX_OUTAGE_SECONDS
 
 
-def test_one_that_is_deleted_meanwhile_is_an_end(studio: Studio, watch: Any) -> None:
+def test_one_that_is_deleted_meanwhile_is_an_end(studio, watch):
     with pytest.raises(NotFoundError):
         watch("episode:2")
     studio.episode |= {"job_status": "running", "progress": at("speech", 1, 40)}
@@ -220,12 +216,12 @@ def test_one_that_is_deleted_meanwhile_is_an_end(studio: Studio, watch: Any) -> 
         (None, None, ""),
     ],
 )
-def test_what_it_is_at(progress: Any, words: Any, stage: str) -> None:
+def test_what_it_is_at(progress, words, stage):
     told = {"stage": words, "progress": progress, "error_message": None}
     assert build_snapshot("Ep 1", "running", told, None).stage == stage
 
 
-def test_progress_that_goes_backwards_is_shown_and_has_changed(studio: Studio, watch: Any) -> None:
+def test_progress_that_goes_backwards_is_shown_and_has_changed(studio, watch):
     studio.episode |= {"job_status": "running", "progress": at("speech", 30, 40)}
     studio.at(20, progress=at("dialogue", 1, 5))
     studio.at(40, job_status="completed", audio_url="/a")
@@ -244,36 +240,28 @@ class TestWaiting:
         return watch.episode
 
     @pytest.mark.parametrize("what", ["episode:1", "command:1"])
-    def test_the_episode_is_returned_with_what_is_said(
-        self, studio: Studio, wire: RequestExecutor, clock: Clock, what: str
-    ) -> None:
+    def test_the_episode_is_returned_with_what_is_said(self, studio, wire, clock, what):
         studio.episode |= {"job_status": "running"}
         said = {"transcript": [{"speaker": "Ada", "dialogue": "Yes."}]}
         studio.at(3, job_status="completed", audio_url="/a", transcript=said)
         record = self.wait(wire, clock, what)
         assert record["transcript"]["transcript"][0]["dialogue"] == "Yes."
 
-    def test_a_failure_is_told_with_its_reason_and_the_way_on(
-        self, studio: Studio, wire: RequestExecutor, clock: Clock
-    ) -> None:
+    def test_a_failure_is_told_with_its_reason_and_the_way_on(self, studio, wire, clock):
         studio.episode |= {"job_status": "failed", "error_message": "It refused. Check the key."}
         with pytest.raises(JobFailedError) as caught:
             self.wait(wire, clock)
         assert caught.value.message == '"Ep 1" has failed: It refused.'
         assert caught.value.next_step == 'Check the key, then `nb.podcasts.retry("Ep 1")`.'
 
-    def test_one_that_is_deleted_is_not_to_be_retried(
-        self, studio: Studio, wire: RequestExecutor, clock: Clock
-    ) -> None:
+    def test_one_that_is_deleted_is_not_to_be_retried(self, studio, wire, clock):
         studio.episode |= {"job_status": "running"}
         studio.later(5, studio.episode.clear)
         with pytest.raises(JobFailedError, match="It was deleted") as caught:
             self.wait(wire, clock)
         assert '"PROFILE", name="Ep 1")`' in caught.value.next_step
 
-    def test_a_timeout_tells_what_it_is_at_and_for_how_long(
-        self, studio: Studio, wire: RequestExecutor, clock: Clock
-    ) -> None:
+    def test_a_timeout_tells_what_it_is_at_and_for_how_long(self, studio, wire, clock):
         studio.episode |= {"job_status": "running", "progress": at("speech", 12, 40)}
         with pytest.raises(NotReadyError) as caught:
             self.wait(wire, clock, timeout=30)

@@ -37,9 +37,7 @@ def whole(stream: Any) -> str:
 @settings(
     max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
-def test_an_answer_cut_anywhere_is_the_same(
-    faulty: Any, client_of: Any, stream: Any, cuts: list[int]
-) -> None:
+def test_an_answer_cut_anywhere_is_the_same(faulty, client_of, stream, cuts):
     data = whole(stream).encode()
     edges = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
     pieces = [data[a:b] for a, b in pairwise(edges)]
@@ -50,13 +48,13 @@ def test_an_answer_cut_anywhere_is_the_same(
     server.close()
 
 
-def test_every_byte_by_itself(faulty: Any, client_of: Any, stream: Any) -> None:
+def test_every_byte_by_itself(faulty, client_of, stream):
     data = whole(stream).encode()
     server = faulty(stream.of([data[n : n + 1] for n in range(len(data))]))
     assert list(client_of(server).ask_stream("Why?")) == EVENTS
 
 
-def test_comments_and_several_data_lines(faulty: Any, client_of: Any, stream: Any) -> None:
+def test_comments_and_several_data_lines(faulty, client_of, stream):
     text = (
         ": a comment\r\n: another\r\n\r\n"
         'data: {"type": "answer",\r\ndata:  "content":\r\n: within\r\ndata: "Part."}\r\n\r\n'
@@ -70,9 +68,7 @@ def test_comments_and_several_data_lines(faulty: Any, client_of: Any, stream: An
     ]
 
 
-def test_an_event_is_there_before_the_next_is_sent(
-    faulty: Any, client_of: Any, stream: Any
-) -> None:
+def test_an_event_is_there_before_the_next_is_sent(faulty, client_of, stream):
     go_on = threading.Event()
 
     def act(connection: Any, request: Any) -> bool:
@@ -88,14 +84,12 @@ def test_an_event_is_there_before_the_next_is_sent(
     assert list(events) == EVENTS[2:]
 
 
-def test_the_final_answer_is_the_end_although_the_stream_stays_open(
-    faulty: Any, client_of: Any, stream: Any
-) -> None:
+def test_the_final_answer_is_the_end_although_the_stream_stays_open(faulty, client_of, stream):
     server = faulty(stream.of([stream.event(**END)], stays=True))
     assert list(client_of(server).ask_stream("Why?")) == EVENTS[2:]
 
 
-def test_an_error_after_a_good_start(faulty: Any, client_of: Any, stream: Any) -> None:
+def test_an_error_after_a_good_start(faulty, client_of, stream):
     failure = {"type": "error", "message": f"The provider answered 401: api_key='{KEY}'"}
     server = faulty(stream.of([stream.event(**each) for each in (STRATEGY, PART, failure)]))
     seen: list[Any] = []
@@ -115,9 +109,7 @@ def _noted(events: Any, seen: list[Any]) -> Any:
 
 
 @pytest.mark.parametrize("kept", [[], [STRATEGY], [STRATEGY, PART]])
-def test_a_stream_that_ends_without_its_end_says_so(
-    faulty: Any, client_of: Any, stream: Any, kept: Any
-) -> None:
+def test_a_stream_that_ends_without_its_end_says_so(faulty, client_of, stream, kept):
     half = stream.event(**END)[:-20]  # its last event is not whole either
     server = faulty(stream.of([*(stream.event(**each) for each in kept), half]))
     seen: list[Any] = []
@@ -127,7 +119,7 @@ def test_a_stream_that_ends_without_its_end_says_so(
     assert caught.value.next_step.startswith("Ask again")
 
 
-def test_a_connection_that_breaks_midway_is_told(faulty: Any, client_of: Any, stream: Any) -> None:
+def test_a_connection_that_breaks_midway_is_told(faulty, client_of, stream):
     server = faulty(stream.of([stream.event(**STRATEGY)], ends=False))
     seen: list[Any] = []
     with pytest.raises(UnreachableError, match="The answer was cut off"):
@@ -136,9 +128,7 @@ def test_a_connection_that_breaks_midway_is_told(faulty: Any, client_of: Any, st
     assert server.count == 1
 
 
-def test_silence_is_given_up_and_comments_are_no_silence(
-    faulty: Any, client_of: Any, stream: Any
-) -> None:
+def test_silence_is_given_up_and_comments_are_no_silence(faulty, client_of, stream):
     def act(connection: Any, request: Any) -> bool:
         stream.of([], ends=False)(connection, request)
         for _ in range(5):  # longer in all than the silence that is allowed
@@ -154,7 +144,7 @@ def test_silence_is_given_up_and_comments_are_no_silence(
         next(events)
 
 
-def test_who_stops_listening_hangs_up(faulty: Any, client_of: Any, stream: Any) -> None:
+def test_who_stops_listening_hangs_up(faulty, client_of, stream):
     left = threading.Event()
 
     def act(connection: Any, request: Any) -> bool:
@@ -177,9 +167,7 @@ def test_who_stops_listening_hangs_up(faulty: Any, client_of: Any, stream: Any) 
         (400, "question can't be empty", InputError),
     ],
 )
-def test_a_refusal_at_once_is_asked_once(
-    faulty: Any, client_of: Any, status: int, detail: str, kind: Any
-) -> None:
+def test_a_refusal_at_once_is_asked_once(faulty, client_of, status, detail, kind):
     server = faulty(faulty.answer({"detail": detail}, status))
     with pytest.raises(kind) as caught:
         next(client_of(server).ask_stream("Why?"))
@@ -189,19 +177,19 @@ def test_a_refusal_at_once_is_asked_once(
     assert server.count == 1
 
 
-def test_an_answer_that_is_no_stream_is_told(faulty: Any, client_of: Any) -> None:
+def test_an_answer_that_is_no_stream_is_told(faulty, client_of):
     server = faulty(faulty.answer("<html><title>Sign in</title></html>", kind="text/html"))
     with pytest.raises(ServiceError, match="in place of an event stream"):
         next(client_of(server).ask_stream("Why?"))
 
 
-def test_data_that_is_no_json_is_told(faulty: Any, client_of: Any, stream: Any) -> None:
+def test_data_that_is_no_json_is_told(faulty, client_of, stream):
     server = faulty(stream.of(["data: {half\n\n"]))
     with pytest.raises(ServiceError, match="no JSON"):
         next(client_of(server).ask_stream("Why?"))
 
 
-def test_nothing_is_asked_without_a_question(faulty: Any, client_of: Any) -> None:
+def test_nothing_is_asked_without_a_question(faulty, client_of):
     server = faulty(faulty.silence)
     for ask in (client_of(server).ask, client_of(server).ask_stream):
         with pytest.raises(InputError, match="question is empty"):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,7 +76,7 @@ def shelf(nb: NotebookClient, tmp_path_factory: pytest.TempPathFactory) -> str:
     return "Shelf"
 
 
-def test_the_status(nb: NotebookClient, box: Sandbox) -> None:
+def test_the_status(nb, box):
     status = nb.status()
     assert status["password_needed"] is True
     assert status["signed_in"] is True
@@ -95,7 +94,7 @@ def test_the_status(nb: NotebookClient, box: Sandbox) -> None:
 
 
 class TestNotebooks:
-    def test_from_the_first_to_the_last(self, nb: NotebookClient) -> None:
+    def test_from_the_first_to_the_last(self, nb):
         made = nb.notebooks.create("Arabinose induction", "pBAD30 notes")
         assert list(made) == list(records.NOTEBOOK)
         assert nb.notebooks.get("arabinose induction") == made
@@ -113,14 +112,14 @@ class TestNotebooks:
         with pytest.raises(NotFoundError, match=r"nb\.notebooks\.list"):
             nb.notebooks.get(made["id"])
 
-    def test_two_of_a_name_are_both_listed(self, nb: NotebookClient, name: str) -> None:
+    def test_two_of_a_name_are_both_listed(self, nb, name):
         other = nb.notebooks.create(name)
         with pytest.raises(ConflictError) as caught:
             nb.notebooks.get(name)
         assert other["id"] in caught.value.message
         assert nb.notebooks.get(other["id"])["name"] == name
 
-    def test_the_preview_is_what_a_deletion_does(self, nb: NotebookClient, name: str) -> None:
+    def test_the_preview_is_what_a_deletion_does(self, nb, name):
         other = nb.notebooks.create(f"{name} other")["id"]
         own = nb.sources.add_text("Own.", name, title=f"{name} own")
         shared = nb.sources.add_text("Shared.", name, title=f"{name} shared")
@@ -141,9 +140,7 @@ class TestNotebooks:
 
 
 class TestSources:
-    def test_a_file_goes_and_comes_back(
-        self, nb: NotebookClient, name: str, tmp_path: Path
-    ) -> None:
+    def test_a_file_goes_and_comes_back(self, nb, name, tmp_path):
         path = tmp_path / f"{name} über.txt"
         path.write_text(PAPER)
         gone: list[tuple[int, int | None]] = []
@@ -166,7 +163,7 @@ class TestSources:
         nb.sources.delete(path.name)
         assert not nb.sources.exists(record["id"])
 
-    def test_a_text_is_processed_before_the_answer(self, nb: NotebookClient, name: str) -> None:
+    def test_a_text_is_processed_before_the_answer(self, nb, name):
         record = nb.sources.add_text(PAPER, name, title=f"{name} text", process_async=False)
         assert (record["status"], record["kind"]) == ("completed", "text")
         assert nb.sources.status(record["id"])["status"] == "completed"
@@ -181,7 +178,7 @@ class TestSources:
         with pytest.raises(InputError):
             nb.sources.retry(record["id"])
 
-    def test_a_page_that_may_not_be_fetched_has_failed(self, nb: NotebookClient, name: str) -> None:
+    def test_a_page_that_may_not_be_fetched_has_failed(self, nb, name):
         record = nb.sources.add_url("http://127.0.0.1:9/page", name, title=f"{name} page")
         *_, last = nb.sources.watch(record["id"])
         assert last.outcome is Outcome.FAILED
@@ -196,12 +193,12 @@ class TestSources:
         *_, last = nb.sources.watch(record["id"])
         assert last.outcome is Outcome.FAILED
 
-    def test_the_legacy_address_makes_the_same(self, nb: NotebookClient, name: str) -> None:
+    def test_the_legacy_address_makes_the_same(self, nb, name):
         body = {"text": PAPER, "title": f"{name} json"}
         made = nb._executor.http.send(ADD_SOURCE_JSON, json=body).json()
         assert nb.sources.get(f"{name} json")["id"] == made["id"]
 
-    def test_a_list_is_cut_ordered_and_filtered(self, nb: NotebookClient, name: str) -> None:
+    def test_a_list_is_cut_ordered_and_filtered(self, nb, name):
         for title in ("c", "a", "b"):
             nb.sources.add_text(PAPER, name, title=f"{name} {title}")
         by_title = nb.sources.list(name, order_by="title asc")
@@ -213,9 +210,7 @@ class TestSources:
         with pytest.raises(InputError, match="order"):
             nb.sources.list(order_by="nonsense")
 
-    def test_a_file_over_the_limit_is_refused_while_it_is_sent(
-        self, nb: NotebookClient, limit: Callable[..., Any], tmp_path: Path
-    ) -> None:
+    def test_a_file_over_the_limit_is_refused_while_it_is_sent(self, nb, limit, tmp_path):
         path = tmp_path / "film.txt"
         with path.open("wb") as file:
             file.truncate(24 << 20)
@@ -225,7 +220,7 @@ class TestSources:
         assert caught.value.status == 413
         assert "too large" in caught.value.message
 
-    def test_a_kind_of_file_that_nothing_can_read(self, nb: NotebookClient, tmp_path: Path) -> None:
+    def test_a_kind_of_file_that_nothing_can_read(self, nb, tmp_path):
         path = tmp_path / "archive.zip"
         path.write_bytes(b"PK\x03\x04" + bytes(100))
         with pytest.raises((InputError, JobFailedError)) as caught:
@@ -252,7 +247,7 @@ def limit(box: Sandbox) -> Callable[..., Any]:
     return set_limit
 
 
-def test_notes_from_the_first_to_the_last(nb: NotebookClient, name: str) -> None:
+def test_notes_from_the_first_to_the_last(nb, name):
     title = f"{name} plan"
     made = nb.notes.create("Check leaky expression.", title=title, notebook=name)
     assert list(made) == list(records.NOTE)
@@ -271,20 +266,20 @@ def test_notes_from_the_first_to_the_last(nb: NotebookClient, name: str) -> None
 
 
 class TestAnswers:
-    def test_words_are_found(self, nb: NotebookClient, shelf: str) -> None:
+    def test_words_are_found(self, nb, shelf):
         hits = nb.search("araBAD", notebook=shelf)
         assert set(hits.columns) == set(records.HIT)
         assert list(hits["title"]) == ["paper.txt"]
         assert "araBAD promoter" in hits["match"][0]
 
-    def test_what_means_the_same_is_found(self, nb: NotebookClient, shelf: str) -> None:
+    def test_what_means_the_same_is_found(self, nb, shelf):
         hits = nb.search("catabolite repression", type="vector", notebook=shelf, limit=1)
         assert len(hits) == 1
         assert hits["similarity"][0] > 0.2
         none = nb.search("catabolite", type="vector", notebook=shelf, min_similarity=0.999)
         assert len(none) == 0
 
-    def test_what_is_looked_at_can_be_chosen(self, nb: NotebookClient, shelf: str) -> None:
+    def test_what_is_looked_at_can_be_chosen(self, nb, shelf):
         def kinds(**chosen: Any) -> set[str]:
             hits = nb.search("expression", notebook=shelf, **chosen)
             return set(hits["title"])
@@ -296,9 +291,7 @@ class TestAnswers:
         assert kinds(note_ids=["Plan"]) == {"Plan"}
         assert kinds(include_sources=False, include_notes=False) == set()
 
-    def test_a_question_is_answered_at_once_and_as_it_comes(
-        self, nb: NotebookClient, shelf: str
-    ) -> None:
+    def test_a_question_is_answered_at_once_and_as_it_comes(self, nb, shelf):
         question = "Why is glucose added to the uninduced culture?"
         answer = nb.ask(question, notebook=shelf)
         assert "represses" in answer.text
@@ -310,19 +303,19 @@ class TestAnswers:
         assert all(isinstance(each, Partial) for each in between)
         assert last == Final(answer)
 
-    def test_an_empty_notebook_answers_nothing(self, nb: NotebookClient, name: str) -> None:
+    def test_an_empty_notebook_answers_nothing(self, nb, name):
         assert len(nb.search("araBAD", notebook=name)) == 0
         with pytest.raises(InputError, match="scope is empty"):
             nb.ask("Why?", notebook=name)
 
     @pytest.mark.parametrize("model", ["model:none", "model:wordllama"])
-    def test_a_model_that_can_not_answer(self, nb: NotebookClient, shelf: str, model: str) -> None:
+    def test_a_model_that_can_not_answer(self, nb, shelf, model):
         for slot in ("model_override", "strategy_model", "answer_model", "final_answer_model"):
             with pytest.raises((NotFoundError, SetupError)) as caught:
                 next(nb.ask_stream("Why?", **{slot: model}))
             assert caught.value.status in (404, 422)
 
-    def test_a_chat_from_the_first_to_the_last(self, nb: NotebookClient, shelf: str) -> None:
+    def test_a_chat_from_the_first_to_the_last(self, nb, shelf):
         made = nb.chat.create(shelf, "Talk")
         assert list(made) == list(records.SESSION)
         reply = nb.chat.execute("Talk", "What does arabinose do?", source_ids=["paper.txt"])

@@ -8,8 +8,6 @@ service.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from openai_server import OpenAI, serving
@@ -94,7 +92,7 @@ def episode(nb: NotebookClient, voice: str) -> str:
 
 
 class TestTransformations:
-    def test_from_the_first_to_the_last(self, nb: NotebookClient) -> None:
+    def test_from_the_first_to_the_last(self, nb):
         made = nb.transformations.create("Methods", "List every reagent.", description="d")
         assert list(made) == list(records.TRANSFORMATION)
         assert (made["title"], made["apply_default"], made["model_id"]) == ("Methods", False, None)
@@ -110,7 +108,7 @@ class TestTransformations:
         with pytest.raises(NotFoundError, match=r"nb\.transformations\.list"):
             nb.transformations.get("Methods")
 
-    def test_a_text_is_transformed(self, nb: NotebookClient, provider: OpenAI, talker: str) -> None:
+    def test_a_text_is_transformed(self, nb, provider, talker):
         own = nb.transformations.execute("Key findings", PAPER)
         assert list(own) == list(records.OUTPUT)
         assert own["output"]
@@ -127,7 +125,7 @@ class TestTransformations:
         finally:
             nb.transformations.set_default_prompt(before)
 
-    def test_one_without_a_model(self, nb: NotebookClient) -> None:
+    def test_one_without_a_model(self, nb):
         before = nb.models.defaults()["transformation"]
         nb.models.set_defaults({"transformation": None})
         try:
@@ -139,7 +137,7 @@ class TestTransformations:
 
 
 class TestModels:
-    def test_from_the_first_to_the_last(self, nb: NotebookClient, lab: str) -> None:
+    def test_from_the_first_to_the_last(self, nb, lab):
         made = nb.models.create("tts-1", "tts", "openai_compatible", lab)
         assert list(made) == list(records.MODEL)
         assert made["credential"] == nb.credentials.find(lab)
@@ -156,7 +154,7 @@ class TestModels:
         with pytest.raises(NotFoundError, match=r"nb\.models\.list"):
             nb.models.find("tts-1")
 
-    def test_one_in_a_slot_stays(self, nb: NotebookClient, talker: str) -> None:
+    def test_one_in_a_slot_stays(self, nb, talker):
         before = nb.models.defaults()
         assert list(before) == list(records.SLOTS)
         after = nb.models.set_defaults({"summary": talker})
@@ -176,9 +174,7 @@ class TestModels:
         assert "summary" in assigned["assigned"]
         assert "chat" in assigned["skipped"]
 
-    def test_a_test_says_whether_it_works(
-        self, nb: NotebookClient, provider: OpenAI, talker: str
-    ) -> None:
+    def test_a_test_says_whether_it_works(self, nb, provider, talker):
         assert nb.models.test(talker)["success"] is True
         provider.key = "another"
         try:
@@ -189,7 +185,7 @@ class TestModels:
         assert told["message"]
         assert KEY not in repr(told)
 
-    def test_providers_and_what_they_offer(self, nb: NotebookClient, talker: str) -> None:
+    def test_providers_and_what_they_offer(self, nb, talker):
         providers = nb.models.providers()
         assert set(providers.columns) == set(records.PROVIDER)
         by_name = providers.set_index("provider")["available"]
@@ -207,7 +203,7 @@ class TestModels:
 
 
 class TestCredentials:
-    def test_from_the_first_to_the_last(self, nb: NotebookClient, provider: OpenAI) -> None:
+    def test_from_the_first_to_the_last(self, nb, provider):
         made = nb.credentials.create("openai_compatible", "home", KEY, provider.base_url)
         assert list(made) == list(records.CREDENTIAL)
         assert (made["has_api_key"], made["decryption_error"]) == (True, None)
@@ -227,7 +223,7 @@ class TestCredentials:
         with pytest.raises(NotFoundError, match=r"nb\.credentials\.list"):
             nb.credentials.get("house")
 
-    def test_where_keys_are(self, nb: NotebookClient, lab: str) -> None:
+    def test_where_keys_are(self, nb, lab):
         frame = nb.credentials.status()
         assert set(frame.columns) == set(records.CREDENTIAL_STATUS)
         source = frame.set_index("provider")["source"]
@@ -235,7 +231,7 @@ class TestCredentials:
         assert frame.attrs["encryption_configured"] is True
         assert nb.credentials.env_status()["groq"] is False
 
-    def test_bad_ones(self, nb: NotebookClient) -> None:
+    def test_bad_ones(self, nb):
         with pytest.raises(InputError, match="no provider"):
             nb.credentials.create("nobody", "x", KEY)
         with pytest.raises(InputError, match="link-local"):
@@ -251,7 +247,7 @@ class TestCredentials:
 
 
 class TestProfiles:
-    def test_of_episodes(self, nb: NotebookClient) -> None:
+    def test_of_episodes(self, nb):
         assert "interview" in nb.episode_profiles.names()
         made = nb.episode_profiles.create(
             "short",
@@ -278,7 +274,7 @@ class TestProfiles:
         with pytest.raises(NotFoundError, match=r"nb\.episode_profiles\.list"):
             nb.episode_profiles.get("short")
 
-    def test_of_speakers(self, nb: NotebookClient) -> None:
+    def test_of_speakers(self, nb):
         ada = {"name": "Ada", "backstory": "A biologist."}
         made = nb.speaker_profiles.create("ada", ada)
         assert list(made) == list(records.SPEAKER_PROFILE)
@@ -297,7 +293,7 @@ class TestProfiles:
 
 
 class TestPodcasts:
-    def test_what_is_said_and_heard(self, nb: NotebookClient, episode: str, tmp_path: Path) -> None:
+    def test_what_is_said_and_heard(self, nb, episode, tmp_path):
         record = nb.podcasts.episode(episode)
         assert list(record) == list(records.EPISODE_DETAIL)
         lines = record["transcript"]["transcript"]
@@ -314,13 +310,11 @@ class TestPodcasts:
         assert "Episode 1" in frame_text(frame)
         assert episode in nb.podcasts.names()
 
-    def test_one_that_is_there_is_not_retried(self, nb: NotebookClient, episode: str) -> None:
+    def test_one_that_is_there_is_not_retried(self, nb, episode):
         with pytest.raises(InputError, match="failed"):
             nb.podcasts.retry(episode)
 
-    def test_a_provider_that_fails_in_the_middle(
-        self, nb: NotebookClient, provider: OpenAI, episode: str
-    ) -> None:
+    def test_a_provider_that_fails_in_the_middle(self, nb, provider, episode):
         provider.key = "another"
         try:
             nb.podcasts.generate("Bench", "interview", None, "Episode 2")
@@ -339,7 +333,7 @@ class TestPodcasts:
         with pytest.raises(NotFoundError, match=r"nb\.podcasts\.episodes"):
             nb.podcasts.episode("Episode 2")
 
-    def test_what_can_not_be_made(self, nb: NotebookClient, voice: str) -> None:
+    def test_what_can_not_be_made(self, nb, voice):
         nb.notebooks.create("Empty")
         with pytest.raises(InputError) as caught:
             nb.podcasts.generate("Empty", "interview", name="x")
@@ -361,7 +355,7 @@ class TestPodcasts:
             nb.models.set_defaults({"podcast": slot["id"] if slot else None})
         assert "x" not in nb.podcasts.names()
 
-    def test_one_that_is_not_there_in_time(self, nb: NotebookClient, voice: Any) -> None:
+    def test_one_that_is_not_there_in_time(self, nb, voice):
         nb.podcasts.generate("Bench", "interview", name="Episode 3")
         with pytest.raises(NotReadyError, match="unchanged for"):
             nb.podcasts.wait("Episode 3", 0)

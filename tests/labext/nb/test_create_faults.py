@@ -7,7 +7,6 @@ import socket
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,9 +39,7 @@ MAKING: dict[str, Callable[[NotebookClient], Any]] = {
 
 @pytest.mark.parametrize("what", MAKING)
 @pytest.mark.parametrize("lost", ["silence", "reset"])
-def test_a_lost_answer_is_told_as_unknown_and_sent_once(
-    faulty: Any, client_of: Any, what: str, lost: str
-) -> None:
+def test_a_lost_answer_is_told_as_unknown_and_sent_once(faulty, client_of, what, lost):
     server = faulty(getattr(faulty, lost))
     with pytest.raises(OutcomeUnknownError) as caught:
         MAKING[what](client_of(server))
@@ -51,9 +48,7 @@ def test_a_lost_answer_is_told_as_unknown_and_sent_once(
     assert "`nb." in caught.value.next_step
 
 
-def test_a_lost_answer_to_a_file_is_unknown_too(
-    faulty: Any, client_of: Any, tmp_path: Path
-) -> None:
+def test_a_lost_answer_to_a_file_is_unknown_too(faulty, client_of, tmp_path):
     path = tmp_path / "paper.pdf"
     path.write_bytes(b"%PDF" * 1000)
     server = faulty(faulty.silence)
@@ -63,7 +58,7 @@ def test_a_lost_answer_to_a_file_is_unknown_too(
 
 
 @pytest.mark.parametrize("what", MAKING)
-def test_what_surely_did_not_arrive_is_no_doubt(faulty: Any, client_of: Any, what: str) -> None:
+def test_what_surely_did_not_arrive_is_no_doubt(faulty, client_of, what):
     client = NotebookClient(
         f"http://127.0.0.1:{faulty.closed_port()}/api", rate=None, backend="contract"
     )
@@ -73,9 +68,7 @@ def test_what_surely_did_not_arrive_is_no_doubt(faulty: Any, client_of: Any, wha
 
 
 @pytest.mark.parametrize("what", MAKING)
-def test_a_provider_that_failed_is_the_services_last_word(
-    faulty: Any, client_of: Any, what: str
-) -> None:
+def test_a_provider_that_failed_is_the_services_last_word(faulty, client_of, what):
     server = faulty(faulty.answer({"detail": f"The provider answered 429, key {KEY}."}, 502))
     with pytest.raises(ServiceError, match="The provider answered 429") as caught:
         MAKING[what](client_of(server))
@@ -85,20 +78,20 @@ def test_a_provider_that_failed_is_the_services_last_word(
 
 
 @pytest.mark.parametrize("what", ["note", "message"])
-def test_a_gateways_502_leaves_it_unknown(faulty: Any, client_of: Any, what: str) -> None:
+def test_a_gateways_502_leaves_it_unknown(faulty, client_of, what):
     server = faulty(faulty.answer("<html><title>Bad gateway</title></html>", 502, "text/html"))
     with pytest.raises(OutcomeUnknownError):
         MAKING[what](client_of(server))
     assert server.count == 1
 
 
-def test_a_retry_whose_answer_was_lost_is_settled(faulty: Any, client_of: Any) -> None:
+def test_a_retry_whose_answer_was_lost_is_settled(faulty, client_of):
     server = faulty(faulty.silence, faulty.answer(SOURCE | {"status": "running"}))
     assert client_of(server).sources.retry("source:1")["status"] == "running"
     assert [each.method for each in server.received] == ["POST", "GET"]
 
 
-def test_a_link_and_a_deletion_may_be_repeated(faulty: Any, client_of: Any) -> None:
+def test_a_link_and_a_deletion_may_be_repeated(faulty, client_of):
     server = faulty(faulty.silence, faulty.answer({"message": "linked"}))
     client_of(server).notebooks.link("notebook:1", "source:1")
     assert server.count == 2
@@ -116,7 +109,7 @@ def test_a_link_and_a_deletion_may_be_repeated(faulty: Any, client_of: Any) -> N
         client_of(never).notebooks.delete("notebook:1")
 
 
-def test_the_client_waits_as_long_as_the_service_works(faulty: Any, client_of: Any) -> None:
+def test_the_client_waits_as_long_as_the_service_works(faulty, client_of):
     def slow(body: Any) -> Any:
         def act(connection: socket.socket, request: Any) -> bool:
             threading.Event().wait(0.4)
@@ -142,9 +135,7 @@ def test_the_client_waits_as_long_as_the_service_works(faulty: Any, client_of: A
 @pytest.mark.parametrize(
     ("status", "kind"), [(401, SignInError), (429, BusyError), (500, ServiceError)]
 )
-def test_no_secret_of_a_servers_words_shows(
-    faulty: Any, client_of: Any, status: int, kind: Any
-) -> None:
+def test_no_secret_of_a_servers_words_shows(faulty, client_of, status, kind):
     words = f"{client_of.password} and api_key='{KEY}' and Bearer {KEY}"
     server = faulty(faulty.answer({"detail": words}, status, Retry_After="0"))
     client = client_of(server)
@@ -157,21 +148,19 @@ def test_no_secret_of_a_servers_words_shows(
     assert server.received[0].headers["authorization"] == f"Bearer {client_of.password}"
 
 
-def test_a_service_without_a_password_is_sent_none(faulty: Any, client_of: Any) -> None:
+def test_a_service_without_a_password_is_sent_none(faulty, client_of):
     server = faulty(faulty.answer([]))
     assert len(client_of(server, None).notebooks.list()) == 0
     assert "authorization" not in server.received[0].headers
 
 
-def test_an_answer_of_something_in_between_is_no_list(faulty: Any, client_of: Any) -> None:
+def test_an_answer_of_something_in_between_is_no_list(faulty, client_of):
     server = faulty(faulty.answer("<html>Sign in</html>", kind="text/html"))
     with pytest.raises(ServiceError, match="Sign in"):
         client_of(server).notebooks.list()
 
 
-def test_where_sources_takes_forms_alone_json_goes_to_its_own_address(
-    faulty: Any, client_of: Any
-) -> None:
+def test_where_sources_takes_forms_alone_json_goes_to_its_own_address(faulty, client_of):
     server = faulty(faulty.answer({"detail": "Forms alone."}, 415), faulty.answer(SOURCE))
     assert client_of(server).sources.add_text("text", topic="t")["id"] == "source:1"
     first, second = server.received
@@ -179,7 +168,7 @@ def test_where_sources_takes_forms_alone_json_goes_to_its_own_address(
     assert json.loads(second.body) == {"text": "text", "topic": "t", "process_async": True}
 
 
-def test_the_status_of_who_is_not_let_in(faulty: Any, client_of: Any) -> None:
+def test_the_status_of_who_is_not_let_in(faulty, client_of):
     server = faulty(
         faulty.answer({"version": "1.0", "dbStatus": "online"}),
         faulty.answer({"auth_enabled": True}),
@@ -197,7 +186,7 @@ def test_the_status_of_who_is_not_let_in(faulty: Any, client_of: Any) -> None:
     }
 
 
-def test_nothing_to_change_is_sent_nowhere(faulty: Any, client_of: Any) -> None:
+def test_nothing_to_change_is_sent_nowhere(faulty, client_of):
     server = faulty(faulty.silence)
     client = client_of(server)
     for change in (client.notebooks.update, client.notes.update, client.sources.update):

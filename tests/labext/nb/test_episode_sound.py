@@ -28,14 +28,14 @@ def episode(name: str | None, file: str | None = None) -> Record:
         (None, None, "episode.mp3"),
     ],
 )
-def test_its_name(name: str | None, file: str | None, said: str) -> None:
+def test_its_name(name, file, said):
     assert audio_file_name(episode(name, file)) == said
 
 
 @given(st.text(), st.none() | st.text())
 @example("🧬" * 300, None)
 @example("\ud800", None)
-def test_any_name_is_a_bare_one_that_a_disk_takes(name: str, file: str | None) -> None:
+def test_any_name_is_a_bare_one_that_a_disk_takes(name, file):
     found = audio_file_name(episode(name, file))
     assert Path(found).name == found
     assert len(found.encode()) < 240  # beside it, `.NAME.part`
@@ -43,7 +43,7 @@ def test_any_name_is_a_bare_one_that_a_disk_takes(name: str, file: str | None) -
 
 
 @pytest.mark.parametrize("name", ["Episode 1", 'The "best" talk', "-1", "it's", "{x}", "# 2"])
-def test_the_line_of_its_next_step_names_it_however_it_is_called(name: str) -> None:
+def test_the_line_of_its_next_step_names_it_however_it_is_called(name):
     from labext.actions import use_style
     from labext_magics.core.actions import MAGIC_STYLE
     from labext_magics.core.line import tokenize

@@ -49,20 +49,20 @@ def explained(failure: ErrorResponse, *, has_password: bool = True) -> LabextErr
         (502, "The provider answered 401.", ServiceError, "answered 401"),
     ],
 )
-def test_each_status_has_its_error(status: int, words: str, kind: Any, said: str) -> None:
+def test_each_status_has_its_error(status, words, kind, said):
     error = explained(failed(status, words))
     assert type(error) is kind
     assert said in str(error)
 
 
 @pytest.mark.parametrize("status", [422, 502])
-def test_a_next_step_that_the_service_tells_is_the_only_one(status: int) -> None:
+def test_a_next_step_that_the_service_tells_is_the_only_one(status):
     error = explained(failed(status, "The model m answered 429. Wait a little, then try again."))
     assert error.message.endswith("The model m answered 429.")
     assert error.next_step == "Wait a little, then try again."
 
 
-def test_the_password_is_asked_for_or_refused() -> None:
+def test_the_password_is_asked_for_or_refused():
     with_one = explained(failed(401, "The password is wrong."))
     without = explained(failed(401, ""), has_password=False)
     assert type(with_one) is type(without) is SignInError
@@ -81,27 +81,27 @@ def test_the_password_is_asked_for_or_refused() -> None:
         (notebooks.GET_NOTE, "nb.notes.list()"),
     ],
 )
-def test_what_is_not_there_is_looked_for_in_its_list(op: Any, list_of: str) -> None:
+def test_what_is_not_there_is_looked_for_in_its_list(op, list_of):
     assert list_of in explained(failed(404, "", op)).next_step
 
 
-def test_a_model_that_is_not_there_is_no_session() -> None:
+def test_a_model_that_is_not_there_is_no_session():
     error = explained(failed(404, "There is no model model:9.", search.ASK))
     assert "model" in error.next_step
 
 
-def test_a_fault_of_the_service_itself_leads_to_its_status() -> None:
+def test_a_fault_of_the_service_itself_leads_to_its_status():
     error = explained(failed(500, "Failed to do it."))
     assert "Failed to do it." in error.message
     assert "`nb.status()`" in error.next_step
 
 
 @pytest.mark.parametrize("status", [403, 503, 504])
-def test_others_are_left_to_the_general_reading(status: int) -> None:
+def test_others_are_left_to_the_general_reading(status):
     assert make_error_mapper(has_password=True)(failed(status)) is None
 
 
-def test_a_gateway_is_no_provider() -> None:
+def test_a_gateway_is_no_provider():
     assert (
         make_error_mapper(has_password=True)(failed(502, "Bad gateway", from_service=False)) is None
     )

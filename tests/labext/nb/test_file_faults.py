@@ -11,13 +11,7 @@ from typing import Any
 
 import pytest
 
-from labext.errors import (
-    InputError,
-    NotFoundError,
-    OutcomeUnknownError,
-    ServiceError,
-    SignInError,
-)
+from labext.errors import InputError, NotFoundError, OutcomeUnknownError, ServiceError, SignInError
 from labext.http.download import PartialFile
 
 pytestmark = pytest.mark.faults
@@ -39,7 +33,7 @@ def paper(tmp_path: Path) -> Path:
 
 
 class TestUploads:
-    def test_a_file_arrives_as_it_is(self, faulty: Any, client_of: Any, paper: Path) -> None:
+    def test_a_file_arrives_as_it_is(self, faulty, client_of, paper):
         server = faulty(faulty.answer(SOURCE))
         told: list[tuple[int, int | None]] = []
         client_of(server).sources.add_file(
@@ -71,9 +65,7 @@ class TestUploads:
         assert name is not None
         return name[1].decode(), body
 
-    def test_a_large_file_needs_no_memory(
-        self, faulty: Any, client_of: Any, tmp_path: Path
-    ) -> None:
+    def test_a_large_file_needs_no_memory(self, faulty, client_of, tmp_path):
         def act(connection: socket.socket, request: Any) -> bool:
             left = int(request.headers["content-length"])
             held = bytearray(1 << 20)
@@ -94,9 +86,7 @@ class TestUploads:
             tracemalloc.stop()
         assert most < 8 << 20
 
-    def test_a_refusal_while_it_is_sent_is_told(
-        self, faulty: Any, client_of: Any, tmp_path: Path
-    ) -> None:
+    def test_a_refusal_while_it_is_sent_is_told(self, faulty, client_of, tmp_path):
         def act(connection: socket.socket, request: Any) -> bool:
             faulty.answer({"detail": "At most 1 MiB."}, 413, Connection="close")(
                 connection, request
@@ -117,8 +107,8 @@ class TestUploads:
         assert server.count == 1
 
     def test_a_connection_that_breaks_while_it_is_sent_leaves_it_unknown(
-        self, faulty: Any, client_of: Any, paper: Path
-    ) -> None:
+        self, faulty, client_of, paper
+    ):
         def act(connection: socket.socket, request: Any) -> bool:
             connection.recv(1000)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -131,7 +121,7 @@ class TestUploads:
             client_of(server).sources.add_file(paper)
         assert server.count == 1
 
-    def test_several_files_and_pages(self, faulty: Any, client_of: Any, paper: Path) -> None:
+    def test_several_files_and_pages(self, faulty, client_of, paper):
         server = faulty(*(faulty.answer(SOURCE | {"id": f"source:{n}"}) for n in range(2)))
         added: list[str] = []
         frame = client_of(server).sources.add(
@@ -145,8 +135,8 @@ class TestUploads:
 
 class TestDownloads:
     def test_a_file_comes_with_the_password_and_under_its_own_name(
-        self, faulty: Any, client_of: Any, tmp_path: Path
-    ) -> None:
+        self, faulty, client_of, tmp_path
+    ):
         server = faulty(
             faulty.answer(SOURCE), faulty.answer(CONTENT, kind="application/pdf", ETag='"v1"')
         )
@@ -162,9 +152,7 @@ class TestDownloads:
         assert sent["authorization"] == f"Bearer {client_of.password}"
         assert server.received[1].path == "/api/sources/source%3A1/download"
 
-    def test_a_cut_one_goes_on_where_it_was(
-        self, faulty: Any, client_of: Any, tmp_path: Path
-    ) -> None:
+    def test_a_cut_one_goes_on_where_it_was(self, faulty, client_of, tmp_path):
         half = len(CONTENT) // 2
         head = (f'HTTP/1.1 200 OK\r\nETag: "v1"\r\nContent-Length: {len(CONTENT)}\r\n\r\n').encode()
         rest = (
@@ -183,9 +171,7 @@ class TestDownloads:
         assert (again["range"], again["if-range"]) == (f"bytes={half}-", '"v1"')
         assert again["authorization"] == f"Bearer {client_of.password}"
 
-    def test_one_that_stays_cut_leaves_nothing_under_its_name(
-        self, faulty: Any, client_of: Any, tmp_path: Path
-    ) -> None:
+    def test_one_that_stays_cut_leaves_nothing_under_its_name(self, faulty, client_of, tmp_path):
         whole = faulty.answer(CONTENT[:1000], kind="application/pdf", length=len(CONTENT))
         server = faulty(faulty.answer(SOURCE), whole)
         with pytest.raises(ServiceError):
@@ -201,8 +187,8 @@ class TestDownloads:
         ],
     )
     def test_a_refusal_is_told_in_the_services_words(
-        self, faulty: Any, client_of: Any, tmp_path: Path, status: int, detail: str, kind: Any
-    ) -> None:
+        self, faulty, client_of, tmp_path, status, detail, kind
+    ):
         server = faulty(faulty.answer(SOURCE), faulty.answer({"detail": detail}, status))
         with pytest.raises(kind, match=detail) as caught:
             client_of(server).sources.download("source:1", tmp_path / "a.pdf")
@@ -210,8 +196,8 @@ class TestDownloads:
         assert list(tmp_path.iterdir()) == []
 
     def test_a_page_in_place_of_a_file_is_told_and_a_page_itself_is_none(
-        self, faulty: Any, client_of: Any, tmp_path: Path
-    ) -> None:
+        self, faulty, client_of, tmp_path
+    ):
         page = faulty.answer("<html>Sign in</html>", kind="text/html")
         server = faulty(faulty.answer(SOURCE), page)
         with pytest.raises(ServiceError, match="a web page in place of"):
@@ -221,9 +207,7 @@ class TestDownloads:
         where = client_of(server).sources.download("source:1", tmp_path / "saved.txt")
         assert where.read_text() == "<html>Sign in</html>"
 
-    def test_the_password_goes_to_no_other_server(
-        self, faulty: Any, client_of: Any, tmp_path: Path
-    ) -> None:
+    def test_the_password_goes_to_no_other_server(self, faulty, client_of, tmp_path):
         other = faulty(faulty.answer(CONTENT, kind="application/pdf"))
         moved = faulty.answer(b"", 302, Location=f"{other.url}elsewhere")
         server = faulty(faulty.answer(SOURCE), moved)
@@ -231,15 +215,13 @@ class TestDownloads:
         assert where.read_bytes() == CONTENT
         assert "authorization" not in other.received[0].headers
 
-    def test_a_text_has_no_file(self, faulty: Any, client_of: Any, tmp_path: Path) -> None:
+    def test_a_text_has_no_file(self, faulty, client_of, tmp_path):
         server = faulty(faulty.answer(SOURCE | {"asset": None}))
         with pytest.raises(NotFoundError, match="has no file to download"):
             client_of(server).sources.download("source:1", tmp_path)
         assert server.count == 1
 
-    def test_a_second_download_to_the_same_place_waits_for_none(
-        self, faulty: Any, client_of: Any, tmp_path: Path
-    ) -> None:
+    def test_a_second_download_to_the_same_place_waits_for_none(self, faulty, client_of, tmp_path):
         server = faulty(faulty.answer(SOURCE), faulty.answer(CONTENT, kind="application/pdf"))
         with PartialFile(tmp_path / "a.pdf"), pytest.raises(OSError, match="Another download"):
             client_of(server).sources.download("source:1", tmp_path / "a.pdf")
@@ -247,9 +229,7 @@ class TestDownloads:
 
 @pytest.mark.parametrize("length", [b"Content-Length: 100\r\n", b""])
 @pytest.mark.parametrize("kind", [b"text/html", b"application/pdf"])
-def test_a_look_for_a_file_is_judged_by_its_status(
-    faulty: Any, client_of: Any, length: bytes, kind: bytes
-) -> None:
+def test_a_look_for_a_file_is_judged_by_its_status(faulty, client_of, length, kind):
     there = faulty.raw(b"HTTP/1.1 200 OK\r\nContent-Type: " + kind + b"\r\n" + length + b"\r\n")
     assert client_of(faulty(there)).sources.exists("source:1") is True
     gone = faulty(faulty.answer(b"", 404))

@@ -30,9 +30,7 @@ ONCE: dict[str, Callable[[NotebookClient], Any]] = {
 
 
 @pytest.mark.parametrize("what", ONCE)
-def test_a_lost_answer_is_told_as_unknown_and_sent_once(
-    faulty: Any, client_of: Any, what: str
-) -> None:
+def test_a_lost_answer_is_told_as_unknown_and_sent_once(faulty, client_of, what):
     server = faulty(faulty.silence)
     with pytest.raises(OutcomeUnknownError) as caught:
         ONCE[what](client_of(server))
@@ -40,13 +38,13 @@ def test_a_lost_answer_is_told_as_unknown_and_sent_once(
     assert caught.value.next_step
 
 
-def test_a_model_whose_answer_was_lost_is_looked_up(faulty: Any, client_of: Any) -> None:
+def test_a_model_whose_answer_was_lost_is_looked_up(faulty, client_of):
     server = faulty(faulty.silence, faulty.answer([MODEL]))
     assert client_of(server).models.create("gpt", "llm", "openai")["id"] == "model:1"
     assert [each.method for each in server.received] == ["POST", "GET"]
 
 
-def test_changes_that_end_the_same_are_repeated(faulty: Any, client_of: Any) -> None:
+def test_changes_that_end_the_same_are_repeated(faulty, client_of):
     server = faulty(faulty.silence, faulty.answer({"chat": None}))
     assert client_of(server).models.set_defaults({"chat": None})["chat"] is None
     assert server.count == 2
@@ -55,9 +53,7 @@ def test_changes_that_end_the_same_are_repeated(faulty: Any, client_of: Any) -> 
 @pytest.mark.parametrize(
     ("status", "kind"), [(400, InputError), (422, SetupError), (502, ServiceError)]
 )
-def test_a_key_that_the_service_says_back_is_not_told(
-    faulty: Any, client_of: Any, caplog: pytest.LogCaptureFixture, status: int, kind: Any
-) -> None:
+def test_a_key_that_the_service_says_back_is_not_told(faulty, client_of, caplog, status, kind):
     server = faulty(faulty.answer({"detail": f"The provider refused api key {KEY}."}, status))
     client = client_of(server)
     with caplog.at_level(logging.DEBUG), pytest.raises(kind) as caught:
@@ -68,7 +64,7 @@ def test_a_key_that_the_service_says_back_is_not_told(
     assert KEY not in repr(client.credentials) + repr(client)
 
 
-def test_a_key_in_a_tests_answer_is_not_told(faulty: Any, client_of: Any) -> None:
+def test_a_key_in_a_tests_answer_is_not_told(faulty, client_of):
     told = {"provider": "openai", "success": False, "message": f"401: {KEY} is no key."}
     server = faulty(faulty.answer({"id": "credential:1"}), faulty.answer(told))
     client = client_of(server)
@@ -87,9 +83,7 @@ def test_a_key_in_a_tests_answer_is_not_told(faulty: Any, client_of: Any) -> Non
         ),
     ],
 )
-def test_what_is_in_use_is_not_deleted(
-    faulty: Any, client_of: Any, detail: str, doing: Any
-) -> None:
+def test_what_is_in_use_is_not_deleted(faulty, client_of, detail, doing):
     with pytest.raises(InputError) as caught:
         doing(client_of(faulty(faulty.answer({"detail": detail}, 400))))
     assert "`nb.models.set_defaults(" in caught.value.next_step

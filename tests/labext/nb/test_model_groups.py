@@ -46,16 +46,14 @@ def nb(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> NotebookClient:
     return client
 
 
-def test_unknown_question_option_is_a_type_error(echo: Echo, nb: NotebookClient) -> None:
+def test_unknown_question_option_is_a_type_error(echo, nb):
     with pytest.raises(TypeError, match="limt"):
-        nb.ask("Why?", limt=5)  # type: ignore[call-arg]
+        nb.ask("Why?", limt=5)
     assert echo.sent == []
 
 
 class TestKeys:
-    def test_a_key_is_sent_without_the_blanks_of_pasting(
-        self, echo: Echo, nb: NotebookClient
-    ) -> None:
+    def test_a_key_is_sent_without_the_blanks_of_pasting(self, echo, nb):
         nb.credentials.create("openai", "lab", f" {KEY}\n", "http://127.0.0.1:1/v1")
         assert echo.sent == [
             {
@@ -66,9 +64,7 @@ class TestKeys:
             }
         ]
 
-    def test_a_key_is_in_no_message_log_or_traceback(
-        self, echo: Echo, nb: NotebookClient, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_a_key_is_in_no_message_log_or_traceback(self, echo, nb, caplog):
         echo.failure = f"The provider said that {KEY} is wrong."
         with pytest.raises(ServiceError) as caught:
             nb.credentials.create("openai", "lab", KEY)
@@ -78,14 +74,12 @@ class TestKeys:
         assert KEY not in told + repr(caught.value) + str(caught.value) + caplog.text
 
     @pytest.mark.parametrize("key", ["", "  \n", 7, b"bytes"])
-    def test_no_key_is_refused_without_telling_it(
-        self, echo: Echo, nb: NotebookClient, key: Any
-    ) -> None:
+    def test_no_key_is_refused_without_telling_it(self, echo, nb, key):
         with pytest.raises(InputError, match="The key is empty"):
             nb.credentials.create("openai", "lab", key)
         assert echo.sent == []
 
-    def test_what_is_empty_is_taken_away(self, echo: Echo, nb: NotebookClient) -> None:
+    def test_what_is_empty_is_taken_away(self, echo, nb):
         nb.credentials.update("credential:1", api_key="", base_url="")
         nb.credentials.update("credential:1", name="home")
         assert echo.sent == [{"api_key": None, "base_url": None}, {"name": "home"}]
@@ -93,9 +87,7 @@ class TestKeys:
             nb.credentials.update("credential:1")
 
     @pytest.mark.parametrize("before", ["https://models.example/v1", None])
-    def test_a_stored_key_goes_to_no_other_server(
-        self, echo: Echo, nb: NotebookClient, before: str | None
-    ) -> None:
+    def test_a_stored_key_goes_to_no_other_server(self, echo, nb, before):
         there = {"id": "credential:1", "name": "lab", "provider": "openai", "has_api_key": True}
         echo.listed["credentials/{credential}"] = there | {"base_url": before}
         for other in (
@@ -112,7 +104,7 @@ class TestKeys:
         nb.credentials.update("credential:1", base_url=before and f"{before}/more", name="home")
         assert len(echo.sent) == 3
 
-    def test_a_credential_without_a_key_may_move(self, echo: Echo, nb: NotebookClient) -> None:
+    def test_a_credential_without_a_key_may_move(self, echo, nb):
         there = {"id": "credential:1", "name": "lab", "provider": "ollama", "has_api_key": False}
         echo.listed["credentials/{credential}"] = there
         nb.credentials.update("credential:1", base_url="http://localhost:1/v1")
@@ -121,15 +113,15 @@ class TestKeys:
 
 class TestSlots:
     @pytest.mark.parametrize("slot", ["text_to_speech", "Text-to-Speech", " text_to_speech "])
-    def test_a_slot_goes_by_the_contracts_words(self, slot: str) -> None:
+    def test_a_slot_goes_by_the_contracts_words(self, slot):
         assert validate_slot(slot) == "text_to_speech"
 
-    def test_another_one_is_refused_with_all_there_are(self) -> None:
+    def test_another_one_is_refused_with_all_there_are(self):
         with pytest.raises(InputError, match='did you mean "embedding"') as caught:
             validate_slot("embeding")
         assert "chat, transformation, embedding" in caught.value.next_step
 
-    def test_a_slot_takes_the_model_of_its_type(self, echo: Echo, nb: NotebookClient) -> None:
+    def test_a_slot_takes_the_model_of_its_type(self, echo, nb):
         both = [
             {"id": f"model:{type}", "name": "all", "provider": "ollama", "type": type}
             for type in ("llm", "tts")
@@ -141,13 +133,13 @@ class TestSlots:
         assert slots["text_to_speech"]["name"] == "all"
         assert slots["podcast"] is None
 
-    def test_a_model_that_is_gone_is_still_told_of(self, echo: Echo, nb: NotebookClient) -> None:
+    def test_a_model_that_is_gone_is_still_told_of(self, echo, nb):
         slots = nb.models.set_defaults({"chat": "model:gone"})
         assert slots["chat"] == {"id": "model:gone"} | dict.fromkeys(
             ["name", "provider", "type", "credential", "created_at", "updated_at"]
         )
 
-    def test_nothing_is_sent_for_nothing(self, echo: Echo, nb: NotebookClient) -> None:
+    def test_nothing_is_sent_for_nothing(self, echo, nb):
         with pytest.raises(InputError, match="No slot"):
             nb.models.set_defaults({})
         with pytest.raises(NotFoundError, match="no model"):
@@ -160,7 +152,7 @@ class TestSlots:
 
 
 class TestSpeakers:
-    def test_one_alone_and_several(self, echo: Echo, nb: NotebookClient) -> None:
+    def test_one_alone_and_several(self, echo, nb):
         nb.speaker_profiles.create("host", {"name": "Ada"})
         nb.speaker_profiles.create("pair", [{"name": "Ada"}, {"name": "Max"}])
         assert [each["speakers"] for each in echo.sent] == [
@@ -178,7 +170,7 @@ class TestSpeakers:
             ([{"name": "Ada", "voice": "x"}], "did you mean"),
         ],
     )
-    def test_who_can_not_speak_is_told(self, speakers: Any, said: str) -> None:
+    def test_who_can_not_speak_is_told(self, speakers, said):
         with pytest.raises(InputError, match=said) as caught:
             validate_speakers(speakers)
         assert caught.value.next_step

@@ -18,7 +18,7 @@ class Clock:
         return self.now
 
 
-def test_a_failed_look_is_tolerated_until_patience_has_run_out() -> None:
+def test_a_failed_look_is_tolerated_until_patience_has_run_out():
     clock = Clock()
     silence = Outage(clock)
     silence.record_failure(ERROR)
@@ -30,7 +30,7 @@ def test_a_failed_look_is_tolerated_until_patience_has_run_out() -> None:
         silence.record_failure(ERROR)
 
 
-def test_patience_starts_again_after_a_response() -> None:
+def test_patience_starts_again_after_a_response():
     clock = Clock()
     silence = Outage(clock)
     silence.record_failure(ERROR)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,9 +36,7 @@ ORDER = ("notebook:1", "episode_profile:1", None, "Ep: 1/2")
 
 
 class TestSound:
-    def test_it_comes_under_the_episodes_name(
-        self, faulty: Any, client_of: Any, tmp_path: Path
-    ) -> None:
+    def test_it_comes_under_the_episodes_name(self, faulty, client_of, tmp_path):
         server = faulty(faulty.answer(EPISODE), faulty.answer(SOUND, kind="audio/mpeg"))
         told: list[tuple[int, int | None]] = []
         where = client_of(server).podcasts.audio(
@@ -50,9 +47,7 @@ class TestSound:
         assert told[-1] == (len(SOUND), len(SOUND))
         assert server.received[1].path == "/api/podcasts/episodes/episode%3A1/audio"
 
-    def test_one_that_is_cut_in_the_middle_goes_on_there(
-        self, faulty: Any, client_of: Any, tmp_path: Path
-    ) -> None:
+    def test_one_that_is_cut_in_the_middle_goes_on_there(self, faulty, client_of, tmp_path):
         half = len(SOUND) // 2
         head = (
             f'HTTP/1.1 200 OK\r\nContent-Type: audio/mpeg\r\nETag: "v1"\r\n'
@@ -78,22 +73,14 @@ class TestSound:
         ],
         ids=["cut", "short", "empty", "page"],
     )
-    def test_what_is_not_whole_is_not_there(
-        self,
-        faulty: Any,
-        client_of: Any,
-        tmp_path: Path,
-        sound: bytes,
-        kind: str,
-        length: int | None,
-    ) -> None:
+    def test_what_is_not_whole_is_not_there(self, faulty, client_of, tmp_path, sound, kind, length):
         server = faulty(faulty.answer(EPISODE), faulty.answer(sound, kind=kind, length=length))
         with pytest.raises(ServiceError) as caught:
             client_of(server).podcasts.audio("episode:1", tmp_path / "a.mp3")
         assert caught.value.next_step
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_stalled_one_goes_on(self, faulty: Any, client_of: Any, tmp_path: Path) -> None:
+    def test_a_stalled_one_goes_on(self, faulty, client_of, tmp_path):
         def stalls(connection: socket.socket, request: Any) -> bool:
             head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(SOUND)}\r\n\r\n"
             connection.sendall(head.encode() + SOUND[:1000])
@@ -121,8 +108,8 @@ class TestSound:
         ids=["running", "failed", "completed without"],
     )
     def test_no_sound_is_told_before_it_is_asked_for(
-        self, faulty: Any, client_of: Any, told: Any, kind: Any, said: str, step: str
-    ) -> None:
+        self, faulty, client_of, told, kind, said, step
+    ):
         silent = EPISODE | {"audio_file": None, "audio_bytes": None} | told
         server = faulty(faulty.answer(silent))
         with pytest.raises(kind) as caught:
@@ -131,7 +118,7 @@ class TestSound:
         assert f'`nb.{step}("Ep: 1/2")`' in caught.value.next_step
         assert server.count == 1
 
-    def test_the_services_own_reason_is_told(self, faulty: Any, client_of: Any) -> None:
+    def test_the_services_own_reason_is_told(self, faulty, client_of):
         server = faulty(
             faulty.answer(EPISODE), faulty.answer({"detail": "The sound is gone."}, 404)
         )
@@ -142,17 +129,13 @@ class TestSound:
 
 class TestGenerating:
     @pytest.mark.parametrize("lost", ["silence", "reset"])
-    def test_a_lost_answer_is_settled_and_sent_once(
-        self, faulty: Any, client_of: Any, lost: str
-    ) -> None:
+    def test_a_lost_answer_is_settled_and_sent_once(self, faulty, client_of, lost):
         server = faulty(faulty.answer([]), getattr(faulty, lost), faulty.answer([EPISODE]))
         told = client_of(server).podcasts.generate(*ORDER)
         assert (told["episode_id"], told["job_id"]) == ("episode:1", "command:1")
         assert [each.method for each in server.received] == ["GET", "POST", "GET"]
 
-    def test_what_can_not_be_settled_is_told_and_sent_once(
-        self, faulty: Any, client_of: Any
-    ) -> None:
+    def test_what_can_not_be_settled_is_told_and_sent_once(self, faulty, client_of):
         server = faulty(faulty.answer([EPISODE]), faulty.silence, faulty.answer([EPISODE]))
         with pytest.raises(OutcomeUnknownError, match="may or may not") as caught:
             client_of(server).podcasts.generate(*ORDER)
@@ -175,8 +158,8 @@ class TestGenerating:
         ],
     )
     def test_a_refusal_is_one_line_and_a_next_step(
-        self, faulty: Any, client_of: Any, status: int, detail: str, kind: Any, step: str
-    ) -> None:
+        self, faulty, client_of, status, detail, kind, step
+    ):
         server = faulty(faulty.answer([]), faulty.answer({"detail": detail}, status))
         with pytest.raises(kind) as caught:
             client_of(server).podcasts.generate(*ORDER)
@@ -185,7 +168,7 @@ class TestGenerating:
 
 
 class TestWatching:
-    def test_a_completed_one_without_sound_is_failed(self, faulty: Any, client_of: Any) -> None:
+    def test_a_completed_one_without_sound_is_failed(self, faulty, client_of):
         silent = EPISODE | {"audio_file": None, "audio_bytes": 0}
         client = client_of(faulty(faulty.answer(silent)))
         (seen,) = client.podcasts.watch("episode:1")
@@ -194,14 +177,12 @@ class TestWatching:
             client.podcasts.wait("episode:1")
         assert '`nb.podcasts.retry("Ep: 1/2")`' in caught.value.next_step
 
-    def test_a_job_is_followed_to_its_episode(self, faulty: Any, client_of: Any) -> None:
+    def test_a_job_is_followed_to_its_episode(self, faulty, client_of):
         job = {"status": "completed", "result": {"episode_id": "episode:1"}}
         client = client_of(faulty(faulty.answer(job), faulty.answer(EPISODE)))
         assert client.podcasts.wait("command:1")["name"] == "Ep: 1/2"
 
     @pytest.mark.parametrize("answer", [[], "no JSON", {"name": "x"}])
-    def test_an_answer_that_makes_no_sense_at_first_is_told(
-        self, faulty: Any, client_of: Any, answer: Any
-    ) -> None:
+    def test_an_answer_that_makes_no_sense_at_first_is_told(self, faulty, client_of, answer):
         with pytest.raises(ServiceError):
             next(client_of(faulty(faulty.answer(answer))).podcasts.watch("episode:1"))

@@ -78,7 +78,7 @@ def told(shelf: Any, source: str, **fields: Any) -> Callable[[], None]:
     return lambda: next(each for each in shelf.sources if each["id"] == source).update(fields)
 
 
-def test_a_source_is_followed_to_its_end(watch: Any, shelf: Any, clock: Clock) -> None:
+def test_a_source_is_followed_to_its_end(watch, shelf, clock):
     paper = shelf.source("paper.pdf", status="new")
     clock.at(3, told(shelf, paper, status="running", stage="reading"))
     clock.at(10, told(shelf, paper, status="completed", stage=""))
@@ -95,7 +95,7 @@ def test_a_source_is_followed_to_its_end(watch: Any, shelf: Any, clock: Clock) -
     assert rows[0].title == rows[-1].title == "paper.pdf"
 
 
-def test_how_long_nothing_has_changed_is_counted(watch: Any, shelf: Any, clock: Clock) -> None:
+def test_how_long_nothing_has_changed_is_counted(watch, shelf, clock):
     paper = shelf.source("paper.pdf", status="running", stage="reading")
     clock.at(20, told(shelf, paper, stage="embedding"))
     clock.at(60, told(shelf, paper, status="completed"))
@@ -114,8 +114,8 @@ def test_how_long_nothing_has_changed_is_counted(watch: Any, shelf: Any, clock: 
     ("status", "after", "meaning"), [("new", 60, "no worker"), ("running", 60, "has stopped")]
 )
 def test_what_stands_still_is_told_with_what_that_usually_means(
-    watch: Any, shelf: Any, clock: Clock, status: str, after: int, meaning: str
-) -> None:
+    watch, shelf, clock, status, after, meaning
+):
     paper = shelf.source("paper.pdf", status=status)
     clock.at(after + 20, told(shelf, paper, status="completed"))
     rows = [each.rows[0] for each in watch(paper)]
@@ -127,25 +127,21 @@ def test_what_stands_still_is_told_with_what_that_usually_means(
     assert not rows[-1].reason
 
 
-def test_a_queue_that_moves_is_not_said_to_stand_still(
-    watch: Any, shelf: Any, clock: Clock
-) -> None:
+def test_a_queue_that_moves_is_not_said_to_stand_still(watch, shelf, clock):
     files = [shelf.source(f"paper {n}", status="new") for n in range(4)]
     for n, each in enumerate(files):
         clock.at(40 * (n + 1), told(shelf, each, status="completed"))
     assert not {row.reason for each in watch(*files) for row in each.rows} - {""}
 
 
-def test_an_unknown_state_is_shown_and_ends_nothing(watch: Any, shelf: Any, clock: Clock) -> None:
+def test_an_unknown_state_is_shown_and_ends_nothing(watch, shelf, clock):
     paper = shelf.source("paper.pdf", status="levitating")
     clock.at(5, told(shelf, paper, status="completed"))
     statuses = [each.rows[0].status for each in watch(paper)]
     assert (statuses[0], statuses[-1]) == ("levitating", "completed")
 
 
-def test_an_unknown_status_that_does_not_change_ends_the_watch(
-    watch: Any, shelf: Any, clock: Clock
-) -> None:
+def test_an_unknown_status_that_does_not_change_ends_the_watch(watch, shelf, clock):
     paper, other = shelf.source("paper.pdf", status="levitating"), shelf.source("a", status="new")
     clock.at(900, told(shelf, other, status="completed"))
     with pytest.raises(ServiceError, match=r'gives "paper\.pdf" the status "levitating"'):
@@ -153,7 +149,7 @@ def test_an_unknown_status_that_does_not_change_ends_the_watch(
     assert clock.now >= 900 + UNKNOWN_STATUS_PATIENCE  # the others are waited for
 
 
-def test_what_has_ended_is_not_asked_again(watch: Any, shelf: Any, clock: Clock) -> None:
+def test_what_has_ended_is_not_asked_again(watch, shelf, clock):
     done, slow = shelf.source("a", status="completed"), shelf.source("b", status="running")
     clock.at(30, told(shelf, slow, status="failed", error="It is broken."))
     *_, last = watch(done, slow)
@@ -164,7 +160,7 @@ def test_what_has_ended_is_not_asked_again(watch: Any, shelf: Any, clock: Clock)
     assert len(asked) == 1
 
 
-def test_many_sources_are_read_from_the_list(watch: Any, shelf: Any, clock: Clock) -> None:
+def test_many_sources_are_read_from_the_list(watch, shelf, clock):
     many = [shelf.source(f"paper {n}", status="new") for n in range(300)]
     for n, each in enumerate(many):
         clock.at(n / 10, told(shelf, each, status="completed"))
@@ -175,7 +171,7 @@ def test_many_sources_are_read_from_the_list(watch: Any, shelf: Any, clock: Cloc
     assert len(shelf.requests) < 200
 
 
-def test_a_source_that_was_deleted_has_ended(watch: Any, shelf: Any, clock: Clock) -> None:
+def test_a_source_that_was_deleted_has_ended(watch, shelf, clock):
     paper = shelf.source("paper.pdf", status="running")
     clock.at(5, shelf.sources.clear)
     *_, last = watch(paper)
@@ -184,9 +180,7 @@ def test_a_source_that_was_deleted_has_ended(watch: Any, shelf: Any, clock: Cloc
         next(watch("source:none"))
 
 
-def test_a_service_that_is_away_for_a_while_ends_no_watch(
-    watch: Any, shelf: Any, clock: Clock
-) -> None:
+def test_a_service_that_is_away_for_a_while_ends_no_watch(watch, shelf, clock):
     paper = shelf.source("paper.pdf", status="running", stage="reading")
     begun = watch(paper)
     next(begun)
@@ -197,7 +191,7 @@ def test_a_service_that_is_away_for_a_while_ends_no_watch(
     assert reasons[-1] == ""
 
 
-def test_one_that_stays_away_is_given_up(watch: Any, shelf: Any) -> None:
+def test_one_that_stays_away_is_given_up(watch, shelf):
     paper = shelf.source("paper.pdf", status="running")
     begun = watch(paper)
     next(begun)
@@ -217,7 +211,7 @@ def waited(*rows: SourceRow, outcome: Outcome | None = None, timeout: float | No
     polling.wait_for_sources(iter([Ingestion(rows, 5.0, outcome)]), timeout)
 
 
-def test_waiting_tells_what_failed_and_what_stands_still() -> None:
+def test_waiting_tells_what_failed_and_what_stands_still():
     waited(row("a", "completed"), outcome=Outcome.COMPLETE)
     with pytest.raises(JobFailedError, match=r"b\.pdf: It is encrypted") as caught:
         waited(
@@ -234,7 +228,7 @@ def test_waiting_tells_what_failed_and_what_stands_still() -> None:
         waited(row("a", "completed"), going)
 
 
-def test_pages_are_read_to_their_end(wire: RequestExecutor, shelf: Any) -> None:
+def test_pages_are_read_to_their_end(wire, shelf):
     made = [shelf.source(f"paper {n}") for n in range(7)]
     shelf.most = 3
     listed = list(iter_sources(wire, ContractBackend()))
@@ -247,14 +241,14 @@ def test_pages_are_read_to_their_end(wire: RequestExecutor, shelf: Any) -> None:
             list(iter_sources(wire, ContractBackend(), **bad))
 
 
-def test_a_server_that_ignores_the_offset_is_read_once(wire: RequestExecutor, shelf: Any) -> None:
+def test_a_server_that_ignores_the_offset_is_read_once(wire, shelf):
     shelf.source("paper")
     page = [dict(shelf.sources[0])]
     wire.send = lambda request, on_bytes=None: page
     assert len(list(iter_sources(wire, ContractBackend()))) == 1
 
 
-def test_an_error_of_the_service_is_no_list(wire: RequestExecutor, shelf: Any) -> None:
+def test_an_error_of_the_service_is_no_list(wire, shelf):
     shelf.script = [ServiceError("It failed.")]
     with pytest.raises(ServiceError):
         list(iter_sources(wire, ContractBackend()))

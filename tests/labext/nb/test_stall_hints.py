@@ -41,7 +41,7 @@ RUN = "run a transformation"
         ("The key can't be decrypted.", GENERATE, "api_key="),
     ],
 )
-def test_a_known_cause_leads_to_its_line(words: str, doing: str, step: str) -> None:
+def test_a_known_cause_leads_to_its_line(words, doing, step):
     found = explain_message(words, doing, "Correct the input.")
     next_step = render_next_step(found.next_step, found.action)
     assert found.message == words
@@ -61,12 +61,12 @@ def test_a_known_cause_leads_to_its_line(words: str, doing: str, step: str) -> N
         ("Keys can't be stored: no encryption is set up. Set its secret.", "store a credential"),
     ],
 )
-def test_what_only_sounds_like_a_cause_keeps_the_services_own_step(words: str, doing: str) -> None:
+def test_what_only_sounds_like_a_cause_keeps_the_services_own_step(words, doing):
     what, own = words.split(". ")
     assert explain_message(words, doing, "Else.") == (f"{what}.", own, None)
 
 
-def test_the_services_own_line_comes_first() -> None:
+def test_the_services_own_line_comes_first():
     own = "Set the slot: `models set podcast gpt`."
     assert explain_message(f"No model is set. {own}", GENERATE, "Else.") == (
         "No model is set.",
@@ -77,7 +77,7 @@ def test_the_services_own_line_comes_first() -> None:
     assert explain_message(f"No model can speak. {own}", GENERATE, "Else.")[1] == own
 
 
-def test_an_action_of_the_service_comes_first() -> None:
+def test_an_action_of_the_service_comes_first():
     action = Action.set_model("podcast")
     found = explain_message("No model is set. Set one.", GENERATE, "Else.", sent=action)
     assert found == ("No model is set.", f"Set one: {action}.", action)
@@ -85,7 +85,7 @@ def test_an_action_of_the_service_comes_first() -> None:
     assert render_next_step(*found[1:]) == f"Run {action}."
 
 
-def test_a_line_comes_before_the_services_words_and_those_before_none() -> None:
+def test_a_line_comes_before_the_services_words_and_those_before_none():
     found = explain_message("The notebook is empty. Add a source.", GENERATE, "Else.")
     assert (found.message, found.action) == ("The notebook is empty.", Action.add_source())
     assert explain_message("The moon is full. Wait a week.", GENERATE, "Else.") == (
@@ -101,7 +101,7 @@ def test_a_line_comes_before_the_services_words_and_those_before_none() -> None:
 
 
 @given(st.text(), st.sampled_from([GENERATE, RUN, "delete a model", "get a note"]))
-def test_no_words_are_lost_and_there_is_always_a_step(words: str, doing: str) -> None:
+def test_no_words_are_lost_and_there_is_always_a_step(words, doing):
     found = explain_message(words, doing, "Else.")
     assert found.next_step
     assert words.strip().startswith(found.message)

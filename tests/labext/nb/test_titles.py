@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import ConflictError, InputError, NotFoundError
 from labext.nb.records import Scope
-from labext.nb.resource import RESOURCE_KINDS, TitleResolver, parse_identifier, resolve_scope
+from labext.nb.resource import RESOURCE_KINDS, parse_identifier, resolve_scope
 
 
-def test_an_identifier_asks_for_nothing(titles: TitleResolver, shelf: Any) -> None:
+def test_an_identifier_asks_for_nothing(titles, shelf):
     assert titles.find("notebook", "notebook:abc") == "notebook:abc"
     assert titles.find("source", " source:abc ", "notebook:1") == "source:abc"
     assert titles.find_all("note", ["note:1", "note:2", "note:1"]) == ["note:1", "note:2"]
     assert shelf.requests == []
 
 
-def test_a_title_is_found_for_every_kind(titles: TitleResolver, shelf: Any) -> None:
+def test_a_title_is_found_for_every_kind(titles, shelf):
     notebook = shelf.notebook("Arabinose induction")
     source, note = shelf.source("paper.pdf", notebook), shelf.note("Plan", notebook)
     session = shelf.session("Plan", notebook)
@@ -30,9 +28,7 @@ def test_a_title_is_found_for_every_kind(titles: TitleResolver, shelf: Any) -> N
     assert titles.find("session", "Plan") == session
 
 
-def test_the_very_title_comes_before_one_in_other_letters(
-    titles: TitleResolver, shelf: Any
-) -> None:
+def test_the_very_title_comes_before_one_in_other_letters(titles, shelf):
     lower, upper = shelf.notebook("plan"), shelf.notebook("PLAN")
     assert titles.find("notebook", "plan") == lower
     assert titles.find("notebook", "PLAN ") == upper
@@ -42,7 +38,7 @@ def test_the_very_title_comes_before_one_in_other_letters(
     assert titles.find("notebook", "STRASSE") == other
 
 
-def test_a_title_of_two_things_lists_both(titles: TitleResolver, shelf: Any) -> None:
+def test_a_title_of_two_things_lists_both(titles, shelf):
     first, second = shelf.source("paper.pdf"), shelf.source("paper.pdf")
     with pytest.raises(ConflictError) as caught:
         titles.find("source", "paper.pdf")
@@ -52,9 +48,7 @@ def test_a_title_of_two_things_lists_both(titles: TitleResolver, shelf: Any) -> 
     assert first in caught.value.next_step
 
 
-def test_a_file_that_failed_does_not_hide_the_one_that_was_mended(
-    titles: TitleResolver, shelf: Any
-) -> None:
+def test_a_file_that_failed_does_not_hide_the_one_that_was_mended(titles, shelf):
     broken = shelf.source("scan.pdf", status="failed", asset={"file_path": "scan.pdf"})
     mended = shelf.source("A paper", status="completed", asset={"file_path": "scan.pdf"})
     assert titles.find("source", "A paper") == mended
@@ -64,9 +58,7 @@ def test_a_file_that_failed_does_not_hide_the_one_that_was_mended(
     assert f"{mended} (of 2026-01-02 03:04)" in caught.value.message
 
 
-def test_a_title_within_a_notebook_never_means_a_thing_of_another_one(
-    titles: TitleResolver, shelf: Any
-) -> None:
+def test_a_title_within_a_notebook_never_means_a_thing_of_another_one(titles, shelf):
     here, there = shelf.notebook("here"), shelf.notebook("there")
     mine = shelf.source("paper.pdf", here)
     shelf.source("paper.pdf", there)
@@ -82,9 +74,7 @@ def test_a_title_within_a_notebook_never_means_a_thing_of_another_one(
             titles.find(noun, "Plan", here)
 
 
-def test_a_title_of_no_notebook_at_all_suggests_a_near_one_of_the_notebook(
-    titles: TitleResolver, shelf: Any
-) -> None:
+def test_a_title_of_no_notebook_at_all_suggests_a_near_one_of_the_notebook(titles, shelf):
     here, there = shelf.notebook("here"), shelf.notebook("there")
     shelf.source("paper.pdf", here)
     shelf.source("papers.pdf", there)
@@ -95,28 +85,26 @@ def test_a_title_of_no_notebook_at_all_suggests_a_near_one_of_the_notebook(
         titles.find("source", "page.html", here)
 
 
-def test_a_near_title_is_told(titles: TitleResolver, shelf: Any) -> None:
+def test_a_near_title_is_told(titles, shelf):
     shelf.notebook("Arabinose induction")
     with pytest.raises(NotFoundError, match='did you mean "Arabinose induction"') as caught:
         titles.find("notebook", "Arabinose inducton")
     assert caught.value.next_step == "See `nb.notebooks.list()`."
 
 
-def test_a_title_that_looks_like_another_table_is_a_title(
-    titles: TitleResolver, shelf: Any
-) -> None:
+def test_a_title_that_looks_like_another_table_is_a_title(titles, shelf):
     note = shelf.note("source:of it all")
     assert titles.find("note", "source:of it all") == note
 
 
 @pytest.mark.parametrize("nothing", ["", "  ", None, 7])
-def test_nothing_names_nothing(titles: TitleResolver, nothing: Any) -> None:
+def test_nothing_names_nothing(titles, nothing):
     with pytest.raises(InputError, match="is not a notebook"):
         titles.find("notebook", nothing)
 
 
 @given(st.sampled_from(sorted(RESOURCE_KINDS)), st.text(min_size=1))
-def test_any_text_is_an_identifier_or_a_title(noun: str, text: str) -> None:
+def test_any_text_is_an_identifier_or_a_title(noun, text):
     if not text.strip():
         return
     found = parse_identifier(noun, text)
@@ -125,9 +113,7 @@ def test_any_text_is_an_identifier_or_a_title(noun: str, text: str) -> None:
     )
 
 
-def test_credential_and_model_name_one_of_two_models_of_a_name(
-    titles: TitleResolver, shelf: Any
-) -> None:
+def test_credential_and_model_name_one_of_two_models_of_a_name(titles, shelf):
     lab = shelf.other("/credentials", "lab", provider="openai")
     home = shelf.other("/credentials", "home", provider="openai")
     two = {"provider": "openai", "type": "llm"}
@@ -143,9 +129,7 @@ def test_credential_and_model_name_one_of_two_models_of_a_name(
         assert "`lab/gpt-4o`" in caught.value.next_step
 
 
-def test_a_credential_called_like_a_provider_names_its_own_model(
-    titles: TitleResolver, shelf: Any
-) -> None:
+def test_a_credential_called_like_a_provider_names_its_own_model(titles, shelf):
     own = shelf.other("/credentials", "openai", provider="openai")
     other = shelf.other("/credentials", "lab", provider="openai")
     two = {"provider": "openai", "type": "llm"}
@@ -154,7 +138,7 @@ def test_a_credential_called_like_a_provider_names_its_own_model(
     assert titles.find("model", "openai/gpt-4o") == of_own
 
 
-def test_a_model_goes_by_its_provider_too(titles: TitleResolver, shelf: Any) -> None:
+def test_a_model_goes_by_its_provider_too(titles, shelf):
     first = shelf.other("/models", "gpt-4o", provider="openai", type="llm")
     second = shelf.other("/models", "gpt-4o", provider="openrouter", type="llm")
     slashed = shelf.other("/models", "openai/gpt-4o", provider="openrouter", type="llm")
@@ -167,14 +151,14 @@ def test_a_model_goes_by_its_provider_too(titles: TitleResolver, shelf: Any) -> 
     assert titles.find("model", "openrouter/openai/gpt-4o") == slashed
 
 
-def test_those_of_the_type_come_first(titles: TitleResolver, shelf: Any) -> None:
+def test_those_of_the_type_come_first(titles, shelf):
     llm = shelf.other("/models", "all", provider="ollama", type="llm")
     tts = shelf.other("/models", "all", provider="ollama", type="tts")
     assert titles.find("model", "all", "llm") == llm
     assert titles.find("model", "all", "tts") == tts
 
 
-def test_a_transformation_goes_by_its_name_and_its_title(titles: TitleResolver, shelf: Any) -> None:
+def test_a_transformation_goes_by_its_name_and_its_title(titles, shelf):
     one = shelf.other("/transformations", "key", title="Key findings")
     assert titles.find("transformation", "key") == one
     assert titles.find("transformation", "key FINDINGS") == one
@@ -185,21 +169,19 @@ def test_a_transformation_goes_by_its_name_and_its_title(titles: TitleResolver, 
 
 
 @pytest.mark.parametrize("noun", ["episode profile", "speaker profile"])
-def test_a_profile_that_is_not_there_leads_to_the_list(
-    titles: TitleResolver, shelf: Any, noun: str
-) -> None:
+def test_a_profile_that_is_not_there_leads_to_the_list(titles, shelf, noun):
     shelf.other(f"/{noun.replace(' ', '-')}s", "interview")
     with pytest.raises(NotFoundError, match=f'no {noun} "intervew".*"interview"') as caught:
         titles.find(noun, "intervew")
     assert caught.value.next_step == "See `nb.episode_profiles.list()`."
 
 
-def test_an_episode_goes_by_its_job_too(titles: TitleResolver, shelf: Any) -> None:
+def test_an_episode_goes_by_its_job_too(titles, shelf):
     one = shelf.other("/podcasts/episodes", "Ep 1", job_id="7f3a")
     assert titles.find("episode", "7f3a") == one
 
 
-def test_a_title_is_looked_for_through_all_pages(titles: TitleResolver, shelf: Any) -> None:
+def test_a_title_is_looked_for_through_all_pages(titles, shelf):
     for number in range(25):
         last = shelf.source(f"paper {number}")
     shelf.most = 10  # a server that caps its pages without a word
@@ -207,7 +189,7 @@ def test_a_title_is_looked_for_through_all_pages(titles: TitleResolver, shelf: A
 
 
 class TestScope:
-    def test_a_notebook_is_its_sources_and_notes(self, titles: TitleResolver, shelf: Any) -> None:
+    def test_a_notebook_is_its_sources_and_notes(self, titles, shelf):
         here, there = shelf.notebook("here"), shelf.notebook("there")
         source, note = shelf.source("a", here), shelf.note("b", here)
         shelf.source("c", there)
@@ -216,14 +198,12 @@ class TestScope:
         without = resolve_scope(titles, notebook="here", include_notes=False)
         assert (without.sources, without.holds("note", note)) == ((source,), False)
 
-    def test_an_empty_notebook_is_not_everything(self, titles: TitleResolver, shelf: Any) -> None:
+    def test_an_empty_notebook_is_not_everything(self, titles, shelf):
         shelf.notebook("here")
         shelf.source("elsewhere")
         assert resolve_scope(titles, notebook="here").is_empty
 
-    def test_what_is_named_has_to_be_in_the_notebook(
-        self, titles: TitleResolver, shelf: Any
-    ) -> None:
+    def test_what_is_named_has_to_be_in_the_notebook(self, titles, shelf):
         here = shelf.notebook("here")
         mine, elsewhere = shelf.source("a", here), shelf.source("b")
         shelf.note("n", here)
@@ -231,7 +211,7 @@ class TestScope:
         with pytest.raises(NotFoundError, match=elsewhere):
             resolve_scope(titles, notebook="here", source_ids=["a", "b"])
 
-    def test_without_a_notebook_nothing_is_listed(self, titles: TitleResolver, shelf: Any) -> None:
+    def test_without_a_notebook_nothing_is_listed(self, titles, shelf):
         assert resolve_scope(titles) == Scope()
         assert resolve_scope(titles, source_ids="source:1", note_ids=["note:1"]) == Scope(
             ("source:1",), ("note:1",)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from labext.errors import ServiceError
@@ -48,7 +45,7 @@ def prepared(talk: ContractBackend, scope: Scope) -> MessageContext:
     return found
 
 
-def test_a_search_names_what_was_chosen_and_nothing_else(drive: Callable[..., Any]) -> None:
+def test_a_search_names_what_was_chosen_and_nothing_else(drive):
     plain = drive(talk.search(Query("lac", Scope()), "text"), {"results": []})
     assert plain.line == ("POST", "/search")
     assert plain.only.json == {"query": "lac", "search_type": "text", **EVERYTHING}
@@ -67,7 +64,7 @@ def test_a_search_names_what_was_chosen_and_nothing_else(drive: Callable[..., An
     }
 
 
-def test_hits_are_read(drive: Callable[..., Any]) -> None:
+def test_hits_are_read(drive):
     told = [
         {
             "id": "source:1",
@@ -85,7 +82,7 @@ def test_hits_are_read(drive: Callable[..., Any]) -> None:
     assert (second["id"], second["kind"], second["match"]) == ("note:1", "note", None)
 
 
-def test_hits_that_were_not_wanted_are_left_out(drive: Callable[..., Any]) -> None:
+def test_hits_that_were_not_wanted_are_left_out(drive):
     told = [{"id": each} for each in ("source:1", "source:2", "note:1")]
     done = drive(talk.search(Query("lac", Scope(sources=("source:1",))), "text"), {"results": told})
     assert [hit["id"] for hit in done.result] == ["source:1"]
@@ -119,7 +116,7 @@ def test_hits_that_were_not_wanted_are_left_out(drive: Callable[..., Any]) -> No
         ),
     ],
 )
-def test_a_scope_says_what_counts(scope: Scope, named: dict[str, Any], is_empty: bool) -> None:
+def test_a_scope_says_what_counts(scope, named, is_empty):
     assert (search.scope_fields(scope), scope.is_empty) == (named, is_empty)
 
 
@@ -136,7 +133,7 @@ ASKED = {
 }
 
 
-def test_a_question_is_answered(drive: Callable[..., Any]) -> None:
+def test_a_question_is_answered(drive):
     told = {"answer": "Because [source:1].", "question": "Why?", "citations": [CITED], "model": "m"}
     done = drive(talk.ask(QUESTION), told)
     assert (done.line, done.only.json) == (("POST", "/search/ask/simple"), ASKED)
@@ -145,7 +142,7 @@ def test_a_question_is_answered(drive: Callable[..., Any]) -> None:
     assert str(done.result) == "Because [source:1]."
 
 
-def test_a_streamed_question_is_one_request(drive: Callable[..., Any]) -> None:
+def test_a_streamed_question_is_one_request(drive):
     request = drive(talk.ask_stream(QUESTION)).result
     assert (request.op.method, request.op.path) == ("POST", "search/ask")
     assert request.json == ASKED
@@ -179,11 +176,11 @@ def test_a_streamed_question_is_one_request(drive: Callable[..., Any]) -> None:
         (None, None),
     ],
 )
-def test_events_are_read(told: Any, event: Any) -> None:
+def test_events_are_read(told, event):
     assert talk.parse_event(told, "Why?") == event
 
 
-def test_an_event_of_failure_is_an_error_without_the_key_in_it() -> None:
+def test_an_event_of_failure_is_an_error_without_the_key_in_it():
     told = {"type": "error", "message": "401 of the provider: api_key='sk-abcdefghijklmnop1234'"}
     with pytest.raises(ServiceError) as caught:
         talk.parse_event(told, "Why?")
@@ -199,7 +196,7 @@ def test_an_event_of_failure_is_an_error_without_the_key_in_it() -> None:
 
 
 @pytest.mark.parametrize("citations", [None, "x", {}, [1], [{}], [{"title": "of nothing"}]])
-def test_citations_that_make_no_sense_are_none(citations: Any) -> None:
+def test_citations_that_make_no_sense_are_none(citations):
     told = {"type": "final_answer", "content": "All.", "citations": citations}
     assert talk.parse_event(told, "Why?") == Final(Answer("All.", (), "Why?"))
 
@@ -212,13 +209,13 @@ MESSAGES = [
 
 
 class TestChat:
-    def test_sessions_are_listed(self, drive: Callable[..., Any]) -> None:
+    def test_sessions_are_listed(self, drive):
         done = drive(talk.sessions("notebook:1"), [SESSION])
         assert done.line == ("GET", "/chat/sessions")
         assert done.only.params == {"notebook_id": "notebook:1"}
         assert list(done.result[0]) == list(records.SESSION)
 
-    def test_one_has_its_messages(self, drive: Callable[..., Any]) -> None:
+    def test_one_has_its_messages(self, drive):
         done = drive(talk.session("chat_session:1"), SESSION | {"messages": MESSAGES})
         assert done.line == ("GET", "/chat/sessions/chat_session%3A1")
         human, reply = done.result["messages"]
@@ -227,7 +224,7 @@ class TestChat:
         assert reply["citations"] == [CITED]
         assert drive(talk.session("chat_session:1"), SESSION).result["messages"] == []
 
-    def test_one_is_begun_changed_and_deleted(self, drive: Callable[..., Any]) -> None:
+    def test_one_is_begun_changed_and_deleted(self, drive):
         begun = drive(talk.new_session("notebook:1", "Talk", "model:1"), SESSION)
         assert begun.line == ("POST", "/chat/sessions")
         assert begun.only.json == {
@@ -242,7 +239,7 @@ class TestChat:
         assert (changed.line, changed.only.json) == (("PUT", path), {"title": "T"})
         assert drive(talk.delete_session("chat_session:1"), None).line == ("DELETE", path)
 
-    def test_a_message_is_replied_to(self, drive: Callable[..., Any]) -> None:
+    def test_a_message_is_replied_to(self, drive):
         scope = Scope(sources=("source:1",))
         done = drive(
             talk.execute("chat_session:1", "Why?", prepared(talk, scope), "model:2"),
@@ -264,14 +261,14 @@ class TestChat:
         assert done.result == Answer("So.", (CITATION,), "Why?", "model:1")
 
     @pytest.mark.parametrize("messages", [[], MESSAGES[:1]])
-    def test_no_reply_is_an_error(self, drive: Callable[..., Any], messages: Any) -> None:
+    def test_no_reply_is_an_error(self, drive, messages):
         with pytest.raises(ServiceError, match="without a reply"):
             drive(
                 talk.execute("chat_session:1", "Why?", prepared(talk, Scope()), None),
                 {"messages": messages},
             )
 
-    def test_a_context_is_built(self, drive: Callable[..., Any]) -> None:
+    def test_a_context_is_built(self, drive):
         told = {
             "context": {"sources": [{"id": "source:1"}], "notes": []},
             "token_count": 12,
@@ -293,7 +290,7 @@ class TestChat:
         }
 
 
-def test_the_open_routes_tell_the_status(drive: Callable[..., Any]) -> None:
+def test_the_open_routes_tell_the_status(drive):
     done = drive(talk.status(), {"version": "1.2", "dbStatus": "online"}, {"auth_enabled": True})
     assert [each.op.path for each in done.requests] == ["config", "auth/status"]
     assert done.result == {"version": "1.2", "database": "online", "password_needed": True}

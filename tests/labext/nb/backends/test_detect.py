@@ -85,7 +85,7 @@ def server(description: Answer, *, orders: bool) -> Iterator[tuple[str, list[str
         (text, False, "open-notebook"),
     ],
 )
-def test_the_kind_of_server_is_found_out(description: Answer, orders: bool, name: str) -> None:
+def test_the_kind_of_server_is_found_out(description, orders, name):
     with server(description, orders=orders) as (url, asked), NotebookClient(url) as nb:
         assert nb._selector.backend.name == name
         asked.clear()
@@ -94,7 +94,7 @@ def test_the_kind_of_server_is_found_out(description: Answer, orders: bool, name
         assert asked == [f"/api/notebooks?order_by={way}+desc"]
 
 
-def test_it_is_asked_once_a_client() -> None:
+def test_it_is_asked_once_a_client():
     with server(described("Open Notebook API"), orders=False) as (url, asked):
         with NotebookClient(url) as nb:
             for _ in range(3):
@@ -105,14 +105,14 @@ def test_it_is_asked_once_a_client() -> None:
         assert asked.count(DESCRIPTION) == 2
 
 
-def test_a_client_asks_nothing_before_its_first_call() -> None:
+def test_a_client_asks_nothing_before_its_first_call():
     with server(described("Open Notebook API"), orders=False) as (url, asked):
         NotebookClient(url).close()
         assert asked == []
 
 
 @pytest.mark.parametrize("wanted", ["contract", "open-notebook"])
-def test_whoever_knows_it_is_not_contradicted(wanted: str) -> None:
+def test_whoever_knows_it_is_not_contradicted(wanted):
     with server(described("Open Notebook API"), orders=True) as (url, asked):
         with NotebookClient(url, backend=wanted) as nb:
             nb.notebooks.list(order_by="updated_at desc")
@@ -120,13 +120,13 @@ def test_whoever_knows_it_is_not_contradicted(wanted: str) -> None:
         assert asked == [f"/api/notebooks?order_by={by}+desc"]
 
 
-def test_a_kind_that_there_is_not_is_told_at_once() -> None:
+def test_a_kind_that_there_is_not_is_told_at_once():
     with pytest.raises(InputError, match=r"open-notebok.*open-notebook") as raised:
         NotebookClient("http://127.0.0.1:9/api", backend="open-notebok")
     assert "contract" in raised.value.next_step
 
 
-def test_the_password_is_no_hindrance() -> None:
+def test_the_password_is_no_hindrance():
     with serving(password="s3cret pass") as replay:
         with NotebookClient(replay.base_url, "s3cret pass") as nb:
             assert nb.status()["backend"] == "open-notebook"
@@ -142,7 +142,7 @@ def test_the_password_is_no_hindrance() -> None:
 
 
 @pytest.mark.parametrize("name", ["auth.none", "auth.wrong", "auth.no_scheme"])
-def test_a_refused_password_does_not_decide_the_kind(name: str) -> None:
+def test_a_refused_password_does_not_decide_the_kind(name):
     told = recordings()[name]
     refusal = JSONResponse(told.answer, told.status, headers=dict(told.told))
     routes = [Route("/{path:path}", lambda _: refusal)]
@@ -152,7 +152,7 @@ def test_a_refused_password_does_not_decide_the_kind(name: str) -> None:
         assert nb._selector._backend is None
 
 
-def test_a_server_that_could_not_be_reached_is_asked_again(at_once: None) -> None:
+def test_a_server_that_could_not_be_reached_is_asked_again(at_once):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -175,7 +175,7 @@ def server_at(port: int) -> Iterator[None]:
         yield
 
 
-def test_a_broken_server_decides_nothing(at_once: None) -> None:
+def test_a_broken_server_decides_nothing(at_once):
     failing = [Route("/{path:path}", lambda _: JSONResponse({"detail": "Down"}, 500))]
     with listening(Starlette(routes=failing)) as root, NotebookClient(f"{root}/api") as nb:
         with pytest.raises(LabextError, match="Down"):

@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 
-from labext.errors import (
-    InputError,
-    JobFailedError,
-    NotFoundError,
-    ServiceError,
-    UnreachableError,
-)
+from labext.errors import InputError, JobFailedError, NotFoundError, ServiceError, UnreachableError
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.backends.open_notebook import OpenNotebookBackend
 from labext.nb.commands import RESULT_GRACE_SECONDS, CommandWatch
@@ -57,7 +51,7 @@ def followed(*told: str | Exception, error: str = "", **more: Any) -> tuple[Comm
 
 
 @pytest.mark.parametrize("away", [GONE, DOWN])
-def test_a_watch_goes_on_where_there_is_no_answer_for_a_while(away: Exception) -> None:
+def test_a_watch_goes_on_where_there_is_no_answer_for_a_while(away):
     work, clock = followed("new", away, away, "running", "completed")
     seen = [*work.watch(sleep=clock.sleep)]
     assert any(each.reason.startswith("No answer now") for each in seen)
@@ -66,7 +60,7 @@ def test_a_watch_goes_on_where_there_is_no_answer_for_a_while(away: Exception) -
 
 
 @pytest.mark.parametrize("away", [GONE, DOWN])
-def test_it_does_not_go_on_for_ever(away: Exception) -> None:
+def test_it_does_not_go_on_for_ever(away):
     with pytest.raises(type(away)):
         followed(away)[0].poll()
     work, clock = followed("new", away)
@@ -75,13 +69,13 @@ def test_it_does_not_go_on_for_ever(away: Exception) -> None:
     assert clock.now >= MAX_OUTAGE_SECONDS
 
 
-def test_one_that_is_gone_ends_the_watch() -> None:
+def test_one_that_is_gone_ends_the_watch():
     work, clock = followed("new", NotFoundError("Gone.", "See.", status=404))
     with pytest.raises(NotFoundError):
         work.wait(sleep=clock.sleep)
 
 
-def test_a_word_unheard_of_ends_nothing() -> None:
+def test_a_word_unheard_of_ends_nothing():
     work, clock = followed("pondering", "completed")
     seen = [*work.watch(sleep=clock.sleep)]
     assert seen[0].phase == "pondering"
@@ -89,13 +83,13 @@ def test_a_word_unheard_of_ends_nothing() -> None:
 
 
 @pytest.mark.parametrize(("status", "word"), [("failed", "has failed"), ("canceled", "canceled")])
-def test_a_bad_end_tells_its_reason(status: str, word: str) -> None:
+def test_a_bad_end_tells_its_reason(status, word):
     work, clock = followed(status, error="The worker was killed.")
     with pytest.raises(JobFailedError, match=rf"The work .*{word}: The worker was killed\. Fix"):
         work.wait(sleep=clock.sleep)
 
 
-def test_what_comes_after_the_end_is_waited_for() -> None:
+def test_what_comes_after_the_end_is_waited_for():
     results = [None, None, INSIGHT]
     work, clock = followed("completed", find_result=lambda: results.pop(0))
     seen = [*work.watch(sleep=clock.sleep)]
@@ -112,7 +106,7 @@ def reply(*events: Any) -> Any:
     return OpenNotebookBackend().source_reply(iter(events), "Why?")
 
 
-def test_the_reply_is_the_last_one_and_cites_what_was_given() -> None:
+def test_the_reply_is_the_last_one_and_cites_what_was_given():
     said = "So. [source:a] [source:a] [insight:madeup] [source_insight:b]"
     answer = reply(
         {"type": "user_message", "content": "Why?"},
@@ -137,18 +131,18 @@ def test_the_reply_is_the_last_one_and_cites_what_was_given() -> None:
         ([], "without a reply"),
     ],
 )
-def test_no_reply_is_an_error(events: list[Any], said: str) -> None:
+def test_no_reply_is_an_error(events, said):
     with pytest.raises(ServiceError, match=said):
         reply(*events)
 
 
-def test_a_key_in_a_failed_reply_is_masked() -> None:
+def test_a_key_in_a_failed_reply_is_masked():
     with pytest.raises(ServiceError) as caught:
         reply({"type": "error", "message": "bad api_key='sk-live-0123456789abcdef'"})
     assert "0123456789" not in str(caught.value)
 
 
-def test_a_job_that_can_not_be_told_of_is_none(drive: Any) -> None:
+def test_a_job_that_can_not_be_told_of_is_none(drive):
     failed = ServiceError("It answered 500.", "Try again.", status=500)
     for steps in (
         OpenNotebookBackend().command("command:1"),
@@ -161,7 +155,7 @@ def test_a_job_that_can_not_be_told_of_is_none(drive: Any) -> None:
         drive(OpenNotebookBackend().command("command:1"), ServiceError("Bad.", "Try.", status=502))
 
 
-def test_a_body_names_only_what_is_given(drive: Any) -> None:
+def test_a_body_names_only_what_is_given(drive):
     answer = {"id": "chat_session:1", "title": "Chat", "source_id": "source:1"}
     done = drive(OpenNotebookBackend().new_source_chat("source:1", None, None), answer)
     assert done.line == ("POST", "/sources/source%3A1/chat/sessions")
@@ -170,7 +164,7 @@ def test_a_body_names_only_what_is_given(drive: Any) -> None:
         drive(OpenNotebookBackend().change_source_chat("source:1", "x", {"model_override": None}))
 
 
-def test_on_a_server_of_the_contract_an_insight_is_looked_for_and_copied(drive: Any) -> None:
+def test_on_a_server_of_the_contract_an_insight_is_looked_for_and_copied(drive):
     sources = [
         {"id": "source:1", "title": "Empty", "insights_count": 0},
         {"id": "source:2", "title": "Gone", "insights_count": 1},

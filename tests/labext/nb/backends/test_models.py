@@ -42,7 +42,7 @@ ANSWERS = JSON | st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS.split(), 
 
 
 class TestTransformations:
-    def test_one_is_made_of_what_is_given(self, drive: Callable[..., Any]) -> None:
+    def test_one_is_made_of_what_is_given(self, drive):
         given = {"name": "Methods", "prompt": "List them.", "apply_default": True}
         done = drive(talk.new_transformation(given), {"id": "transformation:1", **given})
         assert done.line == ("POST", "/transformations")
@@ -51,25 +51,22 @@ class TestTransformations:
         assert list(done.result) == list(records.TRANSFORMATION)
         assert done.result["apply_default"] is True
 
-    def test_one_is_run_as_long_as_it_takes(self, drive: Callable[..., Any]) -> None:
+    def test_one_is_run_as_long_as_it_takes(self, drive):
         answer = {"output": "Glucose.", "transformation_id": "transformation:1", "model_id": "m"}
         done = drive(talk.transform("transformation:1", "A text.", None), answer)
         assert done.line == ("POST", "/transformations/execute")
-        assert done.only.json == {
-            "transformation_id": "transformation:1",
-            "input_text": "A text.",
-        }
+        assert done.only.json == {"transformation_id": "transformation:1", "input_text": "A text."}
         assert done.only.patient
         assert done.result == answer
         other = drive(talk.transform("transformation:1", "A text.", "model:2"), answer)
         assert other.only.json["model_id"] == "model:2"
 
     @pytest.mark.parametrize("answer", [{}, {"output": None}, {"output": 7}, [], None])
-    def test_no_output_is_an_error(self, drive: Callable[..., Any], answer: Any) -> None:
+    def test_no_output_is_an_error(self, drive, answer):
         with pytest.raises(ServiceError):
             drive(talk.transform("transformation:1", "A text.", None), answer)
 
-    def test_the_default_prompt(self, drive: Callable[..., Any]) -> None:
+    def test_the_default_prompt(self, drive):
         kept = {"transformation_instructions": "Be brief."}
         assert drive(talk.default_prompt(), kept).result == "Be brief."
         done = drive(talk.set_default_prompt("Be brief."), kept)
@@ -79,12 +76,12 @@ class TestTransformations:
 
 
 class TestModels:
-    def test_they_are_asked_for_by_type(self, drive: Callable[..., Any]) -> None:
+    def test_they_are_asked_for_by_type(self, drive):
         done = drive(talk.models("llm"), [MODEL])
         assert (done.line, done.only.params) == (("GET", "/models"), {"model_type": "llm"})
         assert list(done.result[0]) == list(records.MODEL)
 
-    def test_a_lost_answer_is_settled_by_the_one_like_it(self, drive: Callable[..., Any]) -> None:
+    def test_a_lost_answer_is_settled_by_the_one_like_it(self, drive):
         others = [
             MODEL | {"id": "model:2", "type": "tts"},
             MODEL | {"id": "model:3", "provider": "openrouter"},
@@ -95,7 +92,7 @@ class TestModels:
         with pytest.raises(OutcomeUnknownError):
             drive(talk.new_model("gpt-4o", "llm", "openai", None), LOST, others)
 
-    def test_the_slots_are_always_all_seven(self, drive: Callable[..., Any]) -> None:
+    def test_the_slots_are_always_all_seven(self, drive):
         done = drive(talk.set_defaults({"chat": "model:1", "summary": None}), {"chat": "model:1"})
         assert (done.line, done.only.json) == (
             ("PUT", "/models/defaults"),
@@ -106,7 +103,7 @@ class TestModels:
             records.SLOTS
         )
 
-    def test_providers_are_told_with_what_they_support(self, drive: Callable[..., Any]) -> None:
+    def test_providers_are_told_with_what_they_support(self, drive):
         done = drive(
             talk.providers(),
             {
@@ -120,7 +117,7 @@ class TestModels:
             {"provider": "groq", "available": False, "types": None},
         ]
 
-    def test_what_a_sync_of_all_met(self, drive: Callable[..., Any]) -> None:
+    def test_what_a_sync_of_all_met(self, drive):
         answer = {
             "results": {
                 "openai": {"discovered": 9, "new": 2, "existing": 7},
@@ -136,16 +133,14 @@ class TestModels:
         assert one.line == ("POST", "/models/sync/openai")
         assert one.result == [openai]
 
-    def test_a_test_that_failed_is_an_answer_without_the_key(
-        self, drive: Callable[..., Any]
-    ) -> None:
+    def test_a_test_that_failed_is_an_answer_without_the_key(self, drive):
         done = drive(talk.test_model("model:1"), {"success": False, "message": f"Not {KEY}."})
         assert done.result == {"success": False, "message": f"Not {MASK}.", "details": None}
         assert done.only.patient
 
 
 class TestCredentials:
-    def test_the_key_is_in_the_body_and_in_no_repr(self, drive: Callable[..., Any]) -> None:
+    def test_the_key_is_in_the_body_and_in_no_repr(self, drive):
         body = {"provider": "openai", "name": "lab", "api_key": KEY}
         done = drive(talk.new_credential(body), {"id": "credential:1", **body})
         assert done.only.json == body
@@ -153,14 +148,12 @@ class TestCredentials:
         assert list(done.result) == list(records.CREDENTIAL)
         assert KEY not in repr(done.result)  # also of a service that sends it back
 
-    def test_the_rest_of_a_deletion_that_was_repeated_is_not_known(
-        self, drive: Callable[..., Any]
-    ) -> None:
+    def test_the_rest_of_a_deletion_that_was_repeated_is_not_known(self, drive):
         told = drive(talk.delete_credential("credential:1"), {"deleted_models": 3})
         assert told.result == {"id": "credential:1", "deleted_models": 3}
         assert drive(talk.delete_credential("credential:1"), None).result["deleted_models"] is None
 
-    def test_models_are_registered_by_name_and_type(self, drive: Callable[..., Any]) -> None:
+    def test_models_are_registered_by_name_and_type(self, drive):
         done = drive(
             talk.register_models("credential:1", [("tts-1", "tts")]), {"created": 1, "existing": 0}
         )
@@ -168,7 +161,7 @@ class TestCredentials:
         assert done.only.json == {"models": [{"name": "tts-1", "model_type": "tts"}]}
         assert done.result == {"created": 1, "existing": 0}
 
-    def test_where_keys_are(self, drive: Callable[..., Any]) -> None:
+    def test_where_keys_are(self, drive):
         done = drive(
             talk.credential_status(),
             {
@@ -210,9 +203,7 @@ CALLS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("call", CALLS)
 @given(answer=ANSWERS)
 @settings(max_examples=12, deadline=None)
-def test_an_answer_that_makes_no_sense_is_a_record_or_one_clear_error(
-    call: str, answer: Any
-) -> None:
+def test_an_answer_that_makes_no_sense_is_a_record_or_one_clear_error(call, answer):
     steps = CALLS[call]()
     next(steps)
     with pytest.raises((StopIteration, LabextError)) as caught:

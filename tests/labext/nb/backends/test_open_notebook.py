@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ def source(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("type", ["text", "vector"])
-def test_a_search_waits_as_long_as_the_server_works(drive: Callable[..., Any], type: str) -> None:
+def test_a_search_waits_as_long_as_the_server_works(drive, type):
     assert drive(talk.search(Query("lac", Scope()), type), {"results": []}).only.patient
 
 
@@ -34,15 +33,11 @@ def test_a_search_waits_as_long_as_the_server_works(drive: Callable[..., Any], t
         ("Processing plant", None, "Processing plant"),
     ],
 )
-def test_the_placeholder_title_is_replaced_by_the_file_or_address(
-    title: str, asset: Any, expected: str | None
-) -> None:
+def test_the_placeholder_title_is_replaced_by_the_file_or_address(title, asset, expected):
     assert talk.parse_source(source(title=title, asset=asset))["title"] == expected
 
 
-def test_a_list_has_no_count_of_passages_and_a_single_source_has(
-    drive: Callable[..., Any],
-) -> None:
+def test_a_list_has_no_count_of_passages_and_a_single_source_has(drive):
     (listed,) = drive(talk.sources(None, 10, 0, None), [source()]).result
     assert listed["passages"] is None
     assert drive(talk.source("source:1"), source(embedded_chunks=3)).result["passages"] == 3

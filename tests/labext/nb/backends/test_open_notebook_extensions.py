@@ -60,9 +60,7 @@ def bodies(replay: Replay, method: str, path: str) -> list[Any]:
 # Settings
 
 
-def test_settings_are_changed_by_the_names_and_types_they_have(
-    nb: NotebookClient, replay: Replay
-) -> None:
+def test_settings_are_changed_by_the_names_and_types_they_have(nb, replay):
     now = nb.settings.get()
     assert now == recordings()["meta.settings"].answer
     after = nb.settings.update(
@@ -91,9 +89,7 @@ def test_settings_are_changed_by_the_names_and_types_they_have(
         ({"default_content_processing_engine_doc": ""}, "It takes text."),
     ],
 )
-def test_a_setting_that_would_be_ignored_is_never_sent(
-    nb: NotebookClient, replay: Replay, changes: dict[str, Any], said: str
-) -> None:
+def test_a_setting_that_would_be_ignored_is_never_sent(nb, replay, changes, said):
     before = len(replay.sent("PUT", "/settings"))
     with pytest.raises(InputError) as caught:
         nb.settings.update(changes)
@@ -104,7 +100,7 @@ def test_a_setting_that_would_be_ignored_is_never_sent(
 # Commands
 
 
-def test_commands_are_those_of_sources_too(nb: NotebookClient) -> None:
+def test_commands_are_those_of_sources_too(nb):
     row = nb.commands.list().iloc[0]
     assert (row["subject"], row["command"], row["status"]) == (
         "Bench notes",
@@ -116,7 +112,7 @@ def test_commands_are_those_of_sources_too(nb: NotebookClient) -> None:
     assert "process_source" in set(nb.commands.kinds()["command"])
 
 
-def test_a_command_is_begun_watched_and_told(nb: NotebookClient, replay: Replay) -> None:
+def test_a_command_is_begun_watched_and_told(nb, replay):
     begun = nb.commands.run("embed_note", {"note_id": "note:1"})
     assert bodies(replay, "POST", "/commands/jobs") == [
         {"command": "embed_note", "app": "open_notebook", "input": {"note_id": "note:1"}}
@@ -131,9 +127,7 @@ def test_a_command_is_begun_watched_and_told(nb: NotebookClient, replay: Replay)
         nb.commands.get("source:1")
 
 
-def test_a_cancel_tells_what_became_of_it_and_not_what_the_server_says(
-    nb: NotebookClient, replay: Replay
-) -> None:
+def test_a_cancel_tells_what_became_of_it_and_not_what_the_server_says(nb, replay):
     job = nb.commands.run("embed_note", {"note_id": "note:1"})["job_id"]
     replay.state.works = False
     try:
@@ -150,7 +144,7 @@ def test_a_cancel_tells_what_became_of_it_and_not_what_the_server_says(
 # Insights
 
 
-def test_an_insight_is_made_found_copied_and_deleted(nb: NotebookClient, replay: Replay) -> None:
+def test_an_insight_is_made_found_copied_and_deleted(nb, replay):
     made = nb.insights.create("Bench notes", PAPER)
     assert made["insight_type"] == "Paper Analysis"
     again = nb.insights.create("Bench notes", PAPER, model="fake-chat")
@@ -185,9 +179,7 @@ def test_an_insight_is_made_found_copied_and_deleted(nb: NotebookClient, replay:
     assert caught.value.next_step == "See `nb.insights.list()`."
 
 
-def test_an_insight_that_does_not_come_is_waited_for_and_told(
-    nb: NotebookClient, replay: Replay
-) -> None:
+def test_an_insight_that_does_not_come_is_waited_for_and_told(nb, replay):
     replay.state.works = False
     try:
         with pytest.raises(NotReadyError, match=r"Paper Analysis is not ready .* unchanged for"):
@@ -203,7 +195,7 @@ def test_an_insight_that_does_not_come_is_waited_for_and_told(
 # Vectors
 
 
-def test_vectors_of_one_thing_and_of_all(nb: NotebookClient, replay: Replay) -> None:
+def test_vectors_of_one_thing_and_of_all(nb, replay):
     source, note = nb.sources.find("Bench notes"), nb.notes.create("Warm.", notebook="Growth")["id"]
     for record, kind in (
         (nb.embeddings.source("Bench notes"), "source"),
@@ -226,7 +218,7 @@ def test_vectors_of_one_thing_and_of_all(nb: NotebookClient, replay: Replay) -> 
         nb.embeddings.rebuild(sources=False, notes=False, insights=False)
 
 
-def test_without_an_embedding_model_nothing_is_begun(nb: NotebookClient, replay: Replay) -> None:
+def test_without_an_embedding_model_nothing_is_begun(nb, replay):
     before = replay.state.defaults["default_embedding_model"]
     replay.state.defaults["default_embedding_model"] = None
     count = len(replay.sent("POST", "/embed"))
@@ -242,7 +234,7 @@ def test_without_an_embedding_model_nothing_is_begun(nb: NotebookClient, replay:
 # Chats about a source
 
 
-def test_a_chat_about_a_source(nb: NotebookClient, replay: Replay) -> None:
+def test_a_chat_about_a_source(nb, replay):
     chat = nb.source_chats.create("Bench notes", "About it", model_override="fake-chat")
     source = chat["source_id"]
     assert nb.source_chats.send("Bench notes", "About it", "Which strain?").text.startswith(
@@ -292,9 +284,7 @@ LACKING: list[Callable[[NotebookClient], Any]] = [
 
 
 @pytest.mark.parametrize("asks", LACKING)
-def test_a_server_of_the_contract_is_asked_nothing_of_it(
-    asks: Callable[[NotebookClient], Any],
-) -> None:
+def test_a_server_of_the_contract_is_asked_nothing_of_it(asks):
     with (
         NotebookClient("http://127.0.0.1:9/api", backend="contract") as nb,
         pytest.raises(InputError, match=r"^This notebook service .*`nb\.|administrator"),

@@ -68,7 +68,7 @@ def without_fault(replay: Replay, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     assert replay.faults == []
 
 
-def test_settings(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings(run, refused, capsys):
     before = run("%nb settings")
     assert list(before.columns) == ["setting", "value"]
     after = run("%nb settings --set docling_ocr=no --set youtube_preferred_languages=en,de")
@@ -80,7 +80,7 @@ def test_settings(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) ->
     assert "set twice" in refused("%nb settings --set docling_ocr=no --set docling_ocr=yes")
 
 
-def test_insights(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_insights(run, refused, capsys):
     made = run('%nb insights new "Simple Summary" --source "Bench notes"')
     assert list(made["insight_type"]) == ["Simple Summary"]
     every = run("%nb insights")
@@ -106,7 +106,7 @@ def test_insights(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) ->
     assert "needs --source" in refused("%nb insights new 'Simple Summary'")
 
 
-def test_an_insight_that_fails_is_an_error(run: Run, refused: Run, replay: Replay) -> None:
+def test_an_insight_that_fails_is_an_error(run, refused, replay):
     run("%nb sources")  # nothing is under way
     replay.state.works = False
     before = set(replay.state.jobs)
@@ -127,7 +127,7 @@ def test_an_insight_that_fails_is_an_error(run: Run, refused: Run, replay: Repla
     assert "The insight Simple Summary has failed: No such model." in said
 
 
-def test_vectors(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_vectors(run, refused, capsys):
     assert list(run('%nb sources embed "Bench notes"')["title"]) == ["Bench notes"]
     run("%nb note Warm --title Plan\n%nb notes embed Plan")
     assert "Computing vectors of Plan." in capsys.readouterr().out
@@ -140,9 +140,7 @@ def test_vectors(run: Run, refused: Run, capsys: pytest.CaptureFixture[str]) -> 
     assert "all excluded" in refused("%nb embeddings rebuild --no-sources --no-notes --no-insights")
 
 
-def test_commands(
-    run: Run, refused: Run, replay: Replay, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands(run, refused, replay, capsys):
     rows = run("%nb commands --status completed --limit 5")
     assert "process_source" in set(rows["command"])
     assert "embed_note" in set(run("%nb commands kinds")["command"])
@@ -160,9 +158,7 @@ def test_commands(
     assert "has ended already" in refused(f"%nb commands cancel {job} --yes")
 
 
-def test_a_chat_about_a_source_goes_on(
-    run: Run, refused: Run, replay: Replay, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_chat_about_a_source_goes_on(run, refused, replay, capsys):
     run("%%nb sources chat 'Bench notes'\nWhich strain?")
     assert 'Started the chat "Which strain?".' in capsys.readouterr().out
     run("%nb sources chat 'Bench notes' 'And then?' --model fake-chat")
@@ -182,7 +178,7 @@ def test_a_chat_about_a_source_goes_on(
     assert list(run("%nb source-chats" + about)["title"]) == ["Anew?"]
 
 
-def test_tab_knows_settings_insights_commands_and_chats(run: Run, shell: InteractiveShell) -> None:
+def test_tab_knows_settings_insights_commands_and_chats(run, shell):
     run('%nb insights new "Simple Summary" --source "Bench notes"')
     run("%nb sources chat 'Bench notes' 'Tab?' --title Tabbed")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -39,7 +38,7 @@ def generate(name: str | None = "Episode 1", speakers: list[str] | None = None) 
 
 
 class TestGenerating:
-    def test_what_is_sent(self, drive: Callable[..., Any]) -> None:
+    def test_what_is_sent(self, drive):
         answer = {"job_id": "command:1", "status": "submitted", "episode_id": "episode:1"}
         done = drive(generate(speakers=["speaker:1", "speaker:2"]), [], answer)
         before, sent = done.requests
@@ -54,9 +53,7 @@ class TestGenerating:
         assert list(done.result) == list(records.EPISODE_SUBMISSION)
         assert done.result["job_id"] == "command:1"
 
-    def test_a_lost_answer_is_settled_by_what_has_come_since(
-        self, drive: Callable[..., Any]
-    ) -> None:
+    def test_a_lost_answer_is_settled_by_what_has_come_since(self, drive):
         older = EPISODE | {"id": "episode:0"}  # of the same name: two may have it
         done = drive(generate(), [older], LOST, [EPISODE, older])
         assert done.result == {
@@ -68,7 +65,7 @@ class TestGenerating:
         }
         assert sum(request.op.method == "POST" for request in done.requests) == 1
 
-    def test_one_without_a_name_is_known_by_its_notebook(self, drive: Callable[..., Any]) -> None:
+    def test_one_without_a_name_is_known_by_its_notebook(self, drive):
         named = EPISODE | {"name": "Episode 7"}
         elsewhere = EPISODE | {"id": "episode:2", "notebook_id": "notebook:2"}
         assert drive(generate(None), [], LOST, [named, elsewhere]).result["episode_id"] == (
@@ -85,13 +82,13 @@ class TestGenerating:
         ],
         ids=["nothing", "another name", "another notebook", "two"],
     )
-    def test_what_can_not_be_settled_is_told(self, drive: Callable[..., Any], since: Any) -> None:
+    def test_what_can_not_be_settled_is_told(self, drive, since):
         with pytest.raises(OutcomeUnknownError):
             drive(generate(), [], LOST, since)
 
 
 class TestRetrying:
-    def test_it_is_sent_once(self, drive: Callable[..., Any]) -> None:
+    def test_it_is_sent_once(self, drive):
         done = drive(talk.retry_episode("episode:1"), {"job_id": "command:2", "message": "Again."})
         assert done.line == ("POST", "/podcasts/episodes/episode%3A1/retry")
         assert done.only.op.repeat is RetryMode.UNSENT
@@ -101,7 +98,7 @@ class TestRetrying:
             "episode_id": "episode:1",
         }
 
-    def test_a_lost_answer_is_settled_by_the_episode(self, drive: Callable[..., Any]) -> None:
+    def test_a_lost_answer_is_settled_by_the_episode(self, drive):
         taken_up = EPISODE | {"job_id": "command:2", "job_status": "new"}
         done = drive(talk.retry_episode("episode:1"), LOST, taken_up)
         assert (done.result["job_id"], done.result["episode_id"]) == ("command:2", "episode:1")
@@ -110,7 +107,7 @@ class TestRetrying:
 
 
 class TestReading:
-    def test_an_episode_with_what_is_said_in_it(self, drive: Callable[..., Any]) -> None:
+    def test_an_episode_with_what_is_said_in_it(self, drive):
         said = {"speaker": "Ada", "dialogue": "Glucose.", "start": 0, "end": 1.5, "more": 1}
         part = {"name": "Sugar", "description": "", "size": "short"}
         done = drive(
@@ -122,7 +119,7 @@ class TestReading:
         (line,) = done.result["transcript"]["transcript"]
         assert line == {"speaker": "Ada", "dialogue": "Glucose.", "start": 0.0, "end": 1.5}
 
-    def test_a_server_without_times_and_progress(self, drive: Callable[..., Any]) -> None:
+    def test_a_server_without_times_and_progress(self, drive):
         said = {"transcript": [{"speaker": "Ada", "dialogue": "Glucose."}]}
         record = drive(talk.episode("episode:1"), EPISODE | {"transcript": said}).result
         assert record["transcript"]["transcript"][0]["start"] is None
@@ -134,7 +131,7 @@ class TestReading:
         assert list(job) == list(records.JOB)
         assert (job["progress"], job["status"]) == (None, "running")
 
-    def test_a_key_in_a_reason_is_masked(self, drive: Callable[..., Any]) -> None:
+    def test_a_key_in_a_reason_is_masked(self, drive):
         told = EPISODE | {"job_status": "failed", "error_message": f"401 of {KEY}"}
         assert drive(talk.episodes(), [told]).result[0]["error_message"] == f"401 of {MASK}"
         job = {"status": "failed", "error_message": f"401 of {KEY}", "stage": KEY}
@@ -142,7 +139,7 @@ class TestReading:
 
     @given(progress=PROGRESS, outline=LINES, transcript=LINES)
     @settings(max_examples=60, deadline=None)
-    def test_odd_pieces_are_left_out(self, progress: Any, outline: Any, transcript: Any) -> None:
+    def test_odd_pieces_are_left_out(self, progress, outline, transcript):
         steps = talk.episode("episode:1")
         next(steps)
         with pytest.raises(StopIteration) as ended:
@@ -167,7 +164,7 @@ class TestReading:
             assert isinstance(line["dialogue"], str)
 
     @pytest.mark.parametrize("answer", [None, 3, "words", [], {}, [3], {"id": ""}])
-    def test_no_episode_is_an_error(self, drive: Callable[..., Any], answer: Any) -> None:
+    def test_no_episode_is_an_error(self, drive, answer):
         with pytest.raises(ServiceError):
             drive(talk.episode("episode:1"), answer)
 
@@ -185,7 +182,7 @@ class TestProfiles:
     def call(self, verb: str, kind: str, *given: Any) -> Any:
         return getattr(talk, f"{verb}_profile")(PROFILES[kind], *given)
 
-    def test_both_kinds_have_the_six_operations(self, drive: Callable[..., Any], kind: str) -> None:
+    def test_both_kinds_have_the_six_operations(self, drive, kind):
         path, answer = KINDS[kind]
         one = f"{path}/{kind}%3A1"
         listed = drive(talk.profiles(PROFILES[kind]), [answer])
@@ -204,9 +201,7 @@ class TestProfiles:
         )
         assert drive(self.call("delete", kind, f"{kind}:1"), None).line == ("DELETE", one)
 
-    def test_a_lost_answer_is_settled_by_the_name(
-        self, drive: Callable[..., Any], kind: str
-    ) -> None:
+    def test_a_lost_answer_is_settled_by_the_name(self, drive, kind):
         _, answer = KINDS[kind]
         steps = self.call("new", kind, {"name": answer["name"]})
         assert drive(steps, LOST, [answer]).result["id"] == answer["id"]
@@ -217,9 +212,7 @@ class TestProfiles:
             drive(self.call("new", kind, body), LOST, [answer])
 
     @pytest.mark.parametrize("answer", [None, [], {"name": "a"}, {"id": "x", "speakers": [3]}])
-    def test_no_profile_is_an_error(
-        self, drive: Callable[..., Any], kind: str, answer: Any
-    ) -> None:
+    def test_no_profile_is_an_error(self, drive, kind, answer):
         if kind == "episode" and answer and "id" in answer:
             return  # nobody looks for speakers in it
         with pytest.raises(LabextError, match=r"is invalid|has no identifier"):

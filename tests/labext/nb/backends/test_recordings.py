@@ -10,7 +10,6 @@ import pytest
 from open_notebook.facts import recordings
 from open_notebook.proof import Proof, check_made, check_sent
 from open_notebook.proved import PROOFS
-from open_notebook.scripted import Script
 from open_notebook.unproved import NEVER_ASKED, UNRECORDED, UNUSED
 
 from labext.nb.backends import RecordParser, Request, RequestExecutor
@@ -22,12 +21,8 @@ pytestmark = pytest.mark.contract
 
 @pytest.mark.parametrize("proof", PROOFS, ids=str)
 def test_the_request_is_the_recorded_one_and_its_answer_a_whole_record(
-    proof: Proof,
-    script: Script,
-    wire: RequestExecutor,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    proof, script, wire, tmp_path, monkeypatch
+):
     if proof.method == "add_file":
         monkeypatch.chdir(tmp_path)
         folder = tmp_path / "FOLDER"
@@ -50,7 +45,7 @@ def outcome(proof: Proof, wire: RequestExecutor, folder: Path) -> Any:
     return wire.download(asked, folder / "file").stat().st_size
 
 
-def test_no_recording_is_unaccounted_for() -> None:
+def test_no_recording_is_unaccounted_for():
     used = {name for proof in PROOFS for name in proof.names}
     refusals = {told.name for told in recordings().values() if told.status >= 400}
     streams = {name for name in recordings() if name.startswith("search.ask_sse")}
@@ -59,7 +54,7 @@ def test_no_recording_is_unaccounted_for() -> None:
     assert set(NEVER_ASKED) <= refusals
 
 
-def test_every_method_is_proved_or_said_to_be_unrecorded() -> None:
+def test_every_method_is_proved_or_said_to_be_unrecorded():
     proved = {proof.method for proof in PROOFS}
     methods = {
         name
@@ -71,7 +66,7 @@ def test_every_method_is_proved_or_said_to_be_unrecorded() -> None:
 
 
 @pytest.mark.parametrize("given", [True, False])
-def test_the_cited_marks_are_those_that_were_given(given: bool) -> None:
+def test_the_cited_marks_are_those_that_were_given(given):
     """A reply marks what it was given; a model makes up identifiers too."""
     told = recordings()["chat.execute"]
     context = told.json["context"] if given else {}

@@ -69,9 +69,7 @@ def refused(script: Script, wire: RequestExecutor, *answers: Recording, does: An
 
 
 @pytest.mark.parametrize("told", REFUSALS, ids=lambda each: each.name)
-def test_rejection_has_one_line_and_an_action(
-    told: Recording, script: Script, wire: RequestExecutor
-) -> None:
+def test_rejection_has_one_line_and_an_action(told, script, wire):
     asked = operation(told)
     path = dict.fromkeys(re.findall(r"\{(\w+)\}", asked.path), "x")
     error = refused(script, wire, told, does=lambda w: w.send(Request(asked, path)))
@@ -117,12 +115,7 @@ def test_rejection_has_one_line_and_an_action(
         ("credentials.create_no_encryption_key", InputError, "no key", "OPEN_NOTEBOOK_ENCRYPTION"),
         ("search.ask_embed_as_model", SetupError, "not a language model", 'list(type="llm")'),
         ("notes.list_missing_nb", NotFoundError, "Notebook not found", "nb.notebooks.list()"),
-        (
-            "notebooks.get_no_prefix",
-            ServiceError,
-            "identifier is invalid",
-            "nb.notebooks.list()",
-        ),
+        ("notebooks.get_no_prefix", ServiceError, "identifier is invalid", "nb.notebooks.list()"),
         ("credentials.create_bad_provider", InputError, "'openai'", "nb.credentials.list()"),
         (
             "episode_profiles.get_by_id_404",
@@ -130,17 +123,10 @@ def test_rejection_has_one_line_and_an_action(
             "not found",
             "nb.episode_profiles.list()",
         ),
-        (
-            "transformations.execute.limit-chat",
-            BusyError,
-            "rate limit",
-            "nb.models.list(",
-        ),
+        ("transformations.execute.limit-chat", BusyError, "rate limit", "nb.models.list("),
     ],
 )
-def test_what_mends_it_is_told(
-    name: str, kind: type, what: str, step: str, script: Script, wire: RequestExecutor
-) -> None:
+def test_what_mends_it_is_told(name, kind, what, step, script, wire):
     told = recordings()[name]
     asked = operation(told)
     path = dict.fromkeys(re.findall(r"\{(\w+)\}", asked.path), "x")
@@ -159,7 +145,7 @@ def test_what_mends_it_is_told(
         ("junk-chat", "required format", 'list(type="llm")'),
     ],
 )
-def test_a_failure_within_a_stream_is_told(name: str, what: str, step: str) -> None:
+def test_a_failure_within_a_stream_is_told(name, what, step):
     *_, last = recordings()[f"search.ask_sse.{name}"].events
     with pytest.raises(ServiceError) as raised:
         OpenNotebookBackend().parse_event(last, QUESTION)
@@ -174,7 +160,7 @@ def test_a_failure_within_a_stream_is_told(name: str, what: str, step: str) -> N
         ("search.ask_sse_no_searches", 1, "planned no search"),
     ],
 )
-def test_a_stream_that_fails_after_it_began_is_a_failure(name: str, before: int, what: str) -> None:
+def test_a_stream_that_fails_after_it_began_is_a_failure(name, before, what):
     *good, last = recordings()[name].events
     assert len([OpenNotebookBackend().parse_event(each, QUESTION) for each in good]) >= before
     with pytest.raises(ServiceError, match=what):
@@ -182,9 +168,7 @@ def test_a_stream_that_fails_after_it_began_is_a_failure(name: str, before: int,
 
 
 @pytest.mark.parametrize("name", ["podcasts.job_missing", "podcasts.job_bare"])
-def test_a_job_that_it_does_not_know_is_not_found(
-    name: str, script: Script, wire: RequestExecutor
-) -> None:
+def test_a_job_that_it_does_not_know_is_not_found(name, script, wire):
     told = recordings()[name]
     job = told.path.rpartition("/")[2]
     alive = recordings()["meta.config"]
@@ -211,9 +195,7 @@ DOWN = derived("podcasts.job_missing", answer={"detail": "Error fetching noteboo
     ],
     ids=["notebooks", "notebook", "note", "delete_note", "change_note", "notes"],
 )
-def test_without_its_database_nothing_is_said_to_be_gone(
-    answer: str | Recording, does: Any, script: Script, wire: RequestExecutor
-) -> None:
+def test_without_its_database_nothing_is_said_to_be_gone(answer, does, script, wire):
     told = answer if isinstance(answer, Recording) else recordings()[answer]
     run = lambda w: w.run(does(OpenNotebookBackend()))  # noqa: E731
     error = refused(script, wire, told, NOWHERE, does=run)
@@ -225,16 +207,14 @@ def test_without_its_database_nothing_is_said_to_be_gone(
     assert again.status == told.status
 
 
-def test_notes_are_not_left_out_when_the_database_goes_on_the_way(
-    script: Script, wire: RequestExecutor
-) -> None:
+def test_notes_are_not_left_out_when_the_database_goes_on_the_way(script, wire):
     listed, gone = recordings()["notes.list"], recordings()["notes.get_missing"]
     notes = OpenNotebookBackend().notes
     error = refused(script, wire, listed, gone, NOWHERE, does=lambda w: w.run(notes()))
     assert "database is offline" in error.message
 
 
-def test_a_key_in_the_words_is_masked(script: Script, wire: RequestExecutor) -> None:
+def test_a_key_in_the_words_is_masked(script, wire):
     told = recordings()["search.ask_embed_as_model"]
     assert "api_key='sk-fake'" in told.answer["detail"]
     ask = OpenNotebookBackend().ask
@@ -243,7 +223,7 @@ def test_a_key_in_the_words_is_masked(script: Script, wire: RequestExecutor) -> 
     assert "sk-fake" not in f"{error} {error.server} {error!r} {error.__dict__}"
 
 
-def test_too_large_a_file_is_told(script: Script, wire: RequestExecutor) -> None:
+def test_too_large_a_file_is_told(script, wire):
     # No recording has one: the words are those of the server in front of it.
     large = derived("sources.upload_unsupported_415", status=413, answer={"detail": "Too large"})
     asked = operation(recordings()["sources.upload_unsupported_415"])
@@ -252,7 +232,7 @@ def test_too_large_a_file_is_told(script: Script, wire: RequestExecutor) -> None
     assert "smaller file" in error.next_step
 
 
-def test_a_command_that_is_not_there_is_not_found(script: Script, wire: RequestExecutor) -> None:
+def test_a_command_that_is_not_there_is_not_found(script, wire):
     script.plays([recordings()["commands.job_missing"]])
     with pytest.raises(NotFoundError) as caught:
         wire.run(OpenNotebookBackend().command("command:nope"))

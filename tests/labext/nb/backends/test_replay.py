@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,7 +46,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("told", REFUSALS, ids=lambda each: each.name)
-def test_a_refusal_is_the_recorded_one(replay: Replay, told: Recording) -> None:
+def test_a_refusal_is_the_recorded_one(replay, told):
     body: dict[str, Any] = {"json": told.json} if told.json is not None else {}
     if told.form:
         body = {"files": {name: (None, value) for name, value in told.form.items()}}
@@ -66,7 +65,7 @@ def test_a_refusal_is_the_recorded_one(replay: Replay, told: Recording) -> None:
             }
 
 
-def test_one_folder_holds_the_uploads_of_all_notebooks(replay: Replay, tmp_path: Path) -> None:
+def test_one_folder_holds_the_uploads_of_all_notebooks(replay, tmp_path):
     """As recorded: `protocol v1 (1).txt` is the second upload of `protocol v1.txt`."""
     url, stored = f"{replay.base_url}/sources", []
     for _ in range(3):
@@ -79,7 +78,7 @@ def test_one_folder_holds_the_uploads_of_all_notebooks(replay: Replay, tmp_path:
     ]
 
 
-def test_a_file_keeps_its_name_where_the_server_renames_it(replay: Replay, tmp_path: Path) -> None:
+def test_a_file_keeps_its_name_where_the_server_renames_it(replay, tmp_path):
     file = tmp_path / "yield.tar.gz"
     file.write_bytes(b"Not really an archive.")
     with NotebookClient(replay.base_url) as nb:
@@ -94,9 +93,7 @@ def test_a_file_keeps_its_name_where_the_server_renames_it(replay: Replay, tmp_p
         assert nb.sources.download(added["id"], tmp_path / "back").read_bytes() == file.read_bytes()
 
 
-def test_of_a_large_file_only_the_size_is_compared(
-    replay: Replay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_large_file_only_the_size_is_compared(replay, tmp_path, monkeypatch):
     file = tmp_path / "scan.txt"
     file.write_text("One scan.")
     with NotebookClient(replay.base_url) as nb:
@@ -112,7 +109,7 @@ def test_of_a_large_file_only_the_size_is_compared(
         assert nb.sources.has_content(text, file) is None
 
 
-def test_a_notes_title_is_found_without_its_content(replay: Replay) -> None:
+def test_a_notes_title_is_found_without_its_content(replay):
     with NotebookClient(replay.base_url) as nb:
         notebook = nb.notebooks.create("Titles")["id"]
         for title in ("One", "Two"):
@@ -125,9 +122,7 @@ def test_a_notes_title_is_found_without_its_content(replay: Replay) -> None:
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, UnreachableError, None])
-def test_a_question_about_a_notebook_leaves_no_session(
-    replay: Replay, monkeypatch: pytest.MonkeyPatch, end: type[BaseException] | None
-) -> None:
+def test_a_question_about_a_notebook_leaves_no_session(replay, monkeypatch, end):
     with NotebookClient(replay.base_url, rate=None) as nb:
         notebook = nb.notebooks.create("Asked")["id"]
         nb.notes.create("Warm water elutes more plasmid.", "Elution", notebook=notebook)

@@ -5,8 +5,6 @@ Nothing is sent: the generators are driven by hand.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,7 +48,7 @@ GIVEN: dict[str, Any] = {
 talk = ContractBackend()
 
 
-def test_notebooks_are_listed(drive: Callable[..., Any]) -> None:
+def test_notebooks_are_listed(drive):
     done = drive(talk.notebooks(archived=False, order_by="name"), [NB])
     assert done.line == ("GET", "/notebooks")
     assert done.only.params == {"archived": False, "order_by": "name"}
@@ -59,7 +57,7 @@ def test_notebooks_are_listed(drive: Callable[..., Any]) -> None:
     assert (record["name"], record["source_count"]) == ("Miniprep", 2)
 
 
-def test_what_a_server_does_not_tell_is_none(drive: Callable[..., Any]) -> None:
+def test_what_a_server_does_not_tell_is_none(drive):
     record = drive(talk.notebook("notebook:1"), {"id": "notebook:1"}).result
     assert record == dict.fromkeys(records.NOTEBOOK) | {"id": "notebook:1"}
 
@@ -71,22 +69,20 @@ def test_what_a_server_does_not_tell_is_none(drive: Callable[..., Any]) -> None:
         (talk.change_notebook, ("PUT", "/notebooks/notebook%3A1"), {"archived": True}),
     ],
 )
-def test_notebooks_are_made_and_changed(
-    drive: Callable[..., Any], steps: Any, line: Any, body: Any
-) -> None:
+def test_notebooks_are_made_and_changed(drive, steps, line, body):
     given = ("A", None) if line[0] == "POST" else ("notebook:1", body)
     done = drive(steps(*given), NB)
     assert (done.line, done.only.json) == (line, body)
     assert done.result["id"] == "notebook:1"
 
 
-def test_a_notebook_is_made_with_a_description(drive: Callable[..., Any]) -> None:
+def test_a_notebook_is_made_with_a_description(drive):
     done = drive(talk.new_notebook("A", "of a"), NB)
     assert done.only.json == {"name": "A", "description": "of a"}
     assert done.only.op.repeat is RetryMode.UNSENT
 
 
-def test_a_deletion_counts_and_a_repeated_one_cannot(drive: Callable[..., Any]) -> None:
+def test_a_deletion_counts_and_a_repeated_one_cannot(drive):
     told = {"message": "gone", "deleted_notes": 1, "deleted_sources": 2, "unlinked_sources": 3}
     done = drive(talk.delete_notebook("notebook:1", delete_sources=True), told)
     assert done.line == ("DELETE", "/notebooks/notebook%3A1")
@@ -103,7 +99,7 @@ def test_a_deletion_counts_and_a_repeated_one_cannot(drive: Callable[..., Any]) 
     assert again.result["deleted_notes"] is None
 
 
-def test_a_preview_is_read(drive: Callable[..., Any]) -> None:
+def test_a_preview_is_read(drive):
     told = {
         "notebook_id": "notebook:1",
         "notebook_name": "Doomed",
@@ -117,7 +113,7 @@ def test_a_preview_is_read(drive: Callable[..., Any]) -> None:
     assert list(done.result.values()) == ["notebook:1", "Doomed", 1, 2, 3, 4]
 
 
-def test_links_name_both(drive: Callable[..., Any]) -> None:
+def test_links_name_both(drive):
     path = "/notebooks/notebook%3A1/sources/source%3A2"
     linked = drive(talk.link("notebook:1", "source:2"), {"message": "ok"})
     assert linked.line == ("POST", path)
@@ -125,7 +121,7 @@ def test_links_name_both(drive: Callable[..., Any]) -> None:
     assert drive(talk.unlink("notebook:1", "source:2"), None).line == ("DELETE", path)
 
 
-def test_a_page_of_sources(drive: Callable[..., Any]) -> None:
+def test_a_page_of_sources(drive):
     done = drive(talk.sources("notebook:1", 10, 20, "title asc"), [SOURCE])
     assert done.line == ("GET", "/sources")
     assert done.only.params == {
@@ -139,13 +135,13 @@ def test_a_page_of_sources(drive: Callable[..., Any]) -> None:
     assert (record["file_name"], record["url"], record["status"]) == ("paper.pdf", None, "new")
 
 
-def test_one_source_has_its_text(drive: Callable[..., Any]) -> None:
+def test_one_source_has_its_text(drive):
     done = drive(talk.source("source:1"), SOURCE)
     assert done.line == ("GET", "/sources/source%3A1")
     assert done.result["full_text"] == "words"
 
 
-def test_a_file_goes_as_a_form(drive: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_file_goes_as_a_form(drive, tmp_path):
     path = tmp_path / "paper.pdf"
     done = drive(talk.add_file(path, **GIVEN), SOURCE)
     assert done.line == ("POST", "/sources")
@@ -162,9 +158,7 @@ def test_a_file_goes_as_a_form(drive: Callable[..., Any], tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("what", ["url", "text"])
 @pytest.mark.parametrize("process_async", [True, False])
-def test_pages_and_texts_go_as_json(
-    drive: Callable[..., Any], what: str, process_async: bool
-) -> None:
+def test_pages_and_texts_go_as_json(drive, what, process_async):
     method = talk.add_url if what == "url" else talk.add_text
     done = drive(method("value", **GIVEN | {"process_async": process_async}), SOURCE)
     assert done.line == ("POST", "/sources")
@@ -178,9 +172,7 @@ def test_pages_and_texts_go_as_json(
 
 
 @pytest.mark.parametrize("status", [404, 405, 415, 422])
-def test_where_sources_takes_no_json_the_legacy_address_does(
-    drive: Callable[..., Any], status: int
-) -> None:
+def test_where_sources_takes_no_json_the_legacy_address_does(drive, status):
     refused = InputError("No JSON here.", status=status)
     done = drive(talk.add_text("value", **GIVEN), refused, SOURCE)
     first, second = done.requests
@@ -189,17 +181,17 @@ def test_where_sources_takes_no_json_the_legacy_address_does(
     assert done.result["id"] == "source:1"
 
 
-def test_another_refusal_of_a_source_is_one(drive: Callable[..., Any]) -> None:
+def test_another_refusal_of_a_source_is_one(drive):
     with pytest.raises(InputError, match="too long"):
         drive(talk.add_text("value", **GIVEN), InputError("It is too long.", status=400))
 
 
-def test_a_lost_answer_to_a_new_source_is_not_asked_elsewhere(drive: Callable[..., Any]) -> None:
+def test_a_lost_answer_to_a_new_source_is_not_asked_elsewhere(drive):
     with pytest.raises(OutcomeUnknownError):
         drive(talk.add_text("value", **GIVEN), OutcomeUnknownError("Lost.", "Look."))
 
 
-def test_a_status_masks_a_key_that_the_server_puts_into_it(drive: Callable[..., Any]) -> None:
+def test_a_status_masks_a_key_that_the_server_puts_into_it(drive):
     told = {"status": "failed", "error": "401: api_key='sk-abcdefghijklmnop1234'"}
     done = drive(talk.source_status("source:1"), told)
     assert done.line == ("GET", "/sources/source%3A1/status")
@@ -209,7 +201,7 @@ def test_a_status_masks_a_key_that_the_server_puts_into_it(drive: Callable[..., 
     assert "sk-abc" not in listed["error"]
 
 
-def test_a_source_is_changed_deleted_and_looked_for(drive: Callable[..., Any]) -> None:
+def test_a_source_is_changed_deleted_and_looked_for(drive):
     changed = drive(talk.change_source("source:1", {"topic": "t"}), SOURCE)
     assert (changed.line, changed.only.json) == (("PUT", "/sources/source%3A1"), {"topic": "t"})
     deleted = drive(talk.delete_source("source:1"), None)
@@ -222,7 +214,7 @@ def test_a_source_is_changed_deleted_and_looked_for(drive: Callable[..., Any]) -
     )
 
 
-def test_insights_are_listed(drive: Callable[..., Any]) -> None:
+def test_insights_are_listed(drive):
     told = [{"id": "source_insight:1", "insight_type": "Methods", "content": "c"}]
     done = drive(talk.insights("source:1"), told)
     assert done.line == ("GET", "/sources/source%3A1/insights")
@@ -233,17 +225,17 @@ def test_insights_are_listed(drive: Callable[..., Any]) -> None:
 class TestRetry:
     LOST = OutcomeUnknownError("It was sent and its answer lost.", "See.")
 
-    def test_it_is_taken_up_again(self, drive: Callable[..., Any]) -> None:
+    def test_it_is_taken_up_again(self, drive):
         done = drive(talk.retry_source("source:1"), SOURCE)
         assert done.line == ("POST", "/sources/source%3A1/retry")
         assert done.result["status"] == "new"
 
-    def test_a_lost_answer_is_settled_by_what_became_of_it(self, drive: Callable[..., Any]) -> None:
+    def test_a_lost_answer_is_settled_by_what_became_of_it(self, drive):
         done = drive(talk.retry_source("source:1"), self.LOST, SOURCE | {"status": "running"})
         assert len(done.requests) == 2
         assert done.result["status"] == "running"
 
-    def test_or_stays_unknown(self, drive: Callable[..., Any]) -> None:
+    def test_or_stays_unknown(self, drive):
         with pytest.raises(OutcomeUnknownError):
             drive(talk.retry_source("source:1"), self.LOST, SOURCE | {"status": "failed"})
 
@@ -252,12 +244,12 @@ NOTE = {"id": "note:1", "title": "Plan", "content": "c", "note_type": "human", "
 
 
 class TestNotes:
-    def test_they_are_listed(self, drive: Callable[..., Any]) -> None:
+    def test_they_are_listed(self, drive):
         done = drive(talk.notes("notebook:1"), [NOTE])
         assert (done.line, done.only.params) == (("GET", "/notes"), {"notebook_id": "notebook:1"})
         assert list(done.result[0]) == list(records.NOTE)
 
-    def test_one_is_written(self, drive: Callable[..., Any]) -> None:
+    def test_one_is_written(self, drive):
         done = drive(talk.new_note("c", None, "ai", "notebook:1"), NOTE)
         assert done.line == ("POST", "/notes")
         assert done.only.json == {"content": "c", "note_type": "ai", "notebook_id": "notebook:1"}
@@ -266,7 +258,7 @@ class TestNotes:
         assert titled.only.json == {"content": "c", "note_type": "human", "title": "Plan"}
         assert not titled.only.patient
 
-    def test_one_is_looked_at_changed_and_deleted(self, drive: Callable[..., Any]) -> None:
+    def test_one_is_looked_at_changed_and_deleted(self, drive):
         assert drive(talk.note("note:1"), NOTE).line == ("GET", "/notes/note%3A1")
         changed = drive(talk.change_note("note:1", {"title": "t"}), NOTE)
         assert (changed.line, changed.only.json) == (("PUT", "/notes/note%3A1"), {"title": "t"})
@@ -275,17 +267,13 @@ class TestNotes:
 
 @pytest.mark.parametrize("answer", [None, [], "text", {"name": "without an identifier"}, {"id": 7}])
 @pytest.mark.parametrize("steps", [talk.notebook, talk.source, talk.note, talk.session])
-def test_an_answer_that_makes_no_sense_is_told(
-    drive: Callable[..., Any], steps: Any, answer: Any
-) -> None:
+def test_an_answer_that_makes_no_sense_is_told(drive, steps, answer):
     with pytest.raises(ServiceError, match="notebook service's response about"):
         drive(steps("notebook:1"), answer)
 
 
 @pytest.mark.parametrize("answer", [None, {}, "text", ["text"], [{}], [None]])
 @pytest.mark.parametrize("steps", [talk.notebooks, talk.notes, talk.sessions])
-def test_a_list_that_makes_no_sense_is_told(
-    drive: Callable[..., Any], steps: Any, answer: Any
-) -> None:
+def test_a_list_that_makes_no_sense_is_told(drive, steps, answer):
     with pytest.raises(ServiceError, match="The notebook service's"):
         drive(steps(), answer)
