@@ -35,7 +35,7 @@ os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
 NewBox = Callable[..., Sandbox]
 SUPPORT = Path(__file__).parent / "support"
-pytest_plugins = ("browser_fixtures", "cli_fixtures", "faulty_server")
+pytest_plugins = ("browser_fixtures", "cli_fixtures", "fake_clock", "faulty_server")
 
 KINDS = ("unit", "contract", "faults", "browser", "notebooks", "benchmark")
 _DECLARED_KIND = re.compile(rf"^pytestmark = .*?\bpytest\.mark\.({'|'.join(KINDS)})\b", re.M | re.S)

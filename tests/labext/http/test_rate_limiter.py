@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from faulty_server import Clock
+from fake_clock import Clock
 from hypothesis import given
 from hypothesis import strategies as st
 

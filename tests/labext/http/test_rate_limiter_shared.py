@@ -8,7 +8,7 @@ import time
 import weakref
 
 import pytest
-from faulty_server import Clock
+from fake_clock import Clock
 
 from labext.errors import BusyError
 from labext.http.rate_limiter import (

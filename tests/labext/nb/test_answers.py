@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fake_clock import Clock
 
 from labext.errors import JobFailedError, NotFoundError, NotReadyError, UnreachableError
 from labext.nb.backends import RequestExecutor
@@ -16,24 +17,6 @@ from labext.progress import Outcome, Progress
 
 GONE = UnreachableError("No notebook service answers.", "Start it.")
 STAGES = ["outline", "dialogue", "speech", "encoding"]
-
-
-class Clock:
-    """Time that passes only by sleeping; at given times things happen."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.due: list[tuple[float, Callable[[], None]]] = []
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        assert seconds > 0
-        self.now += seconds
-        for when, act in [each for each in self.due if each[0] <= self.now]:
-            self.due.remove((when, act))
-            act()
 
 
 class Studio:
@@ -64,15 +47,7 @@ class Studio:
         }
 
     def at(self, when: float, **fields: Any) -> None:
-        self.clock.due.append((when, lambda: self.episode.update(fields)))
-
-    def later(self, when: float, act: Callable[[], None]) -> None:
-        self.clock.due.append((when, act))
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+        self.clock.at(when, lambda: self.episode.update(fields))
 
 
 @pytest.fixture
@@ -168,8 +143,8 @@ def test_a_job_that_completes_into_no_episode_is_failed(studio, watch):
 
 def test_looks_that_fail_in_between_are_told_and_made_again(studio, watch, clock):
     studio.episode |= {"job_status": "running", "progress": at("dialogue", 2, 5)}
-    studio.later(5, lambda: setattr(studio, "away", True))
-    studio.later(60, lambda: setattr(studio, "away", False))
+    clock.at(5, lambda: setattr(studio, "away", True))
+    clock.at(60, lambda: setattr(studio, "away", False))
     studio.at(70, job_status="completed", audio_url="/a")
     seen = watch()
     silent = [each for each in seen if each.reason]
@@ -186,17 +161,17 @@ def test_no_answer_at_first_or_for_long_is_raised(studio, watch, clock):
         watch()
     studio.away = False
     studio.episode |= {"job_status": "running"}
-    studio.later(clock.now + 5, lambda: setattr(studio, "away", True))
+    clock.at(clock.elapsed + 5, lambda: setattr(studio, "away", True))
     with pytest.raises(UnreachableError):
         watch()
-    assert clock.now > MAX_OUTAGE_SECONDS
+    assert clock.elapsed > MAX_OUTAGE_SECONDS
 
 
 def test_one_that_is_deleted_meanwhile_is_an_end(studio, watch):
     with pytest.raises(NotFoundError):
         watch("episode:2")
     studio.episode |= {"job_status": "running", "progress": at("speech", 1, 40)}
-    studio.later(5, studio.episode.clear)
+    clock.at(5, studio.episode.clear)
     last = watch()[-1]
     assert (last.phase, last.outcome, last.stage) == ("Deleted", Outcome.STOPPED, "")
     assert last.reason == "It was deleted."
@@ -256,7 +231,7 @@ class TestWaiting:
 
     def test_one_that_is_deleted_is_not_to_be_retried(self, studio, wire, clock):
         studio.episode |= {"job_status": "running"}
-        studio.later(5, studio.episode.clear)
+        clock.at(5, studio.episode.clear)
         with pytest.raises(JobFailedError, match="It was deleted") as caught:
             self.wait(wire, clock)
         assert '"PROFILE", name="Ep 1")`' in caught.value.next_step

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from fake_clock import Clock
 
 from labext.errors import UnreachableError
 from labext.nb.polling import MAX_OUTAGE_SECONDS, Outage
 
 ERROR = UnreachableError("No notebook service answers.", "Start it.")
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_a_failed_look_is_tolerated_until_patience_has_run_out():

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fake_clock import Clock
 
 from labext.errors import (
     InputError,
@@ -23,32 +24,6 @@ from labext.nb.resource import iter_sources
 from labext.progress import UNKNOWN_STATUS_PATIENCE, Outcome
 
 GONE = UnreachableError("No notebook service answers.", "Start it.")
-
-
-class Clock:
-    """Time that passes only by sleeping; at given times things happen."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.due: list[tuple[float, Callable[[], None]]] = []
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        assert seconds > 0
-        self.now += seconds
-        for when, act in [each for each in self.due if each[0] <= self.now]:
-            self.due.remove((when, act))
-            act()
-
-    def at(self, when: float, act: Callable[[], None]) -> None:
-        self.due.append((when, act))
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture
@@ -146,7 +121,7 @@ def test_an_unknown_status_that_does_not_change_ends_the_watch(watch, shelf, clo
     clock.at(900, told(shelf, other, status="completed"))
     with pytest.raises(ServiceError, match=r'gives "paper\.pdf" the status "levitating"'):
         [*watch(paper, other)]
-    assert clock.now >= 900 + UNKNOWN_STATUS_PATIENCE  # the others are waited for
+    assert clock.elapsed >= 900 + UNKNOWN_STATUS_PATIENCE  # the others are waited for
 
 
 def test_what_has_ended_is_not_asked_again(watch, shelf, clock):
