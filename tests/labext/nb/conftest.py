@@ -1,4 +1,4 @@
-"""A backend is driven by hand, and a service that is a dictionary: no network in either."""
+"""Fake services, clients and event streams for tests of the nb client."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from labext.nb.resource import TitleResolver
 
 
 @dataclass
-class Driven:
-    """What a backend's method asked for, and what it made of the answers."""
+class Exchange:
+    """The requests of a backend method, and its result."""
 
     requests: list[Request]
     result: Any
@@ -31,7 +31,7 @@ class Driven:
 
     @property
     def line(self) -> tuple[str, str]:
-        """The one request's method and path."""
+        """Method and path of the only request."""
         return line(self.only)
 
 
@@ -40,41 +40,41 @@ def line(request: Request) -> tuple[str, str]:
 
 
 @pytest.fixture
-def drive() -> Callable[..., Driven]:
-    """Run a method on answers, of which an exception is raised into it."""
+def drive() -> Callable[..., Exchange]:
+    """Run a backend method on scripted answers; an exception is raised into it."""
 
-    def run(steps: Any, *answers: Any) -> Driven:
+    def run(steps: Any, *answers: Any) -> Exchange:
         requests: list[Request] = []
-        left = list(answers)
+        answers_left = list(answers)
         try:
             request = next(steps)
             while True:
                 requests.append(request)
-                answer = left.pop(0)
+                answer = answers_left.pop(0)
                 failed = isinstance(answer, Exception)
                 request = steps.throw(answer) if failed else steps.send(answer)
         except StopIteration as ended:
-            assert not left
-            return Driven(requests, ended.value)
+            assert not answers_left
+            return Exchange(requests, ended.value)
 
     return run
 
 
 @dataclass
-class Shelf:
-    """A service in a dictionary: things by table, and every request that came."""
+class FakeService:
+    """A service in memory that records its requests."""
 
     notebooks: list[dict[str, Any]] = field(default_factory=list)
     sources: list[dict[str, Any]] = field(default_factory=list)
     notes: list[dict[str, Any]] = field(default_factory=list)
     sessions: list[dict[str, Any]] = field(default_factory=list)
-    others: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    """Things of further kinds, by the path of their list."""
+    other_records: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """Records of further kinds, by the path of their list."""
     requests: list[Request] = field(default_factory=list)
-    most: int = 1000
-    """Rows of a page, whatever was asked for."""
+    max_page: int = 1000
+    """The largest page."""
     script: list[Exception | None] = field(default_factory=list)
-    """What the next requests meet."""
+    """Failures of the next requests; None for a success."""
 
     def send(self, request: Request, on_bytes: Any = None) -> Any:
         self.requests.append(request)
@@ -87,15 +87,21 @@ class Shelf:
             case "GET", "/notes":
                 return self._of(self.notes, request.params, lambda note: [note["notebook_id"]])
             case "GET", "/chat/sessions":
-                return self._of(self.sessions, request.params, lambda one: [one["notebook_id"]])
+                return self._of(
+                    self.sessions, request.params, lambda record: [record["notebook_id"]]
+                )
             case "GET", "/sources":
-                found = self._of(self.sources, request.params, lambda one: one["notebooks"])
+                sources = self._of(self.sources, request.params, lambda record: record["notebooks"])
                 start = request.params["offset"]
-                return found[start : start + min(request.params["limit"], self.most)]
-            case "GET", path if path in self.others:
-                wanted = {key: value for key, value in request.params.items() if value}
-                wanted = {key.removeprefix("model_"): value for key, value in wanted.items()}
-                return [each for each in self.others[path] if wanted.items() <= each.items()]
+                return sources[start : start + min(request.params["limit"], self.max_page)]
+            case "GET", path if path in self.other_records:
+                filters = {key: value for key, value in request.params.items() if value}
+                filters = {key.removeprefix("model_"): value for key, value in filters.items()}
+                return [
+                    record
+                    for record in self.other_records[path]
+                    if filters.items() <= record.items()
+                ]
             case "GET", path if path.startswith("/sources/"):
                 return self._one(self.sources, request.path["source"])
         raise AssertionError(line(request))
@@ -104,18 +110,18 @@ class Shelf:
         return [line(request) for request in self.requests]
 
     @staticmethod
-    def _one(things: Sequence[dict[str, Any]], identifier: str) -> dict[str, Any]:
-        for each in things:
-            if each["id"] == identifier:
-                return each
-        raise NotFoundError("There is no such thing.", "Look again.", status=404)
+    def _one(records: Sequence[dict[str, Any]], identifier: str) -> dict[str, Any]:
+        for record in records:
+            if record["id"] == identifier:
+                return record
+        raise NotFoundError("Not found.", "See the list.", status=404)
 
     @staticmethod
-    def _of(things: Any, params: Any, where: Callable[[Any], list[str]]) -> Any:
+    def _of(records: Any, params: Any, notebooks_of: Callable[[Any], list[str]]) -> Any:
         notebook = params.get("notebook_id")
-        return [each for each in things if notebook is None or notebook in where(each)]
-
-    # What a test fills it with
+        return [
+            record for record in records if notebook is None or notebook in notebooks_of(record)
+        ]
 
     def notebook(self, name: str) -> str:
         return self._put(self.notebooks, "notebook", name=name)
@@ -132,26 +138,28 @@ class Shelf:
         return self._put(self.sessions, "chat_session", title=title, notebook_id=notebook)
 
     def other(self, path: str, name: str, **fields: Any) -> str:
-        """Put a thing into the list at a path."""
-        return self._put(self.others.setdefault(path, []), path.strip("/"), name=name, **fields)
+        """Add a record to the list at a path."""
+        return self._put(
+            self.other_records.setdefault(path, []), path.strip("/"), name=name, **fields
+        )
 
     @staticmethod
-    def _put(things: list[dict[str, Any]], table: str, **fields: Any) -> str:
-        identifier = f"{table}:{len(things):04d}"
-        things.append({"id": identifier, "created_at": "2026-01-02T03:04:05.000Z", **fields})
+    def _put(records: list[dict[str, Any]], table: str, **fields: Any) -> str:
+        identifier = f"{table}:{len(records):04d}"
+        records.append({"id": identifier, "created_at": "2026-01-02T03:04:05.000Z", **fields})
         return identifier
 
 
 @pytest.fixture
-def shelf() -> Shelf:
-    return Shelf()
+def service() -> FakeService:
+    return FakeService()
 
 
 @pytest.fixture
-def wire(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> RequestExecutor:
-    made = RequestExecutor(None)  # nothing is sent
-    monkeypatch.setattr(made, "send", shelf.send)
-    return made
+def wire(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> RequestExecutor:
+    executor = RequestExecutor(None)  # the fake service gets the requests
+    monkeypatch.setattr(executor, "send", service.send)
+    return executor
 
 
 @pytest.fixture
@@ -160,40 +168,39 @@ def titles(wire: RequestExecutor) -> TitleResolver:
 
 
 PASSWORD = "swordfish-0123456789"
-HEAD = (
+EVENT_STREAM_HEAD = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n"
     b"Transfer-Encoding: chunked\r\n\r\n"
 )
 
 
-class Clients:
-    """Clients of servers, without waits between tries."""
+class ClientFactory:
+    """Makes clients of servers."""
 
     password = PASSWORD
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._made: list[NotebookClient] = []
-        self._patch = monkeypatch
+    def __init__(self) -> None:
+        self._clients: list[NotebookClient] = []
 
     def __call__(self, server: Any, password: str | None = PASSWORD) -> NotebookClient:
         client = NotebookClient(server.url, password, rate=None, backend="contract")
-        self._made.append(client)
+        self._clients.append(client)
         return client
 
     def close(self) -> None:
-        for client in self._made:
+        for client in self._clients:
             client.close()
 
 
 @pytest.fixture
-def client_of(at_once: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clients]:
-    clients = Clients(monkeypatch)
+def client_of(at_once: None) -> Iterator[ClientFactory]:
+    clients = ClientFactory()
     yield clients
     clients.close()
 
 
 class Stream:
-    """Acts that answer with a stream of events."""
+    """Responses that are event streams."""
 
     @staticmethod
     def event(**data: Any) -> str:
@@ -203,14 +210,14 @@ class Stream:
     def of(
         pieces: Sequence[bytes | str], *, ends: bool = True, stays: bool = False
     ) -> Callable[[socket.socket, Any], bool]:
-        """Send these pieces, each by itself; without `ends` the stream is cut, not closed.
+        """Send the pieces one by one; without `ends` the connection is cut, not closed.
 
         With `stays` the connection is held open until the other side leaves.
         """
 
         def act(connection: socket.socket, request: Any) -> bool:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection.sendall(HEAD)
+            connection.sendall(EVENT_STREAM_HEAD)
             for piece in pieces:
                 data = piece.encode() if isinstance(piece, str) else piece
                 if data:

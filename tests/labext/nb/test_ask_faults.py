@@ -1,4 +1,4 @@
-"""Answers that are read as they come, over a connection that does what connections do."""
+"""Streamed answers over connections that are split, slow or lost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EVENTS = [
 ]
 
 
-def whole(stream: Any) -> str:
+def full_stream(stream: Any) -> str:
     return ": hello\n\n" + "".join(stream.event(**each) for each in (STRATEGY, PART, END, COMPLETE))
 
 
@@ -37,8 +37,8 @@ def whole(stream: Any) -> str:
 @settings(
     max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
-def test_an_answer_cut_anywhere_is_the_same(faulty, client_of, stream, cuts):
-    data = whole(stream).encode()
+def test_stream_split_anywhere_has_the_same_events(faulty, client_of, stream, cuts):
+    data = full_stream(stream).encode()
     edges = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
     pieces = [data[a:b] for a, b in pairwise(edges)]
     server = faulty(stream.of(pieces))
@@ -48,13 +48,13 @@ def test_an_answer_cut_anywhere_is_the_same(faulty, client_of, stream, cuts):
     server.close()
 
 
-def test_every_byte_by_itself(faulty, client_of, stream):
-    data = whole(stream).encode()
+def test_stream_of_single_bytes(faulty, client_of, stream):
+    data = full_stream(stream).encode()
     server = faulty(stream.of([data[n : n + 1] for n in range(len(data))]))
     assert list(client_of(server).ask_stream("Why?")) == EVENTS
 
 
-def test_comments_and_several_data_lines(faulty, client_of, stream):
+def test_comments_and_multiple_data_lines(faulty, client_of, stream):
     text = (
         ": a comment\r\n: another\r\n\r\n"
         'data: {"type": "answer",\r\ndata:  "content":\r\n: within\r\ndata: "Part."}\r\n\r\n'
@@ -68,67 +68,67 @@ def test_comments_and_several_data_lines(faulty, client_of, stream):
     ]
 
 
-def test_an_event_is_there_before_the_next_is_sent(faulty, client_of, stream):
-    go_on = threading.Event()
+def test_events_are_delivered_immediately(faulty, client_of, stream):
+    resume = threading.Event()
 
     def act(connection: Any, request: Any) -> bool:
         stream.of([stream.event(**STRATEGY)], ends=False)(connection, request)
-        assert go_on.wait(10)
+        assert resume.wait(10)
         data = stream.event(**END).encode()
         connection.sendall(f"{len(data):x}\r\n".encode() + data + b"\r\n0\r\n\r\n")
         return False
 
     events = client_of(faulty(act)).ask_stream("Why?")
     assert next(events) == EVENTS[0]
-    go_on.set()
+    resume.set()
     assert list(events) == EVENTS[2:]
 
 
-def test_the_final_answer_is_the_end_although_the_stream_stays_open(faulty, client_of, stream):
+def test_final_answer_ends_an_open_stream(faulty, client_of, stream):
     server = faulty(stream.of([stream.event(**END)], stays=True))
     assert list(client_of(server).ask_stream("Why?")) == EVENTS[2:]
 
 
-def test_an_error_after_a_good_start(faulty, client_of, stream):
+def test_error_event_masks_the_key(faulty, client_of, stream):
     failure = {"type": "error", "message": f"The provider answered 401: api_key='{KEY}'"}
     server = faulty(stream.of([stream.event(**each) for each in (STRATEGY, PART, failure)]))
-    seen: list[Any] = []
+    received: list[Any] = []
     with pytest.raises(ServiceError, match="The provider answered 401") as caught:
-        seen.extend(_noted(client_of(server).ask_stream("Why?"), seen))
-    assert seen[:2] == EVENTS[:2]
+        received.extend(collect(client_of(server).ask_stream("Why?"), received))
+    assert received[:2] == EVENTS[:2]
     error = caught.value
     assert KEY not in f"{error} {error!r} {error.server} {error._render_traceback_()}"
     assert MASK in error.message
     assert server.count == 1
 
 
-def _noted(events: Any, seen: list[Any]) -> Any:
+def collect(events: Any, received: list[Any]) -> Any:
     for event in events:
-        seen.append(event)
+        received.append(event)
     return ()
 
 
-@pytest.mark.parametrize("kept", [[], [STRATEGY], [STRATEGY, PART]])
-def test_a_stream_that_ends_without_its_end_says_so(faulty, client_of, stream, kept):
-    half = stream.event(**END)[:-20]  # its last event is not whole either
-    server = faulty(stream.of([*(stream.event(**each) for each in kept), half]))
-    seen: list[Any] = []
+@pytest.mark.parametrize("sent", [[], [STRATEGY], [STRATEGY, PART]])
+def test_stream_without_a_final_answer_is_incomplete(faulty, client_of, stream, sent):
+    truncated = stream.event(**END)[:-20]  # the last event is cut too
+    server = faulty(stream.of([*(stream.event(**each) for each in sent), truncated]))
+    received: list[Any] = []
     with pytest.raises(ServiceError, match="answer is incomplete") as caught:
-        _noted(client_of(server).ask_stream("Why?"), seen)
-    assert seen == EVENTS[: len(kept)]
+        collect(client_of(server).ask_stream("Why?"), received)
+    assert received == EVENTS[: len(sent)]
     assert caught.value.next_step.startswith("Ask again")
 
 
-def test_a_connection_that_breaks_midway_is_told(faulty, client_of, stream):
+def test_lost_connection_is_reported(faulty, client_of, stream):
     server = faulty(stream.of([stream.event(**STRATEGY)], ends=False))
-    seen: list[Any] = []
+    received: list[Any] = []
     with pytest.raises(UnreachableError, match="The answer was cut off"):
-        _noted(client_of(server).ask_stream("Why?"), seen)
-    assert seen == EVENTS[:1]
+        collect(client_of(server).ask_stream("Why?"), received)
+    assert received == EVENTS[:1]
     assert server.count == 1
 
 
-def test_silence_is_given_up_and_comments_are_no_silence(faulty, client_of, stream):
+def test_comments_reset_the_idle_timeout(faulty, client_of, stream):
     def act(connection: Any, request: Any) -> bool:
         stream.of([], ends=False)(connection, request)
         for _ in range(5):  # longer in all than the silence that is allowed
@@ -144,7 +144,7 @@ def test_silence_is_given_up_and_comments_are_no_silence(faulty, client_of, stre
         next(events)
 
 
-def test_who_stops_listening_hangs_up(faulty, client_of, stream):
+def test_closing_the_iterator_closes_the_connection(faulty, client_of, stream):
     left = threading.Event()
 
     def act(connection: Any, request: Any) -> bool:
@@ -167,7 +167,7 @@ def test_who_stops_listening_hangs_up(faulty, client_of, stream):
         (400, "question can't be empty", InputError),
     ],
 )
-def test_a_refusal_at_once_is_asked_once(faulty, client_of, status, detail, kind):
+def test_error_status_is_not_retried(faulty, client_of, status, detail, kind):
     server = faulty(faulty.answer({"detail": detail}, status))
     with pytest.raises(kind) as caught:
         next(client_of(server).ask_stream("Why?"))
@@ -177,19 +177,19 @@ def test_a_refusal_at_once_is_asked_once(faulty, client_of, status, detail, kind
     assert server.count == 1
 
 
-def test_an_answer_that_is_no_stream_is_told(faulty, client_of):
+def test_html_response_is_an_error(faulty, client_of):
     server = faulty(faulty.answer("<html><title>Sign in</title></html>", kind="text/html"))
     with pytest.raises(ServiceError, match="in place of an event stream"):
         next(client_of(server).ask_stream("Why?"))
 
 
-def test_data_that_is_no_json_is_told(faulty, client_of, stream):
+def test_invalid_json_is_an_error(faulty, client_of, stream):
     server = faulty(stream.of(["data: {half\n\n"]))
     with pytest.raises(ServiceError, match="no JSON"):
         next(client_of(server).ask_stream("Why?"))
 
 
-def test_nothing_is_asked_without_a_question(faulty, client_of):
+def test_empty_question_or_scope_is_not_sent(faulty, client_of):
     server = faulty(faulty.silence)
     for ask in (client_of(server).ask, client_of(server).ask_stream):
         with pytest.raises(InputError, match="question is empty"):

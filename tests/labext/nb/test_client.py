@@ -1,8 +1,4 @@
-"""The client against the local notebook service, over real HTTP: all it can do, once.
-
-The operations are those of the contract's groups Notebooks, Sources, Notes, Chat and Search. What
-the client makes of odd answers is tested elsewhere, without this service.
-"""
+"""The client against the local notebook service: notebooks, sources, notes, chat and search."""
 
 from __future__ import annotations
 
@@ -63,7 +59,7 @@ def name(nb: NotebookClient) -> str:
 
 
 @pytest.fixture(scope="module")
-def shelf(nb: NotebookClient, tmp_path_factory: pytest.TempPathFactory) -> str:
+def library(nb: NotebookClient, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A notebook with two processed files, a text and a note."""
     folder = tmp_path_factory.mktemp("files")
     (folder / "paper.txt").write_text(PAPER)
@@ -76,7 +72,7 @@ def shelf(nb: NotebookClient, tmp_path_factory: pytest.TempPathFactory) -> str:
     return "Shelf"
 
 
-def test_the_status(nb, box):
+def test_status_and_password(nb, box):
     status = nb.status()
     assert status["password_needed"] is True
     assert status["signed_in"] is True
@@ -94,32 +90,32 @@ def test_the_status(nb, box):
 
 
 class TestNotebooks:
-    def test_from_the_first_to_the_last(self, nb):
-        made = nb.notebooks.create("Arabinose induction", "pBAD30 notes")
-        assert list(made) == list(records.NOTEBOOK)
-        assert nb.notebooks.get("arabinose induction") == made
+    def test_lifecycle(self, nb):
+        created = nb.notebooks.create("Arabinose induction", "pBAD30 notes")
+        assert list(created) == list(records.NOTEBOOK)
+        assert nb.notebooks.get("arabinose induction") == created
         changed = nb.notebooks.update("Arabinose induction", name="Induction", archived=True)
-        assert (changed["id"], changed["archived"]) == (made["id"], True)
+        assert (changed["id"], changed["archived"]) == (created["id"], True)
         assert changed["description"] == "pBAD30 notes"
-        assert made["id"] in set(nb.notebooks.list(archived=True)["id"])
-        assert made["id"] not in set(nb.notebooks.list(archived=False)["id"])
+        assert created["id"] in set(nb.notebooks.list(archived=True)["id"])
+        assert created["id"] not in set(nb.notebooks.list(archived=False)["id"])
         by_name = list(nb.notebooks.list(order_by="name asc")["name"])
         assert by_name == sorted(by_name, key=str.casefold)
         assert "Induction" in nb.notebooks.names()
-        assert nb.notebooks.delete("Induction")["id"] == made["id"]
+        assert nb.notebooks.delete("Induction")["id"] == created["id"]
         with pytest.raises(NotFoundError, match="no notebook"):
             nb.notebooks.get("Induction")
         with pytest.raises(NotFoundError, match=r"nb\.notebooks\.list"):
-            nb.notebooks.get(made["id"])
+            nb.notebooks.get(created["id"])
 
-    def test_two_of_a_name_are_both_listed(self, nb, name):
+    def test_ambiguous_name_lists_both_notebooks(self, nb, name):
         other = nb.notebooks.create(name)
         with pytest.raises(ConflictError) as caught:
             nb.notebooks.get(name)
         assert other["id"] in caught.value.message
         assert nb.notebooks.get(other["id"])["name"] == name
 
-    def test_the_preview_is_what_a_deletion_does(self, nb, name):
+    def test_delete_preview_matches_the_deletion(self, nb, name):
         other = nb.notebooks.create(f"{name} other")["id"]
         own = nb.sources.add_text("Own.", name, title=f"{name} own")
         shared = nb.sources.add_text("Shared.", name, title=f"{name} shared")
@@ -130,8 +126,8 @@ class TestNotebooks:
         preview = nb.notebooks.preview(name)
         counts = [preview[each] for each in list(records.PREVIEW)[2:]]
         assert counts == [1, 1, 1, 1]
-        told = nb.notebooks.delete(name, delete_sources=True)
-        assert [told[each] for each in list(records.NOTEBOOK_DELETION)[1:]] == [1, 1, 1, 1]
+        deletion = nb.notebooks.delete(name, delete_sources=True)
+        assert [deletion[each] for each in list(records.NOTEBOOK_DELETION)[1:]] == [1, 1, 1, 1]
         with pytest.raises(NotFoundError):
             nb.sources.get(own["id"])
         assert nb.sources.get(shared["id"])["notebooks"] == [other]
@@ -140,21 +136,21 @@ class TestNotebooks:
 
 
 class TestSources:
-    def test_a_file_goes_and_comes_back(self, nb, name, tmp_path):
+    def test_file_upload_and_download(self, nb, name, tmp_path):
         path = tmp_path / f"{name} über.txt"
         path.write_text(PAPER)
-        gone: list[tuple[int, int | None]] = []
+        progress: list[tuple[int, int | None]] = []
         record = nb.sources.add_file(
-            path, name, topic="plasmids", on_bytes=lambda *each: gone.append(each)
+            path, name, topic="plasmids", on_bytes=lambda *each: progress.append(each)
         )
         assert list(record) == list(records.SOURCE_DETAIL)
-        assert gone[-1][0] == gone[-1][1]
+        assert progress[-1][0] == progress[-1][1]
         frame = nb.sources.wait(path.name, timeout=60)
         assert set(frame.columns) == set(records.SOURCE)
         assert list(frame["status"]) == ["completed"]
-        whole = nb.sources.get(path.name)
-        assert "araBAD promoter" in whole["full_text"]
-        assert (whole["topic"], whole["kind"]) == ("plasmids", "upload")
+        detail = nb.sources.get(path.name)
+        assert "araBAD promoter" in detail["full_text"]
+        assert (detail["topic"], detail["kind"]) == ("plasmids", "upload")
         (tmp_path / "there").mkdir()
         back = nb.sources.download(path.name, tmp_path / "there")
         assert back == tmp_path / "there" / path.name
@@ -163,7 +159,7 @@ class TestSources:
         nb.sources.delete(path.name)
         assert not nb.sources.exists(record["id"])
 
-    def test_a_text_is_processed_before_the_answer(self, nb, name):
+    def test_text_is_processed_synchronously(self, nb, name):
         record = nb.sources.add_text(PAPER, name, title=f"{name} text", process_async=False)
         assert (record["status"], record["kind"]) == ("completed", "text")
         assert nb.sources.status(record["id"])["status"] == "completed"
@@ -178,7 +174,7 @@ class TestSources:
         with pytest.raises(InputError):
             nb.sources.retry(record["id"])
 
-    def test_a_page_that_may_not_be_fetched_has_failed(self, nb, name):
+    def test_url_that_cannot_be_fetched_fails(self, nb, name):
         record = nb.sources.add_url("http://127.0.0.1:9/page", name, title=f"{name} page")
         *_, last = nb.sources.watch(record["id"])
         assert last.outcome is Outcome.FAILED
@@ -193,12 +189,12 @@ class TestSources:
         *_, last = nb.sources.watch(record["id"])
         assert last.outcome is Outcome.FAILED
 
-    def test_the_legacy_address_makes_the_same(self, nb, name):
+    def test_legacy_json_endpoint_adds_a_source(self, nb, name):
         body = {"text": PAPER, "title": f"{name} json"}
-        made = nb._executor.http.send(ADD_SOURCE_JSON, json=body).json()
-        assert nb.sources.get(f"{name} json")["id"] == made["id"]
+        created = nb._executor.http.send(ADD_SOURCE_JSON, json=body).json()
+        assert nb.sources.get(f"{name} json")["id"] == created["id"]
 
-    def test_a_list_is_cut_ordered_and_filtered(self, nb, name):
+    def test_list_is_limited_ordered_and_filtered(self, nb, name):
         for title in ("c", "a", "b"):
             nb.sources.add_text(PAPER, name, title=f"{name} {title}")
         by_title = nb.sources.list(name, order_by="title asc")
@@ -210,7 +206,7 @@ class TestSources:
         with pytest.raises(InputError, match="order"):
             nb.sources.list(order_by="nonsense")
 
-    def test_a_file_over_the_limit_is_refused_while_it_is_sent(self, nb, limit, tmp_path):
+    def test_file_over_the_limit_is_rejected_during_upload(self, nb, limit, tmp_path):
         path = tmp_path / "film.txt"
         with path.open("wb") as file:
             file.truncate(24 << 20)
@@ -220,7 +216,7 @@ class TestSources:
         assert caught.value.status == 413
         assert "too large" in caught.value.message
 
-    def test_a_kind_of_file_that_nothing_can_read(self, nb, tmp_path):
+    def test_unsupported_file_type_fails(self, nb, tmp_path):
         path = tmp_path / "archive.zip"
         path.write_bytes(b"PK\x03\x04" + bytes(100))
         with pytest.raises((InputError, JobFailedError)) as caught:
@@ -247,16 +243,16 @@ def limit(box: Sandbox) -> Callable[..., Any]:
     return set_limit
 
 
-def test_notes_from_the_first_to_the_last(nb, name):
+def test_note_lifecycle(nb, name):
     title = f"{name} plan"
-    made = nb.notes.create("Check leaky expression.", title=title, notebook=name)
-    assert list(made) == list(records.NOTE)
-    assert nb.notes.get(title) == made
+    created = nb.notes.create("Check leaky expression.", title=title, notebook=name)
+    assert list(created) == list(records.NOTE)
+    assert nb.notes.get(title) == created
     changed = nb.notes.update(title, content="Check it twice.", note_type="ai")
     assert (changed["content"], changed["note_type"]) == ("Check it twice.", "ai")
     named = nb.notes.create("Glucose represses the promoter.", note_type="ai", notebook=name)
     assert named["title"]
-    assert set(nb.notes.list(name)["id"]) == {made["id"], named["id"]}
+    assert set(nb.notes.list(name)["id"]) == {created["id"], named["id"]}
     assert title in nb.notes.names(name)
     with pytest.raises(InputError) as caught:
         nb.notes.create("By whom?", note_type="robot", notebook=name)
@@ -266,75 +262,75 @@ def test_notes_from_the_first_to_the_last(nb, name):
 
 
 class TestAnswers:
-    def test_words_are_found(self, nb, shelf):
-        hits = nb.search("araBAD", notebook=shelf)
+    def test_text_search(self, nb, library):
+        hits = nb.search("araBAD", notebook=library)
         assert set(hits.columns) == set(records.HIT)
         assert list(hits["title"]) == ["paper.txt"]
         assert "araBAD promoter" in hits["match"][0]
 
-    def test_what_means_the_same_is_found(self, nb, shelf):
-        hits = nb.search("catabolite repression", type="vector", notebook=shelf, limit=1)
+    def test_vector_search(self, nb, library):
+        hits = nb.search("catabolite repression", type="vector", notebook=library, limit=1)
         assert len(hits) == 1
         assert hits["similarity"][0] > 0.2
-        none = nb.search("catabolite", type="vector", notebook=shelf, min_similarity=0.999)
+        none = nb.search("catabolite", type="vector", notebook=library, min_similarity=0.999)
         assert len(none) == 0
 
-    def test_what_is_looked_at_can_be_chosen(self, nb, shelf):
-        def kinds(**chosen: Any) -> set[str]:
-            hits = nb.search("expression", notebook=shelf, **chosen)
+    def test_search_scope(self, nb, library):
+        def titles(**chosen: Any) -> set[str]:
+            hits = nb.search("expression", notebook=library, **chosen)
             return set(hits["title"])
 
-        assert "Plan" in kinds()
-        assert kinds(include_sources=False) == {"Plan"}
-        assert "Plan" not in kinds(include_notes=False)
-        assert kinds(source_ids=["paper.txt"]) == {"paper.txt"}
-        assert kinds(note_ids=["Plan"]) == {"Plan"}
-        assert kinds(include_sources=False, include_notes=False) == set()
+        assert "Plan" in titles()
+        assert titles(include_sources=False) == {"Plan"}
+        assert "Plan" not in titles(include_notes=False)
+        assert titles(source_ids=["paper.txt"]) == {"paper.txt"}
+        assert titles(note_ids=["Plan"]) == {"Plan"}
+        assert titles(include_sources=False, include_notes=False) == set()
 
-    def test_a_question_is_answered_at_once_and_as_it_comes(self, nb, shelf):
+    def test_streamed_answer_equals_the_simple_one(self, nb, library):
         question = "Why is glucose added to the uninduced culture?"
-        answer = nb.ask(question, notebook=shelf)
+        answer = nb.ask(question, notebook=library)
         assert "represses" in answer.text
         assert answer.citations
         for cited in answer.citations:
             assert cited.quote in cited.passage
-        first, *between, last = nb.ask_stream(question, notebook=shelf)
+        first, *between, last = nb.ask_stream(question, notebook=library)
         assert isinstance(first, Strategy)
         assert all(isinstance(each, Partial) for each in between)
         assert last == Final(answer)
 
-    def test_an_empty_notebook_answers_nothing(self, nb, name):
+    def test_empty_notebook_has_no_answer(self, nb, name):
         assert len(nb.search("araBAD", notebook=name)) == 0
         with pytest.raises(InputError, match="scope is empty"):
             nb.ask("Why?", notebook=name)
 
     @pytest.mark.parametrize("model", ["model:none", "model:wordllama"])
-    def test_a_model_that_can_not_answer(self, nb, shelf, model):
+    def test_unusable_model_is_an_error(self, nb, library, model):
         for slot in ("model_override", "strategy_model", "answer_model", "final_answer_model"):
             with pytest.raises((NotFoundError, SetupError)) as caught:
                 next(nb.ask_stream("Why?", **{slot: model}))
             assert caught.value.status in (404, 422)
 
-    def test_a_chat_from_the_first_to_the_last(self, nb, shelf):
-        made = nb.chat.create(shelf, "Talk")
-        assert list(made) == list(records.SESSION)
+    def test_chat_lifecycle(self, nb, library):
+        created = nb.chat.create(library, "Talk")
+        assert list(created) == list(records.SESSION)
         reply = nb.chat.execute("Talk", "What does arabinose do?", source_ids=["paper.txt"])
         assert isinstance(reply, Answer)
         assert {cited.title for cited in reply.citations} == {"paper.txt"}
-        whole = nb.chat.get("Talk")
-        assert [each["type"] for each in whole["messages"]] == ["human", "ai"]
+        detail = nb.chat.get("Talk")
+        assert [each["type"] for each in detail["messages"]] == ["human", "ai"]
         assert list(nb.chat.messages("Talk")["content"])[1] == reply.text
         changed = nb.chat.update("Talk", title="Talked", model_override="model:extractive")
         assert (changed["title"], changed["model_override"]) == ("Talked", "model:extractive")
         assert nb.chat.update("Talked", model_override="")["model_override"] is None
-        assert list(nb.chat.sessions(shelf)["title"]) == ["Talked"]
+        assert list(nb.chat.sessions(library)["title"]) == ["Talked"]
         assert "Talked" in nb.chat.names()
         context = nb.chat.context("Talked", include_notes=False)
         assert list(context) == list(records.CONTEXT)
         assert len(context["sources"]) == 3
         assert context["notes"] == []
         assert context["token_count"] > 0
-        config = {"notes": {nb.notes.find("Plan", shelf): "full content"}}
-        assert len(nb.chat.context(notebook=shelf, config=config)["notes"]) == 1
+        config = {"notes": {nb.notes.find("Plan", library): "full content"}}
+        assert len(nb.chat.context(notebook=library, config=config)["notes"]) == 1
         nb.chat.delete("Talked")
-        assert len(nb.chat.sessions(shelf)) == 0
+        assert len(nb.chat.sessions(library)) == 0

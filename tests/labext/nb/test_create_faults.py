@@ -1,4 +1,4 @@
-"""Nothing is made twice, nothing is left in doubt without a word, and no secret shows."""
+"""Lost responses, error statuses and secrets in requests that create or change records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.faults
 KEY = "sk-abcdefghijklmnop1234"
 SOURCE = {"id": "source:1", "title": "t", "status": "new"}
 
-MAKING: dict[str, Callable[[NotebookClient], Any]] = {
+CREATE: dict[str, Callable[[NotebookClient], Any]] = {
     "notebook": lambda nb: nb.notebooks.create("A"),
     "note": lambda nb: nb.notes.create("text", notebook="notebook:1"),
     "text": lambda nb: nb.sources.add_text("text"),
@@ -37,18 +37,18 @@ MAKING: dict[str, Callable[[NotebookClient], Any]] = {
 }
 
 
-@pytest.mark.parametrize("what", MAKING)
-@pytest.mark.parametrize("lost", ["silence", "reset"])
-def test_a_lost_answer_is_told_as_unknown_and_sent_once(faulty, client_of, what, lost):
-    server = faulty(getattr(faulty, lost))
+@pytest.mark.parametrize("action", CREATE)
+@pytest.mark.parametrize("fault", ["silence", "reset"])
+def test_lost_response_has_an_unknown_outcome_and_is_not_retried(faulty, client_of, action, fault):
+    server = faulty(getattr(faulty, fault))
     with pytest.raises(OutcomeUnknownError) as caught:
-        MAKING[what](client_of(server))
+        CREATE[action](client_of(server))
     assert server.count == 1
     assert "may or may not have been done" in caught.value.message
     assert "`nb." in caught.value.next_step
 
 
-def test_a_lost_answer_to_a_file_is_unknown_too(faulty, client_of, tmp_path):
+def test_lost_response_to_an_upload_has_an_unknown_outcome(faulty, client_of, tmp_path):
     path = tmp_path / "paper.pdf"
     path.write_bytes(b"%PDF" * 1000)
     server = faulty(faulty.silence)
@@ -57,59 +57,59 @@ def test_a_lost_answer_to_a_file_is_unknown_too(faulty, client_of, tmp_path):
     assert server.count == 1
 
 
-@pytest.mark.parametrize("what", MAKING)
-def test_what_surely_did_not_arrive_is_no_doubt(faulty, client_of, what):
+@pytest.mark.parametrize("action", CREATE)
+def test_refused_connection_has_a_known_outcome(faulty, client_of, action):
     client = NotebookClient(
         f"http://127.0.0.1:{faulty.closed_port()}/api", rate=None, backend="contract"
     )
     with pytest.raises(UnreachableError, match="connection refused"):
-        MAKING[what](client)
+        CREATE[action](client)
     client.close()
 
 
-@pytest.mark.parametrize("what", MAKING)
-def test_a_provider_that_failed_is_the_services_last_word(faulty, client_of, what):
+@pytest.mark.parametrize("action", CREATE)
+def test_provider_error_is_final(faulty, client_of, action):
     server = faulty(faulty.answer({"detail": f"The provider answered 429, key {KEY}."}, 502))
     with pytest.raises(ServiceError, match="The provider answered 429") as caught:
-        MAKING[what](client_of(server))
+        CREATE[action](client_of(server))
     assert type(caught.value) is ServiceError  # and not that nobody knows
     assert KEY not in str(caught.value)
     assert server.count == 1
 
 
-@pytest.mark.parametrize("what", ["note", "message"])
-def test_a_gateways_502_leaves_it_unknown(faulty, client_of, what):
+@pytest.mark.parametrize("action", ["note", "message"])
+def test_gateway_502_has_an_unknown_outcome(faulty, client_of, action):
     server = faulty(faulty.answer("<html><title>Bad gateway</title></html>", 502, "text/html"))
     with pytest.raises(OutcomeUnknownError):
-        MAKING[what](client_of(server))
+        CREATE[action](client_of(server))
     assert server.count == 1
 
 
-def test_a_retry_whose_answer_was_lost_is_settled(faulty, client_of):
+def test_lost_response_to_a_retry_is_resolved_by_a_read(faulty, client_of):
     server = faulty(faulty.silence, faulty.answer(SOURCE | {"status": "running"}))
     assert client_of(server).sources.retry("source:1")["status"] == "running"
     assert [each.method for each in server.received] == ["POST", "GET"]
 
 
-def test_a_link_and_a_deletion_may_be_repeated(faulty, client_of):
+def test_link_and_delete_are_retried(faulty, client_of):
     server = faulty(faulty.silence, faulty.answer({"message": "linked"}))
     client_of(server).notebooks.link("notebook:1", "source:1")
     assert server.count == 2
-    gone = faulty(faulty.silence, faulty.answer({"detail": "There is no notebook."}, 404))
-    told = client_of(gone).notebooks.delete("notebook:1")
-    assert told == {
+    deleted = faulty(faulty.silence, faulty.answer({"detail": "There is no notebook."}, 404))
+    deletion = client_of(deleted).notebooks.delete("notebook:1")
+    assert deletion == {
         "id": "notebook:1",
         "deleted_notes": None,
         "deleted_sources": None,
         "unlinked_sources": None,
         "deleted_chat_sessions": None,
     }
-    never = faulty(faulty.answer({"detail": "There is no notebook notebook:1."}, 404))
+    missing = faulty(faulty.answer({"detail": "There is no notebook notebook:1."}, 404))
     with pytest.raises(NotFoundError, match="There is no notebook"):
-        client_of(never).notebooks.delete("notebook:1")
+        client_of(missing).notebooks.delete("notebook:1")
 
 
-def test_the_client_waits_as_long_as_the_service_works(faulty, client_of):
+def test_slow_operations_have_no_read_timeout(faulty, client_of):
     def slow(body: Any) -> Any:
         def act(connection: socket.socket, request: Any) -> bool:
             threading.Event().wait(0.4)
@@ -133,13 +133,13 @@ def test_the_client_waits_as_long_as_the_service_works(faulty, client_of):
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"), [(401, SignInError), (429, BusyError), (500, ServiceError)]
+    ("status", "error_type"), [(401, SignInError), (429, BusyError), (500, ServiceError)]
 )
-def test_no_secret_of_a_servers_words_shows(faulty, client_of, status, kind):
-    words = f"{client_of.password} and api_key='{KEY}' and Bearer {KEY}"
-    server = faulty(faulty.answer({"detail": words}, status, Retry_After="0"))
+def test_secrets_in_server_messages_are_masked(faulty, client_of, status, error_type):
+    message = f"{client_of.password} and api_key='{KEY}' and Bearer {KEY}"
+    server = faulty(faulty.answer({"detail": message}, status, Retry_After="0"))
     client = client_of(server)
-    with pytest.raises(kind) as caught:
+    with pytest.raises(error_type) as caught:
         client.notebooks.list()
     error = caught.value
     shown = f"{error} {error!r} {error.server} {error._render_traceback_()} {client!r}"
@@ -148,19 +148,19 @@ def test_no_secret_of_a_servers_words_shows(faulty, client_of, status, kind):
     assert server.received[0].headers["authorization"] == f"Bearer {client_of.password}"
 
 
-def test_a_service_without_a_password_is_sent_none(faulty, client_of):
+def test_no_password_sends_no_authorization(faulty, client_of):
     server = faulty(faulty.answer([]))
     assert len(client_of(server, None).notebooks.list()) == 0
     assert "authorization" not in server.received[0].headers
 
 
-def test_an_answer_of_something_in_between_is_no_list(faulty, client_of):
+def test_html_response_is_an_error(faulty, client_of):
     server = faulty(faulty.answer("<html>Sign in</html>", kind="text/html"))
     with pytest.raises(ServiceError, match="Sign in"):
         client_of(server).notebooks.list()
 
 
-def test_where_sources_takes_forms_alone_json_goes_to_its_own_address(faulty, client_of):
+def test_415_for_json_falls_back_to_the_legacy_endpoint(faulty, client_of):
     server = faulty(faulty.answer({"detail": "Forms alone."}, 415), faulty.answer(SOURCE))
     assert client_of(server).sources.add_text("text", topic="t")["id"] == "source:1"
     first, second = server.received
@@ -168,7 +168,7 @@ def test_where_sources_takes_forms_alone_json_goes_to_its_own_address(faulty, cl
     assert json.loads(second.body) == {"text": "text", "topic": "t", "process_async": True}
 
 
-def test_the_status_of_who_is_not_let_in(faulty, client_of):
+def test_status_with_a_wrong_password(faulty, client_of):
     server = faulty(
         faulty.answer({"version": "1.0", "dbStatus": "online"}),
         faulty.answer({"auth_enabled": True}),
@@ -186,7 +186,7 @@ def test_the_status_of_who_is_not_let_in(faulty, client_of):
     }
 
 
-def test_nothing_to_change_is_sent_nowhere(faulty, client_of):
+def test_update_without_changes_is_not_sent(faulty, client_of):
     server = faulty(faulty.silence)
     client = client_of(server)
     for change in (client.notebooks.update, client.notes.update, client.sources.update):

@@ -1,11 +1,14 @@
-"""Every refusal of the contract is one typed error with a next step (contract, Errors)."""
+"""Each error status of the notebook service becomes a typed error with a next step."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from labext.actions import Action
 from labext.errors import (
     BusyError,
     ConflictError,
@@ -15,19 +18,20 @@ from labext.errors import (
     ServiceError,
     SetupError,
     SignInError,
+    render_next_step,
 )
 from labext.http import ErrorResponse
 from labext.nb.backends.contract import chat, notebooks, search
-from labext.nb.error_messages import make_error_mapper
+from labext.nb.error_messages import explain_message, make_error_mapper
 
 
-def failed(
-    status: int, words: str = "No.", op: Any = notebooks.CREATE_NOTE, **more: Any
+def error_response(
+    status: int, text: str = "No.", op: Any = notebooks.CREATE_NOTE, **more: Any
 ) -> ErrorResponse:
-    return ErrorResponse(status, op.method, op.path, words, op, **({"from_service": True} | more))
+    return ErrorResponse(status, op.method, op.path, text, op, **({"from_service": True} | more))
 
 
-def explained(failure: ErrorResponse, *, has_password: bool = True) -> LabextError:
+def explain(failure: ErrorResponse, *, has_password: bool = True) -> LabextError:
     error = make_error_mapper(has_password=has_password)(failure)
     assert error is not None
     assert error.message
@@ -36,7 +40,7 @@ def explained(failure: ErrorResponse, *, has_password: bool = True) -> LabextErr
 
 
 @pytest.mark.parametrize(
-    ("status", "words", "kind", "said"),
+    ("status", "text", "kind", "expected"),
     [
         (400, "note_type is human or ai", InputError, "note_type is human or ai."),
         (404, "There is no note note:9.", NotFoundError, "nb.notes.list()"),
@@ -49,22 +53,24 @@ def explained(failure: ErrorResponse, *, has_password: bool = True) -> LabextErr
         (502, "The provider answered 401.", ServiceError, "answered 401"),
     ],
 )
-def test_each_status_has_its_error(status, words, kind, said):
-    error = explained(failed(status, words))
+def test_status_determines_the_error_type(status, text, kind, expected):
+    error = explain(error_response(status, text))
     assert type(error) is kind
-    assert said in str(error)
+    assert expected in str(error)
 
 
 @pytest.mark.parametrize("status", [422, 502])
-def test_a_next_step_that_the_service_tells_is_the_only_one(status):
-    error = explained(failed(status, "The model m answered 429. Wait a little, then try again."))
+def test_next_step_of_the_service_is_the_only_one(status):
+    error = explain(
+        error_response(status, "The model m answered 429. Wait a little, then try again.")
+    )
     assert error.message.endswith("The model m answered 429.")
     assert error.next_step == "Wait a little, then try again."
 
 
-def test_the_password_is_asked_for_or_refused():
-    with_one = explained(failed(401, "The password is wrong."))
-    without = explained(failed(401, ""), has_password=False)
+def test_missing_and_wrong_password_differ():
+    with_one = explain(error_response(401, "The password is wrong."))
+    without = explain(error_response(401, ""), has_password=False)
     assert type(with_one) is type(without) is SignInError
     assert "does not accept the password" in with_one.message
     assert "requires a password" in without.message
@@ -81,27 +87,128 @@ def test_the_password_is_asked_for_or_refused():
         (notebooks.GET_NOTE, "nb.notes.list()"),
     ],
 )
-def test_what_is_not_there_is_looked_for_in_its_list(op, list_of):
-    assert list_of in explained(failed(404, "", op)).next_step
+def test_not_found_suggests_the_list(op, list_of):
+    assert list_of in explain(error_response(404, "", op)).next_step
 
 
-def test_a_model_that_is_not_there_is_no_session():
-    error = explained(failed(404, "There is no model model:9.", search.ASK))
+def test_missing_model_is_not_reported_as_a_session():
+    error = explain(error_response(404, "There is no model model:9.", search.ASK))
     assert "model" in error.next_step
 
 
-def test_a_fault_of_the_service_itself_leads_to_its_status():
-    error = explained(failed(500, "Failed to do it."))
+def test_server_error_suggests_the_status():
+    error = explain(error_response(500, "Failed to do it."))
     assert "Failed to do it." in error.message
     assert "`nb.status()`" in error.next_step
 
 
 @pytest.mark.parametrize("status", [403, 503, 504])
-def test_others_are_left_to_the_general_reading(status):
-    assert make_error_mapper(has_password=True)(failed(status)) is None
+def test_other_statuses_use_the_general_mapping(status):
+    assert make_error_mapper(has_password=True)(error_response(status)) is None
 
 
-def test_a_gateway_is_no_provider():
+def test_gateway_error_is_not_a_provider_error():
     assert (
-        make_error_mapper(has_password=True)(failed(502, "Bad gateway", from_service=False)) is None
+        make_error_mapper(has_password=True)(error_response(502, "Bad gateway", from_service=False))
+        is None
     )
+
+
+GENERATE = "generate an episode"
+RUN = "run a transformation"
+
+
+@pytest.mark.parametrize(
+    ("text", "operation", "step"),
+    [
+        ("The notebook is empty.", GENERATE, 'nb.sources.add("FILE")'),
+        ("There is no content to talk about.", GENERATE, 'nb.sources.add("FILE")'),
+        ("No model is set for podcast.", GENERATE, '"podcast": "NAME"'),
+        ("There is no text-to-speech model.", GENERATE, '"text_to_speech": "NAME"'),
+        ("5 speakers are too many, at most 4.", GENERATE, 'speakers="host,guest"'),
+        ("More speakers than the voices that there are.", GENERATE, 'speakers="host,guest"'),
+        (
+            "Model deepseek-chat is in the slot podcast.",
+            "delete a model",
+            "nb.models.set_defaults(",
+        ),
+        (
+            "It is the default for speech to text.",
+            "delete a credential",
+            '"speech_to_text": "NAME"',
+        ),
+        ("No model configured for default for type=summary.", RUN, '"summary": "NAME"'),
+        ("There is no model.", RUN, '"transformation": "NAME"'),
+        ("Its server can't be reached.", "list a provider's models", 'base_url="URL"'),
+        ("Its server can't be reached.", "test a credential", 'base_url="URL"'),
+        ("The encryption key has changed.", "test a credential", "api_key="),
+        ("The key can't be decrypted.", GENERATE, "api_key="),
+    ],
+)
+def test_known_cause_has_its_next_step(text, operation, step):
+    explanation = explain_message(text, operation, "Correct the input.")
+    next_step = render_next_step(explanation.next_step, explanation.action)
+    assert explanation.message == text
+    assert step in next_step
+    assert "`nb." in next_step
+    assert next_step.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "operation"),
+    [
+        ("The model espeak-ng has no voice left for Ada. Take fewer speakers.", GENERATE),
+        ("The sources of the notebook Model mice are being processed. Wait for them.", GENERATE),
+        ("The speaker profile Empty model has nobody. Give it a speaker.", GENERATE),
+        ("The model writes in English alone. Choose another model for the episode.", GENERATE),
+        ("The PDF can't be decrypted. Save it without a password.", "add a source"),
+        ("Keys can't be stored: no encryption is set up. Set its secret.", "store a credential"),
+    ],
+)
+def test_ambiguous_error_text_keeps_the_server_hint(text, operation):
+    message, hint = text.split(". ")
+    assert explain_message(text, operation, "Else.") == (f"{message}.", hint, None)
+
+
+def test_command_in_the_server_hint_is_kept():
+    hint = "Set the slot: `models set podcast gpt`."
+    assert explain_message(f"No model is set. {hint}", GENERATE, "Else.") == (
+        "No model is set.",
+        hint,
+        None,
+    )
+    hint = "Install it: pip install 'labext-jupyter[speech]'."
+    assert explain_message(f"No model can speak. {hint}", GENERATE, "Else.")[1] == hint
+
+
+def test_action_of_the_response_precedes_known_causes():
+    action = Action.set_model("podcast")
+    explanation = explain_message("No model is set. Set one.", GENERATE, "Else.", sent=action)
+    assert explanation == ("No model is set.", f"Set one: {action}.", action)
+    explanation = explain_message("No model is set.", GENERATE, "Else.", sent=action)
+    assert render_next_step(*explanation[1:]) == f"Run {action}."
+
+
+def test_known_cause_precedes_the_server_hint_and_the_fallback():
+    explanation = explain_message("The notebook is empty. Add a source.", GENERATE, "Else.")
+    assert (explanation.message, explanation.action) == (
+        "The notebook is empty.",
+        Action.add_source(),
+    )
+    assert explain_message("The moon is full. Wait a week.", GENERATE, "Else.") == (
+        "The moon is full.",
+        "Wait a week.",
+        None,
+    )
+    assert explain_message("The moon is full.", GENERATE, "Else.") == (
+        "The moon is full.",
+        "Else.",
+        None,
+    )
+
+
+@given(st.text(), st.sampled_from([GENERATE, RUN, "delete a model", "get a note"]))
+def test_any_text_keeps_its_start_and_has_a_next_step(text, operation):
+    explanation = explain_message(text, operation, "Else.")
+    assert explanation.next_step
+    assert text.strip().startswith(explanation.message)

@@ -1,4 +1,4 @@
-"""Files go and come whole, or not at all; and the password goes to the service alone."""
+"""Uploads and downloads over faulty connections: complete files or none."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def paper(tmp_path: Path) -> Path:
 
 
 class TestUploads:
-    def test_a_file_arrives_as_it_is(self, faulty, client_of, paper):
+    def test_upload_sends_the_file_and_fields(self, faulty, client_of, paper):
         server = faulty(faulty.answer(SOURCE))
-        told: list[tuple[int, int | None]] = []
+        progress: list[tuple[int, int | None]] = []
         client_of(server).sources.add_file(
             paper,
             "notebook:1",
             title="A paper",
             process_async=False,
-            on_bytes=lambda *each: told.append(each),
+            on_bytes=lambda *each: progress.append(each),
         )
         (request,) = server.received
         boundary = re.search("boundary=(.*)", request.headers["content-type"])
@@ -55,8 +55,8 @@ class TestUploads:
             "file": CONTENT,
         }
         assert int(request.headers["content-length"]) == len(request.body)
-        assert told == sorted(told)
-        assert told[-1] == (len(request.body), len(request.body))
+        assert progress == sorted(progress)
+        assert progress[-1] == (len(request.body), len(request.body))
 
     @staticmethod
     def _field(part: bytes) -> tuple[str, bytes]:
@@ -65,12 +65,12 @@ class TestUploads:
         assert name is not None
         return name[1].decode(), body
 
-    def test_a_large_file_needs_no_memory(self, faulty, client_of, tmp_path):
+    def test_upload_is_streamed(self, faulty, client_of, tmp_path):
         def act(connection: socket.socket, request: Any) -> bool:
             left = int(request.headers["content-length"])
-            held = bytearray(1 << 20)
+            buffer = bytearray(1 << 20)
             while left:
-                left -= connection.recv_into(held, min(left, len(held)))
+                left -= connection.recv_into(buffer, min(left, len(buffer)))
             return faulty.answer(SOURCE)(connection, request)
 
         act.before_body = True  # type: ignore[attr-defined]
@@ -81,12 +81,12 @@ class TestUploads:
         tracemalloc.start()
         try:
             client.sources.add_file(path)
-            most = tracemalloc.get_traced_memory()[1]
+            peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        assert most < 8 << 20
+        assert peak < 8 << 20
 
-    def test_a_refusal_while_it_is_sent_is_told(self, faulty, client_of, tmp_path):
+    def test_rejection_during_an_upload_is_reported(self, faulty, client_of, tmp_path):
         def act(connection: socket.socket, request: Any) -> bool:
             faulty.answer({"detail": "At most 1 MiB."}, 413, Connection="close")(
                 connection, request
@@ -106,9 +106,7 @@ class TestUploads:
         assert caught.value.status == 413
         assert server.count == 1
 
-    def test_a_connection_that_breaks_while_it_is_sent_leaves_it_unknown(
-        self, faulty, client_of, paper
-    ):
+    def test_reset_during_an_upload_has_an_unknown_outcome(self, faulty, client_of, paper):
         def act(connection: socket.socket, request: Any) -> bool:
             connection.recv(1000)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -121,7 +119,7 @@ class TestUploads:
             client_of(server).sources.add_file(paper)
         assert server.count == 1
 
-    def test_several_files_and_pages(self, faulty, client_of, paper):
+    def test_files_and_urls_are_added_in_order(self, faulty, client_of, paper):
         server = faulty(*(faulty.answer(SOURCE | {"id": f"source:{n}"}) for n in range(2)))
         added: list[str] = []
         frame = client_of(server).sources.add(
@@ -134,25 +132,23 @@ class TestUploads:
 
 
 class TestDownloads:
-    def test_a_file_comes_with_the_password_and_under_its_own_name(
-        self, faulty, client_of, tmp_path
-    ):
+    def test_download_keeps_the_file_name(self, faulty, client_of, tmp_path):
         server = faulty(
             faulty.answer(SOURCE), faulty.answer(CONTENT, kind="application/pdf", ETag='"v1"')
         )
-        told: list[tuple[int, int | None]] = []
-        where = client_of(server).sources.download(
-            "source:1", tmp_path, on_bytes=lambda *each: told.append(each)
+        progress: list[tuple[int, int | None]] = []
+        written = client_of(server).sources.download(
+            "source:1", tmp_path, on_bytes=lambda *each: progress.append(each)
         )
-        assert where == tmp_path / "paper.pdf"
-        assert where.read_bytes() == CONTENT
+        assert written == tmp_path / "paper.pdf"
+        assert written.read_bytes() == CONTENT
         assert [each.name for each in tmp_path.iterdir()] == ["paper.pdf"]
-        assert told[-1] == (len(CONTENT), len(CONTENT))
-        sent = server.received[1].headers
-        assert sent["authorization"] == f"Bearer {client_of.password}"
+        assert progress[-1] == (len(CONTENT), len(CONTENT))
+        headers = server.received[1].headers
+        assert headers["authorization"] == f"Bearer {client_of.password}"
         assert server.received[1].path == "/api/sources/source%3A1/download"
 
-    def test_a_cut_one_goes_on_where_it_was(self, faulty, client_of, tmp_path):
+    def test_interrupted_download_is_resumed(self, faulty, client_of, tmp_path):
         half = len(CONTENT) // 2
         head = (f'HTTP/1.1 200 OK\r\nETag: "v1"\r\nContent-Length: {len(CONTENT)}\r\n\r\n').encode()
         rest = (
@@ -165,13 +161,13 @@ class TestDownloads:
             faulty.raw(head + CONTENT[:half]),
             faulty.raw(rest + CONTENT[half:]),
         )
-        where = client_of(server).sources.download("source:1", tmp_path / "a.pdf")
-        assert where.read_bytes() == CONTENT
-        again = server.received[2].headers
-        assert (again["range"], again["if-range"]) == (f"bytes={half}-", '"v1"')
-        assert again["authorization"] == f"Bearer {client_of.password}"
+        written = client_of(server).sources.download("source:1", tmp_path / "a.pdf")
+        assert written.read_bytes() == CONTENT
+        headers = server.received[2].headers
+        assert (headers["range"], headers["if-range"]) == (f"bytes={half}-", '"v1"')
+        assert headers["authorization"] == f"Bearer {client_of.password}"
 
-    def test_one_that_stays_cut_leaves_nothing_under_its_name(self, faulty, client_of, tmp_path):
+    def test_incomplete_download_leaves_no_file(self, faulty, client_of, tmp_path):
         whole = faulty.answer(CONTENT[:1000], kind="application/pdf", length=len(CONTENT))
         server = faulty(faulty.answer(SOURCE), whole)
         with pytest.raises(ServiceError):
@@ -186,7 +182,7 @@ class TestDownloads:
             (500, "It failed.", ServiceError),
         ],
     )
-    def test_a_refusal_is_told_in_the_services_words(
+    def test_download_error_has_the_server_message(
         self, faulty, client_of, tmp_path, status, detail, kind
     ):
         server = faulty(faulty.answer(SOURCE), faulty.answer({"detail": detail}, status))
@@ -195,33 +191,31 @@ class TestDownloads:
         assert type(caught.value) is kind
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_page_in_place_of_a_file_is_told_and_a_page_itself_is_none(
-        self, faulty, client_of, tmp_path
-    ):
+    def test_html_is_an_error_unless_the_file_is_html(self, faulty, client_of, tmp_path):
         page = faulty.answer("<html>Sign in</html>", kind="text/html")
         server = faulty(faulty.answer(SOURCE), page)
         with pytest.raises(ServiceError, match="a web page in place of"):
             client_of(server).sources.download("source:1", tmp_path / "a.pdf")
         saved = SOURCE | {"asset": {"file_path": "page.html"}}
         server = faulty(faulty.answer(saved), page)
-        where = client_of(server).sources.download("source:1", tmp_path / "saved.txt")
-        assert where.read_text() == "<html>Sign in</html>"
+        written = client_of(server).sources.download("source:1", tmp_path / "saved.txt")
+        assert written.read_text() == "<html>Sign in</html>"
 
-    def test_the_password_goes_to_no_other_server(self, faulty, client_of, tmp_path):
+    def test_redirect_to_another_server_drops_the_password(self, faulty, client_of, tmp_path):
         other = faulty(faulty.answer(CONTENT, kind="application/pdf"))
         moved = faulty.answer(b"", 302, Location=f"{other.url}elsewhere")
         server = faulty(faulty.answer(SOURCE), moved)
-        where = client_of(server).sources.download("source:1", tmp_path / "a.pdf")
-        assert where.read_bytes() == CONTENT
+        written = client_of(server).sources.download("source:1", tmp_path / "a.pdf")
+        assert written.read_bytes() == CONTENT
         assert "authorization" not in other.received[0].headers
 
-    def test_a_text_has_no_file(self, faulty, client_of, tmp_path):
+    def test_source_without_a_file_has_no_download(self, faulty, client_of, tmp_path):
         server = faulty(faulty.answer(SOURCE | {"asset": None}))
         with pytest.raises(NotFoundError, match="has no file to download"):
             client_of(server).sources.download("source:1", tmp_path)
         assert server.count == 1
 
-    def test_a_second_download_to_the_same_place_waits_for_none(self, faulty, client_of, tmp_path):
+    def test_concurrent_download_to_the_same_file_fails(self, faulty, client_of, tmp_path):
         server = faulty(faulty.answer(SOURCE), faulty.answer(CONTENT, kind="application/pdf"))
         with PartialFile(tmp_path / "a.pdf"), pytest.raises(OSError, match="Another download"):
             client_of(server).sources.download("source:1", tmp_path / "a.pdf")
@@ -229,7 +223,7 @@ class TestDownloads:
 
 @pytest.mark.parametrize("length", [b"Content-Length: 100\r\n", b""])
 @pytest.mark.parametrize("kind", [b"text/html", b"application/pdf"])
-def test_a_look_for_a_file_is_judged_by_its_status(faulty, client_of, length, kind):
+def test_exists_depends_on_the_status_only(faulty, client_of, length, kind):
     there = faulty.raw(b"HTTP/1.1 200 OK\r\nContent-Type: " + kind + b"\r\n" + length + b"\r\n")
     assert client_of(faulty(there)).sources.exists("source:1") is True
     gone = faulty(faulty.answer(b"", 404))

@@ -1,4 +1,4 @@
-"""Models, credentials and transformations by a service that loses answers or tells too much."""
+"""Models and credentials of a service that drops responses or echoes secrets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.faults
 KEY = "plain-words-are-a-key-too"
 MODEL = {"id": "model:1", "name": "gpt", "provider": "openai", "type": "llm", "credential": None}
 
-ONCE: dict[str, Callable[[NotebookClient], Any]] = {
+CREATE: dict[str, Callable[[NotebookClient], Any]] = {
     "transformation": lambda nb: nb.transformations.create("A", "Do it."),
     "run": lambda nb: nb.transformations.execute("transformation:1", "text"),
     "credential": lambda nb: nb.credentials.create("openai", "lab", KEY),
@@ -29,22 +29,22 @@ ONCE: dict[str, Callable[[NotebookClient], Any]] = {
 }
 
 
-@pytest.mark.parametrize("what", ONCE)
-def test_a_lost_answer_is_told_as_unknown_and_sent_once(faulty, client_of, what):
+@pytest.mark.parametrize("action", CREATE)
+def test_lost_response_has_an_unknown_outcome_and_is_not_retried(faulty, client_of, action):
     server = faulty(faulty.silence)
     with pytest.raises(OutcomeUnknownError) as caught:
-        ONCE[what](client_of(server))
+        CREATE[action](client_of(server))
     assert server.count == 1
     assert caught.value.next_step
 
 
-def test_a_model_whose_answer_was_lost_is_looked_up(faulty, client_of):
+def test_lost_response_to_a_new_model_is_resolved_by_the_list(faulty, client_of):
     server = faulty(faulty.silence, faulty.answer([MODEL]))
     assert client_of(server).models.create("gpt", "llm", "openai")["id"] == "model:1"
     assert [each.method for each in server.received] == ["POST", "GET"]
 
 
-def test_changes_that_end_the_same_are_repeated(faulty, client_of):
+def test_idempotent_change_is_retried(faulty, client_of):
     server = faulty(faulty.silence, faulty.answer({"chat": None}))
     assert client_of(server).models.set_defaults({"chat": None})["chat"] is None
     assert server.count == 2
@@ -53,28 +53,28 @@ def test_changes_that_end_the_same_are_repeated(faulty, client_of):
 @pytest.mark.parametrize(
     ("status", "kind"), [(400, InputError), (422, SetupError), (502, ServiceError)]
 )
-def test_a_key_that_the_service_says_back_is_not_told(faulty, client_of, caplog, status, kind):
+def test_echoed_key_is_masked_in_errors_and_logs(faulty, client_of, caplog, status, kind):
     server = faulty(faulty.answer({"detail": f"The provider refused api key {KEY}."}, status))
     client = client_of(server)
     with caplog.at_level(logging.DEBUG), pytest.raises(kind) as caught:
         client.credentials.create("openai", "lab", KEY)
     assert json.loads(server.received[0].body)["api_key"] == KEY
-    told = "".join(traceback.format_exception(caught.value)) + repr(caught.value) + caplog.text
-    assert KEY not in told
+    printed = "".join(traceback.format_exception(caught.value)) + repr(caught.value) + caplog.text
+    assert KEY not in printed
     assert KEY not in repr(client.credentials) + repr(client)
 
 
-def test_a_key_in_a_tests_answer_is_not_told(faulty, client_of):
-    told = {"provider": "openai", "success": False, "message": f"401: {KEY} is no key."}
-    server = faulty(faulty.answer({"id": "credential:1"}), faulty.answer(told))
+def test_echoed_key_is_masked_in_test_results(faulty, client_of):
+    printed = {"provider": "openai", "success": False, "message": f"401: {KEY} is no key."}
+    server = faulty(faulty.answer({"id": "credential:1"}), faulty.answer(printed))
     client = client_of(server)
     client.credentials.create("openai", "lab", KEY)
     tested = client.credentials.test("credential:1")
-    assert tested == told | {"message": "401: ••• is no key.", "details": None}
+    assert tested == printed | {"message": "401: ••• is no key.", "details": None}
 
 
 @pytest.mark.parametrize(
-    ("detail", "doing"),
+    ("detail", "delete"),
     [
         ("gpt is the default for chat.", lambda nb: nb.models.delete("model:1")),
         (
@@ -83,7 +83,7 @@ def test_a_key_in_a_tests_answer_is_not_told(faulty, client_of):
         ),
     ],
 )
-def test_what_is_in_use_is_not_deleted(faulty, client_of, detail, doing):
+def test_model_in_use_is_not_deleted(faulty, client_of, detail, delete):
     with pytest.raises(InputError) as caught:
-        doing(client_of(faulty(faulty.answer({"detail": detail}, 400))))
+        delete(client_of(faulty(faulty.answer({"detail": detail}, 400))))
     assert "`nb.models.set_defaults(" in caught.value.next_step

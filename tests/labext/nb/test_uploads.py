@@ -1,4 +1,4 @@
-"""What can't be sent is told before anything is."""
+"""Files, texts and URLs are validated before anything is sent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labext.nb import uploads
 from labext.nb.backends import RequestExecutor
 from labext.nb.backends.contract import ContractBackend
 
-GIVEN: dict[str, Any] = {"notebook": None, "title": None, "topic": None, "process_async": True}
+FIELDS: dict[str, Any] = {"notebook": None, "title": None, "topic": None, "process_async": True}
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def paper(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_has_to_be_one_with_something_in_it(paper, tmp_path):
+def test_invalid_file_states_the_reason(paper, tmp_path):
     assert uploads.validate_file(str(paper)) == paper
     with pytest.raises(InputError, match="is a folder"):
         uploads.validate_file(tmp_path)
@@ -37,14 +37,14 @@ def test_a_file_has_to_be_one_with_something_in_it(paper, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read(paper):
+def test_unreadable_file_is_an_error(paper):
     paper.chmod(0)
     with pytest.raises(InputError, match="can't be read"):
         uploads.validate_file(paper)
 
 
 @pytest.mark.parametrize("url", ["https://example.org/page", " http://example.org "])
-def test_addresses(url):
+def test_http_urls_are_accepted(url):
     assert uploads.is_url(url)
     assert uploads.validate_url(url) == url.strip()
 
@@ -52,19 +52,19 @@ def test_addresses(url):
 @pytest.mark.parametrize(
     "url", ["", "example.org", "ftp://example.org", "https://", "file:///x", "http://["]
 )
-def test_no_addresses(url):
+def test_other_urls_are_rejected(url):
     with pytest.raises(InputError, match="is not a URL"):
         uploads.validate_url(url)
 
 
-def test_a_text_has_to_say_something():
+def test_blank_text_is_rejected():
     assert uploads.validate_text(" a ") == " a "
     with pytest.raises(InputError, match="empty"):
         uploads.validate_text(" \n")
 
 
 @pytest.mark.parametrize(
-    ("kept", "name"),
+    ("stored_name", "name"),
     [
         ("paper.pdf", "paper.pdf"),
         ("/data/uploads/paper.pdf", "paper.pdf"),
@@ -72,21 +72,23 @@ def test_a_text_has_to_say_something():
         ("../../etc/passwd", "passwd"),
     ],
 )
-def test_a_file_keeps_its_bare_name(kept, name):
-    assert uploads.original_file_name({"file_name": kept}) == name
+def test_original_file_name_has_no_folder(stored_name, name):
+    assert uploads.original_file_name({"file_name": stored_name}) == name
 
 
-@pytest.mark.parametrize("kept", [None, "", "..", "/", "a/.."])
-def test_a_source_without_a_file_has_nothing_to_download(kept):
+@pytest.mark.parametrize("stored_name", [None, "", "..", "/", "a/.."])
+def test_source_without_a_file_has_no_original(stored_name):
     with pytest.raises(NotFoundError, match="Bench notes"):
-        uploads.original_file_name({"file_name": kept, "title": "Bench notes", "id": "source:1"})
+        uploads.original_file_name(
+            {"file_name": stored_name, "title": "Bench notes", "id": "source:1"}
+        )
 
 
-class TestSeveral:
-    """Files and pages, one after the other."""
+class TestAddSeveral:
+    """Files and URLs, one after the other."""
 
     @pytest.fixture
-    def sent(self, wire: RequestExecutor) -> list[Any]:
+    def requests(self, wire: RequestExecutor) -> list[Any]:
         requests: list[Any] = []
 
         def send(request: Any, on_bytes: Any = None) -> Any:
@@ -104,50 +106,50 @@ class TestSeveral:
         wire.send = send
         return requests
 
-    def several(self, wire: RequestExecutor, what: Any, on_bytes: Any = None) -> list[Any]:
-        return list(uploads.add_several(wire, ContractBackend(), what, GIVEN, on_bytes))
+    def add_several(self, wire: RequestExecutor, items: Any, on_bytes: Any = None) -> list[Any]:
+        return list(uploads.add_several(wire, ContractBackend(), items, FIELDS, on_bytes))
 
-    def test_each_goes_its_way(self, wire, sent, paper):
-        told: list[Any] = []
-        what = [str(paper), "https://example.org/page", paper]
-        records = self.several(wire, what, lambda *each: told.append(each))
+    def test_files_and_urls_are_sent_in_order(self, wire, requests, paper):
+        progress: list[Any] = []
+        items = [str(paper), "https://example.org/page", paper]
+        records = self.add_several(wire, items, lambda *each: progress.append(each))
         assert [record["id"] for record in records] == ["source:1", "source:2", "source:3"]
-        assert [bool(each.files) for each in sent] == [True, False, True]
-        assert told == [("paper.pdf", 4, 4)] * 2
-        assert len(self.several(wire, str(paper))) == 1
+        assert [bool(each.files) for each in requests] == [True, False, True]
+        assert progress == [("paper.pdf", 4, 4)] * 2
+        assert len(self.add_several(wire, str(paper))) == 1
 
-    def test_nothing_is_sent_if_one_is_not_there(self, wire, sent, paper, tmp_path):
+    def test_missing_file_prevents_all_uploads(self, wire, requests, paper, tmp_path):
         with pytest.raises(InputError, match="There is no file"):
-            self.several(wire, [paper, tmp_path / "none.pdf"])
-        assert sent == []
+            self.add_several(wire, [paper, tmp_path / "none.pdf"])
+        assert requests == []
 
-    def test_the_one_that_fails_is_named_and_those_before_it(self, wire, sent, paper):
+    def test_failure_names_the_item_and_counts_those_added(self, wire, requests, paper):
         with pytest.raises(ServiceError) as caught:
-            self.several(wire, [paper, "https://example.org/broken", paper])
+            self.add_several(wire, [paper, "https://example.org/broken", paper])
         assert caught.value.message == (
             "https://example.org/broken (1 of 3 were added before it): It failed."
         )
         assert str(caught.value) == f"{caught.value.message} Look."
-        assert len(sent) == 2
+        assert len(requests) == 2
 
-    def test_an_item_that_is_refused_does_not_stop_the_others(self, wire, sent, paper):
-        what = ["https://example.org/refused", paper]
+    def test_rejected_item_does_not_stop_the_others(self, wire, requests, paper):
+        items = ["https://example.org/refused", paper]
         records: list[Any] = []
         with pytest.raises(InputError) as caught:
-            records.extend(uploads.add_several(wire, ContractBackend(), what, GIVEN))
+            records.extend(uploads.add_several(wire, ContractBackend(), items, FIELDS))
         assert caught.value.message == (
             "1 of 2 were added. Rejected: https://example.org/refused: Too large."
         )
         assert caught.value.next_step == "Add a smaller one."
-        assert len(sent) == 2
-        refused: dict[Any, InputError] = {}
+        assert len(requests) == 2
+        rejected: dict[Any, InputError] = {}
         steps = uploads.add_several(
-            wire, ContractBackend(), what, GIVEN, on_rejected=refused.__setitem__
+            wire, ContractBackend(), items, FIELDS, on_rejected=rejected.__setitem__
         )
         assert len(list(steps)) == 1
-        assert list(refused) == what[:1]
+        assert list(rejected) == items[:1]
 
-    def test_a_refusal_that_is_not_about_the_item_stops(self, wire, sent):
+    def test_rejection_not_caused_by_the_item_stops(self, wire, requests):
         with pytest.raises(NotFoundError, match="missing: No such notebook"):
-            self.several(wire, ["https://example.org/missing", "https://example.org/page"])
-        assert all("missing" in each.json["url"] for each in sent)
+            self.add_several(wire, ["https://example.org/missing", "https://example.org/page"])
+        assert all("missing" in each.json["url"] for each in requests)

@@ -1,9 +1,4 @@
-"""The client against the local notebook service: what is made of notebooks, and by which models.
-
-The operations are those of the contract's groups Transformations, Models, Credentials and Podcasts,
-and those on profiles. What the client makes of odd answers is tested elsewhere, without this
-service.
-"""
+"""The client against the local notebook service: transformations, models, credentials, podcasts."""
 
 from __future__ import annotations
 
@@ -57,13 +52,13 @@ def nb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookClient]:
 
 @pytest.fixture(scope="module")
 def lab(nb: NotebookClient, provider: OpenAI) -> str:
-    """A credential for the provider; its key is right."""
+    """A credential of the provider with the right key."""
     nb.credentials.create("openai_compatible", "lab", KEY, provider.base_url)
     return "lab"
 
 
 @pytest.fixture(scope="module")
-def talker(nb: NotebookClient, lab: str) -> str:
+def language_model(nb: NotebookClient, lab: str) -> str:
     """A language model of the provider."""
     nb.models.create("talker", "llm", "openai_compatible", lab)
     return "openai_compatible/talker"
@@ -81,9 +76,9 @@ def voice(nb: NotebookClient, lab: str) -> str:
 def episode(nb: NotebookClient, voice: str) -> str:
     sent = nb.podcasts.generate("Bench", "interview", ["host", "guest"], "Episode 1")
     assert list(sent) == list(records.EPISODE_SUBMISSION)
-    seen = list(nb.podcasts.watch("Episode 1"))
-    assert seen[-1].outcome is Outcome.COMPLETE, seen[-1].reason
-    assert {each.subject for each in seen} == {"Episode 1"}
+    snapshots = list(nb.podcasts.watch("Episode 1"))
+    assert snapshots[-1].outcome is Outcome.COMPLETE, snapshots[-1].reason
+    assert {each.subject for each in snapshots} == {"Episode 1"}
     job = nb.podcasts.job(sent["job_id"])
     assert list(job) == list(records.JOB)
     assert job["result"]["episode_id"] == sent["episode_id"]
@@ -92,14 +87,18 @@ def episode(nb: NotebookClient, voice: str) -> str:
 
 
 class TestTransformations:
-    def test_from_the_first_to_the_last(self, nb):
-        made = nb.transformations.create("Methods", "List every reagent.", description="d")
-        assert list(made) == list(records.TRANSFORMATION)
-        assert (made["title"], made["apply_default"], made["model_id"]) == ("Methods", False, None)
-        assert nb.transformations.get("methods") == made
+    def test_lifecycle(self, nb):
+        created = nb.transformations.create("Methods", "List every reagent.", description="d")
+        assert list(created) == list(records.TRANSFORMATION)
+        assert (created["title"], created["apply_default"], created["model_id"]) == (
+            "Methods",
+            False,
+            None,
+        )
+        assert nb.transformations.get("methods") == created
         changed = nb.transformations.update("Methods", title="Reagents", apply_default=True)
-        assert (changed["id"], changed["prompt"]) == (made["id"], "List every reagent.")
-        assert nb.transformations.find("reagents") == made["id"]
+        assert (changed["id"], changed["prompt"]) == (created["id"], "List every reagent.")
+        assert nb.transformations.find("reagents") == created["id"]
         frame = nb.transformations.list()
         assert set(frame.columns) == set(records.TRANSFORMATION)
         assert {"Key findings", "Methods"} <= set(nb.transformations.names())
@@ -108,7 +107,7 @@ class TestTransformations:
         with pytest.raises(NotFoundError, match=r"nb\.transformations\.list"):
             nb.transformations.get("Methods")
 
-    def test_a_text_is_transformed(self, nb, provider, talker):
+    def test_transformation_uses_the_model_and_default_prompt(self, nb, provider, language_model):
         own = nb.transformations.execute("Key findings", PAPER)
         assert list(own) == list(records.OUTPUT)
         assert own["output"]
@@ -116,16 +115,16 @@ class TestTransformations:
         try:
             assert nb.transformations.set_default_prompt("Be brief.") == "Be brief."
             assert nb.transformations.default_prompt() == "Be brief."
-            other = nb.transformations.execute("Key findings", PAPER, talker)
-            assert other["model_id"] == nb.models.find(talker)
-            asked = provider.asked[-1]
-            assert asked.headers["authorization"] == f"Bearer {KEY}"
-            assert "Be brief." in asked.text
-            assert "araBAD" in asked.text
+            other = nb.transformations.execute("Key findings", PAPER, language_model)
+            assert other["model_id"] == nb.models.find(language_model)
+            request = provider.asked[-1]
+            assert request.headers["authorization"] == f"Bearer {KEY}"
+            assert "Be brief." in request.text
+            assert "araBAD" in request.text
         finally:
             nb.transformations.set_default_prompt(before)
 
-    def test_one_without_a_model(self, nb):
+    def test_missing_model_suggests_setting_one(self, nb):
         before = nb.models.defaults()["transformation"]
         nb.models.set_defaults({"transformation": None})
         try:
@@ -137,27 +136,27 @@ class TestTransformations:
 
 
 class TestModels:
-    def test_from_the_first_to_the_last(self, nb, lab):
-        made = nb.models.create("tts-1", "tts", "openai_compatible", lab)
-        assert list(made) == list(records.MODEL)
-        assert made["credential"] == nb.credentials.find(lab)
+    def test_lifecycle(self, nb, lab):
+        created = nb.models.create("tts-1", "tts", "openai_compatible", lab)
+        assert list(created) == list(records.MODEL)
+        assert created["credential"] == nb.credentials.find(lab)
         with pytest.raises(InputError, match="already"):
             nb.models.create("tts-1", "tts", "openai_compatible", lab)
         assert "tts-1" in nb.models.names("tts")
         assert "tts-1" not in nb.models.names("llm")
         assert set(nb.models.list().columns) == set(records.MODEL)
-        assert nb.models.find("openai_compatible/tts-1") == made["id"]
+        assert nb.models.find("openai_compatible/tts-1") == created["id"]
         counted = nb.models.count("openai_compatible")
         assert counted["counts"]["tts"] == 1
-        assert made["id"] in set(nb.models.by_provider("openai_compatible")["id"])
+        assert created["id"] in set(nb.models.by_provider("openai_compatible")["id"])
         nb.models.delete("tts-1")
         with pytest.raises(NotFoundError, match=r"nb\.models\.list"):
             nb.models.find("tts-1")
 
-    def test_one_in_a_slot_stays(self, nb, talker):
+    def test_model_in_a_slot_cannot_be_deleted(self, nb, language_model):
         before = nb.models.defaults()
         assert list(before) == list(records.SLOTS)
-        after = nb.models.set_defaults({"summary": talker})
+        after = nb.models.set_defaults({"summary": language_model})
         try:
             assert after["summary"] is not None
             assert after["summary"]["name"] == "talker"
@@ -165,7 +164,7 @@ class TestModels:
                 slot: model for slot, model in before.items() if slot != "summary"
             }
             with pytest.raises(InputError, match="summary") as caught:
-                nb.models.delete(talker)
+                nb.models.delete(language_model)
             assert "nb.models.set_defaults(" in caught.value.next_step
         finally:
             cleared = nb.models.set_defaults({"summary": None})
@@ -174,18 +173,18 @@ class TestModels:
         assert "summary" in assigned["assigned"]
         assert "chat" in assigned["skipped"]
 
-    def test_a_test_says_whether_it_works(self, nb, provider, talker):
-        assert nb.models.test(talker)["success"] is True
+    def test_model_test_reports_a_wrong_key(self, nb, provider, language_model):
+        assert nb.models.test(language_model)["success"] is True
         provider.key = "another"
         try:
-            told = nb.models.test(talker)
+            result = nb.models.test(language_model)
         finally:
             provider.key = KEY
-        assert told["success"] is False
-        assert told["message"]
-        assert KEY not in repr(told)
+        assert result["success"] is False
+        assert result["message"]
+        assert KEY not in repr(result)
 
-    def test_providers_and_what_they_offer(self, nb, talker):
+    def test_providers_and_their_models(self, nb, language_model):
         providers = nb.models.providers()
         assert set(providers.columns) == set(records.PROVIDER)
         by_name = providers.set_index("provider")["available"]
@@ -195,18 +194,18 @@ class TestModels:
         assert {"talker", "tts-1"} <= set(offered["name"])
         (synced,) = nb.models.sync("openai_compatible").to_dict("records")
         assert synced["discovered"] == synced["new"] + synced["existing"]
-        every = nb.models.sync()
-        assert "openai_compatible" in set(every["provider"])
-        assert set(every.columns) == set(records.SYNC_RESULT)
+        all_results = nb.models.sync()
+        assert "openai_compatible" in set(all_results["provider"])
+        assert set(all_results.columns) == set(records.SYNC_RESULT)
         with pytest.raises(InputError, match="no provider"):
             nb.models.discover("nobody")
 
 
 class TestCredentials:
-    def test_from_the_first_to_the_last(self, nb, provider):
-        made = nb.credentials.create("openai_compatible", "home", KEY, provider.base_url)
-        assert list(made) == list(records.CREDENTIAL)
-        assert (made["has_api_key"], made["decryption_error"]) == (True, None)
+    def test_lifecycle(self, nb, provider):
+        created = nb.credentials.create("openai_compatible", "home", KEY, provider.base_url)
+        assert list(created) == list(records.CREDENTIAL)
+        assert (created["has_api_key"], created["decryption_error"]) == (True, None)
         assert KEY not in repr(nb.credentials.get("home")) + repr(nb.credentials.list())
         assert nb.credentials.test("home")["success"] is True
         offered = nb.credentials.discover("home")
@@ -218,12 +217,12 @@ class TestCredentials:
         assert nb.credentials.get("home")["model_count"] == 2
         assert nb.credentials.update("home", name="house", api_key="")["has_api_key"] is False
         assert "house" in nb.credentials.names("openai_compatible")
-        assert made["id"] in set(nb.credentials.by_provider("openai_compatible")["id"])
-        assert nb.credentials.delete("house") == {"id": made["id"], "deleted_models": 2}
+        assert created["id"] in set(nb.credentials.by_provider("openai_compatible")["id"])
+        assert nb.credentials.delete("house") == {"id": created["id"], "deleted_models": 2}
         with pytest.raises(NotFoundError, match=r"nb\.credentials\.list"):
             nb.credentials.get("house")
 
-    def test_where_keys_are(self, nb, lab):
+    def test_credential_status(self, nb, lab):
         frame = nb.credentials.status()
         assert set(frame.columns) == set(records.CREDENTIAL_STATUS)
         source = frame.set_index("provider")["source"]
@@ -231,7 +230,7 @@ class TestCredentials:
         assert frame.attrs["encryption_configured"] is True
         assert nb.credentials.env_status()["groq"] is False
 
-    def test_bad_ones(self, nb):
+    def test_invalid_credentials(self, nb):
         with pytest.raises(InputError, match="no provider"):
             nb.credentials.create("nobody", "x", KEY)
         with pytest.raises(InputError, match="link-local"):
@@ -247,21 +246,21 @@ class TestCredentials:
 
 
 class TestProfiles:
-    def test_of_episodes(self, nb):
+    def test_episode_profile_lifecycle(self, nb):
         assert "interview" in nb.episode_profiles.names()
-        made = nb.episode_profiles.create(
+        created = nb.episode_profiles.create(
             "short",
             ["host", "guest"],
             description="d",
             num_segments=2,
             default_briefing="Be short.",
         )
-        assert list(made) == list(records.EPISODE_PROFILE)
-        assert made["speaker_profile_ids"] == [
+        assert list(created) == list(records.EPISODE_PROFILE)
+        assert created["speaker_profile_ids"] == [
             nb.speaker_profiles.find("host"),
             nb.speaker_profiles.find("guest"),
         ]
-        assert nb.episode_profiles.get("short") == made
+        assert nb.episode_profiles.get("short") == created
         with pytest.raises(InputError):
             nb.episode_profiles.create("short")
         changed = nb.episode_profiles.update("short", num_segments=3, speakers="expert")
@@ -274,17 +273,17 @@ class TestProfiles:
         with pytest.raises(NotFoundError, match=r"nb\.episode_profiles\.list"):
             nb.episode_profiles.get("short")
 
-    def test_of_speakers(self, nb):
+    def test_speaker_profile_lifecycle(self, nb):
         ada = {"name": "Ada", "backstory": "A biologist."}
-        made = nb.speaker_profiles.create("ada", ada)
-        assert list(made) == list(records.SPEAKER_PROFILE)
-        assert made["speakers"] == [dict.fromkeys(records.SPEAKER) | {"personality": ""} | ada]
+        created = nb.speaker_profiles.create("ada", ada)
+        assert list(created) == list(records.SPEAKER_PROFILE)
+        assert created["speakers"] == [dict.fromkeys(records.SPEAKER) | {"personality": ""} | ada]
         with pytest.raises(InputError):
             nb.speaker_profiles.create("many", [{"name": f"S{n}"} for n in range(5)])
         changed = nb.speaker_profiles.update("ada", description="d")
-        assert (changed["description"], changed["speakers"]) == ("d", made["speakers"])
+        assert (changed["description"], changed["speakers"]) == ("d", created["speakers"])
         copy = nb.speaker_profiles.duplicate("ada")
-        assert copy["speakers"] == made["speakers"]
+        assert copy["speakers"] == created["speakers"]
         assert {"host", "ada", copy["name"]} <= set(nb.speaker_profiles.list()["name"])
         nb.speaker_profiles.delete("ada")
         nb.speaker_profiles.delete(copy["id"])
@@ -293,7 +292,7 @@ class TestProfiles:
 
 
 class TestPodcasts:
-    def test_what_is_said_and_heard(self, nb, episode, tmp_path):
+    def test_transcript_and_audio(self, nb, episode, tmp_path):
         record = nb.podcasts.episode(episode)
         assert list(record) == list(records.EPISODE_DETAIL)
         lines = record["transcript"]["transcript"]
@@ -310,11 +309,11 @@ class TestPodcasts:
         assert "Episode 1" in frame_text(frame)
         assert episode in nb.podcasts.names()
 
-    def test_one_that_is_there_is_not_retried(self, nb, episode):
+    def test_completed_episode_cannot_be_retried(self, nb, episode):
         with pytest.raises(InputError, match="failed"):
             nb.podcasts.retry(episode)
 
-    def test_a_provider_that_fails_in_the_middle(self, nb, provider, episode):
+    def test_failed_episode_can_be_retried(self, nb, provider, episode):
         provider.key = "another"
         try:
             nb.podcasts.generate("Bench", "interview", None, "Episode 2")
@@ -333,7 +332,7 @@ class TestPodcasts:
         with pytest.raises(NotFoundError, match=r"nb\.podcasts\.episodes"):
             nb.podcasts.episode("Episode 2")
 
-    def test_what_can_not_be_made(self, nb, voice):
+    def test_invalid_episode_requests(self, nb, voice):
         nb.notebooks.create("Empty")
         with pytest.raises(InputError) as caught:
             nb.podcasts.generate("Empty", "interview", name="x")
@@ -355,7 +354,7 @@ class TestPodcasts:
             nb.models.set_defaults({"podcast": slot["id"] if slot else None})
         assert "x" not in nb.podcasts.names()
 
-    def test_one_that_is_not_there_in_time(self, nb, voice):
+    def test_wait_timeout(self, nb, voice):
         nb.podcasts.generate("Bench", "interview", name="Episode 3")
         with pytest.raises(NotReadyError, match="unchanged for"):
             nb.podcasts.wait("Episode 3", 0)

@@ -1,4 +1,4 @@
-"""What the methods about models, credentials and profiles send, and refuse before they send it."""
+"""Requests about models, credentials and profiles, and what is rejected before it is sent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from labext.redaction import get_logger
 KEY = "a-key-like-no-other-1729"
 
 
-class Echo:
+class EchoService:
     """A service that answers what it is sent, as if it were kept, and lists what `listed` holds."""
 
     def __init__(self) -> None:
@@ -35,27 +35,27 @@ class Echo:
 
 
 @pytest.fixture
-def echo() -> Echo:
-    return Echo()
+def service() -> EchoService:
+    return EchoService()
 
 
 @pytest.fixture
-def nb(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> NotebookClient:
+def nb(service: EchoService, monkeypatch: pytest.MonkeyPatch) -> NotebookClient:
     client = NotebookClient("http://127.0.0.1:1/api", rate=None, backend="contract")
-    monkeypatch.setattr(client._executor, "send", echo.send)
+    monkeypatch.setattr(client._executor, "send", service.send)
     return client
 
 
-def test_unknown_question_option_is_a_type_error(echo, nb):
+def test_unknown_question_option_is_a_type_error(service, nb):
     with pytest.raises(TypeError, match="limt"):
         nb.ask("Why?", limt=5)
-    assert echo.sent == []
+    assert service.sent == []
 
 
 class TestKeys:
-    def test_a_key_is_sent_without_the_blanks_of_pasting(self, echo, nb):
+    def test_key_is_stripped(self, service, nb):
         nb.credentials.create("openai", "lab", f" {KEY}\n", "http://127.0.0.1:1/v1")
-        assert echo.sent == [
+        assert service.sent == [
             {
                 "provider": "openai",
                 "name": "lab",
@@ -64,32 +64,32 @@ class TestKeys:
             }
         ]
 
-    def test_a_key_is_in_no_message_log_or_traceback(self, echo, nb, caplog):
-        echo.failure = f"The provider said that {KEY} is wrong."
+    def test_key_is_masked_in_errors_and_logs(self, service, nb, caplog):
+        service.failure = f"The provider said that {KEY} is wrong."
         with pytest.raises(ServiceError) as caught:
             nb.credentials.create("openai", "lab", KEY)
-        told = "".join(traceback.format_exception(caught.value))
+        printed = "".join(traceback.format_exception(caught.value))
         with caplog.at_level(logging.INFO):
             get_logger("labext.nb").info("sent %s", KEY)
-        assert KEY not in told + repr(caught.value) + str(caught.value) + caplog.text
+        assert KEY not in printed + repr(caught.value) + str(caught.value) + caplog.text
 
     @pytest.mark.parametrize("key", ["", "  \n", 7, b"bytes"])
-    def test_no_key_is_refused_without_telling_it(self, echo, nb, key):
+    def test_empty_key_is_rejected(self, service, nb, key):
         with pytest.raises(InputError, match="The key is empty"):
             nb.credentials.create("openai", "lab", key)
-        assert echo.sent == []
+        assert service.sent == []
 
-    def test_what_is_empty_is_taken_away(self, echo, nb):
+    def test_empty_value_clears_a_field(self, service, nb):
         nb.credentials.update("credential:1", api_key="", base_url="")
         nb.credentials.update("credential:1", name="home")
-        assert echo.sent == [{"api_key": None, "base_url": None}, {"name": "home"}]
+        assert service.sent == [{"api_key": None, "base_url": None}, {"name": "home"}]
         with pytest.raises(InputError, match="No changes to the credential"):
             nb.credentials.update("credential:1")
 
     @pytest.mark.parametrize("before", ["https://models.example/v1", None])
-    def test_a_stored_key_goes_to_no_other_server(self, echo, nb, before):
-        there = {"id": "credential:1", "name": "lab", "provider": "openai", "has_api_key": True}
-        echo.listed["credentials/{credential}"] = there | {"base_url": before}
+    def test_stored_key_is_never_sent_to_another_server(self, service, nb, before):
+        stored = {"id": "credential:1", "name": "lab", "provider": "openai", "has_api_key": True}
+        service.listed["credentials/{credential}"] = stored | {"base_url": before}
         for other in (
             "https://other.example/v1",
             "http://models.example/v1",
@@ -98,48 +98,48 @@ class TestKeys:
             with pytest.raises(InputError, match="another server") as caught:
                 nb.credentials.update("credential:1", base_url=other)
             assert "api_key=" in caught.value.next_step
-        assert echo.sent == []
+        assert service.sent == []
         nb.credentials.update("credential:1", base_url=other, api_key=KEY)
         nb.credentials.update("credential:1", base_url=other, api_key="")
         nb.credentials.update("credential:1", base_url=before and f"{before}/more", name="home")
-        assert len(echo.sent) == 3
+        assert len(service.sent) == 3
 
-    def test_a_credential_without_a_key_may_move(self, echo, nb):
-        there = {"id": "credential:1", "name": "lab", "provider": "ollama", "has_api_key": False}
-        echo.listed["credentials/{credential}"] = there
+    def test_url_of_a_credential_without_a_key_can_change(self, service, nb):
+        stored = {"id": "credential:1", "name": "lab", "provider": "ollama", "has_api_key": False}
+        service.listed["credentials/{credential}"] = stored
         nb.credentials.update("credential:1", base_url="http://localhost:1/v1")
-        assert echo.sent == [{"base_url": "http://localhost:1/v1"}]
+        assert service.sent == [{"base_url": "http://localhost:1/v1"}]
 
 
 class TestSlots:
     @pytest.mark.parametrize("slot", ["text_to_speech", "Text-to-Speech", " text_to_speech "])
-    def test_a_slot_goes_by_the_contracts_words(self, slot):
+    def test_slot_name_is_normalized(self, slot):
         assert validate_slot(slot) == "text_to_speech"
 
-    def test_another_one_is_refused_with_all_there_are(self):
+    def test_unknown_slot_suggests_the_known_ones(self):
         with pytest.raises(InputError, match='did you mean "embedding"') as caught:
             validate_slot("embeding")
         assert "chat, transformation, embedding" in caught.value.next_step
 
-    def test_a_slot_takes_the_model_of_its_type(self, echo, nb):
-        both = [
+    def test_slot_takes_the_model_of_its_type(self, service, nb):
+        models = [
             {"id": f"model:{type}", "name": "all", "provider": "ollama", "type": type}
             for type in ("llm", "tts")
         ]
-        echo.listed["models"] = both[1:]  # as `?model_type=tts` answers
+        service.listed["models"] = models[1:]  # as `?model_type=tts` answers
         slots = nb.models.set_defaults({"text-to-speech": "all", "chat": None})
-        assert echo.sent == [{"text_to_speech": "model:tts", "chat": None}]
+        assert service.sent == [{"text_to_speech": "model:tts", "chat": None}]
         assert slots["text_to_speech"] is not None
         assert slots["text_to_speech"]["name"] == "all"
         assert slots["podcast"] is None
 
-    def test_a_model_that_is_gone_is_still_told_of(self, echo, nb):
+    def test_deleted_model_remains_visible_in_its_slot(self, service, nb):
         slots = nb.models.set_defaults({"chat": "model:gone"})
         assert slots["chat"] == {"id": "model:gone"} | dict.fromkeys(
             ["name", "provider", "type", "credential", "created_at", "updated_at"]
         )
 
-    def test_nothing_is_sent_for_nothing(self, echo, nb):
+    def test_empty_requests_are_not_sent(self, service, nb):
         with pytest.raises(InputError, match="No slot"):
             nb.models.set_defaults({})
         with pytest.raises(NotFoundError, match="no model"):
@@ -148,20 +148,20 @@ class TestSlots:
             nb.credentials.register_models("credential:1", [])
         with pytest.raises(InputError, match="text is empty"):
             nb.transformations.execute("transformation:1", " \n")
-        assert echo.sent == []
+        assert service.sent == []
 
 
 class TestSpeakers:
-    def test_one_alone_and_several(self, echo, nb):
+    def test_one_or_several_speakers(self, service, nb):
         nb.speaker_profiles.create("host", {"name": "Ada"})
         nb.speaker_profiles.create("pair", [{"name": "Ada"}, {"name": "Max"}])
-        assert [each["speakers"] for each in echo.sent] == [
+        assert [each["speakers"] for each in service.sent] == [
             [{"name": "Ada"}],
             [{"name": "Ada"}, {"name": "Max"}],
         ]
 
     @pytest.mark.parametrize(
-        ("speakers", "said"),
+        ("speakers", "message"),
         [
             ([], "No speakers"),
             ([{}], "no name"),
@@ -170,7 +170,7 @@ class TestSpeakers:
             ([{"name": "Ada", "voice": "x"}], "did you mean"),
         ],
     )
-    def test_who_can_not_speak_is_told(self, speakers, said):
-        with pytest.raises(InputError, match=said) as caught:
+    def test_invalid_speaker_is_rejected(self, speakers, message):
+        with pytest.raises(InputError, match=message) as caught:
             validate_speakers(speakers)
         assert caught.value.next_step
