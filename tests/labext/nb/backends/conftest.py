@@ -1,4 +1,4 @@
-"""A server that plays recordings, and the client's wire to it, which tries nothing twice."""
+"""A server that plays recordings, and a request executor without retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API is found from the addresses that people paste."""
+"""The API is found from the URLs that people paste."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ def page(replay: Replay) -> Iterator[str]:
         yield root
 
 
-PASTED = ("", "/", "/notebooks", "/notebooks/", "/notebooks/notebook:abc", "/api", "/api/notebooks")
+PATHS = ("", "/", "/notebooks", "/notebooks/", "/notebooks/notebook:abc", "/api", "/api/notebooks")
 
 
-@pytest.mark.parametrize("path", PASTED)
-def test_the_api_is_found_from_the_web_page(page, path):
+@pytest.mark.parametrize("path", PATHS)
+def test_api_is_found_from_a_web_page(page, path):
     assert find_api(f"{page}{path}") == f"{page}/api"
 
 
 @pytest.mark.parametrize("path", ["", "/", "/docs", "/api/docs"])
-def test_the_api_is_found_from_its_server(replay, path):
+def test_api_is_found_from_its_server(replay, path):
     root = replay.base_url.removesuffix("/api")
     assert find_api(f"{root}{path}") == replay.base_url
 
 
-def test_an_address_that_ends_in_api_is_not_asked(replay):
+def test_url_that_ends_in_api_needs_no_request(replay):
     replay.asked.clear()
     for url in ("http://127.0.0.1:9/api", "https://nowhere.invalid/nb/api/"):
         assert find_api(url) == url
     assert not replay.asked
 
 
-def test_folders_of_a_proxy_are_tried_before_its_root():
+def test_proxy_folders_are_tried_before_the_root():
     url = "https://proxy.example/nb/notebooks"
     assert candidate_urls(url) == [
         "https://proxy.example/nb/notebooks/api",
@@ -71,7 +71,7 @@ def server(answer: Callable[[Request], Response]) -> Iterator[str]:
         yield root
 
 
-def test_an_api_with_an_address_of_its_own_is_found_there():
+def test_api_at_another_path_is_found():
     def answer(request: Request) -> Response:
         known = request.url.path == "/v1/config"
         return JSONResponse({"version": "1"}) if known else PlainTextResponse("No.", 404)
@@ -81,12 +81,12 @@ def test_an_api_with_an_address_of_its_own_is_found_there():
 
 
 @pytest.mark.parametrize("body", [{}, [], "config", {"apiUrl": "http://elsewhere/api"}, None])
-def test_without_an_api_the_address_stays(body):
+def test_url_without_an_api_is_unchanged(body):
     with server(lambda _: JSONResponse(body)) as root:
         assert find_api(f"{root}/notebooks") == f"{root}/notebooks"
 
 
-def test_a_server_that_is_down_is_asked_once():
+def test_unreachable_server_is_tried_once():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -94,7 +94,7 @@ def test_a_server_that_is_down_is_asked_once():
             find_api(url)
 
 
-def test_a_client_names_the_address_of_the_api(replay, page):
+def test_client_error_names_the_url_of_the_api(replay, page):
     replay.asked.clear()
     for url in (replay.base_url.removesuffix("/api"), f"{page}/notebooks"):
         with NotebookClient(url, "s3cret pass") as nb, pytest.raises(SetupError) as caught:

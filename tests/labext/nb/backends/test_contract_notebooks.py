@@ -1,7 +1,4 @@
-"""The contract's backend for notebooks, sources, notes and sessions: what it asks for and reads.
-
-Nothing is sent: the generators are driven by hand.
-"""
+"""Requests and records of notebooks, sources, notes and sessions in the contract backend."""
 
 from __future__ import annotations
 
@@ -39,68 +36,68 @@ SOURCE = {
     "insights_count": 0,
     "full_text": "words",
 }
-GIVEN: dict[str, Any] = {
+FIELDS: dict[str, Any] = {
     "notebook": "notebook:1",
     "title": None,
     "topic": "plasmids",
     "process_async": True,
 }
-talk = ContractBackend()
+backend = ContractBackend()
 
 
-def test_notebooks_are_listed(drive):
-    done = drive(talk.notebooks(archived=False, order_by="name"), [NB])
-    assert done.line == ("GET", "/notebooks")
-    assert done.only.params == {"archived": False, "order_by": "name"}
-    (record,) = done.result
+def test_list_notebooks(drive):
+    call = drive(backend.notebooks(archived=False, order_by="name"), [NB])
+    assert call.line == ("GET", "/notebooks")
+    assert call.only.params == {"archived": False, "order_by": "name"}
+    (record,) = call.result
     assert list(record) == list(records.NOTEBOOK)
     assert (record["name"], record["source_count"]) == ("Miniprep", 2)
 
 
-def test_what_a_server_does_not_tell_is_none(drive):
-    record = drive(talk.notebook("notebook:1"), {"id": "notebook:1"}).result
+def test_missing_fields_are_none(drive):
+    record = drive(backend.notebook("notebook:1"), {"id": "notebook:1"}).result
     assert record == dict.fromkeys(records.NOTEBOOK) | {"id": "notebook:1"}
 
 
 @pytest.mark.parametrize(
     ("steps", "line", "body"),
     [
-        (talk.new_notebook, ("POST", "/notebooks"), {"name": "A"}),
-        (talk.change_notebook, ("PUT", "/notebooks/notebook%3A1"), {"archived": True}),
+        (backend.new_notebook, ("POST", "/notebooks"), {"name": "A"}),
+        (backend.change_notebook, ("PUT", "/notebooks/notebook%3A1"), {"archived": True}),
     ],
 )
-def test_notebooks_are_made_and_changed(drive, steps, line, body):
-    given = ("A", None) if line[0] == "POST" else ("notebook:1", body)
-    done = drive(steps(*given), NB)
-    assert (done.line, done.only.json) == (line, body)
-    assert done.result["id"] == "notebook:1"
+def test_create_and_update_a_notebook(drive, steps, line, body):
+    arguments = ("A", None) if line[0] == "POST" else ("notebook:1", body)
+    call = drive(steps(*arguments), NB)
+    assert (call.line, call.only.json) == (line, body)
+    assert call.result["id"] == "notebook:1"
 
 
-def test_a_notebook_is_made_with_a_description(drive):
-    done = drive(talk.new_notebook("A", "of a"), NB)
-    assert done.only.json == {"name": "A", "description": "of a"}
-    assert done.only.op.repeat is RetryMode.UNSENT
+def test_create_a_notebook_with_a_description(drive):
+    call = drive(backend.new_notebook("A", "of a"), NB)
+    assert call.only.json == {"name": "A", "description": "of a"}
+    assert call.only.op.repeat is RetryMode.UNSENT
 
 
-def test_a_deletion_counts_and_a_repeated_one_cannot(drive):
-    told = {"message": "gone", "deleted_notes": 1, "deleted_sources": 2, "unlinked_sources": 3}
-    done = drive(talk.delete_notebook("notebook:1", delete_sources=True), told)
-    assert done.line == ("DELETE", "/notebooks/notebook%3A1")
-    assert done.only.params == {"delete_sources": True}
-    assert done.result == {
+def test_repeated_deletion_has_no_counts(drive):
+    response = {"message": "gone", "deleted_notes": 1, "deleted_sources": 2, "unlinked_sources": 3}
+    call = drive(backend.delete_notebook("notebook:1", delete_sources=True), response)
+    assert call.line == ("DELETE", "/notebooks/notebook%3A1")
+    assert call.only.params == {"delete_sources": True}
+    assert call.result == {
         "id": "notebook:1",
         "deleted_notes": 1,
         "deleted_sources": 2,
         "unlinked_sources": 3,
         "deleted_chat_sessions": None,
     }
-    again = drive(talk.delete_notebook("notebook:1", delete_sources=False), None)
+    again = drive(backend.delete_notebook("notebook:1", delete_sources=False), None)
     assert again.only.params == {"delete_sources": False}
     assert again.result["deleted_notes"] is None
 
 
-def test_a_preview_is_read(drive):
-    told = {
+def test_delete_preview(drive):
+    response = {
         "notebook_id": "notebook:1",
         "notebook_name": "Doomed",
         "note_count": 1,
@@ -108,172 +105,172 @@ def test_a_preview_is_read(drive):
         "shared_source_count": 3,
         "session_count": 4,
     }
-    done = drive(talk.preview("notebook:1"), told)
-    assert done.line == ("GET", "/notebooks/notebook%3A1/delete-preview")
-    assert list(done.result.values()) == ["notebook:1", "Doomed", 1, 2, 3, 4]
+    call = drive(backend.preview("notebook:1"), response)
+    assert call.line == ("GET", "/notebooks/notebook%3A1/delete-preview")
+    assert list(call.result.values()) == ["notebook:1", "Doomed", 1, 2, 3, 4]
 
 
-def test_links_name_both(drive):
+def test_link_and_unlink(drive):
     path = "/notebooks/notebook%3A1/sources/source%3A2"
-    linked = drive(talk.link("notebook:1", "source:2"), {"message": "ok"})
+    linked = drive(backend.link("notebook:1", "source:2"), {"message": "ok"})
     assert linked.line == ("POST", path)
     assert linked.only.op.repeat is RetryMode.ALWAYS  # idempotent
-    assert drive(talk.unlink("notebook:1", "source:2"), None).line == ("DELETE", path)
+    assert drive(backend.unlink("notebook:1", "source:2"), None).line == ("DELETE", path)
 
 
-def test_a_page_of_sources(drive):
-    done = drive(talk.sources("notebook:1", 10, 20, "title asc"), [SOURCE])
-    assert done.line == ("GET", "/sources")
-    assert done.only.params == {
+def test_list_sources(drive):
+    call = drive(backend.sources("notebook:1", 10, 20, "title asc"), [SOURCE])
+    assert call.line == ("GET", "/sources")
+    assert call.only.params == {
         "notebook_id": "notebook:1",
         "limit": 10,
         "offset": 20,
         "order_by": "title asc",
     }
-    (record,) = done.result
+    (record,) = call.result
     assert list(record) == list(records.SOURCE)
     assert (record["file_name"], record["url"], record["status"]) == ("paper.pdf", None, "new")
 
 
-def test_one_source_has_its_text(drive):
-    done = drive(talk.source("source:1"), SOURCE)
-    assert done.line == ("GET", "/sources/source%3A1")
-    assert done.result["full_text"] == "words"
+def test_source_detail_has_the_text(drive):
+    call = drive(backend.source("source:1"), SOURCE)
+    assert call.line == ("GET", "/sources/source%3A1")
+    assert call.result["full_text"] == "words"
 
 
-def test_a_file_goes_as_a_form(drive, tmp_path):
+def test_file_is_sent_as_a_form(drive, tmp_path):
     path = tmp_path / "paper.pdf"
-    done = drive(talk.add_file(path, **GIVEN), SOURCE)
-    assert done.line == ("POST", "/sources")
-    assert done.only.files == {"file": path}
-    assert done.only.form == {
+    call = drive(backend.add_file(path, **FIELDS), SOURCE)
+    assert call.line == ("POST", "/sources")
+    assert call.only.files == {"file": path}
+    assert call.only.form == {
         "notebook_id": "notebook:1",
         "title": None,
         "topic": "plasmids",
         "process_async": True,
     }
-    assert done.only.patient
-    assert done.only.op.repeat is RetryMode.UNSENT
+    assert call.only.patient
+    assert call.only.op.repeat is RetryMode.UNSENT
 
 
-@pytest.mark.parametrize("what", ["url", "text"])
+@pytest.mark.parametrize("field", ["url", "text"])
 @pytest.mark.parametrize("process_async", [True, False])
-def test_pages_and_texts_go_as_json(drive, what, process_async):
-    method = talk.add_url if what == "url" else talk.add_text
-    done = drive(method("value", **GIVEN | {"process_async": process_async}), SOURCE)
-    assert done.line == ("POST", "/sources")
-    assert done.only.json == {
-        what: "value",
+def test_urls_and_texts_are_sent_as_json(drive, field, process_async):
+    method = backend.add_url if field == "url" else backend.add_text
+    call = drive(method("value", **FIELDS | {"process_async": process_async}), SOURCE)
+    assert call.line == ("POST", "/sources")
+    assert call.only.json == {
+        field: "value",
         "process_async": process_async,
         "notebook_id": "notebook:1",
         "topic": "plasmids",
     }
-    assert done.only.patient is not process_async
+    assert call.only.patient is not process_async
 
 
 @pytest.mark.parametrize("status", [404, 405, 415, 422])
-def test_where_sources_takes_no_json_the_legacy_address_does(drive, status):
-    refused = InputError("No JSON here.", status=status)
-    done = drive(talk.add_text("value", **GIVEN), refused, SOURCE)
-    first, second = done.requests
-    assert [each.op.path for each in done.requests] == ["sources", "sources/json"]
+def test_rejected_json_falls_back_to_the_legacy_endpoint(drive, status):
+    rejection = InputError("No JSON here.", status=status)
+    call = drive(backend.add_text("value", **FIELDS), rejection, SOURCE)
+    first, second = call.requests
+    assert [each.op.path for each in call.requests] == ["sources", "sources/json"]
     assert first.json == second.json
-    assert done.result["id"] == "source:1"
+    assert call.result["id"] == "source:1"
 
 
-def test_another_refusal_of_a_source_is_one(drive):
+def test_other_rejections_have_no_fallback(drive):
     with pytest.raises(InputError, match="too long"):
-        drive(talk.add_text("value", **GIVEN), InputError("It is too long.", status=400))
+        drive(backend.add_text("value", **FIELDS), InputError("It is too long.", status=400))
 
 
-def test_a_lost_answer_to_a_new_source_is_not_asked_elsewhere(drive):
+def test_lost_response_has_no_fallback(drive):
     with pytest.raises(OutcomeUnknownError):
-        drive(talk.add_text("value", **GIVEN), OutcomeUnknownError("Lost.", "Look."))
+        drive(backend.add_text("value", **FIELDS), OutcomeUnknownError("Lost.", "Look."))
 
 
-def test_a_status_masks_a_key_that_the_server_puts_into_it(drive):
-    told = {"status": "failed", "error": "401: api_key='sk-abcdefghijklmnop1234'"}
-    done = drive(talk.source_status("source:1"), told)
-    assert done.line == ("GET", "/sources/source%3A1/status")
-    assert list(done.result) == list(records.STATUS)
-    assert "sk-abc" not in done.result["error"]
-    listed = drive(talk.sources(None, 1, 0, None), [SOURCE | told]).result[0]
+def test_keys_in_source_errors_are_masked(drive):
+    response = {"status": "failed", "error": "401: api_key='sk-abcdefghijklmnop1234'"}
+    call = drive(backend.source_status("source:1"), response)
+    assert call.line == ("GET", "/sources/source%3A1/status")
+    assert list(call.result) == list(records.STATUS)
+    assert "sk-abc" not in call.result["error"]
+    listed = drive(backend.sources(None, 1, 0, None), [SOURCE | response]).result[0]
     assert "sk-abc" not in listed["error"]
 
 
-def test_a_source_is_changed_deleted_and_looked_for(drive):
-    changed = drive(talk.change_source("source:1", {"topic": "t"}), SOURCE)
+def test_update_delete_and_look_for_a_source(drive):
+    changed = drive(backend.change_source("source:1", {"topic": "t"}), SOURCE)
     assert (changed.line, changed.only.json) == (("PUT", "/sources/source%3A1"), {"topic": "t"})
-    deleted = drive(talk.delete_source("source:1"), None)
+    deleted = drive(backend.delete_source("source:1"), None)
     assert deleted.line == ("DELETE", "/sources/source%3A1")
-    there = drive(talk.has_original("source:1"), None)
-    assert (there.line, there.result) == (("HEAD", "/sources/source%3A1/download"), True)
-    assert drive(talk.has_original("source:1"), NotFoundError("no", status=404)).result is False
-    assert talk.original("source:1").op.address("", {"source": "source:1"}) == (
+    original = drive(backend.has_original("source:1"), None)
+    assert (original.line, original.result) == (("HEAD", "/sources/source%3A1/download"), True)
+    assert drive(backend.has_original("source:1"), NotFoundError("no", status=404)).result is False
+    assert backend.original("source:1").op.address("", {"source": "source:1"}) == (
         "/sources/source%3A1/download"
     )
 
 
-def test_insights_are_listed(drive):
-    told = [{"id": "source_insight:1", "insight_type": "Methods", "content": "c"}]
-    done = drive(talk.insights("source:1"), told)
-    assert done.line == ("GET", "/sources/source%3A1/insights")
-    assert done.result[0]["source_id"] == "source:1"
-    assert list(done.result[0]) == list(records.INSIGHT)
+def test_list_insights(drive):
+    response = [{"id": "source_insight:1", "insight_type": "Methods", "content": "c"}]
+    call = drive(backend.insights("source:1"), response)
+    assert call.line == ("GET", "/sources/source%3A1/insights")
+    assert call.result[0]["source_id"] == "source:1"
+    assert list(call.result[0]) == list(records.INSIGHT)
 
 
 class TestRetry:
     LOST = OutcomeUnknownError("It was sent and its answer lost.", "See.")
 
-    def test_it_is_taken_up_again(self, drive):
-        done = drive(talk.retry_source("source:1"), SOURCE)
-        assert done.line == ("POST", "/sources/source%3A1/retry")
-        assert done.result["status"] == "new"
+    def test_retry(self, drive):
+        call = drive(backend.retry_source("source:1"), SOURCE)
+        assert call.line == ("POST", "/sources/source%3A1/retry")
+        assert call.result["status"] == "new"
 
-    def test_a_lost_answer_is_settled_by_what_became_of_it(self, drive):
-        done = drive(talk.retry_source("source:1"), self.LOST, SOURCE | {"status": "running"})
-        assert len(done.requests) == 2
-        assert done.result["status"] == "running"
+    def test_lost_response_is_resolved_by_the_status(self, drive):
+        call = drive(backend.retry_source("source:1"), self.LOST, SOURCE | {"status": "running"})
+        assert len(call.requests) == 2
+        assert call.result["status"] == "running"
 
-    def test_or_stays_unknown(self, drive):
+    def test_unresolved_lost_response_has_an_unknown_outcome(self, drive):
         with pytest.raises(OutcomeUnknownError):
-            drive(talk.retry_source("source:1"), self.LOST, SOURCE | {"status": "failed"})
+            drive(backend.retry_source("source:1"), self.LOST, SOURCE | {"status": "failed"})
 
 
 NOTE = {"id": "note:1", "title": "Plan", "content": "c", "note_type": "human", "x": 1}
 
 
 class TestNotes:
-    def test_they_are_listed(self, drive):
-        done = drive(talk.notes("notebook:1"), [NOTE])
-        assert (done.line, done.only.params) == (("GET", "/notes"), {"notebook_id": "notebook:1"})
-        assert list(done.result[0]) == list(records.NOTE)
+    def test_list(self, drive):
+        call = drive(backend.notes("notebook:1"), [NOTE])
+        assert (call.line, call.only.params) == (("GET", "/notes"), {"notebook_id": "notebook:1"})
+        assert list(call.result[0]) == list(records.NOTE)
 
-    def test_one_is_written(self, drive):
-        done = drive(talk.new_note("c", None, "ai", "notebook:1"), NOTE)
-        assert done.line == ("POST", "/notes")
-        assert done.only.json == {"content": "c", "note_type": "ai", "notebook_id": "notebook:1"}
-        assert done.only.patient  # a model makes its title
-        titled = drive(talk.new_note("c", "Plan", "human", None), NOTE)
+    def test_create(self, drive):
+        call = drive(backend.new_note("c", None, "ai", "notebook:1"), NOTE)
+        assert call.line == ("POST", "/notes")
+        assert call.only.json == {"content": "c", "note_type": "ai", "notebook_id": "notebook:1"}
+        assert call.only.patient  # a model makes its title
+        titled = drive(backend.new_note("c", "Plan", "human", None), NOTE)
         assert titled.only.json == {"content": "c", "note_type": "human", "title": "Plan"}
         assert not titled.only.patient
 
-    def test_one_is_looked_at_changed_and_deleted(self, drive):
-        assert drive(talk.note("note:1"), NOTE).line == ("GET", "/notes/note%3A1")
-        changed = drive(talk.change_note("note:1", {"title": "t"}), NOTE)
+    def test_get_update_and_delete(self, drive):
+        assert drive(backend.note("note:1"), NOTE).line == ("GET", "/notes/note%3A1")
+        changed = drive(backend.change_note("note:1", {"title": "t"}), NOTE)
         assert (changed.line, changed.only.json) == (("PUT", "/notes/note%3A1"), {"title": "t"})
-        assert drive(talk.delete_note("note:1"), None).line == ("DELETE", "/notes/note%3A1")
+        assert drive(backend.delete_note("note:1"), None).line == ("DELETE", "/notes/note%3A1")
 
 
 @pytest.mark.parametrize("answer", [None, [], "text", {"name": "without an identifier"}, {"id": 7}])
-@pytest.mark.parametrize("steps", [talk.notebook, talk.source, talk.note, talk.session])
-def test_an_answer_that_makes_no_sense_is_told(drive, steps, answer):
+@pytest.mark.parametrize("steps", [backend.notebook, backend.source, backend.note, backend.session])
+def test_invalid_record_is_an_error(drive, steps, answer):
     with pytest.raises(ServiceError, match="notebook service's response about"):
         drive(steps("notebook:1"), answer)
 
 
 @pytest.mark.parametrize("answer", [None, {}, "text", ["text"], [{}], [None]])
-@pytest.mark.parametrize("steps", [talk.notebooks, talk.notes, talk.sessions])
-def test_a_list_that_makes_no_sense_is_told(drive, steps, answer):
+@pytest.mark.parametrize("steps", [backend.notebooks, backend.notes, backend.sessions])
+def test_invalid_list_is_an_error(drive, steps, answer):
     with pytest.raises(ServiceError, match="The notebook service's"):
         drive(steps(), answer)

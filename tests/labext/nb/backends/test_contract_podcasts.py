@@ -1,4 +1,4 @@
-"""The contract's backend for podcasts and profiles, driven by hand."""
+"""Requests and records of podcasts and profiles in the contract backend."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EPISODE = {
     "job_id": "command:1",
     "job_status": "running",
 }
-talk = ContractBackend()
+backend = ContractBackend()
 
 ODD = st.sampled_from([None, True, -1, 7, 2.5, float("nan"), float("inf"), "word", [], {}, [None]])
 PROGRESS = ODD | st.fixed_dictionaries(
@@ -34,14 +34,14 @@ LINES = ODD | st.lists(ODD | st.fixed_dictionaries({}, optional=dict.fromkeys(re
 
 
 def generate(name: str | None = "Episode 1", speakers: list[str] | None = None) -> Any:
-    return talk.generate("notebook:1", "episode_profile:1", speakers, name, None)
+    return backend.generate("notebook:1", "episode_profile:1", speakers, name, None)
 
 
 class TestGenerating:
-    def test_what_is_sent(self, drive):
+    def test_generate(self, drive):
         answer = {"job_id": "command:1", "status": "submitted", "episode_id": "episode:1"}
-        done = drive(generate(speakers=["speaker:1", "speaker:2"]), [], answer)
-        before, sent = done.requests
+        call = drive(generate(speakers=["speaker:1", "speaker:2"]), [], answer)
+        before, sent = call.requests
         assert before.op.repeat is RetryMode.ALWAYS
         assert sent.op.repeat is RetryMode.UNSENT
         assert sent.json == {
@@ -50,22 +50,22 @@ class TestGenerating:
             "speaker_profile_ids": ["speaker:1", "speaker:2"],
             "episode_name": "Episode 1",
         }
-        assert list(done.result) == list(records.EPISODE_SUBMISSION)
-        assert done.result["job_id"] == "command:1"
+        assert list(call.result) == list(records.EPISODE_SUBMISSION)
+        assert call.result["job_id"] == "command:1"
 
-    def test_a_lost_answer_is_settled_by_what_has_come_since(self, drive):
+    def test_lost_response_is_resolved_by_the_new_episode(self, drive):
         older = EPISODE | {"id": "episode:0"}  # of the same name: two may have it
-        done = drive(generate(), [older], LOST, [EPISODE, older])
-        assert done.result == {
+        call = drive(generate(), [older], LOST, [EPISODE, older])
+        assert call.result == {
             "job_id": "command:1",
             "status": "running",
             "message": None,
             "episode_id": "episode:1",
             "episode_name": "Episode 1",
         }
-        assert sum(request.op.method == "POST" for request in done.requests) == 1
+        assert sum(request.op.method == "POST" for request in call.requests) == 1
 
-    def test_one_without_a_name_is_known_by_its_notebook(self, drive):
+    def test_unnamed_episode_is_resolved_by_its_notebook(self, drive):
         named = EPISODE | {"name": "Episode 7"}
         elsewhere = EPISODE | {"id": "episode:2", "notebook_id": "notebook:2"}
         assert drive(generate(None), [], LOST, [named, elsewhere]).result["episode_id"] == (
@@ -82,65 +82,70 @@ class TestGenerating:
         ],
         ids=["nothing", "another name", "another notebook", "two"],
     )
-    def test_what_can_not_be_settled_is_told(self, drive, since):
+    def test_unresolved_lost_response_has_an_unknown_outcome(self, drive, since):
         with pytest.raises(OutcomeUnknownError):
             drive(generate(), [], LOST, since)
 
 
 class TestRetrying:
-    def test_it_is_sent_once(self, drive):
-        done = drive(talk.retry_episode("episode:1"), {"job_id": "command:2", "message": "Again."})
-        assert done.line == ("POST", "/podcasts/episodes/episode%3A1/retry")
-        assert done.only.op.repeat is RetryMode.UNSENT
-        assert done.result == {
+    def test_retry_is_sent_once(self, drive):
+        call = drive(
+            backend.retry_episode("episode:1"), {"job_id": "command:2", "message": "Again."}
+        )
+        assert call.line == ("POST", "/podcasts/episodes/episode%3A1/retry")
+        assert call.only.op.repeat is RetryMode.UNSENT
+        assert call.result == {
             "job_id": "command:2",
             "message": "Again.",
             "episode_id": "episode:1",
         }
 
-    def test_a_lost_answer_is_settled_by_the_episode(self, drive):
+    def test_lost_response_is_resolved_by_the_episode(self, drive):
         taken_up = EPISODE | {"job_id": "command:2", "job_status": "new"}
-        done = drive(talk.retry_episode("episode:1"), LOST, taken_up)
-        assert (done.result["job_id"], done.result["episode_id"]) == ("command:2", "episode:1")
+        call = drive(backend.retry_episode("episode:1"), LOST, taken_up)
+        assert (call.result["job_id"], call.result["episode_id"]) == ("command:2", "episode:1")
         with pytest.raises(OutcomeUnknownError):
-            drive(talk.retry_episode("episode:1"), LOST, EPISODE | {"job_status": "failed"})
+            drive(backend.retry_episode("episode:1"), LOST, EPISODE | {"job_status": "failed"})
 
 
 class TestReading:
-    def test_an_episode_with_what_is_said_in_it(self, drive):
-        said = {"speaker": "Ada", "dialogue": "Glucose.", "start": 0, "end": 1.5, "more": 1}
+    def test_episode_has_outline_and_transcript(self, drive):
+        line = {"speaker": "Ada", "dialogue": "Glucose.", "start": 0, "end": 1.5, "more": 1}
         part = {"name": "Sugar", "description": "", "size": "short"}
-        done = drive(
-            talk.episode("episode:1"),
-            EPISODE | {"outline": {"segments": [part]}, "transcript": {"transcript": [said]}},
+        call = drive(
+            backend.episode("episode:1"),
+            EPISODE | {"outline": {"segments": [part]}, "transcript": {"transcript": [line]}},
         )
-        assert list(done.result) == list(records.EPISODE_DETAIL)
-        assert done.result["outline"] == {"segments": [part]}
-        (line,) = done.result["transcript"]["transcript"]
-        assert line == {"speaker": "Ada", "dialogue": "Glucose.", "start": 0.0, "end": 1.5}
+        assert list(call.result) == list(records.EPISODE_DETAIL)
+        assert call.result["outline"] == {"segments": [part]}
+        (parsed,) = call.result["transcript"]["transcript"]
+        assert parsed == {"speaker": "Ada", "dialogue": "Glucose.", "start": 0.0, "end": 1.5}
 
-    def test_a_server_without_times_and_progress(self, drive):
-        said = {"transcript": [{"speaker": "Ada", "dialogue": "Glucose."}]}
-        record = drive(talk.episode("episode:1"), EPISODE | {"transcript": said}).result
+    def test_times_and_progress_are_optional(self, drive):
+        transcript = {"transcript": [{"speaker": "Ada", "dialogue": "Glucose."}]}
+        record = drive(backend.episode("episode:1"), EPISODE | {"transcript": transcript}).result
         assert record["transcript"]["transcript"][0]["start"] is None
         assert record["progress"] is None
         job = drive(
-            talk.podcast_job("command:1"),
+            backend.podcast_job("command:1"),
             {"job_id": "command:1", "status": "running", "result": {}, "progress": None},
         ).result
         assert list(job) == list(records.JOB)
         assert (job["progress"], job["status"]) == (None, "running")
 
-    def test_a_key_in_a_reason_is_masked(self, drive):
-        told = EPISODE | {"job_status": "failed", "error_message": f"401 of {KEY}"}
-        assert drive(talk.episodes(), [told]).result[0]["error_message"] == f"401 of {MASK}"
+    def test_key_in_an_error_message_is_masked(self, drive):
+        failed_episode = EPISODE | {"job_status": "failed", "error_message": f"401 of {KEY}"}
+        assert (
+            drive(backend.episodes(), [failed_episode]).result[0]["error_message"]
+            == f"401 of {MASK}"
+        )
         job = {"status": "failed", "error_message": f"401 of {KEY}", "stage": KEY}
-        assert KEY not in repr(drive(talk.podcast_job("command:1"), job).result)
+        assert KEY not in repr(drive(backend.podcast_job("command:1"), job).result)
 
     @given(progress=PROGRESS, outline=LINES, transcript=LINES)
     @settings(max_examples=60, deadline=None)
-    def test_odd_pieces_are_left_out(self, progress, outline, transcript):
-        steps = talk.episode("episode:1")
+    def test_invalid_parts_are_left_out(self, progress, outline, transcript):
+        steps = backend.episode("episode:1")
         next(steps)
         with pytest.raises(StopIteration) as ended:
             steps.send(
@@ -152,21 +157,24 @@ class TestReading:
                 }
             )
         record = ended.value.value
-        at = record["progress"]
-        if at is not None:
-            assert list(at) == list(records.PROGRESS)
-            assert at["stage"] == "word"
-            assert all(at[key] is None or at[key] >= 0 for key in ("done", "total"))
-            assert all(isinstance(each, str) for each in at["stages"])
+        progress_record = record["progress"]
+        if progress_record is not None:
+            assert list(progress_record) == list(records.PROGRESS)
+            assert progress_record["stage"] == "word"
+            assert all(
+                progress_record[key] is None or progress_record[key] >= 0
+                for key in ("done", "total")
+            )
+            assert all(isinstance(each, str) for each in progress_record["stages"])
         for line in (record["transcript"] or {"transcript": []})["transcript"]:
             assert list(line) == list(records.LINE)
             assert all(line[key] is None or 0 <= line[key] < 100 for key in ("start", "end"))
             assert isinstance(line["dialogue"], str)
 
     @pytest.mark.parametrize("answer", [None, 3, "words", [], {}, [3], {"id": ""}])
-    def test_no_episode_is_an_error(self, drive, answer):
+    def test_invalid_episode_is_an_error(self, drive, answer):
         with pytest.raises(ServiceError):
-            drive(talk.episode("episode:1"), answer)
+            drive(backend.episode("episode:1"), answer)
 
 
 SPEAKER = {"name": "Ada", "voice_id": None, "backstory": "", "personality": ""}
@@ -179,17 +187,17 @@ PROFILES = {"episode": EPISODE_PROFILES, "speaker": SPEAKER_PROFILES}
 
 @pytest.mark.parametrize("kind", KINDS)
 class TestProfiles:
-    def call(self, verb: str, kind: str, *given: Any) -> Any:
-        return getattr(talk, f"{verb}_profile")(PROFILES[kind], *given)
+    def call(self, verb: str, kind: str, *arguments: Any) -> Any:
+        return getattr(backend, f"{verb}_profile")(PROFILES[kind], *arguments)
 
-    def test_both_kinds_have_the_six_operations(self, drive, kind):
+    def test_requests_of_profiles(self, drive, kind):
         path, answer = KINDS[kind]
         one = f"{path}/{kind}%3A1"
-        listed = drive(talk.profiles(PROFILES[kind]), [answer])
+        listed = drive(backend.profiles(PROFILES[kind]), [answer])
         assert listed.line == ("GET", path)
         record = listed.result[0]
-        looked = drive(talk.profile(PROFILES[kind], f"{kind}:1"), answer)
-        assert (looked.line, looked.result) == (("GET", one), record)
+        shown = drive(backend.profile(PROFILES[kind], f"{kind}:1"), answer)
+        assert (shown.line, shown.result) == (("GET", one), record)
         new = drive(self.call("new", kind, {"name": "a"}), answer)
         assert (new.line, new.only.json) == (("POST", path), {"name": "a"})
         changed = drive(self.call("change", kind, f"{kind}:1", {"name": "a"}), answer)
@@ -201,7 +209,7 @@ class TestProfiles:
         )
         assert drive(self.call("delete", kind, f"{kind}:1"), None).line == ("DELETE", one)
 
-    def test_a_lost_answer_is_settled_by_the_name(self, drive, kind):
+    def test_lost_response_is_resolved_by_the_name(self, drive, kind):
         _, answer = KINDS[kind]
         steps = self.call("new", kind, {"name": answer["name"]})
         assert drive(steps, LOST, [answer]).result["id"] == answer["id"]
@@ -212,8 +220,8 @@ class TestProfiles:
             drive(self.call("new", kind, body), LOST, [answer])
 
     @pytest.mark.parametrize("answer", [None, [], {"name": "a"}, {"id": "x", "speakers": [3]}])
-    def test_no_profile_is_an_error(self, drive, kind, answer):
+    def test_invalid_profile_is_an_error(self, drive, kind, answer):
         if kind == "episode" and answer and "id" in answer:
             return  # nobody looks for speakers in it
         with pytest.raises(LabextError, match=r"is invalid|has no identifier"):
-            drive(talk.profile(PROFILES[kind], "x"), answer)
+            drive(backend.profile(PROFILES[kind], "x"), answer)

@@ -1,4 +1,4 @@
-"""What is beyond the contract: the client does it itself, or bears what a server does there."""
+"""Operations beyond the contract: commands, insights and replies about a source."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ DOWN = NotFoundError("There is no command.", "See.", status=500)
 INSIGHT = {"id": "source_insight:1", "insight_type": "Summary", "content": "Warm."}
 
 
-class Worker:
-    """A command that is at each look as a test says; the last word stays."""
+class FakeCommand:
+    """A command with scripted statuses; the last one stays."""
 
-    def __init__(self, *told: str | Exception, error: str = "") -> None:
-        self.left = list(told)
+    def __init__(self, *statuses: str | Exception, error: str = "") -> None:
+        self.left = list(statuses)
         self.error = error
 
     def __call__(self) -> dict[str, Any]:
@@ -33,84 +33,86 @@ class Worker:
         return {"status": now, "error_message": self.error}
 
 
-def followed(*told: str | Exception, error: str = "", **more: Any) -> tuple[CommandWatch, Clock]:
+def watch_command(
+    *statuses: str | Exception, error: str = "", **more: Any
+) -> tuple[CommandWatch, Clock]:
     clock = Clock()
-    return CommandWatch(Worker(*told, error=error), "The work", clock=clock, **more), clock
+    return CommandWatch(FakeCommand(*statuses, error=error), "The work", clock=clock, **more), clock
 
 
-@pytest.mark.parametrize("away", [GONE, DOWN])
-def test_a_watch_goes_on_where_there_is_no_answer_for_a_while(away):
-    work, clock = followed("new", away, away, "running", "completed")
-    seen = [*work.watch(sleep=clock.sleep)]
-    assert any(each.reason.startswith("No answer now") for each in seen)
-    assert (seen[-1].outcome, seen[-1].reason) == (Outcome.COMPLETE, "")
-    assert [*dict.fromkeys(each.phase for each in seen)] == ["In Queue", "Running", "Complete"]
+@pytest.mark.parametrize("failure", [GONE, DOWN])
+def test_short_outage_does_not_end_the_watch(failure):
+    command, clock = watch_command("new", failure, failure, "running", "completed")
+    snapshots = [*command.watch(sleep=clock.sleep)]
+    assert any(each.reason.startswith("No answer now") for each in snapshots)
+    assert (snapshots[-1].outcome, snapshots[-1].reason) == (Outcome.COMPLETE, "")
+    assert [*dict.fromkeys(each.phase for each in snapshots)] == ["In Queue", "Running", "Complete"]
 
 
-@pytest.mark.parametrize("away", [GONE, DOWN])
-def test_it_does_not_go_on_for_ever(away):
-    with pytest.raises(type(away)):
-        followed(away)[0].poll()
-    work, clock = followed("new", away)
-    with pytest.raises(type(away)):
-        work.wait(sleep=clock.sleep)
+@pytest.mark.parametrize("failure", [GONE, DOWN])
+def test_long_outage_ends_the_watch(failure):
+    with pytest.raises(type(failure)):
+        watch_command(failure)[0].poll()
+    command, clock = watch_command("new", failure)
+    with pytest.raises(type(failure)):
+        command.wait(sleep=clock.sleep)
     assert clock.elapsed >= MAX_OUTAGE_SECONDS
 
 
-def test_one_that_is_gone_ends_the_watch():
-    work, clock = followed("new", NotFoundError("Gone.", "See.", status=404))
+def test_missing_command_ends_the_watch():
+    command, clock = watch_command("new", NotFoundError("Gone.", "See.", status=404))
     with pytest.raises(NotFoundError):
-        work.wait(sleep=clock.sleep)
+        command.wait(sleep=clock.sleep)
 
 
-def test_a_word_unheard_of_ends_nothing():
-    work, clock = followed("pondering", "completed")
-    seen = [*work.watch(sleep=clock.sleep)]
-    assert seen[0].phase == "pondering"
-    assert seen[-1].outcome is Outcome.COMPLETE
+def test_unknown_status_does_not_end_the_watch():
+    command, clock = watch_command("pondering", "completed")
+    snapshots = [*command.watch(sleep=clock.sleep)]
+    assert snapshots[0].phase == "pondering"
+    assert snapshots[-1].outcome is Outcome.COMPLETE
 
 
-@pytest.mark.parametrize(("status", "word"), [("failed", "has failed"), ("canceled", "canceled")])
-def test_a_bad_end_tells_its_reason(status, word):
-    work, clock = followed(status, error="The worker was killed.")
-    with pytest.raises(JobFailedError, match=rf"The work .*{word}: The worker was killed\. Fix"):
-        work.wait(sleep=clock.sleep)
+@pytest.mark.parametrize(("status", "phase"), [("failed", "has failed"), ("canceled", "canceled")])
+def test_failure_has_its_reason(status, phase):
+    command, clock = watch_command(status, error="The worker was killed.")
+    with pytest.raises(JobFailedError, match=rf"The work .*{phase}: The worker was killed\. Fix"):
+        command.wait(sleep=clock.sleep)
 
 
-def test_what_comes_after_the_end_is_waited_for():
+def test_result_is_awaited_after_completion():
     results = [None, None, INSIGHT]
-    work, clock = followed("completed", find_result=lambda: results.pop(0))
-    seen = [*work.watch(sleep=clock.sleep)]
-    assert work.result == INSIGHT
-    assert [*dict.fromkeys(each.phase for each in seen)] == ["Running", "Complete"]
+    command, clock = watch_command("completed", find_result=lambda: results.pop(0))
+    snapshots = [*command.watch(sleep=clock.sleep)]
+    assert command.result == INSIGHT
+    assert [*dict.fromkeys(each.phase for each in snapshots)] == ["Running", "Complete"]
 
-    never, clock = followed("completed", find_result=lambda: None)
+    without_result, clock = watch_command("completed", find_result=lambda: None)
     with pytest.raises(JobFailedError, match="there is no result"):
-        never.wait(sleep=clock.sleep)
+        without_result.wait(sleep=clock.sleep)
     assert clock.elapsed >= RESULT_GRACE_SECONDS
 
 
-def reply(*events: Any) -> Any:
+def parse_reply(*events: Any) -> Any:
     return OpenNotebookBackend().source_reply(iter(events), "Why?")
 
 
-def test_the_reply_is_the_last_one_and_cites_what_was_given():
-    said = "So. [source:a] [source:a] [insight:madeup] [source_insight:b]"
-    answer = reply(
+def test_reply_is_the_last_message_and_cites_known_sources():
+    expected = "So. [source:a] [source:a] [insight:madeup] [source_insight:b]"
+    answer = parse_reply(
         {"type": "user_message", "content": "Why?"},
         "noise",
         {"type": "ai_message", "content": "An older one. [source:a]"},
-        {"type": "ai_message", "content": said},
+        {"type": "ai_message", "content": expected},
         {"type": "context_indicators", "data": {"sources": ["source:a"], "insights": None}},
         {"type": "complete"},
         {"type": "ai_message", "content": "Nothing is read after the end."},
     )
-    assert (answer.text, answer.question) == (said, "Why?")
+    assert (answer.text, answer.question) == (expected, "Why?")
     assert [each.id for each in answer.citations] == ["source:a"]
 
 
 @pytest.mark.parametrize(
-    ("events", "said"),
+    ("events", "expected"),
     [
         ([{"type": "error", "message": "The provider is away."}], "failed: The provider is away"),
         ([{"type": "error"}], "the service gives no reason"),
@@ -119,18 +121,18 @@ def test_the_reply_is_the_last_one_and_cites_what_was_given():
         ([], "without a reply"),
     ],
 )
-def test_no_reply_is_an_error(events, said):
-    with pytest.raises(ServiceError, match=said):
-        reply(*events)
+def test_missing_reply_is_an_error(events, expected):
+    with pytest.raises(ServiceError, match=expected):
+        parse_reply(*events)
 
 
-def test_a_key_in_a_failed_reply_is_masked():
+def test_key_in_an_error_event_is_masked():
     with pytest.raises(ServiceError) as caught:
-        reply({"type": "error", "message": "bad api_key='sk-live-0123456789abcdef'"})
+        parse_reply({"type": "error", "message": "bad api_key='sk-live-0123456789abcdef'"})
     assert "0123456789" not in str(caught.value)
 
 
-def test_a_job_that_can_not_be_told_of_is_none(drive):
+def test_status_500_means_an_unknown_command(drive):
     failed = ServiceError("It answered 500.", "Try again.", status=500)
     for steps in (
         OpenNotebookBackend().command("command:1"),
@@ -143,30 +145,30 @@ def test_a_job_that_can_not_be_told_of_is_none(drive):
         drive(OpenNotebookBackend().command("command:1"), ServiceError("Bad.", "Try.", status=502))
 
 
-def test_a_body_names_only_what_is_given(drive):
+def test_source_chat_sends_only_given_fields(drive):
     answer = {"id": "chat_session:1", "title": "Chat", "source_id": "source:1"}
-    done = drive(OpenNotebookBackend().new_source_chat("source:1", None, None), answer)
-    assert done.line == ("POST", "/sources/source%3A1/chat/sessions")
-    assert done.only.json == {"source_id": "source:1"}
+    call = drive(OpenNotebookBackend().new_source_chat("source:1", None, None), answer)
+    assert call.line == ("POST", "/sources/source%3A1/chat/sessions")
+    assert call.only.json == {"source_id": "source:1"}
     with pytest.raises(InputError, match="can't clear the model override"):
         drive(OpenNotebookBackend().change_source_chat("source:1", "x", {"model_override": None}))
 
 
-def test_on_a_server_of_the_contract_an_insight_is_looked_for_and_copied(drive):
+def test_contract_insight_is_searched_and_copied(drive):
     sources = [
         {"id": "source:1", "title": "Empty", "insights_count": 0},
         {"id": "source:2", "title": "Gone", "insights_count": 1},
         {"id": "source:3", "title": "Bench", "insights_count": 1},
     ]
-    gone = NotFoundError("Gone.", "See.", status=404)
-    found = drive(ContractBackend().insight("source_insight:1"), sources, gone, [INSIGHT])
+    not_found = NotFoundError("Gone.", "See.", status=404)
+    found = drive(ContractBackend().insight("source_insight:1"), sources, not_found, [INSIGHT])
     assert found.result["source_id"] == "source:3"
     with pytest.raises(NotFoundError, match="no insight source_insight:2"):
-        drive(ContractBackend().insight("source_insight:2"), sources, gone, [INSIGHT], [])
+        drive(ContractBackend().insight("source_insight:2"), sources, not_found, [INSIGHT], [])
     copied = drive(
         ContractBackend().save_insight("source_insight:1", "notebook:1"),
         sources,
-        gone,
+        not_found,
         [INSIGHT],
         sources[2],
         {"id": "note:1"},

@@ -9,7 +9,7 @@ import pytest
 from labext.nb.backends.open_notebook import OpenNotebookBackend
 from labext.nb.records import Query, Scope
 
-talk = OpenNotebookBackend()
+backend = OpenNotebookBackend()
 FILE = {"file_path": "/data/uploads/plan.txt", "url": None}
 LINK = {"file_path": None, "url": "https://example.org/page"}
 
@@ -19,8 +19,8 @@ def source(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("type", ["text", "vector"])
-def test_a_search_waits_as_long_as_the_server_works(drive, type):
-    assert drive(talk.search(Query("lac", Scope()), type), {"results": []}).only.patient
+def test_vector_search_is_patient(drive, type):
+    assert drive(backend.search(Query("lac", Scope()), type), {"results": []}).only.patient
 
 
 @pytest.mark.parametrize(
@@ -33,11 +33,11 @@ def test_a_search_waits_as_long_as_the_server_works(drive, type):
         ("Processing plant", None, "Processing plant"),
     ],
 )
-def test_the_placeholder_title_is_replaced_by_the_file_or_address(title, asset, expected):
-    assert talk.parse_source(source(title=title, asset=asset))["title"] == expected
+def test_placeholder_title_is_replaced_by_file_or_url(title, asset, expected):
+    assert backend.parse_source(source(title=title, asset=asset))["title"] == expected
 
 
-def test_a_list_has_no_count_of_passages_and_a_single_source_has(drive):
-    (listed,) = drive(talk.sources(None, 10, 0, None), [source()]).result
+def test_only_a_single_source_has_a_passage_count(drive):
+    (listed,) = drive(backend.sources(None, 10, 0, None), [source()]).result
     assert listed["passages"] is None
-    assert drive(talk.source("source:1"), source(embedded_chunks=3)).result["passages"] == 3
+    assert drive(backend.source("source:1"), source(embedded_chunks=3)).result["passages"] == 3

@@ -1,7 +1,4 @@
-"""What Open Notebook has beyond the contract, through the client; the contract's server has none.
-
-Where no recording shows an answer, the stand-in's has the fields of the server's schema.
-"""
+"""Operations of Open Notebook beyond the contract, through the client."""
 
 from __future__ import annotations
 
@@ -46,7 +43,7 @@ def nb(replay: Replay) -> Iterator[NotebookClient]:
 
 
 @pytest.fixture(autouse=True)
-def quickly_and_without_fault(replay: Replay, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def without_pause_or_fault(replay: Replay, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Look without a pause; see that the question was not sent that a real server would ignore."""
     monkeypatch.setattr(progress, "interval", lambda _: 0.0)
     yield
@@ -60,9 +57,9 @@ def bodies(replay: Replay, method: str, path: str) -> list[Any]:
 # Settings
 
 
-def test_settings_are_changed_by_the_names_and_types_they_have(nb, replay):
-    now = nb.settings.get()
-    assert now == recordings()["meta.settings"].answer
+def test_settings_update_converts_names_and_types(nb, replay):
+    before = nb.settings.get()
+    assert before == recordings()["meta.settings"].answer
     after = nb.settings.update(
         {"docling-ocr": "no", "youtube_preferred_languages": "en, de", "auto_delete_files": "no"}
     )
@@ -74,11 +71,11 @@ def test_settings_are_changed_by_the_names_and_types_they_have(nb, replay):
         }
     ]
     assert after["youtube_preferred_languages"] == ["en", "de"]
-    assert after["docling_formulas"] is now["docling_formulas"]
+    assert after["docling_formulas"] is before["docling_formulas"]
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({}, "No changes"),
         ({"docling_oc": True}, 'did you mean "docling_ocr"'),
@@ -89,18 +86,18 @@ def test_settings_are_changed_by_the_names_and_types_they_have(nb, replay):
         ({"default_content_processing_engine_doc": ""}, "It takes text."),
     ],
 )
-def test_a_setting_that_would_be_ignored_is_never_sent(nb, replay, changes, said):
+def test_invalid_setting_is_not_sent(nb, replay, changes, message):
     before = len(replay.sent("PUT", "/settings"))
     with pytest.raises(InputError) as caught:
         nb.settings.update(changes)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert len(replay.sent("PUT", "/settings")) == before
 
 
 # Commands
 
 
-def test_commands_are_those_of_sources_too(nb):
+def test_commands_include_source_processing(nb):
     row = nb.commands.list().iloc[0]
     assert (row["subject"], row["command"], row["status"]) == (
         "Bench notes",
@@ -112,13 +109,13 @@ def test_commands_are_those_of_sources_too(nb):
     assert "process_source" in set(nb.commands.kinds()["command"])
 
 
-def test_a_command_is_begun_watched_and_told(nb, replay):
-    begun = nb.commands.run("embed_note", {"note_id": "note:1"})
+def test_command_is_run_and_awaited(nb, replay):
+    started = nb.commands.run("embed_note", {"note_id": "note:1"})
     assert bodies(replay, "POST", "/commands/jobs") == [
         {"command": "embed_note", "app": "open_notebook", "input": {"note_id": "note:1"}}
     ]
-    assert begun["status"] == "submitted"
-    done = nb.commands.wait(begun["job_id"])
+    assert started["status"] == "submitted"
+    done = nb.commands.wait(started["job_id"])
     assert (done["status"], done["command"]) == ("completed", "embed_note")
     assert done["error_message"] is None
     with pytest.raises(InputError, match="did you mean"):
@@ -127,7 +124,7 @@ def test_a_command_is_begun_watched_and_told(nb, replay):
         nb.commands.get("source:1")
 
 
-def test_a_cancel_tells_what_became_of_it_and_not_what_the_server_says(nb, replay):
+def test_cancel_returns_the_actual_status(nb, replay):
     job = nb.commands.run("embed_note", {"note_id": "note:1"})["job_id"]
     replay.state.works = False
     try:
@@ -144,50 +141,50 @@ def test_a_cancel_tells_what_became_of_it_and_not_what_the_server_says(nb, repla
 # Insights
 
 
-def test_an_insight_is_made_found_copied_and_deleted(nb, replay):
-    made = nb.insights.create("Bench notes", PAPER)
-    assert made["insight_type"] == "Paper Analysis"
+def test_insight_lifecycle(nb, replay):
+    created = nb.insights.create("Bench notes", PAPER)
+    assert created["insight_type"] == "Paper Analysis"
     again = nb.insights.create("Bench notes", PAPER, model="fake-chat")
-    assert again["id"] != made["id"]
-    path = f"/sources/{made['source_id']}/insights"
+    assert again["id"] != created["id"]
+    path = f"/sources/{created['source_id']}/insights"
     transformation = nb.transformations.find(PAPER)
     assert bodies(replay, "POST", path) == [
         {"transformation_id": transformation},
         {"transformation_id": transformation, "model_id": nb.models.find("fake-chat")},
     ]
     frame = nb.insights.list("Growth")
-    of_it = frame[frame["insight_type"] == "Paper Analysis"]
-    assert list(of_it["id"]) == [made["id"], again["id"]]
+    created_rows = frame[frame["insight_type"] == "Paper Analysis"]
+    assert list(created_rows["id"]) == [created["id"], again["id"]]
     assert list(nb.insights.list(sources="Bench notes")["id"]) == list(frame["id"])
-    assert {made["id"], again["id"]} <= {*nb.insights.names()}  # their type tells nothing
+    assert {created["id"], again["id"]} <= {*nb.insights.names()}  # their type tells nothing
     nb.insights.delete(again["id"])
     assert "Paper Analysis" in nb.insights.names()
-    assert nb.insights.get("paper analysis") == made
+    assert nb.insights.get("paper analysis") == created
 
     note = nb.insights.save("Paper Analysis", "Growth")
     assert (note["title"], note["note_type"], note["content"]) == (
         "Paper Analysis from source Bench notes",
         "ai",  # which the server leaves open
-        made["content"],
+        created["content"],
     )
     assert list(nb.notes.list("Growth")["id"]) == [note["id"]]
     nb.insights.delete("Paper Analysis")
     with pytest.raises(NotFoundError, match="There is no insight"):
         nb.insights.get("Paper Analysis")
     with pytest.raises(NotFoundError) as caught:
-        nb.insights.get(made["id"])
+        nb.insights.get(created["id"])
     assert caught.value.next_step == "See `nb.insights.list()`."
 
 
-def test_an_insight_that_does_not_come_is_waited_for_and_told(nb, replay):
+def test_insight_timeout_and_failure(nb, replay):
     replay.state.works = False
     try:
         with pytest.raises(NotReadyError, match=r"Paper Analysis is not ready .* unchanged for"):
             nb.insights.create("Bench notes", PAPER, timeout=0)
-        begun = nb.insights.start("Bench notes", PAPER)
-        replay.state.jobs[begun.job].update(status="failed", error_message="The model is away")
+        started = nb.insights.start("Bench notes", PAPER)
+        replay.state.jobs[started.job].update(status="failed", error_message="The model is away")
         with pytest.raises(JobFailedError, match="has failed: The model is away"):
-            nb.insights.wait(begun)
+            nb.insights.wait(started)
     finally:
         replay.state.works = True
 
@@ -195,7 +192,7 @@ def test_an_insight_that_does_not_come_is_waited_for_and_told(nb, replay):
 # Vectors
 
 
-def test_vectors_of_one_thing_and_of_all(nb, replay):
+def test_embed_one_record_or_all(nb, replay):
     source, note = nb.sources.find("Bench notes"), nb.notes.create("Warm.", notebook="Growth")["id"]
     for record, kind in (
         (nb.embeddings.source("Bench notes"), "source"),
@@ -207,25 +204,25 @@ def test_vectors_of_one_thing_and_of_all(nb, replay):
         {"item_id": source, "item_type": "source", "async_processing": True},
         {"item_id": note, "item_type": "note", "async_processing": True},
     ]
-    begun = nb.embeddings.rebuild("all", insights=False)
+    started = nb.embeddings.rebuild("all", insights=False)
     assert bodies(replay, "POST", "/embeddings/rebuild") == [
         {"mode": "all", "include_sources": True, "include_notes": True, "include_insights": False}
     ]
-    assert nb.embeddings.status(begun["job_id"])["completed_at"] is None
-    done = nb.embeddings.wait(begun["job_id"])
-    assert (done["status"], done["processed"]) == ("completed", begun["total_items"])
+    assert nb.embeddings.status(started["job_id"])["completed_at"] is None
+    done = nb.embeddings.wait(started["job_id"])
+    assert (done["status"], done["processed"]) == ("completed", started["total_items"])
     with pytest.raises(InputError, match="all excluded"):
         nb.embeddings.rebuild(sources=False, notes=False, insights=False)
 
 
-def test_without_an_embedding_model_nothing_is_begun(nb, replay):
+def test_missing_embedding_model_prevents_embedding(nb, replay):
     before = replay.state.defaults["default_embedding_model"]
     replay.state.defaults["default_embedding_model"] = None
     count = len(replay.sent("POST", "/embed"))
     try:
-        for begin in (lambda: nb.embeddings.source("Bench notes"), nb.embeddings.rebuild):
+        for start in (lambda: nb.embeddings.source("Bench notes"), nb.embeddings.rebuild):
             with pytest.raises(SetupError, match='"embedding": "NAME"'):
-                begin()
+                start()
     finally:
         replay.state.defaults["default_embedding_model"] = before
     assert len(replay.sent("POST", "/embed")) == count
@@ -234,7 +231,7 @@ def test_without_an_embedding_model_nothing_is_begun(nb, replay):
 # Chats about a source
 
 
-def test_a_chat_about_a_source(nb, replay):
+def test_source_chat_lifecycle(nb, replay):
     chat = nb.source_chats.create("Bench notes", "About it", model_override="fake-chat")
     source = chat["source_id"]
     assert nb.source_chats.send("Bench notes", "About it", "Which strain?").text.startswith(
@@ -261,7 +258,7 @@ def test_a_chat_about_a_source(nb, replay):
 
 # A server of the contract
 
-LACKING: list[Callable[[NotebookClient], Any]] = [
+UNSUPPORTED: list[Callable[[NotebookClient], Any]] = [
     lambda nb: nb.settings.get(),
     lambda nb: nb.settings.update({"docling_ocr": True}),
     lambda nb: nb.commands.list(),
@@ -283,10 +280,10 @@ LACKING: list[Callable[[NotebookClient], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("asks", LACKING)
-def test_a_server_of_the_contract_is_asked_nothing_of_it(asks):
+@pytest.mark.parametrize("call", UNSUPPORTED)
+def test_contract_server_gets_no_request_for_extensions(call):
     with (
         NotebookClient("http://127.0.0.1:9/api", backend="contract") as nb,
         pytest.raises(InputError, match=r"^This notebook service .*`nb\.|administrator"),
     ):
-        asks(nb)
+        call(nb)

@@ -1,4 +1,4 @@
-"""`%nb` lines about what Open Notebook has beyond the contract, and Tab behind them."""
+"""The `%nb` commands for Open Notebook's own features, and their completion."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.fixture
-def refused(shell: InteractiveShell) -> Callable[[str], str]:
+def error_of(shell: InteractiveShell) -> Callable[[str], str]:
     """Run a cell that is refused; return the one line."""
 
     def run_cell(cell: str) -> str:
@@ -68,7 +68,7 @@ def without_fault(replay: Replay, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     assert replay.faults == []
 
 
-def test_settings(run, refused, capsys):
+def test_settings(run, error_of, capsys):
     before = run("%nb settings")
     assert list(before.columns) == ["setting", "value"]
     after = run("%nb settings --set docling_ocr=no --set youtube_preferred_languages=en,de")
@@ -76,20 +76,20 @@ def test_settings(run, refused, capsys):
     assert dict(after.to_numpy())["youtube_preferred_languages"] == "en,de"
     run("%nb settings --set docling_ocr={False}")
     assert "already have these values" in capsys.readouterr().out
-    assert "There is no setting" in refused("%nb settings --set docling=no")
-    assert "set twice" in refused("%nb settings --set docling_ocr=no --set docling_ocr=yes")
+    assert "There is no setting" in error_of("%nb settings --set docling=no")
+    assert "set twice" in error_of("%nb settings --set docling_ocr=no --set docling_ocr=yes")
 
 
-def test_insights(run, refused, capsys):
-    made = run('%nb insights new "Simple Summary" --source "Bench notes"')
-    assert list(made["insight_type"]) == ["Simple Summary"]
-    every = run("%nb insights")
-    assert set(made["id"]) <= set(every["id"])
-    assert list(run("%nb insights --source 'Bench notes'")["id"]) == list(every["id"])
-    assert "Keep one of them" in refused("%nb insights --all --notebook Growth")
-    drawn = run('%nb insights show "simple summary" --source "Bench notes"')
-    assert drawn.title == "Simple Summary of Bench notes"
-    assert drawn.text == made["content"].iloc[0]
+def test_insights(run, error_of, capsys):
+    created = run('%nb insights new "Simple Summary" --source "Bench notes"')
+    assert list(created["insight_type"]) == ["Simple Summary"]
+    everything = run("%nb insights")
+    assert set(created["id"]) <= set(everything["id"])
+    assert list(run("%nb insights --source 'Bench notes'")["id"]) == list(everything["id"])
+    assert "Keep one of them" in error_of("%nb insights --all --notebook Growth")
+    shown = run('%nb insights show "simple summary" --source "Bench notes"')
+    assert shown.title == "Simple Summary of Bench notes"
+    assert shown.text == created["content"].iloc[0]
 
     note = run('%nb insights save "Simple Summary"')
     assert list(note["title"]) == ["Simple Summary from source Bench notes"]
@@ -97,16 +97,16 @@ def test_insights(run, refused, capsys):
     assert list(again["id"]) == list(note["id"])
     assert "already has the note" in capsys.readouterr().out
 
-    assert "the insight Simple Summary of Bench notes" in refused(
+    assert "the insight Simple Summary of Bench notes" in error_of(
         '%nb insights delete "Simple Summary"'
     )
     run('%nb insights delete "Simple Summary" --preview')
     run('%nb insights delete "Simple Summary" --yes')
-    assert "There is no insight" in refused('%nb insights show "Simple Summary"')
-    assert "needs --source" in refused("%nb insights new 'Simple Summary'")
+    assert "There is no insight" in error_of('%nb insights show "Simple Summary"')
+    assert "needs --source" in error_of("%nb insights new 'Simple Summary'")
 
 
-def test_an_insight_that_fails_is_an_error(run, refused, replay):
+def test_failed_insight_is_an_error(run, error_of, replay):
     run("%nb sources")  # nothing is under way
     replay.state.works = False
     before = set(replay.state.jobs)
@@ -120,14 +120,14 @@ def test_an_insight_that_fails_is_an_error(run, refused, replay):
 
         failing = threading.Thread(target=fail, daemon=True)
         failing.start()
-        said = refused('%nb insights new "Simple Summary" --source "Bench notes"')
+        said = error_of('%nb insights new "Simple Summary" --source "Bench notes"')
         failing.join(10)
     finally:
         replay.state.works = True
     assert "The insight Simple Summary has failed: No such model." in said
 
 
-def test_vectors(run, refused, capsys):
+def test_vectors(run, error_of, capsys):
     assert list(run('%nb sources embed "Bench notes"')["title"]) == ["Bench notes"]
     run("%nb note Warm --title Plan\n%nb notes embed Plan")
     assert "Computing vectors of Plan." in capsys.readouterr().out
@@ -137,28 +137,30 @@ def test_vectors(run, refused, capsys):
     job = begun["job_id"].iloc[0]
     assert f"`%nb embeddings status {job}` shows the progress" in capsys.readouterr().out
     assert list(run(f"%nb embeddings status {job}")["job_id"]) == [job]
-    assert "all excluded" in refused("%nb embeddings rebuild --no-sources --no-notes --no-insights")
+    assert "all excluded" in error_of(
+        "%nb embeddings rebuild --no-sources --no-notes --no-insights"
+    )
 
 
-def test_commands(run, refused, replay, capsys):
+def test_commands(run, error_of, replay, capsys):
     rows = run("%nb commands --status completed --limit 5")
     assert "process_source" in set(rows["command"])
     assert "embed_note" in set(run("%nb commands kinds")["command"])
-    assert "has no input" in refused("%nb commands run embed_note")
+    assert "has no input" in error_of("%nb commands run embed_note")
     replay.state.works = False
     try:
         job = run("%nb commands run embed_note --set note_id=note:1")["job_id"].iloc[0]
-        assert "This would cancel" in refused(f"%nb commands cancel {job}")
+        assert "This would cancel" in error_of(f"%nb commands cancel {job}")
         assert list(run(f"%nb commands cancel {job} --yes")["status"]) == ["new"]
     finally:
         replay.state.works = True
     assert f"`%nb commands wait {job}` watches it" in capsys.readouterr().out
     assert list(run(f"%nb commands wait {job}")["status"]) == ["completed"]
     assert list(run(f"%nb commands show {job}")["command"]) == ["embed_note"]
-    assert "has ended already" in refused(f"%nb commands cancel {job} --yes")
+    assert "has ended already" in error_of(f"%nb commands cancel {job} --yes")
 
 
-def test_a_chat_about_a_source_goes_on(run, refused, replay, capsys):
+def test_source_chat_is_continued(run, error_of, replay, capsys):
     run("%%nb sources chat 'Bench notes'\nWhich strain?")
     assert 'Started the chat "Which strain?".' in capsys.readouterr().out
     run("%nb sources chat 'Bench notes' 'And then?' --model fake-chat")
@@ -167,18 +169,18 @@ def test_a_chat_about_a_source_goes_on(run, refused, replay, capsys):
     run("%nb sources chat 'Bench notes' 'Again?' --new")
     run("%nb sources chat 'Bench notes' 'Back?' --session 'Which strain?'")
     assert len(run("%nb source-chats show 'Which strain?'" + about)) == 6
-    assert "Keep one of them" in refused("%nb sources chat 'Bench notes' x --new --session y")
-    assert "has no text" in refused("%nb sources chat 'Bench notes'")
-    assert "No change was given" in refused("%nb source-chats edit 'Again?'" + about)
+    assert "Keep one of them" in error_of("%nb sources chat 'Bench notes' x --new --session y")
+    assert "has no text" in error_of("%nb sources chat 'Bench notes'")
+    assert "No change was given" in error_of("%nb source-chats edit 'Again?'" + about)
     run("%nb source-chats edit 'Again?' --title Second" + about)
-    assert "the chat" in refused("%nb source-chats delete Second" + about).casefold()
+    assert "the chat" in error_of("%nb source-chats delete Second" + about).casefold()
     run("%nb source-chats delete Second 'Which strain?' --yes" + about)
     assert run("%nb source-chats" + about).empty
     run("%nb sources chat 'Bench notes' 'Anew?'")  # the one that is gone does not go on
     assert list(run("%nb source-chats" + about)["title"]) == ["Anew?"]
 
 
-def test_tab_knows_settings_insights_commands_and_chats(run, shell):
+def test_completion_of_settings_insights_commands_and_chats(run, shell):
     run('%nb insights new "Simple Summary" --source "Bench notes"')
     run("%nb sources chat 'Bench notes' 'Tab?' --title Tabbed")
 

@@ -1,4 +1,4 @@
-"""What the backend sends to Open Notebook is what was recorded, and its answers are understood."""
+"""The Open Notebook backend sends the recorded requests and parses the recorded responses."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ pytestmark = pytest.mark.contract
 
 
 @pytest.mark.parametrize("proof", PROOFS, ids=str)
-def test_the_request_is_the_recorded_one_and_its_answer_a_whole_record(
-    proof, script, wire, tmp_path, monkeypatch
-):
+def test_request_equals_the_recorded_one(proof, script, wire, tmp_path, monkeypatch):
     if proof.method == "add_file":
         monkeypatch.chdir(tmp_path)
         folder = tmp_path / "FOLDER"
@@ -37,24 +35,24 @@ def test_the_request_is_the_recorded_one_and_its_answer_a_whole_record(
 def outcome(proof: Proof, wire: RequestExecutor, folder: Path) -> Any:
     """What comes of a call: a record; of a file the size, of a stream its request's events."""
     steps = proof.does(OpenNotebookBackend())
-    asked = steps if isinstance(steps, Request) else wire.run(steps)
-    if not isinstance(asked, Request):
-        return asked
+    request = steps if isinstance(steps, Request) else wire.run(steps)
+    if not isinstance(request, Request):
+        return request
     if proof.recordings[-1].events:
-        return [OpenNotebookBackend().parse_event(each, "?") for each in wire.events(asked, 10)]
-    return wire.download(asked, folder / "file").stat().st_size
+        return [OpenNotebookBackend().parse_event(each, "?") for each in wire.events(request, 10)]
+    return wire.download(request, folder / "file").stat().st_size
 
 
-def test_no_recording_is_unaccounted_for():
+def test_every_recording_is_used():
     used = {name for proof in PROOFS for name in proof.names}
-    refusals = {told.name for told in recordings().values() if told.status >= 400}
+    rejections = {recording.name for recording in recordings().values() if recording.status >= 400}
     streams = {name for name in recordings() if name.startswith("search.ask_sse")}
-    assert used | refusals | streams | set(UNUSED) == set(recordings())
+    assert used | rejections | streams | set(UNUSED) == set(recordings())
     assert not set(UNUSED) & (used | streams)
-    assert set(NEVER_ASKED) <= refusals
+    assert set(NEVER_ASKED) <= rejections
 
 
-def test_every_method_is_proved_or_said_to_be_unrecorded():
+def test_every_method_has_a_proof_or_is_listed_as_unrecorded():
     proved = {proof.method for proof in PROOFS}
     methods = {
         name
@@ -65,15 +63,15 @@ def test_every_method_is_proved_or_said_to_be_unrecorded():
     assert not proved & set(UNRECORDED)
 
 
-@pytest.mark.parametrize("given", [True, False])
-def test_the_cited_marks_are_those_that_were_given(given):
+@pytest.mark.parametrize("in_context", [True, False])
+def test_citations_are_limited_to_the_context(in_context):
     """A reply marks what it was given; a model makes up identifiers too."""
-    told = recordings()["chat.execute"]
-    context = told.json["context"] if given else {}
+    recording = recordings()["chat.execute"]
+    context = recording.json["context"] if in_context else {}
     steps = OpenNotebookBackend().execute("chat_session:x", "?", MessageContext(context), None)
     next(steps)
     with pytest.raises(StopIteration) as ended:
-        steps.send(told.answer)
+        steps.send(recording.answer)
     cited = [each.id for each in ended.value.value.citations]
     marked = ["note:rh4bk8rexnua5a5c6tt3", "source:iv8t6jwqw9lo4amjyr0f"]
     assert cited == ([*marked, "source:tyu15omdv02ep90uauvu"] if context else [])

@@ -1,4 +1,4 @@
-"""Each refusal of Open Notebook becomes one line that a user understands, and a line of `%nb`."""
+"""Each error of Open Notebook has one line of text and a next step."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.contract
 
 QUESTION = "What yield do minipreps give?"
 MODEL = "model:rvpfihowbm3ibqv9glxg"
-NOWHERE = derived("meta.config", answer={"version": "1.14.0", "dbStatus": "offline"})
+DATABASE_OFFLINE = derived("meta.config", answer={"version": "1.14.0", "dbStatus": "offline"})
 
 
 def _operations() -> Iterator[Operation]:
@@ -43,11 +43,13 @@ def _operations() -> Iterator[Operation]:
         yield from (each for each in vars(kind).values() if isinstance(each, Operation))
 
 
-def operation(told: Recording) -> Operation:
+def operation(recording: Recording) -> Operation:
     """What the client calls the operation that was refused."""
-    wanted = _bare(operation_of(told).template.removeprefix("/api/"))
+    template = _bare(operation_of(recording).template.removeprefix("/api/"))
     return next(
-        each for each in _operations() if each.method == told.method and _bare(each.path) == wanted
+        each
+        for each in _operations()
+        if each.method == recording.method and _bare(each.path) == template
     )
 
 
@@ -55,47 +57,47 @@ def _bare(path: str) -> str:
     return re.sub(r"\{\w+\}", "{}", path)
 
 
-REFUSALS = [
+REJECTIONS = [
     each for each in recordings().values() if each.status >= 400 and each.name not in NEVER_ASKED
 ]
 
 
-def refused(script: Script, wire: RequestExecutor, *answers: Recording, does: Any) -> LabextError:
+def error_of(script: Script, wire: RequestExecutor, *answers: Recording, call: Any) -> LabextError:
     """What is raised when the service answers so."""
     script.plays(answers)
     with pytest.raises(LabextError) as raised:
-        list(each) if isinstance(each := does(wire), Iterator) else each
+        list(each) if isinstance(each := call(wire), Iterator) else each
     return raised.value
 
 
-@pytest.mark.parametrize("told", REFUSALS, ids=lambda each: each.name)
-def test_rejection_has_one_line_and_an_action(told, script, wire):
-    asked = operation(told)
-    path = dict.fromkeys(re.findall(r"\{(\w+)\}", asked.path), "x")
-    error = refused(script, wire, told, does=lambda w: w.send(Request(asked, path)))
+@pytest.mark.parametrize("recording", REJECTIONS, ids=lambda each: each.name)
+def test_rejection_has_one_line_and_an_action(recording, script, wire):
+    operation_asked = operation(recording)
+    path = dict.fromkeys(re.findall(r"\{(\w+)\}", operation_asked.path), "x")
+    error = error_of(script, wire, recording, call=lambda w: w.send(Request(operation_asked, path)))
     expected = {
         400: (InputError,),
-        401: (SignInError if told.told.get("www-authenticate") else SetupError,),
+        401: (SignInError if recording.told.get("www-authenticate") else SetupError,),
         404: (NotFoundError,),
         415: (InputError,),
         422: (InputError, SetupError),
         429: (BusyError,),
         500: (ServiceError,),
         502: (ServiceError,),
-    }[told.status]
+    }[recording.status]
     assert type(error) in expected
     assert (error.action is None) == (error.next_step == "Correct the input.")
     assert error.next_step.endswith(".")
     assert error.message.endswith((".", "…"))
     assert not re.search(r"Settings|api_key='sk|sk-fake|\n|\[\{|Object with id", str(error))
-    if told.answer and isinstance(told.answer["detail"], list):
-        for each in told.answer["detail"]:
+    if recording.answer and isinstance(recording.answer["detail"], list):
+        for each in recording.answer["detail"]:
             assert each["msg"] in error.message
-    assert error.status == told.status
+    assert error.status == recording.status
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "what", "step"),
+    ("name", "kind", "message", "step"),
     [
         (
             "chat.execute_no_model_configured",
@@ -126,18 +128,18 @@ def test_rejection_has_one_line_and_an_action(told, script, wire):
         ("transformations.execute.limit-chat", BusyError, "rate limit", "nb.models.list("),
     ],
 )
-def test_what_mends_it_is_told(name, kind, what, step, script, wire):
-    told = recordings()[name]
-    asked = operation(told)
-    path = dict.fromkeys(re.findall(r"\{(\w+)\}", asked.path), "x")
-    error = refused(script, wire, told, does=lambda w: w.send(Request(asked, path)))
+def test_error_has_its_next_step(name, kind, message, step, script, wire):
+    recording = recordings()[name]
+    operation_asked = operation(recording)
+    path = dict.fromkeys(re.findall(r"\{(\w+)\}", operation_asked.path), "x")
+    error = error_of(script, wire, recording, call=lambda w: w.send(Request(operation_asked, path)))
     assert isinstance(error, kind)
-    assert what in error.message
+    assert message in error.message
     assert step in error.next_step
 
 
 @pytest.mark.parametrize(
-    ("name", "what", "step"),
+    ("name", "message", "step"),
     [
         ("badkey-chat", "Authentication failed", "api_key="),
         ("fail-chat", "temporarily unavailable", "nb.models.test("),
@@ -145,46 +147,49 @@ def test_what_mends_it_is_told(name, kind, what, step, script, wire):
         ("junk-chat", "required format", 'list(type="llm")'),
     ],
 )
-def test_a_failure_within_a_stream_is_told(name, what, step):
+def test_error_event_has_its_next_step(name, message, step):
     *_, last = recordings()[f"search.ask_sse.{name}"].events
     with pytest.raises(ServiceError) as raised:
         OpenNotebookBackend().parse_event(last, QUESTION)
-    assert what in raised.value.message
+    assert message in raised.value.message
     assert step in raised.value.next_step
 
 
 @pytest.mark.parametrize(
-    ("name", "before", "what"),
+    ("name", "before", "message"),
     [
         ("search.ask_sse_final_fails_midstream", 2, "temporarily unavailable"),
         ("search.ask_sse_no_searches", 1, "planned no search"),
     ],
 )
-def test_a_stream_that_fails_after_it_began_is_a_failure(name, before, what):
-    *good, last = recordings()[name].events
-    assert len([OpenNotebookBackend().parse_event(each, QUESTION) for each in good]) >= before
-    with pytest.raises(ServiceError, match=what):
+def test_failure_in_a_stream_is_an_error(name, before, message):
+    *events, last = recordings()[name].events
+    assert len([OpenNotebookBackend().parse_event(each, QUESTION) for each in events]) >= before
+    with pytest.raises(ServiceError, match=message):
         OpenNotebookBackend().parse_event(last, QUESTION)
 
 
 @pytest.mark.parametrize("name", ["podcasts.job_missing", "podcasts.job_bare"])
-def test_a_job_that_it_does_not_know_is_not_found(name, script, wire):
-    told = recordings()[name]
-    job = told.path.rpartition("/")[2]
-    alive = recordings()["meta.config"]
-    does = lambda w: w.run(OpenNotebookBackend().podcast_job(job))  # noqa: E731
-    error = refused(script, wire, told, alive, does=does)
+def test_unknown_job_is_not_found(name, script, wire):
+    recording = recordings()[name]
+    job = recording.path.rpartition("/")[2]
+    online = recordings()["meta.config"]
+    call = lambda w: w.run(OpenNotebookBackend().podcast_job(job))  # noqa: E731
+    error = error_of(script, wire, recording, online, call=call)
     assert isinstance(error, NotFoundError)
     assert job in error.message
     assert error.next_step == "See `nb.podcasts.episodes()`."
-    assert "database is offline" in refused(script, wire, told, NOWHERE, does=does).message
+    assert (
+        "database is offline"
+        in error_of(script, wire, recording, DATABASE_OFFLINE, call=call).message
+    )
 
 
 DOWN = derived("podcasts.job_missing", answer={"detail": "Error fetching notebooks"})
 
 
 @pytest.mark.parametrize(
-    ("answer", "does"),
+    ("answer", "call"),
     [
         (DOWN, lambda d: d.notebooks()),
         (DOWN, lambda d: d.notebook("notebook:abc")),
@@ -195,44 +200,44 @@ DOWN = derived("podcasts.job_missing", answer={"detail": "Error fetching noteboo
     ],
     ids=["notebooks", "notebook", "note", "delete_note", "change_note", "notes"],
 )
-def test_without_its_database_nothing_is_said_to_be_gone(answer, does, script, wire):
-    told = answer if isinstance(answer, Recording) else recordings()[answer]
-    run = lambda w: w.run(does(OpenNotebookBackend()))  # noqa: E731
-    error = refused(script, wire, told, NOWHERE, does=run)
+def test_offline_database_is_not_reported_as_not_found(answer, call, script, wire):
+    recording = answer if isinstance(answer, Recording) else recordings()[answer]
+    run = lambda w: w.run(call(OpenNotebookBackend()))  # noqa: E731
+    error = error_of(script, wire, recording, DATABASE_OFFLINE, call=run)
     assert isinstance(error, ServiceError)
     assert "database is offline" in error.message
     assert "`nb.status()`" in error.next_step
     # With the database there, it is what it was said to be.
-    again = refused(script, wire, told, recordings()["meta.config"], does=run)
-    assert again.status == told.status
+    known_error = error_of(script, wire, recording, recordings()["meta.config"], call=run)
+    assert known_error.status == recording.status
 
 
-def test_notes_are_not_left_out_when_the_database_goes_on_the_way(script, wire):
+def test_outage_while_listing_notes_is_an_error(script, wire):
     listed, gone = recordings()["notes.list"], recordings()["notes.get_missing"]
     notes = OpenNotebookBackend().notes
-    error = refused(script, wire, listed, gone, NOWHERE, does=lambda w: w.run(notes()))
+    error = error_of(script, wire, listed, gone, DATABASE_OFFLINE, call=lambda w: w.run(notes()))
     assert "database is offline" in error.message
 
 
-def test_a_key_in_the_words_is_masked(script, wire):
-    told = recordings()["search.ask_embed_as_model"]
-    assert "api_key='sk-fake'" in told.answer["detail"]
+def test_key_in_an_error_is_masked(script, wire):
+    recording = recordings()["search.ask_embed_as_model"]
+    assert "api_key='sk-fake'" in recording.answer["detail"]
     ask = OpenNotebookBackend().ask
     question = Question(QUESTION, Scope(), model_override=MODEL)
-    error = refused(script, wire, told, does=lambda w: w.run(ask(question)))
+    error = error_of(script, wire, recording, call=lambda w: w.run(ask(question)))
     assert "sk-fake" not in f"{error} {error.server} {error!r} {error.__dict__}"
 
 
-def test_too_large_a_file_is_told(script, wire):
+def test_too_large_file_is_reported(script, wire):
     # No recording has one: the words are those of the server in front of it.
     large = derived("sources.upload_unsupported_415", status=413, answer={"detail": "Too large"})
-    asked = operation(recordings()["sources.upload_unsupported_415"])
-    error = refused(script, wire, large, does=lambda w: w.send(Request(asked)))
+    operation_asked = operation(recordings()["sources.upload_unsupported_415"])
+    error = error_of(script, wire, large, call=lambda w: w.send(Request(operation_asked)))
     assert "too large for the notebook service" in error.message
     assert "smaller file" in error.next_step
 
 
-def test_a_command_that_is_not_there_is_not_found(script, wire):
+def test_unknown_command_is_not_found(script, wire):
     script.plays([recordings()["commands.job_missing"]])
     with pytest.raises(NotFoundError) as caught:
         wire.run(OpenNotebookBackend().command("command:nope"))

@@ -1,4 +1,4 @@
-"""The stand-in for Open Notebook refuses what the recorded server refused, in its words."""
+"""The stand-in for Open Notebook rejects what the recorded server rejected, in its words."""
 
 from __future__ import annotations
 
@@ -31,41 +31,41 @@ def replay() -> Iterator[Replay]:
         yield server
 
 
-def independent(told: Recording) -> bool:
+def independent(recording: Recording) -> bool:
     """Whether what it asks names nothing but what was never there."""
-    asked = f"{told.path} {told.query} {told.json} {told.form}"
-    named = re.findall(r"\b[a-z_]+:([a-z0-9]{20})\b", asked)
-    return not named and not told.files and not told.name.startswith("auth.")
+    request_text = f"{recording.path} {recording.query} {recording.json} {recording.form}"
+    identifiers = re.findall(r"\b[a-z_]+:([a-z0-9]{20})\b", request_text)
+    return not identifiers and not recording.files and not recording.name.startswith("auth.")
 
 
-REFUSALS = [
+REJECTIONS = [
     each
     for each in recordings().values()
     if each.status >= 400 and independent(each) and each.name not in OTHER_SETUP
 ]
 
 
-@pytest.mark.parametrize("told", REFUSALS, ids=lambda each: each.name)
-def test_a_refusal_is_the_recorded_one(replay, told):
-    body: dict[str, Any] = {"json": told.json} if told.json is not None else {}
-    if told.form:
-        body = {"files": {name: (None, value) for name, value in told.form.items()}}
-    if told.name == "meta.bad_json":
-        body = {"data": "{bad", "headers": dict(told.headers)}
-    url = replay.base_url.removesuffix("/api") + told.path
-    answer = requests.request(told.method, url, params=told.query, timeout=10, **body)
-    assert answer.status_code == told.status
-    if told.method != "HEAD" and told.answer is not None:
-        said, recorded = answer.json()["detail"], told.answer["detail"]
-        if isinstance(recorded, str):
-            assert said == recorded
+@pytest.mark.parametrize("recording", REJECTIONS, ids=lambda each: each.name)
+def test_rejection_equals_the_recorded_one(replay, recording):
+    body: dict[str, Any] = {"json": recording.json} if recording.json is not None else {}
+    if recording.form:
+        body = {"files": {name: (None, value) for name, value in recording.form.items()}}
+    if recording.name == "meta.bad_json":
+        body = {"data": "{bad", "headers": dict(recording.headers)}
+    url = replay.base_url.removesuffix("/api") + recording.path
+    answer = requests.request(recording.method, url, params=recording.query, timeout=10, **body)
+    assert answer.status_code == recording.status
+    if recording.method != "HEAD" and recording.answer is not None:
+        actual, expected = answer.json()["detail"], recording.answer["detail"]
+        if isinstance(expected, str):
+            assert actual == expected
         else:
-            assert {(each["type"], *each["loc"]) for each in said} == {
-                (each["type"], *each["loc"]) for each in recorded
+            assert {(each["type"], *each["loc"]) for each in actual} == {
+                (each["type"], *each["loc"]) for each in expected
             }
 
 
-def test_one_folder_holds_the_uploads_of_all_notebooks(replay, tmp_path):
+def test_uploads_of_all_notebooks_share_a_folder(replay, tmp_path):
     """As recorded: `protocol v1 (1).txt` is the second upload of `protocol v1.txt`."""
     url, stored = f"{replay.base_url}/sources", []
     for _ in range(3):
@@ -78,7 +78,7 @@ def test_one_folder_holds_the_uploads_of_all_notebooks(replay, tmp_path):
     ]
 
 
-def test_a_file_keeps_its_name_where_the_server_renames_it(replay, tmp_path):
+def test_file_name_survives_renaming_by_the_server(replay, tmp_path):
     file = tmp_path / "yield.tar.gz"
     file.write_bytes(b"Not really an archive.")
     with NotebookClient(replay.base_url) as nb:
@@ -93,7 +93,7 @@ def test_a_file_keeps_its_name_where_the_server_renames_it(replay, tmp_path):
         assert nb.sources.download(added["id"], tmp_path / "back").read_bytes() == file.read_bytes()
 
 
-def test_of_a_large_file_only_the_size_is_compared(replay, tmp_path, monkeypatch):
+def test_large_files_are_compared_by_size(replay, tmp_path, monkeypatch):
     file = tmp_path / "scan.txt"
     file.write_text("One scan.")
     with NotebookClient(replay.base_url) as nb:
@@ -109,7 +109,7 @@ def test_of_a_large_file_only_the_size_is_compared(replay, tmp_path, monkeypatch
         assert nb.sources.has_content(text, file) is None
 
 
-def test_a_notes_title_is_found_without_its_content(replay):
+def test_note_titles_need_no_content(replay):
     with NotebookClient(replay.base_url) as nb:
         notebook = nb.notebooks.create("Titles")["id"]
         for title in ("One", "Two"):
@@ -121,23 +121,23 @@ def test_a_notes_title_is_found_without_its_content(replay):
         assert list(nb.notes.list(notebook)["content"]) == ["Something.", "Something."]
 
 
-@pytest.mark.parametrize("end", [KeyboardInterrupt, UnreachableError, None])
-def test_a_question_about_a_notebook_leaves_no_session(replay, monkeypatch, end):
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, UnreachableError, None])
+def test_ask_deletes_its_temporary_session(replay, monkeypatch, failure):
     with NotebookClient(replay.base_url, rate=None) as nb:
         notebook = nb.notebooks.create("Asked")["id"]
         nb.notes.create("Warm water elutes more plasmid.", "Elution", notebook=notebook)
         send = nb._executor.send
 
-        def cut(request: Any, *rest: Any) -> Any:
-            if end is not None and request.op.path == "chat/execute":
-                raise end("cut off")
+        def send_or_fail(request: Any, *rest: Any) -> Any:
+            if failure is not None and request.op.path == "chat/execute":
+                raise failure("cut off")
             return send(request, *rest)
 
-        monkeypatch.setattr(nb._executor, "send", cut)
-        if end is None:
+        monkeypatch.setattr(nb._executor, "send", send_or_fail)
+        if failure is None:
             assert nb.ask("What elutes plasmid?", notebook).citations
         else:
-            with pytest.raises(end):
+            with pytest.raises(failure):
                 nb.ask("What elutes plasmid?", notebook)
         assert replay.sent("POST", "/chat/sessions")
         assert nb.chat.sessions().empty
