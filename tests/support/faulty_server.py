@@ -1,4 +1,4 @@
-"""A server on loopback that fails by script, and counts what reached it."""
+"""A server on loopback that fails by script and counts requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 @dataclass
 class Received:
-    """One request as it came."""
+    """A received request."""
 
     method: str
     path: str
@@ -26,12 +26,12 @@ class Received:
 
 
 Act = Callable[[socket.socket, Received], bool]
-"""Does something to one request; tells whether the connection stays open."""
+"""Handles one request; returns whether the connection stays open."""
 
 
 @dataclass
 class FaultyServer:
-    """Treats the first request by the first act, and so on; the last act goes on for ever."""
+    """Handles the first request by the first act, and so on; the last act repeats."""
 
     acts: tuple[Act, ...]
     tls: Any = None
@@ -56,7 +56,7 @@ class FaultyServer:
 
     @property
     def count(self) -> int:
-        """How many requests came, whole or begun."""
+        """Number of requests, complete or partial."""
         return len(self.received)
 
     def close(self) -> None:

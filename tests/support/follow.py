@@ -1,4 +1,4 @@
-"""Snapshots as a test wants them: read from a file that the test writes."""
+"""A progress stream that reads its snapshots from a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small real files for the tests, made by code: PDF, DOCX, sound."""
+"""Generate small PDF, DOCX and audio files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tasks of the tests do, in their processes."""
+"""Task functions for tests of the executors."""
 
 from __future__ import annotations
 

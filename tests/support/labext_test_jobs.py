@@ -1,4 +1,4 @@
-"""The job service with one more tool, whose processes cut loose: `cut_loose`."""
+"""The job service with a tool `cut_loose` that starts detached processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shell as a kernel has it, and what Tab offers there."""
+"""An IPython shell as in a kernel, and its completions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SET_MODELS = """
 
 @contextmanager
 def opened(**config: Any) -> Iterator[InteractiveShell]:
-    """A shell without a history; in the end labext is unloaded, and what runs at exit has run."""
+    """A shell without a history; closing it unloads labext and runs the exit hooks."""
     ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}} | config))
     try:
         yield ip
@@ -42,13 +42,13 @@ def opened(**config: Any) -> Iterator[InteractiveShell]:
 
 
 def offered(shell: InteractiveShell, cell: str) -> list[str]:
-    """What the cell could become by a Tab at its end."""
+    """The cell with each completion at its end."""
     with provisionalcompleter():
         found = list(shell.Completer.completions(cell, len(cell)))
     return [cell[: each.start] + each.text for each in found]
 
 
 def comes(shell: InteractiveShell, cell: str, *found: str) -> None:
-    """Check that a Tab offers at least these; what comes late is there at a later one."""
+    """Check that completion offers at least these, possibly only after some tries."""
     tries = (set(offered(shell, cell)) for _ in range(100))
     assert any(set(found) <= each for each in tries), offered(shell, cell)

@@ -1,4 +1,4 @@
-"""Sound, measured: what it says is nobody's word but its samples'."""
+"""Measurements of audio samples: pitch, loudness and pauses."""
 
 from __future__ import annotations
 

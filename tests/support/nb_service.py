@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import requests
-import schemathesis
 
 from labext.sandbox import Sandbox
 from labext.sandbox.core.database import Database
@@ -23,9 +22,11 @@ SERVICE = "labext.sandbox.nb.app:service"
 
 
 class Description:
-    """What a service says about itself at `/openapi.json`."""
+    """The OpenAPI description of a service."""
 
     def __init__(self, root: str) -> None:
+        import schemathesis
+
         self.raw = requests.get(f"{root}/openapi.json", timeout=60).json()
         schema = schemathesis.openapi.from_dict(self.raw)
         # A path without a placeholder comes first: `/sources/json` is no `/sources/{source_id}`.
@@ -37,7 +38,7 @@ class Description:
         ]
 
     def hold(self, response: requests.Response, **_options: Any) -> None:
-        """Fail where an answer's status, type or body is not as described."""
+        """Check the status, type and body of a response against the description."""
         path, asked = urlsplit(response.url).path, response.request.method
         for method, pattern, operation in self._operations:
             if method == asked and pattern.fullmatch(path):
@@ -48,12 +49,12 @@ class Description:
 
 
 class Api:
-    """A service as somebody with its password sees it; every answer is held to its description.
+    """A session with the service; every response is checked against its description.
 
     Args:
         base_url: ends in `/api`.
         password: sent with every request; None sends none.
-        described: what answers are held to.
+        described: the description for the checks.
     """
 
     def __init__(self, base_url: str, password: str | None, described: Description) -> None:
@@ -82,7 +83,7 @@ class Api:
         return self.ask("DELETE", path, params=query)
 
     def told(self, method: str, path: str, **options: Any) -> Any:
-        """The JSON of an answer when all is well."""
+        """The JSON of a successful response."""
         response = self.ask(method, path, **options)
         assert response.status_code == 200, response.text
         return response.json()
@@ -108,7 +109,7 @@ def new_name() -> str:
 
 
 def sentence(response: requests.Response, status: int = 400) -> str:
-    """The one sentence of a refusal."""
+    """The one-line message of an error response."""
     assert response.status_code == status, response.text
     body = response.json()
     assert set(body) - {"action"} == {"detail"}, body
@@ -120,7 +121,7 @@ def sentence(response: requests.Response, status: int = 400) -> str:
 
 
 class Back:
-    """What whoever runs the service may change: limits, in its database."""
+    """Settings of an administrator: limits in the database."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

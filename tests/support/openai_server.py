@@ -1,4 +1,4 @@
-"""A small OpenAI-compatible server on loopback: it records what it is asked, and fails on request.
+"""A small OpenAI-compatible server on loopback that records requests and fails on demand.
 
 A conftest makes it a fixture::
 

@@ -1,4 +1,4 @@
-"""What a watched stream says, written by the test while the notebook watches."""
+"""Progress snapshots that a test writes to a file for a watched stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A notebook service that answers one question as the test tells it to, and knows when it did."""
+"""A notebook service that streams one scripted answer and records its progress."""
 
 from __future__ import annotations
 

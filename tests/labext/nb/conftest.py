@@ -15,6 +15,17 @@ from labext.nb import NotebookClient
 from labext.nb.backends import Request, RequestExecutor
 from labext.nb.backends.detect import BackendSelector
 from labext.nb.resource import TitleResolver
+from labext.sandbox import Sandbox
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A running notebook service of the module's own."""
+    folder = tmp_path_factory.mktemp("nb") / "data"
+    sandbox = Sandbox(folder, rate="off", workers=2, services=["labext.sandbox.nb.app:service"])
+    sandbox.start()
+    yield sandbox
+    sandbox.stop()
 
 
 @dataclass

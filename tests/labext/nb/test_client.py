@@ -34,19 +34,6 @@ leaky expression of genes in cells that are grown with sugar.</p></body></html>"
 
 
 @pytest.fixture(scope="module")
-def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    sandbox = Sandbox(
-        tmp_path_factory.mktemp("nb") / "data",
-        rate="off",
-        workers=2,
-        services=["labext.sandbox.nb.app:service"],
-    )
-    sandbox.start()
-    yield sandbox
-    sandbox.stop()
-
-
-@pytest.fixture(scope="module")
 def nb(box: Sandbox) -> Iterator[NotebookClient]:
     with NotebookClient(box.nb.base_url, box.nb.password) as client:
         yield client

@@ -35,19 +35,11 @@ def provider() -> Iterator[OpenAI]:
 
 
 @pytest.fixture(scope="module")
-def nb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookClient]:
-    box = Sandbox(
-        tmp_path_factory.mktemp("nb") / "data",
-        rate="off",
-        workers=2,
-        services=["labext.sandbox.nb.app:service"],
-    )
-    box.start()
+def nb(box: Sandbox) -> Iterator[NotebookClient]:
     with NotebookClient(box.nb.base_url, box.nb.password) as client:
         client.notebooks.create("Bench")
         client.sources.add_text(PAPER, "Bench", title="Paper", process_async=False)
         yield client
-    box.stop()
 
 
 @pytest.fixture(scope="module")

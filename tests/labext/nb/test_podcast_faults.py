@@ -47,22 +47,6 @@ class TestAudio:
         assert fields[-1] == (len(AUDIO), len(AUDIO))
         assert server.received[1].path == "/api/podcasts/episodes/episode%3A1/audio"
 
-    def test_interrupted_download_is_resumed(self, faulty, client_of, tmp_path):
-        half = len(AUDIO) // 2
-        head = (
-            f'HTTP/1.1 200 OK\r\nContent-Type: audio/mpeg\r\nETag: "v1"\r\n'
-            f"Content-Length: {len(AUDIO)}\r\n\r\n"
-        ).encode()
-        rest = (
-            f'HTTP/1.1 206 Partial Content\r\nETag: "v1"\r\n'
-            f"Content-Range: bytes {half}-{len(AUDIO) - 1}/{len(AUDIO)}\r\n"
-            f"Content-Length: {len(AUDIO) - half}\r\n\r\n"
-        ).encode()
-        cut = faulty.raw(head + AUDIO[:half])
-        server = faulty(faulty.answer(EPISODE), cut, faulty.raw(rest + AUDIO[half:]))
-        assert client_of(server).podcasts.sound("episode:1") == AUDIO
-        assert server.received[2].headers["range"] == f"bytes={half}-"
-
     @pytest.mark.parametrize(
         ("sound", "kind", "length"),
         [
