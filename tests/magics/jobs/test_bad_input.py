@@ -27,10 +27,10 @@ BATCH = "%jobs batch bad --type rna_fold --name-column name --map sequence=bases
 GOOD = "--set sequence=GAATTC --set enzymes=EcoRI"
 
 LINES = [
-    (f"%jobs submit digest --name 'a b' {GOOD}", "a space in it"),
+    (f"%jobs submit digest --name 'a b' {GOOD}", "contains a space"),
     (f"%jobs submit digest --name {{long}} {GOOD}", "has 101 characters"),
     (f"%jobs submit digest --name fold_{{i}} {GOOD}", "contains '{'"),
-    ("%jobs submit digest --name taken --set sequence=AAAA --set enzymes=EcoRI", "not the same"),
+    ("%jobs submit digest --name taken --set sequence=AAAA --set enzymes=EcoRI", "and differs"),
     (f"%jobs submit align_pair --name taken {GOOD}", "enzymes is not a setting"),
     (f"%jobs batch {{almost}} {BATCH[15:]} --from frame", "has 101 characters"),
     (f"{BATCH.replace('bad', 'taken')} --from frame", "taken"),
@@ -55,7 +55,7 @@ LINES = [
     ("%jobs batch bad --type rna_fold --from {{}}", "no jobs"),
     (f"{BATCH} --from twice", "more than once"),
     ("%%jobs batch bad --type rna_fold\n- {name: a b, settings: {sequence: ACGU}}",
-     "a space in it"),
+     "contains a space"),
     (f"{BATCH} --from blank", "has an empty cell (row"),
     (f"{BATCH} --from hole", "has an empty cell (row"),
     (f"{BATCH.replace('bases', 'bses')} --from frame", 'did you mean "bases"'),
@@ -88,7 +88,7 @@ LINES = [
     ("%jobs rm nosuch.pdb --yes", "nosuch.pdb"),
     ("%jobs rm", "either a file or"),
     ("%jobs submit digest --project my-project --set sequence=GAATTC --set enzymes=EcoRI",
-     "no project"),
+     "not a project"),
     ("%jobs connect nosuch", "no profile nosuch"),
     ("%jobs connect http://[", "is no address of a service"),
     ("%jobs connect localhost:99999", "is no address of a service"),

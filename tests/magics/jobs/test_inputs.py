@@ -182,7 +182,7 @@ def test_job_list_filters_by_state_tool_and_time(ready: Run) -> None:
     assert ready("%jobs list --state running --since {__import__('datetime').timedelta()}").empty
     with pytest.raises(InputError, match='did you mean "Complete"'):
         ready("%jobs list --state complet --tool digest")
-    with pytest.raises(InputError, match="no date, time or duration"):
+    with pytest.raises(InputError, match="not a date, time or duration"):
         ready("%jobs list --since someday")
 
 

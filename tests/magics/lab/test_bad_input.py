@@ -68,7 +68,7 @@ LINES = [
     ("%lab export --from hole --to a.fa", InputError, "Without bases: b"),
     ("%lab export --from blank --to a.fa", InputError, "Without bases: b"),
     ("%lab export --from odd --to a.fa", InputError, "is not a base"),
-    ("%lab export --from twice --to a.fa", ConflictError, "one name: a"),
+    ("%lab export --from twice --to a.fa", ConflictError, "same name: a"),
     ("%lab export --from {frame[['name']]} --to a.fa", InputError, "The frame has no column"),
     ("%lab export --from {frame[:0]} --to a.fa", InputError, "no sequence to write"),
     ("%lab export --from number --to a.fa", InputError, "takes a DataFrame"),
