@@ -1,20 +1,22 @@
-"""Plain requests against a running job service: independent of labext's own client."""
+"""Plain requests to a running job service, independent of the client of labext."""
 
 from __future__ import annotations
 
 import io
 import json
+import socket
 import time
 import uuid
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 import requests
 import yaml
@@ -33,11 +35,13 @@ from labext.sandbox.jobs.tables import Account, Base, Limit
 ENDED = {"Complete", "Stopped", "AggregationFailed"}
 SLOW = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 23}
 """989 bases for rna_fold: several seconds."""
+ONE_RESIDUE = "ATOM      1  CA  ALA A   1      11.104   6.134  -6.504  1.00  0.00           C\n"
+"""PDB text too small for normal_modes, which stops with a reason."""
 
 
 @cache
 def operations() -> dict[tuple[str, str], Any]:
-    """What the service serves, by method and path: described by itself, or in this folder."""
+    """Return the operations of the service and of `others.openapi.yaml`, by method and path."""
     import schemathesis
 
     core = json.loads((files("labext.sandbox.jobs") / "openapi.json").read_text())
@@ -53,8 +57,8 @@ def operations() -> dict[tuple[str, str], Any]:
     }
 
 
-def hold_to_description(response: requests.Response, **_options: Any) -> None:
-    """Fail where an answer's status, type or body is not as described."""
+def check_response(response: requests.Response, **_options: Any) -> None:
+    """Fail if the status, type or body of a response differs from its description."""
     path = urlsplit(response.url).path.removeprefix("/api")
     if path.startswith("/upload/"):
         path = "/upload/{filename}"
@@ -66,13 +70,13 @@ def hold_to_description(response: requests.Response, **_options: Any) -> None:
 
 
 class Api:
-    """One account's view of a service; every answer is held to its description."""
+    """One account's view of a service; every response is checked against its description."""
 
     def __init__(self, box: Sandbox, key: str | None = None) -> None:
         self.base = box.jobs.base_url
         self.session = requests.Session()
         self.session.headers["x-api-key"] = key or box.jobs.api_key
-        self.session.hooks["response"].append(hold_to_description)
+        self.session.hooks["response"].append(check_response)
 
     def get(self, path: str, **query: Any) -> requests.Response:
         return self.session.get(self.base + path, params=query, timeout=60)
@@ -96,19 +100,33 @@ class Api:
         assert response.status_code == 200, response.text
         return response.json()["jobs"]
 
+    def accepted(self, path: str, body: Any) -> requests.Response:
+        response = self.post(path, body)
+        assert response.status_code == 200, response.text
+        return response
+
+    def refused(self, path: str, body: Any, status: int = 400) -> str:
+        """Return the error message of a refused request."""
+        return sentence(self.post(path, body), status)
+
+    def end(self, action: str, name: str) -> None:
+        """Stop or delete a job."""
+        if action == "stop":
+            self.accepted("stop-job", {"jobName": name})
+        else:
+            assert self.delete("delete-job", {"jobName": name}).status_code == 200
+
     def submit(self, type: str, settings: dict[str, Any], name: str | None = None) -> str:
         name = name or new_name()
-        response = self.post("submit-job", {"jobName": name, "type": type, "settings": settings})
-        assert response.status_code == 200, response.text
+        self.accepted("submit-job", {"jobName": name, "type": type, "settings": settings})
         return name
 
     def batch(self, settings: list[dict[str, Any]], type: str = "digest", **more: Any) -> str:
-        """A batch with jobs j0, j1, …; its name."""
+        """Submit a batch with jobs j0, j1, …; return its name."""
         name = new_name()
         names = [f"j{place}" for place in range(len(settings))]
         body = {"batchName": name, "type": type, "jobNames": names, "settings": settings} | more
-        response = self.post("submit-batch", body)
-        assert response.status_code == 200, response.text
+        self.accepted("submit-batch", body)
         return name
 
     def until(
@@ -125,9 +143,7 @@ class Api:
         return self.until(name, lambda row: row.get("batchStatus", row["JobStatus"]) in ENDED)
 
     def address(self, name: str, **more: Any) -> str:
-        response = self.post("result", {"jobName": name} | more)
-        assert response.status_code == 200, response.text
-        return response.text
+        return self.accepted("result", {"jobName": name} | more).text
 
     def archive(self, name: str, **more: Any) -> zipfile.ZipFile:
         """The archive of a complete job, fetched without a key."""
@@ -140,13 +156,53 @@ def new_name() -> str:
     return f"n{uuid.uuid4().hex[:12]}"
 
 
+def kill_and_restart(box: Sandbox) -> Api:
+    """Kill the service and start it again; return the student's view of it."""
+    host = psutil.Process(box.status().pid)
+    host.kill()
+    host.wait(30)
+    box.start()
+    return Api(box)
+
+
+def processes_in(folder: Path) -> list[psutil.Process]:
+    """Return the processes whose working directory is in a folder."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if Path(process.cwd()).is_relative_to(folder):
+                found.append(process)
+    return found
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def send_raw(box: Sandbox, head: str, body: bytes = b"") -> int | None:
+    """Send a handwritten request; return the status, or None if there was no response."""
+    address = urlsplit(box.jobs.base_url)
+    head = head.replace("$HOST", address.netloc).replace("$KEY", box.jobs.api_key)
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        with suppress(ConnectionError):  # refused before all of it was sent
+            connection.sendall(head.replace("\n", "\r\n").encode("latin-1") + b"\r\n" + body)
+        response = b""
+        with suppress(ConnectionError):
+            while b"\r\n" not in response and (more := connection.recv(65536)):
+                response += more
+    return int(response.split(b" ")[1]) if response else None
+
+
 def cut(sequence: str = "AAGAATTCAAAAGCTTAA") -> dict[str, Any]:
     """Settings of the fastest tool, digest."""
     return {"sequence": sequence, "enzymes": ["EcoRI", "HindIII"]}
 
 
 def sentence(response: requests.Response, status: int = 400) -> str:
-    """The one sentence of a refusal."""
+    """Return the one-sentence error message of a refused request."""
     assert response.status_code == status, response.text
     body = response.json()
     assert set(body) == {"error"}, body
@@ -158,7 +214,7 @@ def sentence(response: requests.Response, status: int = 400) -> str:
 
 
 class Back:
-    """What whoever runs the service may change: limits and accounts, in its database."""
+    """Change limits and accounts in the service's database."""
 
     def __init__(self, box: Sandbox) -> None:
         self.path = box.data_dir / "sandbox.sqlite"
@@ -182,20 +238,20 @@ class Back:
             self._set_quota(email, before)
 
     def _set_limit(self, name: str, value: int | None) -> int | None:
-        with self._session() as session:
+        with self.session() as session:
             changed = session.get(Limit, name)
             before = None if changed is None else changed.value
             limits.change_limit(session, name, value)
         return before
 
     def _set_quota(self, email: str, value: int) -> int:
-        with self._session() as session:
+        with self.session() as session:
             account = session.scalars(select(Account).where(Account.email == email)).one()
             before, account.storage_quota = account.storage_quota, value
         return before
 
     @contextmanager
-    def _session(self) -> Iterator[Session]:
+    def session(self) -> Iterator[Session]:
         database = Database.at(self.path)
         try:
             with database.write() as session:
@@ -218,7 +274,11 @@ class Kit:
     """The helpers of this folder, which tests get as a fixture."""
 
     Api, Back = Api, Back
-    SLOW = SLOW
+    SLOW, ONE_RESIDUE = SLOW, ONE_RESIDUE
+    kill_and_restart = staticmethod(kill_and_restart)
+    processes_in = staticmethod(processes_in)
+    wait_until = staticmethod(wait_until)
+    send_raw = staticmethod(send_raw)
     name = staticmethod(new_name)
     cut = staticmethod(cut)
     sentence = staticmethod(sentence)
@@ -260,7 +320,7 @@ def site(tmp_path):
     (tmp_path / "secrets").mkdir()
     database = Database.at(tmp_path / "db")
     database.create(QueueBase.metadata, Base.metadata)
-    made = Site(
+    site = Site(
         folder=tmp_path / "jobs",
         secrets=tmp_path / "secrets",
         database=database,
@@ -269,10 +329,10 @@ def site(tmp_path):
         origins={"jobs": "http://127.0.0.1:1"},
         options=Options(rate="off"),
     )
-    for kind in tasks.task_kinds(made):
-        made.queue.add(kind)
-    JobService().seed(made)
-    yield made
+    for kind in tasks.task_kinds(site):
+        site.queue.add(kind)
+    JobService().seed(site)
+    yield site
     database.close()
 
 

@@ -19,7 +19,7 @@ from labext.sandbox.jobs.files.result_archives import (
 )
 
 
-def test_an_archive_is_there_with_its_size(tmp_path):
+def test_write_archive_returns_the_size(tmp_path):
     (tmp_path / "a").write_text("x" * 1000)
     target = tmp_path / "archive.zip"
     size = write_archive(target, [("folder/a", tmp_path / "a")])
@@ -28,7 +28,7 @@ def test_an_archive_is_there_with_its_size(tmp_path):
         assert archive.read("folder/a") == b"x" * 1000
 
 
-def test_an_archive_that_fails_leaves_nothing(tmp_path):
+def test_failed_archive_leaves_no_file(tmp_path):
     noise = bytes(range(256)) * 40
     (tmp_path / "a").write_bytes(noise)
     out = tmp_path / "out"
@@ -40,7 +40,7 @@ def test_an_archive_that_fails_leaves_nothing(tmp_path):
     assert list(out.iterdir()) == []
 
 
-def test_an_archive_may_have_exactly_what_is_left(tmp_path):
+def test_archive_may_fill_the_remaining_storage(tmp_path):
     (tmp_path / "a").write_text("x" * 1000)
     size = write_archive(tmp_path / "one.zip", [("a", tmp_path / "a")])
     assert write_archive(tmp_path / "two.zip", [("a", tmp_path / "a")], max_bytes=size) == size
@@ -48,7 +48,7 @@ def test_an_archive_may_have_exactly_what_is_left(tmp_path):
         write_archive(tmp_path / "three.zip", [("a", tmp_path / "a")], max_bytes=size - 1)
 
 
-def test_links_and_folders_are_no_outputs(tmp_path):
+def test_links_and_folders_are_not_outputs(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a").write_text("a")
     (tmp_path / "link").symlink_to("/etc/passwd")
@@ -64,7 +64,7 @@ scores = st.dictionaries(
 
 
 @given(st.lists(scores, min_size=1, max_size=5))
-def test_the_table_has_the_jobs_own_numbers(tmp_path_factory, given_scores):
+def test_metrics_table_keeps_the_scores(tmp_path_factory, given_scores):
     target = tmp_path_factory.mktemp("metrics") / "metrics.csv"
     kept = [orjson.loads(orjson.dumps(score)) for score in given_scores]
     parts = [{"name": f"j{n}", "status": "Complete", "score": s} for n, s in enumerate(kept)]
@@ -77,7 +77,7 @@ def test_the_table_has_the_jobs_own_numbers(tmp_path_factory, given_scores):
             assert (row[key] if isinstance(value, str) else float(row[key])) == value
 
 
-def test_a_job_whose_outputs_are_gone_fails_the_aggregation(tmp_path):
+def test_aggregation_fails_without_the_outputs_of_a_job(tmp_path):
     work = tmp_path / "jobs" / "1" / "work"
     work.mkdir(parents=True)
     part = {"job": 2, "name": "a", "status": "Complete", "score": {}}
@@ -87,7 +87,7 @@ def test_a_job_whose_outputs_are_gone_fails_the_aggregation(tmp_path):
     assert not (work / "archive.zip").exists()
 
 
-def test_an_archive_over_what_is_left_fails_the_aggregation(tmp_path):
+def test_aggregation_fails_over_the_remaining_storage(tmp_path):
     out = tmp_path / "jobs" / "2" / "work" / "out"
     out.mkdir(parents=True)
     (out / "a.txt").write_bytes(bytes(range(256)))

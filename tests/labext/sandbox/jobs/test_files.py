@@ -1,18 +1,18 @@
-"""`PUT /upload/{filename}`, `GET /files`, `DELETE /delete-file` (JOBS-127 to JOBS-138)."""
+"""Uploaded files and folders: upload, list, delete (JOBS-127 to JOBS-138)."""
 
 from __future__ import annotations
 
 import socket
-import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote, urlsplit
 
 import pytest
+import requests
 
 pytestmark = pytest.mark.contract
 
 
-def test_a_file_is_uploaded_listed_and_deleted(api, kit):
+def test_file_is_uploaded_listed_and_deleted(api, kit):
     name = f"{kit.name()}.pdb"
     answer = api.upload(name, b"ATOM")
     assert answer.status_code == 200
@@ -24,7 +24,7 @@ def test_a_file_is_uploaded_listed_and_deleted(api, kit):
     assert name in kit.sentence(api.delete("delete-file", filePath=name), 404)
 
 
-def test_files_are_a_flat_array_and_folders_come_when_asked_for(api, kit):
+def test_files_lists_folders_only_on_request(api, kit):
     folder, inner, outer = kit.name(), f"{kit.name()}.txt", f"{kit.name()}.txt"
     api.upload(inner, b"a", folder=folder)
     api.upload(outer, b"b")
@@ -38,7 +38,7 @@ def test_files_are_a_flat_array_and_folders_come_when_asked_for(api, kit):
     assert "includeFolders" in kit.sentence(api.get("files", includeFolders="yes"))
 
 
-def test_a_folder_is_deleted_with_its_files(api, kit):
+def test_deleting_a_folder_deletes_its_files(api, kit):
     folder = kit.name()
     for name in ("a.txt", "b.txt", "c.txt"):
         api.upload(name, b"a", folder=folder)
@@ -49,7 +49,7 @@ def test_a_folder_is_deleted_with_its_files(api, kit):
     assert folder in kit.sentence(api.delete("delete-file", folder=folder), 404)
 
 
-def test_the_same_name_replaces_the_content(api, kit, back):
+def test_upload_replaces_a_file_of_the_same_name(api, kit, back):
     name = f"{kit.name()}.fa"
     api.upload(name, b">a\nACGT\n>b\nACGA\n>c\nACGG\n")
     first = api.submit("msa_tree", {"sequences": name})
@@ -61,7 +61,7 @@ def test_the_same_name_replaces_the_content(api, kit, back):
     assert len(list((back.path.parent / "jobs" / "incoming").iterdir())) == 0
 
 
-def test_uploads_of_one_name_at_once_leave_one_whole_file(new_box, kit):
+def test_simultaneous_uploads_leave_one_whole_file(new_box, kit):
     box = new_box(workers=1)
     contents = [bytes([65 + number]) * 1_000_000 for number in range(8)]
     with ThreadPoolExecutor(len(contents)) as pool:
@@ -72,7 +72,7 @@ def test_uploads_of_one_name_at_once_leave_one_whole_file(new_box, kit):
     assert file.read_bytes() in contents
 
 
-def test_whatever_the_service_keeps_is_its_owners_alone(new_box, kit):
+def test_stored_files_are_readable_by_their_owner_only(new_box, kit):
     box = new_box(workers=2)
     api = kit.Api(box)
     api.upload("a.fa", b">a\nACGT\n>b\nACGA\n>c\nACGG\n", folder="f")
@@ -87,48 +87,76 @@ def test_whatever_the_service_keeps_is_its_owners_alone(new_box, kit):
     assert {path.name for path in kept if path.stat().st_mode & 0o077} <= {"ca.pem"}
 
 
-def test_accounts_do_not_see_each_others_files(api, teacher, kit):
+def test_accounts_cannot_see_files_of_others(api, teacher, kit):
     name = f"{kit.name()}.txt"
     api.upload(name, b"a")
     assert name not in teacher.get("files").json()
     kit.sentence(teacher.delete("delete-file", filePath=name), 404)
 
 
+@pytest.mark.parametrize("presigned", [False, True])
 @pytest.mark.parametrize(
-    "name", ["a b.txt", "ä.pdb", "日本.pdb", "a%2Fb", "a+b&c=d?.txt", "#1", "~"]
+    "name",
+    [
+        "ä b.txt",
+        "日本語.pdb",
+        "a%2Fb%00.txt",
+        "100% ?#&=+;,.fa",
+        "~",
+        "...",
+        "x" * 255,
+        "é" * 127,
+        "a*?[b].txt",
+        "_",
+        "'; DROP TABLE jobs_files; --.txt",
+        '"<b>&amp;".txt',
+    ],
 )
-def test_a_name_in_the_address_is_decoded_once(api, kit, name):
+def test_file_names_are_literal_and_decoded_once(api, kit, name, presigned):
     folder = kit.name()
-    assert api.upload(quote(name, safe=""), b"a", folder=folder).status_code == 200
-    assert api.get("files", folder=folder).json() == [name]
+    api.upload("other", b"a", folder=folder)
+    if presigned:
+        order = {"filename": name, "folder": folder}
+        urls = api.accepted("getPresignedUploadUrl", order).json()
+        assert urls["key"] == f"{folder}/{name}"
+        assert requests.put(urls["uploadUrl"], data=b"a", timeout=60).status_code == 200
+        assert requests.head(urls["headUrl"], timeout=60).status_code == 200
+    else:
+        assert api.upload(quote(name, safe=""), b"a", folder=folder).status_code == 200
+    assert sorted(api.get("files", folder=folder).json()) == sorted([name, "other"])
     assert api.delete("delete-file", filePath=f"{folder}/{name}").status_code == 200
+    assert api.get("files", folder=folder).json() == ["other"]
 
 
 @pytest.mark.parametrize(
-    "name", ["a%2Fb", "a/b", "%2e%2e", "..%2Fx", "a%00b", "a%0Ab", "a%5Cb", "%20a", "x" * 256, ""]
+    "name", ["", ".", "..", "../a", "a/b", "a\\b", "a\nb", "a\0b", "a\x7f", " a", "x" * 256, 7]
 )
-def test_a_name_that_is_not_plain_is_refused(api, kit, name):
-    assert "filename" in kit.sentence(api.upload(name, b"a"))
+def test_file_must_have_a_plain_name(api, kit, name):
+    assert "filename" in api.refused("getPresignedUploadUrl", {"filename": name})
+    if name not in (7, ".", ".."):  # the client resolves dots
+        assert "filename" in kit.sentence(api.upload(quote(str(name), safe=""), b"a"))
 
 
-@pytest.mark.parametrize("folder", ["a/b", "..", "a\\b", "a\nb", "x" * 256])
-def test_a_folder_that_is_not_plain_is_refused(api, kit, folder):
-    assert "folder" in kit.sentence(api.upload("a.txt", b"a", folder=folder))
+@pytest.mark.parametrize("folder", ["a/b", "..", "a\\b", "a\nb", "x" * 256, 7])
+def test_folder_must_be_a_plain_name(api, kit, folder):
+    assert "folder" in api.refused("getPresignedUploadUrl", {"filename": "a.txt", "folder": folder})
+    if folder != 7:
+        assert "folder" in kit.sentence(api.upload("a.txt", b"a", folder=folder))
 
 
 @pytest.mark.parametrize("query", [{}, {"filePath": "a", "folder": "b"}])
-def test_either_a_file_or_a_folder_is_deleted(api, kit, query):
+def test_delete_file_needs_either_a_file_or_a_folder(api, kit, query):
     assert "filePath or folder" in kit.sentence(api.delete("delete-file", **query))
 
 
 @pytest.mark.parametrize("query", [{"filePath": ""}, {"folder": ""}, {"filePath": "/a"}])
-def test_nothing_is_deleted_by_an_empty_name(api, kit, query):
+def test_empty_name_deletes_nothing(api, kit, query):
     api.upload("a", b"kept")
     kit.sentence(api.delete("delete-file", **query), 404)
     assert "a" in api.get("files").json()
 
 
-def test_a_big_file_goes_to_disk_as_it_comes(api, kit):
+def test_large_upload_is_streamed_to_disk(api, kit):
     name = kit.name()
     piece = bytes(range(256)) * 4096
 
@@ -142,7 +170,7 @@ def test_a_big_file_goes_to_disk_as_it_comes(api, kit):
     api.delete("delete-file", filePath=name)
 
 
-def test_a_file_over_the_limit_is_refused_by_its_length_or_as_it_comes(api, kit, back):
+def test_upload_over_the_limit_is_refused(api, kit, back):
     name = kit.name()
     with back.limit("upload_bytes", 1000):
         assert "1,000 bytes" in kit.sentence(api.upload(name, b"x" * 1001))
@@ -154,7 +182,7 @@ def test_a_file_over_the_limit_is_refused_by_its_length_or_as_it_comes(api, kit,
         assert api.upload(name, b"x" * 1000).status_code == 200
 
 
-def test_the_accounts_storage_is_bounded(new_box, kit):
+def test_storage_of_an_account_is_limited(new_box, kit):
     box = new_box(workers=1)
     api = kit.Api(box)
     with kit.Back(box).quota("student@sandbox.local", 1000):
@@ -167,21 +195,32 @@ def test_the_accounts_storage_is_bounded(new_box, kit):
     assert [file.stat().st_size for file in stored] == [600]
 
 
-def test_an_upload_that_breaks_off_leaves_nothing(box, api, kit):
+@pytest.mark.parametrize("presigned", [False, True])
+def test_interrupted_upload_leaves_nothing(box, api, kit, presigned):
     name = kit.name()
-    address = urlsplit(box.jobs.base_url)
-    with socket.create_connection((address.hostname, address.port), timeout=30) as wire:
+    url = f"{api.base}upload/{name}"
+    if presigned:
+        url = api.accepted("getPresignedUploadUrl", {"filename": name}).json()["uploadUrl"]
+    address = urlsplit(url)
+    incoming = box.data_dir / "jobs" / "incoming"
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
         head = (
-            f"PUT /api/upload/{name} HTTP/1.1\r\nHost: {address.netloc}\r\n"
+            f"PUT {address.path}?{address.query} HTTP/1.1\r\nHost: {address.netloc}\r\n"
             f"x-api-key: {box.jobs.api_key}\r\nContent-Length: 5000000\r\n\r\n"
         )
-        wire.sendall(head.encode() + b"x" * 2_000_000)
-        incoming = box.data_dir / "jobs" / "incoming"
-        deadline = time.monotonic() + 90
-        while not any(incoming.iterdir()):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-    while any(incoming.iterdir()):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+        connection.sendall(head.encode() + b"x" * 2_000_000)
+        kit.wait_until(lambda: any(incoming.iterdir()))
+    kit.wait_until(lambda: not any(incoming.iterdir()))
     assert name not in api.get("files").json()
+
+
+def test_folders_are_listed_while_they_contain_files(api, teacher, kit):
+    first, second = sorted([kit.name(), kit.name()])
+    for folder in (second, first, first):
+        api.upload(f"{kit.name()}.txt", b"a", folder=folder)
+    listed = api.get("getFolders").json()
+    assert [name for name in listed if name in (first, second)] == [first, second]
+    assert "" not in listed
+    assert first not in teacher.get("getFolders").json()
+    api.delete("delete-file", folder=first)
+    assert first not in api.get("getFolders").json()

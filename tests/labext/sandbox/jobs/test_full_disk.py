@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import resource
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -40,8 +39,8 @@ Full = Callable[[], AbstractContextManager[None]]
 
 @pytest.fixture
 def box(new_box: Any) -> Sandbox:
-    made: Sandbox = new_box(workers=2)
-    return made
+    sandbox: Sandbox = new_box(workers=2)
+    return sandbox
 
 
 @pytest.fixture
@@ -68,18 +67,11 @@ def full(box: Sandbox) -> Full:
     return lambda: full_disk(box)
 
 
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def listed(jobs: JobsClient) -> list[str]:
     return sorted(row["JobName"] for row in jobs.iter_jobs(subjobs=True))
 
 
-def test_what_cannot_be_written_is_refused_and_leaves_nothing(
+def test_submission_to_a_full_disk_is_refused_and_leaves_nothing(
     jobs: JobsClient, full: Full, box: Sandbox
 ) -> None:
     jobs.submit("before", "digest", CUT)
@@ -99,17 +91,17 @@ def test_what_cannot_be_written_is_refused_and_leaves_nothing(
     assert listed(jobs) == ["batch", "batch-a", "batch-b", "before", "single"]
 
 
-def test_reads_of_lab_and_nb_go_on(new_box: Any) -> None:
+def test_lab_and_nb_can_be_read_while_the_disk_is_full(new_box: Any) -> None:
     box: Sandbox = new_box(services=None)
     password = {"Authorization": f"Bearer {box.nb.password}"}
-    made = requests.post(
+    notebook = requests.post(
         f"{box.nb.base_url}/notebooks", json={"name": "N"}, headers=password, timeout=60
     )
-    assert made.ok
+    assert notebook.ok
     text = {"text": "Arabinose induces pBAD.", "process_async": False}
     source = requests.post(f"{box.nb.base_url}/sources", json=text, headers=password, timeout=60)
     assert source.json()["status"] == "completed", source.text
-    note = {"content": "Arabinose is a sugar.", "notebook_id": made.json()["id"]}
+    note = {"content": "Arabinose is a sugar.", "notebook_id": notebook.json()["id"]}
     assert requests.post(f"{box.nb.base_url}/notes", json=note, headers=password, timeout=60).ok
     lab = LabClient(box.lab.base_url, ApiKey(box.lab.api_key), verify=box.lab.ca_bundle)
     with lab, full_disk(box):
@@ -126,7 +118,7 @@ def test_reads_of_lab_and_nb_go_on(new_box: Any) -> None:
             assert found.json()["results"], kind
 
 
-def test_an_upload_without_room_leaves_nothing(
+def test_upload_to_a_full_disk_leaves_nothing(
     jobs: JobsClient, full: Full, box: Sandbox, tmp_path: Path
 ) -> None:
     file = tmp_path / "structure.pdb"
@@ -140,8 +132,8 @@ def test_an_upload_without_room_leaves_nothing(
     assert jobs.files() == ["structure.pdb"]
 
 
-def test_jobs_that_end_meanwhile_are_recorded_once_there_is_room(
-    jobs: JobsClient, full: Full, box: Sandbox
+def test_jobs_that_ended_are_recorded_once_there_is_space(
+    jobs: JobsClient, full: Full, box: Sandbox, kit: Any
 ) -> None:
     jobs.submit_batch("folds", "rna_fold", {f"j{n}": FOLD for n in range(6)})
 
@@ -152,10 +144,10 @@ def test_jobs_that_end_meanwhile_are_recorded_once_there_is_room(
     def reports() -> int:
         return len([*(box.data_dir / "tasks").glob("*/report.json")])
 
-    until(running)
+    kit.wait_until(running)
     with full():
         # All that run have ended, and that can't be recorded.
-        until(lambda: 0 < running() <= reports())
+        kit.wait_until(lambda: 0 < running() <= reports())
     row = jobs.wait("folds", timeout=90)
     assert row["batchStatus"] == "Complete"
     assert row["statuses"]["Complete"] == 6

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import io
 import json
-import socket
 import zipfile
-from urllib.parse import quote, urlsplit
 
 import pytest
 import requests
@@ -17,20 +14,6 @@ pytestmark = pytest.mark.contract
 
 HTML = "<script>alert(1)</script><img src=x onerror=alert(2)>&amp;\"'"
 CUT = '{"sequence": "AAGAATTCAA", "enzymes": "EcoRI"}'
-
-
-def raw(box, head, body=b"", most=65536):
-    """The status of a request that is written by hand; None where there was no answer."""
-    address = urlsplit(box.jobs.base_url)
-    head = head.replace("$HOST", address.netloc).replace("$KEY", box.jobs.api_key)
-    with socket.create_connection((address.hostname, address.port), timeout=30) as wire:
-        with contextlib.suppress(ConnectionError):  # refused before all of it was sent
-            wire.sendall(head.replace("\n", "\r\n").encode("latin-1") + b"\r\n" + body)
-        answer = b""
-        with contextlib.suppress(ConnectionError):
-            while b"\r\n" not in answer and (more := wire.recv(most)):
-                answer += more
-    return int(answer.split(b" ")[1]) if answer else None
 
 
 @pytest.fixture(autouse=True)
@@ -63,19 +46,19 @@ FIELDS = [
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize(("path", "field", "more"), FIELDS, ids=lambda value: str(value)[:12])
-def test_a_hostile_text_in_a_field_is_refused_in_one_line(api, kit, path, field, more, text):
+def test_malicious_text_in_a_field_is_refused_in_one_line(api, kit, path, field, more, text):
     body = json.dumps({**more, field: "$TEXT"}, ensure_ascii=False).replace("$TEXT", text)
     answer = api.session.post(api.base + path, data=body.encode(), timeout=30)
     assert answer.headers["Content-Type"] == "application/json"
-    words = kit.sentence(answer, answer.status_code)
+    message = kit.sentence(answer, answer.status_code)
     assert answer.status_code in (400, 403, 404)
-    assert words.isprintable()
+    assert message.isprintable()
 
 
 @pytest.mark.parametrize(
     "number", ["NaN", "Infinity", "-Infinity", "1e400", "-1e999", "1" * 400, "0x10", "1_000", "+1"]
 )
-def test_a_number_that_is_none_is_refused(api, kit, number):
+def test_invalid_number_is_refused(api, kit, number):
     name = kit.name()
     settings = f'{{"sequence": "ACGU", "temperature": {number}}}'
     body = f'{{"jobName": "{name}", "type": "rna_fold", "settings": {settings}}}'
@@ -88,7 +71,7 @@ def test_a_number_that_is_none_is_refused(api, kit, number):
     assert api.get("jobs", jobName=name).status_code == 404
 
 
-def test_of_a_field_that_is_there_twice_the_last_counts(api, kit):
+def test_last_value_of_a_repeated_field_is_used(api, kit):
     first, last = kit.name(), kit.name()
     body = f'{{"jobName": "{first}", "jobName": "{last}", "type": "digest", "settings": {CUT}}}'
     answer = api.session.post(api.base + "submit-job", data=body, timeout=30)
@@ -98,7 +81,7 @@ def test_of_a_field_that_is_there_twice_the_last_counts(api, kit):
 
 @pytest.mark.parametrize("levels", [300, 100_000])
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
-def test_nesting_has_an_end(api, kit, levels, opening):
+def test_deep_nesting_is_refused(api, kit, levels, opening):
     closing = {"[": "]", '{"a":': "}"}[opening]
     deep = opening * levels + "1" + closing * levels
     body = f'{{"jobName": "{kit.name()}", "type": "digest", "settings": {{"sequence": {deep}}}}}'
@@ -111,51 +94,32 @@ def test_nesting_has_an_end(api, kit, levels, opening):
     ids=["UTF-16", "a mark", "Latin-1", "two values", "a form"],
 )
 @pytest.mark.parametrize("path", ["submit-job", "stop-job", "result", "getPresignedUploadUrl"])
-def test_a_body_that_is_no_json_is_refused_whatever_it_calls_itself(api, kit, path, content):
+def test_body_that_is_not_json_is_refused_for_any_content_type(api, kit, path, content):
     for kind in ("application/json", "text/plain", "application/x-www-form-urlencoded", ""):
         headers = {"Content-Type": kind}
         answer = api.session.post(api.base + path, data=content, headers=headers, timeout=30)
         kit.sentence(answer)
 
 
-def test_a_packed_body_is_not_unpacked(api, kit):
+def test_compressed_body_is_not_decompressed(api, kit):
     content = gzip.compress(b"[" + b"0," * 10_000_000 + b"0]")
     headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
     answer = api.session.post(api.base + "submit-job", data=content, headers=headers, timeout=30)
     assert "JSON" in kit.sentence(answer)
 
 
-def test_html_in_a_setting_stays_text(api, kit):
+def test_html_in_a_setting_is_kept_as_text(api, kit):
     name = kit.name()
     settings = {"sequence": "ACDEFGHIK", "conformation": HTML}
     body = {"jobName": name, "type": "peptide_build", "settings": settings}
-    words = kit.sentence(api.post("submit-job", body))
-    assert "conformation" in words
+    message = kit.sentence(api.post("submit-job", body))
+    assert "conformation" in message
     pdb = f"REMARK {HTML}\n" * 3
     name = api.submit("normal_modes", {"pdbFile": pdb + "ATOM  \n"})
     answer = api.get("jobs", jobName=name)
     assert answer.headers["Content-Type"] == "application/json"
     assert kit.json(answer.json()["Settings"])["pdbFile"].startswith(pdb)
     assert api.ended(name)["JobStatus"] == "Stopped"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "'; DROP TABLE jobs_files; --.txt",
-        '"quoted".txt',
-        "%",
-        "_",
-        "a*?[b].txt",
-        HTML.replace("/", ""),
-    ],
-)
-def test_a_hostile_files_name_is_that_files_name_alone(api, kit, name):
-    folder = kit.name()
-    api.upload("other", b"a", folder=folder)
-    assert api.upload(quote(name, safe=""), b"b", folder=folder).status_code == 200
-    assert api.delete("delete-file", filePath=f"{folder}/{name}").status_code == 200
-    assert api.get("files", folder=folder).json() == ["other"]
 
 
 QUERIES = ["jobName", "batch", "startKey", "jobEmail", "limit", "organization", "includeSubjobs"]
@@ -165,7 +129,7 @@ QUERIES = ["jobName", "batch", "startKey", "jobEmail", "limit", "organization", 
     "value", ["%00", "%ff%fe", "%ED%A0%80", "%", "%zz", "'%20OR%201=1", "9" * 999]
 )
 @pytest.mark.parametrize("field", QUERIES)
-def test_a_hostile_value_in_the_query_is_refused(api, kit, field, value):
+def test_malicious_query_value_is_refused(api, kit, field, value):
     address = f"{api.base}jobs?{field}={value}"
     prepared = requests.Request("GET", address, headers=api.session.headers).prepare()
     prepared.url = address  # as it is
@@ -186,7 +150,7 @@ def bomb():
     [("normal_modes", "pdbFile", "a.pdb"), ("msa_tree", "sequences", "a.fasta")],
 )
 @pytest.mark.parametrize("packed", [bomb, lambda: gzip.compress(b">a\n" + b"A" * 50_000_000)])
-def test_an_archive_in_place_of_a_file_stops_its_job(api, kit, tool, setting, name, packed):
+def test_archive_instead_of_an_input_stops_the_job(api, kit, tool, setting, name, packed):
     folder, name = kit.name(), f"{kit.name()}{name}"
     assert api.upload(name, packed(), folder=folder).status_code == 200
     row = api.ended(api.submit(tool, {setting: name}))
@@ -195,7 +159,7 @@ def test_an_archive_in_place_of_a_file_stops_its_job(api, kit, tool, setting, na
     assert "Traceback" not in row["Reason"]
 
 
-def test_a_body_without_a_length_is_read_as_it_comes(api, kit):
+def test_chunked_body_is_accepted(api, kit):
     name = kit.name()
     body = json.dumps({"jobName": name, "type": "digest", "settings": kit.cut()}).encode()
     pieces = (body[place : place + 7] for place in range(0, len(body), 7))
@@ -223,25 +187,25 @@ WRONG = {
 
 
 @pytest.mark.parametrize("head", WRONG.values(), ids=WRONG)
-def test_a_request_that_is_none_is_refused(box, head):
-    assert raw(box, head, b"{}\r\n\r\n") in (400, 414, 431)
+def test_malformed_request_is_refused(box, kit, head):
+    assert kit.send_raw(box, head, b"{}\r\n\r\n") in (400, 414, 431)
 
 
-def test_a_folded_header_is_refused_or_one_value(box):
+def test_folded_header_adds_no_header(box, kit):
     """RFC 9112, 5.2, leaves the choice to a server; what it must not become is a header more."""
     head = "GET /api/files HTTP/1.1\nHost: $HOST\nx-api-key: wrong\nx: y\n x-api-key: $KEY\n"
-    assert raw(box, head) in (400, 401)
+    assert kit.send_raw(box, head) in (400, 401)
 
 
 KEYS = ["", " ", "x" * 5000, "\xe4\xff", "$KEY, $KEY", "$KEY$KEY", "Bearer $KEY"]
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_a_key_that_is_none_is_refused(box, key):
-    assert raw(box, f"GET /api/files HTTP/1.1\nHost: $HOST\nx-api-key: {key}\n") == 401
+def test_malformed_key_is_refused(box, kit, key):
+    assert kit.send_raw(box, f"GET /api/files HTTP/1.1\nHost: $HOST\nx-api-key: {key}\n") == 401
 
 
-def test_only_the_method_of_the_request_counts_and_the_services_own_name(box, api, kit):
+def test_override_and_forwarding_headers_are_ignored(box, api, kit):
     tricks = {
         "X-HTTP-Method-Override": "DELETE",
         "X-Forwarded-Host": "evil.example",

@@ -1,26 +1,12 @@
-"""`POST /stop-job` and `DELETE /delete-job` (JOBS-100 to JOBS-109)."""
+"""Stopping, cancelling and deleting jobs and batches (JOBS-100 to JOBS-109)."""
 
 from __future__ import annotations
 
-import time
+from concurrent.futures import ThreadPoolExecutor
 
-import psutil
 import pytest
-import requests
 
 pytestmark = pytest.mark.contract
-
-
-def processes_in(folder):
-    """The processes that work in a job's folder."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.cwd().startswith(str(folder)):
-                found.append(process)
-        except (psutil.Error, OSError):
-            continue
-    return found
 
 
 @pytest.fixture
@@ -33,16 +19,13 @@ def narrow(new_box, kit):
     return api, slow, box
 
 
-def test_a_running_job_stops_at_once_with_all_its_processes(narrow):
+def test_stopping_a_running_job_ends_its_processes(narrow, kit):
     api, slow, box = narrow
-    deadline = time.monotonic() + 90
-    while not processes_in(box.data_dir / "jobs"):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    kit.wait_until(lambda: kit.processes_in(box.data_dir / "jobs"))
     answer = api.post("stop-job", {"jobName": slow})
     assert answer.status_code == 200
     assert slow in answer.json()["message"]
-    assert processes_in(box.data_dir / "jobs") == []
+    assert kit.processes_in(box.data_dir / "jobs") == []
     row = api.row(slow)
     assert row["JobStatus"] == "Stopped"
     assert "by hand" in row["Reason"]
@@ -51,7 +34,7 @@ def test_a_running_job_stops_at_once_with_all_its_processes(narrow):
     assert row["WeightedHours"] > 0
 
 
-def test_a_waiting_job_stops_and_never_runs(narrow, kit):
+def test_stopped_queued_job_never_runs(narrow, kit):
     api, slow, _box = narrow
     waiting = api.submit("digest", kit.cut())
     api.post("stop-job", {"jobName": waiting})
@@ -61,7 +44,7 @@ def test_a_waiting_job_stops_and_never_runs(narrow, kit):
     assert api.row(slow)["JobStatus"] == "Running"
 
 
-def test_stopping_what_is_finished_says_so_and_changes_nothing(new_box, kit):
+def test_stopping_an_ended_job_changes_nothing(new_box, kit):
     box = new_box(workers=2)
     api = kit.Api(box)
     with kit.Back(box).quota("student@sandbox.local", 100):
@@ -97,7 +80,7 @@ def test_stopping_what_is_finished_says_so_and_changes_nothing(new_box, kit):
     assert kept() == before
 
 
-def test_a_batch_stops_with_all_its_jobs(narrow, kit):
+def test_stopping_a_batch_stops_its_jobs(narrow, kit):
     api, slow, _box = narrow
     name = api.batch([kit.cut()] * 30)
     assert api.post("stop-job", {"jobName": name}).status_code == 200
@@ -110,7 +93,7 @@ def test_a_batch_stops_with_all_its_jobs(narrow, kit):
     assert api.row(slow)["JobStatus"] == "Running"
 
 
-def test_a_batch_stops_while_it_is_aggregating(new_box, kit):
+def test_batch_can_be_stopped_while_aggregating(new_box, kit):
     api = kit.Api(new_box(workers=1))
     name = api.batch([kit.cut()])
     slow = api.submit("rna_fold", kit.SLOW)
@@ -124,25 +107,26 @@ def test_a_batch_stops_while_it_is_aggregating(new_box, kit):
     assert parent["statuses"]["Complete"] == 1
 
 
-def test_a_batch_goes_on_without_a_job_that_was_stopped_or_deleted(narrow, kit):
+def test_batch_continues_without_stopped_or_deleted_jobs(narrow, kit):
     api, slow, _box = narrow
-    name = api.batch([kit.cut()] * 3)
-    api.post("stop-job", {"jobName": f"{name}-j0"})
-    api.delete("delete-job", {"jobName": f"{name}-j1"})
-    api.post("stop-job", {"jobName": slow})
+    name = api.batch([kit.cut()] * 4)
+    api.end("stop", f"{name}-j0")
+    api.end("delete", f"{name}-j1")
+    api.accepted("cancelJob", {"jobName": f"{name}-j2"})
+    api.end("stop", slow)
     parent = api.ended(name)
     assert parent["batchStatus"] == "Complete"
-    assert parent["statuses"] == {"Complete": 1, "Running": 0, "In Queue": 0, "Stopped": 1}
+    assert parent["statuses"] == {"Complete": 1, "Running": 0, "In Queue": 0, "Stopped": 2}
 
 
-def test_a_batch_ends_when_its_last_job_is_deleted(narrow, kit):
+def test_batch_ends_when_its_last_job_is_deleted(narrow, kit):
     api, _slow, _box = narrow
     name = api.batch([kit.cut()])
     api.delete("delete-job", {"jobName": f"{name}-j0"})
     assert api.row(name)["batchStatus"] == "Stopped"
 
 
-def test_deleting_removes_the_rows_and_the_bytes(new_box, kit):
+def test_deleting_removes_rows_and_files(new_box, kit):
     box = new_box(workers=2)
     api = kit.Api(box)
     single, batch = api.submit("digest", kit.cut()), api.batch([kit.cut()] * 3)
@@ -160,74 +144,79 @@ def test_deleting_removes_the_rows_and_the_bytes(new_box, kit):
     kit.sentence(api.delete("delete-job", {"jobName": single}), 404)
 
 
-def test_a_running_job_is_stopped_and_deleted(narrow, kit):
+def test_deleting_a_running_job_stops_it(narrow, kit):
     api, slow, box = narrow
     assert api.delete("delete-job", {"jobName": slow}).status_code == 200
-    assert processes_in(box.data_dir / "jobs") == []
+    assert kit.processes_in(box.data_dir / "jobs") == []
     kit.sentence(api.get("jobs", jobName=slow), 404)
     assert list((box.data_dir / "jobs" / "jobs").iterdir()) == []
     api.submit("digest", kit.cut(), slow)  # the name is free again
     assert api.ended(slow)["JobStatus"] == "Complete"
 
 
-def test_the_name_to_delete_may_come_in_the_query(api, kit):
+def test_name_to_delete_may_be_in_the_query(api, kit):
     name = api.submit("digest", kit.cut())
     assert api.delete("delete-job", jobName=name).status_code == 200
     kit.sentence(api.get("jobs", jobName=name), 404)
 
 
 @pytest.mark.parametrize("body", [{}, {"jobName": 7}, {"jobName": None}, {"job": "a"}])
-def test_a_missing_name_is_named(api, kit, body):
+def test_missing_job_name_is_refused(api, kit, body):
     assert "jobName" in kit.sentence(api.post("stop-job", body))
     assert "jobName" in kit.sentence(api.delete("delete-job", body))
 
 
-def test_without_any_name_nothing_is_deleted(api, kit):
+def test_delete_without_a_name_is_refused(api, kit):
     kit.sentence(api.delete("delete-job"))
 
 
 @pytest.mark.parametrize("name", ["nope", "a b", "", "x" * 200, "a\0b"])
-def test_an_unknown_job_is_404(api, kit, name):
+def test_unknown_job_is_404(api, kit, name):
     kit.sentence(api.post("stop-job", {"jobName": name}), 404)
     kit.sentence(api.delete("delete-job", {"jobName": name}), 404)
 
 
-def test_another_accounts_job_is_out_of_reach(api, teacher, kit):
+def test_jobs_of_other_accounts_cannot_be_stopped_or_deleted(api, teacher, kit):
     name = api.submit("digest", kit.cut())
-    kit.sentence(teacher.post("stop-job", {"jobName": name}), 404)
+    for path in ("stop-job", "cancelJob"):
+        teacher.refused(path, {"jobName": name}, 404)
     kit.sentence(teacher.delete("delete-job", {"jobName": name}), 404)
     assert api.ended(name)["JobStatus"] == "Complete"
 
 
-def test_deleting_twice_at_once_deletes_once(box, api, kit):
-    from concurrent.futures import ThreadPoolExecutor
+def test_cancel_batch_accepts_the_field_of_cancel_job(api, kit):
+    name = api.batch([kit.SLOW] * 2, type="rna_fold")
+    answer = api.accepted("cancelBatch", {"jobName": name})
+    assert answer.json() == {"message": f"{name} is stopped."}
 
-    name = api.batch([kit.cut()] * 5)
 
-    def delete(_n):
-        return requests.delete(
-            box.jobs.base_url + "delete-job",
-            json={"jobName": name},
-            headers={"x-api-key": box.jobs.api_key},
-            timeout=60,
-        ).status_code
+def test_cancel_refuses_the_other_kind(api, kit):
+    job, batch = api.submit("digest", kit.cut()), api.batch([kit.cut()])
+    assert "is a batch" in api.refused("cancelJob", {"jobName": batch}, 404)
+    assert "is no batch" in api.refused("cancelBatch", {"batchName": job}, 404)
+    assert api.ended(job)["JobStatus"] == api.ended(batch)["batchStatus"] == "Complete"
+
+
+@pytest.mark.parametrize(
+    ("path", "field"), [("cancelJob", "jobName"), ("cancelBatch", "batchName")]
+)
+def test_cancel_refuses_unknown_and_missing_names(api, kit, path, field):
+    api.refused(path, {field: kit.name()}, 404)
+    for body in ({}, {field: 7}):
+        assert field in api.refused(path, body)
+
+
+@pytest.mark.parametrize("action", ["submit-job", "delete-job"])
+def test_simultaneous_requests_take_effect_once(box, kit, action):
+    name = kit.name()
+    body = {"jobName": name, "type": "digest", "settings": kit.cut()}
+    method, refused = ("POST", 400) if action == "submit-job" else ("DELETE", 404)
+    if action == "delete-job":
+        name = body["jobName"] = kit.Api(box).batch([kit.cut()] * 5)
+
+    def send(_n):
+        api = kit.Api(box)
+        return api.session.request(method, api.base + action, json=body, timeout=60).status_code
 
     with ThreadPoolExecutor(6) as pool:
-        assert sorted(pool.map(delete, range(6))) == [200] + [404] * 5
-
-
-def test_one_name_submitted_at_once_is_one_job(box, kit):
-    from concurrent.futures import ThreadPoolExecutor
-
-    body = {"jobName": kit.name(), "type": "digest", "settings": kit.cut()}
-
-    def submit(_n):
-        return requests.post(
-            box.jobs.base_url + "submit-job",
-            json=body,
-            headers={"x-api-key": box.jobs.api_key},
-            timeout=60,
-        ).status_code
-
-    with ThreadPoolExecutor(6) as pool:
-        assert sorted(pool.map(submit, range(6))) == [200] + [400] * 5
+        assert sorted(pool.map(send, range(6))) == [200] + [refused] * 5

@@ -32,7 +32,7 @@ def pages(api, **query):
             return found
 
 
-def test_a_name_gives_the_bare_row_with_its_tally(api, names):
+def test_job_name_returns_one_row_with_its_statuses(api, names):
     row = api.row(names[0])
     assert "jobs" not in row
     assert row["JobName"] == names[0]
@@ -40,12 +40,13 @@ def test_a_name_gives_the_bare_row_with_its_tally(api, names):
     assert api.row(names[-1])["statuses"]["Complete"] == 3
 
 
-@pytest.mark.parametrize("query", [{"jobName": "nope"}, {"jobName": ""}, {"jobName": "a b"}])
-def test_an_unknown_name_is_404(api, kit, query):
-    kit.sentence(api.get("jobs", **query), 404)
+@pytest.mark.parametrize("field", ["jobName", "batch"])
+@pytest.mark.parametrize("name", ["nope", "", "a b"])
+def test_unknown_job_or_batch_is_404(api, kit, field, name):
+    kit.sentence(api.get("jobs", **{field: name}), 404)
 
 
-def test_a_list_has_the_three_fields_and_no_subjobs(api, names):
+def test_list_has_three_fields_and_no_subjobs(api, names):
     answer = api.get("jobs").json()
     assert set(answer) == {"jobs", "startKey", "statuses"}
     assert set(answer["statuses"]) >= TALLY
@@ -55,13 +56,13 @@ def test_a_list_has_the_three_fields_and_no_subjobs(api, names):
     assert answer["startKey"] == ""
 
 
-def test_subjobs_come_when_they_are_asked_for(api, names):
+def test_subjobs_are_listed_on_request(api, names):
     listed = [row["JobName"] for row in api.rows(includeSubjobs="true")]
     assert {f"{names[-1]}-j{place}" for place in range(3)} <= set(listed)
     assert len(listed) == len(set(listed))
 
 
-def test_a_batch_lists_its_jobs_in_the_order_of_submission(api, names):
+def test_jobs_of_a_batch_are_in_order_of_submission(api, names):
     batch = names[-1]
     answer = api.get("jobs", batch=batch).json()
     assert [row["JobName"] for row in answer["jobs"]] == [f"{batch}-j{n}" for n in range(3)]
@@ -69,7 +70,7 @@ def test_a_batch_lists_its_jobs_in_the_order_of_submission(api, names):
 
 
 @pytest.mark.parametrize("query", [{}, {"includeSubjobs": "true"}])
-def test_pages_together_are_the_list(api, names, query):
+def test_pages_concatenate_to_the_whole_list(api, names, query):
     whole = [row["JobName"] for row in api.rows(**query)]
     found = pages(api, limit="2", **query)
     assert [row["JobName"] for page in found for row in page["jobs"]] == whole
@@ -77,13 +78,13 @@ def test_pages_together_are_the_list(api, names, query):
     assert sum(found[0]["statuses"].values()) == len(whole)
 
 
-def test_pages_of_a_batch(api, names):
+def test_batch_is_listed_in_pages(api, names):
     found = pages(api, limit="2", batch=names[-1])
     assert [len(page["jobs"]) for page in found] == [2, 1]
     assert found[0]["statuses"]["Complete"] == 3  # of the selection, not of the page
 
 
-def test_a_page_is_not_shifted_by_newer_jobs(api, kit, names):
+def test_newer_jobs_do_not_shift_pages(api, kit, names):
     first = api.get("jobs", limit=2).json()
     api.submit("digest", kit.cut())
     second = api.get("jobs", limit=2, startKey=first["startKey"]).json()
@@ -93,7 +94,7 @@ def test_a_page_is_not_shifted_by_newer_jobs(api, kit, names):
     assert all(later >= earlier for later, earlier in pairwise(times))
 
 
-def test_a_cursor_can_be_neither_made_up_nor_used_for_another_list(api, teacher, kit, names):
+def test_forged_or_foreign_start_key_is_refused(api, teacher, kit, names):
     key = api.get("jobs", limit=1).json()["startKey"]
     for forged in ("x", "1", key[:-2], key + "a", "a" * 5000):
         assert "startKey" in kit.sentence(api.get("jobs", startKey=forged))
@@ -103,30 +104,25 @@ def test_a_cursor_can_be_neither_made_up_nor_used_for_another_list(api, teacher,
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "x", "1.5", "", " 1", "²", "9" * 30])
-def test_a_limit_is_a_whole_number_from_1(api, kit, limit):
+def test_limit_must_be_a_positive_integer(api, kit, limit):
     assert "limit" in kit.sentence(api.get("jobs", limit=limit))
 
 
 @pytest.mark.parametrize("field", ["organization", "includeSubjobs"])
 @pytest.mark.parametrize("value", ["yes", "1", "", "truth"])
-def test_a_boolean_is_true_or_false(api, kit, field, value):
+def test_boolean_must_be_true_or_false(api, kit, field, value):
     assert field in kit.sentence(api.get("jobs", **{field: value}))
 
 
-def test_booleans_in_any_case(api, names):
+def test_booleans_ignore_case(api, names):
     assert len(api.rows(includeSubjobs="True")) > len(api.rows(includeSubjobs="FALSE"))
 
 
-@pytest.mark.parametrize("batch", ["nope", "", "a b"])
-def test_an_unknown_batch_is_404(api, kit, batch):
-    kit.sentence(api.get("jobs", batch=batch), 404)
-
-
-def test_a_job_is_no_batch(api, kit, names):
+def test_batch_filter_refuses_a_single_job(api, kit, names):
     assert "batch" in kit.sentence(api.get("jobs", batch=names[0]))
 
 
-def test_an_owner_sees_the_organization_and_others_do_not(api, teacher, kit, names):
+def test_only_owners_list_the_organization(api, teacher, kit, names):
     mine = teacher.submit("digest", kit.cut())
     rows = teacher.rows(organization="true")
     emails = {row["JobName"]: row["Email"] for row in rows}
@@ -139,7 +135,7 @@ def test_an_owner_sees_the_organization_and_others_do_not(api, teacher, kit, nam
     assert len(teacher.rows(organization="true", batch=names[-1])) == 3
 
 
-def test_an_owner_sees_a_teammates_jobs_and_others_do_not(api, teacher, kit, names):
+def test_only_owners_list_the_jobs_of_another_account(api, teacher, kit, names):
     student = "student@sandbox.local"
     assert names[0] in [row["JobName"] for row in teacher.rows(jobEmail=student)]
     assert teacher.row(names[0], jobEmail=student)["JobName"] == names[0]

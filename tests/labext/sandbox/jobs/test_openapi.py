@@ -35,20 +35,20 @@ def operations(description):
     }
 
 
-def test_it_is_valid_openapi_3_0(description):
+def test_description_is_valid_openapi_3_0(description):
     from openapi_spec_validator import OpenAPIV30SpecValidator
 
     assert description["openapi"] == "3.0.3"
     OpenAPIV30SpecValidator(description).validate()
 
 
-def test_it_holds_exactly_the_eight_core_operations(description):
+def test_description_has_the_eight_core_operations(description):
     found = operations(description)
     assert set(found) == CORE
     assert len({operation["operationId"] for operation in found.values()}) == len(CORE)
 
 
-def test_every_operation_asks_for_the_key_and_names_its_refusals(description):
+def test_every_operation_needs_the_key_and_lists_its_errors(description):
     schemes = description["components"]["securitySchemes"]
     assert [(s["type"], s["in"], s["name"]) for s in schemes.values()] == [
         ("apiKey", "header", "x-api-key")
@@ -59,7 +59,7 @@ def test_every_operation_asks_for_the_key_and_names_its_refusals(description):
         assert {"200", "400", "401", "429", "500"} <= set(operation["responses"])
 
 
-def test_nothing_is_described_that_nothing_refers_to(description):
+def test_every_component_is_referenced(description):
     import json
 
     text = json.dumps(description)
@@ -68,7 +68,7 @@ def test_nothing_is_described_that_nothing_refers_to(description):
             assert f'"#/components/{kind}/{name}"' in text, name
 
 
-def test_its_address_leads_to_the_service(description, box, api):
+def test_server_url_is_that_of_the_service(description, box, api):
     from urllib.parse import urljoin
 
     (server,) = description["servers"]
@@ -78,7 +78,7 @@ def test_its_address_leads_to_the_service(description, box, api):
     assert base + "/" == box.jobs.base_url
 
 
-def test_the_limits_it_names_are_those_of_the_service(description):
+def test_described_limits_are_those_of_the_service(description):
     from labext.sandbox.jobs import names, service, submission
 
     schemas = description["components"]["schemas"]
@@ -94,9 +94,7 @@ def test_the_limits_it_names_are_those_of_the_service(description):
     assert limit["schema"]["default"] == service.MAX_PAGE_SIZE
 
 
-def test_every_field_of_a_row_is_described_and_every_described_one_occurs(
-    description, api, teacher, kit
-):
+def test_described_job_fields_are_those_that_occur(description, api, teacher, kit):
     """The schema of a row is open, so that a client takes newer ones; this list is not."""
     good = api.submit("digest", kit.cut())
     api.post("submit-job", {"jobName": (tagged := kit.name()), "type": "digest",

@@ -37,12 +37,12 @@ def output(tmp_path, name, content):
     return OutputFile(f"job/{name}", file)
 
 
-def put(setting, piece):
+def fill(setting, piece):
     return piping.fill_pipes(TOOL, {setting: "pipe", "other": "kept"}, piece)[setting]
 
 
 @pytest.mark.parametrize(
-    ("setting", "name", "content", "wanted"),
+    ("setting", "name", "content", "expected"),
     [
         ("pdbFile", "a.pdb", "ATOM", "job/a.pdb"),
         ("table", "a.fasta", ONE, "job/a.fasta"),
@@ -54,12 +54,12 @@ def put(setting, piece):
         ("list", "a.txt", "AC\nGT\n", ["AC", "GT"]),
     ],
 )
-def test_an_output_becomes_what_the_setting_takes(tmp_path, setting, name, content, wanted):
-    assert put(setting, output(tmp_path, name, content)) == wanted
+def test_output_is_converted_to_the_type_of_the_setting(tmp_path, setting, name, content, expected):
+    assert fill(setting, output(tmp_path, name, content)) == expected
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("a.fasta", TWO, "takes one sequence, and a.fasta has 2"),
         ("a.fasta", "", "takes one sequence, and a.fasta has 0"),
@@ -67,20 +67,20 @@ def test_an_output_becomes_what_the_setting_takes(tmp_path, setting, name, conte
         ("a.txt", b"A" * (piping.MAX_TEXT_BYTES + 1), "at most 1,048,576 bytes"),
     ],
 )
-def test_an_output_that_does_not_fit_is_named(tmp_path, name, content, said):
+def test_unsuitable_output_is_refused_by_name(tmp_path, name, content, message):
     with pytest.raises(HTTPException) as caught:
-        put("sequence", output(tmp_path, name, content))
-    assert said in caught.value.detail
+        fill("sequence", output(tmp_path, name, content))
+    assert message in caught.value.detail
     assert caught.value.detail.startswith("Setting sequence ")
 
 
-def test_an_output_that_is_gone_is_named(tmp_path):
+def test_deleted_output_is_refused_by_name(tmp_path):
     with pytest.raises(HTTPException, match=r"a\.txt was deleted"):
-        put("sequence", OutputFile("job/a.txt", tmp_path / "a.txt"))
+        fill("sequence", OutputFile("job/a.txt", tmp_path / "a.txt"))
 
 
 @pytest.mark.parametrize(
-    ("setting", "text", "wanted"),
+    ("setting", "text", "expected"),
     [
         ("pdbFile", "mine.pdb", "mine.pdb"),
         ("sequence", ">a\nACGT", ">a\nACGT"),
@@ -93,20 +93,20 @@ def test_an_output_that_is_gone_is_named(tmp_path):
         ("switch", "false", False),
     ],
 )
-def test_an_input_is_taken_as_it_is_or_read(setting, text, wanted):
-    found = put(setting, TextInput(text))
-    assert found == wanted
-    assert type(found) is type(wanted)
+def test_text_input_is_parsed_to_the_type_of_the_setting(setting, text, expected):
+    value = fill(setting, TextInput(text))
+    assert value == expected
+    assert type(value) is type(expected)
 
 
 @pytest.mark.parametrize("text", ["", "x", "nan", "inf", "1e999", "1_0x", "yes"])
 @pytest.mark.parametrize("setting", ["number", "count", "switch"])
-def test_an_input_that_is_no_number_is_named(setting, text):
+def test_invalid_number_or_boolean_is_refused_by_name(setting, text):
     with pytest.raises(HTTPException, match=f"Setting {setting} is a "):
-        put(setting, TextInput(text))
+        fill(setting, TextInput(text))
 
 
-def test_only_what_is_pipe_is_replaced():
+def test_only_settings_with_the_value_pipe_are_replaced():
     settings = {"sequence": "pipe", "plain": ["pipe"], "list": ["a"], "unknown": "pipe"}
     assert piping.piped_settings(settings) == ["sequence", "unknown"]
     assert piping.fill_pipes(TOOL, settings, TextInput("pipe")) == settings
@@ -114,20 +114,20 @@ def test_only_what_is_pipe_is_replaced():
     assert settings["sequence"] == "pipe"
 
 
-def test_what_is_handed_on_is_in_the_order_of_its_numbers(tmp_path):
+def test_piped_files_are_in_numeric_order(tmp_path):
     for name in ("rank_10.pdb", "rank_2.pdb", "rank_1.pdb", "other.pdb", "more/x.fasta"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
     (tmp_path / "rank_3.pdb").mkdir()
     (tmp_path / "rank_4.pdb").symlink_to(tmp_path / "rank_1.pdb")
-    found = piping.files_to_pipe(TOOL, "p-stage1-t", tmp_path)
+    pieces = piping.files_to_pipe(TOOL, "p-stage1-t", tmp_path)
     names = ["more/x.fasta", "rank_1.pdb", "rank_2.pdb", "rank_10.pdb"]
-    assert [piece.reference for piece in found] == [f"p-stage1-t/{name}" for name in names]
-    assert [piece.file for piece in found] == [tmp_path / name for name in names]
+    assert [piece.reference for piece in pieces] == [f"p-stage1-t/{name}" for name in names]
+    assert [piece.file for piece in pieces] == [tmp_path / name for name in names]
     assert piping.files_to_pipe(TOOL, "j", tmp_path / "none") == []
 
 
-def test_a_structure_setting_takes_structures_alone(tmp_path):
+def test_structure_setting_accepts_only_structures(tmp_path):
     pieces = [output(tmp_path, "a.pdb", "x"), output(tmp_path, "a.csv", "x"), TextInput("x")]
     assert piping.accepted_values(TOOL, {"pdbFile": "pipe"}, pieces) == [pieces[0], pieces[2]]
     assert piping.accepted_values(TOOL, {"table": "pipe"}, pieces) == pieces
@@ -157,13 +157,13 @@ KINDS = Tool(
         ({"molecule": 7}, None, []),
     ],
 )
-def test_the_kind_of_content_follows_a_setting(settings, passed, taken):
+def test_content_kind_depends_on_a_setting(settings, passed, taken):
     assert piping.output_content(KINDS, settings) == passed
     assert piping.accepted_content(KINDS, settings, KINDS.parameters[0]) == taken
     assert piping.accepted_content(KINDS, settings, KINDS.parameters[2]) == []
 
 
-def test_a_setting_takes_only_content_of_its_kinds(tmp_path):
+def test_setting_accepts_only_its_kinds_of_content(tmp_path):
     file = tmp_path / "out.fasta"
     file.write_text(ONE)
     (dna,) = piping.files_to_pipe(KINDS, "j", tmp_path, {})
@@ -178,7 +178,7 @@ def test_a_setting_takes_only_content_of_its_kinds(tmp_path):
 
 
 @given(st.lists(st.text("ACGT-", min_size=1), max_size=5), st.integers(1, 7))
-def test_sequences_come_out_of_fasta_as_they_went_in(sequences, width):
+def test_fasta_sequences_round_trip(sequences, width):
     lines = []
     for place, sequence in enumerate(sequences):
         lines.append(f">s{place} a comment")
@@ -187,8 +187,8 @@ def test_sequences_come_out_of_fasta_as_they_went_in(sequences, width):
 
 
 @given(st.text())
-def test_any_text_is_read_without_a_fault(text):
+def test_any_text_is_converted_or_refused(text):
     piping.fasta_sequences(text)
     for parameter in TOOL.parameters:
         with suppress(HTTPException):
-            put(parameter.name, TextInput(text))
+            fill(parameter.name, TextInput(text))

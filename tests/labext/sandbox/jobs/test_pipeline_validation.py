@@ -56,7 +56,7 @@ def waiting(site):
         return [session.get_one(Job, task.payload["job"]).name for task in tasks]
 
 
-def test_the_last_job_of_a_stage_starts_the_next_with_its_files(site, student):
+def test_end_of_a_stage_starts_the_next_with_its_files(site, student):
     submit(site, student, inputs=["ACDEF", "FEDCA"])
     finish(site, "p-stage1-peptide_build-1")
     assert waiting(site) == ["p-stage1-peptide_build-2"]
@@ -69,9 +69,7 @@ def test_the_last_job_of_a_stage_starts_the_next_with_its_files(site, student):
     assert orjson.loads(job.settings) == {"pdbFile": "p-stage1-peptide_build-2/peptide.pdb"}
 
 
-def test_a_stage_that_could_not_be_stored_is_started_when_the_end_is_tried_again(
-    site, student, monkeypatch
-):
+def test_stage_starts_on_a_retry_after_a_failed_commit(site, student, monkeypatch):
     """As after a full disk: nothing of the first try stays, and the end itself is not lost."""
     submit(site, student)
 
@@ -92,7 +90,7 @@ def test_a_stage_that_could_not_be_stored_is_started_when_the_end_is_tried_again
     assert not before.exists()
 
 
-def test_the_pipeline_is_complete_with_its_archive_alone(site, student):
+def test_pipeline_is_complete_once_its_archive_exists(site, student):
     submit(site, student)
     finish(site, "p-stage1-peptide_build")
     finish(site, "p-stage2-normal_modes")
@@ -116,7 +114,7 @@ def built(site, name, size):
     return jobs
 
 
-def test_a_job_deleted_while_the_archive_is_built_is_not_in_the_one_that_is_kept(site, student):
+def test_archive_is_rebuilt_without_a_job_deleted_during_aggregation(site, student):
     submit(site, student)
     finish(site, "p-stage1-peptide_build")
     finish(site, "p-stage2-normal_modes")
@@ -130,7 +128,7 @@ def test_a_job_deleted_while_the_archive_is_built_is_not_in_the_one_that_is_kept
     assert parent.weighted_hours == pytest.approx(0.02)
 
 
-def test_a_complete_pipelines_archive_is_built_again_as_often_as_a_job_is_deleted(site, student):
+def test_archive_of_a_complete_pipeline_is_rebuilt_after_each_deletion(site, student):
     submit(site, student, inputs=["ACDEF", "FEDCA"], stages=TWO[:1])
     for n in (1, 2):
         finish(site, f"p-stage1-peptide_build-{n}")
@@ -145,7 +143,7 @@ def test_a_complete_pipelines_archive_is_built_again_as_often_as_a_job_is_delete
     assert (parent.bytes, waiting(site)) == (0, [])
 
 
-def test_a_job_of_an_earlier_stage_may_go_and_nothing_starts_twice(site, student):
+def test_deleting_a_job_of_an_earlier_stage_starts_nothing_twice(site, student):
     submit(site, student)
     finish(site, "p-stage1-peptide_build")
     service.delete_job(site, student, b'{"jobName": "p-stage1-peptide_build"}', None)
@@ -156,7 +154,7 @@ def test_a_job_of_an_earlier_stage_may_go_and_nothing_starts_twice(site, student
 
 
 @pytest.mark.parametrize("outcome", ["failed", "stopped"])
-def test_a_stage_goes_on_without_the_job_that_fails(site, student, outcome):
+def test_stage_continues_without_a_failed_job(site, student, outcome):
     submit(site, student, inputs=["ACDEF"] * 3)
     finish(site, "p-stage1-peptide_build-2", outcome)
     assert waiting(site) == ["p-stage1-peptide_build-1", "p-stage1-peptide_build-3"]
@@ -172,7 +170,7 @@ def test_a_stage_goes_on_without_the_job_that_fails(site, student, outcome):
 
 
 @pytest.mark.parametrize("outcome", ["failed", "stopped"])
-def test_a_stage_of_which_every_job_fails_ends_the_pipeline(site, student, outcome):
+def test_pipeline_stops_if_all_jobs_of_a_stage_fail(site, student, outcome):
     submit(site, student, inputs=["ACDEF"] * 3)
     for n in (3, 1, 2):
         finish(site, f"p-stage1-peptide_build-{n}", outcome)
@@ -185,7 +183,7 @@ def test_a_stage_of_which_every_job_fails_ends_the_pipeline(site, student, outco
     assert [tuple(state) for state in states] == [("Stopped", 4)]
 
 
-def test_a_pipeline_with_no_complete_job_in_its_last_stage_is_stopped(site, student):
+def test_pipeline_stops_if_all_jobs_of_the_last_stage_fail(site, student):
     submit(site, student, inputs=["ACDEF", "FEDCA"])
     for n in (1, 2):
         finish(site, f"p-stage1-peptide_build-{n}")
@@ -197,7 +195,7 @@ def test_a_pipeline_with_no_complete_job_in_its_last_stage_is_stopped(site, stud
     assert waiting(site) == []
 
 
-def test_jobs_that_can_not_start_have_a_row_but_no_task_and_no_usage(site, student):
+def test_job_with_unsuitable_input_is_stopped_and_counts_no_usage(site, student):
     cut = {"task": "Cut", "toolSettings": {"digest": {"sequence": "pipe", "enzymes": "EcoRI"}}}
     submit(site, student, inputs=["ACGT", "ACGA"], stages=[cut, cut])
     finish(site, "p-stage1-digest-1", file="fragments.fasta")
@@ -208,11 +206,15 @@ def test_jobs_that_can_not_start_have_a_row_but_no_task_and_no_usage(site, stude
     refused = row(site, "p-stage2-digest-2")
     assert refused.status == "Stopped"
     assert "takes one sequence, and fragments.fasta has 0" in (refused.reason or "")
+    assert orjson.loads(refused.settings) == {
+        "sequence": "p-stage1-digest-2/fragments.fasta",
+        "enzymes": "EcoRI",
+    }
     used = usage.usage_statistics(site, student, {"statistic": "jobs"})
     assert used["byTool"] == {"digest": 3}
 
 
-def test_a_stage_whose_jobs_made_nothing_to_hand_on_ends_the_pipeline(site, student):
+def test_pipeline_stops_if_a_stage_has_no_output_to_pass_on(site, student):
     submit(site, student)
     finish(site, "p-stage1-peptide_build", file="other.txt")
     assert row(site, "p").reason == (
@@ -222,7 +224,7 @@ def test_a_stage_whose_jobs_made_nothing_to_hand_on_ends_the_pipeline(site, stud
     assert waiting(site) == []
 
 
-def test_a_tool_without_input_does_not_stop_the_tools_beside_it(site, student):
+def test_failed_tool_does_not_stop_the_other_tools_of_a_stage(site, student):
     both = {"task": "Both", "toolSettings": {**HELIX, **CUT}}
     after = {"task": "Next", "toolSettings": {**MODES, **CUT}}
     submit(site, student, inputs=["ACGT"], stages=[both, after])
@@ -236,7 +238,7 @@ def test_a_tool_without_input_does_not_stop_the_tools_beside_it(site, student):
     )
 
 
-def test_a_name_taken_meanwhile_ends_the_pipeline(site, student):
+def test_pipeline_stops_if_the_name_of_a_job_is_taken(site, student):
     submit(site, student)
     submit(site, student, name="p-stage2-normal_modes")
     finish(site, "p-stage1-peptide_build")
@@ -246,7 +248,7 @@ def test_a_name_taken_meanwhile_ends_the_pipeline(site, student):
     assert waiting(site) == ["p-stage2-normal_modes-stage1-peptide_build"]
 
 
-def test_its_jobs_are_counted_as_they_are_submitted_and_end(site, student):
+def test_jobs_of_a_pipeline_count_as_usage(site, student):
     submit(site, student, inputs=["ACDEF", "FEDCA"])
     finish(site, "p-stage1-peptide_build-1")
     used = usage.usage_statistics(site, student, {"statistic": "jobs"})
@@ -258,7 +260,7 @@ def test_its_jobs_are_counted_as_they_are_submitted_and_end(site, student):
     assert row(site, "p").weighted_hours == pytest.approx(0.02)
 
 
-def test_a_budget_that_is_used_up_refuses_pipelines(site, student):
+def test_account_over_its_budget_cannot_submit_pipelines(site, student):
     with site.database.write() as session:
         session.get_one(Account, student.id).budget = 0.0
     for send, more in (
@@ -271,7 +273,7 @@ def test_a_budget_that_is_used_up_refuses_pipelines(site, student):
         assert caught.value.status_code == 403
 
 
-def test_a_tool_that_is_no_longer_there_ends_the_pipeline(site, student, monkeypatch):
+def test_pipeline_stops_if_a_tool_is_no_longer_installed(site, student, monkeypatch):
     submit(site, student)
     there = [tool for tool in catalogue.all_tools() if tool.name != "normal_modes"]
     monkeypatch.setattr(catalogue, "all_tools", lambda: there)
@@ -281,7 +283,7 @@ def test_a_tool_that_is_no_longer_there_ends_the_pipeline(site, student, monkeyp
     )
 
 
-def test_a_permission_that_was_taken_away_ends_the_pipeline(site, student):
+def test_pipeline_stops_if_a_permission_is_withdrawn(site, student):
     with site.database.write() as session:
         session.get_one(Account, student.id).gates = ["advanced"]
     student.gates = ["advanced"]
@@ -293,7 +295,7 @@ def test_a_permission_that_was_taken_away_ends_the_pipeline(site, student):
     assert "Setting 'springs' is unknown" in (row(site, "p").reason or "")
 
 
-def test_what_is_refused_leaves_no_row_and_no_file(site, student):
+def test_refused_pipeline_leaves_no_row_and_no_file(site, student):
     with pytest.raises(HTTPException):
         submit(site, student, inputs=["ACDEF", "B!"])
     with site.database.read() as session:
@@ -325,16 +327,16 @@ STAGES = st.lists(st.fixed_dictionaries({"task": st.just("a"), "toolSettings": T
 
 
 @given(VALUES | STAGES)
-def test_any_stages_are_good_or_have_a_fault_in_one_sentence(stages):
-    fault = schemas.pipeline_error(stages, [])
-    if fault is None:
+def test_any_stages_are_valid_or_have_a_one_line_error(stages):
+    error = schemas.pipeline_error(stages, [])
+    if error is None:
         assert schemas.load_stages(stages) == schemas.read_stages(stages, [])
     else:
-        assert fault.endswith(".")
-        assert "\n" not in fault
+        assert error.endswith(".")
+        assert "\n" not in error
 
 
-def test_a_fault_names_what_the_stage_before_hands_on():
+def test_error_names_the_outputs_of_the_previous_stage():
     stages = [
         {"task": "Cut", "toolSettings": {"digest": {"sequence": "pipe", "enzymes": "EcoRI"}}},
         TWO[1],
@@ -351,7 +353,7 @@ ALIGN = {"msa_tree": {"sequences": "pipe", "molecule": "protein"}}
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "message"),
     [
         (HELIX, CUT, "takes DNA, and nothing of what the stage before hands on: peptide.pdb"),
         (
@@ -366,19 +368,19 @@ ALIGN = {"msa_tree": {"sequences": "pipe", "molecule": "protein"}}
         ({**HELIX, **CUT}, CUT, None),
     ],
 )
-def test_a_pipe_of_another_kind_of_content_is_refused_at_submission(before, after, said):
+def test_pipe_without_an_output_of_its_kind_is_refused_at_submission(before, after, message):
     stages = [{"task": "A", "toolSettings": before}, {"task": "B", "toolSettings": after}]
     tools = {name for stage in (before, after) for name in stage}
     if absent := tools - catalogue.available_tools().keys():
         pytest.skip(f"not installed: {absent}")
-    fault = schemas.pipeline_error(stages, [])
-    if said is None:
-        assert fault is None
+    error = schemas.pipeline_error(stages, [])
+    if message is None:
+        assert error is None
     else:
-        assert said in (fault or "")
+        assert message in (error or "")
 
 
-def test_a_tool_takes_only_outputs_of_its_kind_from_tools_side_by_side(site, student):
+def test_tool_accepts_only_outputs_of_its_kind_from_a_stage(site, student):
     both = {"task": "Both", "toolSettings": {**HELIX, **CUT}}
     submit(site, student, inputs=["ACGT"], stages=[both, {"task": "Cut", "toolSettings": CUT}])
     finish(site, "p-stage1-peptide_build")
@@ -389,14 +391,14 @@ def test_a_tool_takes_only_outputs_of_its_kind_from_tools_side_by_side(site, stu
     assert "fragments.fasta" in (stage2[0].reason or "")
 
 
-def test_a_condition_on_what_is_piped_waits_for_it():
+def test_condition_on_a_piped_setting_is_checked_later():
     custom = {"sequence": "AC", "conformation": "pipe", "phi": [1, 2], "psi": [1, 2]}
     stages = [{"task": "Build", "toolSettings": {"peptide_build": custom}}]
     assert schemas.pipeline_error(stages, []) is None
 
 
 @pytest.mark.parametrize(("length", "good"), [(76, True), (77, False)])
-def test_the_name_of_a_later_job_must_fit_too(length, good):
+def test_names_of_later_jobs_must_not_be_too_long(length, good):
     stages = schemas.load_stages(TWO)
     name = "x" * length
     if good:

@@ -8,7 +8,6 @@ forks and a program.
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -50,42 +49,28 @@ def loose(loose_box, kit):
 
 @pytest.fixture(scope="module")
 def processes(loose_box):
-    """The numbers of all processes that the jobs there are have told of."""
+    """The numbers of all processes that the jobs there are have read_pids of."""
 
-    def told():
+    def read_pids():
         files = (loose_box.data_dir / "jobs" / "jobs").glob("*/work/**/pids")
         return {int(pid) for file in files for pid in file.read_text().split()}
 
-    return told
+    return read_pids
 
 
-def gone_in_time(pids, seconds=2.0 * SLOWER):
-    """Not even a zombie is left of them."""
-    until = time.monotonic() + seconds
-    while left := [pid for pid in pids if psutil.pid_exists(pid)]:
-        assert time.monotonic() < until, [psutil.Process(pid) for pid in left]
-        time.sleep(0.02)
+@pytest.fixture
+def gone_in_time(kit):
+    """Wait until processes have ended, zombies included."""
+    return lambda pids, seconds=2.0 * SLOWER: kit.wait_until(
+        lambda: not any(map(psutil.pid_exists, pids)), seconds
+    )
 
 
-ENDS = {
-    "stop-job": ("job", lambda api, name: api.post("stop-job", {"jobName": name})),
-    "cancelJob": ("job", lambda api, name: api.post("cancelJob", {"jobName": name})),
-    "delete-job": ("job", lambda api, name: api.delete("delete-job", {"jobName": name})),
-    "stop-job of a batch": ("batch", lambda api, name: api.post("stop-job", {"jobName": name})),
-    "cancelBatch": ("batch", lambda api, name: api.post("cancelBatch", {"batchName": name})),
-    "delete-job of a batch": (
-        "batch", lambda api, name: api.delete("delete-job", {"jobName": name})
-    ),
-    "stop-job of a pipeline": (
-        "pipeline", lambda api, name: api.post("stop-job", {"jobName": name})
-    ),
-    "cancelJob of a pipeline": (
-        "pipeline", lambda api, name: api.post("cancelJob", {"jobName": name})
-    ),
-    "delete-job of a pipeline": (
-        "pipeline", lambda api, name: api.delete("delete-job", {"jobName": name})
-    ),
-}  # fmt: skip
+ENDS = [
+    *[("job", path) for path in ("stop-job", "cancelJob", "delete-job")],
+    *[("batch", path) for path in ("stop-job", "cancelBatch", "delete-job")],
+    *[("pipeline", path) for path in ("stop-job", "cancelJob", "delete-job")],
+]
 
 
 @pytest.fixture
@@ -111,25 +96,27 @@ def start(loose, kit):
 
 
 @pytest.fixture
-def living(start, processes):
+def living(start, processes, kit):
     """Start a job or a batch; its name and its processes, once all of them live."""
 
     def started(kind):
         name = start(kind)
-        until = time.monotonic() + 60
-        while len(pids := processes()) < PROCESSES * (1 if kind == "job" else 2):
-            assert time.monotonic() < until, pids
-            time.sleep(0.02)
+        count = PROCESSES * (1 if kind == "job" else 2)
+        kit.wait_until(lambda: len(processes()) >= count)
+        pids = processes()
         assert all(map(psutil.pid_exists, pids))
         return name, pids
 
     return started
 
 
-@pytest.mark.parametrize(("kind", "end"), ENDS.values(), ids=ENDS)
-def test_no_process_outlives_the_answer_by_two_seconds(loose_box, loose, living, kit, kind, end):
+@pytest.mark.parametrize(("kind", "path"), ENDS)
+def test_processes_end_within_two_seconds_of_the_response(
+    loose_box, loose, living, gone_in_time, kit, kind, path
+):
     name, pids = living(kind)
-    answer = end(loose, name)
+    body = {"batchName" if path == "cancelBatch" else "jobName": name}
+    answer = loose.delete(path, body) if path == "delete-job" else loose.post(path, body)
     gone_in_time(pids)
     assert answer.status_code == 200
     if "deleted" in answer.json()["message"]:
@@ -144,22 +131,21 @@ def test_no_process_outlives_the_answer_by_two_seconds(loose_box, loose, living,
     assert [*(loose_box.data_dir / "jobs" / "tasks").glob("[0-9]*")] == []
 
 
-def test_none_outlives_the_fork_server_that_is_killed(loose_box, loose, living, processes):
+def test_processes_end_with_a_killed_fork_server(
+    loose_box, loose, living, processes, gone_in_time, kit
+):
     name, pids = living("job")
     [server] = psutil.Process(loose_box.status().pid).children()
     server.kill()
     gone_in_time(pids, 20.0)
-    until = time.monotonic() + 60
-    while not (again := processes() - pids) or not all(map(psutil.pid_exists, again)):
-        assert time.monotonic() < until, loose.row(name)
-        time.sleep(0.02)
+    kit.wait_until(lambda: (new := processes() - pids) and all(map(psutil.pid_exists, new)))
     # A row becomes `Running` when the start of its process is recorded, after the process began.
     loose.until(name, lambda row: row["JobStatus"] == "Running")
     [other] = psutil.Process(loose_box.status().pid).children()
     assert other != server
 
 
-def test_another_jobs_processes_live_on(loose, living):
+def test_processes_of_other_jobs_continue(loose, living):
     one, pids = living("job")
     before = {psutil.Process(pid) for pid in pids}
     loose.submit("digest", {"sequence": "ACGT", "enzymes": "EcoRI"}, other := f"{one}x")
@@ -178,8 +164,8 @@ LIMITS = {
 
 
 @pytest.mark.parametrize(("limit", "reason"), LIMITS.values(), ids=LIMITS)
-def test_a_limit_ends_the_jobs_with_the_reason_and_their_processes(
-    loose, start, processes, limit, reason
+def test_limit_stops_the_jobs_with_the_reason_and_ends_their_processes(
+    loose, start, processes, gone_in_time, limit, reason
 ):
     name = start("batch", **limit)
     parent = loose.ended(name)
@@ -192,7 +178,7 @@ def test_a_limit_ends_the_jobs_with_the_reason_and_their_processes(
         assert "Score" not in row
 
 
-def test_what_a_job_leaves_behind_at_its_own_end_goes_too(loose):
+def test_processes_left_by_a_complete_job_are_ended(loose, gone_in_time):
     name = loose.submit("cut_loose", {"seconds": 0})
     row = loose.ended(name)
     assert row["JobStatus"] == "Complete", row

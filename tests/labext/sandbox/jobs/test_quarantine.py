@@ -1,16 +1,14 @@
-"""What two requests leave that meet: jobs that are deleted or stopped while others use them."""
+"""Concurrent requests: jobs that are deleted or stopped while other requests use them."""
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import orjson
 import pytest
 from sqlalchemy import select
 from starlette.exceptions import HTTPException
+from starlette.testclient import TestClient
 
 from labext.sandbox.core.queue import Task, TaskOutcome
 from labext.sandbox.jobs import job_creation, parent_jobs, service, submission
@@ -71,7 +69,7 @@ def end(site, key):
 
 
 @pytest.mark.parametrize("act", [service.stop_job, service.delete_job])
-def test_an_aggregation_that_is_stopped_leaves_nothing(site, student, monkeypatch, act):
+def test_stopped_aggregation_leaves_no_file(site, student, monkeypatch, act):
     monkeypatch.setattr(service, "KILL_SECONDS", 0)
     number = batch(site, student, "b")
     work = begin(site, parent_jobs.aggregate_key(number))
@@ -82,7 +80,7 @@ def test_an_aggregation_that_is_stopped_leaves_nothing(site, student, monkeypatc
     assert not work.exists()
 
 
-def test_a_batch_that_is_stopped_tells_the_hours_of_its_jobs(site, student, monkeypatch):
+def test_stopped_batch_has_the_hours_of_its_jobs(site, student, monkeypatch):
     monkeypatch.setattr(service, "KILL_SECONDS", 0)
     body = {"batchName": "b", "type": "digest", "jobNames": ["a", "c"], "settings": [CUT] * 2}
     submission.submit_batch(site, student, orjson.dumps(body))
@@ -98,7 +96,7 @@ def test_a_batch_that_is_stopped_tells_the_hours_of_its_jobs(site, student, monk
         assert session.get_one(Job, parent.id).weighted_hours == pytest.approx(0.01)
 
 
-def test_a_job_never_gets_the_files_of_one_that_was_not_stored(site, student):
+def test_job_does_not_get_files_of_an_unstored_submission(site, student):
     """The number of a submission whose commit failed is given out again."""
     stale = job_files.inputs_folder(site, 1) / "sequences"
     stale.mkdir(parents=True)
@@ -109,7 +107,7 @@ def test_a_job_never_gets_the_files_of_one_that_was_not_stored(site, student):
     assert not stale.exists()
 
 
-def test_uploads_and_job_folders_without_a_row_are_orphans_and_a_start_removes_none(site, student):
+def test_start_reports_but_keeps_orphaned_files(site, student):
     job(site, student, "kept")
     with site.database.read() as session:
         number = session.scalars(select(Job.id)).one()
@@ -133,7 +131,7 @@ def body_of(name, **more):
 
 
 @pytest.mark.parametrize("fails", [True, False])
-def test_structures_of_a_job_that_is_deleted_meanwhile(site, student, monkeypatch, fails):
+def test_structures_of_a_job_deleted_meanwhile_are_404(site, student, monkeypatch, fails):
     job(site, student, "f")
     number = finish(site, "f")
     whole = result_archives.write_archive
@@ -154,42 +152,14 @@ def test_structures_of_a_job_that_is_deleted_meanwhile(site, student, monkeypatc
 
 
 def get(site, address):
-    """A GET of an address; the status and the body."""
-    said = []
-
-    async def ask():
-        split = urlsplit(address)
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.4"},
-            "http_version": "1.1",
-            "method": "GET",
-            "scheme": "http",
-            "path": split.path,
-            "raw_path": split.path.encode(),
-            "query_string": split.query.encode(),
-            "headers": [],
-        }
-
-        async def receive():
-            return {"type": "http.request", "body": b"", "more_body": False}
-
-        async def send(message):
-            said.append(message)
-
-        await JobService().apps(site)["jobs"](scope, receive, send)
-
-    # In a thread of its own: a browser test leaves a loop running in this one.
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, ask()).result()
-    return said[0]["status"], b"".join(message.get("body", b"") for message in said[1:])
+    return TestClient(JobService().apps(site)["jobs"], base_url="http://127.0.0.1").get(address)
 
 
-def test_a_file_that_goes_before_it_is_opened_is_gone(site, student, monkeypatch):
+def test_file_deleted_before_it_is_opened_is_404(site, student, monkeypatch):
     job(site, student, "f")
     number = finish(site, "f")
     address = job_files.create_result_url(site, student, body_of("f", fileName="a.pdb"))
-    assert get(site, address) == (200, b"ATOM")
+    assert get(site, address).content == b"ATOM"
     file = job_files.output_folder(site, number) / "a.pdb"
 
     class Late(router._DownloadResponse):
@@ -198,23 +168,23 @@ def test_a_file_that_goes_before_it_is_opened_is_gone(site, student, monkeypatch
             await super().__call__(*asgi)
 
     monkeypatch.setattr(router, "_DownloadResponse", Late)
-    status, body = get(site, address)
-    assert status == 404
-    assert "gone" in orjson.loads(body)["error"]
+    response = get(site, address)
+    assert response.status_code == 404
+    assert "gone" in response.json()["error"]
 
 
-def test_a_file_that_goes_before_it_is_looked_at_is_gone(site, student, monkeypatch):
+def test_file_deleted_before_the_download_is_404(site, student, monkeypatch):
     job(site, student, "f")
     finish(site, "f")
     address = job_files.create_result_url(site, student, body_of("f", fileName="a.pdb"))
     found = job_files.DownloadFile(Path("/nowhere/a.pdb"), "a.pdb")
     monkeypatch.setattr(job_files, "find_download", lambda *_: found)
-    assert get(site, address)[0] == 404
+    assert get(site, address).status_code == 404
 
 
-def test_a_file_named_with_a_dot_has_an_address_that_clients_keep(site, student):
+def test_dot_segments_are_removed_from_result_urls(site, student):
     job(site, student, "f")
     finish(site, "f")
     address = job_files.create_result_url(site, student, body_of("f", fileName="./a.pdb"))
     assert "/./" not in address
-    assert get(site, address) == (200, b"ATOM")
+    assert get(site, address).content == b"ATOM"

@@ -10,7 +10,7 @@ from labext.sandbox.jobs import usage
 from labext.sandbox.jobs.tables import Account
 
 
-def test_no_count_is_lost_among_processes(site, student):
+def test_usage_counted_by_several_processes_is_complete(site, student):
     path = site.database.engine.url.database
     code = (
         "import sys; from pathlib import Path\n"
@@ -25,19 +25,19 @@ def test_no_count_is_lost_among_processes(site, student):
     command = [sys.executable, "-c", code, str(path), str(student.id)]
     processes = [subprocess.Popen(command) for _ in range(2)]
     assert [process.wait(60) for process in processes] == [0, 0]
-    told = usage.usage_statistics(site, student, {"statistic": "jobs"})
-    assert told["byTool"] == {"digest": 80}
+    statistics = usage.usage_statistics(site, student, {"statistic": "jobs"})
+    assert statistics["byTool"] == {"digest": 80}
     assert usage.usage_statistics(site, student, {})["total"] == 20
 
 
-def test_an_account_that_is_gone_is_charged_nothing(site):
+def test_removed_account_is_charged_nothing(site):
     with site.database.write() as session:
         usage.charge_hours(session, 4711, "digest", 1.0)
     with site.database.read() as session:
         assert usage.total_hours(session, Account.id > 0) == 0
 
 
-def test_what_is_taken_back_is_not_counted(site, student):
+def test_rolled_back_submission_is_not_counted(site, student):
     with contextlib.suppress(OSError), site.database.write() as session:
         usage.count_submitted(session, student.id, "digest", 1)
         raise OSError("no room")

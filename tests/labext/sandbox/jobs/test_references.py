@@ -30,31 +30,44 @@ def modes(api, value, kit):
     return name, api.post("submit-job", body)
 
 
-def test_a_string_is_the_content_itself(api, kit, structure):
-    name, answer = modes(api, structure.decode(), kit)
-    assert answer.status_code == 200
-    assert api.ended(name)["JobStatus"] == "Complete"
+@pytest.fixture(scope="module")
+def helices(api):
+    """A complete batch with one structure."""
+    name = api.batch([{"sequence": "ACDEFGHIKLMN"}], type="peptide_build")
+    api.ended(name)
+    return name
 
 
-def test_a_bare_name_is_an_uploaded_file(api, kit, structure):
-    file = f"{kit.name()}.pdb"
-    api.upload(file, structure)
-    name, answer = modes(api, file, kit)
-    assert answer.status_code == 200
+@pytest.mark.parametrize(
+    "value",
+    [
+        "content",
+        "{file}",
+        "{file_in_folder}",
+        "{job}/{pdb}",
+        "{batch}-j0/{pdb}",
+        "{batch}/j0/{pdb}",
+    ],
+)
+def test_file_setting_accepts_content_uploads_and_outputs(
+    api, kit, helix, helices, structure, value
+):
+    job, pdb = helix
+    names = {"file": f"{kit.name()}.pdb", "file_in_folder": f"{kit.name()}.pdb"}
+    if value == "{file}":
+        api.upload(names["file"], structure)
+    if value == "{file_in_folder}":
+        api.upload(names["file_in_folder"], structure, folder="structures")
+    value = value.format(job=job, batch=helices, pdb=pdb, **names)
+    value = structure.decode() if value == "content" else value
+    name, answer = modes(api, value, kit)
+    assert answer.status_code == 200, answer.text
     row = api.ended(name)
     assert row["JobStatus"] == "Complete"
-    assert kit.json(row["Settings"]) == {"pdbFile": file}
+    assert kit.json(row["Settings"]) == {"pdbFile": value}
 
 
-def test_a_bare_name_is_found_in_a_folder_too(api, kit, structure):
-    file = f"{kit.name()}.pdb"
-    api.upload(file, structure, folder="structures")
-    name, answer = modes(api, file, kit)
-    assert answer.status_code == 200
-    assert api.ended(name)["JobStatus"] == "Complete"
-
-
-def test_the_file_is_taken_as_it_was_when_the_job_was_submitted(new_box, kit, structure):
+def test_job_uses_the_file_as_it_was_at_submission(new_box, kit, structure):
     box = new_box(workers=1)
     api = kit.Api(box)
     api.submit("rna_fold", kit.SLOW)  # keeps the only worker busy
@@ -72,23 +85,6 @@ def test_the_file_is_taken_as_it_was_when_the_job_was_submitted(new_box, kit, st
         time.sleep(0.01)
 
 
-def test_an_output_of_an_earlier_job(api, kit, helix):
-    job, pdb = helix
-    name, answer = modes(api, f"{job}/{pdb}", kit)
-    assert answer.status_code == 200
-    assert api.ended(name)["JobStatus"] == "Complete"
-
-
-def test_an_output_of_a_batchs_job_by_either_name(api, kit):
-    batch = api.batch([{"sequence": "ACDEFGHIKLMN"}], type="peptide_build")
-    api.ended(batch)
-    pdb = next(n for n in api.archive(f"{batch}-j0").namelist() if n.endswith(".pdb"))
-    for value in (f"{batch}-j0/{pdb}", f"{batch}/j0/{pdb}"):
-        name, answer = modes(api, value, kit)
-        assert answer.status_code == 200, answer.text
-        assert api.ended(name)["JobStatus"] == "Complete"
-
-
 ACCOUNT_FILES = [
     "student@sandbox.local/1A8O.pdb",
     "teacher@sandbox.local/1A8O.pdb",
@@ -101,15 +97,15 @@ ACCOUNT_FILES = [
 
 
 @pytest.mark.parametrize("value", ACCOUNT_FILES)
-def test_the_file_of_an_account_has_not_been_uploaded(api, kit, structure, value):
+def test_unknown_path_is_refused_as_not_uploaded(api, kit, structure, value):
     api.upload("1A8O.pdb", structure)
     _name, answer = modes(api, value, kit)
-    words = kit.sentence(answer)
-    assert "have not been uploaded" in words
-    assert value in words
+    message = kit.sentence(answer)
+    assert "have not been uploaded" in message
+    assert value in message
 
 
-def test_all_files_that_have_not_been_uploaded_are_named(api, kit):
+def test_all_missing_files_are_named(api, kit):
     values = ["a/1.pdb", "b/2.pdb"]
     body = {
         "batchName": kit.name(),
@@ -117,49 +113,49 @@ def test_all_files_that_have_not_been_uploaded_are_named(api, kit):
         "jobNames": ["x", "y"],
         "settings": [{"pdbFile": value} for value in values],
     }
-    words = kit.sentence(api.post("submit-batch", body))
-    assert all(value in words for value in values)
+    message = kit.sentence(api.post("submit-batch", body))
+    assert all(value in message for value in values)
 
 
-def test_an_output_that_is_not_there_is_named(api, kit, helix):
+def test_missing_output_is_named(api, kit, helix):
     _name, answer = modes(api, f"{helix[0]}/nope.pdb", kit)
-    words = kit.sentence(answer)
-    assert "nope.pdb" in words
-    assert helix[0] in words
+    message = kit.sentence(answer)
+    assert "nope.pdb" in message
+    assert helix[0] in message
 
 
 @pytest.mark.parametrize("path", ["../log.txt", "../../1/work/log.txt", "/etc/passwd", "."])
-def test_a_path_does_not_leave_the_jobs_outputs(api, kit, helix, path):
+def test_path_cannot_leave_the_outputs_of_its_job(api, kit, helix, path):
     _name, answer = modes(api, f"{helix[0]}/{path}", kit)
     kit.sentence(answer)
 
 
-def test_a_job_that_is_not_complete_gives_no_file(new_box, kit):
+def test_output_of_an_incomplete_job_is_refused(new_box, kit):
     api = kit.Api(new_box(workers=1))
     waiting = api.submit("rna_fold", kit.SLOW)
     _name, answer = modes(api, f"{waiting}/model.pdb", kit)
     assert "not complete" in kit.sentence(answer)
 
 
-def test_another_accounts_job_gives_no_file(teacher, kit, helix):
+def test_output_of_another_account_is_refused(teacher, kit, helix):
     job, pdb = helix
     _name, answer = modes(teacher, f"{job}/{pdb}", kit)
     assert "have not been uploaded" in kit.sentence(answer)
 
 
-def test_a_name_that_is_neither_uploaded_nor_a_structure_is_refused(api, kit):
+def test_name_that_is_neither_upload_nor_structure_is_refused(api, kit):
     _name, answer = modes(api, "1XYZ.pdb", kit)
-    words = kit.sentence(answer)
-    assert "pdbFile" in words
-    assert "1XYZ.pdb" in words
+    message = kit.sentence(answer)
+    assert "pdbFile" in message
+    assert "1XYZ.pdb" in message
 
 
-def test_a_gated_parameter_is_set_by_those_who_may(teacher, kit, structure):
+def test_gated_parameter_is_accepted_with_the_permission(teacher, kit, structure):
     settings = {"pdbFile": structure.decode(), "springs": "distance"}
     assert teacher.ended(teacher.submit("normal_modes", settings))["JobStatus"] == "Complete"
 
 
-def test_sequences_may_be_sent_as_content(api):
+def test_sequences_can_be_sent_as_content(api):
     fasta = ">a/1\nACGTACGTAC\n>b\nACGTTCGTAC\n>c\nACGTTCGAAC\n"
     row = api.ended(api.submit("msa_tree", {"sequences": fasta}))
     assert row["JobStatus"] == "Complete"
@@ -175,7 +171,7 @@ def tree(api, kit, value):
     return name, api.post("submit-job", body)
 
 
-def test_a_path_of_folder_and_file_names_an_uploaded_file(api, kit):
+def test_folder_and_name_refer_to_an_uploaded_file(api, kit):
     file, folders = f"{kit.name()}.fasta", [kit.name(), kit.name()]
     for folder, content in zip(folders, (FOLDER_FASTA, FOLDER_FASTA_4), strict=True):
         api.upload(file, content, folder=folder)
@@ -187,35 +183,35 @@ def test_a_path_of_folder_and_file_names_an_uploaded_file(api, kit):
         assert kit.json(row["Settings"]) == {"sequences": f"{folder}/{file}"}
 
 
-def test_an_ambiguous_bare_name_is_refused_and_lists_every_path(api, kit):
+def test_ambiguous_name_is_refused_with_all_paths(api, kit):
     file, folders = f"{kit.name()}.fasta", sorted([kit.name(), kit.name()])
     for folder in folders:
         api.upload(file, FOLDER_FASTA, folder=folder)
     _name, answer = tree(api, kit, file)
-    words = kit.sentence(answer)
-    assert "2 uploaded files" in words
-    assert all(f"{folder}/{file}" in words for folder in folders)
+    message = kit.sentence(answer)
+    assert "2 uploaded files" in message
+    assert all(f"{folder}/{file}" in message for folder in folders)
     api.upload(file, FOLDER_FASTA_4)
     name, answer = tree(api, kit, file)
     assert answer.status_code == 200, "outside all folders there is one file of that name"
     assert kit.json(api.ended(name)["Score"])["sequences"] == 4
 
 
-def test_another_accounts_folder_names_no_file(api, teacher, kit):
+def test_folder_of_another_account_is_refused(api, teacher, kit):
     file, folder = f"{kit.name()}.fasta", kit.name()
     teacher.upload(file, FOLDER_FASTA, folder=folder)
     _name, answer = tree(api, kit, f"{folder}/{file}")
     assert "have not been uploaded" in kit.sentence(answer)
 
 
-def test_a_path_of_both_an_output_and_an_uploaded_file_is_refused(api, kit, helix, structure):
+def test_path_of_an_output_and_an_upload_is_refused(api, kit, helix, structure):
     job, pdb = helix
     file = f"{kit.name()}.pdb"
     api.upload(file, structure, folder=job)
     assert modes(api, f"{job}/{file}", kit)[1].status_code == 200
     assert modes(api, f"{job}/{pdb}", kit)[1].status_code == 200
     api.upload(pdb, structure, folder=job)
-    words = kit.sentence(modes(api, f"{job}/{pdb}", kit)[1])
-    assert "output of job" in words
-    assert "uploaded file in the folder" in words
+    message = kit.sentence(modes(api, f"{job}/{pdb}", kit)[1])
+    assert "output of job" in message
+    assert "uploaded file in the folder" in message
     api.delete("delete-file", filePath=f"{job}/{pdb}")

@@ -17,16 +17,12 @@ def settings(count, kit):
 
 
 @pytest.mark.parametrize("done", [0, 3])
-def test_a_batch_survives_a_kill_of_the_service(new_box, kit, done):
+def test_batch_continues_after_a_kill(new_box, kit, done):
     box = new_box(workers=2)
     api = kit.Api(box)
     name = api.batch(settings(10, kit), type="rna_fold")
     api.until(name, lambda row: row["statuses"]["Complete"] >= done)
-    host = psutil.Process(box.status().pid)
-    host.kill()
-    host.wait(30)
-    box.start()
-    api = kit.Api(box)  # the same address and key
+    api = kit.kill_and_restart(box)
     parent = api.ended(name)
     assert parent["batchStatus"] == "Complete"
     assert parent["statuses"] == {"Complete": 10, "Running": 0, "In Queue": 0, "Stopped": 0}
@@ -34,16 +30,12 @@ def test_a_batch_survives_a_kill_of_the_service(new_box, kit, done):
     assert len(api.rows(includeSubjobs="true")) == 11
 
 
-def test_a_batch_survives_a_kill_while_it_is_aggregated(new_box, kit):
+def test_batch_continues_after_a_kill_during_aggregation(new_box, kit):
     box = new_box(workers=2)
     api = kit.Api(box)
     name = api.batch([kit.cut()] * 60)
     api.until(name, lambda row: row["batchStatus"] != "Running")
-    host = psutil.Process(box.status().pid)
-    host.kill()
-    host.wait(30)
-    box.start()
-    api = kit.Api(box)
+    api = kit.kill_and_restart(box)
     parent = api.ended(name)
     assert parent["batchStatus"] == "Complete"
     assert parent["statuses"]["Complete"] == 60
@@ -53,7 +45,7 @@ def test_a_batch_survives_a_kill_while_it_is_aggregated(new_box, kit):
     assert not list((box.data_dir / "jobs").rglob("*.part"))
 
 
-def test_what_was_acknowledged_is_there_once_after_a_kill(new_box, kit):
+def test_acknowledged_jobs_exist_once_after_a_kill(new_box, kit):
     box = new_box(workers=2)
     acknowledged = []
 
@@ -82,7 +74,7 @@ def test_what_was_acknowledged_is_there_once_after_a_kill(new_box, kit):
     assert len(acknowledged) <= len(listed) <= len(acknowledged) + 4  # whose answers were lost
 
 
-def test_rows_files_and_addresses_outlive_a_restart(new_box, kit):
+def test_rows_files_and_urls_survive_a_restart(new_box, kit):
     box = new_box(workers=1)
     api = kit.Api(box)
     name = api.submit("digest", kit.cut())
@@ -98,7 +90,7 @@ def test_rows_files_and_addresses_outlive_a_restart(new_box, kit):
     assert answer.status_code == 200
 
 
-def test_what_a_kill_left_without_a_row_is_cleared_away(new_box, kit):
+def test_files_without_a_row_are_moved_away_at_start(new_box, kit):
     box = new_box(workers=1)
     api = kit.Api(box)
     api.upload("a.txt", b"a")

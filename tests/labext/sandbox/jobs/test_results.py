@@ -34,7 +34,7 @@ def fetch(address, **headers):
     return requests.get(address, headers=headers, timeout=60)
 
 
-def test_the_answer_is_a_bare_address_that_needs_no_key(api, helix):
+def test_result_url_needs_no_key(api, helix):
     response = api.post("result", {"jobName": helix})
     assert response.headers["content-type"].startswith("text/plain")
     address = response.text
@@ -46,7 +46,7 @@ def test_the_answer_is_a_bare_address_that_needs_no_key(api, helix):
     assert int(answer.headers["content-length"]) == len(answer.content)
 
 
-def test_the_archive_holds_the_outputs_and_what_they_came_from(api, kit, helix):
+def test_archive_has_outputs_settings_and_score(api, kit, helix):
     archive = api.archive(helix)
     names = archive.namelist()
     assert archive.testzip() is None
@@ -57,18 +57,18 @@ def test_the_archive_holds_the_outputs_and_what_they_came_from(api, kit, helix):
     assert json.loads(archive.read("score.json")) == kit.json(row["Score"])
 
 
-def test_too_early_says_so(new_box, kit):
+def test_result_of_an_incomplete_job_is_refused_with_its_status(new_box, kit):
     api = kit.Api(new_box(workers=1))
     running = api.submit("rna_fold", kit.SLOW)
     waiting = api.submit("digest", kit.cut())
-    words = kit.sentence(api.post("result", {"jobName": waiting}))
-    assert words == f"Job {waiting} is not complete. Status: In Queue"
+    message = kit.sentence(api.post("result", {"jobName": waiting}))
+    assert message == f"Job {waiting} is not complete. Status: In Queue"
     api.until(running, lambda row: row["JobStatus"] == "Running")
-    words = kit.sentence(api.post("result", {"jobName": running}))
-    assert words == f"Job {running} is not complete. Status: Running"
+    message = kit.sentence(api.post("result", {"jobName": running}))
+    assert message == f"Job {running} is not complete. Status: Running"
     api.post("stop-job", {"jobName": running})
-    words = kit.sentence(api.post("result", {"jobName": running}))
-    assert words == f"Job {running} is not complete. Status: Stopped"
+    message = kit.sentence(api.post("result", {"jobName": running}))
+    assert message == f"Job {running} is not complete. Status: Stopped"
 
 
 BODIES = [
@@ -83,18 +83,18 @@ BODIES = [
 ]
 
 
-@pytest.mark.parametrize(("body", "status", "named"), BODIES)
-def test_a_fault_is_named(api, kit, body, status, named):
-    assert named in kit.sentence(api.post("result", body), status)
+@pytest.mark.parametrize(("body", "status", "field"), BODIES)
+def test_invalid_result_request_names_the_field(api, kit, body, status, field):
+    assert field in kit.sentence(api.post("result", body), status)
 
 
-def test_one_file_instead_of_the_archive(api, helix):
+def test_single_file_of_a_job(api, helix):
     archive = api.archive(helix)
     for name in archive.namelist():
         assert fetch(api.address(helix, fileName=name)).content == archive.read(name)
 
 
-def test_one_file_of_a_batch(api, helices):
+def test_single_file_of_a_batch(api, helices):
     archive = api.archive(helices)
     for name in ("metrics.csv", "j1/score.json"):
         assert fetch(api.address(helices, fileName=name)).content == archive.read(name)
@@ -118,12 +118,12 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("file", HOSTILE)
-def test_a_file_that_is_no_output_is_404(api, kit, helix, helices, file):
+def test_file_that_is_not_an_output_is_404(api, kit, helix, helices, file):
     for job in (helix, helices):
         kit.sentence(api.post("result", {"jobName": job, "fileName": file}), 404)
 
 
-def test_structures_alone(api, helix, helices):
+def test_archive_of_structures_only(api, helix, helices):
     alone = api.archive(helix, pdbsOnly=True)
     assert alone.namelist()
     assert all(name.endswith(".pdb") for name in alone.namelist())
@@ -133,18 +133,18 @@ def test_structures_alone(api, helix, helices):
     assert {name.split("/")[0] for name in pdbs} == {"j0", "j1"}
 
 
-def test_a_job_without_structures_says_so(api, kit):
+def test_job_without_structures_is_404(api, kit):
     name = api.submit("digest", kit.cut())
     api.ended(name)
     assert "PDB" in kit.sentence(api.post("result", {"jobName": name, "pdbsOnly": True}), 404)
 
 
-def test_one_file_and_structures_alone_exclude_each_other(api, kit, helix):
+def test_single_file_and_structures_only_exclude_each_other(api, kit, helix):
     body = {"jobName": helix, "fileName": "log.txt", "pdbsOnly": True}
     kit.sentence(api.post("result", body))
 
 
-def test_an_address_expires(api, back, kit, helix):
+def test_result_url_expires(api, back, kit, helix):
     with back.limit("url_seconds", 2):
         address = api.address(helix)
     assert fetch(address).status_code == 200
@@ -155,12 +155,12 @@ def test_an_address_expires(api, back, kit, helix):
     assert "expired" in kit.sentence(answer, 403)
 
 
-def test_an_address_is_valid_for_a_quarter_of_an_hour(api, helix):
+def test_result_url_is_valid_for_15_minutes(api, helix):
     query = dict(part.split("=") for part in urlsplit(api.address(helix)).query.split("&"))
     assert 14 * 60 < int(query["expires"]) - time.time() <= 15 * 60
 
 
-def test_a_changed_address_is_refused(api, kit, helix, helices):
+def test_modified_result_url_is_refused(api, kit, helix, helices):
     address = api.address(helix, fileName="log.txt")
     expires = urlsplit(address).query.split("&")[0].split("=")[1]
     other = urlsplit(api.address(helices))
@@ -177,7 +177,7 @@ def test_a_changed_address_is_refused(api, kit, helix, helices):
         kit.sentence(fetch(forged), 403)
 
 
-def test_the_address_of_a_deleted_job_is_404(api, kit):
+def test_result_url_of_a_deleted_job_is_404(api, kit):
     name = api.submit("digest", kit.cut())
     api.ended(name)
     address = api.address(name)
@@ -188,7 +188,7 @@ def test_the_address_of_a_deleted_job_is_404(api, kit):
     kit.sentence(fetch(address), 404)  # nor does it read another job of that name
 
 
-def test_a_range_resumes_and_if_range_sees_a_change(api, helix):
+def test_range_resumes_unless_the_file_changed(api, helix):
     address = api.address(helix)
     whole = fetch(address)
     assert whole.headers["accept-ranges"] == "bytes"
@@ -205,20 +205,20 @@ def test_a_range_resumes_and_if_range_sees_a_change(api, helix):
     assert beyond.status_code == 416
 
 
-def test_two_addresses_of_one_archive_have_the_same_tag(api, helix):
+def test_urls_of_one_archive_have_the_same_etag(api, helix):
     first, second = (fetch(api.address(helix)) for _ in range(2))
     assert first.headers["etag"] == second.headers["etag"]
     assert first.content == second.content
 
 
-def test_a_head_request_tells_the_size(api, helix):
+def test_head_request_returns_the_size(api, helix):
     address = api.address(helix)
     answer = requests.head(address, timeout=30)
     assert answer.status_code == 200
     assert int(answer.headers["content-length"]) == len(fetch(address).content)
 
 
-def test_an_owner_fetches_a_teammates_results(api, teacher, kit, helix):
+def test_owner_can_fetch_results_of_another_account(api, teacher, kit, helix):
     response = teacher.post("result", {"jobName": helix, "jobEmail": "student@sandbox.local"})
     archive = zipfile.ZipFile(io.BytesIO(fetch(response.text).content))
     assert archive.namelist() == api.archive(helix).namelist()
@@ -227,7 +227,7 @@ def test_an_owner_fetches_a_teammates_results(api, teacher, kit, helix):
     assert "jobEmail" in kit.sentence(refused, 403)
 
 
-def test_the_parents_result_url_is_its_archive(api, helices):
+def test_result_url_of_a_batch_is_its_archive(api, helices):
     address = api.row(helices)["resultUrl"]
     assert unquote(urlsplit(address).path).endswith(f"/{helices}.zip")
     assert fetch(address).content == fetch(api.address(helices)).content

@@ -89,11 +89,11 @@ def ask(box, api):
 
 @CORE.parametrize()
 @FUZZ
-def test_the_core_operations(case, ask):
+def test_core_operations_match_their_description(case, ask):
     ask(case)
 
 
 @OTHERS.parametrize()
 @FUZZ
-def test_the_other_operations(case, ask):
+def test_other_operations_match_their_description(case, ask):
     ask(case)

@@ -69,19 +69,19 @@ BAD = [
 
 
 @pytest.mark.parametrize("settings", GOOD)
-def test_good_settings_have_no_fault(settings):
+def test_valid_settings_have_no_error(settings):
     assert settings_error(TOOL, settings, ()) is None
 
 
-@pytest.mark.parametrize(("settings", "named"), BAD)
-def test_the_fault_names_the_setting(settings, named):
-    fault = settings_error(TOOL, settings, ())
-    assert fault is not None
-    assert named in fault
-    assert fault.endswith(".")
+@pytest.mark.parametrize(("settings", "message"), BAD)
+def test_error_names_the_setting(settings, message):
+    error = settings_error(TOOL, settings, ())
+    assert error is not None
+    assert message in error
+    assert error.endswith(".")
 
 
-def test_a_gated_setting_is_as_unknown_as_any_other_to_those_without_the_permission():
+def test_gated_setting_is_unknown_without_the_permission():
     unknown = settings_error(TOOL, {"grain": "rye", "nothing": 1}, ())
     gated = settings_error(TOOL, {"grain": "rye", "secret": 1}, ())
     assert unknown is not None
@@ -89,7 +89,7 @@ def test_a_gated_setting_is_as_unknown_as_any_other_to_those_without_the_permiss
     assert settings_error(TOOL, {"grain": "rye", "secret": 1}, ("advanced",)) is None
 
 
-def test_the_echo_has_the_defaults_that_apply_and_that_are_seen():
+def test_normalized_settings_have_the_visible_defaults_that_apply():
     echo = normalize_settings(TOOL, {"grain": "rye"}, ())
     assert echo == {
         "grain": "rye",
@@ -111,8 +111,8 @@ names = st.sampled_from([p.name for p in TOOL.parameters]) | st.text(max_size=8)
 
 
 @given(st.dictionaries(names, values))
-def test_any_settings_are_judged_without_an_error(settings):
-    fault = settings_error(TOOL, settings, ())
-    assert fault is None or (fault and "\n" not in fault)
-    if fault is None:
+def test_any_settings_are_validated_without_an_exception(settings):
+    error = settings_error(TOOL, settings, ())
+    assert error is None or (error and "\n" not in error)
+    if error is None:
         assert set(settings) <= {p.name for p in TOOL.visible(())}

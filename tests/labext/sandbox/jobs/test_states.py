@@ -30,7 +30,7 @@ def states(site):
     return [(row["JobStatus"], "Started" in row) for row in rows]
 
 
-def test_a_job_that_a_kill_has_put_back_is_in_queue_again(site, ledger):
+def test_job_requeued_after_a_kill_is_in_queue(site, ledger):
     assert states(site) == [("In Queue", False), ("In Queue", False)]
     [task] = [ledger.next({})]
     assert ledger.claim(task) is not None
@@ -44,7 +44,7 @@ def test_a_job_that_a_kill_has_put_back_is_in_queue_again(site, ledger):
     assert states(site) == [("Running", True), ("Running", True)]
 
 
-def test_job_over_its_memory_limit_says_how_to_allow_more(site, ledger):
+def test_reason_of_a_memory_limit_names_the_command_to_raise_it(site, ledger):
     task = ledger.next(Counter())
     claim = ledger.claim(task)
     assert claim.max_memory == 2 << 30
@@ -65,16 +65,18 @@ def test_every_kind_of_task_has_a_memory_limit(site):
     assert limits == [2 << 30] * 2
 
 
-def test_a_batch_of_hundred_that_waits_is_stopped_in_a_few_statements(site, student):
+def test_stopping_a_queued_batch_takes_few_statements(site, student):
     names = [f"j{n}" for n in range(100)]
     body = BATCH | {"jobNames": names, "settings": [CUT] * 100}
     submission.submit_batch(site, student, orjson.dumps(body))
-    said = []
+    statements = []
     event.listen(
-        site.database.engine, "before_cursor_execute", lambda *each: said.append(each[2].split()[0])
+        site.database.engine,
+        "before_cursor_execute",
+        lambda *event: statements.append(event[2]),
     )
     service.stop_job(site, student, b'{"jobName": "b"}')
-    assert len(said) < 30, said
+    assert len(statements) < 30, statements
     with site.database.read() as session:
         records = [orjson.loads(record) for record in session.scalars(select(Job.record))]
         assert session.scalars(select(Task)).all() == []

@@ -22,7 +22,7 @@ def limits_of_waiting(box):
         database.close()
 
 
-def test_the_shortest_of_all_limits_holds(new_box, kit):
+def test_shortest_time_limit_applies(new_box, kit):
     box = new_box(workers=1)
     api = kit.Api(box)
     api.submit("rna_fold", kit.SLOW)  # holds the worker, so that the others wait

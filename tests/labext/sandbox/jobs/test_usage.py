@@ -25,7 +25,7 @@ def used(who, **query):
     return response.json()
 
 
-def test_what_jobs_have_used_is_counted_once_and_kept_when_they_are_deleted(student, kit, service):
+def test_usage_is_counted_once_and_kept_after_deletion(student, kit, service):
     assert used(student) == {
         "statistic": "weighted_hours",
         "scope": "user",
@@ -63,7 +63,7 @@ def test_what_jobs_have_used_is_counted_once_and_kept_when_they_are_deleted(stud
     assert "scope" in kit.sentence(student.get("usage-statistics", scope="organization"), 403)
 
 
-def test_a_job_deleted_while_it_runs_has_used_what_it_ran(student, kit):
+def test_job_deleted_while_running_counts_its_hours(student, kit):
     name = student.submit("rna_fold", kit.SLOW)
     student.until(name, lambda row: row["JobStatus"] == "Running")
     assert student.delete("delete-job", {"jobName": name}).status_code == 200
@@ -73,5 +73,5 @@ def test_a_job_deleted_while_it_runs_has_used_what_it_ran(student, kit):
 
 @pytest.mark.parametrize("field", ["statistic", "scope"])
 @pytest.mark.parametrize("value", ["", "both", "Jobs", "\x00", "user "])
-def test_an_unknown_statistic_or_scope_is_refused(api, kit, field, value):
+def test_unknown_statistic_or_scope_is_refused(api, kit, field, value):
     assert field in kit.sentence(api.get("usage-statistics", **{field: value}))

@@ -12,7 +12,7 @@ import labext
 pytestmark = pytest.mark.contract
 
 
-def test_a_log_begins_with_the_versions(api, kit):
+def test_log_begins_with_package_versions(api, kit):
     name = api.submit("rna_fold", {"sequence": "GGGGAAAACCCC"})
     cut = api.submit("digest", kit.cut())
     assert api.ended(name)["JobStatus"] == api.ended(cut)["JobStatus"] == "Complete"
@@ -22,7 +22,7 @@ def test_a_log_begins_with_the_versions(api, kit):
         assert first == f"{tool} with {package} {version(package)}, {around}"
 
 
-def test_every_tool_says_what_it_is_made_of():
+def test_version_line_lists_every_required_package():
     from labext.sandbox.jobs import execution
     from labext.sandbox.jobs.tools.catalogue import available_tools
 

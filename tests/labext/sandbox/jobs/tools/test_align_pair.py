@@ -1,4 +1,4 @@
-"""Alignments against published examples and a dynamic programme written anew."""
+"""Pairwise alignments, compared with published examples and a second implementation."""
 
 from __future__ import annotations
 
@@ -7,52 +7,34 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from job_tools import read_sequences, run_tool
 
-from labext.sandbox.jobs.tools import catalogue
+from labext.sandbox.jobs.tools import align_pair
 
 pytest.importorskip("Bio", reason="biopython is in the sandbox extra")
 
-TOOL = catalogue.all_tools()[2]
+TOOL = align_pair.TOOL
+DURBIN = {"molecule": "protein", "matrix": "BLOSUM50", "gapOpen": 8, "gapExtend": 8}
 dna = st.text("ACGT", min_size=1, max_size=14)
 
 
-def align(out: Path, first: str, second: str, **sent):
-    sent = {"sequence1": first, "sequence2": second, **sent}
-    assert TOOL.check(sent) is None
-    score = catalogue.run_tool("align_pair", sent, {}, out)
-    lines = (out / "alignment.fasta").read_text().split(">")[1:]
-    rows = ["".join(record.split("\n")[1:]) for record in lines]
+def align(out: Path, first: str, second: str, **options):
+    score = run_tool(TOOL, out, sequence1=first, sequence2=second, **options)
+    rows = read_sequences(out / "alignment.fasta")
     assert len(rows[0]) == len(rows[1]) == score["columns"]
     return score, rows
 
 
-def test_the_global_example_of_durbin(tmp_path):
+def test_global_alignment_matches_durbin_figure_2_5(tmp_path):
     # Durbin et al., Biological Sequence Analysis, figure 2.5: BLOSUM50, linear gap cost 8
-    score, rows = align(
-        tmp_path,
-        "HEAGAWGHEE",
-        "PAWHEAE",
-        molecule="protein",
-        matrix="BLOSUM50",
-        gapOpen=8,
-        gapExtend=8,
-    )
+    score, rows = align(tmp_path, "HEAGAWGHEE", "PAWHEAE", **DURBIN)
     assert score["score"] == 1
     assert [row.replace("-", "") for row in rows] == ["HEAGAWGHEE", "PAWHEAE"]
 
 
-def test_the_local_example_of_durbin(tmp_path):
+def test_local_alignment_matches_durbin_figure_2_6(tmp_path):
     # figure 2.6
-    score, rows = align(
-        tmp_path,
-        "HEAGAWGHEE",
-        "PAWHEAE",
-        molecule="protein",
-        matrix="BLOSUM50",
-        mode="local",
-        gapOpen=8,
-        gapExtend=8,
-    )
+    score, rows = align(tmp_path, "HEAGAWGHEE", "PAWHEAE", mode="local", **DURBIN)
     assert score["score"] == 28
     assert rows == ["AWGHE", "AW-HE"]
     assert (score["identity"], score["gaps"]) == (80.0, 1)
@@ -76,13 +58,13 @@ def test_affine_gaps_by_hand(tmp_path):
     assert rows[1].count("---") == 1
 
 
-def test_nothing_alike_has_no_local_column(tmp_path):
+def test_local_alignment_of_unrelated_sequences_is_empty(tmp_path):
     score, rows = align(tmp_path, "AAAA", "TTTT", mode="local")
     assert score == {"score": 0.0, "identity": 0.0, "similarity": 0.0, "gaps": 0, "columns": 0}
     assert rows == ["", ""]
 
 
-def test_long_rows_are_wrapped_with_their_places(tmp_path):
+def test_long_alignment_is_wrapped_with_positions(tmp_path):
     align(tmp_path, "ACGT" * 20, "ACGT" * 20)
     lines = (tmp_path / "alignment.txt").read_text().splitlines()
     rows = [line.split() for line in lines if line.startswith("sequence")]
@@ -117,7 +99,7 @@ def gotoh(first: str, second: str, opening: float, extension: float, local: bool
 
 @settings(deadline=None)
 @given(dna, dna, st.booleans(), st.integers(1, 12), st.integers(0, 12))
-def test_scores_are_those_of_a_programme_written_anew(
+def test_scores_match_a_reference_implementation(
     tmp_path_factory, first, second, local, opening, extension
 ):
     extension = min(opening, extension)
@@ -137,13 +119,10 @@ def test_scores_are_those_of_a_programme_written_anew(
 
 
 @pytest.mark.parametrize(
-    ("sent", "fault"),
+    ("options", "message"),
     [
         ({"sequence1": "ACGM"}, "sequence1: invalid DNA base 'M' at 4 (the letters are ACGTN)."),
-        (
-            {"sequence2": "A" * 5001},
-            "sequence2: it has 5001 letters; 1 to 5000 are allowed.",
-        ),
+        ({"sequence2": "A" * 5001}, "sequence2: it has 5001 letters; 1 to 5000 are allowed."),
         ({"matrix": "BLOSUM62"}, "matrix: 'BLOSUM62' is not for DNA, which takes NUC.4.4."),
         ({"gapExtend": 11}, "gapExtend: 11 is more than gapOpen, 10."),
         ({"gapOpen": -1}, "gapOpen: -1 is outside 0 to 100."),
@@ -151,5 +130,5 @@ def test_scores_are_those_of_a_programme_written_anew(
         ({"molecule": "RNA"}, "molecule: 'RNA' is none of DNA, protein."),
     ],
 )
-def test_faults(sent, fault):
-    assert TOOL.check({"sequence1": "ACGT", "sequence2": "ACGT", **sent}) == fault
+def test_invalid_setting_is_named(options, message):
+    assert TOOL.check({"sequence1": "ACGT", "sequence2": "ACGT", **options}) == message

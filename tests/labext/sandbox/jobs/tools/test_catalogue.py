@@ -1,4 +1,4 @@
-"""The catalogue as the service shows it, and what holds for every tool in it."""
+"""The catalogue of tools, and rules that hold for every tool."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from string import Formatter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from job_tools import DATA, genbank_bases, run_tool
 
 from labext.sandbox.jobs.tools import catalogue
 from labext.sandbox.jobs.tools.tool import Parameter, Tool
 
-DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
 HEAVY = ("numpy", "Bio", "RNA", "biotite", "PeptideBuilder", "pandas", "openmm", "rdkit", "pyhmmer")
 HEAVY += ("primer3", "pyrodigal")
 GENE = (DATA / "its.fasta").read_text().split(">")[1].split("\n", 1)[1]
-PLASMID = re.sub("[^acgt]", "", (DATA / "NC_005816.gb").read_text().split("\nORIGIN")[1])
+PLASMID = genbank_bases("NC_005816.gb")
 EXAMPLES: dict[str, tuple[dict, dict[str, Path | str]]] = {
     "peptide_build": ({"sequence": "ACDEFGHIKLMNPQRSTVWY", "conformation": "helix"}, {}),
     "digest": ({"sequence": "GAATTCAAGCTT", "enzymes": "EcoRI,HindIII"}, {}),
@@ -69,7 +69,7 @@ def files(inputs: dict[str, Path | str], folder: Path) -> dict[str, Path]:
     return found
 
 
-def test_importing_the_catalogue_imports_none_of_the_packages_that_work():
+def test_catalogue_imports_no_heavy_package():
     code = (
         "import sys; from labext.sandbox.jobs.tools import catalogue; catalogue.available_tools(); "
         "catalogue.all_tools(); catalogue.preload_modules(); "
@@ -79,12 +79,12 @@ def test_importing_the_catalogue_imports_none_of_the_packages_that_work():
     assert done.stdout.strip() == "[]"
 
 
-def test_the_tools_of_this_service():
+def test_catalogue_lists_all_tools_in_order():
     assert [tool.name for tool in catalogue.all_tools()] == list(EXAMPLES)
 
 
 @TOOLS
-def test_a_record_has_the_fields_of_the_contract_and_no_null(tool):
+def test_record_has_the_documented_fields_and_no_null(tool):
     record = tool.record({"advanced"})
     assert set(record) == {"name", "displayName", "description", "github", "paper", "settings"}
     assert re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", record["github"])
@@ -96,13 +96,13 @@ def test_a_record_has_the_fields_of_the_contract_and_no_null(tool):
     assert json.loads(json.dumps(record)) == record
 
 
-def test_some_parameters_declare_no_type():
+def test_some_parameters_have_no_type():
     records = [p for tool in catalogue.all_tools() for p in tool.record({"advanced"})["settings"]]
     untyped = [p for p in records if "type" not in p]
     assert 0.3 <= len(untyped) / len(records) <= 0.6
 
 
-def test_a_gated_parameter_is_dropped_for_those_without_the_permission():
+def test_gated_parameter_is_hidden_without_the_permission():
     gated = {
         (tool.name, p.name)
         for tool in catalogue.all_tools()
@@ -119,7 +119,7 @@ def test_a_gated_parameter_is_dropped_for_those_without_the_permission():
     assert "springs" in with_it
 
 
-def test_which_settings_are_conditional():
+def test_conditional_settings():
     conditional = {
         (tool.name, p.name): p.when
         for tool in catalogue.all_tools()
@@ -134,7 +134,7 @@ def test_which_settings_are_conditional():
     }
 
 
-def test_defaults_are_filled_in_where_they_apply():
+def test_defaults_are_added_if_their_condition_is_met():
     tool = Tool(
         "t",
         "T",
@@ -152,22 +152,20 @@ def test_defaults_are_filled_in_where_they_apply():
     assert tool.with_defaults({"late": 5}) == {"mode": "slow", "late": 5}
 
 
-def test_a_tool_without_its_package_is_not_listed(
-    monkeypatch,
-):
+def test_tool_without_its_package_is_not_listed(monkeypatch):
     absent = replace(catalogue.all_tools()[3], requires=("no_such_package_here",))
     monkeypatch.setattr(catalogue, "all_tools", lambda: [absent])
     assert catalogue.available_tools() == {}
     assert catalogue.preload_modules() == []
 
 
-def test_everything_that_is_preloaded_can_be_imported():
+def test_preloaded_modules_can_be_imported():
     for name in catalogue.preload_modules():
         importlib.import_module(name)
 
 
 @TOOLS
-def test_kinds_of_content_are_declared_for_pipelines(tool):
+def test_content_kinds_are_declared_for_pipelines(tool):
     assert tool.passes_content, "what a pipeline hands on has a kind of content"
     for parameter in tool.parameters:
         if parameter.file or (parameter.required and parameter.type == "string"):
@@ -179,15 +177,13 @@ def test_kinds_of_content_are_declared_for_pipelines(tool):
 
 
 @TOOLS
-def test_an_example_passes_its_check_and_runs_the_same_twice(tool, tmp_path):
+def test_example_is_reproducible_with_and_without_defaults(tool, tmp_path):
     settings, inputs = EXAMPLES[installed(tool).name]
     inputs = files(inputs, tmp_path)
-    assert tool.check(settings) is None
     results = []
-    for turn in ("first", "second"):
-        out = tmp_path / turn
-        out.mkdir()
-        score = catalogue.run_tool(tool.name, settings, inputs, out)
+    for turn, sent in enumerate((settings, settings, tool.with_defaults(settings))):
+        out = tmp_path / str(turn)
+        score = run_tool(tool, out, inputs, **sent)
         assert json.loads(json.dumps(score)) == score
         assert all(isinstance(v, int | float | str) for v in score.values())
         assert all(math.isfinite(v) for v in score.values() if not isinstance(v, str))
@@ -195,24 +191,12 @@ def test_an_example_passes_its_check_and_runs_the_same_twice(tool, tmp_path):
         for pattern in tool.passes:
             assert [*out.glob(pattern)], f"a pipeline hands on {pattern}, which is not written"
     assert results[0] == results[1]
+    assert results[0][0] == results[2][0], "defaults make no difference"
     assert all(content for content in results[0][1].values())
 
 
 @TOOLS
-def test_defaults_sent_or_not_make_no_difference(tool, tmp_path):
-    settings, inputs = EXAMPLES[installed(tool).name]
-    inputs = files(inputs, tmp_path)
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    filled = tool.with_defaults(settings)
-    assert tool.check(filled) is None
-    assert catalogue.run_tool(tool.name, settings, inputs, tmp_path / "a") == catalogue.run_tool(
-        tool.name, filled, inputs, tmp_path / "b"
-    )
-
-
-@TOOLS
-def test_a_missing_required_setting_is_named(tool):
+def test_missing_required_setting_is_named(tool):
     installed(tool)
     for parameter in tool.parameters:
         if parameter.required:
@@ -223,13 +207,13 @@ def test_a_missing_required_setting_is_named(tool):
 @TOOLS
 @settings(deadline=None)
 @given(data=st.data())
-def test_a_check_answers_any_json_with_one_line_naming_a_parameter(tool, data):
+def test_check_of_any_json_is_a_one_line_error_or_none(tool, data):
     installed(tool)
     names = [parameter.name for parameter in tool.parameters]
     changed = data.draw(st.dictionaries(st.sampled_from(names), json_values, min_size=1))
-    fault = tool.check({**EXAMPLES[tool.name][0], **changed})
-    if fault is not None:
-        assert "\n" not in fault
-        assert fault.endswith((".", "?"))
-        assert any(fault.startswith(name) for name in names)
-        assert len(fault) < 400
+    error = tool.check({**EXAMPLES[tool.name][0], **changed})
+    if error is not None:
+        assert "\n" not in error
+        assert error.endswith((".", "?"))
+        assert any(error.startswith(name) for name in names)
+        assert len(error) < 400

@@ -1,8 +1,7 @@
-"""Optimised DNA against Biopython's translation and index, and against every choice there is."""
+"""Codon optimisation, compared with Biopython and with a search of all choices."""
 
 from __future__ import annotations
 
-import csv
 import re
 from itertools import product
 from math import exp, log
@@ -11,8 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from job_tools import assert_setting_error, coding_features, read_csv, run_tool
 
-from labext.sandbox.jobs.tools import catalogue, codon_optimise
+from labext.sandbox.jobs.tools import codon_optimise, digest
 from labext.sandbox.jobs.tools.codon_optimise import (
     CODONS,
     GENETIC_CODE,
@@ -28,20 +28,16 @@ from labext.sandbox.jobs.tools.tool import ToolError
 
 pytest.importorskip("Bio", reason="biopython is in the sandbox extra")
 
-DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
 TOOL = codon_optimise.TOOL
 hosts = st.sampled_from(tuple(HOSTS))
 proteins = st.text("ACDEFGHIKLMNPQRSTVWY", min_size=1, max_size=40)
 
 
-def optimise(out: Path, sequence: str, **sent):
-    sent = {"sequence": sequence, **sent}
-    assert TOOL.check(sent) is None
-    score = catalogue.run_tool("codon_optimise", sent, {}, out)
+def optimise(out: Path, sequence: str, **options):
+    score = run_tool(TOOL, out, sequence=sequence, **options)
     header, *lines = (out / "optimised.fasta").read_text().split("\n")
     assert header.startswith(">optimised ")
-    with (out / "codons.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(out / "codons.csv")
     dna = "".join(lines)
     assert [row["codon"] for row in rows] == re.findall("...", dna)
     assert score["codons"] == len(rows)
@@ -49,7 +45,7 @@ def optimise(out: Path, sequence: str, **sent):
     return score, dna, rows
 
 
-def test_the_genetic_code_and_the_shares_of_every_host():
+def test_genetic_code_and_codon_shares_are_consistent():
     from Bio.Data import CodonTable
 
     for number in (1, 11):  # the two differ in their starts alone
@@ -64,7 +60,7 @@ def test_the_genetic_code_and_the_shares_of_every_host():
         assert min(usage.share.values()) > 0
 
 
-def test_what_is_known_of_two_hosts():
+def test_preferred_codons_of_known_hosts():
     # E. coli prefers CTG for leucine and hardly has AGG; yeast prefers AGA for arginine
     assert load_codon_usage("e_coli").choices["L"][0] == "CTG"
     assert load_codon_usage("e_coli").choices["R"][-1] == "AGG"
@@ -72,7 +68,7 @@ def test_what_is_known_of_two_hosts():
     assert load_codon_usage("h_sapiens").choices["*"][0] == "TGA"
 
 
-def test_a_peptide_by_hand(tmp_path):
+def test_peptide_by_hand(tmp_path):
     score, dna, rows = optimise(tmp_path, "MKLR*")
     assert dna == "ATGAAACTGCGCTAA"
     assert score["cai"] == 1
@@ -86,7 +82,7 @@ def test_a_peptide_by_hand(tmp_path):
     }
 
 
-def test_the_index_before_and_after(tmp_path):
+def test_adaptation_index_before_and_after(tmp_path):
     score, dna, rows = optimise(tmp_path, "ATGAAGCTAAGGTGA", molecule="DNA")
     assert dna == "ATGAAACTGCGCTAA"
     logs = [log(24 / 76), log(4 / 50), log(2 / 40)]  # M and the stop are left out
@@ -95,7 +91,7 @@ def test_the_index_before_and_after(tmp_path):
     assert [row["codon_before"] for row in rows] == ["ATG", "AAG", "CTA", "AGG", "TGA"]
 
 
-def test_the_index_is_that_of_biopython():
+def test_adaptation_index_matches_biopython():
     from Bio.SeqUtils import CodonAdaptationIndex
 
     usage = load_codon_usage("s_cerevisiae")
@@ -106,22 +102,18 @@ def test_the_index_is_that_of_biopython():
         assert usage.adaptation(part) == pytest.approx(theirs.calculate("".join(part)))
 
 
-def test_a_first_codon_that_starts_a_gene_is_kept(tmp_path):
+def test_alternative_start_codon_is_kept(tmp_path):
     assert optimise(tmp_path, "GTGGTGTTG", molecule="DNA", host="s_cerevisiae")[1] == "GTGGTTTTG"
 
 
 def genes() -> list[str]:
     """The coding sequences of plasmid pPCP1, from its annotation."""
-    from Bio import SeqIO
-
-    record = SeqIO.read(DATA / "NC_005816.gb", "genbank")
-    return [
-        str(feature.extract(record.seq)) for feature in record.features if feature.type == "CDS"
-    ]
+    record, features = coding_features("NC_005816.gb")
+    return [str(feature.extract(record.seq)) for feature in features]
 
 
 @pytest.mark.parametrize("host", ["e_coli", "h_sapiens"])
-def test_real_genes_keep_their_protein_and_lose_the_sites(tmp_path, host):
+def test_real_genes_keep_their_protein_and_lose_avoided_sites(tmp_path, host):
     from Bio.Restriction import BsaI, EcoRI, RestrictionBatch
     from Bio.Seq import Seq
 
@@ -139,7 +131,7 @@ def test_real_genes_keep_their_protein_and_lose_the_sites(tmp_path, host):
     assert cut
 
 
-def test_bounds_of_the_gc_content(tmp_path):
+def test_gc_content_stays_within_its_bounds(tmp_path):
     gene = max(genes(), key=len)
     free, _, _ = optimise(tmp_path, gene, molecule="DNA", host="h_sapiens")
     assert free["gc"] > 58
@@ -155,7 +147,7 @@ def test_bounds_of_the_gc_content(tmp_path):
 
 @settings(max_examples=40, deadline=None)
 @given(proteins, hosts, st.booleans())
-def test_a_protein_comes_back_from_its_dna(tmp_path_factory, protein, host, stop):
+def test_optimised_dna_translates_back_to_the_protein(tmp_path_factory, protein, host, stop):
     from Bio.Seq import Seq
 
     out = tmp_path_factory.mktemp("codons")
@@ -175,7 +167,7 @@ def test_a_protein_comes_back_from_its_dna(tmp_path_factory, protein, host, stop
     ),
     hosts,
 )
-def test_the_index_never_falls_where_nothing_is_to_be_avoided(tmp_path_factory, codons, host):
+def test_adaptation_index_never_falls_without_constraints(tmp_path_factory, codons, host):
     out = tmp_path_factory.mktemp("codons")
     score, dna, _ = optimise(out, "".join(codons), molecule="DNA", host=host)
     assert score["cai"] >= score["cai_before"]
@@ -187,7 +179,7 @@ def test_the_index_never_falls_where_nothing_is_to_be_avoided(tmp_path_factory, 
     st.text("LKGEAF", min_size=1, max_size=5),
     st.lists(st.text("ACGTRYN", min_size=2, max_size=5), max_size=3),
 )
-def test_the_choice_is_the_best_of_all_there_are(protein, patterns):
+def test_choice_is_the_best_of_all_codon_combinations(protein, patterns):
     usage = load_codon_usage("e_coli")
     choices = [[(c, log(usage.weight[c])) for c in usage.choices[a]] for a in protein]
     texts = [pattern.translate(CLASSES) for pattern in patterns]
@@ -209,24 +201,21 @@ def test_the_choice_is_the_best_of_all_there_are(protein, patterns):
 CLASSES = str.maketrans({"R": "[AG]", "Y": "[CT]", "N": "."})
 
 
-def test_both_strands_of_a_site():
+def test_both_strands_of_a_recognition_site():
     assert both_strands("GAATTC") == ("GAATTC",)
     assert both_strands("GGTCTC") == ("GGTCTC", "GAGACC")
     assert both_strands("GACRTN") == ("GACRTN", "NAYGTC")
 
 
-def test_what_is_written_passes_on_to_a_digest(tmp_path):
-    (tmp_path / "cut").mkdir()
+def test_optimised_sequence_has_no_cut_in_a_digest(tmp_path):
     _, dna, _ = optimise(tmp_path, "EFEFMKTAYIAKQR", avoid=["EcoRI"])
-    found = catalogue.run_tool(
-        "digest", {"sequence": dna, "enzymes": "EcoRI"}, {}, tmp_path / "cut"
-    )
-    assert found["cuts"] == 0
+    cut = run_tool(digest.TOOL, tmp_path / "cut", sequence=dna, enzymes="EcoRI")
+    assert cut["cuts"] == 0
     assert TOOL.passes == ("optimised.fasta",)
 
 
 @pytest.mark.parametrize(
-    ("sent", "fault"),
+    ("options", "message"),
     [
         (
             {"sequence": "WG", "longestRun": 3},
@@ -245,15 +234,14 @@ def test_what_is_written_passes_on_to_a_digest(tmp_path):
         ),
     ],
 )
-def test_what_can_not_be_is_told(tmp_path, sent, fault):
-    assert TOOL.check(sent) is None
+def test_impossible_constraints_are_an_error(tmp_path, options, message):
     with pytest.raises(ToolError) as caught:
-        catalogue.run_tool("codon_optimise", sent, {}, tmp_path)
-    assert str(caught.value).startswith(fault)
+        run_tool(TOOL, tmp_path, **options)
+    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize(
-    ("sent", "fault"),
+    ("options", "message"),
     [
         ({"sequence": "MKJ"}, "sequence: invalid amino acid 'J' at 3"),
         ({"sequence": "MK*L"}, "sequence: a stop stands at 3, before the end of the protein."),
@@ -277,7 +265,5 @@ def test_what_can_not_be_is_told(tmp_path, sent, fault):
         ({"sequence": "MK", "gcMin": 60, "gcMax": 40}, "gcMin: 60 is more than gcMax, 40."),
     ],
 )
-def test_faults(sent, fault):
-    found = TOOL.check(sent)
-    assert found is not None
-    assert found.startswith(fault)
+def test_invalid_setting_is_named(options, message):
+    assert_setting_error(TOOL, options, message)

@@ -1,8 +1,7 @@
-"""Conformers against chemistry: shapes, energies and configurations that are known."""
+"""Conformers of molecules with known shapes, energies and configurations."""
 
 from __future__ import annotations
 
-import csv
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,8 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from job_tools import assert_setting_error, read_csv, run_tool
 
-from labext.sandbox.jobs.tools import _protein, catalogue, conformers
+from labext.sandbox.jobs.tools import _protein, conformers
 from labext.sandbox.jobs.tools.tool import ToolError
 
 Chem = pytest.importorskip("rdkit.Chem", reason="conformers needs rdkit")
@@ -22,13 +22,9 @@ ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
 FRAGMENTS = ("C", "CC", "O", "N", "C(=O)O", "C#N", "c1ccccc1", "C(F)", "C=C", "S", "C1CC1", "Cl")
 
 
-def run(out: Path, smiles: str, **sent):
-    sent = {"smiles": smiles, **sent}
-    assert TOOL.check(sent) is None
-    out.mkdir(exist_ok=True)
-    score = catalogue.run_tool("conformers", sent, {}, out)
-    with (out / "conformers.csv").open(newline="") as file:
-        return score, list(csv.DictReader(file))
+def run(out: Path, smiles: str, **options):
+    score = run_tool(TOOL, out, smiles=smiles, **options)
+    return score, read_csv(out / "conformers.csv")
 
 
 def places(path: Path, element: str = "") -> np.ndarray:
@@ -41,7 +37,7 @@ def molecules(out: Path) -> list:
     return list(Chem.SDMolSupplier(str(out / "conformers.sdf"), removeHs=False))
 
 
-def test_benzene_is_flat_and_regular(tmp_path):
+def test_benzene_is_planar_and_regular(tmp_path):
     score, _ = run(tmp_path / "out", "c1ccccc1")
     assert (score["conformers"], score["force_field"]) == (1, "MMFF94")
     ring = places(tmp_path / "out" / "rank_1.pdb", "C")
@@ -51,7 +47,7 @@ def test_benzene_is_flat_and_regular(tmp_path):
     assert np.allclose(np.sort(apart, axis=1)[:, 1:3], 1.395, atol=0.01)
 
 
-def test_butane_is_anti_before_gauche_by_the_measured_difference(tmp_path):
+def test_butane_ranks_anti_before_gauche(tmp_path):
     score, rows = run(tmp_path / "out", "CCCC", conformers=20, apart=0.1)
     turns = [
         abs(_protein.dihedral_angle(*places(tmp_path / "out" / f"rank_{row['rank']}.pdb", "C")))
@@ -74,7 +70,7 @@ def test_cyclohexane_is_a_chair(tmp_path):
     assert all(a * b < 0 for a, b in pairwise(turns))
 
 
-def test_the_ranking_is_by_energy_and_no_two_are_alike(tmp_path):
+def test_conformers_are_distinct_and_ranked_by_energy(tmp_path):
     score, rows = run(tmp_path / "out", "OCCCCC(N)=O", conformers=30, apart=0.6)
     energies = [float(row["energy"]) for row in rows]
     assert energies == sorted(energies)
@@ -94,12 +90,12 @@ def test_the_ranking_is_by_energy_and_no_two_are_alike(tmp_path):
     assert wide["conformers"] == 1
 
 
-def test_turning_a_symmetric_group_makes_no_new_conformer(tmp_path):
+def test_rotating_a_symmetric_group_gives_no_new_conformer(tmp_path):
     score, _ = run(tmp_path / "out", "Cc1ccc(cc1)C(F)(F)F", conformers=10, apart=0.3)
     assert score["conformers"] == 1
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_does_not(tmp_path):
+def test_files_are_reproducible_for_a_seed(tmp_path):
     found = []
     for turn, seed in enumerate((3, 3, 4)):
         run(tmp_path / str(turn), ASPIRIN, seed=seed)
@@ -108,7 +104,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not(tmp_path):
     assert found[0] == found[1] != found[2]
 
 
-def test_the_sdf_and_the_pdb_files_hold_the_same(tmp_path):
+def test_sdf_and_pdb_files_agree(tmp_path):
     score, rows = run(tmp_path / "out", ASPIRIN)
     found = molecules(tmp_path / "out")
     assert len(found) == score["conformers"] == len(list((tmp_path / "out").glob("rank_*.pdb")))
@@ -124,7 +120,7 @@ def test_the_sdf_and_the_pdb_files_hold_the_same(tmp_path):
     "smiles",
     ["C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O", "F/C=C/F", "F/C=C\\F", "C[C@H]1CC[C@@H](O)CC1"],
 )
-def test_a_configuration_is_kept(tmp_path, smiles):
+def test_configuration_is_kept(tmp_path, smiles):
     score, _ = run(tmp_path / "out", smiles)
     assert score["smiles"] == Chem.CanonSmiles(smiles)
     assert score["open_stereocentres"] == 0
@@ -134,7 +130,7 @@ def test_a_configuration_is_kept(tmp_path, smiles):
 
 
 @pytest.mark.parametrize(("smiles", "left"), [("CC(F)Cl", 1), ("FC=CF", 1), ("CC(O)C(F)=CF", 2)])
-def test_open_centres_are_set_alike_in_all_conformers_and_told(tmp_path, smiles, left):
+def test_open_stereocentres_are_the_same_in_all_conformers(tmp_path, smiles, left):
     score, _ = run(tmp_path / "out", smiles, apart=0)
     assert score["open_stereocentres"] == left
     assert set(score["smiles"]) & set("@/\\")
@@ -143,7 +139,7 @@ def test_open_centres_are_set_alike_in_all_conformers_and_told(tmp_path, smiles,
         assert Chem.MolToSmiles(Chem.RemoveHs(molecule)) == score["smiles"]
 
 
-def test_what_mmff_does_not_know_is_relaxed_by_uff_and_told(tmp_path):
+def test_uff_is_used_for_atoms_unknown_to_mmff(tmp_path):
     score, _ = run(tmp_path / "out", "OB(O)c1ccccc1")
     assert score["force_field"] == "UFF"
     assert run(tmp_path / "out", "CCO", forceField="uff")[0]["force_field"] == "UFF"
@@ -155,20 +151,18 @@ def test_what_mmff_does_not_know_is_relaxed_by_uff_and_told(tmp_path):
 @pytest.mark.parametrize(
     "smiles", ["C", "[Na+]", "[2H]C([2H])[2H]", "[C-]#[O+]", "[Cl-]", "C[CH]C"]
 )
-def test_small_and_odd_molecules_have_a_conformer_too(tmp_path, smiles):
+def test_small_and_unusual_molecules_have_a_conformer(tmp_path, smiles):
     score, rows = run(tmp_path / "out", smiles, apart=0)
     assert score["conformers"] == len(rows) >= 1
     assert rows[0]["rmsd_to_best"] == "0.000"
 
 
-def test_an_impossible_configuration_is_told(tmp_path):
+def test_impossible_configuration_is_an_error(tmp_path):
     with pytest.raises(ToolError, match=r"^smiles: no geometry was found; its configuration"):
         run(tmp_path / "out", "C1C[C@@H]2CC[C@@H]1C2")
 
 
-def test_the_drawing_is_sound_xml_and_a_job_does_without_the_systems_libraries(
-    tmp_path, monkeypatch, capsys
-):
+def test_drawing_is_valid_xml_and_optional(tmp_path, monkeypatch, capsys):
     pytest.importorskip("rdkit.Chem.Draw.rdMolDraw2D", reason="the system has no libX11")
     run(tmp_path / "out", ASPIRIN)
     drawn = ElementTree.parse(tmp_path / "out" / "molecule.svg").getroot()
@@ -184,7 +178,7 @@ def test_the_drawing_is_sound_xml_and_a_job_does_without_the_systems_libraries(
 
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=4), st.integers(0, 2**31 - 1))
-def test_any_molecule_has_whole_bonds_and_ranked_energies(tmp_path_factory, parts, seed):
+def test_any_molecule_has_plausible_bonds_and_ranked_energies(tmp_path_factory, parts, seed):
     out = tmp_path_factory.mktemp("any")
     smiles = "C" + "".join(parts)
     if TOOL.check({"smiles": smiles}) is not None:
@@ -205,26 +199,20 @@ def test_any_molecule_has_whole_bonds_and_ranked_energies(tmp_path_factory, part
 
 @settings(max_examples=100, deadline=None)
 @given(st.text("CNOPSFBrcnos[]()=#@+-.123%/\\H* ", max_size=30))
-def test_no_text_gives_a_traceback(text):
-    fault = TOOL.check({"smiles": text})
-    assert fault is None or (fault.startswith("smiles: ") and "\n" not in fault)
+def test_any_text_is_checked_without_an_exception(text):
+    message = TOOL.check({"smiles": text})
+    assert message is None or (message.startswith("smiles: ") and "\n" not in message)
 
 
 @pytest.mark.parametrize(
-    ("sent", "fault"),
+    ("options", "message"),
     [
         ({"smiles": "(("}, "smiles: '((' can't be read as SMILES."),
         ({"smiles": "C1CC"}, "smiles: 'C1CC' can't be read as SMILES."),
         ({"smiles": "CC O"}, "smiles: there is a blank at 3, and SMILES has none."),
-        (
-            {"smiles": "C(C)(C)(C)(C)C"},
-            "smiles: it is not a valid molecule: Explicit valence for atom",
-        ),
+        ({"smiles": "C(C)(C)(C)(C)C"}, "smiles: it is not a valid molecule: Explicit valence for"),
         ({"smiles": "c1cccc1"}, "smiles: it is not a valid molecule: Can't kekulize mol."),
-        (
-            {"smiles": "CC(=O)[O-].[Na+]"},
-            "smiles: it is a salt or mixture of 2 parts; send one of ",
-        ),
+        ({"smiles": "CC(=O)[O-].[Na+]"}, "smiles: it is a salt or mixture of 2 parts; send one"),
         ({"smiles": "C*"}, "smiles: it has an atom without an element (*)."),
         ({"smiles": "[H][H]"}, "smiles: it has 0 heavy atoms; 1 to 60 are allowed."),
         ({"smiles": "C" * 61}, "smiles: it has 61 heavy atoms; 1 to 60 are allowed."),
@@ -232,15 +220,12 @@ def test_no_text_gives_a_traceback(text):
         ({"conformers": 101}, "conformers: 101 is outside 1 to 100."),
         (
             {"smiles": "C" * 60, "conformers": 21},
-            "conformers: 21 are too many for a molecule with 60 heavy atoms; at most 20 are "
-            "allowed.",
+            "conformers: 21 are too many for a molecule with 60 heavy atoms; at most 20 are",
         ),
         ({"seed": -1}, "seed: -1 is outside 0 to 2.14748e+09."),
         ({"apart": "far"}, "apart: a number is expected, not 'far'."),
         ({"forceField": "amber"}, "forceField: 'amber' is none of mmff94, mmff94s, uff."),
     ],
 )
-def test_faults(sent, fault):
-    found = TOOL.check({"smiles": "CCO", **sent})
-    assert found is not None
-    assert found.startswith(fault)
+def test_invalid_setting_is_named(options, message):
+    assert_setting_error(TOOL, {"smiles": "CCO", **options}, message)

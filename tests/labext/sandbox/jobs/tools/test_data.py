@@ -1,19 +1,17 @@
-"""The example data is what its README says: real sequences, cut by a rule that is held here."""
+"""The example data: real sequences, and hairpins cut from them by the rule of its README."""
 
 from __future__ import annotations
 
 import csv
 import re
 import warnings
-from pathlib import Path
 
 import pytest
+from job_tools import COMPLEMENT, DATA, genbank_bases
 
 from labext.sandbox.jobs.tools import catalogue
 
-DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
 SOURCES = ("pBAD30.gb", "NC_005816.gb", "ls_orchid.fasta")
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
 STEM, LOOP, FLANK, ROWS = 5, range(3, 13), 8, 250
 
 
@@ -24,7 +22,7 @@ def sequences() -> dict[str, str]:
         text = (DATA / name).read_text()
         if name.endswith(".gb"):
             accession = re.search(r"^LOCUS\s+(\S+)", text, re.M)[1]
-            found[accession] = re.sub(r"[^a-z]", "", text.split("\nORIGIN")[1].split("\n", 1)[1])
+            found[accession] = genbank_bases(name)
             continue
         for record in text.split(">")[1:]:
             header, *lines = record.split("\n")
@@ -79,11 +77,11 @@ def table() -> list[tuple[str, str]]:
     return [(name, bases) for name, bases in rows[1:]]
 
 
-def test_hairpins_are_what_the_rule_cuts_from_the_sequences_beside_them():
+def test_hairpins_follow_the_rule_of_the_readme():
     assert table() == hairpins()
 
 
-def test_hairpins_are_250_jobs_with_names_that_the_service_takes():
+def test_hairpins_are_250_jobs_with_valid_names():
     rows = table()
     assert len(rows) == 250
     assert len({name for name, _ in rows}) == len({bases for _, bases in rows}) == 250
@@ -91,7 +89,7 @@ def test_hairpins_are_250_jobs_with_names_that_the_service_takes():
     assert all(30 <= len(bases) <= 80 and set(bases) <= set("ACGT") for _, bases in rows)
 
 
-def test_the_its_sequences_are_records_of_the_orchid_file():
+def test_its_sequences_are_records_of_the_orchid_file():
     records = (DATA / "its.fasta").read_text().split(">")[1:]
     assert len(records) == 10
     source = sequences()
@@ -100,14 +98,14 @@ def test_the_its_sequences_are_records_of_the_orchid_file():
         assert "".join(lines) == source[header.split(".")[0]]
 
 
-def test_the_data_is_small_and_each_file_is_named_in_the_readme():
+def test_data_is_small_and_every_file_is_in_the_readme():
     readme = (DATA / "README.md").read_text()
     files = [path for path in DATA.iterdir() if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 320_000
     assert all(f"`{path.name}`" in readme for path in files if path.name != "README.md")
 
 
-def test_the_genbank_files_read_without_a_warning():
+def test_genbank_files_parse_without_a_warning():
     SeqIO = pytest.importorskip("Bio.SeqIO", reason="biopython is in the sandbox extra")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

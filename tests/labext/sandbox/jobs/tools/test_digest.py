@@ -1,8 +1,7 @@
-"""Digests against cuts made by hand and by plain text search."""
+"""Restriction digests, compared with cuts by hand and with text search."""
 
 from __future__ import annotations
 
-import csv
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -10,37 +9,26 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from job_tools import genbank_bases, read_csv, read_sequences, run_tool
 
-from labext.sandbox.jobs.tools import catalogue
+from labext.sandbox.jobs.tools import digest as digest_tool
 
 pytest.importorskip("Bio", reason="biopython is in the sandbox extra")
 
-DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
-TOOL = catalogue.all_tools()[1]
+TOOL = digest_tool.TOOL
 dna = st.text("ACGT", min_size=2, max_size=80)
 
 
 def digest(out: Path, sequence: str, enzymes, circular=False):
-    settings = {"sequence": sequence, "enzymes": enzymes, "circular": circular}
-    assert TOOL.check(settings) is None
-    score = catalogue.run_tool("digest", settings, {}, out)
-    with (out / "fragments.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    pieces = [
-        "".join(record.split("\n")[1:])
-        for record in (out / "fragments.fasta").read_text().split(">")[1:]
-    ]
+    score = run_tool(TOOL, out, sequence=sequence, enzymes=enzymes, circular=circular)
+    rows = read_csv(out / "fragments.csv")
+    pieces = read_sequences(out / "fragments.fasta")
     assert [len(piece) for piece in pieces] == [int(row["length"]) for row in rows]
     assert score["fragments"] == len(rows)
     assert score["longest"] == max(map(len, pieces))
     assert score["shortest"] == min(map(len, pieces))
     assert score["length"] == len(sequence)
     return score, rows, pieces
-
-
-def plasmid() -> str:
-    text = (DATA / "pBAD30.gb").read_text().split("\nORIGIN")[1].split("\n", 1)[1]
-    return re.sub("[^a-z]", "", text).upper()
 
 
 def test_two_enzymes_on_linear_dna(tmp_path):
@@ -66,14 +54,14 @@ def test_two_enzymes_on_linear_dna(tmp_path):
         ("DrdI", "TTGACAAGCATGTCTT", ["TTGACAAGC", "ATGTCTT"], "3'", "GC"),
     ],
 )
-def test_kinds_of_ends(tmp_path, enzyme, site, pieces, kind, overhang):
+def test_kinds_of_fragment_ends(tmp_path, enzyme, site, pieces, kind, overhang):
     _, rows, found = digest(tmp_path, site, [enzyme])
     assert found == pieces
     assert rows[0]["right_end"] == rows[1]["left_end"] == kind
     assert rows[0]["right_overhang"] == overhang
 
 
-def test_an_enzyme_that_cuts_on_both_sides_of_its_site(tmp_path):
+def test_enzyme_that_cuts_on_both_sides_of_its_site(tmp_path):
     # BcgI: (10/12)CGA(N)6TGC(12/10), a 3' overhang of two bases on each side
     site = "A" * 20 + "CGA" + "TTTTTT" + "TGC" + "C" * 20
     _, rows, pieces = digest(tmp_path, site, "BcgI")
@@ -81,12 +69,12 @@ def test_an_enzyme_that_cuts_on_both_sides_of_its_site(tmp_path):
     assert [row["right_overhang"] for row in rows] == ["AA", "CC", ""]
 
 
-def test_a_site_whose_cut_lies_beyond_the_end_is_not_cut(tmp_path):
+def test_cut_beyond_the_end_is_ignored(tmp_path):
     score, _, _ = digest(tmp_path, "TTTTGGTCTCA", "BsaI")
     assert score["cuts"] == 0
 
 
-def test_a_circle_over_its_origin(tmp_path):
+def test_site_across_the_origin_of_circular_dna_is_cut(tmp_path):
     score, rows, pieces = digest(tmp_path, "TTCAAAAAAGAA", "EcoRI", circular=True)
     assert score["cuts"] == 1
     assert pieces == ["AATTCAAAAAAG"]
@@ -94,17 +82,18 @@ def test_a_circle_over_its_origin(tmp_path):
     assert rows[0]["left_overhang"] == rows[0]["right_overhang"] == "AATT"
 
 
-def test_an_uncut_circle_is_one_piece_without_ends(tmp_path):
+def test_uncut_circular_dna_has_no_ends(tmp_path):
     _, rows, pieces = digest(tmp_path, "ACGTACGT", "EcoRI", circular=True)
     assert pieces == ["ACGTACGT"]
     assert rows[0]["left_enzyme"] == rows[0]["right_enzyme"] == ""
 
 
-def test_a_real_plasmid(tmp_path):
-    score, _, pieces = digest(tmp_path, plasmid(), ["EcoRI", "HindIII", "TaqI"], circular=True)
+def test_real_plasmid(tmp_path):
+    plasmid = genbank_bases("pBAD30.gb")
+    score, _, pieces = digest(tmp_path, plasmid, ["EcoRI", "HindIII", "TaqI"], circular=True)
     assert sum(map(len, pieces)) == 4923
     # TaqI is T^CGA: counted by text over the origin; no two of the three cut at one place here
-    letters = plasmid() + plasmid()[:5]
+    letters = plasmid + plasmid[:5]
     sites = len(re.findall("(?=TCGA)", letters[: 4923 + 3]))
     sites += len(re.findall("(?=GAATTC|AAGCTT)", letters))
     assert score["cuts"] == score["fragments"] == sites
@@ -113,23 +102,21 @@ def test_a_real_plasmid(tmp_path):
     assert {label.split()[0] for label in labels} >= {"EcoRI", "HindIII", "TaqI"}
 
 
-def test_small_and_ambiguous_letters(tmp_path):
+def test_lowercase_and_ambiguous_letters(tmp_path):
     score, _, pieces = digest(tmp_path, "ttgaattcRYSWKMBDHVNGAANTC", "EcoRI")
     assert pieces == ["TTG", "AATTCRYSWKMBDHVNGAANTC"]
     assert score["cuts"] == 1
     assert "'U' at 3" in TOOL.check({"sequence": "ACU", "enzymes": "EcoRI"})
 
 
-def test_a_map_with_more_cuts_than_room_counts_them(tmp_path):
+def test_crowded_map_shows_the_number_of_cuts(tmp_path):
     score, _, _ = digest(tmp_path, "GATC" * 400, "DpnII")
     assert f"{score['cuts']} cuts" in (tmp_path / "map.svg").read_text()
 
 
 @settings(deadline=None)
 @given(dna, st.booleans())
-def test_fragments_join_to_the_sequence_and_cuts_are_where_text_search_finds_them(
-    tmp_path_factory, sequence, circular
-):
+def test_cuts_match_text_search(tmp_path_factory, sequence, circular):
     out = tmp_path_factory.mktemp("digest")
     score, rows, pieces = digest(out, sequence, ["MboI", "TaqI"], circular)
     joined = "".join(pieces)
@@ -150,25 +137,25 @@ def test_fragments_join_to_the_sequence_and_cuts_are_where_text_search_finds_the
 
 @settings(deadline=None)
 @given(dna.filter(lambda letters: len(letters) > 8), st.integers(0, 79))
-def test_where_a_circle_is_opened_makes_no_difference(tmp_path_factory, sequence, by):
+def test_fragments_do_not_depend_on_the_origin_of_circular_dna(tmp_path_factory, sequence, by):
     out = tmp_path_factory.mktemp("digest")
     turned = sequence[by % len(sequence) :] + sequence[: by % len(sequence)]
     lengths = [sorted(map(len, digest(out, s, "MboI", True)[2])) for s in (sequence, turned)]
     assert lengths[0] == lengths[1]
 
 
-def test_no_enzyme_cuts_at_an_unknown_base(tmp_path):
+def test_unknown_base_is_not_cut(tmp_path):
     assert digest(tmp_path, "AAGANTTCAA", "EcoRI")[0]["cuts"] == 0
 
 
-def test_names_are_taken_in_any_case_and_once(tmp_path):
+def test_enzyme_names_ignore_case_and_duplicates(tmp_path):
     score, rows, _ = digest(tmp_path, "GAATTCAAGCTT", "ecori EcoRI, HINDIII")
     assert score["cuts"] == 2
     assert rows[1]["left_enzyme"] == "EcoRI"
 
 
 @pytest.mark.parametrize(
-    ("settings", "fault"),
+    ("settings", "message"),
     [
         (
             {"sequence": "GAXTTCZ", "enzymes": "EcoRI"},
@@ -203,11 +190,11 @@ def test_names_are_taken_in_any_case_and_once(tmp_path):
         ),
     ],
 )
-def test_faults(settings, fault):
-    assert TOOL.check(settings) == fault
+def test_invalid_setting_is_named(settings, message):
+    assert TOOL.check(settings) == message
 
 
-def test_an_enzyme_with_unknown_cuts_is_refused():
+def test_enzyme_with_unknown_cuts_is_refused():
     from Bio.Restriction import AllEnzymes
 
     unknown = next(e for e in sorted(AllEnzymes, key=str) if not (e.cut_once() or e.cut_twice()))

@@ -1,53 +1,48 @@
-"""Genes that are found against those that the plasmids are annotated with."""
+"""Predicted genes, compared with the annotation of plasmids."""
 
 from __future__ import annotations
 
-import csv
 import random
 import re
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from job_tools import (
+    COMPLEMENT,
+    assert_setting_error,
+    coding_features,
+    genbank_bases,
+    read_csv,
+    run_tool,
+)
 
-from labext.sandbox.jobs.tools import _inputs, catalogue, codon_optimise, gene_find
+from labext.sandbox.jobs.tools import _inputs, codon_optimise, gene_find
 from labext.sandbox.jobs.tools.tool import ToolError
 
-DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
 TOOL = gene_find.TOOL
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
 needs_pyrodigal = pytest.mark.skipif(
     bool(TOOL.missing_modules()), reason="pyrodigal is in the gpl-tools extra"
 )
 
 
-def bases(name: str) -> str:
-    text = (DATA / name).read_text().split("\nORIGIN")[1].split("\n", 1)[1]
-    return re.sub("[^a-z]", "", text).upper()
-
-
 def annotated(name: str) -> dict[tuple[int, int, str], str]:
     """The coding sequences of a record: lower end, upper end, strand, and the protein."""
-    SeqIO = pytest.importorskip("Bio.SeqIO", reason="biopython is in the sandbox extra")
-    record = SeqIO.read(DATA / name, "genbank")
     return {
         (
             int(feature.location.start) + 1,
             int(feature.location.end),
             "+" if feature.location.strand > 0 else "-",
         ): feature.qualifiers.get("translation", [""])[0]
-        for feature in record.features
-        if feature.type == "CDS"
+        for feature in coding_features(name)[1]
     }
 
 
-def find(out: Path, text: str, **sent):
+def find(out: Path, text: str, **options):
     (out / "in.fasta").write_text(text)
-    sent = {"sequences": "in.fasta", **sent}
-    assert TOOL.check(sent) is None
-    score = catalogue.run_tool("gene_find", sent, {"sequences": out / "in.fasta"}, out)
-    with (out / "genes.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    inputs = {"sequences": out / "in.fasta"}
+    score = run_tool(TOOL, out, inputs, sequences="in.fasta", **options)
+    rows = read_csv(out / "genes.csv")
     assert score["genes"] == len(rows)
     assert len({row["gene"] for row in rows}) == len(rows)
     return score, rows
@@ -58,9 +53,9 @@ def place(row: dict[str, str]) -> tuple[int, int, str]:
 
 
 @needs_pyrodigal
-def test_the_genes_of_a_plasmid_of_the_plague(tmp_path):
+def test_genes_of_plasmid_ppcp1_match_its_annotation(tmp_path):
     known = annotated("NC_005816.gb")
-    score, rows = find(tmp_path, f">pPCP1\n{bases('NC_005816.gb')}\n")
+    score, rows = find(tmp_path, f">pPCP1\n{genbank_bases('NC_005816.gb')}\n")
     assert score["mode"] == "meta"
     # A gene is known by its end: where it starts is what annotations differ in.
     ends = {(e if strand == "+" else s, strand): (s, e, strand) for s, e, strand in known}
@@ -86,8 +81,8 @@ def sequences(path: Path) -> dict[str, str]:
 
 
 @needs_pyrodigal
-def test_the_two_genes_of_an_expression_plasmid(tmp_path):
-    _, rows = find(tmp_path, f">pBAD30\n{bases('pBAD30.gb')}\n")
+def test_both_genes_of_pbad30_are_found(tmp_path):
+    _, rows = find(tmp_path, f">pBAD30\n{genbank_bases('pBAD30.gb')}\n")
     proteins = sequences(tmp_path / "proteins.fasta")
     found = set(proteins.values())
     # AraC and the beta-lactamase, by how they start and end
@@ -97,8 +92,8 @@ def test_the_two_genes_of_an_expression_plasmid(tmp_path):
 
 
 @needs_pyrodigal
-def test_each_file_tells_the_same_genes(tmp_path):
-    dna = bases("NC_005816.gb")
+def test_output_files_agree(tmp_path):
+    dna = genbank_bases("NC_005816.gb")
     _, rows = find(tmp_path, f">pPCP1\n{dna}\n>b;2=x,y\n{dna[:2000]}\n")
     genes = sequences(tmp_path / "genes.fasta")
     proteins = sequences(tmp_path / "proteins.fasta")
@@ -130,8 +125,8 @@ def test_each_file_tells_the_same_genes(tmp_path):
 
 
 @needs_pyrodigal
-def test_closed_ends_leave_out_genes_that_run_off(tmp_path):
-    cut = bases("NC_005816.gb")[200:1500]  # through two genes
+def test_closed_ends_exclude_partial_genes(tmp_path):
+    cut = genbank_bases("NC_005816.gb")[200:1500]  # through two genes
     _, rows = find(tmp_path, f">cut\n{cut}\n")
     assert [row["partial"] for row in rows] == ["left", "right"]
     assert rows[0]["start_codon"] == ""
@@ -141,7 +136,7 @@ def test_closed_ends_leave_out_genes_that_run_off(tmp_path):
 
 
 @needs_pyrodigal
-def test_a_genome_teaches_its_own_model(tmp_path):
+def test_single_mode_trains_on_the_genome(tmp_path):
     # Genes of one composition with nothing but stops between them
     chance = random.Random(4)
     letters = [
@@ -162,7 +157,7 @@ def test_a_genome_teaches_its_own_model(tmp_path):
 
 
 @needs_pyrodigal
-def test_nothing_is_found_in_unknown_bases(tmp_path):
+def test_unknown_bases_have_no_genes(tmp_path):
     score, rows = find(tmp_path, f">n\n{'N' * 500}\n>short\nA\n")
     assert score == {"sequences": 2, "genes": 0, "mode": "meta", "coding": 0.0, "gc": 0.0}
     assert rows == []
@@ -170,13 +165,13 @@ def test_nothing_is_found_in_unknown_bases(tmp_path):
 
 
 @needs_pyrodigal
-def test_too_little_to_learn_from_is_told(tmp_path):
+def test_single_mode_refuses_short_sequences(tmp_path):
     with pytest.raises(ToolError, match=r"^mode: single learns from at least 20,000 bases, and"):
         find(tmp_path, ">a\nACGT\n", mode="single")
 
 
 @pytest.mark.parametrize(
-    ("sent", "fault"),
+    ("options", "message"),
     [
         ({"sequences": ">a\nACGE"}, "sequences, a: invalid DNA base 'E' at 4"),
         ({"sequences": ">a\nACGT\n>a\nAC"}, "sequences: the name a occurs twice."),
@@ -199,7 +194,5 @@ def test_too_little_to_learn_from_is_told(tmp_path):
         ({"closedEnds": "yes"}, "closedEnds: true or false is expected, not 'yes'."),
     ],
 )
-def test_faults(sent, fault):
-    found = TOOL.check({"sequences": "in.fasta", **sent})
-    assert found is not None
-    assert found.startswith(fault)
+def test_invalid_setting_is_named(options, message):
+    assert_setting_error(TOOL, {"sequences": "in.fasta", **options}, message)

@@ -1,51 +1,47 @@
-"""Profile searches: a family finds its own, where it is, and chance finds what the E-value says."""
+"""Profile searches: members of a family, their places, and the rate of chance hits."""
 
 from __future__ import annotations
 
-import csv
 import random
 from pathlib import Path
 
 import pytest
+from job_tools import (
+    COMPLEMENT,
+    DATA,
+    assert_setting_error,
+    coding_features,
+    fasta,
+    read_csv,
+    run_tool,
+)
 
-from labext.sandbox.jobs.tools import _inputs, catalogue, hmm_search
+from labext.sandbox.jobs.tools import _inputs, hmm_search, msa_tree
 from labext.sandbox.jobs.tools.tool import ToolError
 
-DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
 TOOL = hmm_search.TOOL
 needs_pyhmmer = pytest.mark.skipif(
     bool(TOOL.missing_modules()), reason="pyhmmer is in the tools extra"
 )
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
 
 
-def search(out: Path, query: str, targets: str, **sent):
+def search(out: Path, query: str, targets: str, **options):
     inputs = {"query": out / "query.txt", "targets": out / "targets.fasta"}
     for name, text in (("query", query), ("targets", targets)):
         inputs[name].write_text(text)
-    sent = {"query": "query.txt", "targets": "targets.fasta", **sent}
-    assert TOOL.check(sent) is None
-    score = catalogue.run_tool("hmm_search", sent, inputs, out)
-    with (out / "hits.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    score = run_tool(TOOL, out, inputs, query="query.txt", targets="targets.fasta", **options)
+    rows = read_csv(out / "hits.csv")
     assert score["domains"] == len(rows)
     assert score["hits"] == len({row["target"] for row in rows})
     assert ("best_evalue" in score) == bool(rows)
     return score, rows
 
 
-def fasta(**sequences: str) -> str:
-    return "".join(f">{name}\n{letters}\n" for name, letters in sequences.items())
-
-
 def proteins() -> dict[str, str]:
     """The proteins of plasmid pPCP1 by their locus tags, from its annotation."""
-    SeqIO = pytest.importorskip("Bio.SeqIO", reason="biopython is in the sandbox extra")
-    record = SeqIO.read(DATA / "NC_005816.gb", "genbank")
     return {
         feature.qualifiers["locus_tag"][0]: feature.qualifiers["translation"][0]
-        for feature in record.features
-        if feature.type == "CDS"
+        for feature in coding_features("NC_005816.gb")[1]
     }
 
 
@@ -58,7 +54,7 @@ def relative(letters: str, seed: int, alphabet: str, share: float) -> str:
 
 
 @needs_pyhmmer
-def test_a_protein_finds_itself_alone_among_those_of_its_plasmid(tmp_path):
+def test_protein_finds_only_itself_among_those_of_its_plasmid(tmp_path):
     everything = proteins()
     for name in ("YP_pPCP01", "YP_pPCP07"):
         score, rows = search(tmp_path, fasta(query=everything[name]), fasta(**everything))
@@ -73,7 +69,7 @@ def test_a_protein_finds_itself_alone_among_those_of_its_plasmid(tmp_path):
 
 
 @needs_pyhmmer
-def test_a_family_finds_a_relative_within_a_longer_protein(tmp_path):
+def test_family_finds_a_relative_within_a_longer_protein(tmp_path):
     letters = "ACDEFGHIKLMNPQRSTVWY"
     chance = random.Random(11)
     core = "".join(chance.choices(letters, k=80))
@@ -117,13 +113,12 @@ def test_dna_is_found_on_both_strands(tmp_path):
 
 
 @needs_pyhmmer
-def test_real_orchids_are_found_by_the_alignment_of_some_of_them(tmp_path):
+def test_alignment_of_three_orchids_finds_all_ten(tmp_path):
     pytest.importorskip("biotite", reason="biotite is in the tools extra")
     records = (DATA / "its.fasta").read_text().split(">")[1:]
     (tmp_path / "some.fasta").write_text("".join(f">{record}" for record in records[:3]))
-    catalogue.run_tool(
-        "msa_tree", {"sequences": "some.fasta"}, {"sequences": tmp_path / "some.fasta"}, tmp_path
-    )
+    inputs = {"sequences": tmp_path / "some.fasta"}
+    run_tool(msa_tree.TOOL, tmp_path, inputs, sequences="some.fasta")
     alignment = (tmp_path / "alignment.fasta").read_text()
     targets = (DATA / "its.fasta").read_text()
     score, rows = search(tmp_path, alignment, targets, molecule="DNA")
@@ -133,7 +128,7 @@ def test_real_orchids_are_found_by_the_alignment_of_some_of_them(tmp_path):
 
 
 @needs_pyhmmer
-def test_a_profile_that_was_written_finds_the_same(tmp_path):
+def test_written_profile_finds_the_same_hits(tmp_path):
     everything = proteins()
     first = search(tmp_path, fasta(a=everything["YP_pPCP05"]), fasta(**everything))
     profile = (tmp_path / "profile.hmm").read_text()
@@ -143,7 +138,7 @@ def test_a_profile_that_was_written_finds_the_same(tmp_path):
 
 
 @needs_pyhmmer
-def test_stockholm_is_read_as_fasta_is(tmp_path):
+def test_stockholm_and_fasta_queries_agree(tmp_path):
     rows = {"a": "MKTAYIAKQRQISFVKSHFSRQ", "b": "MKTAYLAKQR-ISFVKSHFARQ"}
     stockholm = "".join(f"{name} {letters}\n" for name, letters in rows.items())
     targets = fasta(t="GG" + rows["a"] + "GG")
@@ -156,7 +151,7 @@ def test_stockholm_is_read_as_fasta_is(tmp_path):
 
 
 @needs_pyhmmer
-def test_chance_gives_as_many_hits_as_the_e_value_says(tmp_path):
+def test_random_sequences_have_few_hits(tmp_path):
     chance = random.Random(2)
     letters = "ACDEFGHIKLMNPQRSTVWY"
     noise = {f"n{i}": "".join(chance.choices(letters, k=100)) for i in range(400)}
@@ -173,7 +168,7 @@ HMM = "HMMER3/f [3.4 | Aug 2023]\n"
 
 @needs_pyhmmer
 @pytest.mark.parametrize(
-    ("query", "fault"),
+    ("query", "message"),
     [
         ("MKTAYIAK", "query: it is neither FASTA nor a Stockholm alignment nor a HMMER 3 profile."),
         (HMM, "query: it has 0 profiles; exactly one is required."),
@@ -187,33 +182,30 @@ HMM = "HMMER3/f [3.4 | Aug 2023]\n"
         (">a\n--\n", "query: a has no letters."),
     ],
 )
-def test_a_query_that_will_not_do(tmp_path, query, fault):
-    (tmp_path / "query.txt").write_text(query)
-    (tmp_path / "targets.fasta").write_text(">t\nMKTAYIAK\n")
-    inputs = {"query": tmp_path / "query.txt", "targets": tmp_path / "targets.fasta"}
+def test_invalid_query_is_an_error(tmp_path, query, message):
     with pytest.raises(ToolError) as caught:
-        catalogue.run_tool("hmm_search", {"query": "q", "targets": "t"}, inputs, tmp_path)
-    assert str(caught.value).startswith(fault)
+        search(tmp_path, query, ">t\nMKTAYIAK\n")
+    assert str(caught.value).startswith(message)
 
 
 @needs_pyhmmer
-def test_a_profile_of_the_other_molecule_is_told(tmp_path):
+def test_profile_of_another_molecule_is_an_error(tmp_path):
     search(tmp_path, ">a\nMKTAYIAKQRQISFVKSHFSRQ", ">t\nMKTAYIAK")
     profile = (tmp_path / "profile.hmm").read_text()
-    fault = r"^query: the profile is not of the DNA that molecule asks for\.$"
-    with pytest.raises(ToolError, match=fault):
+    message = r"^query: the profile is not of the DNA that molecule asks for\.$"
+    with pytest.raises(ToolError, match=message):
         search(tmp_path, profile, ">t\nACGT", molecule="DNA")
 
 
 @needs_pyhmmer
-def test_too_much_together_is_told(tmp_path):
+def test_too_large_search_is_an_error(tmp_path):
     targets = "".join(f">t{i}\n{'MK' * 5000}\n" for i in range(81))
     with pytest.raises(ToolError, match=r"^targets: their letters times the 1000 of the profile"):
         search(tmp_path, ">a\n" + "MKTAYIAKQR" * 100, targets)
 
 
 @pytest.mark.parametrize(
-    ("sent", "fault"),
+    ("options", "message"),
     [
         ({"query": ">a\nMK1"}, "query, a: invalid amino acid '1' at 3"),
         ({"query": ">a\nACGE", "molecule": "DNA"}, "query, a: invalid DNA base 'E' at 4"),
@@ -225,7 +217,5 @@ def test_too_much_together_is_told(tmp_path):
         ({"molecule": "RNA"}, "molecule: 'RNA' is none of protein, DNA."),
     ],
 )
-def test_faults(sent, fault):
-    found = TOOL.check({"query": "q.fasta", "targets": "t.fasta", **sent})
-    assert found is not None
-    assert found.startswith(fault)
+def test_invalid_setting_is_named(options, message):
+    assert_setting_error(TOOL, {"query": "q.fasta", "targets": "t.fasta", **options}, message)

@@ -1,8 +1,7 @@
-"""The elastic network against physics, and the PDB reader against files as they come."""
+"""Normal modes of an elastic network, compared with physics."""
 
 from __future__ import annotations
 
-import csv
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,34 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from job_tools import DATA, pdb_atom, read_csv, run_tool, write_corrupted
 
-from labext.sandbox.jobs.tools import catalogue, normal_modes
+from labext.sandbox.jobs.tools import normal_modes
 from labext.sandbox.jobs.tools._pdb import read_alpha_carbons
 from labext.sandbox.jobs.tools.tool import ToolError
 
-DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
-TOOL = catalogue.all_tools()[4]
+TOOL = normal_modes.TOOL
 TETRAHEDRON = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]], dtype=float)
-
-
-def atom(
-    number=1,
-    xyz=(0.0, 0.0, 0.0),
-    *,
-    record="ATOM",
-    atom=" CA ",
-    alternative=" ",
-    name="ALA",
-    chain="A",
-    insertion=" ",
-    occupancy=" 1.00",
-    b_factor="10.00",
-) -> str:
-    x, y, z = xyz
-    return (
-        f"{record:<6}{number:5d} {atom}{alternative}{name:>3} {chain}{number:4d}{insertion}   "
-        f"{x:8.3f}{y:8.3f}{z:8.3f} {occupancy:>5}{b_factor:>6}           C\n"
-    )
 
 
 def globule(seed: int, nodes: int = 20) -> np.ndarray:
@@ -46,23 +25,16 @@ def globule(seed: int, nodes: int = 20) -> np.ndarray:
 
 def pdb(path: Path, places, b_factors=None) -> Path:
     lines = [
-        atom(i, xyz, b_factor="10.00" if b_factors is None else f"{b_factors[i - 1]:.2f}")
+        pdb_atom(i, xyz, b_factor="10.00" if b_factors is None else f"{b_factors[i - 1]:.2f}")
         for i, xyz in enumerate(places, 1)
     ]
     path.write_text("".join(lines))
     return path
 
 
-def run(out: Path, path: Path, **sent):
-    sent = {"pdbFile": path.name, **sent}
-    assert TOOL.check(sent) is None
-    out.mkdir(exist_ok=True)
-    score = catalogue.run_tool("normal_modes", sent, {"pdbFile": path}, out)
-    tables = []
-    for name in ("eigenvalues.csv", "fluctuations.csv"):
-        with (out / name).open(newline="") as file:
-            tables.append(list(csv.DictReader(file)))
-    return score, *tables
+def run(out: Path, path: Path, **options):
+    score = run_tool(TOOL, out, {"pdbFile": path}, pdbFile=path.name, **options)
+    return score, read_csv(out / "eigenvalues.csv"), read_csv(out / "fluctuations.csv")
 
 
 def analysis(places, cutoff=12.0, by_distance=False) -> normal_modes.NormalModes:
@@ -73,14 +45,14 @@ def analysis(places, cutoff=12.0, by_distance=False) -> normal_modes.NormalModes
     )
 
 
-def test_the_tetrahedron_has_its_textbook_spectrum():
+def test_tetrahedron_has_its_textbook_spectrum():
     # Four unit masses joined by six unit springs: breathing 4, a triplet at 2, a doublet at 1.
     assert np.allclose(analysis(TETRAHEDRON).eigenvalues, [1, 1, 2, 2, 2, 4])
 
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32), st.booleans())
-def test_the_hessian_is_the_second_derivative_of_the_springs_energy(seed, by_distance):
+def test_hessian_is_the_second_derivative_of_the_energy(seed, by_distance):
     places = globule(seed, 8)
     constants = normal_modes.spring_constants(places, 12, by_distance)
     found = normal_modes.build_hessian(places, constants)
@@ -105,7 +77,7 @@ def test_the_hessian_is_the_second_derivative_of_the_springs_energy(seed, by_dis
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32))
-def test_six_motions_are_free_and_turning_the_protein_changes_nothing(seed):
+def test_six_zero_modes_and_invariance_under_rotation(seed):
     places = globule(seed)
     matrix = normal_modes.build_hessian(places, normal_modes.spring_constants(places, 15, False))
     values = np.linalg.eigvalsh(matrix)
@@ -118,26 +90,26 @@ def test_six_motions_are_free_and_turning_the_protein_changes_nothing(seed):
     assert np.allclose(first.fluctuations(), second.fluctuations(), rtol=1e-6)
 
 
-def test_fluctuations_are_the_diagonal_of_the_inverse():
+def test_fluctuations_are_the_diagonal_of_the_pseudoinverse():
     places = globule(3)
     matrix = normal_modes.build_hessian(places, normal_modes.spring_constants(places, 15, False))
     blocks = np.diag(np.linalg.pinv(matrix, rcond=1e-9)).reshape(-1, 3).sum(axis=1)
     assert np.allclose(analysis(places, 15).fluctuations(), blocks)
 
 
-def test_modes_are_orthonormal_and_leave_momentum_alone():
+def test_modes_are_orthonormal_without_net_translation():
     vectors = analysis(globule(5), 15).vectors
     flat = vectors.reshape(len(vectors), -1)
     assert np.allclose(flat @ flat.T, np.eye(len(flat)), atol=1e-9)
     assert np.allclose(vectors.sum(axis=1), 0, atol=1e-8)
 
 
-def test_collectivity_is_one_where_all_move_alike():
+def test_collectivity_of_breathing_is_one():
     breathing = normal_modes.NormalModes(np.ones(1), analysis(TETRAHEDRON).vectors[-1:])
     assert breathing.collectivity() == pytest.approx(1)
 
 
-def test_a_real_domain_moves_as_its_b_factors_say(tmp_path):
+def test_fluctuations_of_a_real_domain_correlate_with_b_factors(tmp_path):
     score, eigenvalues, rows = run(tmp_path / "out", DATA / "1A8O.pdb", modes=2)
     assert score["residues"] == len(rows) == 70
     assert [row["name"] for row in rows].count("MSE") == 4
@@ -150,13 +122,11 @@ def test_a_real_domain_moves_as_its_b_factors_say(tmp_path):
     assert score["correlation"] > 0.5
     fitted = [float(row["fitted_b_factor"]) for row in rows]
     assert np.mean(fitted) == pytest.approx(np.mean(columns[1]), abs=0.01)
-    assert sorted(path.name for path in (tmp_path / "out").glob("*.pdb")) == [
-        "mode1.pdb",
-        "mode2.pdb",
-    ]
+    written = {path.name for path in (tmp_path / "out").glob("*.pdb")}
+    assert written == {"mode1.pdb", "mode2.pdb"}
 
 
-def test_a_written_mode_swings_about_the_structure_by_the_amplitude(tmp_path):
+def test_written_mode_oscillates_with_the_amplitude(tmp_path):
     run(tmp_path / "out", DATA / "1A8O.pdb", modes=1, amplitude=3)
     text = (tmp_path / "out" / "mode1.pdb").read_text()
     structures = []
@@ -174,7 +144,7 @@ def test_a_written_mode_swings_about_the_structure_by_the_amplitude(tmp_path):
     assert np.allclose(models[0] + models[-1], 2 * np.array(start), atol=0.003)
 
 
-def test_springs_by_distance_need_no_cutoff(tmp_path):
+def test_distance_springs_need_no_cutoff(tmp_path):
     path = pdb(tmp_path / "g.pdb", globule(7), np.arange(20))
     scores = [
         run(tmp_path / "out", path, springs="distance", cutoff=cutoff)[0] for cutoff in (8, 30)
@@ -183,19 +153,19 @@ def test_springs_by_distance_need_no_cutoff(tmp_path):
     assert scores[0]["contacts"] < scores[1]["contacts"] == 190
 
 
-def test_without_b_factors_there_is_no_correlation(tmp_path):
+def test_no_correlation_without_b_factors(tmp_path):
     score, _, rows = run(tmp_path / "out", pdb(tmp_path / "g.pdb", globule(9)))
     assert "correlation" not in score
     assert {row["b_factor"] for row in rows} == {""}
 
 
-def test_no_more_modes_are_written_than_there_are(tmp_path):
+def test_number_of_modes_is_limited_by_the_structure(tmp_path):
     score, *_ = run(tmp_path / "out", pdb(tmp_path / "g.pdb", globule(1, 5)), modes=20)
     assert score["modes"] == 3 * 5 - 6
 
 
 @pytest.mark.parametrize(
-    ("places", "fault"),
+    ("places", "message"),
     [
         (
             np.concatenate([globule(1), globule(1) + 200]),
@@ -211,98 +181,26 @@ def test_no_more_modes_are_written_than_there_are(tmp_path):
         ),
     ],
 )
-def test_networks_that_will_not_do(tmp_path, places, fault):
+def test_unsuitable_network_is_an_error(tmp_path, places, message):
     path = pdb(tmp_path / "p.pdb", places)
     with pytest.raises(ToolError) as caught:
         run(tmp_path / "out", path)
-    assert fault is None or str(caught.value) == fault
+    assert message is None or str(caught.value) == message
     assert "\n" not in str(caught.value)
-
-
-def carbons(tmp_path: Path, text: str, chains=()):
-    (tmp_path / "x.pdb").write_text(text)
-    return read_alpha_carbons(tmp_path / "x.pdb", "pdbFile", chains)
-
-
-def test_the_first_model_is_read(tmp_path):
-    text = f"MODEL        1\n{atom(1)}ENDMDL\nMODEL        2\n{atom(2)}ENDMDL\n"
-    assert [a.number for a in carbons(tmp_path, text)] == ["1"]
-
-
-def test_of_alternatives_the_most_occupied_is_read_and_the_first_at_a_tie(tmp_path):
-    text = "".join(
-        [
-            atom(1, (1, 0, 0), alternative="A", occupancy="0.40"),
-            atom(1, (2, 0, 0), alternative="B", occupancy="0.60"),
-            atom(2, (3, 0, 0), alternative="A", occupancy="0.50"),
-            atom(2, (4, 0, 0), alternative="B", occupancy="0.50"),
-        ]
-    )
-    assert [a.xyz[0] for a in carbons(tmp_path, text)] == [2, 3]
-
-
-def test_insertion_codes_part_residues(tmp_path):
-    text = atom(52) + atom(52, insertion="A") + atom(52, insertion="B")
-    assert [a.number + a.insertion for a in carbons(tmp_path, text)] == ["52", "52A", "52B"]
-
-
-def test_hetero_atoms_are_left_out_but_for_links_of_the_chain(tmp_path):
-    text = "".join(
-        [
-            "MODRES 1ABC SEP A    3  SER  PHOSPHOSERINE\n",
-            atom(1),
-            atom(2, record="HETATM", name="MSE"),
-            atom(3, record="HETATM", name="SEP"),
-            atom(4, record="HETATM", name="LIG"),
-            atom(5, record="HETATM", atom="CA  ", name="CA"),
-            atom(6, atom=" CB "),
-        ]
-    )
-    assert [a.number for a in carbons(tmp_path, text)] == ["1", "2", "3"]
-
-
-def test_chains_are_chosen_and_a_missing_one_is_told(tmp_path):
-    text = atom(1, chain="A") + atom(1, chain="b") + atom(1, chain=" ")
-    assert len(carbons(tmp_path, text)) == 3
-    assert [a.chain for a in carbons(tmp_path, text, ["b"])] == ["b"]
-    with pytest.raises(ToolError, match=r"^chains: there is no chain B; the file has A, b, _\.$"):
-        carbons(tmp_path, text, ["B"])
-
-
-def test_short_lines_without_occupancy_are_read(tmp_path):
-    assert carbons(tmp_path, atom(1, (1, 2, 3))[:54])[0].xyz == (1, 2, 3)
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("", "no alpha carbons"),
-        (">seq\nACGT\n", "no alpha carbons"),
-        ("data_1ABC\nloop_\n", "an mmCIF file"),
-        ("REMARK\n" + atom(1).replace("   0.000", "   x.000"), "line 2 is not a valid ATOM record"),
-        (atom(1).replace("   0.000", "     nan"), "line 1 is not a valid ATOM record"),
-        (atom(1)[:40], "line 1 is not a valid ATOM record"),
-    ],
-)
-def test_files_that_will_not_do(tmp_path, text, fault):
-    with pytest.raises(ToolError, match=fault) as caught:
-        carbons(tmp_path, text)
-    assert str(caught.value).startswith("pdbFile: ")
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=300), st.integers(0, 79), st.integers(0, 3))
-def test_no_file_gives_a_traceback(tmp_path_factory, junk, where, line):
+def test_corrupted_file_is_an_error_or_read(tmp_path_factory, junk, where, line):
     folder = tmp_path_factory.mktemp("junk")
-    lines = [bytearray(atom(i, xyz).encode()) for i, xyz in enumerate(globule(2, 6), 1)]
-    lines[line][where : where + len(junk)] = junk
-    (folder / "x.pdb").write_bytes(b"".join(lines))
+    lines = [pdb_atom(i, xyz) for i, xyz in enumerate(globule(2, 6), 1)]
+    path = write_corrupted(folder / "x.pdb", lines, junk, where, line)
     with suppress(ToolError):
-        run(folder / "out", folder / "x.pdb", cutoff=40)
+        run(folder / "out", path, cutoff=40)
 
 
 @pytest.mark.parametrize(
-    ("sent", "fault"),
+    ("options", "message"),
     [
         ({"pdbFile": ""}, "pdbFile: it is empty."),
         ({"cutoff": 3}, "cutoff: 3 is outside 6 to 40."),
@@ -313,5 +211,5 @@ def test_no_file_gives_a_traceback(tmp_path_factory, junk, where, line):
         ({"chains": {}}, "chains: a list of names is expected, not {}."),
     ],
 )
-def test_faults(sent, fault):
-    assert TOOL.check({"pdbFile": "1A8O.pdb", **sent}) == fault
+def test_invalid_setting_is_named(options, message):
+    assert TOOL.check({"pdbFile": "1A8O.pdb", **options}) == message

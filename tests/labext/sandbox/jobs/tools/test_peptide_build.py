@@ -1,8 +1,7 @@
-"""Peptides against textbook geometry."""
+"""Built peptides, compared with textbook geometry."""
 
 from __future__ import annotations
 
-import csv
 import math
 from itertools import pairwise
 from pathlib import Path
@@ -11,28 +10,27 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from job_tools import read_csv, run_tool
 
-from labext.sandbox.jobs.tools import catalogue
+from labext.sandbox.jobs.tools import peptide_build
 
 pytest.importorskip("PeptideBuilder", reason="PeptideBuilder is in the sandbox extra")
 
-TOOL = catalogue.all_tools()[0]
+TOOL = peptide_build.TOOL
 LETTERS = "ACDEFGHIKLMNPQRSTVWY"
 HEAVY_ATOMS = dict(
     zip(LETTERS, [5, 6, 8, 9, 11, 4, 10, 8, 9, 8, 8, 8, 7, 9, 11, 6, 7, 7, 14, 12], strict=True)
 )
 
 
-def build(out: Path, **sent):
-    assert TOOL.check(sent) is None
-    score = catalogue.run_tool("peptide_build", sent, {}, out)
+def build(out: Path, **options):
+    score = run_tool(TOOL, out, **options)
     atoms: dict[tuple[int, str], np.ndarray] = {}
     for line in (out / "peptide.pdb").read_text().splitlines():
         if line.startswith("ATOM"):
             key = (int(line[22:26]), line[12:16].strip())
             atoms[key] = np.array([float(line[i : i + 8]) for i in (30, 38, 46)])
-    with (out / "ramachandran.csv").open(newline="") as file:
-        return score, atoms, list(csv.DictReader(file))
+    return score, atoms, read_csv(out / "ramachandran.csv")
 
 
 def dihedral(a, b, c, d) -> float:
@@ -42,7 +40,7 @@ def dihedral(a, b, c, d) -> float:
     return math.degrees(math.atan2(turn, np.dot(first, second)))
 
 
-def test_all_twenty_residues_have_all_their_heavy_atoms(tmp_path):
+def test_all_residues_have_their_heavy_atoms(tmp_path):
     score, atoms, rows = build(tmp_path, sequence=LETTERS)
     for place, letter in enumerate(LETTERS, 1):
         count = sum(residue == place for residue, _ in atoms)
@@ -52,11 +50,11 @@ def test_all_twenty_residues_have_all_their_heavy_atoms(tmp_path):
     assert score["weight"] == pytest.approx(2395.7, abs=0.1)
 
 
-def test_weight_is_that_of_the_residues_and_a_water(tmp_path):
+def test_weight_includes_one_water(tmp_path):
     assert build(tmp_path, sequence="GG")[0]["weight"] == pytest.approx(132.12, abs=0.01)
 
 
-def test_a_helix_rises_one_and_a_half_angstrom_and_turns_a_hundred_degrees_a_residue(tmp_path):
+def test_helix_has_textbook_rise_and_turn(tmp_path):
     score, atoms, _ = build(tmp_path, sequence="A" * 31, conformation="helix")
     alpha = np.array([atoms[i, "CA"] for i in range(1, 32)])
     # 18 residues make 5 turns of an alpha helix
@@ -76,20 +74,20 @@ def test_a_helix_rises_one_and_a_half_angstrom_and_turns_a_hundred_degrees_a_res
     assert score["end_to_end"] == pytest.approx(np.linalg.norm(alpha[-1] - alpha[0]), abs=0.01)
 
 
-def test_a_helix_has_its_hydrogen_bonds(tmp_path):
+def test_helix_has_hydrogen_bonds(tmp_path):
     _, atoms, _ = build(tmp_path, sequence="A" * 12, conformation="helix")
     distances = [np.linalg.norm(atoms[i, "O"] - atoms[i + 4, "N"]) for i in range(1, 9)]
     assert max(distances) < 3.3
     assert min(distances) > 2.5
 
 
-def test_a_strand_is_stretched(tmp_path):
+def test_strand_is_extended(tmp_path):
     _, atoms, _ = build(tmp_path, sequence="V" * 21, conformation="strand")
     rise = np.linalg.norm(atoms[21, "CA"] - atoms[1, "CA"]) / 20
     assert 3.2 < rise < 3.5
 
 
-def test_amino_acids_are_left_handed_and_bonds_are_of_their_length(tmp_path):
+def test_residues_are_l_amino_acids_with_standard_bond_lengths(tmp_path):
     _, atoms, _ = build(tmp_path, sequence=LETTERS)
     for i, letter in enumerate(LETTERS, 1):
         n, ca, c = (atoms[i, name] for name in ("N", "CA", "C"))
@@ -103,7 +101,7 @@ def test_amino_acids_are_left_handed_and_bonds_are_of_their_length(tmp_path):
             assert np.linalg.norm(atoms[i + 1, "N"] - c) == pytest.approx(1.33, abs=0.02)
 
 
-def test_radius_of_gyration_by_masses(tmp_path):
+def test_radius_of_gyration_is_mass_weighted(tmp_path):
     score, atoms, _ = build(tmp_path, sequence="MKTAYIAK")
     masses = {"C": 12.011, "N": 14.007, "O": 15.999, "S": 32.06}
     weights = np.array([masses[name[0]] for _, name in atoms])
@@ -120,7 +118,7 @@ angles = st.lists(st.tuples(angle, angle), min_size=2, max_size=6)
 
 @settings(max_examples=60, deadline=None)
 @given(pairs=angles, data=st.data())
-def test_the_structure_has_the_angles_that_were_asked_for(tmp_path_factory, pairs, data):
+def test_structure_has_the_requested_angles(tmp_path_factory, pairs, data):
     out = tmp_path_factory.mktemp("peptide")
     letters = data.draw(st.text(LETTERS, min_size=len(pairs), max_size=len(pairs)))
     phi, psi = (list(column) for column in zip(*pairs, strict=True))
@@ -138,7 +136,7 @@ def test_the_structure_has_the_angles_that_were_asked_for(tmp_path_factory, pair
         assert math.cos(math.radians(dihedral(*ends) - asked)) > 0.9999
 
 
-def test_lists_may_be_typed_as_text(tmp_path):
+def test_angles_can_be_text(tmp_path):
     _, _, rows = build(
         tmp_path, sequence="AAA", conformation="custom", phi="-60, -61 -62", psi="10,20,30"
     )
@@ -147,7 +145,7 @@ def test_lists_may_be_typed_as_text(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("sent", "fault"),
+    ("options", "message"),
     [
         (
             {"sequence": "ACB"},
@@ -167,10 +165,7 @@ def test_lists_may_be_typed_as_text(tmp_path):
             {"sequence": "AA", "conformation": "custom", "phi": [1, 2]},
             "psi: it is required where conformation is custom.",
         ),
-        (
-            {"sequence": "AA", "phi": [1, 2]},
-            "phi: it applies only where conformation is custom.",
-        ),
+        ({"sequence": "AA", "phi": [1, 2]}, "phi: it applies only where conformation is custom."),
         (
             {"sequence": "AAA", "conformation": "custom", "phi": [1, 2], "psi": [1, 2, 3]},
             "phi: it has 2 angles, where the sequence has 3 residues.",
@@ -185,5 +180,5 @@ def test_lists_may_be_typed_as_text(tmp_path):
         ),
     ],
 )
-def test_faults(sent, fault):
-    assert TOOL.check(sent) == fault
+def test_invalid_setting_is_named(options, message):
+    assert TOOL.check(options) == message

@@ -1,8 +1,7 @@
-"""The relaxed peptide against mechanics: downhill, in the right field, without tearing it."""
+"""Energy minimisation of peptides: energy, force field and geometry."""
 
 from __future__ import annotations
 
-import csv
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -11,28 +10,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from job_tools import DATA, assert_setting_error, read_csv, run_tool, write_corrupted
 
-from labext.sandbox.jobs.tools import _pdb, _protein, catalogue, peptide_build, peptide_relax
+from labext.sandbox.jobs.tools import _pdb, _protein, peptide_build, peptide_relax
 from labext.sandbox.jobs.tools.peptide_relax import ENERGY_TERMS, prepare_peptide
 from labext.sandbox.jobs.tools.tool import ToolError
 
 openmm = pytest.importorskip("openmm", reason="peptide_relax needs openmm")
 
-DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
 TOOL = peptide_relax.TOOL
 
 
-def run(out: Path, path: Path | None = None, **sent):
-    if path is not None:
-        sent = {"pdbFile": path.name, **sent}
-    assert TOOL.check(sent) is None
-    out.mkdir(exist_ok=True)
-    return catalogue.run_tool("peptide_relax", sent, {} if path is None else {"pdbFile": path}, out)
-
-
-def table(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+def run(out: Path, path: Path | None = None, **options):
+    if path is None:
+        return run_tool(TOOL, out, **options)
+    return run_tool(TOOL, out, {"pdbFile": path}, pdbFile=path.name, **options)
 
 
 def fragment(tmp_path: Path, first: int, last: int) -> Path:
@@ -70,9 +62,9 @@ def magainin(tmp_path_factory):
     return run(out, sequence="GIGKFLHSAKKFGKAFVGEIMNS", iterations=90), out
 
 
-def test_the_energy_falls_with_every_iteration(magainin):
+def test_energy_falls_with_every_iteration(magainin):
     score, out = magainin
-    energies = [float(row["energy"]) for row in table(out / "minimisation.csv")]
+    energies = [float(row["energy"]) for row in read_csv(out / "minimisation.csv")]
     assert len(energies) == score["iterations"] == 90
     assert all(later <= earlier for earlier, later in pairwise(energies))
     assert energies[0] <= score["energy_before"]
@@ -80,9 +72,9 @@ def test_the_energy_falls_with_every_iteration(magainin):
     assert score["energy_after"] < -1900
 
 
-def test_the_terms_sum_up_to_the_energy(magainin):
+def test_energy_terms_add_up(magainin):
     score, out = magainin
-    rows = {row["term"]: row for row in table(out / "energies.csv")}
+    rows = {row["term"]: row for row in read_csv(out / "energies.csv")}
     total = rows.pop("total")
     assert list(rows) == list(ENERGY_TERMS)
     for when in ("before", "after"):
@@ -95,7 +87,7 @@ def test_the_terms_sum_up_to_the_energy(magainin):
     assert float(rows["solvent"]["after"]) < 0
 
 
-def test_the_helix_stays_a_helix_of_l_residues_with_whole_bonds(magainin):
+def test_helix_keeps_its_chirality_and_bonds(magainin):
     score, out = magainin
     start, end = (_pdb.read_residues(out / name, "x") for name in ("start.pdb", "rank_1.pdb"))
     assert handedness(start) == handedness(end)
@@ -115,7 +107,7 @@ def test_the_helix_stays_a_helix_of_l_residues_with_whole_bonds(magainin):
     assert 0.1 < score["rmsd"] < 1.5
 
 
-def test_the_solvent_is_the_one_of_openmms_own_file(tmp_path):
+def test_solvent_energy_matches_the_obc2_file_of_openmm(tmp_path):
     from openmm import app, unit
 
     peptide_build.run({"sequence": "ACDHKMRWG", "conformation": "strand"}, {}, tmp_path)
@@ -132,7 +124,7 @@ def test_the_solvent_is_the_one_of_openmms_own_file(tmp_path):
     assert energies[0] == pytest.approx(energies[1], abs=0.01)
 
 
-def test_a_minimum_that_is_found_is_no_further_than_the_tolerance(tmp_path):
+def test_converged_minimum_is_within_the_tolerance(tmp_path):
     score = run(tmp_path / "out", sequence="GA", tolerance=1)
     assert score["converged"] == "yes"
     assert score["force"] <= 1
@@ -143,7 +135,7 @@ def test_a_minimum_that_is_found_is_no_further_than_the_tolerance(tmp_path):
     assert run(tmp_path / "short", sequence="GA", tolerance=1, iterations=2)["converged"] == "no"
 
 
-def test_hydrogens_follow_the_ph(tmp_path):
+def test_number_of_hydrogens_depends_on_ph(tmp_path):
     atoms = [
         run(tmp_path / "out", sequence="GDKHG", ph=ph, iterations=1)["atoms"] for ph in (1, 7, 13)
     ]
@@ -151,14 +143,14 @@ def test_hydrogens_follow_the_ph(tmp_path):
     assert atoms[0] > atoms[1] > atoms[2]
 
 
-def test_without_solvent_there_is_no_such_term(tmp_path):
+def test_solvent_term_is_zero_without_solvent(tmp_path):
     run(tmp_path / "out", sequence="GAG", solvent="none", iterations=5)
-    rows = {row["term"]: float(row["after"]) for row in table(tmp_path / "out" / "energies.csv")}
+    rows = {row["term"]: float(row["after"]) for row in read_csv(tmp_path / "out" / "energies.csv")}
     assert rows["solvent"] == 0
     assert rows["nonbonded"] != 0
 
 
-def test_a_fragment_of_a_crystal_structure_hardly_moves(tmp_path):
+def test_crystal_fragment_hardly_moves(tmp_path):
     path = fragment(tmp_path, 161, 170)
     score = run(tmp_path / "out", path, iterations=60)
     assert score["residues"] == 10
@@ -174,7 +166,7 @@ def test_a_fragment_of_a_crystal_structure_hardly_moves(tmp_path):
     assert apart == [pytest.approx(1.25, abs=0.01), pytest.approx(2.2, abs=0.15)]
 
 
-def test_a_helix_and_a_strand_are_different_minima(tmp_path):
+def test_helix_and_strand_are_different_minima(tmp_path):
     radii = []
     for conformation in ("helix", "strand"):
         run(tmp_path / "out", sequence="A" * 10, conformation=conformation, iterations=30)
@@ -189,7 +181,7 @@ def test_a_helix_and_a_strand_are_different_minima(tmp_path):
 @given(
     st.text("ACDEFGHIKLMNPQRSTVWY", min_size=2, max_size=5), st.sampled_from(["helix", "strand"])
 )
-def test_any_peptide_loses_energy_and_keeps_its_hands(tmp_path_factory, sequence, conformation):
+def test_any_peptide_loses_energy_and_keeps_its_chirality(tmp_path_factory, sequence, conformation):
     out = tmp_path_factory.mktemp("any")
     score = run(out, sequence=sequence, conformation=conformation, iterations=40)
     assert score["residues"] == len(sequence)
@@ -201,20 +193,19 @@ def test_any_peptide_loses_energy_and_keeps_its_hands(tmp_path_factory, sequence
 
 @settings(max_examples=15, deadline=None)
 @given(st.binary(max_size=120), st.integers(0, 79), st.integers(0, 8))
-def test_no_file_gives_a_traceback(tmp_path_factory, junk, where, line):
+def test_corrupted_file_is_an_error_or_read(tmp_path_factory, junk, where, line):
     folder = tmp_path_factory.mktemp("junk")
     peptide_build.run({"sequence": "GA"}, {}, folder)
-    lines = [bytearray(x, "utf-8") for x in (folder / "peptide.pdb").read_text().splitlines(True)]
-    lines[line][where : where + len(junk)] = junk
-    (folder / "x.pdb").write_bytes(b"".join(lines))
+    lines = (folder / "peptide.pdb").read_text().splitlines(keepends=True)
+    path = write_corrupted(folder / "x.pdb", lines, junk, where, line)
     with suppress(ToolError):
-        run(folder / "out", folder / "x.pdb", iterations=1)
+        run(folder / "out", path, iterations=1)
 
 
-def test_residues_that_are_not_whole_or_not_known_are_named(tmp_path):
+def test_incomplete_or_unknown_residue_is_named(tmp_path):
     text = fragment(tmp_path, 161, 164).read_text()
 
-    def fault(changed: str) -> str:
+    def message(changed: str) -> str:
         path = tmp_path / "x.pdb"
         path.write_text(changed)
         with pytest.raises(ToolError) as caught:
@@ -223,25 +214,25 @@ def test_residues_that_are_not_whole_or_not_known_are_named(tmp_path):
 
     lines = text.splitlines(keepends=True)
     cut = "".join(x for x in lines if not (x[12:16] == " CG " and int(x[22:26]) == 163))
-    assert fault(cut) == "pdbFile: ASP 163 of chain A has no CG."
+    assert message(cut) == "pdbFile: ASP 163 of chain A has no CG."
     gap = "".join(x for x in lines if int(x[22:26]) != 163)
-    assert fault(gap) == "pdbFile: before TYR 164 of chain A the chain has a gap."
+    assert message(gap) == "pdbFile: before TYR 164 of chain A the chain has a gap."
     strange = text.replace("ASP A", "SEP A")
-    assert fault(strange) == "pdbFile: SEP 163 of chain A is none of the 20 amino acids."
+    assert message(strange) == "pdbFile: SEP 163 of chain A is none of the 20 amino acids."
     surplus = text.replace(" CG  ASP", " CX  ASP") + lines[-1].replace(lines[-1][12:16], " CG ")
-    assert "has no CG" in fault(surplus)
-    assert fault("".join(lines[:11])) == "pdbFile: it has 1 residues; 2 to 25 are allowed."
+    assert "has no CG" in message(surplus)
+    assert message("".join(lines[:11])) == "pdbFile: it has 1 residues; 2 to 25 are allowed."
     whole = (DATA / "1A8O.pdb").read_text()
-    assert fault(whole) == "pdbFile: it has 70 residues; 2 to 25 are allowed."
+    assert message(whole) == "pdbFile: it has 70 residues; 2 to 25 are allowed."
 
 
 @pytest.mark.parametrize(
-    ("sent", "fault"),
+    ("options", "message"),
     [
         ({}, "sequence: it is missing; send it, or a structure as pdbFile."),
         (
             {"sequence": "GA", "pdbFile": "x.pdb"},
-            "pdbFile: it can't be sent together with sequence.",
+            "pdbFile: it can't be options together with sequence.",
         ),
         ({"pdbFile": "x.pdb", "conformation": "helix"}, "conformation: it applies only where"),
         ({"sequence": "G" * 26}, "sequence: it has 26 letters; 2 to 25 are allowed."),
@@ -253,11 +244,11 @@ def test_residues_that_are_not_whole_or_not_known_are_named(tmp_path):
         ({"sequence": "GA", "solvent": "wine"}, "solvent: 'wine' is none of obc2, none."),
     ],
 )
-def test_faults(sent, fault):
-    assert TOOL.check(sent).startswith(fault)
+def test_invalid_setting_is_named(options, message):
+    assert_setting_error(TOOL, options, message)
 
 
-def test_random_numbers_of_others_are_left_alone(tmp_path):
+def test_global_random_state_is_unchanged(tmp_path):
     import random
 
     random.seed(7)

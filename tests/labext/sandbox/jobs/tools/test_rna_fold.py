@@ -1,8 +1,7 @@
-"""Folds against nearest-neighbour sums by hand, and against thermodynamics."""
+"""RNA folds, compared with nearest-neighbour sums and thermodynamics."""
 
 from __future__ import annotations
 
-import csv
 import math
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -10,28 +9,26 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from job_tools import read_csv, run_tool
 
-from labext.sandbox.jobs.tools import catalogue, rna_fold
+from labext.sandbox.jobs.tools import rna_fold
 
 RNA = pytest.importorskip("RNA", reason="ViennaRNA is an extra of its own")
 
-TOOL = catalogue.all_tools()[3]
+TOOL = rna_fold.TOOL
 HAIRPIN = "GGGGAAAACCCC"
 GAS = 1.98717e-3
 """kcal/mol/K"""
 
 
-def fold(out: Path, sequence: str, **sent):
-    sent = {"sequence": sequence, **sent}
-    assert TOOL.check(sent) is None
-    score = catalogue.run_tool("rna_fold", sent, {}, out)
+def fold(out: Path, sequence: str, **options):
+    score = run_tool(TOOL, out, sequence=sequence, **options)
     lines = (out / "structure.dbn").read_text().splitlines()
-    with (out / "pairs.csv").open(newline="") as file:
-        pairs = {(int(r["i"]), int(r["j"])): r for r in csv.DictReader(file)}
+    pairs = {(int(row["i"]), int(row["j"])): row for row in read_csv(out / "pairs.csv")}
     return score, lines, pairs
 
 
-def test_a_hairpin_by_hand(tmp_path):
+def test_hairpin_energy_by_hand(tmp_path):
     # Turner 2004: three stacks GG/CC of -3.3, a loop of four 5.6, its mismatch G-AA-C -1.1
     score, lines, pairs = fold(tmp_path, HAIRPIN)
     assert score["mfe"] == pytest.approx(3 * -3.3 + 5.6 - 1.1)
@@ -42,20 +39,20 @@ def test_a_hairpin_by_hand(tmp_path):
 
 
 @pytest.mark.parametrize("temperature", [20.0, 37.0, 55.0])
-def test_frequency_is_the_boltzmann_weight_of_the_best_structure(tmp_path, temperature):
+def test_frequency_is_the_boltzmann_weight_of_the_mfe_structure(tmp_path, temperature):
     score, _, _ = fold(tmp_path, HAIRPIN, temperature=temperature)
     exact = math.exp((score["ensemble"] - score["mfe"]) / GAS / (temperature + 273.15))
     # both energies are rounded to 0.01 kcal/mol
     assert score["frequency"] == pytest.approx(exact, rel=0.02)
 
 
-def test_heat_loosens_it(tmp_path):
+def test_structure_melts_with_temperature(tmp_path):
     energies = [fold(tmp_path, HAIRPIN, temperature=t)[0]["mfe"] for t in (20, 37, 55, 90)]
     assert energies == sorted(energies)
     assert energies[-1] == 0
 
 
-def test_the_energies_are_those_of_the_structures(tmp_path):
+def test_energies_are_those_of_the_structures(tmp_path):
     sequence = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"
     score, lines, _ = fold(tmp_path, sequence)
     plain = RNA.fold_compound(sequence)
@@ -66,7 +63,7 @@ def test_the_energies_are_those_of_the_structures(tmp_path):
 
 @settings(max_examples=40, deadline=None)
 @given(st.text("ACGUNacgt", min_size=1, max_size=60))
-def test_probabilities_are_probabilities(tmp_path_factory, sequence):
+def test_pair_probabilities_are_at_most_one_per_base(tmp_path_factory, sequence):
     out = tmp_path_factory.mktemp("rna")
     score, lines, pairs = fold(out, sequence)
     sums = dict.fromkeys(range(1, len(sequence) + 1), 0.0)
@@ -84,11 +81,11 @@ def test_probabilities_are_probabilities(tmp_path_factory, sequence):
     assert "".join(letters) == lines[1] == sequence.upper().replace("T", "U")
 
 
-def test_t_is_taken_as_u(tmp_path):
+def test_t_is_read_as_u(tmp_path):
     assert fold(tmp_path, "GGGTAAAACCC") == fold(tmp_path, "gggu aaaa ccc")
 
 
-def test_without_lonely_pairs_there_are_none(tmp_path):
+def test_lonely_pairs_can_be_excluded(tmp_path):
     sequence = "GACAAAAGUCAAGGCAAAAGCCAUCAAAAGAUAC"
     for lonely in (True, "false"):
         _, lines, _ = fold(tmp_path, sequence, lonelyPairs=lonely)
@@ -99,17 +96,14 @@ def test_without_lonely_pairs_there_are_none(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("sent", "fault"),
+    ("options", "message"),
     [
         ({"sequence": "ACGX"}, "sequence: invalid RNA base 'X' at 4 (the letters are ACGUTN)."),
-        (
-            {"sequence": "A" * 1001},
-            "sequence: it has 1001 letters; 1 to 1000 are allowed.",
-        ),
+        ({"sequence": "A" * 1001}, "sequence: it has 1001 letters; 1 to 1000 are allowed."),
         ({"temperature": 101}, "temperature: 101 is outside 0 to 100."),
         ({"temperature": float("nan")}, "temperature: a finite number is expected, not nan."),
         ({"lonelyPairs": 1}, "lonelyPairs: true or false is expected, not 1."),
     ],
 )
-def test_faults(sent, fault):
-    assert TOOL.check({"sequence": HAIRPIN, **sent}) == fault
+def test_invalid_setting_is_named(options, message):
+    assert TOOL.check({"sequence": HAIRPIN, **options}) == message

@@ -1,8 +1,7 @@
-"""Surfaces, secondary structures and sizes against geometry, and a domain against its own file."""
+"""Surface areas, secondary structures and sizes, compared with geometry and a real domain."""
 
 from __future__ import annotations
 
-import csv
 import math
 from contextlib import suppress
 from pathlib import Path
@@ -12,33 +11,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from job_tools import DATA, read_csv, run_tool, write_corrupted
+from job_tools import pdb_atom as atom
 
-from labext.sandbox.jobs.tools import _pdb, _protein, catalogue, peptide_build, structure_summary
+from labext.sandbox.jobs.tools import _protein, peptide_build, structure_summary
 from labext.sandbox.jobs.tools.tool import ToolError
 
 biotite = pytest.importorskip("biotite.structure", reason="structure_summary needs biotite")
 
-DATA = Path(__file__).resolve().parents[5] / "example_notebooks" / "data"
 TOOL = structure_summary.TOOL
 
 
-def atom(number=1, xyz=(0.0, 0.0, 0.0), name=" CA ", *, alternative=" ", **more) -> str:
-    told = {"residue": "ALA", "chain": "A", "insertion": " ", "occupancy": " 1.00", **more}
-    x, y, z = xyz
-    return (
-        f"{told.get('record', 'ATOM'):<6}{1:5d} {name}{alternative}{told['residue']:>3} "
-        f"{told['chain']}{number:4d}{told['insertion']}   {x:8.3f}{y:8.3f}{z:8.3f} "
-        f"{told['occupancy']:>5} 10.00          {told.get('element', ''):>2}\n"
-    )
-
-
-def run(out: Path, path: Path, **sent):
-    sent = {"pdbFile": path.name, **sent}
-    assert TOOL.check(sent) is None
-    out.mkdir(exist_ok=True)
-    score = catalogue.run_tool("structure_summary", sent, {"pdbFile": path}, out)
-    with (out / "residues.csv").open(newline="") as file:
-        return score, list(csv.DictReader(file))
+def run(out: Path, path: Path, **options):
+    score = run_tool(TOOL, out, {"pdbFile": path}, pdbFile=path.name, **options)
+    return score, read_csv(out / "residues.csv")
 
 
 def peptide(folder: Path, sequence: str, conformation: str = "helix") -> Path:
@@ -53,7 +39,7 @@ def written(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_a_real_domain_has_the_helices_that_its_file_names(tmp_path):
+def test_helices_of_a_real_domain_match_its_file(tmp_path):
     score, rows = run(tmp_path / "out", DATA / "1A8O.pdb")
     named = set()
     for line in (DATA / "1A8O.pdb").read_text().splitlines():
@@ -70,7 +56,7 @@ def test_a_real_domain_has_the_helices_that_its_file_names(tmp_path):
     assert all(-90 < float(row["phi"]) < -40 and -60 < float(row["psi"]) < -10 for row in helix)
 
 
-def test_the_radius_of_gyration_is_that_of_the_atoms_in_the_file(tmp_path):
+def test_radius_of_gyration_matches_the_atoms_of_the_file(tmp_path):
     mass = {"C": 12.011, "N": 14.007, "O": 15.999, "S": 32.06, "SE": 78.971}
     places, weights = [], []
     for line in (DATA / "1A8O.pdb").read_text().splitlines():
@@ -84,7 +70,7 @@ def test_the_radius_of_gyration_is_that_of_the_atoms_in_the_file(tmp_path):
     assert score["radius_of_gyration"] == pytest.approx(math.sqrt(pairs), abs=0.01)
 
 
-def test_the_surface_sums_up_and_no_residue_shows_more_than_it_has(tmp_path):
+def test_residue_areas_add_up_and_are_bounded(tmp_path):
     score, rows = run(tmp_path / "out", DATA / "1A8O.pdb")
     areas = [float(row["sasa"]) for row in rows]
     assert score["sasa"] == pytest.approx(sum(areas), abs=0.5)
@@ -94,7 +80,7 @@ def test_the_surface_sums_up_and_no_residue_shows_more_than_it_has(tmp_path):
     assert 2 <= sum(area < 5 for area in areas) <= 30
 
 
-def test_a_bare_atom_shows_the_sphere_of_its_radius_and_the_probe(tmp_path):
+def test_isolated_atom_exposes_its_whole_sphere(tmp_path):
     text = atom(1) + atom(1, (500, 0, 0), " O  ")
     for probe in (1.4, 3.0):
         score, _ = run(tmp_path / "out", written(tmp_path, text), probe=probe)
@@ -102,18 +88,18 @@ def test_a_bare_atom_shows_the_sphere_of_its_radius_and_the_probe(tmp_path):
         assert score["sasa"] == pytest.approx(spheres, abs=0.06)
 
 
-def test_the_radii_of_the_amino_acids_are_those_of_biotite():
+def test_atom_radii_match_biotite():
     from biotite.structure.info import residue, vdw_radius_protor
 
     for name in _protein.MAX_ACCESSIBLE_AREA:
-        for atom in residue(name).atom_name:
-            if atom[0] != "H":
-                assert _protein._protor_radius(name, atom) == pytest.approx(
-                    vdw_radius_protor(name, atom) or 1.8
-                ), (name, atom)
+        for atom_name in residue(name).atom_name:
+            if atom_name[0] != "H":
+                assert _protein._protor_radius(name, atom_name) == pytest.approx(
+                    vdw_radius_protor(name, atom_name) or 1.8
+                ), (name, atom_name)
 
 
-def test_two_spheres_hide_the_caps_where_they_overlap(tmp_path):
+def test_overlapping_spheres_hide_their_caps(tmp_path):
     radius, apart = 1.88 + 1.4, 3.0
     text = atom(1) + atom(1, (apart, 0, 0), " CB ")
     score, _ = run(tmp_path / "out", written(tmp_path, text))
@@ -124,21 +110,18 @@ def test_two_spheres_hide_the_caps_where_they_overlap(tmp_path):
 @pytest.mark.parametrize(
     ("conformation", "phi", "psi"), [("helix", -57, -47), ("strand", -139, 135)]
 )
-def test_a_built_peptide_has_the_angles_and_the_structure_it_was_built_with(
-    tmp_path, conformation, phi, psi
-):
+def test_built_peptide_has_its_angles_and_structure(tmp_path, conformation, phi, psi):
     path = peptide(tmp_path / "p", "ACDEFGHIKLMNPQRSTVWY", conformation)
     score, rows = run(tmp_path / "out", path)
     assert score[conformation] > 0.7
     assert rows[0]["phi"] == rows[-1]["psi"] == ""
     assert all(float(row["phi"]) == pytest.approx(phi, abs=0.3) for row in rows[1:])
     assert all(float(row["psi"]) == pytest.approx(psi, abs=0.3) for row in rows[:-1])
-    with (tmp_path / "p" / "ramachandran.csv").open(newline="") as file:
-        built = list(csv.DictReader(file))
+    built = read_csv(tmp_path / "p" / "ramachandran.csv")
     assert [row["name"] for row in rows] == [row["name"] for row in built]
 
 
-def test_a_helix_is_shorter_than_the_strand_of_the_same_peptide(tmp_path):
+def test_helix_is_shorter_than_strand(tmp_path):
     helix, strand = (
         run(tmp_path / "out", peptide(tmp_path / kind, "A" * 30, kind))[0]
         for kind in ("helix", "strand")
@@ -151,7 +134,7 @@ def test_a_helix_is_shorter_than_the_strand_of_the_same_peptide(tmp_path):
 
 @settings(max_examples=8, deadline=None)
 @given(st.text("ACDEFGHIKLMNPQRSTVWY", min_size=2, max_size=12), st.integers(0, 2**32))
-def test_turning_a_peptide_changes_next_to_nothing(tmp_path_factory, sequence, seed):
+def test_rotation_changes_almost_nothing(tmp_path_factory, sequence, seed):
     folder = tmp_path_factory.mktemp("turned")
     path = peptide(folder, sequence)
     turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3))).Q
@@ -169,7 +152,7 @@ def test_turning_a_peptide_changes_next_to_nothing(tmp_path_factory, sequence, s
     assert {two[k] - one[k] for k in ("residues", "atoms", "helix", "strand")} == {0}
 
 
-def test_hydrogens_do_not_count(tmp_path):
+def test_hydrogens_are_ignored(tmp_path):
     bare = peptide(tmp_path / "p", "ACDEFG").read_text()
     nitrogens = [line for line in bare.splitlines() if line[12:16] == " N  "]
     more = "".join(f"{line[:12]} H  {line[16:76]} H\n" for line in nitrogens)
@@ -178,21 +161,17 @@ def test_hydrogens_do_not_count(tmp_path):
     assert first == second
 
 
-def test_alpha_carbons_alone_have_no_surface_but_a_structure(tmp_path):
+def test_alpha_carbons_have_a_structure_but_no_surface(tmp_path):
     whole = (DATA / "1A8O.pdb").read_text().splitlines(keepends=True)
-    text = "".join(line for line in whole if not line.startswith("ATOM") or line[12:16] == " CA ")
-    text = "".join(
-        line
-        for line in text.splitlines(keepends=True)
-        if not (line.startswith("HETATM") and line[12:16] != " CA ")
-    )
+    atoms = ("ATOM", "HETATM")
+    text = "".join(x for x in whole if not x.startswith(atoms) or x[12:16] == " CA ")
     score, rows = run(tmp_path / "out", written(tmp_path, text))
     assert "sasa" not in score
     assert {row["sasa"] for row in rows} == {row["relative_sasa"] for row in rows} == {""}
     assert score["helix"] == run(tmp_path / "out", DATA / "1A8O.pdb")[0]["helix"]
 
 
-def test_a_chain_is_measured_without_the_others_and_a_gap_parts_it(tmp_path):
+def test_selected_chain_is_measured_alone(tmp_path):
     near = peptide(tmp_path / "p", "A" * 10).read_text().splitlines(keepends=True)
     atoms = [line for line in near if line.startswith("ATOM")]
     other = [f"{line[:21]}B{line[22:30]}{float(line[30:38]) + 5:8.3f}{line[38:]}" for line in atoms]
@@ -207,7 +186,7 @@ def test_a_chain_is_measured_without_the_others_and_a_gap_parts_it(tmp_path):
         run(tmp_path / "out", path, chains="C")
 
 
-def test_a_model_is_chosen(tmp_path):
+def test_model_can_be_selected(tmp_path):
     text = "".join(
         f"MODEL     {n:4d}\n{atom(1)}{atom(1, (n, 0, 0), ' CB ')}ENDMDL\n" for n in (1, 4)
     )
@@ -218,42 +197,8 @@ def test_a_model_is_chosen(tmp_path):
         run(tmp_path / "out", path, model=3)
 
 
-def test_of_alternatives_one_is_read_as_a_whole(tmp_path):
-    text = "".join(
-        [
-            atom(1),
-            atom(1, (1, 0, 0), " CB ", alternative="A", occupancy="0.60"),
-            atom(1, (1, 1, 0), " CG ", alternative="A", occupancy="0.30"),
-            atom(1, (2, 0, 0), " CB ", alternative="B", occupancy="0.40"),
-            atom(1, (2, 1, 0), " CG ", alternative="B", occupancy="0.70"),
-            atom(2, (9, 0, 0), alternative="A", residue="SER", occupancy="0.50"),
-            atom(2, (9, 1, 0), alternative="B", residue="THR", occupancy="0.50"),
-        ]
-    )
-    one, two = _pdb.read_residues(written(tmp_path, text), "pdbFile")
-    assert [a.xyz for a in one.atoms.values()] == [(0, 0, 0), (2, 0, 0), (2, 1, 0)]
-    assert (two.name, two.atoms["CA"].xyz) == ("SER", (9, 0, 0))
-
-
-def test_ions_ligands_and_residues_without_an_alpha_carbon_are_left_out(tmp_path):
-    text = "".join(
-        [
-            "MODRES 1ABC SEP A    3  SER  PHOSPHOSERINE\n",
-            atom(1),
-            atom(2, (3.8, 0, 0), record="HETATM", residue="MSE"),
-            atom(3, (7.6, 0, 0), record="HETATM", residue="SEP"),
-            atom(4, (9, 0, 0), record="HETATM", residue="LIG"),
-            atom(5, (9, 9, 0), "CA  ", residue="CA", element="CA"),
-            atom(6, (9, 9, 9), " CB "),
-            atom(7, insertion="A"),
-        ]
-    )
-    found = _pdb.read_residues(written(tmp_path, text), "pdbFile")
-    assert [residue.number for residue in found] == ["1", "2", "3", "7A"]
-
-
 @pytest.mark.parametrize("codes", [[-1, 0, 1, 2], ["", "c", "a", "b"]])
-def test_the_codes_of_biotite_1_and_2_are_both_read(tmp_path, monkeypatch, codes):
+def test_structure_codes_of_biotite_1_and_2_are_read(tmp_path, monkeypatch, codes):
     monkeypatch.setattr(biotite, "annotate_sse", lambda _trace: np.array(codes))
     text = "".join(atom(n, (3.8 * n, 0, 0)) for n in range(4))
     score, rows = run(tmp_path / "out", written(tmp_path, text))
@@ -261,7 +206,7 @@ def test_the_codes_of_biotite_1_and_2_are_both_read(tmp_path, monkeypatch, codes
     assert [score[kind] for kind in ("helix", "strand", "coil")] == [0.25, 0.25, 0.25]
 
 
-def test_the_picture_has_a_panel_a_chain_and_is_sound_xml(tmp_path):
+def test_picture_is_valid_xml_with_a_panel_per_chain(tmp_path):
     text = "".join(atom(n, (3.8 * n, 0, 0), chain=c) for c in "AB<" for n in range(1, 4))
     run(tmp_path / "out", written(tmp_path, text))
     drawn = ElementTree.parse(tmp_path / "out" / "profile.svg").getroot()
@@ -269,7 +214,7 @@ def test_the_picture_has_a_panel_a_chain_and_is_sound_xml(tmp_path):
     assert [text for text in texts if "chain" in text] == ["chain A", "chain B", "chain <"]
 
 
-def test_a_residue_that_the_dictionary_does_not_have_is_measured_too(tmp_path):
+def test_unknown_residue_is_measured(tmp_path):
     text = atom(1, residue="QQ@") + atom(1, (1.5, 0, 0), " CB ", residue="QQ@")
     score, rows = run(tmp_path / "out", written(tmp_path, text))
     assert score["sasa"] > 100
@@ -277,11 +222,9 @@ def test_a_residue_that_the_dictionary_does_not_have_is_measured_too(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "message"),
     [
-        ("data_1ABC\nloop_\n", "pdbFile: it has no alpha carbons; it may be an mmCIF file"),
         (atom(1)[:40], "pdbFile: line 1 is not a valid ATOM record."),
-        (atom(1, name="    "), "pdbFile: line 1 is not a valid ATOM record."),
         (atom(1) + atom(1, name=" XX ", element="XX"), "pdbFile: 'XX' is not a chemical element."),
         (
             atom(1) + atom(2, (9000, 9000, 9000)),
@@ -293,31 +236,29 @@ def test_a_residue_that_the_dictionary_does_not_have_is_measured_too(tmp_path):
         ),
     ],
 )
-def test_files_that_will_not_do(tmp_path, text, fault):
+def test_invalid_file_is_an_error(tmp_path, text, message):
     with pytest.raises(ToolError) as caught:
         run(tmp_path / "out", written(tmp_path, text))
-    assert str(caught.value).startswith(fault)
+    assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.binary(max_size=300), st.integers(0, 79), st.integers(0, 7))
-def test_no_file_gives_a_traceback(tmp_path_factory, junk, where, line):
+def test_corrupted_file_is_an_error_or_read(tmp_path_factory, junk, where, line):
     folder = tmp_path_factory.mktemp("junk")
     lines = [
-        bytearray(atom(n, (3.8 * n, m, n % 2), name).encode())
+        atom(n, (3.8 * n, m, n % 2), name)
         for n in range(1, 8)
         for m, name in enumerate((" CA ", " C  "))
     ]
-    lines[line][where : where + len(junk)] = junk
-    path = folder / "x.pdb"
-    path.write_bytes(b"".join(lines))
+    path = write_corrupted(folder / "x.pdb", lines, junk, where, line)
     with suppress(ToolError):
         run(folder / "out", path)
 
 
 @pytest.mark.parametrize(
-    ("sent", "fault"),
+    ("options", "message"),
     [
         ({"pdbFile": ""}, "pdbFile: it is empty."),
         ({"model": 0}, "model: 0 is outside 1 to 9999."),
@@ -325,5 +266,5 @@ def test_no_file_gives_a_traceback(tmp_path_factory, junk, where, line):
         ({"chains": 5}, "chains: a list of names is expected, not 5."),
     ],
 )
-def test_faults(sent, fault):
-    assert TOOL.check({"pdbFile": "1A8O.pdb", **sent}) == fault
+def test_invalid_setting_is_named(options, message):
+    assert TOOL.check({"pdbFile": "1A8O.pdb", **options}) == message

@@ -1,0 +1,113 @@
+"""The PDB readers on records as they occur in real files."""
+
+from __future__ import annotations
+
+import pytest
+from job_tools import pdb_atom as atom
+
+from labext.sandbox.jobs.tools._pdb import read_alpha_carbons, read_residues
+from labext.sandbox.jobs.tools.tool import ToolError
+
+BOTH = pytest.mark.parametrize("read", [read_alpha_carbons, read_residues])
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_lines(*lines):
+        path = tmp_path / "x.pdb"
+        path.write_text("".join(lines))
+        return path
+
+    return write_lines
+
+
+def test_alpha_carbons_are_read_from_the_first_model(write):
+    path = write(f"MODEL        1\n{atom(1)}ENDMDL\n", f"MODEL        2\n{atom(2)}ENDMDL\n")
+    assert [carbon.number for carbon in read_alpha_carbons(path, "x")] == ["1"]
+
+
+def test_alpha_carbon_with_highest_occupancy_wins_and_the_first_on_a_tie(write):
+    path = write(
+        atom(1, (1, 0, 0), alternative="A", occupancy="0.40"),
+        atom(1, (2, 0, 0), alternative="B", occupancy="0.60"),
+        atom(2, (3, 0, 0), alternative="A", occupancy="0.50"),
+        atom(2, (4, 0, 0), alternative="B", occupancy="0.50"),
+    )
+    assert [carbon.xyz[0] for carbon in read_alpha_carbons(path, "x")] == [2, 3]
+
+
+def test_residue_is_read_from_one_alternative_location(write):
+    path = write(
+        atom(1),
+        atom(1, (1, 0, 0), " CB ", alternative="A", occupancy="0.60"),
+        atom(1, (1, 1, 0), " CG ", alternative="A", occupancy="0.30"),
+        atom(1, (2, 0, 0), " CB ", alternative="B", occupancy="0.40"),
+        atom(1, (2, 1, 0), " CG ", alternative="B", occupancy="0.70"),
+        atom(2, (9, 0, 0), alternative="A", residue="SER", occupancy="0.50"),
+        atom(2, (9, 1, 0), alternative="B", residue="THR", occupancy="0.50"),
+    )
+    one, two = read_residues(path, "x")
+    assert [a.xyz for a in one.atoms.values()] == [(0, 0, 0), (2, 0, 0), (2, 1, 0)]
+    assert (two.name, two.atoms["CA"].xyz) == ("SER", (9, 0, 0))
+
+
+@BOTH
+def test_only_modified_residues_are_read_from_hetatm_records(write, read):
+    path = write(
+        "MODRES 1ABC SEP A    3  SER  PHOSPHOSERINE\n",
+        atom(1),
+        atom(2, (3.8, 0, 0), record="HETATM", residue="MSE"),
+        atom(3, (7.6, 0, 0), record="HETATM", residue="SEP"),
+        atom(4, (9, 0, 0), record="HETATM", residue="LIG"),
+        atom(5, (9, 9, 0), "CA  ", record="HETATM", residue="CA", element="CA"),
+        atom(6, (9, 9, 9), " CB "),
+    )
+    assert [residue.number for residue in read(path, "x")] == ["1", "2", "3"]
+
+
+def test_calcium_in_an_atom_record_is_no_residue(write):
+    path = write(atom(1), atom(5, (9, 9, 0), "CA  ", residue="CA", element="CA"))
+    assert [residue.number for residue in read_residues(path, "x")] == ["1"]
+
+
+def test_insertion_codes_separate_residues(write):
+    path = write(atom(52), atom(52, (4, 0, 0), insertion="A"), atom(52, (8, 0, 0), insertion="B"))
+    carbons = read_alpha_carbons(path, "x")
+    assert [carbon.number + carbon.insertion for carbon in carbons] == ["52", "52A", "52B"]
+    assert [residue.number for residue in read_residues(path, "x")] == ["52", "52A", "52B"]
+
+
+def test_chains_can_be_selected_and_a_missing_chain_is_named(write):
+    path = write(atom(1, chain="A"), atom(1, chain="b"), atom(1, chain=" "))
+    assert len(read_alpha_carbons(path, "x")) == 3
+    assert [carbon.chain for carbon in read_alpha_carbons(path, "x", ["b"])] == ["b"]
+    with pytest.raises(ToolError, match=r"^chains: there is no chain B; the file has A, b, _\.$"):
+        read_alpha_carbons(path, "x", ["B"])
+
+
+def test_short_line_without_occupancy_is_read(write):
+    (carbon,) = read_alpha_carbons(write(atom(1, (1, 2, 3))[:54]), "x")
+    assert carbon.xyz == (1, 2, 3)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no alpha carbons"),
+        (">seq\nACGT\n", "no alpha carbons"),
+        ("data_1ABC\nloop_\n", "no alpha carbons; it may be an mmCIF file"),
+        ("REMARK\n" + atom(1).replace("   0.000", "   x.000"), "line 2 is not a valid ATOM record"),
+        (atom(1).replace("   0.000", "     nan"), "line 1 is not a valid ATOM record"),
+        (atom(1)[:40], "line 1 is not a valid ATOM record"),
+    ],
+)
+def test_invalid_file_is_an_error_with_the_line(write, read, text, message):
+    with pytest.raises(ToolError, match=message) as error:
+        read(write(text), "pdbFile")
+    assert str(error.value).startswith("pdbFile: ")
+
+
+def test_blank_atom_name_is_an_error(write):
+    with pytest.raises(ToolError, match=r"line 1 is not a valid ATOM record"):
+        read_residues(write(atom(1, name="    ")), "pdbFile")
