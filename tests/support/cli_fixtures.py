@@ -81,5 +81,5 @@ class Command:
 
 @pytest.fixture
 def command(box: Sandbox, capsys: pytest.CaptureFixture[str]) -> Callable[[str], Command]:
-    """Make the command of a service, on the shared sandbox unless printed otherwise."""
+    """Make the command of a service, on the shared sandbox by default."""
     return lambda service: Command(service, box.data_dir, capsys)
