@@ -7,9 +7,10 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
+import pytest
 import requests
 
 from labext.sandbox import Sandbox
@@ -22,7 +23,7 @@ SERVICE = "labext.sandbox.nb.app:service"
 
 
 class Description:
-    """The OpenAPI description of a service."""
+    """What a service says about itself at `/openapi.json`."""
 
     def __init__(self, root: str) -> None:
         import schemathesis
@@ -38,7 +39,7 @@ class Description:
         ]
 
     def hold(self, response: requests.Response, **_options: Any) -> None:
-        """Check the status, type and body of a response against the description."""
+        """Fail where an answer's status, type or body is not as described."""
         path, asked = urlsplit(response.url).path, response.request.method
         for method, pattern, operation in self._operations:
             if method == asked and pattern.fullmatch(path):
@@ -49,67 +50,82 @@ class Description:
 
 
 class Api:
-    """A session with the service; every response is checked against its description.
+    """A client of a running service, without any code of labext's own client.
 
     Args:
         base_url: ends in `/api`.
         password: sent with every request; None sends none.
-        described: the description for the checks.
+        described: every response is checked against it; None checks nothing.
     """
 
-    def __init__(self, base_url: str, password: str | None, described: Description) -> None:
+    def __init__(
+        self, base_url: str, password: str | None, described: Description | None = None
+    ) -> None:
         self.base = base_url
         self.root = base_url.removesuffix("/api")
         self.session = requests.Session()
-        self.session.hooks["response"].append(described.hold)
+        if described is not None:
+            self.session.hooks["response"].append(described.hold)
         if password is not None:
             self.session.headers["Authorization"] = f"Bearer {password}"
 
-    def ask(self, method: str, path: str, **options: Any) -> requests.Response:
-        """One request; `path` begins below the base address, or is an address."""
+    @classmethod
+    def of(cls, box: Sandbox) -> Self:
+        """Return a client of a sandbox that checks every response against `/openapi.json`."""
+        base = box.nb.base_url
+        return cls(base, box.nb.password, Description(base.removesuffix("/api")))
+
+    def request(
+        self, method: str, path: str, json: Any = None, **options: Any
+    ) -> requests.Response:
+        """Send a request; `path` is relative to the base address, or an address."""
         url = path if path.startswith("http") else f"{self.base}/{path}"
-        return self.session.request(method, url, timeout=60, **options)
+        return self.session.request(method, url, json=json, timeout=60, **options)
 
-    def get(self, path: str, **query: Any) -> requests.Response:
-        return self.ask("GET", path, params=query)
-
-    def post(self, path: str, body: Any = None) -> requests.Response:
-        return self.ask("POST", path, json=body)
-
-    def put(self, path: str, body: Any) -> requests.Response:
-        return self.ask("PUT", path, json=body)
-
-    def delete(self, path: str, **query: Any) -> requests.Response:
-        return self.ask("DELETE", path, params=query)
-
-    def told(self, method: str, path: str, **options: Any) -> Any:
-        """The JSON of a successful response."""
-        response = self.ask(method, path, **options)
+    def call(self, method: str, path: str, json: Any = None, **options: Any) -> Any:
+        """Return the JSON of a successful response."""
+        response = self.request(method, path, json, **options)
         assert response.status_code == 200, response.text
         return response.json()
+
+    def error(self, status: int, method: str, path: str, json: Any = None) -> str:
+        """Return the detail of an error response."""
+        return detail(self.request(method, path, json), status)
+
+    def get(self, path: str, **query: Any) -> requests.Response:
+        return self.request("GET", path, params=query)
+
+    def post(self, path: str, body: Any = None) -> requests.Response:
+        return self.request("POST", path, json=body)
+
+    def put(self, path: str, body: Any) -> requests.Response:
+        return self.request("PUT", path, json=body)
+
+    def delete(self, path: str, **query: Any) -> requests.Response:
+        return self.request("DELETE", path, params=query)
 
     def notebook(self, name: str | None = None, **more: Any) -> str:
         """A new notebook's identifier."""
         body = {"name": name or new_name(), **more}
-        return str(self.told("POST", "notebooks", json=body)["id"])
+        return str(self.call("POST", "notebooks", json=body)["id"])
 
     def note(self, content: str = "A note.", **more: Any) -> dict[str, Any]:
         """A new note."""
-        note: dict[str, Any] = self.told("POST", "notes", json={"content": content, **more})
+        note: dict[str, Any] = self.call("POST", "notes", json={"content": content, **more})
         return note
 
     def source(self, text: str = "Some text.", notebook: str | None = None) -> str:
         """The identifier of a new source, a text that is being processed."""
         body = {"text": text, "notebook_id": notebook}
-        return str(self.told("POST", "sources", json=body)["id"])
+        return str(self.call("POST", "sources", json=body)["id"])
 
 
 def new_name() -> str:
     return f"n{uuid.uuid4().hex[:12]}"
 
 
-def sentence(response: requests.Response, status: int = 400) -> str:
-    """The one-line message of an error response."""
+def detail(response: requests.Response, status: int = 400) -> str:
+    """Return the one-line detail of an error response."""
     assert response.status_code == status, response.text
     body = response.json()
     assert set(body) - {"action"} == {"detail"}, body
@@ -121,7 +137,7 @@ def sentence(response: requests.Response, status: int = 400) -> str:
 
 
 class Back:
-    """Settings of an administrator: limits in the database."""
+    """What whoever runs the service may change: limits, in its database."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -147,10 +163,15 @@ class Back:
             database.close()
 
 
-def api_of(box: Sandbox) -> Api:
-    """The service of a sandbox, by its own password."""
-    base = box.nb.base_url
-    return Api(base, box.nb.password, Description(base.removesuffix("/api")))
+@contextmanager
+def running(factory: pytest.TempPathFactory, workers: int = 1) -> Iterator[Sandbox]:
+    """Run a sandbox with the notebook service alone."""
+    sandbox = Sandbox(
+        factory.mktemp("nb") / "data", rate="off", workers=workers, services=[SERVICE]
+    )
+    sandbox.start()
+    yield sandbox
+    sandbox.stop()
 
 
 class Kit:
@@ -159,5 +180,5 @@ class Kit:
     Api, Back, Description = Api, Back, Description
     PASSWORD = PASSWORD
     name = staticmethod(new_name)
-    sentence = staticmethod(sentence)
-    api = staticmethod(api_of)
+    detail = staticmethod(detail)
+    api = Api.of

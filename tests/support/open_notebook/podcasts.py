@@ -235,9 +235,7 @@ def _save_speaker_profile(call: Call, identifier: str) -> Thing:
         refuse("speaker_profiles.create_bad")
     fields = ("name", "description", "voice_model", "speakers")
     made = like(
-        "speaker_profiles.get_by_name",
-        id=identifier,
-        **{name: body.get(name) for name in fields},
+        "speaker_profiles.get_by_name", id=identifier, **{name: body.get(name) for name in fields}
     )
     call.state.speaker_profiles[identifier] = made
     return made

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 import pytest
-from nb_service import PASSWORD, SERVICE, Api, Back, Kit
+from nb_service import PASSWORD, SERVICE, Api, Back, Kit, running
 
 from labext.sandbox import Sandbox
 from labext.sandbox.core.data_folder import write_secret
@@ -21,7 +21,7 @@ from labext.sandbox.nb.seed import password_file
 @pytest.fixture(scope="module")
 def in_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Site]]:
     """Make a site with the password `PASSWORD`, whose tasks nobody runs."""
-    made: list[Site] = []
+    created: list[Site] = []
 
     def make(rate: Literal["named", "off"] = "off") -> Site:
         folder = tmp_path_factory.mktemp("site")
@@ -34,7 +34,7 @@ def in_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
             origins={"nb": "http://127.0.0.1:1"},
             options=Options(rate=rate),
         )
-        made.append(site)
+        created.append(site)
         write_secret(password_file(site), PASSWORD)
         site.database.create(QueueBase.metadata, service.metadata)
         for kind in service.kinds(site):
@@ -43,7 +43,7 @@ def in_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
         return site
 
     yield make
-    for site in made:
+    for site in created:
         site.database.close()
 
 
@@ -60,11 +60,8 @@ def services() -> list[str]:
 @pytest.fixture(scope="session")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """A running sandbox with the notebook service alone."""
-    folder = tmp_path_factory.mktemp("nb") / "data"
-    sandbox = Sandbox(folder, rate="off", workers=1, services=[SERVICE])
-    sandbox.start()
-    yield sandbox
-    sandbox.stop()
+    with running(tmp_path_factory) as sandbox:
+        yield sandbox
 
 
 @pytest.fixture(scope="session")

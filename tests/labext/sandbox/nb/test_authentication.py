@@ -39,15 +39,15 @@ def bare(api: Any, method: str, path: str, **headers: str) -> requests.Response:
 
 @pytest.mark.parametrize("path", OPEN)
 @pytest.mark.parametrize("authorization", [None, "Bearer wrong", "nonsense"])
-def test_the_open_routes_are_open(api, path, authorization) -> None:
+def test_public_routes_need_no_password(api, path, authorization) -> None:
     headers = {} if authorization is None else {"Authorization": authorization}
     assert bare(api, "GET", path, **headers).status_code == 200
 
 
 @pytest.mark.parametrize(("method", "path"), CLOSED)
-def test_nothing_else_is_open(api, kit, method, path) -> None:
+def test_other_routes_need_the_password(api, kit, method, path) -> None:
     response = bare(api, method, path)
-    assert "missing" in kit.sentence(response, 401)
+    assert "missing" in kit.detail(response, 401)
     assert response.headers["WWW-Authenticate"] == "Bearer"
 
 
@@ -56,14 +56,14 @@ def test_nothing_else_is_open(api, kit, method, path) -> None:
     ["{0}", "Basic {0}", "Bearer", "Bearer ", "Bearer wrong", "Bearer {0}x", "Bearer x{0}",
      "Bearer {0} {0}", "Bearer\t{0}", "Token {0}", ""],
 )  # fmt: skip
-def test_what_is_not_the_password_is_refused(api, box, kit, authorization) -> None:
+def test_wrong_authorization_is_401(api, box, kit, authorization) -> None:
     sent = authorization.format(box.nb.password)
-    said = kit.sentence(bare(api, "GET", "/api/notebooks", Authorization=sent), 401)
-    assert box.nb.password not in said
+    message = kit.detail(bare(api, "GET", "/api/notebooks", Authorization=sent), 401)
+    assert box.nb.password not in message
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
-def test_the_password_opens(api, box, scheme) -> None:
+def test_password_is_accepted_with_any_scheme_case(api, box, scheme) -> None:
     sent = f"{scheme} {box.nb.password}"
     assert bare(api, "GET", "/api/notebooks", Authorization=sent).status_code == 200
 
@@ -80,22 +80,22 @@ def raw(api: Any, request: bytes) -> tuple[int, Any]:
     return int(head.split()[1]), json.loads(body) if body else None
 
 
-def test_two_passwords_are_none(api, box) -> None:
+def test_duplicate_authorization_header_is_401(api, box) -> None:
     line = f"Authorization: Bearer {box.nb.password}\r\n"
     request = f"GET /api/notebooks HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{line * 2}"
     status, body = raw(api, f"{request}\r\n".encode())
     assert (status, set(body)) == (401, {"detail"})
 
 
-def test_a_password_of_any_bytes_is_refused(api) -> None:
+def test_non_ascii_password_is_401(api) -> None:
     request = b"GET /api/notebooks HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
     status, body = raw(api, request + b"Authorization: Bearer \xff\xfe\xc3\r\n\r\n")
     assert (status, set(body)) == (401, {"detail"})
 
 
-def test_the_password_comes_before_the_body(api, kit) -> None:
+def test_password_is_checked_before_the_body(api, kit) -> None:
     response = requests.post(f"{api.base}/notebooks", data=b"{broken", timeout=60)
-    kit.sentence(response, 401)
+    kit.detail(response, 401)
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_the_password_comes_before_the_body(api, kit) -> None:
         ("POST", "/health", 405),
     ],
 )
-def test_paths_and_methods_that_are_not_there(api, kit, method, path, status) -> None:
-    kit.sentence(api.ask(method, api.root + path), status)
+def test_unknown_paths_and_methods_are_404_and_405(api, kit, method, path, status) -> None:
+    kit.detail(api.request(method, api.root + path), status)
 
 
 BROKEN = [
@@ -129,15 +129,15 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("body", BROKEN, ids=range(len(BROKEN)))
-def test_a_body_that_is_no_object_is_refused(api, kit, body) -> None:
+def test_body_must_be_a_json_object(api, kit, body) -> None:
     headers = {"Content-Type": "application/json"}
-    kit.sentence(api.ask("POST", "notebooks", data=body, headers=headers))
+    kit.detail(api.request("POST", "notebooks", data=body, headers=headers))
 
 
-def test_a_body_of_another_type_is_refused(api, kit) -> None:
+def test_other_content_types_are_refused(api, kit) -> None:
     for kind in ("text/plain", "application/x-www-form-urlencoded", "image/png"):
         headers = {"Content-Type": kind}
-        kit.sentence(api.ask("POST", "notebooks", data=b'{"name": "x"}', headers=headers))
+        kit.detail(api.request("POST", "notebooks", data=b'{"name": "x"}', headers=headers))
 
 
 HOSTILE = [
@@ -153,26 +153,26 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
-def test_a_hostile_name_is_refused(api, kit, name) -> None:
-    before = api.told("GET", "notebooks")
+def test_control_characters_in_names_are_refused(api, kit, name) -> None:
+    before = api.call("GET", "notebooks")
     headers = {"Content-Type": "application/json"}
 
     def ask(method: str, path: str, body: str) -> requests.Response:
-        return api.ask(method, path, data=body.encode(), headers=headers)
+        return api.request(method, path, data=body.encode(), headers=headers)
 
-    kit.sentence(ask("POST", "notebooks", f'{{"name": {name}}}'))
-    kit.sentence(ask("PUT", f"notebooks/{api.notebook()}", f'{{"name": {name}}}'))
-    kit.sentence(ask("POST", "notes", f'{{"content": "x", "title": {name}}}'))
-    kit.sentence(ask("POST", "notes", f'{{"content": "x", "notebook_id": {name}}}'))
-    assert len(api.told("GET", "notebooks")) == len(before) + 1
+    kit.detail(ask("POST", "notebooks", f'{{"name": {name}}}'))
+    kit.detail(ask("PUT", f"notebooks/{api.notebook()}", f'{{"name": {name}}}'))
+    kit.detail(ask("POST", "notes", f'{{"content": "x", "title": {name}}}'))
+    kit.detail(ask("POST", "notes", f'{{"content": "x", "notebook_id": {name}}}'))
+    assert len(api.call("GET", "notebooks")) == len(before) + 1
 
 
 @pytest.mark.parametrize("text", HOSTILE[:3], ids=range(3))
-def test_a_text_that_is_none_is_refused(api, kit, text) -> None:
+def test_invalid_characters_in_texts_are_refused(api, kit, text) -> None:
     headers = {"Content-Type": "application/json"}
     for path, field in [("notes", "content"), ("notebooks", "description")]:
         body = f'{{"name": "x", "{field}": {text}}}'
-        kit.sentence(api.ask("POST", path, data=body.encode(), headers=headers))
+        kit.detail(api.request("POST", path, data=body.encode(), headers=headers))
 
 
 @pytest.mark.parametrize(
@@ -180,31 +180,31 @@ def test_a_text_that_is_none_is_refused(api, kit, text) -> None:
     ["%00", "%0a", "notebook:%1b", "%ff", "x" * 101, "%F0%9F%A7%AC" * 101, "%E2%80%A8"],
 )
 @pytest.mark.parametrize("group", ["notebooks", "notes"])
-def test_a_hostile_identifier_is_refused(api, kit, group, identifier) -> None:
+def test_invalid_identifier_is_refused(api, kit, group, identifier) -> None:
     # %ff is read as the character that stands for what can't be read.
     status = 404 if identifier == "%ff" else 400
     for method, body in [("GET", None), ("PUT", {}), ("DELETE", None)]:
-        kit.sentence(api.ask(method, f"{group}/{identifier}", json=body), status)
+        kit.detail(api.request(method, f"{group}/{identifier}", json=body), status)
 
 
-def test_emoji_and_every_script_are_text(api) -> None:
+def test_names_accept_emoji_and_all_scripts(api) -> None:
     for name in ("🧬 👩‍🔬", "β-lactamase", "实验 笔记", "מחקר"):
         notebook = api.notebook(name, description=name)
-        assert api.told("GET", f"notebooks/{notebook}")["name"] == name
+        assert api.call("GET", f"notebooks/{notebook}")["name"] == name
 
 
-def test_a_body_over_the_limit_is_refused(api, back, kit) -> None:
+def test_body_over_the_limit_is_413(api, back, kit) -> None:
     with back.limit("text_bytes", 1000):
-        assert "1,001" in kit.sentence(api.post("notes", {"content": "x" * 1001}), 413)
+        assert "1,001" in kit.detail(api.post("notes", {"content": "x" * 1001}), 413)
         assert api.post("notes", {"content": "x" * 1000}).status_code == 200
         note = api.note()["id"]
-        kit.sentence(api.put(f"notes/{note}", {"content": "ä" * 501}), 413)
-        kit.sentence(api.post("notebooks", {"name": "x", "description": "x" * 1001}), 413)
-        kit.sentence(api.post("notes", {"content": "x" * (2 << 20)}), 413)
+        kit.detail(api.put(f"notes/{note}", {"content": "ä" * 501}), 413)
+        kit.detail(api.post("notebooks", {"name": "x", "description": "x" * 1001}), 413)
+        kit.detail(api.post("notes", {"content": "x" * (2 << 20)}), 413)
     assert api.post("notes", {"content": "x" * (2 << 20)}).status_code == 200
 
 
-def test_a_body_of_any_declared_length_is_refused_in_the_same_form(api, box) -> None:
+def test_huge_declared_length_is_413(api, box) -> None:
     for path, kind in [
         ("notebooks", "application/json"),
         ("sources", "application/json"),
@@ -219,28 +219,28 @@ def test_a_body_of_any_declared_length_is_refused_in_the_same_form(api, box) -> 
         assert (status, set(body)) == (413, {"detail"})
 
 
-def test_a_body_without_a_length_is_refused_as_it_comes(api, back, kit) -> None:
+def test_chunked_body_over_the_limit_is_413(api, back, kit) -> None:
     def pieces() -> Any:
         for _ in range(40):
             yield b" " * (1 << 16)
 
     with back.limit("text_bytes", 1000):
         headers = {"Content-Type": "application/json"}
-        response = api.ask("POST", "notebooks", data=pieces(), headers=headers)
-        kit.sentence(response, 413)
+        response = api.request("POST", "notebooks", data=pieces(), headers=headers)
+        kit.detail(response, 413)
 
 
-def test_the_service_says_what_it_is(api) -> None:
-    assert api.told("GET", f"{api.root}/health") == {"status": "healthy"}
-    assert "running" in api.told("GET", f"{api.root}/")["message"]
-    assert api.told("GET", "auth/status")["auth_enabled"] is True
-    config = api.told("GET", "config")
+def test_health_status_and_version(api) -> None:
+    assert api.call("GET", f"{api.root}/health") == {"status": "healthy"}
+    assert "running" in api.call("GET", f"{api.root}/")["message"]
+    assert api.call("GET", "auth/status")["auth_enabled"] is True
+    config = api.call("GET", "config")
     assert config["dbStatus"] == "online"
     assert re.match(r"\d+\.\d+", config["version"])
 
 
 @pytest.mark.parametrize("path", ["/docs", "/redoc"])
-def test_the_pages_have_all_they_need_from_the_service(api, path) -> None:
+def test_docs_pages_load_only_local_resources(api, path) -> None:
     page = bare(api, "GET", path)
     assert page.headers["Content-Type"].startswith("text/html")
     loaded = re.findall(r"""(?:src|href)=["']([^"']+)""", page.text)
@@ -253,7 +253,7 @@ def test_the_pages_have_all_they_need_from_the_service(api, path) -> None:
     assert not re.search(r"https?://", page.headers["Content-Security-Policy"])
 
 
-def test_a_flood_is_slowed_down_and_guesses_by_themselves(in_process, kit) -> None:
+def test_requests_and_password_guesses_are_rate_limited_separately(in_process, kit) -> None:
     site = in_process(rate="named")
     client = TestClient(service.apps(site)["nb"])
 
@@ -264,16 +264,16 @@ def test_a_flood_is_slowed_down_and_guesses_by_themselves(in_process, kit) -> No
         assert [ask("wrong").status_code for _ in range(4)] == [401, 401, 401, 429]
         answers = [ask(kit.PASSWORD) for _ in range(4)]
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
-        kit.sentence(answers[-1], 429)
+        kit.detail(answers[-1], 429)
         assert 1 <= int(answers[-1].headers["Retry-After"]) <= 10
         assert ask(kit.PASSWORD, "/health").status_code == 200
     assert ask(kit.PASSWORD).status_code == 200
 
 
-def test_without_rate_limits_there_is_no_flood(in_process, kit) -> None:
+def test_rate_limit_can_be_switched_off(in_process, kit) -> None:
     site = in_process(rate="off")
     client = TestClient(service.apps(site)["nb"])
     headers = {"Authorization": f"Bearer {kit.PASSWORD}"}
     with kit.Back(site.folder / "sandbox.sqlite").limit("requests", 1):
-        asked = [client.get("/api/notes", headers=headers).status_code for _ in range(3)]
-    assert asked == [200, 200, 200]
+        call = [client.get("/api/notes", headers=headers).status_code for _ in range(3)]
+    assert call == [200, 200, 200]

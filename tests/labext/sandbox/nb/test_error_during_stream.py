@@ -13,7 +13,7 @@ from labext.sandbox.nb.search.index import SearchIndex
 pytestmark = pytest.mark.contract
 
 
-def test_what_nobody_foresaw_is_the_last_event(
+def test_unexpected_error_is_the_last_event(
     in_process, kit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_arguments: object, **_options: object) -> None:

@@ -41,12 +41,12 @@ def schema(in_process: Any) -> Any:
 
 
 @pytest.mark.parametrize("operation", re.split(r" · |\n +", OPERATIONS))
-def test_an_operation(schema: Any, kit: Any, operation: str) -> None:
+def test_operation_conforms_to_its_description(schema: Any, kit: Any, operation: str) -> None:
     method, path = operation.split()
-    made = schema[path][method].as_strategy
+    created = schema[path][method].as_strategy
     headers = {"Authorization": f"Bearer {kit.PASSWORD}"}
 
-    @given(case=st.one_of(*(made(generation_mode=mode) for mode in GenerationMode)))
+    @given(case=st.one_of(*(created(generation_mode=mode) for mode in GenerationMode)))
     @FUZZ
     def ask(case: Any) -> None:
         case.call_and_validate(headers=headers, excluded_checks=UNCHECKED)

@@ -56,7 +56,7 @@ def processed(box: Sandbox, session: requests.Session) -> list[dict[str, Any]]:
         time.sleep(0.2)
 
 
-def test_no_source_is_lost_or_doubled_by_many_kills(new_box: Callable[..., Sandbox]) -> None:
+def test_no_source_is_lost_or_duplicated_by_kills(new_box: Callable[..., Sandbox]) -> None:
     box = new_box(workers=2)
     chance = random.Random(20261122)
     session = requests.Session()

@@ -15,64 +15,72 @@ def numbers(record: dict[str, Any]) -> dict[str, Any]:
     return {name: record[name] for name in ("source_count", "note_count")}
 
 
-def test_a_notebook_is_made_and_shown(api, kit) -> None:
+def test_notebook_is_created_and_returned(api, kit) -> None:
     before = datetime.now(UTC)
-    made = api.told("POST", "notebooks", json={"name": " Induction ", "description": "pBAD30"})
-    assert re.fullmatch(r"notebook:[a-z0-9]{20}", made["id"])
-    assert (made["name"], made["description"], made["archived"]) == ("Induction", "pBAD30", False)
-    assert numbers(made) == {"source_count": 0, "note_count": 0}
-    moment = datetime.fromisoformat(made["created_at"])
+    created = api.call("POST", "notebooks", json={"name": " Induction ", "description": "pBAD30"})
+    assert re.fullmatch(r"notebook:[a-z0-9]{20}", created["id"])
+    assert (created["name"], created["description"], created["archived"]) == (
+        "Induction",
+        "pBAD30",
+        False,
+    )
+    assert numbers(created) == {"source_count": 0, "note_count": 0}
+    moment = datetime.fromisoformat(created["created_at"])
     assert abs((moment - before).total_seconds()) < 60
-    assert made["created_at"].endswith("Z")
-    assert api.told("GET", f"notebooks/{made['id']}") == made
-    encoded = made["id"].replace(":", "%3A")
-    assert api.told("GET", f"notebooks/{encoded}") == made
+    assert created["created_at"].endswith("Z")
+    assert api.call("GET", f"notebooks/{created['id']}") == created
+    encoded = created["id"].replace(":", "%3A")
+    assert api.call("GET", f"notebooks/{encoded}") == created
 
 
-def test_a_description_may_be_left_out(api, kit) -> None:
+def test_description_is_optional(api, kit) -> None:
     for more in ({}, {"description": None}, {"description": ""}):
-        made = api.told("POST", "notebooks", json={"name": kit.name(), **more})
-        assert made["description"] == ""
+        created = api.call("POST", "notebooks", json={"name": kit.name(), **more})
+        assert created["description"] == ""
 
 
-def test_two_notebooks_may_have_one_name(api, kit) -> None:
+def test_notebook_names_need_not_be_unique(api, kit) -> None:
     name = kit.name()
     assert api.notebook(name) != api.notebook(name)
 
 
-def test_only_what_is_given_changes(api, kit) -> None:
-    made = api.told("POST", "notebooks", json={"name": kit.name(), "description": "before"})
-    where = f"notebooks/{made['id']}"
-    archived = api.told("PUT", where, json={"archived": True})
-    assert archived == made | {"archived": True, "updated_at": archived["updated_at"]}
-    assert archived["updated_at"] >= made["updated_at"]
-    named = api.told("PUT", where, json={"name": "Another", "description": None})
-    assert (named["name"], named["description"], named["archived"]) == ("Another", "before", True)
-    cleared = api.told("PUT", where, json={"description": "", "archived": False})
+def test_update_changes_only_given_fields(api, kit) -> None:
+    created = api.call("POST", "notebooks", json={"name": kit.name(), "description": "before"})
+    where = f"notebooks/{created['id']}"
+    archived = api.call("PUT", where, json={"archived": True})
+    assert archived == created | {"archived": True, "updated_at": archived["updated_at"]}
+    assert archived["updated_at"] >= created["updated_at"]
+    renamed = api.call("PUT", where, json={"name": "Another", "description": None})
+    assert (renamed["name"], renamed["description"], renamed["archived"]) == (
+        "Another",
+        "before",
+        True,
+    )
+    cleared = api.call("PUT", where, json={"description": "", "archived": False})
     assert (cleared["description"], cleared["archived"]) == ("", False)
-    assert api.told("PUT", where, json={}) == cleared
-    assert api.told("GET", where) == cleared
+    assert api.call("PUT", where, json={}) == cleared
+    assert api.call("GET", where) == cleared
 
 
-def test_archived_ones_are_listed_apart(api) -> None:
-    kept, gone = api.notebook(), api.notebook()
-    api.told("PUT", f"notebooks/{gone}", json={"archived": True})
+def test_archived_filter_of_the_list(api) -> None:
+    stored, removed = api.notebook(), api.notebook()
+    api.call("PUT", f"notebooks/{removed}", json={"archived": True})
 
     def listed(**query: Any) -> set[str]:
-        found = api.get("notebooks", **query).json()
-        return {record["id"] for record in found} & {kept, gone}
+        result = api.get("notebooks", **query).json()
+        return {record["id"] for record in result} & {stored, removed}
 
-    assert listed() == {kept, gone}
-    assert listed(archived="true") == {gone}
-    assert listed(archived="false") == {kept}
+    assert listed() == {stored, removed}
+    assert listed(archived="true") == {removed}
+    assert listed(archived="false") == {stored}
 
 
 @pytest.fixture(scope="module")
 def three(api) -> list[str]:
     """Notebooks with names of no order and in both cases; the first was changed last."""
-    made = [api.notebook(name) for name in ("beta", "Gamma", "alpha")]
-    api.told("PUT", f"notebooks/{made[0]}", json={"description": "changed"})
-    return made
+    created = [api.notebook(name) for name in ("beta", "Gamma", "alpha")]
+    api.call("PUT", f"notebooks/{created[0]}", json={"description": "changed"})
+    return created
 
 
 @pytest.mark.parametrize(
@@ -87,15 +95,15 @@ def three(api) -> list[str]:
         ("name desc", [1, 0, 2]),
     ],
 )
-def test_the_list_is_in_the_order_asked_for(api, three, order, expected) -> None:
+def test_notebooks_are_listed_in_the_requested_order(api, three, order, expected) -> None:
     query = {} if order is None else {"order_by": order}
-    found = [record["id"] for record in api.get("notebooks", **query).json()]
-    assert [three.index(each) for each in found if each in three] == expected
+    result = [record["id"] for record in api.get("notebooks", **query).json()]
+    assert [three.index(item) for item in result if item in three] == expected
 
 
 @pytest.mark.parametrize("order", ["", "size", "name up", "name asc desc", "id;drop", "x" * 5000])
-def test_an_unknown_order_is_refused(api, kit, order) -> None:
-    assert "order_by" in kit.sentence(api.get("notebooks", order_by=order))
+def test_unknown_order_is_refused(api, kit, order) -> None:
+    assert "order_by" in kit.detail(api.get("notebooks", order_by=order))
 
 
 @pytest.mark.parametrize(
@@ -113,24 +121,24 @@ def test_an_unknown_order_is_refused(api, kit, order) -> None:
         None,
     ],
 )
-def test_what_is_no_notebook_is_refused(api, kit, body) -> None:
-    kit.sentence(api.post("notebooks", body))
+def test_invalid_notebook_is_refused(api, kit, body) -> None:
+    kit.detail(api.post("notebooks", body))
 
 
 @pytest.mark.parametrize("body", [{"name": " "}, {"archived": "yes"}, {"archived": 1}, []])
-def test_what_is_no_change_is_refused(api, kit, body) -> None:
+def test_invalid_update_changes_nothing(api, kit, body) -> None:
     where = f"notebooks/{api.notebook()}"
-    before = api.told("GET", where)
-    kit.sentence(api.put(where, body))
-    assert api.told("GET", where) == before
+    before = api.call("GET", where)
+    kit.detail(api.put(where, body))
+    assert api.call("GET", where) == before
 
 
 @pytest.mark.parametrize("archived", ["maybe", "", "2"])
-def test_archived_is_true_or_false(api, kit, archived) -> None:
-    assert "archived" in kit.sentence(api.get("notebooks", archived=archived))
+def test_archived_filter_must_be_boolean(api, kit, archived) -> None:
+    assert "archived" in kit.detail(api.get("notebooks", archived=archived))
 
 
-def test_what_is_not_there_is_not_found(api, kit) -> None:
+def test_unknown_notebook_is_404(api, kit) -> None:
     for method, path, body in [
         ("GET", "notebooks/notebook:nope", None),
         ("PUT", "notebooks/notebook:nope", {"name": "x"}),
@@ -140,19 +148,19 @@ def test_what_is_not_there_is_not_found(api, kit) -> None:
         ("DELETE", "notebooks/notebook:nope/sources/source:nope", None),
         ("GET", "notebooks/nope", None),
     ]:
-        said = kit.sentence(api.ask(method, path, json=body), 404)
-        assert "nope" in said
+        message = kit.detail(api.request(method, path, json=body), 404)
+        assert "nope" in message
 
 
-def test_linking_twice_is_linking_once(api, kit) -> None:
+def test_linking_is_idempotent(api, kit) -> None:
     notebook, source = api.notebook(), api.source()
     path = f"notebooks/{notebook}/sources/{source}"
     for method, expected in [("POST", 1), ("POST", 1), ("DELETE", 0), ("DELETE", 0), ("POST", 1)]:
-        api.told(method, path)
-        assert api.told("GET", f"notebooks/{notebook}")["source_count"] == expected
+        api.call(method, path)
+        assert api.call("GET", f"notebooks/{notebook}")["source_count"] == expected
     for method in ("POST", "DELETE"):
-        said = kit.sentence(api.ask(method, f"notebooks/{notebook}/sources/source:nope"), 404)
-        assert "source:nope" in said
+        message = kit.detail(api.request(method, f"notebooks/{notebook}/sources/source:nope"), 404)
+        assert "source:nope" in message
 
 
 def filled(api) -> tuple[str, str, dict[str, str]]:
@@ -163,15 +171,15 @@ def filled(api) -> tuple[str, str, dict[str, str]]:
         "also own": api.source("Other text.", notebook),
         "shared": api.source("Shared text.", notebook),
     }
-    api.told("POST", f"notebooks/{other}/sources/{sources['shared']}")
+    api.call("POST", f"notebooks/{other}/sources/{sources['shared']}")
     for _ in range(3):
         api.note(notebook_id=notebook)
     api.note(notebook_id=other)
-    api.told("POST", "chat/sessions", json={"notebook_id": notebook, "title": "Talk"})
+    api.call("POST", "chat/sessions", json={"notebook_id": notebook, "title": "Talk"})
     return notebook, other, sources
 
 
-def there(api, sources: dict[str, str]) -> set[str]:
+def existing(api, sources: dict[str, str]) -> set[str]:
     return {
         name for name, source in sources.items() if api.get(f"sources/{source}").status_code == 200
     }
@@ -185,9 +193,9 @@ def there(api, sources: dict[str, str]) -> set[str]:
         ({"delete_sources": "true"}, {"shared"}),
     ],
 )
-def test_a_deletion_does_what_its_preview_said(api, kit, query, survivors) -> None:
+def test_deletion_matches_its_preview(api, kit, query, survivors) -> None:
     notebook, other, sources = filled(api)
-    preview = api.told("GET", f"notebooks/{notebook}/delete-preview")
+    preview = api.call("GET", f"notebooks/{notebook}/delete-preview")
     assert preview == {
         "notebook_id": notebook,
         "notebook_name": preview["notebook_name"],
@@ -196,20 +204,20 @@ def test_a_deletion_does_what_its_preview_said(api, kit, query, survivors) -> No
         "shared_source_count": 1,
         "session_count": 1,
     }
-    notes = [note["id"] for note in api.told("GET", "notes", params={"notebook_id": notebook})]
-    assert there(api, sources) == set(sources)
+    notes = [note["id"] for note in api.call("GET", "notes", params={"notebook_id": notebook})]
+    assert existing(api, sources) == set(sources)
 
-    deleted = api.told("DELETE", f"notebooks/{notebook}", params=query)
+    deleted = api.call("DELETE", f"notebooks/{notebook}", params=query)
     assert deleted.pop("message")
-    gone = preview["exclusive_source_count"] if query.get("delete_sources") == "true" else 0
+    removed = preview["exclusive_source_count"] if query.get("delete_sources") == "true" else 0
     assert deleted == {
         "deleted_notes": preview["note_count"],
-        "deleted_sources": gone,
-        "unlinked_sources": 3 - gone,
+        "deleted_sources": removed,
+        "unlinked_sources": 3 - removed,
         "deleted_chat_sessions": preview["session_count"],
     }
-    assert there(api, sources) == survivors
+    assert existing(api, sources) == survivors
     assert [api.get(f"notes/{note}").status_code for note in notes] == [404] * 3
-    assert numbers(api.told("GET", f"notebooks/{other}")) == {"source_count": 1, "note_count": 1}
-    kit.sentence(api.get(f"notebooks/{notebook}"), 404)
-    kit.sentence(api.delete(f"notebooks/{notebook}"), 404)
+    assert numbers(api.call("GET", f"notebooks/{other}")) == {"source_count": 1, "note_count": 1}
+    kit.detail(api.get(f"notebooks/{notebook}"), 404)
+    kit.detail(api.delete(f"notebooks/{notebook}"), 404)

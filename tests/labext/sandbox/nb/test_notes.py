@@ -14,95 +14,95 @@ PARAGRAPH = (
 )
 
 
-def test_a_note_is_made_and_shown(api) -> None:
+def test_note_is_created_and_returned(api) -> None:
     notebook = api.notebook()
-    made = api.note("Check leaky expression.\n\n- once", title=" Plan ", notebook_id=notebook)
-    assert re.fullmatch(r"note:[a-z0-9]{20}", made["id"])
-    assert made["title"] == "Plan"
-    assert made["content"] == "Check leaky expression.\n\n- once"
-    assert (made["note_type"], made["notebook_id"]) == ("human", notebook)
-    assert made["created_at"] == made["updated_at"]
-    assert api.told("GET", f"notes/{made['id']}") == made
-    assert api.told("GET", f"notebooks/{notebook}")["note_count"] == 1
+    created = api.note("Check leaky expression.\n\n- once", title=" Plan ", notebook_id=notebook)
+    assert re.fullmatch(r"note:[a-z0-9]{20}", created["id"])
+    assert created["title"] == "Plan"
+    assert created["content"] == "Check leaky expression.\n\n- once"
+    assert (created["note_type"], created["notebook_id"]) == ("human", notebook)
+    assert created["created_at"] == created["updated_at"]
+    assert api.call("GET", f"notes/{created['id']}") == created
+    assert api.call("GET", f"notebooks/{notebook}")["note_count"] == 1
 
 
-def test_a_note_needs_no_notebook(api) -> None:
-    made = api.note()
-    assert made["notebook_id"] is None
-    assert made in api.told("GET", "notes")
+def test_note_notebook_is_optional(api) -> None:
+    created = api.note()
+    assert created["notebook_id"] is None
+    assert created in api.call("GET", "notes")
 
 
-def test_notes_of_a_notebook_are_listed_last_changed_first(api) -> None:
+def test_notes_are_listed_by_notebook_last_changed_first(api) -> None:
     notebook, other = api.notebook(), api.notebook()
     first, second = (api.note(str(number), notebook_id=notebook) for number in range(2))
     api.note(notebook_id=other)
 
     def listed() -> list[str]:
-        found = api.told("GET", "notes", params={"notebook_id": notebook})
-        return [note["id"] for note in found]
+        result = api.call("GET", "notes", params={"notebook_id": notebook})
+        return [note["id"] for note in result]
 
     assert listed() == [second["id"], first["id"]]
-    api.told("PUT", f"notes/{first['id']}", json={"content": "changed"})
+    api.call("PUT", f"notes/{first['id']}", json={"content": "changed"})
     assert listed() == [first["id"], second["id"]]
 
 
 @pytest.mark.parametrize("title", [None, "", "   "])
-def test_a_note_of_a_model_gets_a_title_of_its_content(api, title) -> None:
-    made = api.note(PARAGRAPH, note_type="ai", title=title)
-    assert made["title"]
-    assert len(made["title"]) <= 80
-    words = set(re.findall(r"\w+", made["title"].lower()))
+def test_ai_note_gets_a_title_from_its_content(api, title) -> None:
+    created = api.note(PARAGRAPH, note_type="ai", title=title)
+    assert created["title"]
+    assert len(created["title"]) <= 80
+    words = set(re.findall(r"\w+", created["title"].lower()))
     assert len(words & set(re.findall(r"\w+", PARAGRAPH.lower()))) >= len(words) - 1
-    assert api.told("GET", f"notes/{made['id']}")["title"] == made["title"]
+    assert api.call("GET", f"notes/{created['id']}")["title"] == created["title"]
 
 
-def test_a_title_that_is_given_is_kept(api) -> None:
+def test_given_title_is_kept(api) -> None:
     assert api.note(PARAGRAPH, note_type="ai", title="Mine")["title"] == "Mine"
 
 
-def test_a_note_of_a_person_gets_no_title(api) -> None:
+def test_human_note_gets_no_title(api) -> None:
     assert api.note(PARAGRAPH)["title"] is None
 
 
-def test_only_what_is_given_changes(api) -> None:
-    made = api.note("before", title="Plan")
-    where = f"notes/{made['id']}"
+def test_update_changes_only_given_fields(api) -> None:
+    created = api.note("before", title="Plan")
+    where = f"notes/{created['id']}"
     for body, change in [
         ({"content": "after"}, {"content": "after"}),
         ({"title": "Other", "content": None}, {"title": "Other"}),
         ({"note_type": "ai"}, {"note_type": "ai"}),
         ({"title": ""}, {"title": None}),
     ]:
-        made |= change
-        found = api.told("PUT", where, json=body)
-        assert found == made | {"updated_at": found["updated_at"]}
-        assert api.told("GET", where) == found
-    assert api.told("PUT", where, json={}) == found
+        created |= change
+        result = api.call("PUT", where, json=body)
+        assert result == created | {"updated_at": result["updated_at"]}
+        assert api.call("GET", where) == result
+    assert api.call("PUT", where, json={}) == result
 
 
-def test_a_note_is_deleted(api, kit) -> None:
-    made = api.note()
-    where = f"notes/{made['id']}"
-    api.told("DELETE", where)
+def test_deleted_note_is_404(api, kit) -> None:
+    created = api.note()
+    where = f"notes/{created['id']}"
+    api.call("DELETE", where)
     for method in ("GET", "DELETE"):
-        assert made["id"] in kit.sentence(api.ask(method, where), 404)
-    assert kit.sentence(api.put(where, {"content": "x"}), 404)
+        assert created["id"] in kit.detail(api.request(method, where), 404)
+    assert kit.detail(api.put(where, {"content": "x"}), 404)
 
 
 def found_by(api, query: str) -> set[str]:
-    answer = api.told("POST", "search", json={"query": query, "search_type": "text"})
+    answer = api.call("POST", "search", json={"query": query, "search_type": "text"})
     return {hit["parent_id"] for hit in answer["results"]}
 
 
-def test_a_note_is_found_as_it_was_last_answered(api, kit) -> None:
+def test_note_is_searchable_as_last_saved(api, kit) -> None:
     before, after, title = kit.name(), kit.name(), kit.name()
-    made = api.note(f"A {before} here.")["id"]
-    assert found_by(api, before) == {made}
-    api.told("PUT", f"notes/{made}", json={"content": f"A {after} here."})
-    assert (found_by(api, before), found_by(api, after)) == (set(), {made})
-    api.told("PUT", f"notes/{made}", json={"title": title})
-    assert found_by(api, title) == found_by(api, after) == {made}
-    api.told("DELETE", f"notes/{made}")
+    created = api.note(f"A {before} here.")["id"]
+    assert found_by(api, before) == {created}
+    api.call("PUT", f"notes/{created}", json={"content": f"A {after} here."})
+    assert (found_by(api, before), found_by(api, after)) == (set(), {created})
+    api.call("PUT", f"notes/{created}", json={"title": title})
+    assert found_by(api, title) == found_by(api, after) == {created}
+    api.call("DELETE", f"notes/{created}")
     assert found_by(api, after) == found_by(api, title) == set()
 
 
@@ -110,7 +110,7 @@ def test_notes_of_a_deleted_notebook_are_not_found(api, kit) -> None:
     notebook, word = api.notebook(), kit.name()
     note = api.note(f"A {word}.", notebook_id=notebook)["id"]
     assert found_by(api, word) == {note}
-    api.told("DELETE", f"notebooks/{notebook}")
+    api.call("DELETE", f"notebooks/{notebook}")
     assert found_by(api, word) == set()
 
 
@@ -131,36 +131,36 @@ def test_notes_of_a_deleted_notebook_are_not_found(api, kit) -> None:
         {"content": "x", "notebook_id": 5},
     ],
 )
-def test_what_is_no_note_is_refused(api, kit, body) -> None:
-    kit.sentence(api.post("notes", body))
+def test_invalid_note_is_refused(api, kit, body) -> None:
+    kit.detail(api.post("notes", body))
 
 
 @pytest.mark.parametrize("body", [{"content": " "}, {"note_type": "robot"}, {"title": 5}, "x"])
-def test_what_is_no_change_is_refused(api, kit, body) -> None:
-    made = api.note()
-    kit.sentence(api.put(f"notes/{made['id']}", body))
-    assert api.told("GET", f"notes/{made['id']}") == made
+def test_invalid_update_changes_nothing(api, kit, body) -> None:
+    created = api.note()
+    kit.detail(api.put(f"notes/{created['id']}", body))
+    assert api.call("GET", f"notes/{created['id']}") == created
 
 
-def test_a_note_of_no_notebook_there_is_refused(api, kit) -> None:
-    before = len(api.told("GET", "notes"))
+def test_unknown_notebook_of_a_note_is_404(api, kit) -> None:
+    before = len(api.call("GET", "notes"))
     body = {"content": "x", "notebook_id": "notebook:nope"}
-    assert "notebook:nope" in kit.sentence(api.post("notes", body), 404)
-    assert "notebook:nope" in kit.sentence(api.get("notes", notebook_id="notebook:nope"), 404)
-    assert len(api.told("GET", "notes")) == before
+    assert "notebook:nope" in kit.detail(api.post("notes", body), 404)
+    assert "notebook:nope" in kit.detail(api.get("notes", notebook_id="notebook:nope"), 404)
+    assert len(api.call("GET", "notes")) == before
 
 
-def test_a_type_that_is_neither_is_named(api, kit) -> None:
-    said = kit.sentence(api.post("notes", {"content": "x", "note_type": "robot"}))
-    assert "note_type" in said
-    assert "human" in said
-    assert "ai" in said
+def test_unknown_note_type_error_lists_the_types(api, kit) -> None:
+    message = kit.detail(api.post("notes", {"content": "x", "note_type": "robot"}))
+    assert "note_type" in message
+    assert "human" in message
+    assert "ai" in message
 
 
-def test_null_is_as_if_left_out(api):
+def test_null_means_default(api):
     note = api.note("Cells were induced.", note_type=None, title=None)
     assert note["note_type"] == "human"
-    asked = {"query": "induced", "limit": None, "search_type": None, "include_notes": None}
-    found = api.told("POST", "search", json=asked | {"note_ids": [note["id"]]})
-    assert [hit["id"] for hit in found["results"]] == [note["id"]]
-    assert found["search_type"] == "text"
+    request = {"query": "induced", "limit": None, "search_type": None, "include_notes": None}
+    result = api.call("POST", "search", json=request | {"note_ids": [note["id"]]})
+    assert [hit["id"] for hit in result["results"]] == [note["id"]]
+    assert result["search_type"] == "text"

@@ -48,7 +48,7 @@ CONTRACT = {
 OPEN = {"GET /", "GET /health", "GET /api/auth/status", "GET /api/config"}
 
 
-def named(text: str) -> set[str]:
+def by_name(text: str) -> set[str]:
     words = text.replace("·", " ").split()
     return {f"{method} /api{path}" for method, path in zip(words[::2], words[1::2], strict=True)}
 
@@ -69,33 +69,33 @@ def operations(described) -> dict[str, Any]:
     }
 
 
-def test_it_is_valid_openapi(described) -> None:
+def test_description_is_valid_openapi(described) -> None:
     from openapi_spec_validator import OpenAPIV31SpecValidator
 
     OpenAPIV31SpecValidator(described).validate()
 
 
 @pytest.mark.parametrize("tag", CONTRACT)
-def test_the_operations_of_a_group_are_those_of_the_contract(operations, tag) -> None:
-    there = {name for name, operation in operations.items() if operation["tags"] == [tag]}
-    assert there == named(CONTRACT[tag])
+def test_operations_match_the_contract(operations, tag) -> None:
+    existing = {name for name, operation in operations.items() if operation["tags"] == [tag]}
+    assert existing == by_name(CONTRACT[tag])
 
 
-def test_every_operation_says_what_it_does(operations) -> None:
+def test_operations_have_unique_summaries_and_ids(operations) -> None:
     summaries = [operation["summary"] for operation in operations.values()]
     assert all(summaries)
     assert len({*summaries}) == len(summaries)
     assert len({operation["operationId"] for operation in operations.values()}) == len(summaries)
 
 
-def test_all_but_the_open_routes_ask_for_the_password(described, operations) -> None:
+def test_only_public_routes_have_no_security(described, operations) -> None:
     (scheme,) = described["components"]["securitySchemes"]
     assert described["components"]["securitySchemes"][scheme]["scheme"] == "bearer"
     asking = {name for name, operation in operations.items() if operation.get("security")}
     assert {*operations} - asking == OPEN
 
 
-def test_every_operation_says_what_it_takes_and_answers(operations) -> None:
+def test_operations_describe_bodies_and_responses(operations) -> None:
     for name, operation in operations.items():
         answers = operation["responses"]
         assert answers["200"].get("content") or name.startswith("HEAD"), name
@@ -105,10 +105,10 @@ def test_every_operation_says_what_it_takes_and_answers(operations) -> None:
             assert operation["requestBody"]["content"]["application/json"]["schema"], name
 
 
-def test_query_parameters_are_those_of_the_contract(operations) -> None:
+def test_query_parameters_match_the_contract(operations) -> None:
     def query(name: str) -> set[str]:
-        found = operations[name].get("parameters", [])
-        return {parameter["name"] for parameter in found if parameter["in"] == "query"}
+        result = operations[name].get("parameters", [])
+        return {parameter["name"] for parameter in result if parameter["in"] == "query"}
 
     assert query("GET /api/notebooks") == {"archived", "order_by"}
     assert query("DELETE /api/notebooks/{notebook_id}") == {"delete_sources"}

@@ -13,20 +13,20 @@ pytestmark = pytest.mark.contract
 PASSWORD = "correct-horse-battery"
 
 
-def test_what_is_kept_is_slow_to_guess_and_tells_nothing() -> None:
+def test_password_is_stored_as_salted_scrypt_hash() -> None:
     one, other = hash_password(PASSWORD), hash_password(PASSWORD)
     kind, salt, slow = one.split("$")
     assert kind == "scrypt"
-    made = hashlib.scrypt(PASSWORD.encode(), salt=bytes.fromhex(salt), n=1 << 14, r=8, p=1)
-    assert slow == made.hex()
+    created = hashlib.scrypt(PASSWORD.encode(), salt=bytes.fromhex(salt), n=1 << 14, r=8, p=1)
+    assert slow == created.hex()
     assert salt not in other
     assert slow not in other
 
 
-def test_a_password_that_was_changed_is_right_no_more() -> None:
+def test_changed_password_invalidates_the_old_one() -> None:
     verifier = PasswordVerifier()
     before, after = hash_password(PASSWORD), hash_password("another-password")
-    assert [verifier.verify(PASSWORD, kept) for kept in (before, before, after)] == [
+    assert [verifier.verify(PASSWORD, stored) for stored in (before, before, after)] == [
         True,
         True,
         False,

@@ -12,7 +12,7 @@ import requests
 pytestmark = pytest.mark.contract
 
 
-def test_what_was_acknowledged_is_there_once_after_a_kill(new_box, kit) -> None:
+def test_acknowledged_notes_survive_a_kill_once(new_box, kit) -> None:
     box = new_box()
     password, word = box.nb.password, kit.name()
     api = kit.api(box)
@@ -25,7 +25,7 @@ def test_what_was_acknowledged_is_there_once_after_a_kill(new_box, kit) -> None:
         for number in range(worker, 10_000, 2):
             try:
                 body = {"content": f"{word} number {number}", "notebook_id": notebook}
-                acknowledged[number] = mine.told("POST", "notes", json=body)
+                acknowledged[number] = mine.call("POST", "notes", json=body)
             except requests.RequestException:
                 return
             if len(acknowledged) >= 20:
@@ -44,13 +44,13 @@ def test_what_was_acknowledged_is_there_once_after_a_kill(new_box, kit) -> None:
     box.start()
     assert box.nb.password == password
     api = kit.api(box)
-    found = api.told("GET", "notes", params={"notebook_id": notebook})
-    by_content = {note["content"]: note for note in found}
-    assert len(by_content) == len(found)
+    result = api.call("GET", "notes", params={"notebook_id": notebook})
+    by_content = {note["content"]: note for note in result}
+    assert len(by_content) == len(result)
     # At most the two that were being written are there without their answer.
-    assert len(acknowledged) <= len(found) <= len(acknowledged) + len(writers)
+    assert len(acknowledged) <= len(result) <= len(acknowledged) + len(writers)
     for note in acknowledged.values():
         assert by_content[note["content"]] == note
-    assert api.told("GET", f"notebooks/{notebook}")["note_count"] == len(found)
-    hits = api.told("POST", "search", json={"query": word, "limit": 1000})["results"]
-    assert {hit["parent_id"] for hit in hits} == {note["id"] for note in found}
+    assert api.call("GET", f"notebooks/{notebook}")["note_count"] == len(result)
+    hits = api.call("POST", "search", json={"query": word, "limit": 1000})["results"]
+    assert {hit["parent_id"] for hit in hits} == {note["id"] for note in result}

@@ -126,9 +126,7 @@ CREDENTIALS = (
     proof("credential_status", lambda d: d.credential_status(), "credentials.status"),
     proof("credential_status", lambda d: d.credential_status(), "credentials.status_empty"),
     proof(
-        "credential_status",
-        lambda d: d.credential_status(),
-        "credentials.status_no_encryption_key",
+        "credential_status", lambda d: d.credential_status(), "credentials.status_no_encryption_key"
     ),
     proof(
         "environment_status",

@@ -87,13 +87,7 @@ MODELS = (
         lambda d: d.defaults(),
         "models.defaults_empty",
         result=dict.fromkeys(
-            (
-                "chat",
-                "transformation",
-                "embedding",
-                "speech_to_text",
-                "text_to_speech",
-            )
+            ("chat", "transformation", "embedding", "speech_to_text", "text_to_speech")
         ),
     ),
     proof(

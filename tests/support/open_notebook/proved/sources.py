@@ -12,10 +12,7 @@ from open_notebook.proved.ids import ASYNC, BROKEN, NOTEBOOK_ID, PAGE, TEXT, UPL
 _LISTED = "size stage error file_name url notebooks"
 _READY = "size stage error insights_count file_name url"
 _QUEUED = "size stage error notebooks insights_count full_text"
-_MAKING = (
-    derived("models.defaults_after_auto"),
-    derived("transformations.list"),
-)
+_MAKING = (derived("models.defaults_after_auto"), derived("transformations.list"))
 
 SOURCES = (
     proof(

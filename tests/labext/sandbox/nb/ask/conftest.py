@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import nb_service
 import openai_server
 import pytest
 import requests
@@ -18,7 +19,6 @@ from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import COMPLETED, Insight, Note, Notebook, NotebookSource, Source
 from labext.sandbox.nb.text.segmentation import split_passages
 
-SERVICE = "labext.sandbox.nb.app:service"
 KEY = "correct-horse-battery-staple"
 
 TEXTS = {
@@ -42,34 +42,12 @@ TEXTS = {
 NOTEBOOK, OTHER = "notebook:induction", "notebook:other"
 
 
-class Api:
-    """Plain requests with the service's password."""
-
-    def __init__(self, box: Sandbox) -> None:
-        self.base = box.nb.base_url
-        self.session = requests.Session()
-        self.session.headers["Authorization"] = f"Bearer {box.nb.password}"
-
-    def ask(self, method: str, path: str, body: Any = None, **options: Any) -> requests.Response:
-        url = f"{self.base}/{path}"
-        return self.session.request(method, url, json=body, timeout=60, **options)
-
-    def told(self, method: str, path: str, body: Any = None) -> Any:
-        """The JSON of an answer when all is well."""
-        response = self.ask(method, path, body)
-        assert response.status_code == 200, response.text
-        return response.json()
-
-    def refused(self, status: int, method: str, path: str, body: Any = None) -> str:
-        """The sentence of a refusal."""
-        response = self.ask(method, path, body)
-        assert response.status_code == status, response.text
-        assert set(response.json()) - {"action"} == {"detail"}
-        return response.json()["detail"]
+class Api(nb_service.Api):
+    """A client with the requests of questions and chats."""
 
     def simple(self, question: str, **more: Any) -> Any:
         """The answer to a question."""
-        return self.told("POST", "search/ask/simple", {"question": question, **more})
+        return self.call("POST", "search/ask/simple", {"question": question, **more})
 
     def stream(self, question: str, **more: Any) -> list[Any]:
         """All events of an answer."""
@@ -80,19 +58,19 @@ class Api:
     def opened(self, question: str, **more: Any) -> Iterator[requests.Response]:
         """An answer whose events are read as they come."""
         body = {"question": question, **more}
-        with self.ask("POST", "search/ask", body, stream=True) as response:
+        with self.request("POST", "search/ask", body, stream=True) as response:
             assert response.status_code == 200, response.text
             assert response.headers["Content-Type"].startswith("text/event-stream")
             yield response
 
     def chat(self, **more: Any) -> str:
         """A new session's identifier."""
-        return self.told("POST", "chat/sessions", {"notebook_id": NOTEBOOK, **more})["id"]
+        return self.call("POST", "chat/sessions", {"notebook_id": NOTEBOOK, **more})["id"]
 
     def say(self, session: str, message: str, **more: Any) -> Any:
         """All messages of a session, after this one was answered."""
         body = {"session_id": session, "message": message, **more}
-        return self.told("POST", "chat/execute", body)["messages"]
+        return self.call("POST", "chat/execute", body)["messages"]
 
 
 def events(response: requests.Response) -> Iterator[Any]:
@@ -120,21 +98,21 @@ class Models:
 
     def add(self, name: str = "talker", kind: str = "llm", key: str | None = KEY) -> str:
         """A model of the provider; its identifier."""
-        made = self.admin.add_model(name, kind, self.provider.base_url, key)
-        self.added.append(made["id"])
-        return made["id"]
+        created = self.admin.add_model(name, kind, self.provider.base_url, key)
+        self.added.append(created["id"])
+        return created["id"]
 
     def default(self, slot: str, model: str | None) -> None:
         """The model of a slot."""
-        known = {slot: each["id"] for each in self.admin.models() for slot in each["default_for"]}
-        self.slots.setdefault(slot, known.get(slot))
+        names = {slot: item["id"] for item in self.admin.models() for slot in item["default_for"]}
+        self.slots.setdefault(slot, names.get(slot))
         self.admin.set_default(slot, model)
 
     def undo(self) -> None:
         for slot, model in self.slots.items():
             self.admin.set_default(slot, model)
         for model in self.added:
-            if model in {each["id"] for each in self.admin.models()}:
+            if model in {item["id"] for item in self.admin.models()}:
                 self.admin.remove_model(model, yes=True)
 
 
@@ -153,24 +131,21 @@ def kit() -> type[Kit]:
 @pytest.fixture(scope="session")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """A running sandbox with the notebook service alone, and a small corpus."""
-    folder = tmp_path_factory.mktemp("nb") / "data"
-    sandbox = Sandbox(folder, rate="off", workers=1, services=[SERVICE])
-    sandbox.start()
-    with open_administration(folder) as admin:
-        _fill(admin)
-    yield sandbox
-    sandbox.stop()
+    with nb_service.running(tmp_path_factory) as sandbox:
+        with open_administration(sandbox.data_dir) as admin:
+            _fill(admin)
+        yield sandbox
 
 
 @pytest.fixture(scope="session")
 def api(box: Sandbox) -> Api:
-    return Api(box)
+    return Api(box.nb.base_url, box.nb.password)
 
 
 @pytest.fixture(scope="session")
 def admin(box: Sandbox) -> Iterator[NotebookAdministration]:
-    with open_administration(box.data_dir) as found:
-        yield found
+    with open_administration(box.data_dir) as result:
+        yield result
 
 
 @pytest.fixture
@@ -181,9 +156,9 @@ def provider() -> Iterator[openai_server.OpenAI]:
 
 @pytest.fixture
 def served(admin: NotebookAdministration, provider: openai_server.OpenAI) -> Iterator[Models]:
-    found = Models(admin, provider)
-    yield found
-    found.undo()
+    result = Models(admin, provider)
+    yield result
+    result.undo()
 
 
 def _fill(admin: NotebookAdministration) -> None:

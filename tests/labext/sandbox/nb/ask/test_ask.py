@@ -18,25 +18,25 @@ NOTHING = "No passage matches well enough."
 WHY = "Why is glucose added to the uninduced culture?"
 
 
-def passages(asked: Any) -> set[str]:
+def passages(request: Any) -> set[str]:
     """The sources and notes whose passages a model was given."""
     return {
         name
         for name in ("source:paper", "source:protocol", "note:plan", "note:other")
-        if f"[{name}#" in asked.text
+        if f"[{name}#" in request.text
     }
 
 
 def replies(body: Any) -> str:
     """A model that plans, answers and cites a source and something invented."""
-    told = body["messages"][-1]["content"]
-    if "JSON object" in told:
+    output = body["messages"][-1]["content"]
+    if "JSON object" in output:
         search = {"term": "glucose in the culture", "instructions": "Say why."}
         return json.dumps({"reasoning": "About sugar.", "searches": [search]})
     return f"{body['model']}: glucose keeps expression low [source:paper]. It rains [source:no]."
 
 
-def test_an_answer_cites_what_stands_in_the_sources(api: Any, kit: Any) -> None:
+def test_answer_cites_quotes_of_the_sources(api: Any, kit: Any) -> None:
     answer = api.simple(WHY)
     assert answer["question"] == WHY
     assert answer["model"] == "extractive"
@@ -51,7 +51,7 @@ def test_an_answer_cites_what_stands_in_the_sources(api: Any, kit: Any) -> None:
     assert "glucose is added to the uninduced culture" in answer["answer"]
 
 
-def test_a_question_that_shares_no_word_with_its_answer_is_answered(api: Any) -> None:
+def test_question_without_shared_words_is_answered(api: Any) -> None:
     answer = api.simple("At what temperature did bacteria grow?")
     (citation,) = answer["citations"]
     assert "Cells of strain DH10B were grown at 37 °C." in citation["quote"]
@@ -68,30 +68,28 @@ def test_a_question_that_shares_no_word_with_its_answer_is_answered(api: Any) ->
         "???",
     ],
 )
-def test_a_question_about_something_else_is_told_so_and_cites_nothing(
-    api: Any, question: str
-) -> None:
+def test_unrelated_question_has_no_answer_and_no_citations(api: Any, question: str) -> None:
     answer = api.simple(question)
     assert (answer["answer"], answer["citations"]) == (NOTHING, [])
 
 
-def test_the_events_of_the_built_in_model(api: Any) -> None:
+def test_built_in_model_streams_the_same_events(api: Any) -> None:
     strategy, partial, final, complete = api.stream(WHY)
     assert strategy["type"] == "strategy"
     assert "Without a language model" in strategy["reasoning"]
-    assert [each["term"] for each in strategy["searches"]] == [WHY]
-    assert [each["type"] for each in (partial, final, complete)] == [
+    assert [item["term"] for item in strategy["searches"]] == [WHY]
+    assert [item["type"] for item in (partial, final, complete)] == [
         "answer",
         "final_answer",
         "complete",
     ]
     assert partial["content"] == final["content"] == complete["final_answer"]
     assert partial["citations"] == final["citations"] == complete["citations"] != []
-    assert {each["model"] for each in (partial, final, complete)} == {"extractive"}
+    assert {item["model"] for item in (partial, final, complete)} == {"extractive"}
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("request", "result"),
     [
         ({}, {"source:paper", "note:plan", "note:other"}),
         ({"include_sources": False}, {"note:plan", "note:other"}),
@@ -108,17 +106,17 @@ def test_the_events_of_the_built_in_model(api: Any) -> None:
         ({"min_similarity": 1.0}, set()),
     ],
 )
-def test_what_a_question_is_answered_from(
-    api: Any, served: Any, provider: Any, asked: Any, found: set[str] | None
+def test_question_is_limited_to_its_scope(
+    api: Any, served: Any, provider: Any, request: Any, result: set[str] | None
 ) -> None:
     provider.replies = lambda body: "No plan."  # so that the question itself is looked for
-    answer = api.simple("What about arabinose?", **asked, model_override=served.add())
-    given = passages(provider.chats()[1]) if len(provider.chats()) > 1 else set()
-    if found is None:
-        assert len(given) == 1
+    answer = api.simple("What about arabinose?", **request, model_override=served.add())
+    arguments = passages(provider.chats()[1]) if len(provider.chats()) > 1 else set()
+    if result is None:
+        assert len(arguments) == 1
     else:
-        assert given == found
-        assert (answer["answer"] == NOTHING) == (not found)
+        assert arguments == result
+        assert (answer["answer"] == NOTHING) == (not result)
 
 
 ELSEWHERE = "Who won the football world cup in 1998?"
@@ -147,24 +145,24 @@ def unprocessed(admin: Any, kit: Any) -> Iterator[str]:
         ({"include_sources": False}, False),
     ],
 )
-def test_nothing_is_said_to_be_absent_while_a_source_is_processed(
+def test_empty_answer_mentions_unprocessed_sources(
     api: Any, unprocessed: str, scope: Any, is_counted: bool
 ) -> None:
-    said = (
+    message = (
         "No passage that has been processed matches well enough; 1 source is still being processed."
     )
-    expected = said if is_counted else NOTHING
+    expected = message if is_counted else NOTHING
     assert api.simple(ELSEWHERE, **scope)["answer"] == expected
     _, partial, final, complete = api.stream(ELSEWHERE, **scope)
     assert [partial["content"], final["content"], complete["final_answer"]] == [expected] * 3
     assert api.simple(WHY)["citations"], "an answer that has support is as it was"
 
 
-def test_a_chat_says_nothing_is_absent_while_a_source_is_processed(
+def test_empty_chat_reply_mentions_unprocessed_sources(
     api: Any, kit: Any, unprocessed: str
 ) -> None:
     assert "1 source is still being processed" in api.say(api.chat(), ELSEWHERE)[-1]["content"]
-    other = api.told("POST", "chat/sessions", {"notebook_id": kit.OTHER})["id"]
+    other = api.call("POST", "chat/sessions", {"notebook_id": kit.OTHER})["id"]
     assert api.say(other, ELSEWHERE)[-1]["content"] == NOTHING
 
 
@@ -178,21 +176,18 @@ def test_a_chat_says_nothing_is_absent_while_a_source_is_processed(
         ({"note_ids": ["nobody"], "source_ids": ["source:paper"]}, "note nobody"),
     ],
 )
-def test_sources_and_notes_that_do_not_exist_are_404(
+def test_unknown_source_or_note_in_scope_is_404(
     api: Any, path: str, scope: Any, unknown: str
 ) -> None:
-    body = {
-        "search": {"query": WHY},
-        "chat/execute": {"message": WHY},
-    }.get(path, {"question": WHY})
+    body = {"search": {"query": WHY}, "chat/execute": {"message": WHY}}.get(path, {"question": WHY})
     if path == "chat/execute":
         body |= {"session_id": api.chat(), "context": scope}
     else:
         body |= scope
-    assert api.refused(404, "POST", path, body) == f"There is no {unknown}."
+    assert api.error(404, "POST", path, body) == f"There is no {unknown}."
 
 
-def test_a_model_of_a_server_gets_key_prompt_and_passages_and_cites_what_it_was_given(
+def test_remote_model_gets_key_prompt_and_passages(
     api: Any, served: Any, provider: Any, kit: Any
 ) -> None:
     provider.replies = replies
@@ -208,16 +203,16 @@ def test_a_model_of_a_server_gets_key_prompt_and_passages_and_cites_what_it_was_
         assert citation["quote"] in citation["passage"]
         assert citation["quote"].startswith("Glucose lowers")
     plan, first, last = provider.chats()
-    assert {each.headers["authorization"] for each in provider.asked} == {f"Bearer {kit.KEY}"}
-    assert {each.body["model"] for each in provider.asked} == {"talker"}
-    assert all(WHY in each.text for each in (plan, first, last))
+    assert {item.headers["authorization"] for item in provider.asked} == {f"Bearer {kit.KEY}"}
+    assert {item.body["model"] for item in provider.asked} == {"talker"}
+    assert all(WHY in item.text for item in (plan, first, last))
     assert kit.TEXTS["source:paper"][1] in first.text
     assert "Say why." in first.text
     assert partial["content"] in last.text
 
 
 @pytest.mark.parametrize(
-    ("named", "models"),
+    ("by_name", "models"),
     [
         ({}, ["talker"] * 3),
         ({"model_override": "other"}, ["other"] * 3),
@@ -227,38 +222,38 @@ def test_a_model_of_a_server_gets_key_prompt_and_passages_and_cites_what_it_was_
         ({"model_override": "other", "answer_model": "third"}, ["other", "third", "other"]),
     ],
 )
-def test_each_step_asks_the_model_that_is_named_for_it(
-    api: Any, served: Any, provider: Any, named: dict[str, str], models: list[str]
+def test_each_step_uses_its_own_model(
+    api: Any, served: Any, provider: Any, by_name: dict[str, str], models: list[str]
 ) -> None:
     provider.replies = replies
-    known = {name: served.add(name) for name in ("talker", "other", "third")}
-    served.default("chat", known["talker"])
-    api.simple(WHY, **{field: known[name] for field, name in named.items()})
-    assert [each.body["model"] for each in provider.chats()] == models
+    ids = {name: served.add(name) for name in ("talker", "other", "third")}
+    served.default("chat", ids["talker"])
+    api.simple(WHY, **{field: ids[name] for field, name in by_name.items()})
+    assert [item.body["model"] for item in provider.chats()] == models
 
 
-def test_a_step_may_be_the_built_in_models(api: Any, served: Any, provider: Any) -> None:
+def test_built_in_model_can_do_single_steps(api: Any, served: Any, provider: Any) -> None:
     provider.replies = replies
     answer = api.simple(WHY, model_override="model:extractive", strategy_model=served.add())
     assert len(provider.chats()) == 1
     assert answer["model"] == "extractive"
-    assert {each["id"] for each in answer["citations"]} == {"source:paper"}
+    assert {item["id"] for item in answer["citations"]} == {"source:paper"}
 
 
-def test_without_a_chat_model_what_to_set_is_said(api: Any, served: Any) -> None:
+def test_empty_chat_slot_is_422(api: Any, served: Any) -> None:
     served.default("chat", None)
     for path in ("search/ask", "search/ask/simple"):
-        said = api.refused(422, "POST", path, {"question": WHY})
-        assert "Set the default slot chat" in said
+        message = api.error(422, "POST", path, {"question": WHY})
+        assert "Set the default slot chat" in message
     assert api.simple(WHY, model_override="model:extractive")["citations"]
 
 
 @pytest.mark.parametrize("path", ["search/ask", "search/ask/simple"])
-def test_a_model_that_can_not_answer_is_refused(api: Any, path: str) -> None:
+def test_unknown_or_unsuitable_model_is_refused(api: Any, path: str) -> None:
     missing = {"question": WHY, "answer_model": "model:nobody"}
-    assert "model:nobody" in api.refused(404, "POST", path, missing)
+    assert "model:nobody" in api.error(404, "POST", path, missing)
     embedding = {"question": WHY, "strategy_model": "model:wordllama"}
-    assert "type embedding" in api.refused(422, "POST", path, embedding)
+    assert "type embedding" in api.error(422, "POST", path, embedding)
 
 
 @pytest.mark.parametrize(
@@ -278,9 +273,9 @@ def test_a_model_that_can_not_answer_is_refused(api: Any, path: str) -> None:
         {"question": WHY, "answer_model": ""},
     ],
 )
-def test_what_is_no_question_is_400(api: Any, body: Any) -> None:
+def test_invalid_question_is_400(api: Any, body: Any) -> None:
     for path in ("search/ask", "search/ask/simple"):
-        api.refused(400, "POST", path, body)
+        api.error(400, "POST", path, body)
 
 
 TROUBLES = [
@@ -289,34 +284,34 @@ TROUBLES = [
     (openai_server.says(500, {"error": {"message": "Out of memory."}}), "Out of memory."),
     (openai_server.says(200, ""), "answered nothing"),
     (openai_server.says(200, "Hello!", "text/plain"), "Hello!"),
-    (openai_server.cut, "broke off"),
+    (openai_server.cut, "closed the connection"),
     (openai_server.hung_up, "can't be reached"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("good", "trouble", "told"),
-    [*((0, *each) for each in TROUBLES), (1, *TROUBLES[0]), (2, *TROUBLES[2]), (2, *TROUBLES[5])],
+    ("good", "trouble", "output"),
+    [*((0, *item) for item in TROUBLES), (1, *TROUBLES[0]), (2, *TROUBLES[2]), (2, *TROUBLES[5])],
 )
-def test_a_provider_that_fails_is_told_at_any_step(
-    api: Any, served: Any, provider: Any, kit: Any, good: int, trouble: Any, told: str
+def test_provider_failure_at_any_step_is_reported(
+    api: Any, served: Any, provider: Any, kit: Any, good: int, trouble: Any, output: str
 ) -> None:
     provider.replies = replies
     model = served.add()
     provider.troubles = [None] * good + [trouble]
-    status = 429 if told == "Slow down." else 502
+    status = 429 if output == "Slow down." else 502
     body = {"question": WHY, "model_override": model}
-    said = api.refused(status, "POST", "search/ask/simple", body)
+    message = api.error(status, "POST", "search/ask/simple", body)
     provider.troubles = [None] * good + [trouble]
     events = api.stream(WHY, model_override=model)
-    assert [each["type"] for each in events] == [*["strategy", "answer"][:good], "error"]
+    assert [item["type"] for item in events] == [*["strategy", "answer"][:good], "error"]
     assert set(events[-1]) - {"action"} == {"type", "message"}
-    for words in (said, events[-1]["message"]):
-        assert told in words
+    for words in (message, events[-1]["message"]):
+        assert output in words
         assert kit.KEY not in words
 
 
-def test_events_come_one_by_one_and_the_work_ends_when_the_client_leaves(
+def test_disconnect_cancels_a_streamed_answer(
     api: Any, served: Any, provider: Any, kit: Any
 ) -> None:
     held = provider.held()
@@ -331,9 +326,7 @@ def test_events_come_one_by_one_and_the_work_ends_when_the_client_leaves(
     assert api.simple(WHY)["citations"]
 
 
-def test_an_answer_in_one_piece_ends_when_the_client_leaves(
-    api: Any, served: Any, provider: Any
-) -> None:
+def test_disconnect_cancels_a_simple_answer(api: Any, served: Any, provider: Any) -> None:
     held = provider.held()
     provider.troubles = [held]
     body = {"question": WHY, "model_override": served.add()}

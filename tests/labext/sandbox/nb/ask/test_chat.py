@@ -18,71 +18,71 @@ FIELDS = {
 
 
 def contents(messages: list[Any]) -> list[str]:
-    return [each["content"] for each in messages]
+    return [item["content"] for item in messages]
 
 
-def test_a_session_from_its_beginning_to_its_end(api: Any, served: Any, kit: Any) -> None:
+def test_session_create_update_get_delete(api: Any, served: Any, kit: Any) -> None:
     model = served.add()
-    made = api.told("POST", "chat/sessions", {"notebook_id": kit.NOTEBOOK, "title": " Yields "})
-    assert set(made) == FIELDS
-    assert made["id"].startswith("chat_session:")
-    assert (made["title"], made["notebook_id"]) == ("Yields", kit.NOTEBOOK)
-    assert (made["model_override"], made["message_count"]) == (None, 0)
-    path = f"chat/sessions/{made['id']}"
-    changed = api.told("PUT", path, {"title": "Yields 2", "model_override": model})
+    created = api.call("POST", "chat/sessions", {"notebook_id": kit.NOTEBOOK, "title": " Yields "})
+    assert set(created) == FIELDS
+    assert created["id"].startswith("chat_session:")
+    assert (created["title"], created["notebook_id"]) == ("Yields", kit.NOTEBOOK)
+    assert (created["model_override"], created["message_count"]) == (None, 0)
+    path = f"chat/sessions/{created['id']}"
+    changed = api.call("PUT", path, {"title": "Yields 2", "model_override": model})
     assert (changed["title"], changed["model_override"]) == ("Yields 2", model)
-    assert changed["updated_at"] > changed["created_at"] == made["created_at"]
-    assert api.told("PUT", path, {"title": "Yields 3"})["model_override"] == model
-    assert api.told("PUT", path, {"model_override": None})["model_override"] is None
-    shown = api.told("GET", path)
-    assert shown == {**api.told("PUT", path, {"title": None}), "messages": []}
-    assert shown["title"] == "Yields 3"
-    assert set(api.told("DELETE", path)) == {"message"}
+    assert changed["updated_at"] > changed["created_at"] == created["created_at"]
+    assert api.call("PUT", path, {"title": "Yields 3"})["model_override"] == model
+    assert api.call("PUT", path, {"model_override": None})["model_override"] is None
+    displayed = api.call("GET", path)
+    assert displayed == {**api.call("PUT", path, {"title": None}), "messages": []}
+    assert displayed["title"] == "Yields 3"
+    assert set(api.call("DELETE", path)) == {"message"}
     for method in ("GET", "PUT", "DELETE"):
-        assert made["id"] in api.refused(404, method, path, {})
+        assert created["id"] in api.error(404, method, path, {})
 
 
-def test_sessions_are_listed_by_notebook_the_last_used_first(api: Any, kit: Any) -> None:
+def test_sessions_are_listed_by_notebook_last_used_first(api: Any, kit: Any) -> None:
     first, second = api.chat(), api.chat()
-    other = api.told("POST", "chat/sessions", {"notebook_id": kit.OTHER})["id"]
+    other = api.call("POST", "chat/sessions", {"notebook_id": kit.OTHER})["id"]
     api.say(first, WHY)
-    here = api.told("GET", f"chat/sessions?notebook_id={kit.NOTEBOOK}")
-    assert [each["id"] for each in here][:2] == [first, second]
+    here = api.call("GET", f"chat/sessions?notebook_id={kit.NOTEBOOK}")
+    assert [item["id"] for item in here][:2] == [first, second]
     assert here[0]["message_count"] == 2
-    assert all(set(each) == FIELDS for each in here)
-    assert other not in {each["id"] for each in here}
-    assert {first, second, other} <= {each["id"] for each in api.told("GET", "chat/sessions")}
+    assert all(set(item) == FIELDS for item in here)
+    assert other not in {item["id"] for item in here}
+    assert {first, second, other} <= {item["id"] for item in api.call("GET", "chat/sessions")}
     assert here[1]["title"] != here[0]["title"]  # nobody gave them one
 
 
-def test_what_is_missing_or_not_allowed_is_refused(api: Any, kit: Any) -> None:
+def test_invalid_chat_requests_are_refused(api: Any, kit: Any) -> None:
     session = api.chat()
     here = {"notebook_id": kit.NOTEBOOK}
-    api.refused(404, "POST", "chat/sessions", {"notebook_id": "notebook:nobody"})
-    api.refused(404, "GET", "chat/sessions?notebook_id=notebook:nobody")
-    api.refused(404, "POST", "chat/sessions", {**here, "model_override": "model:nobody"})
-    api.refused(422, "POST", "chat/sessions", {**here, "model_override": "model:wordllama"})
-    api.refused(400, "POST", "chat/sessions", {})
-    api.refused(404, "PUT", f"chat/sessions/{session}", {"model_override": "model:nobody"})
-    api.refused(400, "PUT", f"chat/sessions/{session}", {"title": ""})
-    api.refused(404, "POST", "chat/execute", {"session_id": "chat_session:no", "message": "Hi"})
+    api.error(404, "POST", "chat/sessions", {"notebook_id": "notebook:nobody"})
+    api.error(404, "GET", "chat/sessions?notebook_id=notebook:nobody")
+    api.error(404, "POST", "chat/sessions", {**here, "model_override": "model:nobody"})
+    api.error(422, "POST", "chat/sessions", {**here, "model_override": "model:wordllama"})
+    api.error(400, "POST", "chat/sessions", {})
+    api.error(404, "PUT", f"chat/sessions/{session}", {"model_override": "model:nobody"})
+    api.error(400, "PUT", f"chat/sessions/{session}", {"title": ""})
+    api.error(404, "POST", "chat/execute", {"session_id": "chat_session:no", "message": "Hi"})
     for body in (
         {"session_id": session},
         {"session_id": session, "message": " "},
         {"session_id": session, "message": "Hi", "context": "all"},
     ):
-        api.refused(400, "POST", "chat/execute", body)
+        api.error(400, "POST", "chat/execute", body)
     unknown = {"session_id": session, "message": "Hi", "model_override": "model:nobody"}
-    api.refused(404, "POST", "chat/execute", unknown)
-    assert api.told("GET", f"chat/sessions/{session}")["messages"] == []
+    api.error(404, "POST", "chat/execute", unknown)
+    assert api.call("GET", f"chat/sessions/{session}")["messages"] == []
 
 
-def test_a_message_is_answered_from_the_notebook_with_citations(api: Any, kit: Any) -> None:
+def test_message_is_answered_with_citations_of_the_notebook(api: Any, kit: Any) -> None:
     session = api.chat()
     body = {"session_id": session, "message": WHY}
-    told = api.told("POST", "chat/execute", body)
-    assert told["session_id"] == session
-    human, answer = told["messages"]
+    response = api.call("POST", "chat/execute", body)
+    assert response["session_id"] == session
+    human, answer = response["messages"]
     assert (human["type"], human["content"], human["model"]) == ("human", WHY, None)
     assert human["citations"] == []
     assert (answer["type"], answer["model"]) == ("ai", "extractive")
@@ -92,26 +92,26 @@ def test_a_message_is_answered_from_the_notebook_with_citations(api: Any, kit: A
         assert citation["quote"] in citation["passage"]
         assert citation["passage"] in kit.TEXTS["source:paper"][1]
         assert f"[{citation['id']}]" in answer["content"]
-    whole = api.told("GET", f"chat/sessions/{session}")
-    assert whole["messages"] == told["messages"]
-    assert whole["message_count"] == 2
+    full = api.call("GET", f"chat/sessions/{session}")
+    assert full["messages"] == response["messages"]
+    assert full["message_count"] == 2
     *before, _, unsupported = api.say(session, "Who won the football world cup in 1998?")
-    assert before == told["messages"]
+    assert before == response["messages"]
     assert unsupported["citations"] == []
     assert unsupported["content"] == "No passage matches well enough."
 
 
-def test_what_another_notebook_has_is_no_part_of_a_conversation(api: Any, kit: Any) -> None:
+def test_conversation_is_limited_to_its_notebook(api: Any, kit: Any) -> None:
     question = "From whom is arabinose bought in Leipzig?"
     assert "Carl" not in api.say(api.chat(), question)[-1]["content"]
-    other = api.told("POST", "chat/sessions", {"notebook_id": kit.OTHER})["id"]
+    other = api.call("POST", "chat/sessions", {"notebook_id": kit.OTHER})["id"]
     assert "Carl" in api.say(other, question)[-1]["content"]
     unsupported = api.say(other, WHY, context={"source_ids": ["source:paper"]})[-1]
     assert unsupported["citations"] == []
 
 
 @pytest.mark.parametrize(
-    ("context", "found"),
+    ("context", "result"),
     [
         (None, {"source:paper", "note:plan"}),
         ({}, {"source:paper", "note:plan"}),
@@ -123,21 +123,21 @@ def test_what_another_notebook_has_is_no_part_of_a_conversation(api: Any, kit: A
         ({"source_ids": [], "note_ids": ["note:plan"]}, {"note:plan"}),
     ],
 )
-def test_what_a_message_is_answered_from(
-    api: Any, served: Any, provider: Any, context: Any, found: set[str]
+def test_message_is_limited_to_its_context(
+    api: Any, served: Any, provider: Any, context: Any, result: set[str]
 ) -> None:
     asked = "What about the arabinose concentration?"
     api.say(api.chat(), asked, context=context, model_override=served.add())
     (request,) = provider.chats()
-    given = {
+    arguments = {
         name
         for name in ("source:paper", "note:plan", "note:other", "source:protocol")
         if f"[{name}#" in request.text
     }
-    assert given == found
+    assert arguments == result
 
 
-def test_what_was_said_reaches_the_model(api: Any, served: Any, provider: Any) -> None:
+def test_earlier_messages_reach_the_model(api: Any, served: Any, provider: Any) -> None:
     provider.replies = lambda body: f"Reply {len(body['messages'])} [source:paper] [note:no]."
     session = api.chat(model_override=served.add())
     api.say(session, WHY)
@@ -145,8 +145,8 @@ def test_what_was_said_reaches_the_model(api: Any, served: Any, provider: Any) -
     assert contents(messages) == [
         WHY, "Reply 2 [source:paper].", "And in the plan?", "Reply 4 [source:paper].",
     ]  # fmt: skip
-    system, *said = provider.chats()[1].body["messages"]
-    assert [(each["role"], each["content"]) for each in said] == [
+    system, *message = provider.chats()[1].body["messages"]
+    assert [(item["role"], item["content"]) for item in message] == [
         ("user", WHY),
         ("assistant", "Reply 2 [source:paper]."),
         ("user", "And in the plan?"),
@@ -158,61 +158,61 @@ def test_what_was_said_reaches_the_model(api: Any, served: Any, provider: Any) -
     ("session", "call", "used"),
     [(None, None, "slot"), ("one", None, "one"), (None, "two", "two"), ("one", "two", "two")],
 )
-def test_the_calls_model_goes_before_the_sessions_and_that_before_the_slots(
+def test_model_of_message_precedes_session_and_slot(
     api: Any, served: Any, provider: Any, session: str | None, call: str | None, used: str
 ) -> None:
-    known = {name: served.add(name) for name in ("slot", "one", "two")}
-    served.default("chat", known["slot"])
-    override = {"model_override": known[session]} if session else {}
-    more = {"model_override": known[call]} if call else {}
+    ids = {name: served.add(name) for name in ("slot", "one", "two")}
+    served.default("chat", ids["slot"])
+    override = {"model_override": ids[session]} if session else {}
+    more = {"model_override": ids[call]} if call else {}
     answer = api.say(api.chat(**override), "Hello there", **more)[-1]
-    assert [each.body["model"] for each in provider.chats()] == [used]
+    assert [item.body["model"] for item in provider.chats()] == [used]
     assert answer["model"] == used
 
 
-def test_a_sessions_model_that_went_is_told(api: Any, served: Any) -> None:
+def test_deleted_session_model_is_422(api: Any, served: Any) -> None:
     session = api.chat(model_override=served.add())
     served.undo()
     body = {"session_id": session, "message": WHY}
-    assert "model_override" in api.refused(422, "POST", "chat/execute", body)
+    assert "model_override" in api.error(422, "POST", "chat/execute", body)
     assert api.say(session, WHY, model_override="model:extractive")
 
 
-def test_without_a_chat_model_what_to_set_is_said(api: Any, served: Any) -> None:
+def test_empty_chat_slot_is_422_with_an_action(api: Any, served: Any) -> None:
     session = api.chat()
     served.default("chat", None)
     body = {"session_id": session, "message": WHY}
-    assert "Set the default slot chat" in api.refused(422, "POST", "chat/execute", body)
-    assert api.ask("POST", "chat/execute", body).json()["action"] == {
+    assert "Set the default slot chat" in api.error(422, "POST", "chat/execute", body)
+    assert api.request("POST", "chat/execute", body).json()["action"] == {
         "kind": "set_model",
         "slot": "chat",
     }
 
 
 @pytest.mark.parametrize(
-    ("trouble", "told"),
+    ("trouble", "response"),
     [
         (openai_server.echoes_key(401), "Incorrect API key provided: •••"),
         (openai_server.says(429, {"error": {"message": "Slow down."}}), "Slow down."),
         (openai_server.says(500, "Oops", "text/plain"), "Oops"),
         (openai_server.says(200, ""), "answered nothing"),
-        (openai_server.cut, "broke off"),
+        (openai_server.cut, "closed the connection"),
     ],
 )
-def test_a_call_that_failed_stores_nothing_and_can_be_repeated(
-    api: Any, served: Any, provider: Any, kit: Any, trouble: Any, told: str
+def test_failed_message_stores_nothing_and_can_be_repeated(
+    api: Any, served: Any, provider: Any, kit: Any, trouble: Any, response: str
 ) -> None:
     session = api.chat(model_override=served.add())
     provider.troubles = [trouble]
-    status = 429 if told == "Slow down." else 502
-    said = api.refused(status, "POST", "chat/execute", {"session_id": session, "message": WHY})
-    assert told in said
-    assert kit.KEY not in said
-    assert api.told("GET", f"chat/sessions/{session}")["messages"] == []
+    status = 429 if response == "Slow down." else 502
+    message = api.error(status, "POST", "chat/execute", {"session_id": session, "message": WHY})
+    assert response in message
+    assert kit.KEY not in message
+    assert api.call("GET", f"chat/sessions/{session}")["messages"] == []
     assert contents(api.say(session, WHY)) == [WHY, "Reply of talker."]
 
 
-def test_messages_to_one_session_are_answered_one_after_the_other(
+def test_messages_of_a_session_are_answered_in_sequence(
     api: Any, served: Any, provider: Any
 ) -> None:
     provider.replies = lambda body: f"To {body['messages'][-1]['content']}"
@@ -228,12 +228,12 @@ def test_messages_to_one_session_are_answered_one_after_the_other(
         held.release.set()
         assert contents(first.result(30)) == ["One", "Reply after a wait."]
         assert contents(second.result(30)) == ["One", "Reply after a wait.", "Two", "To Two"]
-    assert [each["content"] for each in provider.chats()[1].body["messages"]][1:] == [
+    assert [item["content"] for item in provider.chats()[1].body["messages"]][1:] == [
         "One", "Reply after a wait.", "Two",
     ]  # fmt: skip
 
 
-def test_a_session_that_is_deleted_while_it_is_answered_stays_deleted(
+def test_session_deleted_during_an_answer_stays_deleted(
     api: Any, served: Any, provider: Any
 ) -> None:
     held = provider.held()
@@ -241,14 +241,14 @@ def test_a_session_that_is_deleted_while_it_is_answered_stays_deleted(
     session = api.chat(model_override=served.add())
     with ThreadPoolExecutor() as pool:
         body = {"session_id": session, "message": WHY}
-        waiting = pool.submit(api.refused, 404, "POST", "chat/execute", body)
+        waiting = pool.submit(api.error, 404, "POST", "chat/execute", body)
         assert held.entered.wait(30)
-        api.told("DELETE", f"chat/sessions/{session}")
+        api.call("DELETE", f"chat/sessions/{session}")
         held.release.set()
         assert session in waiting.result(30)
 
 
-def test_who_leaves_ends_the_work_and_leaves_the_session_as_it_was(
+def test_disconnect_cancels_a_message_and_keeps_the_session(
     api: Any, served: Any, provider: Any
 ) -> None:
     held = provider.held()
@@ -266,7 +266,7 @@ def test_who_leaves_ends_the_work_and_leaves_the_session_as_it_was(
     assert contents(api.say(session, WHY)) == [WHY, "Reply of talker."]
 
 
-def test_the_context_has_the_notebooks_texts_and_their_size(api: Any, kit: Any) -> None:
+def test_context_contains_texts_and_size_of_the_notebook(api: Any, kit: Any) -> None:
     texts = kit.TEXTS
     expected = {
         "sources": [
@@ -275,7 +275,7 @@ def test_the_context_has_the_notebooks_texts_and_their_size(api: Any, kit: Any) 
         ],
         "notes": [{"id": "note:plan", "title": "Plan", "content": texts["note:plan"][1]}],
     }
-    by_session = api.told("POST", "chat/context", {"session_id": api.chat()})
+    by_session = api.call("POST", "chat/context", {"session_id": api.chat()})
     (insight,) = by_session["context"]["sources"][0].pop("insights")
     assert insight["content"] == "Short."
     assert by_session["context"]["sources"][1].pop("insights") == []
@@ -287,12 +287,12 @@ def test_the_context_has_the_notebooks_texts_and_their_size(api: Any, kit: Any) 
     ) + len("Short.")
     assert by_session["char_count"] == size
     assert size / 5 < by_session["token_count"] < size / 3
-    by_notebook = api.told("POST", "chat/context", {"notebook_id": kit.NOTEBOOK})
+    by_notebook = api.call("POST", "chat/context", {"notebook_id": kit.NOTEBOOK})
     assert by_notebook["char_count"] == size
 
 
 @pytest.mark.parametrize(
-    ("wanted", "sources", "notes"),
+    ("requested", "sources", "notes"),
     [
         ({"include_sources": False}, [], ["note:plan"]),
         ({"include_notes": False}, ["source:paper", "source:protocol"], []),
@@ -307,26 +307,28 @@ def test_the_context_has_the_notebooks_texts_and_their_size(api: Any, kit: Any) 
         ({"include_sources": False, "include_notes": False}, [], []),
     ],
 )  # fmt: skip
-def test_what_a_context_has(
-    api: Any, kit: Any, wanted: Any, sources: list[str], notes: list[str]
+def test_context_is_limited_to_its_configuration(
+    api: Any, kit: Any, requested: Any, sources: list[str], notes: list[str]
 ) -> None:
-    told = api.told("POST", "chat/context", {"notebook_id": kit.NOTEBOOK, **wanted})
-    assert [each["id"] for each in told["context"]["sources"]] == sources
-    assert [each["id"] for each in told["context"]["notes"]] == notes
-    assert (told["char_count"] == 0) == (not sources and not notes)
+    response = api.call("POST", "chat/context", {"notebook_id": kit.NOTEBOOK, **requested})
+    assert [item["id"] for item in response["context"]["sources"]] == sources
+    assert [item["id"] for item in response["context"]["notes"]] == notes
+    assert (response["char_count"] == 0) == (not sources and not notes)
 
 
-def test_a_source_may_be_in_a_context_by_its_insights(api: Any, kit: Any) -> None:
+def test_context_can_contain_only_insights_of_a_source(api: Any, kit: Any) -> None:
     config = {"sources": {"source:paper": "insights"}}
-    told = api.told("POST", "chat/context", {"notebook_id": kit.NOTEBOOK, "context_config": config})
-    (source,) = told["context"]["sources"]
+    response = api.call(
+        "POST", "chat/context", {"notebook_id": kit.NOTEBOOK, "context_config": config}
+    )
+    (source,) = response["context"]["sources"]
     assert "full_text" not in source
-    assert told["char_count"] == len("Tight control of pBAD30" + "Short.")
+    assert response["char_count"] == len("Tight control of pBAD30" + "Short.")
 
 
-def test_a_context_of_nothing_is_refused(api: Any) -> None:
-    api.refused(400, "POST", "chat/context", {})
-    api.refused(404, "POST", "chat/context", {"notebook_id": "notebook:nobody"})
-    api.refused(404, "POST", "chat/context", {"session_id": "chat_session:nobody"})
+def test_invalid_context_request_is_refused(api: Any) -> None:
+    api.error(400, "POST", "chat/context", {})
+    api.error(404, "POST", "chat/context", {"notebook_id": "notebook:nobody"})
+    api.error(404, "POST", "chat/context", {"session_id": "chat_session:nobody"})
     wrong = {"notebook_id": "notebook:induction", "context_config": {"sources": {"a": "all"}}}
-    api.refused(400, "POST", "chat/context", wrong)
+    api.error(400, "POST", "chat/context", wrong)

@@ -22,19 +22,19 @@ def run(command: Callable[[str], Any]) -> Any:
     return command("nb")
 
 
-def test_a_model_from_its_addition_to_its_removal(
+def test_model_add_use_and_remove(
     run: Any, api: Any, provider: Any, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(KEY, "the-wrong-key-of-mine")
-    said = run.said("models", "add", "talker", "--base-url", f"{provider.base_url}/")
-    assert "models default SLOT talker" in said
+    message = run.said("models", "add", "talker", "--base-url", f"{provider.base_url}/")
+    assert "models default SLOT talker" in message
     assert run.said("models", "default", "chat", "talker") == "The model for chat is talker.\n"
     listed = run.said("models", "list")
     assert provider.base_url in listed
     assert "extractive" in listed
-    assert "the-wrong-key" not in said + listed
+    assert "the-wrong-key" not in message + listed
 
-    refusal = api.refused(502, "POST", "search/ask/simple", {"question": WHY})
+    refusal = api.error(502, "POST", "search/ask/simple", {"question": WHY})
     assert "give it another" in refusal
     monkeypatch.setenv(KEY, kit.KEY)
     run.said("models", "key", "talker")
@@ -42,14 +42,14 @@ def test_a_model_from_its_addition_to_its_removal(
 
     assert "default for chat" in run.refused("models", "remove", "talker", "--yes")
     run.said("models", "default", "chat", "none")
-    api.refused(422, "POST", "search/ask/simple", {"question": WHY})
+    api.error(422, "POST", "search/ask/simple", {"question": WHY})
     run.said("models", "default", "chat", "extractive")
     assert "--yes" in run.refused("models", "remove", "talker")
     run.said("models", "remove", "talker", "--yes")
     assert provider.base_url not in run.said("models", "list")
 
 
-def test_models_of_one_address_share_its_key(
+def test_models_with_the_same_address_share_a_key(
     run: Any, api: Any, provider: Any, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run.said("models", "add", "one", "--base-url", provider.base_url, "--no-key")
@@ -58,7 +58,7 @@ def test_models_of_one_address_share_its_key(
     run.said("models", "default", "chat", "one")
     assert api.simple(WHY)["model"] == "one"
     run.said("models", "key", "two", "--no-key")
-    api.refused(502, "POST", "search/ask/simple", {"question": WHY})
+    api.error(502, "POST", "search/ask/simple", {"question": WHY})
     run.said("models", "default", "chat", "extractive")
     run.said("models", "remove", "one", "--yes")
     assert provider.base_url in run.said("models", "list")
@@ -66,7 +66,7 @@ def test_models_of_one_address_share_its_key(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["add", "extractive", "--base-url", "ftp://nowhere"], "address"),
         (["add", "x", "--base-url", "http://user:pass@host/v1"], "password"),
@@ -79,29 +79,29 @@ def test_models_of_one_address_share_its_key(
         (["remove", "wordllama", "--yes"], "is built in"),
     ],
 )
-def test_what_can_not_be_is_one_line_and_a_next_step(
-    run: Any, words: list[str], told: str, monkeypatch: pytest.MonkeyPatch
+def test_invalid_model_command_is_refused_with_a_hint(
+    run: Any, words: list[str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(KEY, "a-key-of-mine")
-    assert told in run.refused("models", *words)
+    assert expected in run.refused("models", *words)
 
 
-def test_the_same_model_twice_is_refused(run: Any, served: Any, provider: Any) -> None:
+def test_duplicate_model_is_refused(run: Any, served: Any, provider: Any) -> None:
     served.add("talker")
-    said = run.refused("models", "add", "talker", "--base-url", provider.base_url, "--no-key")
-    assert "already" in said
+    message = run.refused("models", "add", "talker", "--base-url", provider.base_url, "--no-key")
+    assert "already" in message
 
 
-def test_two_models_of_one_name_are_both_listed(run: Any, served: Any) -> None:
+def test_ambiguous_model_name_lists_both_ids(run: Any, served: Any) -> None:
     one, two = served.add("twin"), served.add("twin", "embedding")
-    said = run.refused("models", "default", "chat", "twin")
-    assert one in said
-    assert two in said
+    message = run.refused("models", "default", "chat", "twin")
+    assert one in message
+    assert two in message
     run.said("models", "default", "chat", one)
     run.said("models", "default", "chat", "extractive")
 
 
-def test_a_key_is_asked_for_unseen_or_the_environment_has_it(
+def test_key_is_prompted_without_echo_or_read_from_environment(
     run: Any, provider: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ("add", "talker", "--base-url", provider.base_url)
@@ -120,5 +120,5 @@ def test_a_key_is_asked_for_unseen_or_the_environment_has_it(
     run.said("models", "remove", "talker", "--yes")
 
 
-def test_the_command_knows_the_types_of_models() -> None:
+def test_cli_model_types_match_the_registry() -> None:
     assert set(nb.MODEL_TYPES) == set(registry.MODEL_TYPES)

@@ -22,15 +22,16 @@ KEY = "correct-horse-battery-staple"
 ENVIRONMENT_KEY = "key-of-the-environment-4711"
 
 
-class Models:
+class Models(nb_service.Api):
     """The two groups; every answer is held to its description, and none may have a key in it."""
 
     KEY, ENVIRONMENT_KEY = KEY, ENVIRONMENT_KEY
     name = staticmethod(nb_service.new_name)
 
     def __init__(self, box: Sandbox, provider: openai_server.OpenAI) -> None:
-        self.api = nb_service.Kit.api(box)
-        self.api.session.hooks["response"].append(self._hold)
+        root = box.nb.base_url.removesuffix("/api")
+        super().__init__(box.nb.base_url, box.nb.password, nb_service.Description(root))
+        self.session.hooks["response"].append(self._hold)
         self.box, self.provider = box, provider
         self.database = Database.at(box.data_dir / "sandbox.sqlite")
 
@@ -40,13 +41,6 @@ class Models:
             assert key not in response.text
             assert key not in str(response.headers)
 
-    def told(self, method: str, path: str, body: Any = None) -> Any:
-        return self.api.told(method, path, json=body)
-
-    def refused(self, status: int, method: str, path: str, body: Any = None) -> str:
-        """The sentence of a refusal."""
-        return nb_service.sentence(self.api.ask(method, path, json=body), status)
-
     def credential(self, key: str | None = KEY, **more: Any) -> dict[str, Any]:
         """A new credential of the provider."""
         body = {
@@ -55,17 +49,17 @@ class Models:
             "api_key": key,
             "base_url": self.provider.base_url,
         }
-        return self.told("POST", "credentials", body | more)
+        return self.call("POST", "credentials", body | more)
 
     def model(self, type: str = "llm", name: str = "", **more: Any) -> dict[str, Any]:
         """A new model of the provider, of a credential of its own unless one is given."""
         if "credential" not in more:
             more["credential"] = self.credential()["id"]
         body = {"name": name or self.name(), "provider": "openai_compatible", "type": type}
-        return self.told("POST", "models", body | more)
+        return self.call("POST", "models", body | more)
 
     def tested(self, model: dict[str, Any]) -> dict[str, Any]:
-        return self.told("POST", f"models/{model['id']}/test")
+        return self.call("POST", f"models/{model['id']}/test")
 
     def clear(self) -> None:
         """Leave the built-in models alone, with the slots that they have at first."""
@@ -81,35 +75,33 @@ class Models:
             )
 
     def close(self) -> None:
-        self.api.session.close()
+        self.session.close()
         self.database.close()
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[openai_server.OpenAI]:
-    with openai_server.serving(KEY) as found:
-        yield found
+    with openai_server.serving(KEY) as result:
+        yield result
 
 
 @pytest.fixture(scope="session")
 def other() -> Iterator[openai_server.OpenAI]:
     """What the environment of the service names as the address of `openai`."""
-    with openai_server.serving(ENVIRONMENT_KEY) as found:
-        yield found
+    with openai_server.serving(ENVIRONMENT_KEY) as result:
+        yield result
 
 
 @pytest.fixture(scope="session")
 def box(tmp_path_factory: pytest.TempPathFactory, other: openai_server.OpenAI) -> Iterator[Sandbox]:
-    folder = tmp_path_factory.mktemp("nb") / "data"
-    sandbox = Sandbox(folder, rate="off", workers=1, services=[nb_service.SERVICE])
     with pytest.MonkeyPatch.context() as patch:
         for name in provider_variables.provider_variables():
             patch.delenv(name, raising=False)
         patch.setenv("OPENAI_API_KEY", ENVIRONMENT_KEY)
         patch.setenv("OPENAI_BASE_URL", other.base_url)
-        sandbox.start()
-    yield sandbox
-    sandbox.stop()
+        with nb_service.running(tmp_path_factory) as sandbox:
+            patch.undo()
+            yield sandbox
 
 
 @pytest.fixture
@@ -122,9 +114,9 @@ def provider(server: openai_server.OpenAI) -> Iterator[openai_server.OpenAI]:
 
 @pytest.fixture(scope="session")
 def service(box: Sandbox, server: openai_server.OpenAI) -> Iterator[Models]:
-    found = Models(box, server)
-    yield found
-    found.close()
+    result = Models(box, server)
+    yield result
+    result.close()
 
 
 @pytest.fixture

@@ -32,52 +32,56 @@ def another_secret(nb: Any) -> Iterator[None]:
         path.write_text(before)
 
 
-def test_a_credential_is_made_listed_changed_and_deleted(nb: Any) -> None:
-    made = nb.credential(name="lab")
-    assert made == nb.told("GET", f"credentials/{made['id']}")
-    assert re.fullmatch("credential:[a-z0-9]{20}", made["id"])
-    assert made["has_api_key"] is True
-    assert (made["model_count"], made["decryption_error"]) == (0, None)
-    assert nb.told("GET", "credentials") == [made]
-    assert nb.told("GET", "credentials?provider=openai_compatible") == [made]
-    assert nb.told("GET", "credentials/by-provider/openai_compatible") == [made]
-    assert nb.told("GET", "credentials?provider=openai") == []
-    changed = nb.told("PUT", f"credentials/{made['id']}", {"name": "new"})
-    assert changed == made | {"name": "new", "updated_at": changed["updated_at"]}
-    nb.model(credential=made["id"])
-    assert nb.told("GET", f"credentials/{made['id']}")["model_count"] == 1
-    assert nb.told("DELETE", f"credentials/{made['id']}")["deleted_models"] == 1
-    assert nb.told("GET", "models/by-provider/openai_compatible") == []
-    nb.refused(404, "GET", f"credentials/{made['id']}")
-    nb.refused(404, "PUT", f"credentials/{made['id']}", {"name": "x"})
-    nb.refused(404, "DELETE", f"credentials/{made['id']}")
+def test_credential_create_list_update_delete(nb: Any) -> None:
+    created = nb.credential(name="lab")
+    assert created == nb.call("GET", f"credentials/{created['id']}")
+    assert re.fullmatch("credential:[a-z0-9]{20}", created["id"])
+    assert created["has_api_key"] is True
+    assert (created["model_count"], created["decryption_error"]) == (0, None)
+    assert nb.call("GET", "credentials") == [created]
+    assert nb.call("GET", "credentials?provider=openai_compatible") == [created]
+    assert nb.call("GET", "credentials/by-provider/openai_compatible") == [created]
+    assert nb.call("GET", "credentials?provider=openai") == []
+    changed = nb.call("PUT", f"credentials/{created['id']}", {"name": "new"})
+    assert changed == created | {"name": "new", "updated_at": changed["updated_at"]}
+    nb.model(credential=created["id"])
+    assert nb.call("GET", f"credentials/{created['id']}")["model_count"] == 1
+    assert nb.call("DELETE", f"credentials/{created['id']}")["deleted_models"] == 1
+    assert nb.call("GET", "models/by-provider/openai_compatible") == []
+    nb.error(404, "GET", f"credentials/{created['id']}")
+    nb.error(404, "PUT", f"credentials/{created['id']}", {"name": "x"})
+    nb.error(404, "DELETE", f"credentials/{created['id']}")
 
 
-def test_an_empty_change_is_none(nb: Any) -> None:
-    made = nb.credential()
-    body = {"name": made["name"], "base_url": made["base_url"], "provider": made["provider"]}
+def test_empty_update_changes_nothing(nb: Any) -> None:
+    created = nb.credential()
+    body = {
+        "name": created["name"],
+        "base_url": created["base_url"],
+        "provider": created["provider"],
+    }
     for same in ({}, body):
-        assert nb.told("PUT", f"credentials/{made['id']}", same) == made
+        assert nb.call("PUT", f"credentials/{created['id']}", same) == created
 
 
-def test_the_key_is_used_changed_taken_away_and_never_shown(nb: Any, provider: Any) -> None:
-    made = nb.credential("the-first-key-1234")
-    model = nb.model(credential=made["id"])
-    path = f"credentials/{made['id']}"
+def test_key_can_be_replaced_and_removed(nb: Any, provider: Any) -> None:
+    created = nb.credential("the-first-key-1234")
+    model = nb.model(credential=created["id"])
+    path = f"credentials/{created['id']}"
     assert nb.tested(model)["success"] is False
-    nb.told("PUT", path, {"api_key": nb.KEY})
+    nb.call("PUT", path, {"api_key": nb.KEY})
     assert nb.tested(model)["success"] is True
-    assert nb.told("PUT", path, {"api_key": None})["has_api_key"] is False
+    assert nb.call("PUT", path, {"api_key": None})["has_api_key"] is False
     nb.tested(model)
-    sent = [each.headers.get("authorization") for each in provider.asked]
+    sent = [item.headers.get("authorization") for item in provider.asked]
     assert sent == ["Bearer the-first-key-1234", f"Bearer {nb.KEY}", None]
 
 
-def test_the_key_is_encrypted_at_rest_and_in_no_log(nb: Any, provider: Any) -> None:
-    made = nb.credential()
+def test_key_is_encrypted_at_rest_and_not_logged(nb: Any, provider: Any) -> None:
+    created = nb.credential()
     provider.troubles = [openai_server.echoes_key(401)]
-    assert nb.told("POST", f"credentials/{made['id']}/test")["success"] is False
-    nb.refused(400, "POST", "credentials", {"provider": "openai", "api_key": nb.KEY, "name": 7})
+    assert nb.call("POST", f"credentials/{created['id']}/test")["success"] is False
+    nb.error(400, "POST", "credentials", {"provider": "openai", "api_key": nb.KEY, "name": 7})
     database = sqlite3.connect(nb.box.data_dir / "sandbox.sqlite")
     (stored,) = database.execute("select key from nb_credentials").fetchone()
     database.close()
@@ -89,104 +93,98 @@ def test_the_key_is_encrypted_at_rest_and_in_no_log(nb: Any, provider: Any) -> N
             assert nb.ENVIRONMENT_KEY.encode() not in content, path
 
 
-def test_a_lost_secret_is_told_by_every_use_in_one_line_with_the_next_step(
-    nb: Any, provider: Any
-) -> None:
-    made = nb.credential(name="lab")
-    model = nb.model(credential=made["id"])
+def test_every_use_of_a_key_reports_a_lost_secret(nb: Any, provider: Any) -> None:
+    created = nb.credential(name="lab")
+    model = nb.model(credential=created["id"])
     step = "Give it again."
     with another_secret(nb):
-        found = nb.told("GET", f"credentials/{made['id']}")
-        assert found["has_api_key"] is True
-        assert step in found["decryption_error"]
+        result = nb.call("GET", f"credentials/{created['id']}")
+        assert result["has_api_key"] is True
+        assert step in result["decryption_error"]
         assert step in nb.tested(model)["message"]
-        assert step in nb.told("POST", f"credentials/{made['id']}/test")["message"]
-        for path in (f"credentials/{made['id']}/discover", "models/sync/openai_compatible"):
-            assert step in nb.refused(422, "POST", path)
-        assert step in nb.refused(422, "GET", "models/discover/openai_compatible")
-        nb.told("PUT", "models/defaults", {"chat": model["id"]})
-        nb.api.note("Arabinose is a sugar.")
+        assert step in nb.call("POST", f"credentials/{created['id']}/test")["message"]
+        for path in (f"credentials/{created['id']}/discover", "models/sync/openai_compatible"):
+            assert step in nb.error(422, "POST", path)
+        assert step in nb.error(422, "GET", "models/discover/openai_compatible")
+        nb.call("PUT", "models/defaults", {"chat": model["id"]})
+        nb.note("Arabinose is a sugar.")
         body = {"question": "What is arabinose?"}
-        assert step in nb.refused(422, "POST", "search/ask/simple", body)
-        status = nb.told("GET", "credentials/status")
+        assert step in nb.error(422, "POST", "search/ask/simple", body)
+        status = nb.call("GET", "credentials/status")
         assert status["configured"]["openai_compatible"] is False
         assert status["source"]["openai_compatible"] == "database"
         assert provider.asked == []
-        nb.told("PUT", f"credentials/{made['id']}", {"api_key": nb.KEY})
-        assert nb.told("GET", f"credentials/{made['id']}")["decryption_error"] is None
+        nb.call("PUT", f"credentials/{created['id']}", {"api_key": nb.KEY})
+        assert nb.call("GET", f"credentials/{created['id']}")["decryption_error"] is None
         assert nb.tested(model)["success"] is True
 
 
-def test_a_secret_that_is_none_is_told(nb: Any) -> None:
+def test_invalid_secret_is_reported(nb: Any) -> None:
     path = nb.box.data_dir / "secrets" / "nb_encryption"
     before = path.read_text()
     path.write_text("nonsense")
     try:
-        assert nb.told("GET", "credentials/status")["encryption_configured"] is False
+        assert nb.call("GET", "credentials/status")["encryption_configured"] is False
         body = {"provider": "openai", "name": "x", "api_key": nb.KEY}
-        assert "can't be encrypted" in nb.refused(422, "POST", "credentials", body)
+        assert "can't be encrypted" in nb.error(422, "POST", "credentials", body)
     finally:
         path.write_text(before)
-    assert nb.told("GET", "credentials/status")["encryption_configured"] is True
+    assert nb.call("GET", "credentials/status")["encryption_configured"] is True
 
 
-def test_status_and_the_environment_tell_the_truth(nb: Any) -> None:
-    environment = nb.told("GET", "credentials/env-status")
+def test_status_reports_credentials_and_environment(nb: Any) -> None:
+    environment = nb.call("GET", "credentials/env-status")
     assert environment == dict.fromkeys(PROVIDERS, False) | {"openai": True}
     nb.credential(provider="groq")
     nb.credential(key=None, provider="mistral", base_url=None)  # of no use yet
-    found = nb.told("GET", "credentials/status")
-    assert {name for name, ready in found["configured"].items() if ready} == {"openai", "groq"}
-    assert found["source"] == dict.fromkeys(PROVIDERS, "none") | {
+    result = nb.call("GET", "credentials/status")
+    assert {name for name, ready in result["configured"].items() if ready} == {"openai", "groq"}
+    assert result["source"] == dict.fromkeys(PROVIDERS, "none") | {
         "openai": "environment",
         "groq": "database",
         "mistral": "database",
     }
     nb.credential(provider="openai")  # goes before the environment
-    assert nb.told("GET", "credentials/status")["source"]["openai"] == "database"
+    assert nb.call("GET", "credentials/status")["source"]["openai"] == "database"
 
 
-def test_the_oldest_credential_is_the_first_and_is_used_where_a_model_names_none(
-    nb: Any, provider: Any
-) -> None:
+def test_model_without_credential_uses_the_oldest(nb: Any, provider: Any) -> None:
     first, second = nb.credential(), nb.credential("another-key-1234")
-    assert nb.told("GET", "credentials") == [first, second]
+    assert nb.call("GET", "credentials") == [first, second]
     model = nb.model(credential=None)
     assert nb.tested(model)["success"] is True
     nb.tested(nb.model(credential=second["id"]))  # names its own, which is not the first
-    nb.told("DELETE", f"credentials/{first['id']}")
+    nb.call("DELETE", f"credentials/{first['id']}")
     assert nb.tested(model)["success"] is False
-    sent = [each.headers["authorization"] for each in provider.chats()]
+    sent = [item.headers["authorization"] for item in provider.chats()]
     assert sent == [f"Bearer {nb.KEY}", *["Bearer another-key-1234"] * 2]
 
 
-def test_the_environments_key_is_used_until_there_is_a_credential(
-    nb: Any, provider: Any, other: Any
-) -> None:
+def test_credential_precedes_environment_key(nb: Any, provider: Any, other: Any) -> None:
     other.asked.clear()
     model = nb.model(name="gpt-4o", provider="openai", credential=None)
     assert nb.tested(model)["success"] is True
-    (asked,) = other.chats()
-    assert asked.headers["authorization"] == f"Bearer {nb.ENVIRONMENT_KEY}"
-    assert asked.body["model"] == "gpt-4o"
+    (request,) = other.chats()
+    assert request.headers["authorization"] == f"Bearer {nb.ENVIRONMENT_KEY}"
+    assert request.body["model"] == "gpt-4o"
     nb.credential(provider="openai")
     assert nb.tested(model)["success"] is True
     assert len(other.chats()) == len(provider.chats()) == 1
 
 
-def test_the_environments_key_is_used_by_tasks_too(nb: Any, other: Any) -> None:
+def test_tasks_use_the_environment_key(nb: Any, other: Any) -> None:
     other.asked.clear()
     model = nb.model("embedding", "text-embedder", provider="openai", credential=None)
-    nb.told("PUT", "models/defaults", {"embedding": model["id"]})
-    nb.api.told("POST", "sources", json={"text": "Lactose is a sugar.", "process_async": False})
-    found = nb.told("POST", "search", {"query": "sugar", "search_type": "vector"})
-    assert found["results"]
-    sent = {each.headers["authorization"] for each in other.embeddings()}
+    nb.call("PUT", "models/defaults", {"embedding": model["id"]})
+    nb.call("POST", "sources", json={"text": "Lactose is a sugar.", "process_async": False})
+    result = nb.call("POST", "search", {"query": "sugar", "search_type": "vector"})
+    assert result["results"]
+    sent = {item.headers["authorization"] for item in other.embeddings()}
     assert sent == {f"Bearer {nb.ENVIRONMENT_KEY}"}
 
 
 @pytest.mark.parametrize(
-    ("base_url", "told"),
+    ("base_url", "expected"),
     [
         ("ftp://models.example/v1", "address"),
         ("models.example", "address"),
@@ -206,18 +204,18 @@ def test_the_environments_key_is_used_by_tasks_too(nb: Any, other: Any) -> None:
         ("http://[fd00:ec2::254]/v1", "metadata"),
     ],
 )
-def test_an_address_that_can_not_be_is_refused(nb: Any, base_url: str, told: str) -> None:
+def test_invalid_base_url_is_refused(nb: Any, base_url: str, expected: str) -> None:
     body = {"provider": "openai_compatible", "name": "x", "base_url": base_url}
-    said = nb.refused(400, "POST", "credentials", body)
-    assert told in said
-    assert "secret@" not in said
-    made = nb.credential()
-    assert told in nb.refused(400, "PUT", f"credentials/{made['id']}", {"base_url": base_url})
-    assert nb.told("GET", f"credentials/{made['id']}") == made
+    message = nb.error(400, "POST", "credentials", body)
+    assert expected in message
+    assert "secret@" not in message
+    created = nb.credential()
+    assert expected in nb.error(400, "PUT", f"credentials/{created['id']}", {"base_url": base_url})
+    assert nb.call("GET", f"credentials/{created['id']}") == created
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "expected"),
     [
         ({"provider": "nobody", "name": "x"}, "openrouter"),
         ({"provider": "built-in", "name": "x"}, "need no credential"),
@@ -231,101 +229,101 @@ def test_an_address_that_can_not_be_is_refused(nb: Any, base_url: str, told: str
         ({"provider": "openai", "name": "x", "api_key": 123456789}, "api_key"),
     ],
 )
-def test_a_credential_that_can_not_be_is_refused(nb: Any, body: Any, told: str) -> None:
-    said = nb.refused(400, "POST", "credentials", body)
-    assert told in said
-    assert str(body.get("api_key") or "\0") not in said
+def test_invalid_credential_is_refused(nb: Any, body: Any, expected: str) -> None:
+    message = nb.error(400, "POST", "credentials", body)
+    assert expected in message
+    assert str(body.get("api_key") or "\0") not in message
 
 
-def test_a_credentials_provider_stays(nb: Any) -> None:
-    made = nb.credential()
-    said = nb.refused(400, "PUT", f"credentials/{made['id']}", {"provider": "groq"})
-    assert "Add another one." in said
+def test_credential_provider_cannot_change(nb: Any) -> None:
+    created = nb.credential()
+    message = nb.error(400, "PUT", f"credentials/{created['id']}", {"provider": "groq"})
+    assert "Add another one." in message
 
 
-def test_a_stored_key_goes_to_no_server_that_it_was_not_given_for(nb: Any, provider: Any) -> None:
-    made = nb.credential(name="lab")
-    path, other = f"credentials/{made['id']}", "http://models.example:8000/v1"
+def test_stored_key_is_not_sent_to_another_server(nb: Any, provider: Any) -> None:
+    created = nb.credential(name="lab")
+    path, other = f"credentials/{created['id']}", "http://models.example:8000/v1"
     here = provider.base_url
     for base_url in (
         other,
         here.replace("http:", "https:"),
         here.replace("127.0.0.1", "localhost"),
     ):
-        said = nb.refused(400, "PUT", path, {"base_url": base_url, "name": "x"})
-        assert "another server" in said
-        assert "give it along with the address" in said
-    assert nb.told("GET", path) == made
-    assert nb.told("PUT", path, {"base_url": f"{here}/"})["base_url"] == here
-    assert nb.told("PUT", path, {"base_url": f"{here}/more"})["has_api_key"] is True
-    given = nb.told("PUT", path, {"base_url": other, "api_key": "another-key-1234"})
+        message = nb.error(400, "PUT", path, {"base_url": base_url, "name": "x"})
+        assert "another server" in message
+        assert "give it along with the address" in message
+    assert nb.call("GET", path) == created
+    assert nb.call("PUT", path, {"base_url": f"{here}/"})["base_url"] == here
+    assert nb.call("PUT", path, {"base_url": f"{here}/more"})["has_api_key"] is True
+    given = nb.call("PUT", path, {"base_url": other, "api_key": "another-key-1234"})
     assert (given["base_url"], given["has_api_key"]) == (other, True)
-    without = nb.told("PUT", path, {"base_url": here, "api_key": None})
+    without = nb.call("PUT", path, {"base_url": here, "api_key": None})
     assert (without["base_url"], without["has_api_key"]) == (here, False)
-    assert nb.told("PUT", path, {"base_url": other})["base_url"] == other
+    assert nb.call("PUT", path, {"base_url": other})["base_url"] == other
 
 
-def test_a_key_for_the_providers_own_server_stays_with_it(nb: Any) -> None:
-    made = nb.credential(provider="groq", base_url=None)
-    path = f"credentials/{made['id']}"
-    nb.refused(400, "PUT", path, {"base_url": "http://127.0.0.1:1/v1"})
+def test_provider_key_is_bound_to_the_provider_server(nb: Any) -> None:
+    created = nb.credential(provider="groq", base_url=None)
+    path = f"credentials/{created['id']}"
+    nb.error(400, "PUT", path, {"base_url": "http://127.0.0.1:1/v1"})
     own = "https://API.groq.com:443/openai/v1"
-    assert nb.told("PUT", path, {"base_url": own})["base_url"] == own
-    assert nb.told("PUT", path, {"base_url": None})["base_url"] is None
+    assert nb.call("PUT", path, {"base_url": own})["base_url"] == own
+    assert nb.call("PUT", path, {"base_url": None})["base_url"] is None
 
 
-def test_an_address_of_its_own_may_be_taken_away_where_the_provider_has_one(nb: Any) -> None:
-    made = nb.credential(provider="groq")
-    path = f"credentials/{made['id']}"
-    nb.refused(400, "PUT", path, {"base_url": None})
-    assert nb.told("PUT", path, {"base_url": None, "api_key": None})["base_url"] is None
+def test_base_url_null_restores_the_provider_address(nb: Any) -> None:
+    created = nb.credential(provider="groq")
+    path = f"credentials/{created['id']}"
+    nb.error(400, "PUT", path, {"base_url": None})
+    assert nb.call("PUT", path, {"base_url": None, "api_key": None})["base_url"] is None
     path = f"credentials/{nb.credential()['id']}"
-    assert "needs an address" in nb.refused(400, "PUT", path, {"base_url": None})
+    assert "needs an address" in nb.error(400, "PUT", path, {"base_url": None})
 
 
-def test_a_test_of_a_credential_asks_its_server(nb: Any, provider: Any) -> None:
-    made = nb.credential()
-    said = nb.told("POST", f"credentials/{made['id']}/test")
-    assert said["success"] is True
-    assert "4 models: talker" in said["message"]
+def test_credential_test_lists_models_of_its_server(nb: Any, provider: Any) -> None:
+    created = nb.credential()
+    result = nb.call("POST", f"credentials/{created['id']}/test")
+    assert result["success"] is True
+    assert "4 models: talker" in result["message"]
     assert provider.asked[0].path == "/models"
     assert provider.asked[0].headers["authorization"] == f"Bearer {nb.KEY}"
 
 
-def test_a_server_that_is_not_to_be_reached_is_told(nb: Any) -> None:
-    with openai_server.serving() as gone:
-        base_url = gone.base_url
-    made = nb.credential(base_url=base_url)
-    said = nb.told("POST", f"credentials/{made['id']}/test")
-    assert (said["success"], said["provider"]) == (False, "openai_compatible")
-    assert "can't be reached" in said["message"]
-    assert "can't be reached" in nb.refused(502, "POST", f"credentials/{made['id']}/discover")
+def test_unreachable_server_fails_the_test(nb: Any) -> None:
+    with openai_server.serving() as deleted:
+        base_url = deleted.base_url
+    created = nb.credential(base_url=base_url)
+    result = nb.call("POST", f"credentials/{created['id']}/test")
+    assert (result["success"], result["provider"]) == (False, "openai_compatible")
+    assert "can't be reached" in result["message"]
+    assert "can't be reached" in nb.error(502, "POST", f"credentials/{created['id']}/discover")
 
 
-def test_what_is_discovered_is_registered_once(nb: Any, provider: Any) -> None:
-    made = nb.credential()
-    path = f"credentials/{made['id']}"
+def test_discovered_models_are_registered_once(nb: Any, provider: Any) -> None:
+    created = nb.credential()
+    path = f"credentials/{created['id']}"
     provider.models = ["talker", "bge-m3"]
-    found = nb.told("POST", f"{path}/discover")
-    assert (found["credential_id"], found["provider"]) == (made["id"], "openai_compatible")
-    types = {each["name"]: each["model_type"] for each in found["discovered"]}
+    result = nb.call("POST", f"{path}/discover")
+    assert (result["credential_id"], result["provider"]) == (created["id"], "openai_compatible")
+    types = {item["name"]: item["model_type"] for item in result["discovered"]}
     assert types == {"talker": "llm", "bge-m3": "embedding"}
     body = {"models": [{"name": name, "model_type": kind} for name, kind in types.items()]}
-    assert nb.told("POST", f"{path}/register-models", body) == {"created": 2, "existing": 0}
-    assert nb.told("POST", f"{path}/register-models", body) == {"created": 0, "existing": 2}
-    there = nb.told("GET", "models/by-provider/openai_compatible")
-    assert {(each["name"], each["type"], each["credential"]) for each in there} == {
-        (name, kind, made["id"]) for name, kind in types.items()
+    assert nb.call("POST", f"{path}/register-models", body) == {"created": 2, "existing": 0}
+    assert nb.call("POST", f"{path}/register-models", body) == {"created": 0, "existing": 2}
+    existing = nb.call("GET", "models/by-provider/openai_compatible")
+    assert {(item["name"], item["type"], item["credential"]) for item in existing} == {
+        (name, kind, created["id"]) for name, kind in types.items()
     }
 
 
 @pytest.mark.parametrize(
     "models", [["talker"], [{"name": "talker"}], [{"name": "a", "model_type": "language"}], None, 7]
 )
-def test_what_is_no_list_of_models_is_refused(nb: Any, models: Any) -> None:
-    made = nb.credential()
-    nb.refused(400, "POST", f"credentials/{made['id']}/register-models", {"models": models})
-    assert nb.told("GET", "models/by-provider/openai_compatible") == []
+def test_invalid_model_list_is_refused(nb: Any, models: Any) -> None:
+    created = nb.credential()
+    nb.error(400, "POST", f"credentials/{created['id']}/register-models", {"models": models})
+    assert nb.call("GET", "models/by-provider/openai_compatible") == []
 
 
 @given(
@@ -335,11 +333,9 @@ def test_what_is_no_list_of_models_is_refused(nb: Any, models: Any) -> None:
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_any_key_and_address_are_stored_or_refused_in_one_sentence(
-    nb: Any, key: str, base_url: str
-) -> None:
+def test_arbitrary_key_and_base_url_are_stored_or_refused(nb: Any, key: str, base_url: str) -> None:
     body = {"provider": "openai", "name": "any", "api_key": key, "base_url": base_url}
-    response = nb.api.post("credentials", body)
+    response = nb.post("credentials", body)
     assert response.status_code in (200, 400)
     if response.status_code == 200:
         assert response.json()["base_url"].startswith("http")

@@ -25,36 +25,40 @@ SLOTS = {
 }
 
 
-def test_a_model_is_made_listed_by_its_type_and_deleted(nb: Any) -> None:
-    made = nb.model("tts", "speaker")
-    assert set(made) == {
+def test_model_create_list_delete(nb: Any) -> None:
+    created = nb.model("tts", "speaker")
+    assert set(created) == {
         *("id", "name", "provider", "type", "credential", "created_at", "updated_at")
     }
-    assert (made["name"], made["type"], made["provider"]) == ("speaker", "tts", "openai_compatible")
-    assert made in nb.told("GET", "models")
-    assert made in nb.told("GET", "models?model_type=tts")
-    assert made not in nb.told("GET", "models?model_type=llm")
-    assert nb.told("GET", "models/by-provider/openai_compatible") == [made]
-    counted = nb.told("GET", "models/count/openai_compatible")
+    assert (created["name"], created["type"], created["provider"]) == (
+        "speaker",
+        "tts",
+        "openai_compatible",
+    )
+    assert created in nb.call("GET", "models")
+    assert created in nb.call("GET", "models?model_type=tts")
+    assert created not in nb.call("GET", "models?model_type=llm")
+    assert nb.call("GET", "models/by-provider/openai_compatible") == [created]
+    counted = nb.call("GET", "models/count/openai_compatible")
     assert counted["counts"] == {"llm": 0, "embedding": 0, "stt": 0, "tts": 1}
     assert counted["total"] == 1
-    assert "speaker" in nb.told("DELETE", f"models/{made['id']}")["message"]
-    nb.refused(404, "DELETE", f"models/{made['id']}")
-    assert made not in nb.told("GET", "models")
+    assert "speaker" in nb.call("DELETE", f"models/{created['id']}")["message"]
+    nb.error(404, "DELETE", f"models/{created['id']}")
+    assert created not in nb.call("GET", "models")
 
 
-def test_the_same_model_twice_is_refused_and_another_credentials_is_not(nb: Any) -> None:
-    made = nb.model(name="twin")
-    same = {key: made[key] for key in ("name", "provider", "type", "credential")}
-    assert "already" in nb.refused(400, "POST", "models", same)
-    nb.told("POST", "models", same | {"credential": nb.credential()["id"]})
-    nb.told("POST", "models", same | {"type": "embedding"})
-    nb.told("POST", "models", same | {"credential": None})
-    assert "already" in nb.refused(400, "POST", "models", same | {"credential": None})
+def test_duplicate_model_of_a_credential_is_refused(nb: Any) -> None:
+    created = nb.model(name="twin")
+    same = {key: created[key] for key in ("name", "provider", "type", "credential")}
+    assert "already" in nb.error(400, "POST", "models", same)
+    nb.call("POST", "models", same | {"credential": nb.credential()["id"]})
+    nb.call("POST", "models", same | {"type": "embedding"})
+    nb.call("POST", "models", same | {"credential": None})
+    assert "already" in nb.error(400, "POST", "models", same | {"credential": None})
 
 
 @pytest.mark.parametrize(
-    ("change", "status", "told"),
+    ("change", "status", "expected"),
     [
         ({"type": "language"}, 400, "type"),
         ({"name": " "}, 400, "name"),
@@ -64,39 +68,37 @@ def test_the_same_model_twice_is_refused_and_another_credentials_is_not(nb: Any)
         ({"provider": "groq"}, 400, "is for openai_compatible"),
     ],
 )
-def test_a_model_that_can_not_be_is_refused(nb: Any, change: Any, status: int, told: str) -> None:
+def test_invalid_model_is_refused(nb: Any, change: Any, status: int, expected: str) -> None:
     body = {"name": "m", "provider": "openai_compatible", "type": "llm"}
     if "credential" not in change:
         body["credential"] = nb.credential()["id"]
-    assert told in nb.refused(status, "POST", "models", body | change)
+    assert expected in nb.error(status, "POST", "models", body | change)
 
 
-def test_a_test_asks_each_type_by_the_stored_key_the_model_and_a_prompt(
-    nb: Any, provider: Any
-) -> None:
-    said = {
+def test_model_test_sends_key_model_and_prompt(nb: Any, provider: Any) -> None:
+    result = {
         kind: nb.tested(nb.model(kind, f"a-{kind}")) for kind in ("llm", "embedding", "tts", "stt")
     }
-    assert all(each["success"] for each in said.values()), said
+    assert all(item["success"] for item in result.values()), result
     chat, embedding, speech, hearing = provider.asked
-    assert [each.path for each in provider.asked] == [
+    assert [item.path for item in provider.asked] == [
         *("/chat/completions", "/embeddings", "/audio/speech", "/audio/transcriptions")
     ]
-    assert {each.headers["authorization"] for each in provider.asked} == {f"Bearer {nb.KEY}"}
-    models = [each.body["model"] for each in provider.asked]
+    assert {item.headers["authorization"] for item in provider.asked} == {f"Bearer {nb.KEY}"}
+    models = [item.body["model"] for item in provider.asked]
     assert models == ["a-llm", "a-embedding", "a-tts", "a-stt"]
     assert "Hello" in chat.text
     assert "Hello" in embedding.body["input"][0]
     assert "Hello" in speech.body["input"]
     assert hearing.files["file.wav"].startswith(b"RIFF")
-    assert "Reply of a-llm" in said["llm"]["message"]
-    assert said["embedding"]["details"]["dimensions"] == openai_server.DIMENSIONS
-    assert "bytes of sound" in said["stt"]["message"]
+    assert "Reply of a-llm" in result["llm"]["message"]
+    assert result["embedding"]["details"]["dimensions"] == openai_server.DIMENSIONS
+    assert "bytes of sound" in result["stt"]["message"]
 
 
 @pytest.mark.parametrize("kind", ["llm", "embedding", "tts", "stt"])
 @pytest.mark.parametrize(
-    ("trouble", "told"),
+    ("trouble", "expected"),
     [
         (openai_server.echoes_key(401), "401"),
         (openai_server.says(429, {"error": {"message": "Too fast."}}), "429: “Too fast.”. Wait"),
@@ -106,32 +108,32 @@ def test_a_test_asks_each_type_by_the_stored_key_the_model_and_a_prompt(
     ],
     ids=["401", "429", "500", "cut", "nonsense"],
 )
-def test_a_test_that_fails_is_an_answer_with_the_providers_words(
-    nb: Any, provider: Any, kind: str, trouble: Any, told: str
+def test_failed_model_test_reports_the_provider_message(
+    nb: Any, provider: Any, kind: str, trouble: Any, expected: str
 ) -> None:
     model = nb.model(kind)
     provider.troubles = [trouble]
-    said = nb.tested(model)
-    assert said["success"] is False
-    assert told in said["message"]
-    assert "\n" not in said["message"]
+    result = nb.tested(model)
+    assert result["success"] is False
+    assert expected in result["message"]
+    assert "\n" not in result["message"]
 
 
-def test_a_key_that_is_not_accepted_says_what_to_type(nb: Any) -> None:
+def test_rejected_key_has_a_hint(nb: Any) -> None:
     wrong = nb.credential("the-wrong-key-1234", name="my lab")
-    said = nb.tested(nb.model(credential=wrong["id"]))
-    assert "give it another" in said["message"]
-    assert "the-wrong-key" not in said["message"]
+    result = nb.tested(nb.model(credential=wrong["id"]))
+    assert "give it another" in result["message"]
+    assert "the-wrong-key" not in result["message"]
 
 
-def test_a_client_that_leaves_ends_the_test(nb: Any, provider: Any) -> None:
+def test_disconnect_cancels_a_model_test(nb: Any, provider: Any) -> None:
     held = provider.held()
     provider.troubles = [held]
     model = nb.model()
 
     def ask() -> None:
         with pytest.raises(requests.Timeout):
-            nb.api.session.post(f"{nb.api.base}/models/{model['id']}/test", timeout=0.5)
+            nb.session.post(f"{nb.base}/models/{model['id']}/test", timeout=0.5)
 
     thread = threading.Thread(target=ask)
     thread.start()
@@ -141,105 +143,105 @@ def test_a_client_that_leaves_ends_the_test(nb: Any, provider: Any) -> None:
 
 
 @pytest.mark.parametrize("model", ["extractive", "wordllama", "espeak-ng", "pocketsphinx"])
-def test_the_built_in_models_are_tested_for_real(nb: Any, model: str) -> None:
-    said = nb.told("POST", f"models/model:{model}/test")
-    assert said["success"] is True, said
-    assert said["details"]["seconds"] >= 0
+def test_built_in_models_pass_their_test(nb: Any, model: str) -> None:
+    result = nb.call("POST", f"models/model:{model}/test")
+    assert result["success"] is True, result
+    assert result["details"]["seconds"] >= 0
     if model == "espeak-ng":
-        assert said["details"]["spoken"] > 0.5
+        assert result["details"]["spoken"] > 0.5
 
 
-def test_a_built_in_model_stays(nb: Any) -> None:
-    nb.told("PUT", "models/defaults", {"text_to_speech": None})
-    assert "can't be deleted" in nb.refused(400, "DELETE", "models/model:espeak-ng")
+def test_built_in_model_cannot_be_deleted(nb: Any) -> None:
+    nb.call("PUT", "models/defaults", {"text_to_speech": None})
+    assert "can't be deleted" in nb.error(400, "DELETE", "models/model:espeak-ng")
 
 
-def test_defaults_change_in_part_and_null_clears(nb: Any) -> None:
-    before = nb.told("GET", "models/defaults")
+def test_defaults_are_updated_in_part_and_null_clears(nb: Any) -> None:
+    before = nb.call("GET", "models/defaults")
     assert set(before) == set(SLOTS)
     speaker = nb.model("tts")["id"]
-    changed = nb.told("PUT", "models/defaults", {"text_to_speech": speaker, "chat": None})
+    changed = nb.call("PUT", "models/defaults", {"text_to_speech": speaker, "chat": None})
     assert changed == before | {"text_to_speech": speaker, "chat": None}
-    assert nb.told("GET", "models/defaults") == changed
-    assert nb.told("PUT", "models/defaults", {}) == changed
-    assert nb.told("PUT", "models/defaults", {"no_slot": "model:x"}) == changed
+    assert nb.call("GET", "models/defaults") == changed
+    assert nb.call("PUT", "models/defaults", {}) == changed
+    assert nb.call("PUT", "models/defaults", {"no_slot": "model:x"}) == changed
 
 
-def test_a_model_of_another_type_or_none_changes_no_slot(nb: Any) -> None:
-    before = nb.told("GET", "models/defaults")
+def test_wrong_type_or_unknown_model_changes_no_slot(nb: Any) -> None:
+    before = nb.call("GET", "models/defaults")
     embedder = nb.model("embedding")["id"]
     body = {"summary": None, "chat": embedder}
-    assert "type embedding" in nb.refused(422, "PUT", "models/defaults", body)
+    assert "type embedding" in nb.error(422, "PUT", "models/defaults", body)
     body = {"summary": None, "chat": "model:nobody"}
-    assert "model:nobody" in nb.refused(404, "PUT", "models/defaults", body)
-    assert nb.told("GET", "models/defaults") == before
+    assert "model:nobody" in nb.error(404, "PUT", "models/defaults", body)
+    assert nb.call("GET", "models/defaults") == before
 
 
-def test_a_model_in_a_slot_is_not_deleted_and_the_refusal_says_what_to_do(nb: Any) -> None:
+def test_model_in_a_slot_cannot_be_deleted(nb: Any) -> None:
     model = nb.model(name="talker")
-    nb.told("PUT", "models/defaults", {"chat": model["id"], "summary": model["id"]})
+    nb.call("PUT", "models/defaults", {"chat": model["id"], "summary": model["id"]})
     for path in (f"models/{model['id']}", f"credentials/{model['credential']}"):
-        said = nb.refused(400, "DELETE", path)
-        assert "chat, summary" in said
-        assert "set another model first" in said
-    assert model in nb.told("GET", "models")
+        message = nb.error(400, "DELETE", path)
+        assert "chat, summary" in message
+        assert "set another model first" in message
+    assert model in nb.call("GET", "models")
 
 
-def test_another_embedding_model_gets_its_vectors_in_the_background(nb: Any, provider: Any) -> None:
+def test_new_embedding_model_embeds_in_the_background(nb: Any, provider: Any) -> None:
     from labext.sandbox.nb.embedding import passage_vectors
     from labext.sandbox.nb.text import segmentation
 
     words = segmentation.MAX_WORDS * (passage_vectors.MAX_FOREGROUND_PASSAGES + 1)
-    note = nb.api.note("Arabinose is a sugar. " * (words // 4 + 1))["id"]
+    note = nb.note("Arabinose is a sugar. " * (words // 4 + 1))["id"]
     model = nb.model("embedding", "embedder")
-    asked = threading.Event()
-    provider.vector = lambda text: (asked.set(), openai_server.bag_of_words(text))[1]
-    nb.told("PUT", "models/defaults", {"embedding": model["id"]})
-    assert asked.wait(60)  # nobody has searched
+    call = threading.Event()
+    provider.vector = lambda text: (call.set(), openai_server.bag_of_words(text))[1]
+    nb.call("PUT", "models/defaults", {"embedding": model["id"]})
+    assert call.wait(60)  # nobody has searched
     request = provider.embeddings()[0]
     assert request.headers["authorization"] == f"Bearer {nb.KEY}"
     assert request.body["model"] == "embedder"
     assert "Arabinose" in request.body["input"][0]
-    nb.told("DELETE", f"notes/{note}")
+    nb.call("DELETE", f"notes/{note}")
 
 
-def test_puts_at_once_leave_one_of_them_whole(nb: Any) -> None:
+def test_concurrent_updates_of_defaults_are_atomic(nb: Any) -> None:
     models = [nb.model()["id"] for _ in range(4)]
     slots = [slot for slot, kind in SLOTS.items() if kind == "llm"]
 
     def put(model: str) -> Any:
-        return nb.told("PUT", "models/defaults", dict.fromkeys(slots, model))
+        return nb.call("PUT", "models/defaults", dict.fromkeys(slots, model))
 
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(put, models * 3))
-    for found in [*answers, nb.told("GET", "models/defaults")]:
-        assert len({found[slot] for slot in slots}) == 1
+    for result in [*answers, nb.call("GET", "models/defaults")]:
+        assert len({result[slot] for slot in slots}) == 1
 
 
-def test_the_same_model_made_at_once_is_there_once(nb: Any) -> None:
+def test_concurrent_creation_stores_one_model(nb: Any) -> None:
     body = {"name": "racer", "provider": "openai_compatible", "type": "llm"}
     body["credential"] = nb.credential()["id"]
     with ThreadPoolExecutor(4) as pool:
-        found = [*pool.map(lambda _: nb.api.post("models", body).status_code, range(8))]
-    assert sorted(found) == [200, *[400] * 7]
-    assert len(nb.told("GET", "models/by-provider/openai_compatible")) == 1
+        result = [*pool.map(lambda _: nb.post("models", body).status_code, range(8))]
+    assert sorted(result) == [200, *[400] * 7]
+    assert len(nb.call("GET", "models/by-provider/openai_compatible")) == 1
 
 
-def test_providers_tell_which_can_be_asked(nb: Any) -> None:
-    found = nb.told("GET", "models/providers")
-    assert found["available"] == ["openai", "built-in"]  # by the environment, and always
-    assert set(found["supported_types"]) == {*found["available"], *found["unavailable"]}
+def test_providers_report_which_are_available(nb: Any) -> None:
+    result = nb.call("GET", "models/providers")
+    assert result["available"] == ["openai", "built-in"]  # by the environment, and always
+    assert set(result["supported_types"]) == {*result["available"], *result["unavailable"]}
     nb.credential()
-    found = nb.told("GET", "models/providers")
-    assert found["available"] == ["openai", "openai_compatible", "built-in"]
-    assert found["supported_types"]["deepseek"] == ["llm"]
+    result = nb.call("GET", "models/providers")
+    assert result["available"] == ["openai", "openai_compatible", "built-in"]
+    assert result["supported_types"]["deepseek"] == ["llm"]
 
 
-def test_what_a_provider_has_is_told_with_types_by_its_names(nb: Any, provider: Any) -> None:
+def test_discovery_guesses_types_from_names(nb: Any, provider: Any) -> None:
     nb.credential()
     provider.models = ["talker", "nomic-embed-text", "tts-1-hd", "whisper-1", "gpt-image-1"]
-    found = nb.told("GET", "models/discover/openai_compatible")
-    assert [(each["name"], each["model_type"]) for each in found] == [
+    result = nb.call("GET", "models/discover/openai_compatible")
+    assert [(item["name"], item["model_type"]) for item in result] == [
         ("talker", "llm"),
         ("nomic-embed-text", "embedding"),
         ("tts-1-hd", "tts"),
@@ -247,76 +249,74 @@ def test_what_a_provider_has_is_told_with_types_by_its_names(nb: Any, provider: 
         ("gpt-image-1", None),
     ]
     assert provider.asked[0].headers["authorization"] == f"Bearer {nb.KEY}"
-    assert nb.told("GET", "models/by-provider/openai_compatible") == []
+    assert nb.call("GET", "models/by-provider/openai_compatible") == []
 
 
-def test_a_sync_adds_what_is_new_once_and_keeps_given_types(nb: Any, provider: Any) -> None:
+def test_sync_adds_new_models_once_and_keeps_types(nb: Any, provider: Any) -> None:
     credential = nb.credential()["id"]
     nb.model("embedding", "talker", credential=credential)
     provider.models = ["talker", "tts-1", "gpt-image-1"]
-    first = nb.told("POST", "models/sync/openai_compatible")
+    first = nb.call("POST", "models/sync/openai_compatible")
     assert first == {"provider": "openai_compatible", "discovered": 3, "new": 1, "existing": 1}
-    again = nb.told("POST", "models/sync/openai_compatible")
+    again = nb.call("POST", "models/sync/openai_compatible")
     assert again == first | {"new": 0, "existing": 2}
-    there = nb.told("GET", "models/by-provider/openai_compatible")
-    assert {(each["name"], each["type"]) for each in there} == {
+    existing = nb.call("GET", "models/by-provider/openai_compatible")
+    assert {(item["name"], item["type"]) for item in existing} == {
         ("talker", "embedding"),
         ("tts-1", "tts"),
     }
-    assert {each["credential"] for each in there} == {credential}
+    assert {item["credential"] for item in existing} == {credential}
 
 
-def test_a_sync_of_all_tells_who_failed_and_keeps_the_others(
-    nb: Any, provider: Any, other: Any
-) -> None:
+def test_sync_of_all_reports_failures_per_provider(nb: Any, provider: Any, other: Any) -> None:
     nb.credential(provider="groq")
     provider.troubles = [openai_server.says(503, {"error": "Overloaded."})]
     other.models = ["gpt-4o"]
-    found = nb.told("POST", "models/sync")
-    assert set(found["results"]) == {"openai", "groq", "built-in"}
-    assert "Overloaded." in found["results"]["groq"]["error"]
-    assert found["results"]["openai"]["new"] == 1
-    assert found["total_new"] == 1
-    assert found["total_discovered"] == 1 + found["results"]["built-in"]["discovered"]
+    result = nb.call("POST", "models/sync")
+    assert set(result["results"]) == {"openai", "groq", "built-in"}
+    assert "Overloaded." in result["results"]["groq"]["error"]
+    assert result["results"]["openai"]["new"] == 1
+    assert result["total_new"] == 1
+    assert result["total_discovered"] == 1 + result["results"]["built-in"]["discovered"]
 
 
-def test_a_429_of_the_provider_is_answered_with_its_retry_after(nb: Any, provider: Any) -> None:
+def test_provider_429_is_returned_with_retry_after(nb: Any, provider: Any) -> None:
     credential = nb.credential()["id"]
     provider.troubles = [openai_server.too_many("7")]
-    answer = nb.api.ask("POST", f"credentials/{credential}/discover")
+    answer = nb.request("POST", f"credentials/{credential}/discover")
     assert answer.status_code == 429
     assert answer.headers["Retry-After"] == "7"
     assert "Too fast." in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("path", ["discover/{}", "sync/{}"])
-def test_a_provider_that_can_not_be_asked_is_refused(nb: Any, path: str) -> None:
+def test_unusable_provider_is_refused(nb: Any, path: str) -> None:
     method = "GET" if path.startswith("discover") else "POST"
-    said = nb.refused(422, method, f"models/{path.format('mistral')}")
-    assert "Add a credential." in said
-    assert "no provider" in nb.refused(400, method, f"models/{path.format('nobody')}")
+    message = nb.error(422, method, f"models/{path.format('mistral')}")
+    assert "Add a credential." in message
+    assert "no provider" in nb.error(400, method, f"models/{path.format('nobody')}")
 
 
 @pytest.mark.parametrize("path", ["count/nobody", "by-provider/nobody"])
-def test_an_unknown_provider_is_400(nb: Any, path: str) -> None:
-    assert "no provider" in nb.refused(400, "GET", f"models/{path}")
+def test_unknown_provider_is_400(nb: Any, path: str) -> None:
+    assert "no provider" in nb.error(400, "GET", f"models/{path}")
 
 
-def test_empty_slots_get_the_first_of_the_ranking(nb: Any) -> None:
+def test_auto_assign_fills_empty_slots_by_rank(nb: Any) -> None:
     mine = nb.model(name="mine")["id"]
     groq = nb.credential(provider="groq")["id"]
     better = nb.model(name="better", provider="groq", credential=groq)["id"]
     nb.model(name="unreachable", provider="mistral", credential=None)
     empty = {"chat": None, "embedding": None, "text_to_speech": None, "summary": mine}
-    before = nb.told("PUT", "models/defaults", empty)
-    found = nb.told("POST", "models/auto-assign")
-    assert found["assigned"]["chat"] == better
-    assert found["assigned"]["embedding"] == "model:wordllama"
-    assert found["assigned"]["text_to_speech"] in ("model:flite", "model:espeak-ng")
-    assert set(found["skipped"]) == {slot for slot, model in before.items() if model}
-    assert found["missing"] == []
-    assert nb.told("GET", "models/defaults") == before | found["assigned"]
-    again = nb.told("POST", "models/auto-assign")
+    before = nb.call("PUT", "models/defaults", empty)
+    result = nb.call("POST", "models/auto-assign")
+    assert result["assigned"]["chat"] == better
+    assert result["assigned"]["embedding"] == "model:wordllama"
+    assert result["assigned"]["text_to_speech"] in ("model:flite", "model:espeak-ng")
+    assert set(result["skipped"]) == {slot for slot, model in before.items() if model}
+    assert result["missing"] == []
+    assert nb.call("GET", "models/defaults") == before | result["assigned"]
+    again = nb.call("POST", "models/auto-assign")
     assert again == {"assigned": {}, "skipped": list(SLOTS), "missing": []}
 
 
@@ -331,8 +331,8 @@ def test_empty_slots_get_the_first_of_the_ranking(nb: Any) -> None:
 @settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_any_body_is_taken_or_refused_in_one_sentence(nb: Any, body: Any) -> None:
-    response = nb.api.post("models", body)
+def test_arbitrary_model_body_is_accepted_or_refused(nb: Any, body: Any) -> None:
+    response = nb.post("models", body)
     assert response.status_code in (200, 400, 404)
 
 
@@ -340,10 +340,10 @@ def test_any_body_is_taken_or_refused_in_one_sentence(nb: Any, body: Any) -> Non
 @settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_any_defaults_are_taken_or_refused_in_one_sentence(nb: Any, body: Any) -> None:
-    before = nb.told("GET", "models/defaults")
-    response = nb.api.put("models/defaults", body)
-    after = nb.told("GET", "models/defaults")
+def test_arbitrary_defaults_are_accepted_or_refused(nb: Any, body: Any) -> None:
+    before = nb.call("GET", "models/defaults")
+    response = nb.put("models/defaults", body)
+    after = nb.call("GET", "models/defaults")
     if response.status_code == 200:
         assert after == before | {slot: None for slot in body if slot in SLOTS}
     else:
@@ -351,25 +351,23 @@ def test_any_defaults_are_taken_or_refused_in_one_sentence(nb: Any, body: Any) -
         assert after == before
 
 
-def test_the_command_line_sets_the_embedding_model_as_the_route_does(
-    nb: Any, provider: Any
-) -> None:
+def test_cli_sets_the_embedding_model_like_the_endpoint(nb: Any, provider: Any) -> None:
     from labext.sandbox.nb.administration import open_administration
     from labext.sandbox.nb.embedding import passage_vectors
 
-    nb.api.note("Galactose is a sugar.")
+    nb.note("Galactose is a sugar.")
     with open_administration(nb.box.data_dir) as admin:
-        made = admin.add_model("by-hand", "embedding", provider.base_url, nb.KEY)
-        assert nb.tested(made)["success"] is True
-        asked: list[Any] = []
+        created = admin.add_model("by-hand", "embedding", provider.base_url, nb.KEY)
+        assert nb.tested(created)["success"] is True
+        calls: list[Any] = []
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
                 passage_vectors,
                 "queue_if_due",
-                lambda session, _site: asked.append(session.is_active),
+                lambda session, _site: calls.append(session.is_active),
             )
             admin.set_default("embedding", "by-hand")
-        assert asked == [True]  # in its transaction
-    assert nb.told("GET", "models/defaults")["embedding"] == made["id"]
-    (credential,) = nb.told("GET", "credentials")
+        assert calls == [True]  # in its transaction
+    assert nb.call("GET", "models/defaults")["embedding"] == created["id"]
+    (credential,) = nb.call("GET", "credentials")
     assert credential["model_count"] == 1

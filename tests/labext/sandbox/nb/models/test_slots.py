@@ -32,14 +32,14 @@ class Slots:
         self.nb, self._provider = nb, provider
         credential = nb.credential()["id"]
         models = {slot: nb.model(kind, slot, credential=credential) for slot, kind in TYPES.items()}
-        nb.told("PUT", "models/defaults", {slot: each["id"] for slot, each in models.items()})
+        nb.call("PUT", "models/defaults", {slot: item["id"] for slot, item in models.items()})
         provider.asked.clear()
 
-    def asked(self) -> list[str]:
+    def used_models(self) -> list[str]:
         """The models that were asked since the last time, in their order; each with the key."""
-        found, self._provider.asked = self._provider.asked, []
-        assert {each.headers["authorization"] for each in found} <= {f"Bearer {self.nb.KEY}"}
-        return [*dict.fromkeys(each.body["model"] for each in found)]
+        result, self._provider.asked = self._provider.asked, []
+        assert {item.headers["authorization"] for item in result} <= {f"Bearer {self.nb.KEY}"}
+        return [*dict.fromkeys(item.body["model"] for item in result)]
 
 
 @pytest.fixture
@@ -47,58 +47,56 @@ def slots(nb: Any, provider: Any) -> Slots:
     return Slots(nb, provider)
 
 
-def test_words_are_written_and_placed_by_the_models_of_their_slots(slots: Slots) -> None:
+def test_text_and_embedding_slots_use_their_models(slots: Slots) -> None:
     nb = slots.nb
-    notebook = nb.api.notebook()
-    assert nb.api.note("Lactose is a sugar.", note_type="ai", notebook_id=notebook)["title"]
-    assert slots.asked() == ["summary"]
+    notebook = nb.notebook()
+    assert nb.note("Lactose is a sugar.", note_type="ai", notebook_id=notebook)["title"]
+    assert slots.used_models() == ["summary"]
 
-    named = {each["name"]: each["id"] for each in nb.told("GET", "transformations")}
-    body = {"transformation_id": named["Summary"], "input_text": "Lactose is a sugar."}
-    assert nb.told("POST", "transformations/execute", body)["output"] == "Reply of transformation."
-    assert slots.asked() == ["transformation"]
+    by_name = {item["name"]: item["id"] for item in nb.call("GET", "transformations")}
+    body = {"transformation_id": by_name["Summary"], "input_text": "Lactose is a sugar."}
+    assert nb.call("POST", "transformations/execute", body)["output"] == "Reply of transformation."
+    assert slots.used_models() == ["transformation"]
 
-    nb.told("POST", "search", {"query": "sugar", "search_type": "vector"})
-    assert slots.asked() == ["embedding"]
+    nb.call("POST", "search", {"query": "sugar", "search_type": "vector"})
+    assert slots.used_models() == ["embedding"]
 
-    session = nb.told("POST", "chat/sessions", {"notebook_id": notebook, "title": "Sugars"})["id"]
+    session = nb.call("POST", "chat/sessions", {"notebook_id": notebook, "title": "Sugars"})["id"]
     context = {"include_sources": True, "include_notes": True}
     body = {"session_id": session, "message": "What is lactose?", "context": context}
-    nb.told("POST", "chat/execute", body)
-    assert set(slots.asked()) - {"embedding"} == {"chat"}
-    nb.told("POST", "search/ask/simple", {"question": "What is lactose?"})
-    assert set(slots.asked()) - {"embedding"} == {"chat"}
+    nb.call("POST", "chat/execute", body)
+    assert set(slots.used_models()) - {"embedding"} == {"chat"}
+    nb.call("POST", "search/ask/simple", {"question": "What is lactose?"})
+    assert set(slots.used_models()) - {"embedding"} == {"chat"}
 
 
-def test_a_sound_is_heard_by_the_model_of_its_slot(slots: Slots, provider: Any) -> None:
+def test_speech_to_text_slot_transcribes_audio(slots: Slots, provider: Any) -> None:
     provider.hears = lambda _content: "Lactose is a sugar."
     file = ("talk.wav", openai_server.tone("alto", "Lactose."), "audio/wav")
     form = {"process_async": "false"}
-    made = slots.nb.api.told("POST", "sources", files={"file": file}, data=form)
-    assert made["status"] == "completed"
-    assert "Lactose is a sugar." in made["full_text"]
+    created = slots.nb.call("POST", "sources", files={"file": file}, data=form)
+    assert created["status"] == "completed"
+    assert "Lactose is a sugar." in created["full_text"]
     # Its insight is a transformation's, and its passages have vectors.
-    assert set(slots.asked()) == {"speech_to_text", "transformation", "embedding"}
+    assert set(slots.used_models()) == {"speech_to_text", "transformation", "embedding"}
 
 
-def test_an_episode_is_written_and_spoken_by_the_models_of_their_slots(
-    slots: Slots, provider: Any
-) -> None:
+def test_podcast_slots_write_and_speak_an_episode(slots: Slots, provider: Any) -> None:
     nb, written = slots.nb, iter([OUTLINE, DIALOGUE])
     provider.replies = lambda _body: json.dumps(next(written))
-    notebook = nb.api.notebook()
-    nb.api.note("Lactose is a sugar.", title="Sugars", notebook_id=notebook)
+    notebook = nb.notebook()
+    nb.note("Lactose is a sugar.", title="Sugars", notebook_id=notebook)
     speakers = {"name": nb.name(), "speakers": [{"name": "Ada"}]}
     profile = {"name": nb.name(), "num_segments": 1}
     order = {
         "notebook_id": notebook,
-        "episode_profile_id": nb.told("POST", "episode-profiles", profile)["id"],
-        "speaker_profile_ids": [nb.told("POST", "speaker-profiles", speakers)["id"]],
+        "episode_profile_id": nb.call("POST", "episode-profiles", profile)["id"],
+        "speaker_profile_ids": [nb.call("POST", "speaker-profiles", speakers)["id"]],
     }
-    job = nb.told("POST", "podcasts/generate", order)["job_id"]
+    job = nb.call("POST", "podcasts/generate", order)["job_id"]
     deadline = time.monotonic() + 60
-    while (found := nb.told("GET", f"podcasts/jobs/{job}"))["status"] in ("new", "running"):
-        assert time.monotonic() < deadline, found
+    while (result := nb.call("GET", f"podcasts/jobs/{job}"))["status"] in ("new", "running"):
+        assert time.monotonic() < deadline, result
         time.sleep(0.05)
-    assert found["status"] == "completed", found
-    assert slots.asked() == ["podcast", "text_to_speech"]
+    assert result["status"] == "completed", result
+    assert slots.used_models() == ["podcast", "text_to_speech"]

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.contract
 def ordered(podcasts):
     """The answer to an order of a short episode by espeak-ng, which is completed by now."""
     pair = podcasts.speakers("Ada", "Ben", model="model:espeak-ng")
-    order = podcasts.order(podcasts.notebook(), podcasts.profile(), pair, episode_name="One")
+    order = podcasts.order(podcasts.filled_notebook(), podcasts.profile(), pair, episode_name="One")
     assert podcasts.until(order["job_id"])["status"] == "completed"
     return order
 
@@ -26,9 +26,9 @@ def audio(podcasts, ordered):
     """Ask for the sound of it."""
 
     def ask(method="GET", **headers):
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        by_name = {name.replace("_", "-"): value for name, value in headers.items()}
         path = f"podcasts/episodes/{ordered['episode_id']}/audio"
-        return podcasts.api.ask(method, path, headers=named)
+        return podcasts.request(method, path, headers=by_name)
 
     return ask
 
@@ -40,71 +40,75 @@ def spoken_by(podcasts, model_of):
     return lambda *names: podcasts.speakers(*names, model=tones)
 
 
-def test_an_episode_is_spoken(podcasts, kit, ordered, audio):
+def test_episode_is_recorded_as_mp3(podcasts, kit, ordered, audio):
     import soundfile
 
     assert (ordered["status"], ordered["episode_name"]) == ("submitted", "One")
-    made = podcasts.episode(ordered["episode_id"])
-    assert (made["job_id"], made["job_status"]) == (ordered["job_id"], "completed")
-    turns = made["transcript"]["transcript"]
+    created = podcasts.episode(ordered["episode_id"])
+    assert (created["job_id"], created["job_status"]) == (ordered["job_id"], "completed")
+    turns = created["transcript"]["transcript"]
     assert {turn["speaker"] for turn in turns} == {"Ada", "Ben"}
     assert "promoter" in " ".join(turn["dialogue"] for turn in turns)
     times = [moment for turn in turns for moment in (turn["start"], turn["end"])]
     assert times == sorted(times)
-    assert made["duration"] > times[-1]
-    assert len(made["outline"]["segments"]) == 1
+    assert created["duration"] > times[-1]
+    assert len(created["outline"]["segments"]) == 1
 
     response = audio()
     assert response.headers["Content-Type"] == "audio/mpeg"
-    assert len(response.content) == made["audio_bytes"]
+    assert len(response.content) == created["audio_bytes"]
     with soundfile.SoundFile(io.BytesIO(response.content)) as sound:
         assert sound.format == "MP3"
-        assert sound.frames / sound.samplerate == pytest.approx(made["duration"], abs=0.01)
-    assert podcasts.api.root + made["audio_url"] == response.url
+        assert sound.frames / sound.samplerate == pytest.approx(created["duration"], abs=0.01)
+    assert podcasts.root + created["audio_url"] == response.url
 
 
-def test_a_job_tells_what_it_has_made(podcasts, ordered):
-    job, made = podcasts.job(ordered["job_id"]), podcasts.episode(ordered["episode_id"])
+def test_completed_job_has_the_result(podcasts, ordered):
+    job, created = podcasts.job(ordered["job_id"]), podcasts.episode(ordered["episode_id"])
     result = job["result"]
-    assert (result["episode_id"], result["audio_file_path"]) == (made["id"], made["audio_file"])
-    assert (result["transcript"], result["outline"]) == (made["transcript"], made["outline"])
+    assert (result["episode_id"], result["audio_file_path"]) == (
+        created["id"],
+        created["audio_file"],
+    )
+    assert (result["transcript"], result["outline"]) == (created["transcript"], created["outline"])
     assert result["processing_time"] > 0
     assert (job["progress"], job["error_message"], job["stage"]) == (None, None, "")
-    (listed,) = (e for e in podcasts.told("GET", "podcasts/episodes") if e["id"] == made["id"])
-    assert listed == {k: v for k, v in made.items() if k not in ("outline", "transcript")}
+    (listed,) = (e for e in podcasts.call("GET", "podcasts/episodes") if e["id"] == created["id"])
+    assert listed == {k: v for k, v in created.items() if k not in ("outline", "transcript")}
 
 
-def test_any_part_of_the_sound_is_there(audio):
-    whole = audio()
-    tag, size = whole.headers["ETag"], len(whole.content)
-    for asked, part in [
+def test_audio_supports_range_requests(audio):
+    full = audio()
+    tag, size = full.headers["ETag"], len(full.content)
+    for request, part in [
         ("0-99", slice(0, 100)),
         ("500-", slice(500, None)),
         ("-7", slice(-7, None)),
     ]:
-        response = audio(Range=f"bytes={asked}")
-        assert (response.status_code, response.content) == (206, whole.content[part])
-    assert audio(Range="lines=0-1").content == whole.content
+        response = audio(Range=f"bytes={request}")
+        assert (response.status_code, response.content) == (206, full.content[part])
+    assert audio(Range="lines=0-1").content == full.content
     assert audio(Range="bytes=0-9", If_Range=tag).status_code == 206
-    assert audio(Range="bytes=0-9", If_Range='"another"').content == whole.content
+    assert audio(Range="bytes=0-9", If_Range='"another"').content == full.content
     head = audio("HEAD")
     assert (head.status_code, head.content, head.headers["ETag"]) == (200, b"", tag)
     assert int(head.headers["Content-Length"]) == size
 
 
 @pytest.mark.parametrize(
-    ("asked", "status"), [("5087608000-", 416), ("-0", 416), ("5-2", 400), ("a-b", 400), ("", 400)]
+    ("request", "status"),
+    [("5087608000-", 416), ("-0", 416), ("5-2", 400), ("a-b", 400), ("", 400)],
 )
-def test_a_part_that_can_not_be_is_refused_as_all_else_is(audio, asked, status):
+def test_invalid_range_is_refused(audio, request, status):
     size = int(audio("HEAD").headers["Content-Length"])
-    response = audio(Range=f"bytes={asked}")
+    response = audio(Range=f"bytes={request}")
     assert (response.status_code, [*response.json()]) == (status, ["detail"])
     assert response.headers.get("Content-Range") == (f"bytes */{size}" if status == 416 else None)
 
 
-def test_one_to_four_speak_by_voices_of_their_own(podcasts, provider, spoken_by):
+def test_up_to_four_speakers_have_distinct_voices(podcasts, provider, spoken_by):
     """Four orders under one name, which are four episodes."""
-    notebook, profile = podcasts.notebook(), podcasts.profile()
+    notebook, profile = podcasts.filled_notebook(), podcasts.profile()
     people = ["Ada"], ["Ada"], ["Ada", "Ben", "Cleo"], ["Ada", "Ben", "Cleo", "Dov"]
     orders = [
         podcasts.order(notebook, profile, spoken_by(*names), episode_name="Twin")
@@ -113,52 +117,52 @@ def test_one_to_four_speak_by_voices_of_their_own(podcasts, provider, spoken_by)
     assert len({order["episode_id"] for order in orders}) == len(people)
     for names, order in zip(people, orders, strict=True):
         assert podcasts.until(order["job_id"])["status"] == "completed"
-        made = podcasts.episode(order["episode_id"])
-        assert made["name"] == "Twin"
-        assert {turn["speaker"] for turn in made["transcript"]["transcript"]} == {*names}
-    assert len({asked.body["voice"] for asked in provider.speeches()}) == 4
+        created = podcasts.episode(order["episode_id"])
+        assert created["name"] == "Twin"
+        assert {turn["speaker"] for turn in created["transcript"]["transcript"]} == {*names}
+    assert len({request.body["voice"] for request in provider.speeches()}) == 4
 
 
-def test_a_failed_episode_has_its_reason_and_is_retried_once(podcasts, kit, provider, spoken_by):
+def test_failed_episode_has_a_reason_and_is_retried_once(podcasts, kit, provider, spoken_by):
     trouble = kit.says(500, {"error": {"message": "The voices are hoarse."}})
     provider.troubles += [trouble] * 4
-    notebook, profile = podcasts.notebook(), podcasts.profile(default_briefing="Be short.")
+    notebook, profile = podcasts.filled_notebook(), podcasts.profile(default_briefing="Be short.")
     before = podcasts.files()
     ordered = podcasts.order(notebook, profile, spoken_by("Ada"), briefing_suffix="And kind.")
     failed = podcasts.until(ordered["job_id"])
     assert failed["status"] == "failed"
     assert "hoarse" in failed["error_message"]
     path = f"podcasts/episodes/{ordered['episode_id']}"
-    assert "hoarse" in podcasts.refused(404, "GET", f"{path}/audio")
-    made = podcasts.told("GET", path)
-    assert (made["error_message"], made["briefing"]) == (
+    assert "hoarse" in podcasts.error(404, "GET", f"{path}/audio")
+    created = podcasts.call("GET", path)
+    assert (created["error_message"], created["briefing"]) == (
         failed["error_message"],
         "Be short.\n\nAnd kind.",
     )
     half = ("outline", "transcript", "duration", "audio_file", "audio_url", "audio_bytes")
-    assert [made[name] for name in half] == [None] * len(half)
+    assert [created[name] for name in half] == [None] * len(half)
     assert podcasts.files() == before
 
     provider.troubles.clear()
-    podcasts.told("PUT", f"episode-profiles/{profile}", {"description": "Mended."})
+    podcasts.call("PUT", f"episode-profiles/{profile}", {"description": "Mended."})
     with ThreadPoolExecutor(4) as pool:
-        answers = [*pool.map(lambda _: podcasts.api.post(f"{path}/retry"), range(4))]
-    assert sorted(each.status_code for each in answers) == [200, 400, 400, 400]
-    (again,) = (each.json() for each in answers if each.ok)
+        answers = [*pool.map(lambda _: podcasts.post(f"{path}/retry"), range(4))]
+    assert sorted(item.status_code for item in answers) == [200, 400, 400, 400]
+    (again,) = (item.json() for item in answers if item.ok)
     assert again["episode_id"] == ordered["episode_id"]
     assert podcasts.until(again["job_id"])["status"] == "completed"
-    podcasts.refused(404, "GET", f"podcasts/jobs/{ordered['job_id']}")
-    made = podcasts.told("GET", path)
-    assert (made["error_message"], made["job_id"]) == (None, again["job_id"])
-    assert (made["episode_profile"]["description"], made["briefing"]) == (
+    podcasts.error(404, "GET", f"podcasts/jobs/{ordered['job_id']}")
+    created = podcasts.call("GET", path)
+    assert (created["error_message"], created["job_id"]) == (None, again["job_id"])
+    assert (created["episode_profile"]["description"], created["briefing"]) == (
         "Mended.",
         "Be short.\n\nAnd kind.",
     )
-    assert "completed" in podcasts.refused(400, "POST", f"{path}/retry")
+    assert "completed" in podcasts.error(400, "POST", f"{path}/retry")
 
 
-def test_models_write_what_is_said(podcasts, kit, provider, model_of, spoken_by):
-    said = [("Ada", "What about glucose?"), ("Ben", "It represses the promoter.")]
+def test_language_models_write_outline_and_transcript(podcasts, kit, provider, model_of, spoken_by):
+    message = [("Ada", "What about glucose?"), ("Ben", "It represses the promoter.")]
 
     def reply(body):
         if body["model"] == "planner":
@@ -166,7 +170,7 @@ def test_models_write_what_is_said(podcasts, kit, provider, model_of, spoken_by)
                 {"name": f"Part {n}", "description": "Of it.", "size": "short"} for n in (1, 2)
             ]
             return json.dumps({"segments": parts})
-        lines = [{"speaker": who, "dialogue": text} for who, text in said]
+        lines = [{"speaker": who, "dialogue": text} for who, text in message]
         return json.dumps({"transcript": lines})
 
     provider.replies = reply
@@ -177,7 +181,7 @@ def test_models_write_what_is_said(podcasts, kit, provider, model_of, spoken_by)
         default_briefing="For gardeners.",
         max_tokens=900,
     )
-    order = (podcasts.notebook(), profile, spoken_by("Ada", "Ben"))
+    order = (podcasts.filled_notebook(), profile, spoken_by("Ada", "Ben"))
 
     provider.troubles += [None, None, kit.says(500, {"error": {"message": "Out of ink."}})]
     ordered = podcasts.order(*order, briefing_suffix="In rhymes.")
@@ -187,29 +191,33 @@ def test_models_write_what_is_said(podcasts, kit, provider, model_of, spoken_by)
     provider.asked.clear()
 
     path = f"podcasts/episodes/{ordered['episode_id']}"
-    again = podcasts.told("POST", f"{path}/retry")
+    again = podcasts.call("POST", f"{path}/retry")
     assert podcasts.until(again["job_id"])["status"] == "completed"
-    made = podcasts.told("GET", path)
-    assert [each["name"] for each in made["outline"]["segments"]] == ["Part 1", "Part 2"]
-    turns = made["transcript"]["transcript"]
-    assert [(turn["speaker"], turn["dialogue"]) for turn in turns] == said * 2
-    spoken = sorted(asked.body["input"] for asked in provider.speeches())
-    assert spoken == sorted(text for _who, text in said * 2)
-    assert [asked.body["model"] for asked in provider.chats()] == ["planner", "writer", "writer"]
-    for asked in provider.chats():
-        assert "For gardeners." in asked.text
-        assert "In rhymes." in asked.text
-        assert asked.body["max_tokens"] == 900
-        assert kit.TEXT in asked.text
-    keys = {asked.headers["authorization"] for asked in provider.asked}
+    created = podcasts.call("GET", path)
+    assert [item["name"] for item in created["outline"]["segments"]] == ["Part 1", "Part 2"]
+    turns = created["transcript"]["transcript"]
+    assert [(turn["speaker"], turn["dialogue"]) for turn in turns] == message * 2
+    spoken = sorted(request.body["input"] for request in provider.speeches())
+    assert spoken == sorted(text for _who, text in message * 2)
+    assert [request.body["model"] for request in provider.chats()] == [
+        "planner",
+        "writer",
+        "writer",
+    ]
+    for request in provider.chats():
+        assert "For gardeners." in request.text
+        assert "In rhymes." in request.text
+        assert request.body["max_tokens"] == 900
+        assert kit.TEXT in request.text
+    keys = {request.headers["authorization"] for request in provider.asked}
     assert keys == {f"Bearer {kit.KEY}"}
 
 
-def test_an_episode_goes_while_it_is_made(podcasts, provider, spoken_by):
+def test_episode_can_be_deleted_while_running(podcasts, provider, spoken_by):
     held = provider.held()
     provider.troubles.append(held)
     before = podcasts.files()
-    ordered = podcasts.order(podcasts.notebook(), podcasts.profile(), spoken_by("Ada"))
+    ordered = podcasts.order(podcasts.filled_notebook(), podcasts.profile(), spoken_by("Ada"))
     path = f"podcasts/episodes/{ordered['episode_id']}"
     assert held.entered.wait(30)
     deadline = time.monotonic() + 30
@@ -218,20 +226,20 @@ def test_an_episode_goes_while_it_is_made(podcasts, provider, spoken_by):
         time.sleep(0.03)
     total = job["progress"]["total"]
     assert (job["status"], job["stage"]) == ("running", f"speech, 0 of {total}")
-    assert job["stage"] in podcasts.refused(404, "GET", f"{path}/audio")
-    assert "running" in podcasts.refused(400, "POST", f"{path}/retry")
-    assert podcasts.told("DELETE", path)["episode_id"] == ordered["episode_id"]
+    assert job["stage"] in podcasts.error(404, "GET", f"{path}/audio")
+    assert "running" in podcasts.error(400, "POST", f"{path}/retry")
+    assert podcasts.call("DELETE", path)["episode_id"] == ordered["episode_id"]
     assert provider.left.wait(30)
-    podcasts.refused(404, "GET", path)
-    podcasts.refused(404, "GET", f"podcasts/jobs/{ordered['job_id']}")
+    podcasts.error(404, "GET", path)
+    podcasts.error(404, "GET", f"podcasts/jobs/{ordered['job_id']}")
     assert podcasts.files() == before
 
 
-def test_an_episode_outlives_its_notebook(podcasts, ordered, audio):
-    made = podcasts.episode(ordered["episode_id"])
-    podcasts.told("DELETE", f"notebooks/{made['notebook_id']}")
-    assert podcasts.episode(made["id"]) == made | {"notebook_id": None}
+def test_episode_outlives_its_notebook(podcasts, ordered, audio):
+    created = podcasts.episode(ordered["episode_id"])
+    podcasts.call("DELETE", f"notebooks/{created['notebook_id']}")
+    assert podcasts.episode(created["id"]) == created | {"notebook_id": None}
     assert audio().ok
-    podcasts.told("DELETE", f"podcasts/episodes/{made['id']}")
+    podcasts.call("DELETE", f"podcasts/episodes/{created['id']}")
     assert audio().status_code == 404
-    assert made["id"].removeprefix("episode:") + ".mp3" not in podcasts.files()
+    assert created["id"].removeprefix("episode:") + ".mp3" not in podcasts.files()

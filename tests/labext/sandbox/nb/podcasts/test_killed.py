@@ -10,12 +10,12 @@ from labext.sandbox.nb.administration import open_administration
 pytestmark = pytest.mark.faults
 
 
-def test_an_episode_and_kills_in_its_middle(new_box, podcasts_of, provider, key):
+def test_episode_survives_killed_processes(new_box, podcasts_of, provider, key):
     box = new_box(workers=1)
     with open_administration(box.data_dir) as admin:
         model = admin.add_model("tts-1", "tts", provider.base_url, key)["id"]
     podcasts = podcasts_of(box)
-    order = (podcasts.notebook(), podcasts.profile(), podcasts.speakers("Ada", model=model))
+    order = (podcasts.filled_notebook(), podcasts.profile(), podcasts.speakers("Ada", model=model))
 
     # The process that makes it: failed, with a reason, and nothing is left of it.
     held = provider.held()
@@ -31,7 +31,7 @@ def test_an_episode_and_kills_in_its_middle(new_box, podcasts_of, provider, key)
     # The host, while the episode is made again: it is taken up by the next one.
     held = provider.held()
     provider.troubles.append(held)
-    again = podcasts.told("POST", f"podcasts/episodes/{ordered['episode_id']}/retry")
+    again = podcasts.call("POST", f"podcasts/episodes/{ordered['episode_id']}/retry")
     assert held.entered.wait(30)
     host = psutil.Process(box.status().pid)
     host.kill()
@@ -39,17 +39,17 @@ def test_an_episode_and_kills_in_its_middle(new_box, podcasts_of, provider, key)
     box.start()
     podcasts = podcasts_of(box)
     assert podcasts.until(again["job_id"])["status"] == "completed"
-    made = podcasts.episode(ordered["episode_id"])
-    assert podcasts.files() == {made["audio_file"].removeprefix("episodes/")}
-    sound = podcasts.api.get(f"podcasts/episodes/{made['id']}/audio").content
-    assert len(sound) == made["audio_bytes"] > 0
+    created = podcasts.episode(ordered["episode_id"])
+    assert podcasts.files() == {created["audio_file"].removeprefix("episodes/")}
+    sound = podcasts.get(f"podcasts/episodes/{created['id']}/audio").content
+    assert len(sound) == created["audio_bytes"] > 0
 
 
 def worker(box) -> psutil.Process:
     """The process of the task that runs."""
-    (found,) = (
+    (result,) = (
         process
         for process in psutil.process_iter(["cwd"])
         if (process.info["cwd"] or "").startswith(f"{box.data_dir}/nb/work/")
     )
-    return found
+    return result

@@ -1,4 +1,4 @@
-"""What is refused before there is a job, in one sentence that says what to do."""
+"""Orders of episodes that are refused before there is a job."""
 
 from __future__ import annotations
 
@@ -16,65 +16,65 @@ pytestmark = pytest.mark.contract
 
 @pytest.fixture(scope="module")
 def notebook(podcasts):
-    return podcasts.notebook()
+    return podcasts.filled_notebook()
 
 
 @pytest.fixture
-def refused(podcasts):
+def order_error(podcasts):
     """Refuse an order: no episode is left of it."""
 
     def check(status, notebook, profile="interview", *speakers):
-        before = podcasts.told("GET", "podcasts/episodes")
+        before = podcasts.call("GET", "podcasts/episodes")
         body = {
             "notebook_id": notebook,
             "episode_profile_id": profile,
             "speaker_profile_ids": [*speakers],
         }
-        sentence = podcasts.refused(status, "POST", "podcasts/generate", body)
-        assert podcasts.told("GET", "podcasts/episodes") == before
-        return sentence
+        detail = podcasts.error(status, "POST", "podcasts/generate", body)
+        assert podcasts.call("GET", "podcasts/episodes") == before
+        return detail
 
     return check
 
 
-def test_an_empty_notebook(podcasts, refused):
-    assert "source" in refused(400, podcasts.api.notebook())
+def test_empty_notebook_is_refused(podcasts, order_error):
+    assert "source" in order_error(400, podcasts.notebook())
 
 
-def test_what_is_not_there(podcasts, refused, notebook):
-    assert "notebook:none" in refused(404, "notebook:none")
-    assert "monologue" in refused(404, notebook, "monologue")
-    assert "nobody" in refused(404, notebook, "interview", "host", "nobody")
-    podcasts.refused(404, "GET", "podcasts/jobs/command:none")
+def test_unknown_objects_are_404(podcasts, order_error, notebook):
+    assert "notebook:none" in order_error(404, "notebook:none")
+    assert "monologue" in order_error(404, notebook, "monologue")
+    assert "nobody" in order_error(404, notebook, "interview", "host", "nobody")
+    podcasts.error(404, "GET", "podcasts/jobs/command:none")
     for method, path in [("GET", ""), ("DELETE", ""), ("POST", "/retry"), ("GET", "/audio")]:
-        podcasts.refused(404, method, f"podcasts/episodes/episode:none{path}")
+        podcasts.error(404, method, f"podcasts/episodes/episode:none{path}")
 
 
-def test_who_can_not_speak(podcasts, refused, notebook):
-    assert "Nobody" in refused(400, notebook, podcasts.profile())
+def test_invalid_casts_are_refused(podcasts, order_error, notebook):
+    assert "no speakers" in order_error(400, notebook, podcasts.profile())
     five = ["host", "guest", "expert", "student", podcasts.speakers("Ada")]
-    assert "at most 4" in refused(400, notebook, "interview", *five)
-    assert "Alex" in refused(400, notebook, "interview", "host", podcasts.speakers("Alex"))
+    assert "at most 4" in order_error(400, notebook, "interview", *five)
+    assert "Alex" in order_error(400, notebook, "interview", "host", podcasts.speakers("Alex"))
 
 
-def test_a_slot_without_a_model(refused, notebook, empty_slot):
+def test_empty_slot_is_422(order_error, notebook, empty_slot):
     with empty_slot("podcast"):
-        assert "podcast" in refused(422, notebook)
+        assert "podcast" in order_error(422, notebook)
     with empty_slot("text_to_speech"):
-        assert "text_to_speech" in refused(422, notebook)
+        assert "text_to_speech" in order_error(422, notebook)
 
 
-def test_a_voice_that_is_not_there(podcasts, refused, notebook):
+def test_unknown_voice_is_422(podcasts, order_error, notebook):
     speakers = podcasts.speakers("Ada", model="model:espeak-ng", voice="nobody's")
-    assert "nobody's" in refused(422, notebook, "lecture", speakers)
+    assert "nobody's" in order_error(422, notebook, "lecture", speakers)
 
 
-def test_a_language_that_the_built_in_model_can_not_write(podcasts, refused, notebook):
+def test_unsupported_language_of_built_in_model_is_422(podcasts, order_error, notebook):
     profile = podcasts.profile(language="French", speaker_profile_ids=["host"])
-    assert "French" in refused(422, notebook, profile)
+    assert "French" in order_error(422, notebook, profile)
 
 
-def test_more_speakers_than_voices(in_process, monkeypatch):
+def test_too_few_voices_is_422(in_process, monkeypatch):
     monkeypatch.setattr(engine, "list_voices", lambda _site, _model: ["rms", "slt"])
     site = in_process()
     with site.database.write() as session:
@@ -92,7 +92,7 @@ def test_more_speakers_than_voices(in_process, monkeypatch):
     assert refusal.value.status_code == 422
 
 
-def test_nothing_that_speaks_is_installed(in_process):
+def test_missing_speech_models_are_422_with_a_hint(in_process):
     with in_process().database.write() as session:
         for model in session.query(Model).filter(Model.kind == "tts"):
             session.delete(model)

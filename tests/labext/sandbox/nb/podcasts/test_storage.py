@@ -81,16 +81,16 @@ def end(site, task, ending):
         tasks.PODCAST.kind(site).on_end(session, task, ending)
 
 
-def test_an_episode_is_completed_with_its_sound(site, work):
+def test_completed_task_stores_the_audio(site, work):
     folder, task, running = work
     end(site, task, TaskOutcome("done"))
-    made = episode(site, running)
-    assert (made.status, made.duration, made.size) == (COMPLETED, 1.5 + SILENCE_AFTER, 5)
+    created = episode(site, running)
+    assert (created.status, created.duration, created.size) == (COMPLETED, 1.5 + SILENCE_AFTER, 5)
     assert files.audio_path(site, running).read_bytes() == b"sound"
     assert not folder.exists()
 
 
-def test_a_full_disk_loses_no_sound(site, work):
+def test_full_disk_keeps_the_audio_for_the_next_try(site, work):
     _folder, task, running = work
 
     def end_on_a_full_disk():
@@ -107,19 +107,19 @@ def test_a_full_disk_loses_no_sound(site, work):
 
 
 @pytest.mark.parametrize("left", [None, b"", b"soun"])
-def test_without_its_whole_sound_it_is_not_completed(site, work, left):
+def test_episode_with_incomplete_audio_fails(site, work, left):
     folder, task, running = work
     result_audio(folder).unlink()
     if left is not None:
         result_audio(folder).write_bytes(left)
     end(site, task, TaskOutcome("done"))
-    made = episode(site, running)
-    assert (made.status, made.duration) == (FAILED, None)
-    assert "retry" in made.reason
+    created = episode(site, running)
+    assert (created.status, created.duration) == (FAILED, None)
+    assert "retry" in created.reason
 
 
 @pytest.mark.parametrize(
-    ("ending", "told"),
+    ("ending", "expected"),
     [
         (TaskOutcome("stopped", "The time limit of 5 seconds was reached."), "podcast_seconds"),
         (
@@ -131,23 +131,23 @@ def test_without_its_whole_sound_it_is_not_completed(site, work, left):
         (TaskOutcome("failed", "The voices are hoarse."), "The voices are hoarse."),
     ],
 )
-def test_a_failure_has_a_reason_that_helps(site, work, ending, told):
+def test_failed_episode_has_a_helpful_reason(site, work, ending, expected):
     _folder, task, running = work
     end(site, task, ending)
-    made = episode(site, running)
-    assert made.status == FAILED
-    assert told in made.reason
+    created = episode(site, running)
+    assert created.status == FAILED
+    assert expected in created.reason
     assert not files.audio_path(site, running).exists()
 
 
-def test_an_episode_without_a_notebook_is_not_retried(site, add):
+def test_episode_without_notebook_cannot_be_retried(site, add):
     failed = add(FAILED)
     with pytest.raises(HTTPException, match="deleted") as refusal:
         router.post_episode_retry(site, failed)
     assert refusal.value.status_code == 400
 
 
-def test_the_time_of_a_task_is_limited(site, add):
+def test_task_has_the_configured_time_limit(site, add):
     waiting = add(NEW)
     with site.database.write() as session:
         limits.LIMITS.change(session, "podcast_seconds", 77)
@@ -157,26 +157,26 @@ def test_the_time_of_a_task_is_limited(site, add):
 
 
 def test_only_audio_without_an_episode_is_an_orphan(site, add):
-    kept = [add(state, size=1) for state in (COMPLETED, RUNNING, FAILED)]
-    for each in (*kept, "episode:gone"):
-        files.audio_path(site, each).write_bytes(b"s")
+    stored = [add(state, size=1) for state in (COMPLETED, RUNNING, FAILED)]
+    for item in (*stored, "episode:gone"):
+        files.audio_path(site, item).write_bytes(b"s")
     files.prepare_episodes(site)
     assert files.orphaned_episodes(site) == {files.audio_path(site, "episode:gone")}
-    assert all(files.audio_path(site, each).exists() for each in (*kept, "episode:gone"))
+    assert all(files.audio_path(site, item).exists() for item in (*stored, "episode:gone"))
 
 
-def test_an_episode_whose_audio_is_lost_can_be_retried_and_keeps_its_transcript(site, add):
-    whole, lost = add(COMPLETED, size=1), add(COMPLETED, size=1)
+def test_lost_audio_fails_the_episode_but_keeps_its_transcript(site, add):
+    full, lost = add(COMPLETED, size=1), add(COMPLETED, size=1)
     with site.database.write() as session:
         session.get_one(Episode, lost).transcript = [{"text": "Hello."}]
-    files.audio_path(site, whole).write_bytes(b"s")
+    files.audio_path(site, full).write_bytes(b"s")
     files.prepare_episodes(site)
-    assert [episode(site, each).status for each in (whole, lost)] == [COMPLETED, FAILED]
+    assert [episode(site, item).status for item in (full, lost)] == [COMPLETED, FAILED]
     assert "no longer" in episode(site, lost).reason
     assert router.get_episode(site, lost)["transcript"] == {"transcript": [{"text": "Hello."}]}
 
 
-def test_it_is_made_of_what_is_read_and_of_the_notes(site, monkeypatch):
+def test_material_is_completed_sources_and_notes(site, monkeypatch):
     book = "notebook:material"
     with site.database.write() as session:
         session.add_all([Notebook(id=book, name="Book"), Notebook(id="notebook:other", name="O")])
@@ -190,15 +190,15 @@ def test_it_is_made_of_what_is_read_and_of_the_notes(site, monkeypatch):
         for n, (where, text) in enumerate([(book, "note"), ("notebook:other", "elsewhere")]):
             session.add(Note(id=f"note:{n}", notebook_id=where, content=text, kind="human"))
     with site.database.read() as session:
-        whole = inputs.gather_material(session, book)
+        full = inputs.gather_material(session, book)
         monkeypatch.setattr(inputs, "MAX_CHARACTERS", 20)
         cut = inputs.gather_material(session, book)
-    assert whole.notebook == "Book"
-    assert [(text.title, text.text) for text in whole.texts] == [("S0", "a" * 30), ("", "note")]
+    assert full.notebook == "Book"
+    assert [(text.title, text.text) for text in full.texts] == [("S0", "a" * 30), ("", "note")]
     assert [text.text for text in cut.texts] == ["a" * 16, "note"]
 
 
-def test_sources_that_are_still_processed_are_waited_for(site):
+def test_unprocessed_sources_are_refused(site):
     with site.database.write() as session:
         session.add(Notebook(id="notebook:early", name="Early"))
         session.add(Source(id="source:early", kind="text", status=RUNNING, full_text="x"))
@@ -210,12 +210,12 @@ def test_sources_that_are_still_processed_are_waited_for(site):
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=1, max_size=30), st.integers(1, 20_000))
-def test_the_short_texts_leave_room_to_the_long_ones(lengths, most):
-    each = inputs.fair_share(lengths, most)
-    cut = [min(length, each) for length in lengths]
-    assert sum(cut) <= most
-    if sum(lengths) <= most:
+def test_fair_share_uses_the_whole_limit(lengths, maximum):
+    item = inputs.fair_share(lengths, maximum)
+    cut = [min(length, item) for length in lengths]
+    assert sum(cut) <= maximum
+    if sum(lengths) <= maximum:
         assert cut == lengths
     else:
         # One more letter of each that was cut would be too many.
-        assert sum(min(length, each + 1) for length in lengths) > most
+        assert sum(min(length, item + 1) for length in lengths) > maximum

@@ -17,30 +17,31 @@ from sqlalchemy.orm import Session
 from labext.sandbox import Sandbox
 from labext.sandbox.core.database import Database
 from labext.sandbox.nb import settings
-from labext.sandbox.nb.limits import LIMITS
 from labext.sandbox.nb.tables import DefaultModel
 
 ENDED = ("completed", "failed")
 
 
-class Sources:
+class Sources(nb_service.Api):
     """The sources of a service; every answer is held to the service's own description."""
 
     def __init__(self, box: Sandbox) -> None:
-        self.api = nb_service.Kit.api(box)
+        root = box.nb.base_url.removesuffix("/api")
+        super().__init__(box.nb.base_url, box.nb.password, nb_service.Description(root))
         self.folder = box.data_dir / "nb"
-        self.close = self.api.session.close
+        self.close = self.session.close
         self._database = box.data_dir / "sandbox.sqlite"
+        self.limit = nb_service.Back(self._database).limit
 
     def text(self, text: str = "Some text.", **more: Any) -> dict[str, Any]:
         """A text that is processed at once."""
         body = {"text": text, "process_async": False, **more}
-        return self.api.told("POST", "sources", json=body)
+        return self.call("POST", "sources", json=body)
 
     def link(self, url: str, **more: Any) -> dict[str, Any]:
         """A page that is processed at once."""
         body = {"url": url, "process_async": False, **more}
-        return self.api.told("POST", "sources", json=body)
+        return self.call("POST", "sources", json=body)
 
     def file(self, content: bytes, name: str = "notes.txt", **fields: str) -> dict[str, Any]:
         """A file that is processed at once."""
@@ -50,24 +51,24 @@ class Sources:
 
     def send(self, content: Any, name: str = "notes.txt", **fields: str) -> requests.Response:
         files = {"file": (name, content)}
-        return self.api.ask("POST", "sources", files=files, data=fields)
+        return self.request("POST", "sources", files=files, data=fields)
 
     def one(self, identifier: str) -> dict[str, Any]:
-        return self.api.told("GET", f"sources/{identifier}")
+        return self.call("GET", f"sources/{identifier}")
 
     def status(self, identifier: str) -> dict[str, Any]:
-        return self.api.told("GET", f"sources/{identifier}/status")
+        return self.call("GET", f"sources/{identifier}/status")
 
     def listed(self, **query: Any) -> list[dict[str, Any]]:
-        return self.api.told("GET", "sources", params=query)
+        return self.call("GET", "sources", params=query)
 
-    def until(self, identifier: str, *wanted: str, seconds: float = 60) -> dict[str, Any]:
+    def until(self, identifier: str, *requested: str, seconds: float = 60) -> dict[str, Any]:
         """Its status, once it is one of these; by default once it has ended."""
         deadline = time.monotonic() + seconds
-        while (found := self.status(identifier))["status"] not in (wanted or ENDED):
-            assert time.monotonic() < deadline, f"not in time: {found}"
+        while (result := self.status(identifier))["status"] not in (requested or ENDED):
+            assert time.monotonic() < deadline, f"not in time: {result}"
             time.sleep(0.02)
-        return found
+        return result
 
     def files(self) -> set[str]:
         """What is on the disk: originals, and uploads that are coming in."""
@@ -96,17 +97,6 @@ class Sources:
         finally:
             self.allow(None)
 
-    @contextmanager
-    def limit(self, name: str, value: int) -> Iterator[None]:
-        """Another value for one of the service's limits."""
-        with self.back() as session:
-            LIMITS.change(session, name, value)
-        try:
-            yield
-        finally:
-            with self.back() as session:
-                LIMITS.change(session, name, None)
-
     def allow(self, value: str | None) -> None:
         with self.back() as session:
             settings.set_setting(session, settings.PRIVATE_FETCHES, value)
@@ -114,11 +104,11 @@ class Sources:
     def embed_by(self, model: str | None) -> None:
         """Set the embedding model, or none: sources are processed faster so."""
         with self.back() as session:
-            found = session.get(DefaultModel, "embedding")
+            result = session.get(DefaultModel, "embedding")
             if model is not None:
                 session.merge(DefaultModel(slot="embedding", model_id=model))
-            elif found is not None:
-                session.delete(found)
+            elif result is not None:
+                session.delete(result)
 
 
 class Site(ThreadingHTTPServer):
@@ -165,43 +155,35 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture(scope="session")
-def services() -> list[str]:
-    return [nb_service.SERVICE]
-
-
-@pytest.fixture(scope="session")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """A running sandbox with the notebook service alone."""
-    folder = tmp_path_factory.mktemp("nb") / "data"
-    sandbox = Sandbox(folder, rate="off", workers=2, services=[nb_service.SERVICE])
-    sandbox.start()
-    yield sandbox
-    sandbox.stop()
+    with nb_service.running(tmp_path_factory, workers=2) as sandbox:
+        yield sandbox
 
 
 @pytest.fixture(scope="session")
 def sources(box: Sandbox) -> Iterator[Sources]:
     """Without an embedding model."""
-    found = Sources(box)
-    found.embed_by(None)
-    yield found
-    found.close()
+    result = Sources(box)
+    result.embed_by(None)
+    yield result
+    result.close()
 
 
 @pytest.fixture
 def sources_of() -> Iterator[Callable[[Sandbox], Sources]]:
     """The sources of another sandbox."""
-    with ExitStack() as made:
+    with ExitStack() as created:
 
         def sources_of(box: Sandbox) -> Sources:
-            found = Sources(box)
-            made.callback(found.close)
-            return found
+            result = Sources(box)
+            created.callback(result.close)
+            return result
 
         yield sources_of
 
 
 @pytest.fixture(scope="session")
-def sentence() -> Callable[..., str]:
-    """The one sentence of a refusal."""
-    return nb_service.sentence
+def detail() -> Callable[..., str]:
+    """Return the detail of an error response."""
+    return nb_service.detail

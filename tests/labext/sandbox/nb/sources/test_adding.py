@@ -20,7 +20,7 @@ PAGE = (
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "title", "said"),
+    ("name", "content", "title", "message"),
     [
         ("paper.pdf", pdf([TEXT, "Second page."], "Induction of pBAD"), "Induction of pBAD", TEXT),
         ("protocol.docx", docx(["# Protocol", TEXT]), "Protocol", TEXT),
@@ -29,23 +29,23 @@ PAGE = (
         ("größe µ.txt", f"Größe. {TEXT}".encode("utf-16"), "größe µ.txt", f"Größe. {TEXT}"),
     ],
 )
-def test_a_file_is_read_and_kept_as_it_came(sources, name, content, title, said):
-    made = sources.file(content, name, topic="induction")
-    assert made["status"] == "completed", made
-    assert (made["title"], made["topic"], made["kind"]) == (title, "induction", "upload")
-    assert made["asset"] == {"file_path": name, "url": None}
-    assert made["size"] == len(content)
-    assert said in made["full_text"]
-    assert made["passages"] >= 1
-    assert made["error"] is None
-    assert made["stage"] == ""
-    response = sources.api.get(f"sources/{made['id']}/download")
+def test_uploaded_file_is_read_and_kept(sources, name, content, title, message):
+    created = sources.file(content, name, topic="induction")
+    assert created["status"] == "completed", created
+    assert (created["title"], created["topic"], created["kind"]) == (title, "induction", "upload")
+    assert created["asset"] == {"file_path": name, "url": None}
+    assert created["size"] == len(content)
+    assert message in created["full_text"]
+    assert created["passages"] >= 1
+    assert created["error"] is None
+    assert created["stage"] == ""
+    response = sources.get(f"sources/{created['id']}/download")
     assert response.content == content
-    assert sources.api.ask("HEAD", f"sources/{made['id']}/download").status_code == 200
+    assert sources.request("HEAD", f"sources/{created['id']}/download").status_code == 200
 
 
 @pytest.mark.parametrize(
-    ("name", "kept"),
+    ("name", "stored"),
     [
         ("açúcar & größe.txt", "açúcar & größe.txt"),
         ("../../etc/passwd", "passwd"),
@@ -55,68 +55,68 @@ def test_a_file_is_read_and_kept_as_it_came(sources, name, content, title, said)
         ("..", "file"),
     ],
 )
-def test_a_file_keeps_its_name_but_no_folder(sources, name, kept):
-    made = sources.send(b"Text.", name).json()
-    assert made["asset"]["file_path"] == kept
-    disposition = sources.api.get(f"sources/{made['id']}/download").headers["Content-Disposition"]
+def test_uploaded_file_keeps_its_name_without_folder(sources, name, stored):
+    created = sources.send(b"Text.", name).json()
+    assert created["asset"]["file_path"] == stored
+    disposition = sources.get(f"sources/{created['id']}/download").headers["Content-Disposition"]
     assert disposition.startswith("attachment")
     quoted = unquote(disposition)
-    assert kept in quoted.replace('\\"', '"')
+    assert stored in quoted.replace('\\"', '"')
 
 
-def test_a_download_can_be_taken_up(sources):
-    made = sources.send(b"0123456789").json()
-    path = f"sources/{made['id']}/download"
-    response = sources.api.ask("GET", path, headers={"Range": "bytes=3-5"})
+def test_download_supports_ranges(sources):
+    created = sources.send(b"0123456789").json()
+    path = f"sources/{created['id']}/download"
+    response = sources.request("GET", path, headers={"Range": "bytes=3-5"})
     assert (response.status_code, response.content) == (206, b"345")
 
 
 @pytest.mark.parametrize("path", ["sources", "sources/json"])
-def test_a_text_as_json(sources, path):
+def test_text_is_added_as_json(sources, path):
     body = {"text": f"# Plan\r\n{TEXT}", "process_async": False}
-    made = sources.api.told("POST", path, json=body)
-    assert (made["status"], made["kind"], made["title"]) == ("completed", "text", "Plan")
-    assert made["full_text"] == f"# Plan\n{TEXT}"
-    assert made["asset"] == {"file_path": None, "url": None}
-    assert sources.api.get(f"sources/{made['id']}/download").status_code == 404
+    created = sources.call("POST", path, json=body)
+    assert (created["status"], created["kind"], created["title"]) == ("completed", "text", "Plan")
+    assert created["full_text"] == f"# Plan\n{TEXT}"
+    assert created["asset"] == {"file_path": None, "url": None}
+    assert sources.get(f"sources/{created['id']}/download").status_code == 404
 
 
 @pytest.mark.parametrize("files", [None, {"nothing": (None, "x")}])
-def test_a_text_by_a_form(sources, files):
+def test_text_is_added_by_a_form(sources, files):
     """As multipart/form-data and as application/x-www-form-urlencoded."""
     fields = {"text": "Größe & Länge.", "process_async": "False", "title": "", "topic": "t"}
-    made = sources.api.told("POST", "sources", data=fields, files=files)
-    assert made["status"] == "completed"
-    assert made["full_text"] == "Größe & Länge."
-    assert made["title"] == "Größe & Länge"
-    assert made["topic"] == "t"
+    created = sources.call("POST", "sources", data=fields, files=files)
+    assert created["status"] == "completed"
+    assert created["full_text"] == "Größe & Länge."
+    assert created["title"] == "Größe & Länge"
+    assert created["topic"] == "t"
 
 
-def test_a_given_title_stays(sources):
+def test_given_title_is_kept(sources):
     assert sources.file(pdf([TEXT], "Its own"), "a.pdf", title="Mine")["title"] == "Mine"
     assert sources.file(pdf([TEXT], "Its own"), "a.pdf", title="a.pdf")["title"] == "a.pdf"
     assert sources.text("# Its own", title="Mine")["title"] == "Mine"
 
 
-def test_by_default_nobody_waits(sources):
-    made = sources.send(b"Text.").json()
-    assert made["status"] in ("new", "running", "completed")
-    status = sources.until(made["id"])
+def test_sources_are_processed_in_the_background_by_default(sources):
+    created = sources.send(b"Text.").json()
+    assert created["status"] in ("new", "running", "completed")
+    status = sources.until(created["id"])
     assert status["status"] == "completed"
     assert status["started_at"] <= status["completed_at"] == status["changed_at"]
     assert status["error"] is None
 
 
-def test_a_source_may_be_in_a_notebook(sources):
-    notebook = sources.api.notebook()
-    made = sources.text("In it.", notebook_id=notebook)
+def test_source_is_added_to_a_notebook(sources):
+    notebook = sources.notebook()
+    created = sources.text("In it.", notebook_id=notebook)
     sources.text("Not in it.")
-    assert made["notebooks"] == [notebook]
-    assert [each["id"] for each in sources.listed(notebook_id=notebook)] == [made["id"]]
+    assert created["notebooks"] == [notebook]
+    assert [item["id"] for item in sources.listed(notebook_id=notebook)] == [created["id"]]
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "expected"),
     [
         ({}, "exactly one"),
         ({"text": "a", "url": "https://example.org"}, "exactly one"),
@@ -131,17 +131,17 @@ def test_a_source_may_be_in_a_notebook(sources):
         ([], "object"),
     ],
 )
-def test_what_is_no_source_is_refused(sources, sentence, body, told):
+def test_invalid_source_is_response(sources, detail, body, expected):
     before = len(sources.listed(limit=1000))
     for path in ("sources", "sources/json"):
-        reason = sentence(sources.api.post(path, body))
-        assert told in reason
+        reason = detail(sources.post(path, body))
+        assert expected in reason
         assert "secret" not in reason
     assert len(sources.listed(limit=1000)) == before
 
 
 @pytest.mark.parametrize(
-    ("content_type", "body", "told"),
+    ("content_type", "body", "expected"),
     [
         ("application/json", b"{", "JSON"),
         ("application/json", b'{"text": "\\ud800"}', "JSON"),
@@ -169,59 +169,59 @@ def test_what_is_no_source_is_refused(sources, sentence, body, told):
         ("multipart/form-data; boundary=x", b"--x\r\nA: " + b"b" * 20_000, "The form"),
     ],
 )
-def test_what_is_no_form_is_refused(sources, sentence, content_type, body, told):
+def test_invalid_form_is_response(sources, detail, content_type, body, expected):
     before = sources.files()
     headers = {"Content-Type": content_type}
-    response = sources.api.ask("POST", "sources", data=body, headers=headers)
-    assert told in sentence(response)
+    response = sources.request("POST", "sources", data=body, headers=headers)
+    assert expected in detail(response)
     assert sources.files() == before
 
 
-def test_an_unknown_notebook_makes_nothing(sources, sentence):
+def test_unknown_notebook_stores_nothing(sources, detail):
     before, listed = sources.files(), len(sources.listed(limit=1000))
-    assert "notebook" in sentence(sources.send(b"Text.", notebook_id="notebook:none"), 404)
+    assert "notebook" in detail(sources.send(b"Text.", notebook_id="notebook:none"), 404)
     assert sources.files() == before
     assert len(sources.listed(limit=1000)) == listed
 
 
 @pytest.mark.parametrize("declared", [True, False])
-def test_a_file_over_the_limit_leaves_nothing(sources, sentence, declared):
+def test_file_over_the_limit_is_413_and_leaves_nothing(sources, detail, declared):
     """Its length is told, or it comes in chunks; the form itself may be some bytes longer."""
     before = sources.files()
     with sources.limit("upload_bytes", 100_000):
         assert sources.send(b"x" * 100_000).status_code == 200
-        there = sources.files()
-        assert len(there) == len(before) + 1
+        existing = sources.files()
+        assert len(existing) == len(before) + 1
         form = requests.Request("POST", "http://x", files={"file": ("a", b"x" * 100_001)}).prepare()
         body = form.body if declared else iter([form.body[:50_000], form.body[50_000:]])
         headers = {"Content-Type": form.headers["Content-Type"]}
-        refused = sources.api.ask("POST", "sources", data=body, headers=headers)
-    assert "100,000" in sentence(refused, 413)
-    assert sources.files() == there
+        response = sources.request("POST", "sources", data=body, headers=headers)
+    assert "100,000" in detail(response, 413)
+    assert sources.files() == existing
 
 
-def test_a_text_over_the_limit_is_refused(sources, sentence):
+def test_text_over_the_limit_is_413(sources, detail):
     with sources.limit("text_bytes", 1000):
         assert sources.text("é" * 500)["status"] == "completed"
-        assert "1,000" in sentence(sources.api.post("sources", {"text": "é" * 501}), 413)
+        assert "1,000" in detail(sources.post("sources", {"text": "é" * 501}), 413)
         fields = {"text": "é" * 501}
-        assert "1,000" in sentence(sources.api.ask("POST", "sources", data=fields), 413)
+        assert "1,000" in detail(sources.request("POST", "sources", data=fields), 413)
 
 
-def test_fields_that_would_fill_the_memory_are_refused(sources, sentence):
-    there = sources.files()
+def test_oversized_form_fields_are_413(sources, detail):
+    existing = sources.files()
     with sources.limit("text_bytes", 1000):
-        sentence(sources.send(b"x", nonsense="x" * 100_000), 413)
-    assert sources.files() == there
+        detail(sources.send(b"x", nonsense="x" * 100_000), 413)
+    assert sources.files() == existing
 
 
-def test_an_upload_that_breaks_off_leaves_nothing(sources):
+def test_interrupted_upload_leaves_nothing(sources):
     before = sources.files()
-    parts = urlsplit(sources.api.base)
+    parts = urlsplit(sources.base)
     with socket.create_connection((parts.hostname, parts.port)) as connection:
         head = (
             f"POST {parts.path}/sources HTTP/1.1\r\nHost: {parts.netloc}\r\n"
-            f"Authorization: {sources.api.session.headers['Authorization']}\r\n"
+            f"Authorization: {sources.session.headers['Authorization']}\r\n"
             "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 5000000\r\n\r\n"
             '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
         )

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.contract
 @pytest.fixture(scope="module")
 def three(sources):
     """A notebook with three sources, the names of which are not in the order they were made in."""
-    notebook = sources.api.notebook()
+    notebook = sources.notebook()
     return notebook, [
         sources.text(f"About {title}.", title=title, notebook_id=notebook)["id"]
         for title in ("beta", "Gamma", "alpha")
@@ -31,33 +31,33 @@ def three(sources):
         ("title DESC", [1, 0, 2]),
     ],
 )
-def test_sources_are_listed_in_an_order(sources, three, order, places):
-    notebook, made = three
+def test_sources_are_listed_in_the_requested_order(sources, three, order, places):
+    notebook, created = three
     query = {"notebook_id": notebook} | ({} if order is None else {"order_by": order})
-    assert [each["id"] for each in sources.listed(**query)] == [made[place] for place in places]
+    assert [item["id"] for item in sources.listed(**query)] == [created[place] for place in places]
 
 
-def test_a_list_is_cut_into_pages(sources, three):
-    notebook, made = three
+def test_source_list_is_paginated(sources, three):
+    notebook, created = three
     pages = [
         sources.listed(notebook_id=notebook, limit=2, offset=offset, order_by="created_at asc")
         for offset in (0, 2, 4)
     ]
-    assert [[each["id"] for each in page] for page in pages] == [made[:2], made[2:], []]
+    assert [[item["id"] for item in page] for page in pages] == [created[:2], created[2:], []]
     assert "full_text" not in pages[0][0]
 
 
-def test_a_list_has_fifty_unless_more_are_asked_for(sources):
-    notebook = sources.api.notebook()
+def test_source_list_has_fifty_rows_by_default(sources):
+    notebook = sources.notebook()
     many = [f"source:listed{number}" for number in range(51)]
     with sources.back() as session:
-        session.add_all(Source(id=each, kind="text", status=COMPLETED) for each in many)
+        session.add_all(Source(id=item, kind="text", status=COMPLETED) for item in many)
         session.flush()
-        session.add_all(NotebookSource(notebook_id=notebook, source_id=each) for each in many)
+        session.add_all(NotebookSource(notebook_id=notebook, source_id=item) for item in many)
     assert len(sources.listed(notebook_id=notebook)) == 50
-    assert {each["id"] for each in sources.listed(notebook_id=notebook, limit=1000)} == set(many)
-    gone = sources.api.told("DELETE", f"notebooks/{notebook}", params={"delete_sources": "true"})
-    assert gone["deleted_sources"] == 51
+    assert {item["id"] for item in sources.listed(notebook_id=notebook, limit=1000)} == set(many)
+    deleted = sources.call("DELETE", f"notebooks/{notebook}", params={"delete_sources": "true"})
+    assert deleted["deleted_sources"] == 51
 
 
 @pytest.mark.parametrize(
@@ -72,67 +72,67 @@ def test_a_list_has_fifty_unless_more_are_asked_for(sources):
         {"notebook_id": ""},
     ],
 )
-def test_a_list_that_can_not_be_is_refused(sources, sentence, query):
-    assert sentence(sources.api.get("sources", **query))
+def test_invalid_list_query_is_response(sources, detail, query):
+    assert detail(sources.get("sources", **query))
 
 
-def test_what_is_not_there_is_404(sources, sentence):
-    sentence(sources.api.get("sources", notebook_id="notebook:none"), 404)
+def test_unknown_source_is_404(sources, detail):
+    detail(sources.get("sources", notebook_id="notebook:none"), 404)
     for path in ("", "/status", "/download", "/insights"):
-        sentence(sources.api.get(f"sources/source:none{path}"), 404)
-    sentence(sources.api.put("sources/source:none", {"title": "x"}), 404)
-    sentence(sources.api.post("sources/source:none/retry"), 404)
-    sentence(sources.api.delete("sources/source:none"), 404)
-    assert sources.api.ask("HEAD", "sources/source:none/download").status_code == 404
+        detail(sources.get(f"sources/source:none{path}"), 404)
+    detail(sources.put("sources/source:none", {"title": "x"}), 404)
+    detail(sources.post("sources/source:none/retry"), 404)
+    detail(sources.delete("sources/source:none"), 404)
+    assert sources.request("HEAD", "sources/source:none/download").status_code == 404
 
 
 @pytest.mark.parametrize("body", [{"title": ""}, {"title": 1}, {"title": "a\nb"}, {"topic": []}])
-def test_a_change_that_can_not_be_is_refused(sources, sentence, body):
-    made = sources.api.told("POST", "sources", json={"text": "Text."})
-    sentence(sources.api.put(f"sources/{made['id']}", body))
+def test_invalid_source_update_is_response(sources, detail, body):
+    created = sources.call("POST", "sources", json={"text": "Text."})
+    detail(sources.put(f"sources/{created['id']}", body))
 
 
-def test_an_empty_change_is_none(sources):
-    made = sources.text("Text.")
+def test_empty_update_changes_nothing(sources):
+    created = sources.text("Text.")
     body = {"title": None, "topic": None, "other": 1}
-    same = sources.api.told("PUT", f"sources/{made['id']}", json=body)
-    assert same == sources.one(made["id"])
-    assert same["updated_at"] == made["updated_at"]
-    changed = sources.api.told("PUT", f"sources/{made['id']}", json={"topic": "t"})
-    assert changed["updated_at"] > made["updated_at"]
+    same = sources.call("PUT", f"sources/{created['id']}", json=body)
+    assert same == sources.one(created["id"])
+    assert same["updated_at"] == created["updated_at"]
+    changed = sources.call("PUT", f"sources/{created['id']}", json={"topic": "t"})
+    assert changed["updated_at"] > created["updated_at"]
 
 
-def test_a_deleted_source_leaves_nothing(sources, sentence):
+def test_deleted_source_leaves_nothing(sources, detail):
     before = sources.files()
-    notebook = sources.api.notebook()
-    made = sources.file(b"The bilbyzyme is here.", notebook_id=notebook)
+    notebook = sources.notebook()
+    created = sources.file(b"The bilbyzyme is here.", notebook_id=notebook)
     assert len(sources.files()) == len(before) + 1
-    sources.api.told("DELETE", f"sources/{made['id']}")
+    sources.call("DELETE", f"sources/{created['id']}")
     assert sources.files() == before
     for path in ("", "/status", "/insights", "/download"):
-        sentence(sources.api.get(f"sources/{made['id']}{path}"), 404)
-    assert sources.api.told("POST", "search", json={"query": "bilbyzyme"})["results"] == []
+        detail(sources.get(f"sources/{created['id']}{path}"), 404)
+    assert sources.call("POST", "search", json={"query": "bilbyzyme"})["results"] == []
     assert sources.listed(notebook_id=notebook) == []
-    sentence(sources.api.delete(f"sources/{made['id']}"), 404)
+    detail(sources.delete(f"sources/{created['id']}"), 404)
 
 
-def test_a_source_is_deleted_while_it_is_processed(sources, site):
+def test_source_can_be_deleted_while_processed(sources, site):
     site.go.clear()
     with sources.private():
-        made = sources.api.told("POST", "sources", json={"url": site.url})
+        created = sources.call("POST", "sources", json={"url": site.url})
         assert site.asked.acquire(timeout=30)
-        sources.api.told("DELETE", f"sources/{made['id']}")
-    assert not (sources.folder / "work" / made["id"].partition(":")[2]).exists()
-    assert made["id"] not in [each["id"] for each in sources.listed()]
+        sources.call("DELETE", f"sources/{created['id']}")
+    assert not (sources.folder / "work" / created["id"].partition(":")[2]).exists()
+    assert created["id"] not in [item["id"] for item in sources.listed()]
 
 
-def test_what_was_being_processed_is_taken_up_after_a_kill(new_box, sources_of, site):
+def test_processing_resumes_after_a_kill(new_box, sources_of, site):
     box = new_box(workers=1)
     sources = sources_of(box)
     sources.embed_by(None)
     sources.allow("yes")
     site.go.clear()
-    link = sources.api.told("POST", "sources", json={"url": site.url})
+    link = sources.call("POST", "sources", json={"url": site.url})
     assert site.asked.acquire(timeout=30)
     waiting = sources.send(b"It waits for its turn.").json()
     host = psutil.Process(box.status().pid)

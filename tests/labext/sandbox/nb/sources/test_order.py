@@ -38,7 +38,7 @@ def claims(site):
 
 def test_awaited_sources_come_first_then_short_texts(claims):
     short, long = tasks.SHORT_BYTES, tasks.SHORT_BYTES + 1
-    found = claims(
+    result = claims(
         ("upload", 10, False),
         ("text", long, False),
         ("link", None, False),
@@ -47,11 +47,11 @@ def test_awaited_sources_come_first_then_short_texts(claims):
         ("upload", long, True),
         ("text", short, True),
     )
-    order = [claim.payload["source"].removeprefix("source:") for claim in found]
+    order = [claim.payload["source"].removeprefix("source:") for claim in result]
     assert order == ["5", "6", "3", "4", "0", "1", "2"]
 
 
 def test_only_short_texts_share_a_process(claims):
     short, long = tasks.SHORT_BYTES, tasks.SHORT_BYTES + 1
-    found = claims(("text", short, False), ("text", long, False), ("upload", 10, False))
-    assert [claim.is_warm for claim in found] == [True, False, False]
+    result = claims(("text", short, False), ("text", long, False), ("upload", 10, False))
+    assert [claim.is_warm for claim in result] == [True, False, False]

@@ -34,7 +34,7 @@ class Episode:
     """What was recorded, and how it is heard."""
 
     spoken: Sequence[SpokenTurn]
-    told: Sequence[tuple[str, int, int]]
+    stages: Sequence[tuple[str, int, int]]
     path: Path
     samples: Any
     rate: int
@@ -133,8 +133,8 @@ def episode(tmp_path_factory: pytest.TempPathFactory, espeak: Model, site: Site)
     import soundfile
 
     path = tmp_path_factory.mktemp("episode") / "episode.mp3"
-    told: list[tuple[str, int, int]] = []
+    stages: list[tuple[str, int, int]] = []
     cast = dict.fromkeys(("Ada", "Ben", "Cleo", "Dan"), (espeak, None))
-    spoken = recording.record_dialogue(site, TURNS, cast, path, lambda *stage: told.append(stage))
+    spoken = recording.record_dialogue(site, TURNS, cast, path, lambda *stage: stages.append(stage))
     samples, rate = soundfile.read(path, dtype="float32")
-    return Episode(spoken, told, path, samples, rate)
+    return Episode(spoken, stages, path, samples, rate)

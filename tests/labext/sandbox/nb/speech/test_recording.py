@@ -26,77 +26,77 @@ def ignore(*_stage):
     pass
 
 
-def test_the_transcript_is_the_dialogue_as_it_stands_without_what_cannot_be_said(episode):
-    assert [each.speaker for each in episode.spoken] == ["Ada", "Ben", "Cleo", "Dan", "Ada"]
+def test_transcript_skips_unspeakable_turns(episode):
+    assert [item.speaker for item in episode.spoken] == ["Ada", "Ben", "Cleo", "Dan", "Ada"]
     assert "37 °C" in episode.spoken[2].dialogue
-    assert not any("🧬" in each.dialogue for each in episode.spoken)
+    assert not any("🧬" in item.dialogue for item in episode.spoken)
 
 
-def test_the_times_are_those_of_the_sound(episode):
-    heard = silences(episode.samples, episode.rate)
+def test_turn_times_match_the_audio(episode):
+    transcript = silences(episode.samples, episode.rate)
     gaps = [(before.end, after.start) for before, after in itertools.pairwise(episode.spoken)]
     for end, start in gaps:
-        (found,) = [each for each in heard if each[0] < start and each[1] > end]
-        assert found == pytest.approx((end, start), abs=0.12)
-    assert episode.spoken[0].start == pytest.approx(heard[0][1], abs=0.05)
-    assert episode.spoken[-1].end == pytest.approx(heard[-1][0], abs=0.12)
+        (result,) = [item for item in transcript if item[0] < start and item[1] > end]
+        assert result == pytest.approx((end, start), abs=0.12)
+    assert episode.spoken[0].start == pytest.approx(transcript[0][1], abs=0.05)
+    assert episode.spoken[-1].end == pytest.approx(transcript[-1][0], abs=0.12)
     seconds = len(episode.samples) / episode.rate
     assert seconds == pytest.approx(episode.spoken[-1].end + recording.SILENCE_AFTER, abs=0.01)
 
 
-def test_there_is_more_silence_between_segments_than_between_turns(episode):
+def test_pauses_between_segments_are_longer(episode):
     pauses = [after.start - before.end for before, after in itertools.pairwise(episode.spoken)]
     turn, segment = recording.SILENCE_BETWEEN_TURNS, recording.SILENCE_BETWEEN_SEGMENTS
     assert pauses == pytest.approx([turn, turn, segment, turn], abs=0.002)
 
 
-def test_every_speaker_has_a_pitch_of_its_own_and_keeps_it(episode):
-    pitches = [pitch(episode.of(each), episode.rate) for each in episode.spoken]
+def test_speakers_have_distinct_constant_pitches(episode):
+    pitches = [pitch(episode.of(item), episode.rate) for item in episode.spoken]
     assert pitches[0] == pytest.approx(pitches[4], rel=0.1)
     four = sorted(pitches[:4])
     assert all(higher > 1.2 * lower for lower, higher in itertools.pairwise(four))
     assert four[1] < 150 < four[2]  # two men, two women
 
 
-def test_it_is_as_loud_as_a_podcast_and_so_is_every_speaker(episode):
+def test_loudness_is_normalized_per_speaker(episode):
     assert loudness(episode.samples, episode.rate) == pytest.approx(-19, abs=1.0)
-    for each in episode.spoken:
-        assert loudness(episode.of(each), episode.rate) == pytest.approx(-19, abs=1.5)
+    for item in episode.spoken:
+        assert loudness(episode.of(item), episode.rate) == pytest.approx(-19, abs=1.5)
 
 
-def test_nothing_is_clipped(episode):
+def test_audio_is_not_clipped(episode):
     assert 0.3 < np.abs(episode.samples).max() < 0.99
 
 
-def test_what_was_said_is_recognised(tmp_path, espeak, site):
+def test_recorded_speech_is_recognised(tmp_path, espeak, site):
     target = tmp_path / "episode.mp3"
     turns = [Turn("Ada", "Two three four five six.")]
     recording.record_dialogue(site, turns, {"Ada": (espeak, "en-us+m3")}, target, ignore)
-    heard = transcription.transcribe_built_in(target, ignore).split()
-    assert len({"two", "three", "four", "five", "six"} & set(heard)) >= 3
+    transcript = transcription.transcribe_built_in(target, ignore).split()
+    assert len({"two", "three", "four", "five", "six"} & set(transcript)) >= 3
 
 
-def test_the_stages_are_told_in_their_order(episode):
-    stages = [stage for stage, _done, _total in episode.told]
+def test_progress_stages_are_reported_in_order(episode):
+    stages = [stage for stage, _done, _total in episode.stages]
     assert list(dict.fromkeys(stages)) == ["speech", "encoding"]
     assert stages == sorted(stages, key=["speech", "encoding"].index)
-    assert episode.told[0] == ("speech", 0, 6)
-    assert ("speech", 6, 6) in episode.told
+    assert episode.stages[0] == ("speech", 0, 6)
+    assert ("speech", 6, 6) in episode.stages
     seconds = int(len(episode.samples) / episode.rate)
-    assert episode.told[-1] == ("encoding", seconds, seconds)
-    for _stage, told in itertools.groupby(episode.told, key=lambda each: each[0]):
-        counts = [done for _stage, done, _total in told]
+    assert episode.stages[-1] == ("encoding", seconds, seconds)
+    for _stage, group in itertools.groupby(episode.stages, key=lambda item: item[0]):
+        counts = [done for _stage, done, _total in group]
         assert counts == sorted(counts)
 
 
-def test_the_file_is_an_mp3_without_its_part_beside_it(episode):
+def test_mp3_is_written_without_leftover_files(episode):
     import soundfile
 
     assert soundfile.info(str(episode.path)).format == "MP3"
     assert list(episode.path.parent.iterdir()) == [episode.path]
 
 
-def test_a_voice_that_fails_in_the_middle_leaves_nothing(monkeypatch, tmp_path, espeak, site):
+def test_failing_voice_leaves_the_target_unchanged(monkeypatch, tmp_path, espeak, site):
     target = tmp_path / "episode.mp3"
     target.write_bytes(b"what was there")
 
@@ -106,14 +106,14 @@ def test_a_voice_that_fails_in_the_middle_leaves_nothing(monkeypatch, tmp_path, 
         return Sound(np.full(RATE, 0.1, np.float32), RATE)
 
     monkeypatch.setattr(engine, "synthesize", say)
-    turns = [Turn("Ada", f"This is the {each} turn.") for each in ("first", "second", "third")]
+    turns = [Turn("Ada", f"This is the {item} turn.") for item in ("first", "second", "third")]
     with pytest.raises(HTTPException, match="down"):
         recording.record_dialogue(site, turns, {"Ada": (espeak, None)}, target, ignore)
     assert target.read_bytes() == b"what was there"
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_a_full_disk_leaves_nothing_and_says_so(tmp_path, espeak, site):
+def test_full_disk_leaves_nothing_and_is_reported(tmp_path, espeak, site):
     import resource
     import signal
 
@@ -132,7 +132,7 @@ def test_a_full_disk_leaves_nothing_and_says_so(tmp_path, espeak, site):
 
 
 @pytest.mark.parametrize("dialogue", ["", "   ", "🧬🎉", "\x00\x07\u200b", "***", "…", "`` ``"])
-def test_a_dialogue_that_cannot_be_said_at_all_is_refused(dialogue, tmp_path, espeak, site):
+def test_unspeakable_dialogue_is_refused(dialogue, tmp_path, espeak, site):
     with pytest.raises(HTTPException, match="Nothing of the dialogue can be spoken") as caught:
         recording.record_dialogue(
             site, [Turn("Ada", dialogue)], {"Ada": (espeak, None)}, tmp_path / "e.mp3", ignore
@@ -141,7 +141,7 @@ def test_a_dialogue_that_cannot_be_said_at_all_is_refused(dialogue, tmp_path, es
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_long_episode_takes_no_more_memory(monkeypatch, tmp_path, espeak, site):
+def test_memory_of_a_long_episode_is_bounded(monkeypatch, tmp_path, espeak, site):
     written = 0
 
     @contextmanager
@@ -160,8 +160,8 @@ def test_a_long_episode_takes_no_more_memory(monkeypatch, tmp_path, espeak, site
     tracemalloc.start()
     try:
         recording.record_dialogue(site, turns, {"Ada": (espeak, None)}, tmp_path / "e.mp3", ignore)
-        _now, most = tracemalloc.get_traced_memory()
+        _now, maximum = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert written > 120 * 9.9 * RATE  # 100 MB of samples
-    assert most < 45 << 20
+    assert maximum < 45 << 20

@@ -37,7 +37,7 @@ def tone(hertz, rate, seconds=1.0, channels=1, kind="WAV"):
     ("rate", "channels", "kind"),
     [(24_000, 1, "WAV"), (44_100, 2, "MP3"), (16_000, 1, "FLAC"), (48_000, 2, "OGG")],
 )
-def test_what_a_server_says_keeps_its_pitch_and_its_length(
+def test_remote_speech_keeps_pitch_and_length(
     site, remote, provider, tmp_path, rate, channels, kind
 ):
     import soundfile
@@ -48,15 +48,15 @@ def test_what_a_server_says_keeps_its_pitch_and_its_length(
         site, [Turn("Ada", "2 mM of it.")], {"Ada": (remote(), "zoe")}, target, ignore
     )
     assert turn.end - turn.start == pytest.approx(1.0, abs=0.06)
-    samples, found = soundfile.read(target, dtype="float32")
-    heard = samples[int(turn.start * found) : int(turn.end * found)]
-    assert pitch(heard, found) == pytest.approx(220, rel=0.03)
-    (asked,) = provider.speeches()
-    assert asked.body["voice"] == "zoe"
-    assert asked.body["input"] == "2 millimolar of it."
+    samples, decoded_rate = soundfile.read(target, dtype="float32")
+    segment = samples[int(turn.start * decoded_rate) : int(turn.end * decoded_rate)]
+    assert pitch(segment, decoded_rate) == pytest.approx(220, rel=0.03)
+    (request,) = provider.speeches()
+    assert request.body["voice"] == "zoe"
+    assert request.body["input"] == "2 millimolar of it."
 
 
-def test_a_server_that_fails_in_the_middle_fails_the_recording(site, remote, provider, tmp_path):
+def test_server_failure_fails_the_recording(site, remote, provider, tmp_path):
     provider.troubles = [None, says(500, {"error": {"message": "out of memory"}})]
     turns = [Turn("Ada", f"Turn {number}.") for number in range(6)]
     with pytest.raises(HTTPException, match="out of memory") as caught:
@@ -67,38 +67,41 @@ def test_a_server_that_fails_in_the_middle_fails_the_recording(site, remote, pro
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_no_sound_is_told(site, remote, provider):
+def test_unreadable_speech_is_502(site, remote, provider):
     provider.sound = lambda _body: b"RIFF\x10\0\0\0WAVEnothing at all"
     with pytest.raises(HTTPException, match="readable audio") as caught:
         engine.synthesize(site, remote(), "nova", "Hello.")
     assert caught.value.status_code == 502
 
 
-def test_a_server_hears_a_small_mp3_of_the_sound(site, remote, provider, tmp_path):
+def test_audio_is_sent_as_a_small_mono_mp3(site, remote, provider, tmp_path):
     import soundfile
 
-    heard = []
-    provider.hears = lambda content: heard.append(content) or "What was said."
+    transcript = []
+    provider.hears = lambda content: transcript.append(content) or "What was said."
     path = tmp_path / "original"  # as a source's file, without a suffix
     path.write_bytes(tone(440, 44_100, 3.0, 2))
-    told = []
+    stages = []
     assert (
-        transcription.transcribe(site, remote("ear", "stt"), path, told.append) == "What was said."
+        transcription.transcribe(site, remote("ear", "stt"), path, stages.append)
+        == "What was said."
     )
-    samples, rate = soundfile.read(io.BytesIO(heard[0]))
+    samples, rate = soundfile.read(io.BytesIO(transcript[0]))
     assert (rate, samples.ndim) == (16_000, 1)
     assert len(samples) / rate == pytest.approx(3, abs=0.01)
-    assert len(heard[0]) < 30_000
-    assert "ear" in told[-1]
+    assert len(transcript[0]) < 30_000
+    assert "ear" in stages[-1]
 
 
-def test_a_source_is_heard_by_the_model_of_the_slot(site, remote, provider, slot, tmp_path):
+def test_slot_model_transcribes_a_source(site, remote, provider, slot, tmp_path):
     provider.hears = lambda _content: "What was said."
     slot(remote("ear", "stt"))
     path = tmp_path / "original"
     path.write_bytes(tone(440, 8_000))
     file = SourceFile(
-        path, "talk.wav", hear=lambda *heard: transcription.transcribe_by_default(site, *heard)
+        path,
+        "talk.wav",
+        hear=lambda *transcript: transcription.transcribe_by_default(site, *transcript),
     )
     assert reader.read_audio(file, ignore).text == "What was said."
     provider.troubles = [says(500, {"error": {"message": "no ears"}})]
@@ -106,7 +109,7 @@ def test_a_source_is_heard_by_the_model_of_the_slot(site, remote, provider, slot
         reader.read_audio(file, ignore)
 
 
-def test_a_slot_without_a_model_says_what_to_do(site, tmp_path, monkeypatch):
+def test_empty_slot_is_refused_with_a_hint(site, tmp_path, monkeypatch):
     with pytest.raises(UnreadableError, match="models default speech_to_text NAME"):
         transcription.transcribe_by_default(site, tmp_path / "original", ignore)
     monkeypatch.setitem(sys.modules, "pocketsphinx", None)
@@ -114,14 +117,14 @@ def test_a_slot_without_a_model_says_what_to_do(site, tmp_path, monkeypatch):
         transcription.transcribe_by_default(site, tmp_path / "original", ignore)
 
 
-def test_the_slot_s_built_in_model_hears_here(site, slot, built_in, tmp_path):
+def test_built_in_slot_model_transcribes(site, slot, built_in, tmp_path):
     slot(built_in("pocketsphinx", "stt"))
     path = tmp_path / "original"
     path.write_bytes(spoken("Two three four five six."))
     assert "three four five" in transcription.transcribe_by_default(site, path, ignore)
 
 
-def test_what_is_no_sound_is_not_sent(site, remote, provider, tmp_path, monkeypatch):
+def test_invalid_audio_is_not_sent(site, remote, provider, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     path = tmp_path / "original"
     path.write_bytes(b"no sound")

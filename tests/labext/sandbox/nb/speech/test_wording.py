@@ -17,7 +17,7 @@ PRIMER = "ATGACTAGCAAAGGAGAAGAACTTTTC"
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "message"),
     [
         ("2 mM arabinose", "2 millimolar arabinose"),
         ("5 µM and 5 μM", "5 micromolar and 5 micromolar"),
@@ -60,11 +60,11 @@ PRIMER = "ATGACTAGCAAAGGAGAAGAACTTTTC"
         ("", ""),
     ],
 )
-def test_it_is_read_out_as_people_say_it(written, said):
-    assert normalization.normalize_text(written) == said
+def test_text_is_normalized_for_speech(written, message):
+    assert normalization.normalize_text(written) == message
 
 
-def test_in_another_language_no_english_is_put_in():
+def test_other_languages_get_no_english_words():
     assert (
         normalization.normalize_text("Bei 37 °C wächst E. coli.", "de")
         == "Bei 37 °C wächst E. coli."
@@ -73,14 +73,14 @@ def test_in_another_language_no_english_is_put_in():
     assert normalization.normalize_text("5 %", "English (US)") == "5 percent"
 
 
-def test_what_is_too_long_to_be_a_word_is_not_spelled():
-    said = normalization.normalize_text(f"the key {'ab1c' * 100} is long")
-    assert len(said) < 60
+def test_long_tokens_are_not_spelled_out():
+    message = normalization.normalize_text(f"the key {'ab1c' * 100} is long")
+    assert len(message) < 60
     genome = "ACGT" * 25_000
     assert normalization.normalize_text(f"It is {genome}.") == "It is a sequence of 100000 bases."
 
 
-def test_sentences_stay_whole_where_they_can():
+def test_speech_pieces_end_at_sentences():
     text = " ".join(f"This is sentence number {number} of a long turn." for number in range(100))
     pieces = list(normalization.split_for_speech(text))
     assert " ".join(pieces) == text
@@ -101,7 +101,7 @@ ODD = st.one_of(
 @given(ODD)
 @example("𝟙𝟚 ①②")
 @example("<speak>&amp;<break time='9s'/></speak>")
-def test_whatever_it_is_the_pieces_are_short_and_can_be_said(text):
+def test_pieces_of_arbitrary_text_are_short_and_speakable(text):
     for piece in normalization.split_for_speech(text):
         assert 0 < len(piece) <= normalization.MAX_PIECE_LENGTH
         assert piece == " ".join(piece.split())
@@ -130,7 +130,7 @@ def test_whatever_it_is_the_pieces_are_short_and_can_be_said(text):
         "http://" * 14_000,
     ],
 )
-def test_a_hundred_thousand_characters_take_no_time_to_speak_of(text):
+def test_normalization_is_linear(text):
     began = time.process_time()
     for piece in normalization.split_for_speech(text):
         assert len(piece) <= normalization.MAX_PIECE_LENGTH
@@ -140,7 +140,7 @@ def test_a_hundred_thousand_characters_take_no_time_to_speak_of(text):
 @pytest.mark.parametrize(
     "text", ["<speak>Five & six</speak>", "a\x00b", "𝟙 ½ ③", "日本語のテスト", "ЁЖ"]
 )
-def test_odd_texts_are_spoken(text, tmp_path, espeak, site):
+def test_unusual_texts_are_spoken(text, tmp_path, espeak, site):
     target = tmp_path / "episode.mp3"
     (turn,) = recording.record_dialogue(
         site, [Turn("Ada", text)], {"Ada": (espeak, None)}, target, lambda *_stage: None

@@ -14,11 +14,11 @@ TEXT = (
 )
 
 
-def test_it_is_made_shown_changed_and_deleted(api: Any):
-    made = api.make(title=" ", apply_default=False, description=None)
-    path = f"transformations/{made['id']}"
-    assert made["id"].startswith("transformation:")
-    assert made | {"id": "", "created_at": "", "updated_at": ""} == {
+def test_transformation_create_get_update_delete(api: Any):
+    created = api.make(title=" ", apply_default=False, description=None)
+    path = f"transformations/{created['id']}"
+    assert created["id"].startswith("transformation:")
+    assert created | {"id": "", "created_at": "", "updated_at": ""} == {
         "id": "",
         "name": "Shorten",
         "title": "Shorten",
@@ -29,24 +29,24 @@ def test_it_is_made_shown_changed_and_deleted(api: Any):
         "created_at": "",
         "updated_at": "",
     }
-    assert api.told("GET", path) == made
-    assert made in api.told("GET", "transformations")
-    assert api.told("PUT", path, {}) == made
-    changed = api.told("PUT", path, {"title": "In short", "model_id": "model:extractive"})
+    assert api.call("GET", path) == created
+    assert created in api.call("GET", "transformations")
+    assert api.call("PUT", path, {}) == created
+    changed = api.call("PUT", path, {"title": "In short", "model_id": "model:extractive"})
     assert (changed["title"], changed["model_id"]) == ("In short", "model:extractive")
-    assert changed["updated_at"] > made["updated_at"]
-    assert api.told("PUT", path, {"model_id": None, "name": None})["model_id"] is None
-    assert "Shorten" in api.told("DELETE", path)["message"]
-    assert made["id"] in api.refused(404, "GET", path)
-    api.refused(404, "PUT", path, {"title": "x"})
-    api.refused(404, "DELETE", path)
+    assert changed["updated_at"] > created["updated_at"]
+    assert api.call("PUT", path, {"model_id": None, "name": None})["model_id"] is None
+    assert "Shorten" in api.call("DELETE", path)["message"]
+    assert created["id"] in api.error(404, "GET", path)
+    api.error(404, "PUT", path, {"title": "x"})
+    api.error(404, "DELETE", path)
 
 
-def test_two_may_have_one_name(api: Any):
+def test_transformation_names_need_not_be_unique(api: Any):
     one, other = api.make(), api.make()
     assert one["id"] != other["id"]
-    for each in (one, other):
-        api.told("DELETE", f"transformations/{each['id']}")
+    for item in (one, other):
+        api.call("DELETE", f"transformations/{item['id']}")
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_two_may_have_one_name(api: Any):
         (422, {"name": "x", "prompt": "x", "model_id": "model:wordllama"}),
     ],
 )
-def test_what_is_wrong_is_refused(api: Any, status: int, body: Any):
-    api.refused(status, "POST", "transformations", body)
+def test_invalid_transformation_is_refused(api: Any, status: int, body: Any):
+    api.error(status, "POST", "transformations", body)
 
 
-def test_some_are_there_from_the_start(api: Any):
-    seeded = {each["name"]: each["apply_default"] for each in api.told("GET", "transformations")}
+def test_seeded_transformations_exist(api: Any):
+    seeded = {item["name"]: item["apply_default"] for item in api.call("GET", "transformations")}
     assert seeded == {
         "Key findings": True,
         "Methods and materials": False,
@@ -75,64 +75,62 @@ def test_some_are_there_from_the_start(api: Any):
     }
 
 
-def test_a_prompt_is_run_by_the_model_that_is_named_or_its_own_or_the_slots(
-    api: Any, provider: Any
-):
+def test_run_uses_the_requested_model_then_its_own_then_the_slot(api: Any, provider: Any):
     server = api.model("talker", provider.base_url)
     other = api.model("writer", provider.base_url)
-    made = api.make(prompt="List the concentrations.")
-    output = api.run(made["id"], "Cells were induced with 0.2 % arabinose.")
+    created = api.make(prompt="List the concentrations.")
+    output = api.run(created["id"], "Cells were induced with 0.2 % arabinose.")
     assert output == {
         "output": "- “Cells were induced with 0.2 % arabinose.”",
-        "transformation_id": made["id"],
+        "transformation_id": created["id"],
         "model_id": "model:extractive",
     }
-    api.told("PUT", f"transformations/{made['id']}", {"model_id": server})
-    assert api.run(made["id"], TEXT)["output"] == "Reply of talker."
-    assert api.run(made["id"], TEXT, model_id=other)["model_id"] == other
-    said = provider.asked[0].text
-    assert "List the concentrations." in said
-    assert TEXT in said
-    api.told("DELETE", f"transformations/{made['id']}")
+    api.call("PUT", f"transformations/{created['id']}", {"model_id": server})
+    assert api.run(created["id"], TEXT)["output"] == "Reply of talker."
+    assert api.run(created["id"], TEXT, model_id=other)["model_id"] == other
+    message = provider.asked[0].text
+    assert "List the concentrations." in message
+    assert TEXT in message
+    api.call("DELETE", f"transformations/{created['id']}")
 
 
-def test_the_default_prompt_is_the_system_message_of_a_language_model(api: Any, provider: Any):
+def test_default_prompt_is_stored_and_sent_as_system_message(api: Any, provider: Any):
     path, field = "transformations/default-prompt", "transformation_instructions"
-    before = api.told("GET", path)
-    made = api.make(prompt="Give the findings.")
-    told = {field: "Answer as a numbered list of one sentence."}
-    assert api.told("PUT", path, told) == told == api.told("GET", path)
-    api.run(made["id"], TEXT, model_id=api.model("sailor", provider.base_url))
-    assert provider.asked[0].body["messages"][0] == {"role": "system", "content": told[field]}
-    api.refused(400, "PUT", path, {})
-    assert api.told("PUT", path, {field: ""}) == {field: ""} == api.told("GET", path)
-    api.told("PUT", path, before)
-    api.told("DELETE", f"transformations/{made['id']}")
+    before = api.call("GET", path)
+    created = api.make(prompt="Give the findings.")
+    body = {field: "Answer as a numbered list of one sentence."}
+    assert api.call("PUT", path, body) == body == api.call("GET", path)
+    api.run(created["id"], TEXT, model_id=api.model("sailor", provider.base_url))
+    assert provider.asked[0].body["messages"][0] == {"role": "system", "content": body[field]}
+    api.error(400, "PUT", path, {})
+    assert api.call("PUT", path, {field: ""}) == {field: ""} == api.call("GET", path)
+    api.call("PUT", path, before)
+    api.call("DELETE", f"transformations/{created['id']}")
 
 
-def test_what_cannot_be_run_is_refused(api: Any, provider: Any):
-    made = api.make()
-    path, run = "transformations/execute", {"transformation_id": made["id"], "input_text": "x"}
-    api.refused(400, "POST", path, run | {"input_text": " "})
-    api.refused(404, "POST", path, run | {"transformation_id": "transformation:nope"})
-    api.refused(404, "POST", path, run | {"model_id": "model:nope"})
-    api.refused(422, "POST", path, run | {"model_id": "model:wordllama"})
+def test_invalid_run_is_refused(api: Any, provider: Any):
+    created = api.make()
+    path, run = "transformations/execute", {"transformation_id": created["id"], "input_text": "x"}
+    api.error(400, "POST", path, run | {"input_text": " "})
+    api.error(404, "POST", path, run | {"transformation_id": "transformation:nope"})
+    api.error(404, "POST", path, run | {"model_id": "model:nope"})
+    api.error(422, "POST", path, run | {"model_id": "model:wordllama"})
     provider.troubles = [lambda handler: setattr(handler, "close_connection", True)]
-    gone = api.model("gone", provider.base_url)
-    assert "can't be reached" in api.refused(502, "POST", path, run | {"model_id": gone})
+    unreachable = api.model("gone", provider.base_url)
+    assert "can't be reached" in api.error(502, "POST", path, run | {"model_id": unreachable})
     api.default("transformation", None)
     try:
-        assert "transformation" in api.refused(422, "POST", path, run)
+        assert "transformation" in api.error(422, "POST", path, run)
     finally:
         api.default("transformation", "model:extractive")
-        api.told("DELETE", f"transformations/{made['id']}")
+        api.call("DELETE", f"transformations/{created['id']}")
 
 
-def test_a_new_source_has_the_insights_of_those_that_are_run_on_every_one(api: Any, provider: Any):
+def test_default_transformations_create_insights_of_new_sources(api: Any, provider: Any):
     mine = api.make(
         name="Amounts", title="How much", prompt="List the concentrations.", apply_default=True
     )
-    asked = api.make(
+    request = api.make(
         name="Asked", apply_default=True, model_id=api.model("reader", provider.base_url)
     )
     status, insights = api.processed(TEXT)
@@ -141,22 +139,22 @@ def test_a_new_source_has_the_insights_of_those_that_are_run_on_every_one(api: A
     assert "- “Cells were induced with 0.2 % arabinose.”" in insights["How much"]
     assert insights["Asked"] == "Reply of reader."
     assert TEXT in provider.asked[0].text
-    for each in (mine, asked):
-        api.told("DELETE", f"transformations/{each['id']}")
+    for item in (mine, request):
+        api.call("DELETE", f"transformations/{item['id']}")
     assert set(api.processed(TEXT)[1]) == {"Key findings"}
 
 
-def test_an_insight_that_fails_fails_no_source_and_is_told_of(api: Any):
-    gone = api.model("nobody", "http://127.0.0.1:9/v1")
-    made = api.make(name="Broken", apply_default=True, model_id=gone)
+def test_failed_insight_does_not_fail_the_source(api: Any):
+    unreachable = api.model("nobody", "http://127.0.0.1:9/v1")
+    created = api.make(name="Broken", apply_default=True, model_id=unreachable)
     status, insights = api.processed(TEXT)
     assert (status["status"], status["error"]) == ("completed", None)
     assert "The insight Broken could not be created" in status["message"]
     assert "can't be reached" in status["message"]
     assert "Retry" in status["message"]
     assert set(insights) == {"Key findings"}
-    api.told("PUT", f"transformations/{made['id']}", {"model_id": "model:extractive"})
-    api.told("POST", f"sources/{status['id']}/retry")
+    api.call("PUT", f"transformations/{created['id']}", {"model_id": "model:extractive"})
+    api.call("POST", f"sources/{status['id']}/retry")
     assert set(api.until_processed(status["id"])[1]) == {"Key findings", "Broken"}
-    api.told("DELETE", f"transformations/{made['id']}")
-    api.refused(400, "POST", f"sources/{status['id']}/retry")
+    api.call("DELETE", f"transformations/{created['id']}")
+    api.error(400, "POST", f"sources/{status['id']}/retry")
