@@ -89,7 +89,7 @@ def test_built_in_model_streams_the_same_events(api: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("request", "result"),
+    ("scope", "expected"),
     [
         ({}, {"source:paper", "note:plan", "note:other"}),
         ({"include_sources": False}, {"note:plan", "note:other"}),
@@ -107,16 +107,16 @@ def test_built_in_model_streams_the_same_events(api: Any) -> None:
     ],
 )
 def test_question_is_limited_to_its_scope(
-    api: Any, served: Any, provider: Any, request: Any, result: set[str] | None
+    api: Any, served: Any, provider: Any, scope: Any, expected: set[str] | None
 ) -> None:
     provider.replies = lambda body: "No plan."  # so that the question itself is looked for
-    answer = api.simple("What about arabinose?", **request, model_override=served.add())
-    arguments = passages(provider.chats()[1]) if len(provider.chats()) > 1 else set()
-    if result is None:
-        assert len(arguments) == 1
+    answer = api.simple("What about arabinose?", **scope, model_override=served.add())
+    used = passages(provider.chats()[1]) if len(provider.chats()) > 1 else set()
+    if expected is None:
+        assert len(used) == 1
     else:
-        assert arguments == result
-        assert (answer["answer"] == NOTHING) == (not result)
+        assert used == expected
+        assert (answer["answer"] == NOTHING) == (not expected)
 
 
 ELSEWHERE = "Who won the football world cup in 1998?"

@@ -80,12 +80,12 @@ def test_completed_job_has_the_result(podcasts, ordered):
 def test_audio_supports_range_requests(audio):
     full = audio()
     tag, size = full.headers["ETag"], len(full.content)
-    for request, part in [
+    for byte_range, part in [
         ("0-99", slice(0, 100)),
         ("500-", slice(500, None)),
         ("-7", slice(-7, None)),
     ]:
-        response = audio(Range=f"bytes={request}")
+        response = audio(Range=f"bytes={byte_range}")
         assert (response.status_code, response.content) == (206, full.content[part])
     assert audio(Range="lines=0-1").content == full.content
     assert audio(Range="bytes=0-9", If_Range=tag).status_code == 206
@@ -96,12 +96,12 @@ def test_audio_supports_range_requests(audio):
 
 
 @pytest.mark.parametrize(
-    ("request", "status"),
+    ("byte_range", "status"),
     [("5087608000-", 416), ("-0", 416), ("5-2", 400), ("a-b", 400), ("", 400)],
 )
-def test_invalid_range_is_refused(audio, request, status):
+def test_invalid_range_is_refused(audio, byte_range, status):
     size = int(audio("HEAD").headers["Content-Length"])
-    response = audio(Range=f"bytes={request}")
+    response = audio(Range=f"bytes={byte_range}")
     assert (response.status_code, [*response.json()]) == (status, ["detail"])
     assert response.headers.get("Content-Range") == (f"bytes */{size}" if status == 416 else None)
 

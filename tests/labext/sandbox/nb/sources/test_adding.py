@@ -131,7 +131,7 @@ def test_source_is_added_to_a_notebook(sources):
         ([], "object"),
     ],
 )
-def test_invalid_source_is_response(sources, detail, body, expected):
+def test_invalid_source_is_refused(sources, detail, body, expected):
     before = len(sources.listed(limit=1000))
     for path in ("sources", "sources/json"):
         reason = detail(sources.post(path, body))
@@ -169,7 +169,7 @@ def test_invalid_source_is_response(sources, detail, body, expected):
         ("multipart/form-data; boundary=x", b"--x\r\nA: " + b"b" * 20_000, "The form"),
     ],
 )
-def test_invalid_form_is_response(sources, detail, content_type, body, expected):
+def test_invalid_form_is_refused(sources, detail, content_type, body, expected):
     before = sources.files()
     headers = {"Content-Type": content_type}
     response = sources.request("POST", "sources", data=body, headers=headers)

@@ -72,7 +72,7 @@ def test_source_list_has_fifty_rows_by_default(sources):
         {"notebook_id": ""},
     ],
 )
-def test_invalid_list_query_is_response(sources, detail, query):
+def test_invalid_list_query_is_refused(sources, detail, query):
     assert detail(sources.get("sources", **query))
 
 
@@ -87,7 +87,7 @@ def test_unknown_source_is_404(sources, detail):
 
 
 @pytest.mark.parametrize("body", [{"title": ""}, {"title": 1}, {"title": "a\nb"}, {"topic": []}])
-def test_invalid_source_update_is_response(sources, detail, body):
+def test_invalid_source_update_is_refused(sources, detail, body):
     created = sources.call("POST", "sources", json={"text": "Text."})
     detail(sources.put(f"sources/{created['id']}", body))
 
