@@ -26,10 +26,10 @@ def test_model_add_use_and_remove(
     run: Any, api: Any, provider: Any, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(KEY, "the-wrong-key-of-mine")
-    message = run.said("models", "add", "talker", "--base-url", f"{provider.base_url}/")
+    message = run.output("models", "add", "talker", "--base-url", f"{provider.base_url}/")
     assert "models default SLOT talker" in message
-    assert run.said("models", "default", "chat", "talker") == "The model for chat is talker.\n"
-    listed = run.said("models", "list")
+    assert run.output("models", "default", "chat", "talker") == "The model for chat is talker.\n"
+    listed = run.output("models", "list")
     assert provider.base_url in listed
     assert "extractive" in listed
     assert "the-wrong-key" not in message + listed
@@ -37,32 +37,32 @@ def test_model_add_use_and_remove(
     refusal = api.error(502, "POST", "search/ask/simple", {"question": WHY})
     assert "give it another" in refusal
     monkeypatch.setenv(KEY, kit.KEY)
-    run.said("models", "key", "talker")
+    run.output("models", "key", "talker")
     assert api.simple(WHY)["model"] == "talker"
 
-    assert "default for chat" in run.refused("models", "remove", "talker", "--yes")
-    run.said("models", "default", "chat", "none")
+    assert "default for chat" in run.error("models", "remove", "talker", "--yes")
+    run.output("models", "default", "chat", "none")
     api.error(422, "POST", "search/ask/simple", {"question": WHY})
-    run.said("models", "default", "chat", "extractive")
-    assert "--yes" in run.refused("models", "remove", "talker")
-    run.said("models", "remove", "talker", "--yes")
-    assert provider.base_url not in run.said("models", "list")
+    run.output("models", "default", "chat", "extractive")
+    assert "--yes" in run.error("models", "remove", "talker")
+    run.output("models", "remove", "talker", "--yes")
+    assert provider.base_url not in run.output("models", "list")
 
 
 def test_models_with_the_same_address_share_a_key(
     run: Any, api: Any, provider: Any, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run.said("models", "add", "one", "--base-url", provider.base_url, "--no-key")
+    run.output("models", "add", "one", "--base-url", provider.base_url, "--no-key")
     monkeypatch.setenv(KEY, kit.KEY)
-    run.said("models", "add", "two", "--base-url", provider.base_url)
-    run.said("models", "default", "chat", "one")
+    run.output("models", "add", "two", "--base-url", provider.base_url)
+    run.output("models", "default", "chat", "one")
     assert api.simple(WHY)["model"] == "one"
-    run.said("models", "key", "two", "--no-key")
+    run.output("models", "key", "two", "--no-key")
     api.error(502, "POST", "search/ask/simple", {"question": WHY})
-    run.said("models", "default", "chat", "extractive")
-    run.said("models", "remove", "one", "--yes")
-    assert provider.base_url in run.said("models", "list")
-    run.said("models", "remove", "two", "--yes")
+    run.output("models", "default", "chat", "extractive")
+    run.output("models", "remove", "one", "--yes")
+    assert provider.base_url in run.output("models", "list")
+    run.output("models", "remove", "two", "--yes")
 
 
 @pytest.mark.parametrize(
@@ -83,22 +83,22 @@ def test_invalid_model_command_is_refused_with_a_hint(
     run: Any, words: list[str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(KEY, "a-key-of-mine")
-    assert expected in run.refused("models", *words)
+    assert expected in run.error("models", *words)
 
 
 def test_duplicate_model_is_refused(run: Any, served: Any, provider: Any) -> None:
     served.add("talker")
-    message = run.refused("models", "add", "talker", "--base-url", provider.base_url, "--no-key")
+    message = run.error("models", "add", "talker", "--base-url", provider.base_url, "--no-key")
     assert "already" in message
 
 
 def test_ambiguous_model_name_lists_both_ids(run: Any, served: Any) -> None:
     one, two = served.add("twin"), served.add("twin", "embedding")
-    message = run.refused("models", "default", "chat", "twin")
+    message = run.error("models", "default", "chat", "twin")
     assert one in message
     assert two in message
-    run.said("models", "default", "chat", one)
-    run.said("models", "default", "chat", "extractive")
+    run.output("models", "default", "chat", one)
+    run.output("models", "default", "chat", "extractive")
 
 
 def test_key_is_prompted_without_echo_or_read_from_environment(
@@ -106,7 +106,7 @@ def test_key_is_prompted_without_echo_or_read_from_environment(
 ) -> None:
     words = ("add", "talker", "--base-url", provider.base_url)
     monkeypatch.setattr("sys.stdin", io.StringIO())
-    assert KEY in run.refused("models", *words)
+    assert KEY in run.error("models", *words)
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -114,10 +114,10 @@ def test_key_is_prompted_without_echo_or_read_from_environment(
 
     monkeypatch.setattr("sys.stdin", Terminal())
     monkeypatch.setattr("getpass.getpass", lambda _prompt: "a key with blanks")
-    assert "a key with blanks" not in run.refused("models", *words)
+    assert "a key with blanks" not in run.error("models", *words)
     monkeypatch.setattr("getpass.getpass", lambda _prompt: "a-key-of-mine")
-    assert "a-key-of-mine" not in run.said("models", *words)
-    run.said("models", "remove", "talker", "--yes")
+    assert "a-key-of-mine" not in run.output("models", *words)
+    run.output("models", "remove", "talker", "--yes")
 
 
 def test_cli_model_types_match_the_registry() -> None:
