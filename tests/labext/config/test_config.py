@@ -76,7 +76,7 @@ def test_key_of_the_environment_is_used_with_its_address_only(
 def test_key_is_stored_in_the_keyring_per_profile(ring: Any) -> None:
     config.save_profile("course", "jobs", "https://course.example/api/")
     assert config.save_secret("jobs", "course", "api_key", "kept-key")
-    assert ring.held == {("labext", "course/jobs/api_key"): "kept-key"}
+    assert ring.secrets == {("labext", "course/jobs/api_key"): "kept-key"}
     config.forget_session()
     connection = config.connection("jobs", "course")
     assert connection.secrets == {"api_key": "kept-key"}
@@ -89,7 +89,7 @@ def test_keyring_is_read_once_per_session(ring: Any) -> None:
     config.save_profile("work", "jobs", "https://jobs.example.org/api/")
     ring.set_password("labext", "work/jobs/api_key", "key-of-work")
     assert config.connection("jobs", "work").secrets["api_key"] == "key-of-work"
-    ring.held.clear()
+    ring.secrets.clear()
     assert config.connection("jobs", "work").secrets["api_key"] == "key-of-work"
     config.forget_session()
     assert "api_key" not in config.connection("jobs", "work").secrets
@@ -282,7 +282,7 @@ def test_sign_out_keeps_secrets_in_the_keyring(ring: Any, monkeypatch: pytest.Mo
     assert config.connection("jobs", "course").secrets == {"api_key": "kept-key"}
     config.choose_profile("jobs", "course")
     assert config.connection("jobs").secrets == {"api_key": "kept-key"}
-    assert ring.held
+    assert ring.secrets
 
 
 def test_sign_out_forgets_secrets_of_the_session() -> None:
