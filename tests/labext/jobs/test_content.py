@@ -66,7 +66,7 @@ def test_changed_file_content_is_a_conflict(
     ledger.moment += timedelta(minutes=1)
     upload(client, tmp_path, SECOND)
     before = dict(ledger.done)
-    with pytest.raises(ConflictError, match=r"n1 .*other content: a\.pdb has 11 bytes") as raised:
+    with pytest.raises(ConflictError, match=r"n1 .*other file content: a\.pdb has 11 bytes") as raised:
         submit(client, kind)
     for content in (FIRST, SECOND):
         assert hashlib.sha256(content).hexdigest()[:12] in raised.value.message
@@ -157,7 +157,7 @@ def test_file_replaced_from_another_machine_is_detected_by_checksum(
     submit(client, "job")
     ledger.stored["a.pdb"] = SECOND
     ledger.stored_at["a.pdb"] = NOON + timedelta(minutes=1)
-    with pytest.raises(ConflictError, match="other content"):
+    with pytest.raises(ConflictError, match="other file content"):
         submit(client, "job")
 
 
@@ -167,7 +167,7 @@ def test_file_replaced_within_the_same_second_is_detected(
     upload(client, tmp_path, FIRST)
     submit(client, "job")
     upload(client, tmp_path, SECOND)
-    with pytest.raises(ConflictError, match="other content"):
+    with pytest.raises(ConflictError, match="other file content"):
         submit(client, "job")
 
 
@@ -198,7 +198,7 @@ def test_output_of_a_repeated_job_is_changed_content(client: JobsClient, ledger:
     assert client.submit("second", "fold", settings).created
     assert not client.submit("second", "fold", settings).created
     run_first(NOON + timedelta(minutes=2))
-    with pytest.raises(ConflictError, match=r"first/rank_1\.pdb is of another run of first"):
+    with pytest.raises(ConflictError, match=r"first/rank_1\.pdb is now from another run of first"):
         client.submit("second", "fold", settings)
     run_first(NOON)
     assert not client.submit("second", "fold", settings).created
@@ -215,7 +215,7 @@ def test_interrupted_batch_is_not_resumed_with_changed_content(
     upload(client, tmp_path, SECOND)
     with pytest.raises(ConflictError, match="other content than its first jobs"):
         client.resume("n1")
-    with pytest.raises(ConflictError, match="other content"):
+    with pytest.raises(ConflictError, match="other file content"):
         submit(client, "split batch")
     assert len(ledger.members) == 1
     upload(client, tmp_path, FIRST)

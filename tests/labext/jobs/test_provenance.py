@@ -126,7 +126,7 @@ def test_repeated_download_leaves_the_crate_unchanged(
     assert not client.download("b", tmp_path).fetched
     assert (tmp_path / CRATE).read_bytes() == before[tmp_path / CRATE]
     (tmp_path / "x" / "log.txt").write_text("damaged")
-    assert "mended" in client.download("b", tmp_path).message
+    assert "repaired" in client.download("b", tmp_path).message
     assert (tmp_path / CRATE).read_bytes() == before[tmp_path / CRATE]
 
 

@@ -29,7 +29,7 @@ def test_retry_mode_of_every_operation() -> None:
     assert all(ALL[name].repeat is RetryMode.DELETE for name in DELETES)
     for name in SUBMISSIONS:
         assert ALL[name].repeat is RetryMode.UNSENT
-        assert "sends nothing twice" in ALL[name].find_out
+        assert "creates no duplicate" in ALL[name].find_out
         assert ALL[name].action == Action.list_jobs()
 
 
@@ -63,7 +63,7 @@ def test_delete_removes_a_journal_record_without_a_batch(client: JobsClient, led
     with pytest.raises(AccessError, match="Budget exceeded"):
         client.submit_batch("few", "fold", {"a": {"sequence": "A"}})
     assert client.unfinished_names() == ["few"]
-    assert client.delete("few").startswith("Nothing of few is on the service")
+    assert client.delete("few").startswith("The service does not have few")
     assert client.unfinished_names() == []
     with pytest.raises(NotFoundError):
         client.delete("few")

@@ -92,9 +92,9 @@ def test_invalid_response_is_a_service_error(client: JobsClient, ledger: Any, bo
         (403, {"detail": "Too many requests"}, AccessError, "Wait a few minutes"),
         (403, "Rate-limited", AccessError, "Wait a few minutes"),
         (403, "Only corporate users operate this", AccessError, "permission, the budget, or"),
-        (403, "", AccessError, "permission, the budget, or a pause"),
+        (403, "", AccessError, "permission, the budget, or too many requests"),
         (429, {"title": "slow down"}, BusyError, ""),
-        (400, "what is that", InputError, "objects to"),
+        (400, "what is that", InputError, "as the message says"),
     ],
 )
 def test_error_type_and_next_step_depend_on_the_message(
@@ -217,7 +217,7 @@ def test_deleted_job_ends_the_watch(client: JobsClient, ledger: Any) -> None:
 
 def test_wait_times_out(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
-    with pytest.raises(NotReadyError, match=r"f1 is not complete after 0\.3 seconds"):
+    with pytest.raises(NotReadyError, match=r"f1 did not complete within 0\.3 seconds"):
         client.wait("f1", timeout=0.3)
     ledger.complete("f1")
     assert client.wait("f1")["JobStatus"] == "Complete"

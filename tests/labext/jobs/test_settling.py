@@ -86,7 +86,7 @@ def test_unresolved_submission_has_unknown_outcome(sent: list[Any], seen: list[A
         submit(send, look)
     assert (send.steps, look.steps) == ([], [])
     assert "f1 (1 job of fold)" in raised.value.message
-    assert "sends nothing twice" in raised.value.next_step
+    assert "creates no duplicate" in raised.value.next_step
 
 
 @pytest.mark.parametrize(
