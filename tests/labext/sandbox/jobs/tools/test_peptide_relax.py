@@ -232,7 +232,7 @@ def test_incomplete_or_unknown_residue_is_named(tmp_path):
         ({}, "sequence: it is missing; send it, or a structure as pdbFile."),
         (
             {"sequence": "GA", "pdbFile": "x.pdb"},
-            "pdbFile: it can't be given together with sequence.",
+            "pdbFile: it can't be sent together with sequence.",
         ),
         ({"pdbFile": "x.pdb", "conformation": "helix"}, "conformation: it applies only where"),
         ({"sequence": "G" * 26}, "sequence: it has 26 letters; 2 to 25 are allowed."),
