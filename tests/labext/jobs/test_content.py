@@ -66,7 +66,9 @@ def test_changed_file_content_is_a_conflict(
     ledger.moment += timedelta(minutes=1)
     upload(client, tmp_path, SECOND)
     before = dict(ledger.done)
-    with pytest.raises(ConflictError, match=r"n1 .*other file content: a\.pdb has 11 bytes") as raised:
+    with pytest.raises(
+        ConflictError, match=r"n1 .*other file content: a\.pdb has 11 bytes"
+    ) as raised:
         submit(client, kind)
     for content in (FIRST, SECOND):
         assert hashlib.sha256(content).hexdigest()[:12] in raised.value.message

@@ -98,7 +98,9 @@ def test_wide_terminal_shows_all_columns(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_empty_list_has_a_message() -> None:
     assert frame_text(shown()) == "There are no jobs."
     assert frame_html(shown()) == "<p>There are no jobs.</p>"
-    assert frame_text(UNFINISHED.show(pd.DataFrame({"Name": []}))).startswith("No unfinished batches ")
+    assert frame_text(UNFINISHED.show(pd.DataFrame({"Name": []}))).startswith(
+        "No unfinished batches "
+    )
 
 
 def test_job_frame_is_a_plain_frame_with_state_first() -> None:
