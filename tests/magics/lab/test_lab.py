@@ -78,7 +78,7 @@ def test_every_filter_is_passed_to_the_client(run: Run) -> None:
 def test_ambiguous_folder_lists_the_candidates(run: Run, command: Callable[[str], Any]) -> None:
     lab = command("lab")
     assert len(run("%lab sequences --folder Vectors")) == 3
-    lab.said("folders", "add", "Vectors", "--project", "Cold response")
+    lab.output("folders", "add", "Vectors", "--project", "Cold response")
     try:
         with pytest.raises(ConflictError) as caught:
             run("%lab sequences --folder Vectors")
@@ -93,7 +93,7 @@ def test_ambiguous_folder_lists_the_candidates(run: Run, command: Callable[[str]
             for each in lab.json("folders", "list")
             if (each["name"], each["project"]) == ("Vectors", "Cold response")
         )
-        lab.said("folders", "remove", second)
+        lab.output("folders", "remove", second)
     with pytest.raises(NotFoundError, match='did you mean "Vectors"'):
         run("%lab sequences --folder Vektors")
 
