@@ -106,7 +106,7 @@ class Action:
         "credential", 'nb.credentials.update($credential, base_url="URL", api_key="")'
     )
 
-    # nb: notebooks and what is in them
+    # nb: notebooks, sources, insights and notes
     list_notebooks = _Kind("", "nb.notebooks.list()")
     use_notebook = _Kind("name", 'nb.sources.find("TITLE", notebook=$name)')
     create_notebook = _Kind("name", "nb.notebooks.create($name)")

@@ -136,14 +136,14 @@ class Tool:
 
 
 def cast(parameter: Parameter, text: str) -> Any:
-    """Convert text, as typed after `--set name=`, to a value of the parameter.
+    """Convert the text of a setting to a value of the parameter.
 
     Numbers, `true` and `false` by the parameter's type (else its default's); a list as JSON or
     separated by commas; an object as JSON. If the kind is unknown, a complete JSON list or object
     is parsed, and everything else stays text.
 
     Raises:
-        InputError: the text is no such value.
+        InputError: the text is not a value of the parameter's type.
     """
     kind = parameter.kind
     if parameter.options and kind not in ("list", "boolean"):

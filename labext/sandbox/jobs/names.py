@@ -26,7 +26,7 @@ def is_name(value: str) -> bool:
 
 
 def name_error(field: str, value: str) -> str | None:
-    """Return what is wrong with the name of a job or batch, or None (JOBS-22)."""
+    """Return the error of an invalid job or batch name, or None (JOBS-22)."""
     if not value:
         return f"{field} is empty."
     if len(value) > MAX_NAME_LENGTH:
@@ -40,14 +40,14 @@ def name_error(field: str, value: str) -> str | None:
 
 
 def project_error(value: str) -> str | None:
-    """Return what is wrong with a project identifier, or None (JOBS-25)."""
+    """Return the error of an invalid project identifier, or None (JOBS-25)."""
     if _PROJECT.fullmatch(value) is None:
         return f"projectTag has the form proj_<id>: {quote_value(value)}."
     return None
 
 
 def file_name_error(field: str, value: str) -> str | None:
-    """Return what is wrong with the name of an uploaded file or a folder, or None."""
+    """Return the error of an invalid file or folder name, or None."""
     if not value:
         return f"{field} is empty."
     if len(value.encode()) > MAX_FILE_NAME_BYTES:

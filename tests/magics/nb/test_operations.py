@@ -9,7 +9,7 @@ import pytest
 from labext_magics.core.grammar import ParsedLine
 
 OPERATIONS = {
-    # contract, Endpoints: the operation, what it takes, and the line
+    # the operation, its parameters and the line that calls it (NB-18 and following)
     "GET /notebooks": ("archived order-by", "notebooks"),
     "POST /notebooks": ("description", "notebooks new NAME"),
     "GET /notebooks/{id}": ("", "notebooks show X"),

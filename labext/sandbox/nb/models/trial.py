@@ -95,7 +95,9 @@ def _try_transcription(site: Site, model: Model, cancel_token: CancelToken | Non
         with tempfile.TemporaryDirectory() as folder:
             text = openai.transcribe(site, model, write_tone(Path(folder)), cancel_token)
     message = (
-        f"It heard: {shorten_title(text)}" if text else "It recognized no speech in a test tone."
+        f"It recognized: {shorten_title(text)}"
+        if text
+        else "It recognized no speech in a test tone."
     )
     return message, {"characters": len(text)}
 

@@ -20,7 +20,7 @@ TYPES = {
     "podcast": "llm",
     "summary": "llm",
 }
-"""The seven slots (contract, Default models), and the type of model that each takes."""
+"""The seven slots and the type of model that each takes (NB-281)."""
 OUTLINE = {"segments": [{"name": "Sugars", "description": "Two of them.", "size": "short"}]}
 DIALOGUE = {"transcript": [{"speaker": "Ada", "dialogue": "Lactose is a sugar."}]}
 

@@ -1,4 +1,4 @@
-"""The group Transformations (contract, Endpoints): kept, run, and run on every new source."""
+"""Transformations over HTTP: stored, run, and run on every new source (NB-25)."""
 
 from __future__ import annotations
 
