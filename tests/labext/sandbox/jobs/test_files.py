@@ -224,3 +224,8 @@ def test_folders_are_listed_while_they_contain_files(api, teacher, kit):
     assert first not in teacher.get("getFolders").json()
     api.delete("delete-file", folder=first)
     assert first not in api.get("getFolders").json()
+
+
+@pytest.mark.parametrize("name", ["a%2Fb", "%2e%2e", "..%2Fx", "a%00b", "a%0Ab", "a%5Cb", "%20a"])
+def test_encoded_names_that_are_not_plain_are_refused(api, kit, name):
+    assert "filename" in kit.sentence(api.upload(name, b"a"))

@@ -153,3 +153,15 @@ def test_keys_secrets_and_tokens_are_stored_as_hashes(api, kit, runner):
     assert email.encode() in content
     for each in (key, secret, token, id_token.rpartition(".")[2]):
         assert each.encode() not in content
+
+
+def test_head_is_refused_without_a_body(api, kit, runner):
+    _, key = runner.user()
+    response = api.ask("HEAD", "users/me", kit.basic(key))
+    assert (response.status_code, response.headers["Allow"], response.content) == (405, "GET", b"")
+
+
+def test_encoded_line_break_in_a_path_is_not_found(api, kit, runner):
+    _, key = runner.user()
+    kit.message(api.ask("GET", "%0A", kit.basic(key)), 404)
+    kit.message(api.ask("GET", "%0A"), 401)
