@@ -273,3 +273,26 @@ class ResultMethods(BaseClient):
         url = self._service.result_url(identity.check_name(name), email=email)
         tail = self._service.http.store().tail(url, name, _TABLE_OF_CONTENTS)
         return names_at_end(tail)
+
+    def read_result(self, name: str, file: str, email: str | None = None) -> bytes:
+        """Return the content of one result file of a complete job, without saving it.
+
+        Args:
+            name: of a job, a batch or a pipeline.
+            file: a path as in `result_files`.
+            email: a teammate's, where permitted.
+
+        Raises:
+            NotFoundError: there is no such job or file.
+            InputError: it is not complete.
+        """
+        from tempfile import TemporaryDirectory
+
+        def presigned_url() -> str:
+            return self._service.result_url(name, file=file, email=email)
+
+        identity.check_name(name)
+        with TemporaryDirectory(prefix="labext-") as folder:
+            target = Path(folder) / "result"
+            self._service.http.download(presigned_url(), target, fresh=presigned_url)
+            return target.read_bytes()

@@ -381,3 +381,15 @@ def test_stop_and_delete_of_a_split_batch(client: JobsClient, split: Any) -> Non
     assert not split.rows
     with pytest.raises(NotFoundError):
         client.delete("b")
+
+
+def test_result_file_is_read_without_being_saved(
+    client: JobsClient, done: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert client.read_result("f1", "rank_1.pdb") == b"ATOM f1\n"
+    assert all_files(tmp_path) == []
+    with pytest.raises(NotFoundError):
+        client.read_result("f1", "absent.pdb")
+    with pytest.raises(NotFoundError):
+        client.read_result("unknown", "rank_1.pdb")
