@@ -21,6 +21,7 @@ from nbval.plugin import IPyNbCell, IPyNbFile
 
 from labext.sandbox import Sandbox
 
+pytest_plugins = ("notebook_plugin",)
 SUBMITS = ("%jobs submit", "%%jobs pipeline", "%jobs run-pipeline")
 WATCHED = re.compile(r"watched \d+:\d\d")
 

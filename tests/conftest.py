@@ -20,13 +20,10 @@ from labext_test_warm import Warm
 
 from labext.sandbox import Sandbox, host_process
 
-# How long an example takes says more about the machine's other work than about the code. On a
-# build machine every run has the same examples, as hypothesis itself has it, and half as many;
-# elsewhere new ones.
+# No deadline, since the time of an example depends on the load of the machine. CI runs the same
+# examples every time; elsewhere they are random.
 BUILDS = not {"CI", "LABEXT_BUILD"}.isdisjoint(os.environ)
-settings.register_profile(
-    "labext", deadline=None, derandomize=BUILDS, max_examples=50 if BUILDS else 100
-)
+settings.register_profile("labext", deadline=None, derandomize=BUILDS, max_examples=50)
 settings.load_profile("labext")
 
 # Before anything imports keyring, and for every process that a test starts.
@@ -35,7 +32,13 @@ os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
 NewBox = Callable[..., Sandbox]
 SUPPORT = Path(__file__).parent / "support"
-pytest_plugins = ("browser_fixtures", "cli_fixtures", "fake_clock", "faulty_server")
+pytest_plugins = (
+    "notebook_plugin",  # first: it prevents a slow import
+    "browser_fixtures",
+    "cli_fixtures",
+    "fake_clock",
+    "faulty_server",
+)
 
 KINDS = ("unit", "contract", "faults", "browser", "notebooks", "benchmark")
 _DECLARED_KIND = re.compile(rf"^pytestmark = .*?\bpytest\.mark\.({'|'.join(KINDS)})\b", re.M | re.S)
@@ -56,6 +59,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return "browser" if scope.endswith("_in_browser.py") else scope
 
     return ByFile(config, log)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Import schemathesis, which takes a second, unless only unit tests are run."""
+    if config.getoption("markexpr") != "unit":
+        config.pluginmanager.import_plugin("schemathesis.pytest.plugin")
 
 
 def declared_kind(path: Path) -> str:

@@ -7,16 +7,18 @@ import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
-from labext_test_gate import Gate
 from notebook_page import SIZE, Lab, NotebookPage
 from own_server import Server, jupyter_server
 from script import WATCH, Script
 
 from labext.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from labext_test_gate import Gate
 
 PARTS = Path(__file__).parents[1] / "support"
 FLAGS = [
@@ -95,6 +97,8 @@ def gate(server: Server) -> Iterator[Gate]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(PARTS), prepend=os.pathsep)
         box.start()
+    from labext_test_gate import Gate
+
     yield Gate(box)
     box.reset()
 

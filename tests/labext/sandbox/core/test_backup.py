@@ -30,6 +30,8 @@ from labext.sandbox.core.backup import BackupResult, back_up, restore
 from labext.sandbox.core.data_folder import DataFolder, FileLock
 from labext.sandbox.core.database import SCHEMA_VERSION
 
+pytestmark = pytest.mark.faults
+
 ODD = os.fsdecode(b"caf\xe9 \\ n\xc3\xa9.csv")
 """A name that is no UTF-8, with a backslash."""
 

@@ -29,6 +29,8 @@ from labext.sandbox.core.queue import (
     TaskOutcome,
 )
 
+pytestmark = pytest.mark.faults
+
 
 def test_task_returns_its_result(harness: Harness) -> None:
     outcome = harness.run("answer", x=[1, 2.5, None, "ä"])

@@ -14,6 +14,8 @@ from supervision import (
     poll,
 )
 
+pytestmark = pytest.mark.faults
+
 
 @pytest.fixture(params=["fork", "spawn"])
 def warm_harness(request: pytest.FixtureRequest, new_harness: NewHarness) -> Harness:
