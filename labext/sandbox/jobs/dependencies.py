@@ -40,8 +40,10 @@ def reload_account(session: Session, caller: Account) -> Account:
     return account
 
 
-def find_teammate(session: Session, caller: Account, email: str | None) -> Account:
-    """Return the account of `jobEmail`; without it, the caller's own.
+def find_teammate(
+    session: Session, caller: Account, email: str | None, field: str = "jobEmail"
+) -> Account:
+    """Return the account of the e-mail address in `field`; without one, the caller's own.
 
     An owner may see the accounts of its organization. Others get 403, so the existence of accounts
     is not revealed.
@@ -49,7 +51,7 @@ def find_teammate(session: Session, caller: Account, email: str | None) -> Accou
     if email is None or email == caller.email:
         return caller
     if not caller.owner:
-        raise forbidden("jobEmail: only an owner of the organization sees a teammate's jobs.")
+        raise forbidden(f"{field}: only an owner of the organization sees a teammate's jobs.")
     teammate = session.scalars(
         select(Account).where(
             Account.email == email, Account.organization_id == caller.organization_id
@@ -57,7 +59,7 @@ def find_teammate(session: Session, caller: Account, email: str | None) -> Accou
     ).one_or_none()
     if teammate is None:
         raise not_found(
-            f"jobEmail: nobody in your organization has the address {quote_value(email)}."
+            f"{field}: nobody in your organization has the address {quote_value(email)}."
         )
     return teammate
 

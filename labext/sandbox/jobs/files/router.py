@@ -18,7 +18,7 @@ from labext.sandbox.jobs.dependencies import (
     json_response,
     message_response,
 )
-from labext.sandbox.jobs.files import job_files, uploaded_files
+from labext.sandbox.jobs.files import job_files, job_logs, uploaded_files
 from labext.sandbox.jobs.schemas import bad_request
 
 router = APIRouter()
@@ -100,6 +100,21 @@ def delete_file(site: SiteOf, caller: Caller, request: Request) -> Response:
     return message_response(uploaded_files.delete_file(site, caller, request.query_params))
 
 
+@router.get("/job-log")
+def get_job_log(site: SiteOf, caller: Caller, request: Request) -> Response:
+    """Return the log of a job in any state."""
+    return json_response(job_logs.read_log(site, caller, request.query_params))
+
+
+@router.get("/job-outputs")
+def get_job_outputs(site: SiteOf, caller: Caller, request: Request) -> Response:
+    """List the files that a job has written, or send one of them."""
+    query = request.query_params
+    if "file" not in query:
+        return json_response(job_logs.list_job_outputs(site, caller, query))
+    return _attachment(job_logs.find_job_output(site, caller, query), "application/octet-stream")
+
+
 class _DownloadResponse(FileResponse):
     """Send a file with support of Range, If-Range and ETag, in chunks suited to large files.
 
@@ -136,11 +151,20 @@ def get_download(site: SiteOf, request: Request, rest: str) -> Response:
     download = job_files.find_download(
         site, f"{job_files.DOWNLOAD_PREFIX}/{rest}", query.get("expires"), query.get("signature")
     )
+    return _attachment(download)
+
+
+def _attachment(download: job_files.DownloadFile, media_type: str | None = None) -> Response:
+    """Send a file to be saved; its type follows from its name if none is given."""
     try:
         stat = download.file.stat()
     except FileNotFoundError:
         raise job_files.deleted_file_error() from None
     headers = {"X-Content-Type-Options": "nosniff"}
     return _DownloadResponse(
-        download.file, filename=download.name, headers=headers, stat_result=stat
+        download.file,
+        filename=download.name,
+        media_type=media_type,
+        headers=headers,
+        stat_result=stat,
     )

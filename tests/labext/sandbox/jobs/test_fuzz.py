@@ -49,6 +49,8 @@ QUERIES = {
     "jobs": ["jobName", "batch", "limit", "startKey", "organization", "includeSubjobs", "jobEmail"],
     "files": ["folder", "includeFolders"],
     "tools": ["name"],
+    "job-log": ["name", "email", "offset"],
+    "job-outputs": ["name", "email", "file"],
     "getFolders": ["folder"],
     "usage-statistics": ["statistic", "scope"],
 }

@@ -19,6 +19,8 @@ ENDPOINTS = [
     ("GET", "jobs"),
     ("GET", "usage-statistics"),
     ("POST", "result"),
+    ("GET", "job-log"),
+    ("GET", "job-outputs"),
     ("POST", "stop-job"),
     ("DELETE", "delete-job"),
     ("PUT", "upload/a.txt"),
