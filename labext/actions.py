@@ -76,6 +76,7 @@ class Action:
     show_tool = _Kind("tool", "jobs.tool($tool)")
     list_jobs = _Kind("batch", "jobs.jobs([batch=$batch])")
     show_job = _Kind("name", "jobs.show($name)")
+    list_outputs = _Kind("name", "jobs.outputs($name)")
     watch_job = _Kind("name", "jobs.wait($name)")
     delete_job = _Kind("name", "jobs.delete($name)")
     list_unfinished_batches = _Kind("", "jobs.unfinished()")

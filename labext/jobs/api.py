@@ -44,6 +44,11 @@ SUBMIT_BATCH = _submission("submit a batch", "submit-batch")
 SUBMIT_PIPELINE = _submission("submit a pipeline", "submit-pipeline")
 RUN_PIPELINE = _submission("run a pipeline", "run-pipeline")
 RESULT = Operation("get results", "POST", "result", RetryMode.ALWAYS)
+LOG = Operation("read a log", "GET", "job-log", RetryMode.ALWAYS, answer="json")
+OUTPUTS = Operation("list output files", "GET", "job-outputs", RetryMode.ALWAYS, answer="json")
+OUTPUT = Operation(
+    "read an output file", "GET", "job-outputs", RetryMode.ALWAYS, answer="unchecked"
+)
 STOP = Operation("stop a job", "POST", "stop-job", RetryMode.ALWAYS)
 CANCEL_JOB = Operation("stop a job", "POST", "cancelJob", RetryMode.ALWAYS)  # as `stop-job`
 CANCEL_BATCH = Operation("stop a batch", "POST", "cancelBatch", RetryMode.ALWAYS)  # as `stop-job`
@@ -343,6 +348,20 @@ class JobsApi(FilesApi):
         if email is not None:
             body["jobEmail"] = email
         return presigned_url(self.http.send(RESULT, json=body), name)
+
+    def log(self, name: str, offset: int, email: str | None = None) -> Any:
+        """Return a part of a job's log as the sandbox sends it; not in the contract (JOBS-188)."""
+        params = {"name": name, "offset": offset, "email": email}
+        return self.http.send(LOG, params=params).json()
+
+    def outputs(self, name: str, email: str | None = None) -> Any:
+        """Return the files that a job has written; not in the contract (JOBS-192)."""
+        return self.http.send(OUTPUTS, params={"name": name, "email": email}).json()
+
+    def output(self, name: str, file: str, email: str | None = None) -> bytes:
+        """Return one file of a job that has ended; not in the contract (JOBS-193)."""
+        params = {"name": name, "file": file, "email": email}
+        return self.http.send(OUTPUT, params=params).content
 
     def stop(self, name: str, *, batch: bool = False) -> str:
         """Stop a job, a pipeline or a batch; return the service's words.

@@ -58,3 +58,13 @@ def output_kind(path: str) -> OutputKind | None:
     """
     name = PurePosixPath(path.lower())
     return _BY_NAME.get(name.name) or _BY_SUFFIX.get(name.suffix)
+
+
+_LABELS: dict[OutputKind, str] = {"digest": "map and gel", "rna": "RNA drawing"}
+"""Names of kinds for users, where they differ from the kind."""
+
+
+def view_label(path: str) -> str | None:
+    """Return a short description of the view of a result file, or None if there is no viewer."""
+    kind = output_kind(path)
+    return None if kind is None else _LABELS.get(kind, kind)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from labext.jobs.client.base import ToolMethods, UploadMethods, UsageMethods
 from labext.jobs.client.cancel import CancelMethods
-from labext.jobs.client.list import ListMethods, ResultMethods
+from labext.jobs.client.list import ListMethods
+from labext.jobs.client.logs import LogMethods
 from labext.jobs.client.submit import PipelineMethods, SubmitMethods
 
 __all__ = ["JobsClient"]
@@ -15,7 +16,7 @@ class JobsClient(
     PipelineMethods,
     SubmitMethods,
     ListMethods,
-    ResultMethods,
+    LogMethods,
     CancelMethods,
     UploadMethods,
     UsageMethods,

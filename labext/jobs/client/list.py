@@ -268,11 +268,14 @@ class ResultMethods(BaseClient):
             NotFoundError: there is no such job.
             InputError: it is not complete.
         """
-        from labext.jobs.results.archives import names_at_end
+        return list(self.result_sizes(name, email))
+
+    def result_sizes(self, name: str, email: str | None = None) -> dict[str, int]:
+        """Return the files as by `result_files`, with the size of each in bytes."""
+        from labext.jobs.results.archives import sizes_at_end
 
         url = self._service.result_url(identity.check_name(name), email=email)
-        tail = self._service.http.store().tail(url, name, _TABLE_OF_CONTENTS)
-        return names_at_end(tail)
+        return sizes_at_end(self._service.http.store().tail(url, name, _TABLE_OF_CONTENTS))
 
     def read_result(self, name: str, file: str, email: str | None = None) -> bytes:
         """Return the content of one result file of a complete job, without saving it.

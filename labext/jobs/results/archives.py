@@ -178,17 +178,17 @@ def unpack_archive(
         ]
 
 
-def names_at_end(tail: bytes) -> list[str]:
-    """Return the paths of an archive's files by its last bytes.
+def sizes_at_end(tail: bytes) -> dict[str, int]:
+    """Return the paths of an archive's files with their sizes by its last bytes.
 
     The table of contents stands at the end of an archive. Nothing is returned where it is longer
     than `tail`, or damaged.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(tail)) as archive:
-            return [info.filename for info in archive.infolist() if not info.is_dir()]
+            return {i.filename: i.file_size for i in archive.infolist() if not i.is_dir()}
     except _DAMAGE_ERRORS:
-        return []
+        return {}
 
 
 def unpacked_size(archive: Path, bounds: ArchiveBounds | None = None) -> int:

@@ -15,6 +15,7 @@ LINES = {
     "show_tool": "%jobs tool $tool",
     "list_jobs": "%jobs list[ --batch $batch]",
     "show_job": "%jobs show $name",
+    "list_outputs": "%jobs outputs $name",
     "watch_job": "%jobs watch $name",
     "delete_job": "%jobs delete $name --yes",
     "list_unfinished_batches": "%jobs resume",

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import orjson
 import pytest
+from starlette.exceptions import HTTPException
 
 from labext.sandbox.jobs.files import job_files, job_logs
 from labext.sandbox.jobs.tables import COMPLETE, IN_QUEUE, RUNNING, STOPPED, Job, current_timestamp
@@ -149,7 +150,7 @@ def test_file_outside_the_outputs_is_404(stored, site, student, path, kit):
     work = stored(status=STOPPED, log=b"x", outputs={"inner/b": b"b"})
     (work.parent / "secret").write_text("secret")
     os.symlink(work.parent / "secret", work / "out" / "link")
-    with pytest.raises(Exception, match="has no output file") as raised:
+    with pytest.raises(HTTPException, match="has no output file") as raised:
         job_logs.find_job_output(site, student, {"name": "job1", "file": path})
     assert raised.value.status_code == 404
     names = [file["path"] for file in _listed(site, student)]
@@ -168,7 +169,7 @@ def test_hostile_file_names_are_listed_as_text(stored, site, student):
 
 def test_files_of_a_queued_job_cannot_be_read(stored, site, student):
     stored(status=IN_QUEUE, log=b"x")
-    with pytest.raises(Exception, match="is still queued; its files") as raised:
+    with pytest.raises(HTTPException, match="is still queued; its files") as raised:
         job_logs.find_job_output(site, student, {"name": "job1", "file": "log.txt"})
     assert raised.value.status_code == 400
 

@@ -1,0 +1,286 @@
+"""Read the logs of jobs and list what they wrote, also of jobs that have not completed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from labext import messages, progress
+from labext.actions import Action
+from labext.errors import (
+    BusyError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    NotReadyError,
+    ServiceError,
+)
+from labext.jobs import identity, records
+from labext.jobs.api import is_not_served
+from labext.jobs.client.list import ResultMethods
+from labext.jobs.output_kinds import view_label
+from labext.progress import Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LOG_FILE = "log.txt"
+MAX_LOG_BYTES = 16 << 20
+"""Of a longer log the last bytes are read."""
+
+
+@dataclass(frozen=True)
+class _LogPart:
+    """A part of a log, as the service returns it.
+
+    Attributes:
+        text: the text.
+        start, offset: the positions in bytes at which it begins and ends.
+        size: the length of the log so far in bytes.
+        is_active: whether the job is queued or running.
+    """
+
+    text: str
+    start: int
+    offset: int
+    size: int
+    is_active: bool
+
+    @classmethod
+    def parse(cls, answer: Any) -> _LogPart:
+        """Parse a response.
+
+        Raises:
+            ServiceError: the response is invalid.
+        """
+        if isinstance(answer, Mapping):
+            numbers = [answer.get(key) for key in ("start", "offset", "size")]
+            text, running = answer.get("text"), answer.get("running")
+            valid = all(type(number) is int and number >= 0 for number in numbers)
+            if valid and isinstance(text, str) and isinstance(running, bool):
+                start, offset, size = (int(number or 0) for number in numbers)
+                return cls(text, start, offset, size, running)
+        raise ServiceError("The service returned an invalid log.")
+
+
+class LogMethods(ResultMethods):
+    """Logs and output files of jobs."""
+
+    def log(self, name: str, *, email: str | None = None) -> str:
+        """Return what a job has printed so far, also of a running, stopped or failed job.
+
+        The text is the raw output of the tool. Of a log of more than 16 MiB it is the end, below a
+        line that says so. The contract has no logs: from a service without them the `log.txt` of a
+        complete job's results is returned.
+
+        Args:
+            name: of a single job; a job of a batch has its full name.
+            email: a teammate's, where permitted.
+
+        Raises:
+            NotFoundError: there is no such job.
+            InputError: it is a batch or a pipeline.
+            NotReadyError: it is not complete, and the service keeps no logs of unfinished jobs.
+        """
+        identity.check_name(name)
+        try:
+            part = self._log_part(name, email, 0)
+        except LabextError as error:
+            return self._archived_log(name, email, error)
+        parts = [part.text]
+        if part.size > MAX_LOG_BYTES:
+            omitted = part.size - MAX_LOG_BYTES
+            part = self._log_part(name, email, omitted)
+            parts = [f"[The first {omitted:,} bytes of this log are omitted.]\n", part.text]
+        end = part.size
+        while part.offset < end and part.text:
+            part = self._log_part(name, email, part.offset)
+            parts.append(part.text)
+        return "".join(parts)
+
+    def follow_log(
+        self, name: str, stop: threading.Event | None = None, email: str | None = None
+    ) -> Iterator[str]:
+        """Yield the log of a job in parts as it grows, until the job has ended.
+
+        Without new text an empty string is yielded four times a second, so that the caller can
+        check for other events. A job that starts again, after a restart of the service, begins a
+        new log, which follows the old one.
+
+        Args:
+            name: of a single job.
+            stop: ends the following, not the job.
+            email: a teammate's, where permitted.
+
+        Raises:
+            NotFoundError, InputError, NotReadyError: as for `log`.
+            ServiceError, BusyError: no response to the first request, or for ten minutes.
+        """
+        from labext.jobs.watch import PATIENCE
+
+        identity.check_name(name)
+        try:
+            part = self._log_part(name, email, 0)
+        except LabextError as error:
+            yield self._archived_log(name, email, error)
+            return
+        yield part.text
+        began = time.monotonic()
+        silent_since: float | None = None
+        while part.is_active or part.offset < part.size:
+            if part.offset >= part.size or not part.text:
+                yield from _pause(progress.interval(time.monotonic() - began), stop)
+            if stop is not None and stop.is_set():
+                return
+            earlier = part
+            try:
+                part = self._log_part(name, email, part.offset)
+            except (ServiceError, BusyError):
+                now = time.monotonic()
+                silent_since = now if silent_since is None else silent_since
+                if now - silent_since >= PATIENCE:
+                    raise
+                part = replace(part, text="", is_active=True)
+                continue
+            silent_since = None
+            if part.text:
+                yield part.text
+            elif not part.is_active and part.offset == earlier.offset:
+                return
+
+    def outputs(self, name: str, email: str | None = None) -> pd.DataFrame:
+        """Return the files that a job has written so far, a row a file.
+
+        Columns: file, bytes, modified (UTC) and view (what kind of view there is for it, such as
+        `structure`, `table` or `map and gel`; missing if there is none). From a service that lists
+        the files of complete jobs only, `modified` is missing.
+
+        Args:
+            name: of a single job, or of a complete batch or pipeline.
+            email: a teammate's, where permitted.
+
+        Raises:
+            NotFoundError: there is no such job.
+            NotReadyError: it is not complete, and the service lists no files of unfinished jobs.
+        """
+        from labext.frames.conversion import Column, records_to_frame
+
+        identity.check_name(name)
+        rows = [
+            {"file": file, "bytes": size, "modified": modified, "view": view_label(file)}
+            for file, size, modified in self._written_files(name, email)
+        ]
+        columns = [("file", "text"), ("bytes", "integer"), ("modified", "time"), ("view", "text")]
+        return records_to_frame(rows, [Column(label, kind) for label, kind in columns])
+
+    def read_output(self, name: str, file: str, email: str | None = None) -> bytes:
+        """Return the content of one file of a job that has ended, also of a stopped one.
+
+        Args:
+            name: of a single job, or of a complete batch or pipeline.
+            file: a path as in `outputs`.
+            email: a teammate's, where permitted.
+
+        Raises:
+            NotFoundError: there is no such job or file.
+            NotReadyError: it has not ended, or the service keeps the files of complete jobs only.
+        """
+        identity.check_name(name)
+        try:
+            return self._service.output(name, file, email)
+        except LabextError as error:
+            refusal = error
+        if isinstance(refusal, NotReadyError):
+            raise refusal
+        try:
+            self._service.outputs(name, email)
+        except LabextError as error:
+            self._check_fallback(name, email, error, "files", parents=True)
+            return self.read_result(name, file, email)
+        raise refusal  # the endpoint is there, the file is not
+
+    def _log_part(self, name: str, email: str | None, offset: int) -> _LogPart:
+        return _LogPart.parse(self._service.log(name, offset, email))
+
+    def _archived_log(self, name: str, email: str | None, refusal: LabextError) -> str:
+        """Return the log in the results of a complete job, if the service has no other logs."""
+        self._check_fallback(name, email, refusal, "logs")
+        try:
+            content = self.read_result(name, LOG_FILE, email)
+        except NotFoundError:
+            raise NotFoundError(
+                f"The results of {name} have no {LOG_FILE}.",
+                "{action} lists its files.",
+                action=Action.list_outputs(name),
+            ) from None
+        return content.decode("utf-8", "replace")
+
+    def _written_files(
+        self, name: str, email: str | None
+    ) -> list[tuple[str, int | None, str | None]]:
+        try:
+            answer = self._service.outputs(name, email)
+        except LabextError as error:
+            self._check_fallback(name, email, error, "files", parents=True)
+            return [(file, size, None) for file, size in self.result_sizes(name, email).items()]
+        files = answer.get("files") if isinstance(answer, Mapping) else None
+        if not isinstance(files, list) or not all(
+            isinstance(file, Mapping) and isinstance(file.get("path"), str) for file in files
+        ):
+            raise ServiceError("The service returned an invalid list of output files.")
+        return [(file["path"], file.get("bytes"), file.get("modified")) for file in files]
+
+    def _check_fallback(
+        self,
+        name: str,
+        email: str | None,
+        refusal: LabextError,
+        noun: str,
+        *,
+        parents: bool = False,
+    ) -> None:
+        """Check that the results of a job can stand in for an endpoint that refused.
+
+        A missing endpoint and a missing job look the same; the row tells which it is.
+
+        Args:
+            name: the job.
+            email: a teammate's.
+            refusal: the error of the endpoint.
+            noun: what was asked for.
+            parents: whether the results of a batch or pipeline can stand in, too.
+        """
+        refused_parent = isinstance(refusal, InputError) and refusal.status == 400
+        if not is_not_served(refusal) and not refused_parent:
+            raise refusal
+        row = self.job(name, email)
+        if records.is_parent(row) and not (parents and records.outcome(row) is Outcome.COMPLETE):
+            raise InputError(
+                f"{name} is a {records.kind(row)}; its jobs have {noun} of their own.",
+                "{action} lists them.",
+                action=Action.list_jobs(name),
+            ) from None
+        if refused_parent and not records.is_parent(row):
+            raise refusal
+        if records.outcome(row) is not Outcome.COMPLETE:
+            raise NotReadyError(
+                f"This service keeps no {noun} of jobs that are not complete; "
+                f"{name} is {messages.quote_value(records.phase(row))}.",
+                "{action} shows its state.",
+                action=Action.show_job(name),
+            ) from None
+
+
+def _pause(
+    seconds: float,
+    stop: threading.Event | None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[str]:
+    """Wait, yielding an empty string at every tick, until the time is over or `stop` is set."""
+    due = clock() + seconds
+    while (left := due - clock()) > 0 and not (stop is not None and stop.is_set()):
+        time.sleep(min(progress.TICK, left))
+        yield ""
