@@ -351,7 +351,7 @@ class JobsApi(FilesApi):
 
     def log(self, name: str, offset: int, email: str | None = None) -> Any:
         """Return a part of a job's log as the sandbox sends it; not in the contract (JOBS-188)."""
-        params = {"name": name, "offset": offset, "email": email}
+        params: dict[str, str | int | None] = {"name": name, "offset": offset, "email": email}
         return self.http.send(LOG, params=params).json()
 
     def outputs(self, name: str, email: str | None = None) -> Any:

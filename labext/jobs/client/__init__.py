@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from labext.jobs.client.base import ToolMethods, UploadMethods, UsageMethods
 from labext.jobs.client.cancel import CancelMethods
-from labext.jobs.client.list import ListMethods
 from labext.jobs.client.logs import LogMethods
 from labext.jobs.client.submit import PipelineMethods, SubmitMethods
 
@@ -15,7 +14,6 @@ class JobsClient(
     ToolMethods,
     PipelineMethods,
     SubmitMethods,
-    ListMethods,
     LogMethods,
     CancelMethods,
     UploadMethods,

@@ -20,7 +20,7 @@ from labext.errors import (
 )
 from labext.jobs import identity, records
 from labext.jobs.api import is_not_served
-from labext.jobs.client.list import ResultMethods
+from labext.jobs.client.list import ListMethods, ResultMethods
 from labext.jobs.output_kinds import view_label
 from labext.progress import Outcome
 
@@ -66,7 +66,7 @@ class _LogPart:
         raise ServiceError("The service returned an invalid log.")
 
 
-class LogMethods(ResultMethods):
+class LogMethods(ListMethods, ResultMethods):
     """Logs and output files of jobs."""
 
     def log(self, name: str, *, email: str | None = None) -> str:
@@ -173,8 +173,13 @@ class LogMethods(ResultMethods):
             {"file": file, "bytes": size, "modified": modified, "view": view_label(file)}
             for file, size, modified in self._written_files(name, email)
         ]
-        columns = [("file", "text"), ("bytes", "integer"), ("modified", "time"), ("view", "text")]
-        return records_to_frame(rows, [Column(label, kind) for label, kind in columns])
+        columns = [
+            Column("file", "text"),
+            Column("bytes", "integer"),
+            Column("modified", "time"),
+            Column("view", "text"),
+        ]
+        return records_to_frame(rows, columns)
 
     def read_output(self, name: str, file: str, email: str | None = None) -> bytes:
         """Return the content of one file of a job that has ended, also of a stopped one.
