@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _SYNONYMS = {
     "jobs": {
         **dict.fromkeys(("cancel", "kill", "abort"), "stop"),
-        **dict.fromkeys(("log", "logs", "info", "describe"), "show"),
+        **dict.fromkeys(("info", "describe"), "show"),
+        **dict.fromkeys(("logs", "tail"), "log"),
         **dict.fromkeys(("history", "ls", "jobs", "find"), "list"),
         "search": "tools",
         "remove": "delete",

@@ -7,6 +7,7 @@ from labext_magics.core.grammar import Command, Magic, Parameter
 from labext_magics.core.options import CA_BUNDLE, KEEP, OUT, PREVIEW, SAVE, WHERE, YES
 from labext_magics.jobs import connect, files, listing, submit
 from labext_magics.jobs.listing import USAGE
+from labext_magics.jobs.log import LOG, OUTPUTS
 from labext_magics.jobs.options import (
     AFTERWARDS,
     BACKGROUND,
@@ -189,6 +190,8 @@ MAGIC = Magic(
                 "table = %jobs results folds --to out/folds --frame",
             ],
         ),
+        LOG,
+        OUTPUTS,
         Command("stop", "Stop jobs, batches or pipelines.", listing.stop, [JOBS]),
         Command(
             "delete",

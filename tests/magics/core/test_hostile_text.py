@@ -54,6 +54,8 @@ LINES = {
     "jobs show": ["cut", "cut2"],
     "jobs watch": ["cut", "folds"],
     "jobs results": ["cut --to out/cut", "folds --to out/folds --frame"],
+    "jobs log": ["cut", "cut --follow --tail 5", "none"],
+    "jobs outputs": ["cut", "none"],
     "jobs stop": ["cut"],
     "jobs delete": ["cut --preview", "cut --yes", "none --yes"],
     "jobs upload": ["up.txt"],

@@ -24,8 +24,8 @@ def _hint(line: str) -> str:
     ("line", "meant"),
     [
         ("%jobs cancel cut", "%jobs stop"),
-        ("%jobs log cut", "%jobs show"),
-        ("%jobs logs cut", "%jobs show"),
+        ("%jobs info cut", "%jobs show"),
+        ("%jobs logs cut", "%jobs log"),
         ("%jobs history", "%jobs list"),
         ("%jobs search fold", "%jobs tools"),
         ("%jobs ls", "%jobs list"),
