@@ -19,6 +19,7 @@ from labext_magics.jobs.options import (
     ROWS,
 )
 from labext_magics.jobs.pipelines import PIPELINE, RUN_PIPELINE
+from labext_magics.jobs.plot import PLOT
 
 SUBMIT = Command(
     "submit",
@@ -160,6 +161,7 @@ MAGIC = Magic(
                 "failed = %jobs list --state failed --tool digest --since 3d",
             ],
         ),
+        PLOT,
         Command("show", "Show one job, batch or pipeline.", listing.show, [JOB], [EMAIL, OUT]),
         Command(
             "watch",

@@ -188,6 +188,7 @@ def complete(shell: InteractiveShell) -> Complete:
          ["%jobs batch x --from frame --map sequence=bases"]),
         ('%jobs batch x --from frame --map sequence="my|',
          ['%jobs batch x --from frame --map "sequence=my note"']),
+        ("%jobs plot --from frame --x b|", ["%jobs plot --from frame --x bases"]),
         ("%jobs submit x --set a={fra|", ["%jobs submit x --set a={frame"]),
         ("%jobs submit peptide_build \\\n  --set seq|",
          ["%jobs submit peptide_build \\\n  --set sequence="]),

@@ -116,7 +116,7 @@ def test_examples_of_lab_run(local: InteractiveShell) -> None:
 def test_examples_of_jobs_run(local: InteractiveShell) -> None:
     before = [
         "import pandas as pd",
-        'frame = pd.read_csv("data/hairpins.csv")',
+        'frame = pd.read_csv("data/hairpins.csv").assign(family="pBAD30")',
         "%jobs submit digest --name helix1 --set sequence=GAATTC --set enzymes=EcoRI --wait",
     ]
     _run(local, [*before, *_on_the_sandbox(HELP["jobs"])])

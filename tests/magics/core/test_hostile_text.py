@@ -52,6 +52,13 @@ LINES = {
     "jobs pipeline": ["p2 : stages: [{task: A, toolSettings: {peptide_build: {sequence: pipe}}}]"],
     "jobs run-pipeline": ["p1 --inputs {['ACD']} --background", "nothing --inputs {['ACD']}"],
     "jobs show": ["cut", "cut2"],
+    "jobs plot": [
+        "folds --x sequence --y mfe",
+        "folds",
+        "cut",
+        "cut --file fragments.csv",
+        "--from scores",
+    ],
     "jobs watch": ["cut", "folds"],
     "jobs results": ["cut --to out/cut", "folds --to out/folds --frame"],
     "jobs log": ["cut", "cut --follow --tail 5", "none"],
@@ -296,6 +303,7 @@ rows = [{"name": "a", "sequence": "GAAUUC"}, {"name": "b", "sequence": "GAAUUCGA
 %jobs upload up.txt
 %jobs submit digest --name cut --set sequence=GAATTC --set enzymes=EcoRI --wait
 %jobs batch folds --type rna_fold --from rows --name-column name --wait
+scores = %jobs list --batch folds --scores
 %nb use N --create
 made = %nb add up.txt --title S --sync
 s = made.id[0]

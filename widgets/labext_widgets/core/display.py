@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from labext.sanitize import strip_control
 from labext_widgets.core.front_end import FrontEnd, front_end
 from labext_widgets.core.markup import UNTYPESET, escape, plain
 
+_target: ContextVar[str | None] = ContextVar("labext_display_target", default=None)
+
+
+@contextmanager
+def displayed_in(name: str) -> Iterator[None]:
+    """Let displays replace the display called `name` instead of being added to the cell."""
+    token = _target.set(name)
+    try:
+        yield
+    finally:
+        _target.reset(token)
+
 
 def display_html(html: str, text: str, name: str | None = None) -> None:
     """Display HTML and text in the running cell; with a name it can be updated later."""
     import IPython.display
+
+    if (target := _target.get()) is not None:
+        update_html(html, text, target)
+        return
 
     display: Any = IPython.display.display
     display(_mime_bundle(html, text), raw=True, display_id=name)

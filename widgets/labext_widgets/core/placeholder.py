@@ -6,12 +6,13 @@ import contextlib
 import secrets
 import threading
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from labext.redaction import get_logger
-from labext_widgets.core.display import display_html, update_html
+from labext_widgets.core.display import display_html, displayed_in, update_html
 from labext_widgets.core.front_end import cell_id, deleted_cells, get_shell
-from labext_widgets.core.markup import UNTYPESET
+from labext_widgets.core.markup import UNTYPESET, escape
 
 if TYPE_CHECKING:
     from labext_widgets.core.hub import View
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _log = get_logger("labext.widgets")
 _open: dict[str, Placeholder] = {}
 _watching_cells: list[Any] = []
+_host: ContextVar[Placeholder | None] = ContextVar("labext_host", default=None)
+"""The output in which new placeholders are displayed, instead of one of their own."""
 
 
 class Placeholder:
@@ -33,7 +36,12 @@ class Placeholder:
 
     def __init__(self, html: str, text: str, *, on_close: Callable[[], None] | None = None) -> None:
         self.name = f"labext-{secrets.token_hex(6)}"
-        self.cell = cell_id()
+        host = _host.get()
+        self.cell: str | None = cell_id() if host is None else host.cell
+        self._display: str = self.name if host is None else host._display
+        self._inner: list[Placeholder] = []
+        if host is not None:
+            host._inner.append(self)
         self._on_close = on_close
         self._view: View | None = None
         self._lock = threading.Lock()
@@ -46,7 +54,28 @@ class Placeholder:
         """Change the static view, which is also saved in the notebook."""
         with self._lock:
             if not self._closed:
-                update_html(self._wrapped(html), text, self.name)
+                update_html(self._wrapped(html), text, self._display)
+
+    def show(self, view: Any) -> None:
+        """Display an object in this output, in place of what it displays, also from a callback.
+
+        Args:
+            view: an object that displays itself, or one that IPython formats; None closes the
+                object that was displayed before.
+        """
+        while self._inner:
+            self._inner.pop().close()
+        if view is None or self._closed:
+            return
+        token = _host.set(self)
+        try:
+            with displayed_in(self._display):
+                if hasattr(view, "_ipython_display_"):
+                    view._ipython_display_()
+                else:
+                    display_html(*_formatted(view))
+        finally:
+            _host.reset(token)
 
     def live(
         self,
@@ -100,6 +129,7 @@ class Placeholder:
             if self._closed:
                 return
         _open.pop(self.name, None)
+        self.show(None)
         if self._on_close is not None:
             self._on_close()
         with self._lock:
@@ -112,6 +142,13 @@ class Placeholder:
 
     def _wrapped(self, html: str) -> str:
         return f'<div class="{self.name} {UNTYPESET}"><div>{html}</div></div>'
+
+
+def _formatted(value: Any) -> tuple[str, str]:
+    """Return an object as HTML and text, as IPython formats it."""
+    formats, _ = get_shell().display_formatter.format(value)
+    text = str(formats.get("text/plain", ""))
+    return str(formats.get("text/html") or f"<pre>{escape(text, len(text))}</pre>"), text
 
 
 def close_all() -> None:

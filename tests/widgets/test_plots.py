@@ -1,0 +1,373 @@
+"""Plots: the kind by the columns, labels, missing values, the selection, and tools' figures."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from widget_fakes import ParsedHtml, Placeholders
+
+from labext.errors import InputError
+from labext_widgets.core.front_end import FrontEnd
+from labext_widgets.plots import JobLinks, Plot, job_plot, job_table, table_plot
+from labext_widgets.plots import plot as module
+from labext_widgets.plots.chart import Bars, Boxes, Chart, Line, Points, Region, chart_state
+from labext_widgets.plots.charts import default_columns, table_chart
+from labext_widgets.plots.drawing import PlotError
+
+JOBS = pd.DataFrame(
+    {
+        "Name": ["a", "b", "c", "d", "e", "f"],
+        "Type": "rna_fold",
+        "JobName": [f"folds-{name}" for name in "abcdef"],
+        "JobStatus": pd.Categorical(["Complete"] * 5 + ["Stopped"]),
+        "score.mfe": [-1.5, -2.5, -3.5, -4.5, -9.0, np.nan],
+        "score.pairs": pd.array([3, 4, 5, 6, 7, None], dtype="Int64"),
+        "family": ["x", "y", "x", "y", "x", "y"],
+        "seen": pd.to_datetime(["2026-03-01 10:00"] * 3 + ["2026-03-02 11:30"] * 3, utc=True),
+        "Settings": [{"sequence": "ACGU", "temperature": 30 + n} for n in range(6)],
+        "Started": pd.to_datetime(["2026-03-01 10:00:00"] * 6, utc=True),
+        "Completed": pd.to_datetime(["2026-03-01 10:00:02.5"] * 6, utc=True),
+    }
+)
+
+
+def chart_of(frame: pd.DataFrame = JOBS, **options: Any) -> Chart:
+    arguments = {"x": None, "y": None, "color": None, "kind": None} | options
+    return table_chart(frame, "t", **arguments)
+
+
+def marks_of(chart: Chart, kind: type) -> list[Any]:
+    return [mark for mark in chart.panels[0].marks if isinstance(mark, kind)]
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "mark"),
+    [
+        ({"x": "score.mfe", "y": "score.pairs"}, "scatter", Points),
+        ({"x": "score.mfe"}, "histogram", Bars),
+        ({"y": "family"}, "histogram", Bars),
+        ({"x": "family", "y": "score.mfe"}, "box", Boxes),
+        ({"x": "score.mfe", "y": "family"}, "box", Boxes),
+        ({"x": "JobName", "y": "score.mfe"}, "scatter", Points),
+        ({"x": "seen", "y": "score.mfe"}, "line", Line),
+        ({"x": "seen", "y": "score.mfe", "names": list("abcdef")}, "scatter", Points),
+        ({"x": "score.pairs", "y": "score.mfe", "kind": "line"}, "line", Line),
+    ],
+)
+def test_kind_follows_from_the_columns(options: dict[str, Any], kind: str, mark: type) -> None:
+    chart = chart_of(**options)
+    assert chart.summary.startswith(f"{kind} of ")
+    assert marks_of(chart, mark)
+
+
+def test_column_that_counts_up_is_a_line_unless_rows_are_jobs() -> None:
+    frame = pd.DataFrame({"step": range(1, 9), "energy": np.arange(8.0) ** 2})
+    assert marks_of(chart_of(frame, x="step", y="energy"), Line)
+    assert not marks_of(chart_of(frame, x="energy", y="step"), Line)
+    assert not marks_of(chart_of(frame, x="step", y="energy", names=list("abcdefgh")), Line)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"x": "lenght"}, 'no column "lenght"'),
+        ({"x": "Settings"}, 'no column|"Settings" can\'t be plotted'),
+        ({"x": "score.mfe", "kind": "scatter"}, "needs two columns"),
+        ({"x": "score.mfe", "y": "score.pairs", "kind": "histogram"}, "has one column"),
+        ({"x": "score.mfe", "y": "score.pairs", "kind": "box"}, "a column of categories"),
+        ({"x": "family", "kind": "box"}, "needs a column of numbers"),
+        ({"x": "score.mfe", "y": "family", "kind": "line"}, '"family" has names'),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        chart_of(**options)
+
+
+def test_unknown_column_is_answered_with_a_close_match_and_all_columns() -> None:
+    with pytest.raises(InputError) as caught:
+        chart_of(x="famly", hint="More come from --from.")
+    assert 'Did you mean "family"?' in caught.value.next_step
+    assert "score.mfe, score.pairs" in caught.value.next_step
+    assert caught.value.next_step.endswith("More come from --from.")
+    assert "Settings" not in caught.value.next_step
+
+
+def test_table_of_jobs_has_settings_and_run_time_with_units() -> None:
+    table = job_table(JOBS)
+    assert table["setting.temperature"].tolist() == [30, 31, 32, 33, 34, 35]
+    plot = table_plot(table, "folds", x="temperature", y="mfe", color="RunTime")
+    (panel,) = plot._chart.panels
+    assert (panel.x.label, panel.y.label) == ("temperature (°C)", "mfe (kcal/mol)")
+    assert panel.legend == "RunTime (s)"
+    assert plot.frame is table
+    assert panel.note == "1 row without a value left out"
+    other = table_plot(table.assign(Type="unknown"), "folds", x="mfe", units={"score.mfe": "J"})
+    assert other._chart.panels[0].x.label == "mfe (J)"
+
+
+def test_default_columns_are_scores_that_differ() -> None:
+    assert default_columns(JOBS) == ("score.mfe", "score.pairs")
+    assert default_columns(JOBS.assign(**{"score.mfe": 1.0})) == ("score.pairs", None)
+    assert default_columns(JOBS[["family"]]) == (None, None)
+
+
+def test_values_that_are_no_numbers_and_constant_columns() -> None:
+    frame = pd.DataFrame(
+        {
+            "a": [1.0, np.nan, np.inf, -np.inf, 2.0],
+            "b": 3.0,
+            "c": ["", None, "x", "x", "y"],
+            "empty": np.nan,
+            "mixed": [1, "2", 3.5, None, "4"],
+        }
+    )
+    (points,) = marks_of(chart_of(frame, x="a", y="b"), Points)
+    assert list(points.rows) == [0, 4]
+    (bars,) = marks_of(chart_of(frame, x="b"), Bars)
+    assert [list(rows) for rows in bars.rows] == [[0, 1, 2, 3, 4]]
+    assert list(marks_of(chart_of(frame, x="mixed", y="b"), Points)[0].x) == [1, 2, 3.5, 4]
+    with pytest.raises(InputError, match='"empty" has no values'):
+        chart_of(frame, x="empty")
+    json.dumps(chart_state(chart_of(frame, x="a", y="b", color="c")), allow_nan=False)
+    for options in ({"x": "a"}, {"x": "c", "y": "a"}, {"x": "b", "y": "b", "color": "b"}):
+        assert table_plot(frame, "t", **options)._render()[0].startswith("<div")
+    none = frame.iloc[:0]
+    with pytest.raises(InputError, match="The table is empty"):
+        chart_of(none, x="a")
+
+
+def test_colours_are_groups_or_a_scale() -> None:
+    count = 40
+    frame = pd.DataFrame(
+        {"v": np.arange(count) * 0.5, "w": 1.0, "g": [f"g{n % 20}" for n in range(count)]}
+    )
+    groups = marks_of(chart_of(frame, x="v", y="w", color="g", kind="scatter"), Points)
+    assert [group.name for group in groups][-1] == "9 others"
+    looks = {(group.colour, group.shape) for group in groups}
+    assert len(looks) == len(groups) == 12, "no two groups look the same"
+    scaled = chart_of(frame, x="v", y="w", color="v", kind="scatter").panels[0]
+    assert (scaled.scale.low, scaled.scale.high) == (0, 19.5)
+    coded = chart_of(frame.assign(n=[1, 2] * 20), x="v", y="w", color="n", kind="scatter")
+    assert [group.name for group in marks_of(coded, Points)] == ["1", "2"]
+
+
+def test_ten_thousand_points_are_a_small_picture() -> None:
+    drawn = np.random.default_rng(1)
+    frame = pd.DataFrame(drawn.normal(size=(10_000, 2)), columns=["a", "b"])
+    frame["g"] = drawn.choice(["x", "y"], 10_000)
+    html, text = table_plot(frame, "many", x="a", y="b", color="g")._render()
+    assert len(html) < 200_000
+    assert text == "many: scatter of b by a, coloured by g; 10,000 rows"
+    assert len(json.dumps(chart_state(chart_of(frame, x="a", y="b")))) < 1_000_000
+
+
+def test_hostile_names_are_shown_as_they_are() -> None:
+    name = '<script>alert(1)</script>"\x1b[31m\u202e $x^2$'
+    frame = pd.DataFrame({name: [1.0, 2.0], "y": [1, 2], "c": [name, "&<b>"]})
+    html, text = table_plot(frame, name, x=name, y="y", color="c", kind="scatter")._render()
+    parsed = ParsedHtml(html)
+    assert parsed.tags == {"div", "img"}
+    assert parsed.attribute_names == {"class", "style", "src", "alt"}
+    assert "\x1b" not in html + text
+    assert "\u202e" not in text
+
+
+@pytest.fixture
+def links() -> JobLinks:
+    return JobLinks(lambda job: f"%jobs view {job}", lambda job: pd.DataFrame({"job": [job]}))
+
+
+def test_selection_comes_from_the_live_view(
+    placeholders: Placeholders, set_front_end: Any, links: JobLinks
+) -> None:
+    set_front_end(FrontEnd.INTERACTIVE, module)
+    plot = table_plot(JOBS, "folds", x="mfe", y="pairs", links=links)
+    assert plot.selection.empty
+    assert list(plot.selection.columns) == list(JOBS.columns)
+    plot._ipython_display_()
+    live = placeholders[0]
+    assert live.state["lines"][1] == "%jobs view folds-b"
+    assert live.state["panels"][0]["names"][1] == "b"
+    live.message(do="select", panel=0, rows=[4, 1, 1], sender="v1")
+    assert plot.selection["Name"].tolist() == ["b", "e"]
+    assert live.changes[-1] == {"selection": {"panel": 0, "rows": [1, 4], "sender": "v1"}}
+    for rows in ([6], [-1], ["0"], None, [0.5]):
+        live.message(do="select", panel=0, rows=rows)
+    live.message(do="select", panel=1, rows=[0])
+    live.receive("?", [])
+    assert plot.selection["Name"].tolist() == ["b", "e"]
+    assert plot.select([0])["Name"].tolist() == ["a"]
+    with pytest.raises(InputError, match="6 rows"):
+        plot.select([6])
+    plot.close()
+
+
+def test_click_opens_the_job_below(
+    placeholders: Placeholders, set_front_end: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_front_end(FrontEnd.INTERACTIVE, module)
+    opened: list[Any] = []
+
+    def refuse(job: str) -> Any:
+        if job == "folds-f":
+            raise InputError(f"{job} was stopped.", "Look at its log.")
+        return job
+
+    from widget_fakes import FakePlaceholder
+
+    monkeypatch.setattr(
+        FakePlaceholder, "show", lambda self, view: opened.append(view), raising=False
+    )
+    plot = table_plot(JOBS, "folds", x="mfe", y="pairs", links=JobLinks(str, refuse))
+    plot._ipython_display_()
+    live, below = placeholders
+    live.message(do="open", row=1)
+    assert opened == ["folds-b"]
+    live.message(do="open", row=5)
+    assert opened == ["folds-b", None]
+    assert "folds-f was stopped. Look at its log." in below.text
+    live.message(do="open", row=99)
+    assert len(opened) == 2
+
+
+def test_picture_is_saved_in_the_format_of_the_suffix(tmp_path: Path) -> None:
+    plot = table_plot(JOBS, "folds", x="mfe", y="pairs")
+    assert plot.save(tmp_path / "new" / "p.png").read_bytes().startswith(b"\x89PNG")
+    one, two = (table_plot(JOBS, "folds", x="mfe").save(tmp_path / f"{n}.svg") for n in range(2))
+    assert one.read_text() == two.read_text(), "the same picture is the same file"
+    with pytest.raises(InputError, match="no suffix of a picture format"):
+        plot.save(tmp_path / "p.docx")
+    assert plot.figure is plot.figure
+    assert "matplotlib.pyplot" not in sys.modules
+
+
+def test_terminal_shows_the_ranges() -> None:
+    plot = table_plot(JOBS, "folds", x="pairs", y="mfe", color="family")
+    assert repr(plot) == (
+        "<Plot folds: scatter of mfe (kcal/mol) by pairs, coloured by family; 6 rows>"
+    )
+    assert str(plot).splitlines()[1:] == [
+        "  pairs: 3 to 7",
+        "  mfe (kcal/mol): -9 to -1.5",
+        "  family: x (3), y (2)",
+        "  1 row without a value left out",
+        "  Save the picture: .save('plot.png')",
+    ]
+
+
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [n for n in sys.modules if n.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(PlotError, match=r"extra `plots`.*labext-jupyter\[plots\]"):
+        table_plot(JOBS, "folds", x="mfe")
+
+
+def residues(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame({"chain": "A", "residue": [1, 2], "name": ["ALA", "GLY"]} | columns)
+
+
+FIGURES = {
+    "ramachandran.csv": (
+        residues(phi=[np.nan, -57], psi=[-47, -47]),
+        "Ramachandran plot",
+        ("φ (°)", "ψ (°)"),
+    ),
+    "eigenvalues.csv": (
+        pd.DataFrame({"mode": [1, 2], "eigenvalue": [0.9, 1.1], "share": [0.05, 0.04]}),
+        "Mode spectrum",
+        ("mode", "share of all motion (%)"),
+    ),
+    "fluctuations.csv": (
+        residues(fluctuation=[0.3, 0.4], b_factor=[18.6, 20], fitted_b_factor=[17, 24]),
+        "Fluctuation per residue",
+        ("residue", "B-factor (Å²)"),
+    ),
+    "pairs.csv": (
+        pd.DataFrame({"i": [1, 2], "j": [9, 8], "probability": [0.9, 0.1], "in_mfe": [1, 0]}),
+        "Pair probabilities",
+        ("base", "base"),
+    ),
+    "minimisation.csv": (
+        pd.DataFrame({"iteration": [1, 2], "energy": [-653, -742]}),
+        "Energy by iteration",
+        ("iteration", "energy (kJ/mol)"),
+    ),
+    "energies.csv": (
+        pd.DataFrame({"term": ["bonds", "total"], "before": [51, 374], "after": [18, -124]}),
+        "Energy by term",
+        ("", "energy (kJ/mol)"),
+    ),
+    "residues.csv": (
+        residues(structure=["helix", "coil"], sasa=[71.4, 26.4]),
+        "Surface per residue",
+        ("residue", "accessible surface (Å²)"),
+    ),
+    "conformers.csv": (
+        pd.DataFrame({"rank": [1, 2], "relative_energy": [0, 0.4], "rmsd_to_best": [0, 1.1]}),
+        "Energies of the conformers",
+        ("rank", "energy above the best (kcal/mol)"),
+    ),
+    "hits.csv": (
+        pd.DataFrame(
+            {
+                "target": ["t0", "t1"],
+                "evalue": [1e-22, 0],
+                "score": [61, 5],
+                "member": ["yes", "no"],
+            }
+        ),
+        "Scores of the hits",
+        ("target", "score (bits)"),
+    ),
+    "fragments.csv": (
+        pd.DataFrame({"fragment": [1, 2], "length": [67, 4835]}),
+        "Fragment sizes",
+        ("fragment, by length", "length (bp)"),
+    ),
+    "distances.csv": (
+        pd.DataFrame({"name": ["a", "b"], "a": [0, 0.2], "b": [0.2, 0]}),
+        "Distances",
+        ("", ""),
+    ),
+    "codons.csv": (
+        pd.DataFrame({"place": [1], "amino_acid": ["M"], "codon": ["ATG"], "share": [100]}),
+        "Codon usage",
+        ("codon", "use among codons of the amino acid (%)"),
+    ),
+}
+
+
+@pytest.mark.parametrize("file", FIGURES)
+def test_table_of_a_tool_has_its_figure(file: str) -> None:
+    table, title, labels = FIGURES[file]
+    plot = job_plot("job", {file: table, "other.csv": pd.DataFrame({"q": [1]})})
+    assert isinstance(plot, Plot)
+    (panel,) = plot._chart.panels
+    assert panel.title == title
+    assert (panel.x.label, panel.y.label) == labels
+    assert plot.frame.equals(table)
+    assert plot._render()[0].count("<img") == 1
+    json.dumps(plot._state(), allow_nan=False)
+    assert job_plot("job", {file: table.iloc[:0]}) is None
+
+
+def test_figures_say_what_they_show() -> None:
+    angles, _, _ = FIGURES["ramachandran.csv"]
+    panel = job_plot("job", {"a.csv": angles})._chart.panels[0]
+    assert [m.name for m in panel.marks] == ["favoured (approximate)", "glycine"]
+    assert isinstance(panel.marks[0], Region)
+    assert panel.names == ["ALA 1", "GLY 2"]
+    chart = job_plot("job", {"hits.csv": FIGURES["hits.csv"][0]})._chart
+    assert [bar.texts[0] for bar in marks_of(chart, Bars)] == [
+        "t0: 61 bits, E-value 1e-22",
+        "t1: 5 bits, E-value 0",
+    ]
+    assert job_plot("job", {"score.csv": pd.DataFrame({"q": [1, 2]})}) is None

@@ -1,0 +1,208 @@
+"""Charts as data: drawn by matplotlib for saved pictures and by the browser for live views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Shape = Literal["circle", "square", "triangle", "diamond", "cross"]
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""Colours of groups: those of Okabe and Ito that are readable on white and on black."""
+
+GREY = "#8a8a8a"
+SHAPES: tuple[Shape, ...] = ("circle", "square", "triangle", "diamond")
+
+VIRIDIS = (
+    *("#482878", "#43398e", "#3c4f8a", "#33638d", "#2c738e", "#25838e", "#1f948c", "#22a785"),
+    *("#35b779", "#56c667", "#7ad151", "#a5db36", "#d2e21b"),
+)
+"""Colours of numbers, from low to high, without the darkest and the lightest."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis.
+
+    Attributes:
+        label: the quantity, with its unit.
+        kind: `time` values are milliseconds since 1970; `category` values are positions from 0.
+        categories: the names of the positions.
+        limits: the ends; by default those of the marks.
+        step: the distance of the ticks; by default a round one.
+        log: whether the scale is logarithmic.
+        reverse: whether values grow downwards.
+    """
+
+    label: str
+    kind: Literal["number", "time", "category"] = "number"
+    categories: tuple[str, ...] = ()
+    limits: tuple[float, float] | None = None
+    step: float | None = None
+    log: bool = False
+    reverse: bool = False
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points of one group.
+
+    Attributes:
+        rows: the row of the panel's table for each point.
+        values: numbers that are drawn as colours by the panel's scale.
+        size: diameter in pixels.
+    """
+
+    x: Sequence[float]
+    y: Sequence[float]
+    rows: Sequence[int]
+    name: str = ""
+    colour: str = COLOURS[0]
+    shape: Shape = "circle"
+    values: Sequence[float] = ()
+    size: float = 7
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line through points; `rows` are those of its points."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    rows: Sequence[int] = ()
+    name: str = ""
+    colour: str = COLOURS[0]
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Rectangles: bars, bins, cells of a heat map.
+
+    Attributes:
+        rows: the rows of the panel's table that each rectangle stands for.
+        texts: a description of each rectangle.
+        values: numbers that are drawn as colours by the panel's scale.
+    """
+
+    x0: Sequence[float]
+    x1: Sequence[float]
+    y0: Sequence[float]
+    y1: Sequence[float]
+    rows: Sequence[Sequence[int]] = ()
+    texts: Sequence[str] = ()
+    name: str = ""
+    colour: str = COLOURS[0]
+    values: Sequence[float] = ()
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Box plots: quartiles, and whiskers to the last values within 1.5 interquartile ranges."""
+
+    x: Sequence[float]
+    low: Sequence[float]
+    q1: Sequence[float]
+    median: Sequence[float]
+    q3: Sequence[float]
+    high: Sequence[float]
+    width: float = 0.6
+    name: str = ""
+    colour: str = COLOURS[0]
+
+
+@dataclass(frozen=True)
+class Region:
+    """An outlined area behind the marks, in several pieces."""
+
+    outlines: Sequence[Sequence[tuple[float, float]]]
+    name: str = ""
+    dashed: bool = False
+
+
+Mark = Points | Line | Bars | Boxes | Region
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The range of the numbers that are drawn as colours."""
+
+    label: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One plot with its axes.
+
+    Attributes:
+        names: what each row of the table is called: a job, a residue.
+        table: the table whose rows are drawn.
+        square: whether both axes have the same length.
+        note: a remark, such as the number of rows left out.
+    """
+
+    x: Axis
+    y: Axis
+    marks: tuple[Mark, ...]
+    table: pd.DataFrame
+    names: Sequence[str] = ()
+    title: str = ""
+    legend: str = ""
+    scale: Scale | None = None
+    square: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One or more panels with a title and a description in one line."""
+
+    title: str
+    summary: str
+    panels: tuple[Panel, ...] = field(default_factory=tuple)
+
+
+def chart_state(chart: Chart) -> dict[str, Any]:
+    """Return a chart as JSON for the live view."""
+    return {"title": chart.title, "panels": [_panel_state(panel) for panel in chart.panels]}
+
+
+def _panel_state(panel: Panel) -> dict[str, Any]:
+    return {
+        "title": panel.title,
+        "x": _fields(panel.x),
+        "y": _fields(panel.y),
+        "marks": [{"mark": type(m).__name__.lower(), **_fields(m)} for m in panel.marks],
+        "names": list(panel.names),
+        "legend": panel.legend,
+        "scale": None if panel.scale is None else _fields(panel.scale),
+        "square": panel.square,
+        "note": panel.note,
+        "palette": list(VIRIDIS) if panel.scale else [],
+    }
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    """Return the fields of a record as JSON values."""
+    return {name: _json(value) for name, value in vars(record).items()}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.7g}") if abs(value) < 1e11 else value  # times stay exact
+    if isinstance(value, list | tuple):
+        return [_json(item) for item in value]
+    return value
+
+
+def scale_colour(value: float, scale: Scale) -> str:
+    """Return the colour of a number."""
+    span = scale.high - scale.low
+    share = (value - scale.low) / span if span > 0 else 0.5
+    return VIRIDIS[min(max(int(share * len(VIRIDIS)), 0), len(VIRIDIS) - 1)]

@@ -1,0 +1,154 @@
+"""Columns of a table to plot: found by name, and read as numbers, times or categories."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from labext.errors import InputError
+from labext.messages import closest_match, join_words
+from labext_widgets.core.markup import plain
+from labext_widgets.plots.units import MAX_TEXT, PREFIXES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ColumnKind = Literal["number", "time", "category"]
+
+_NOT_PLOTTED = ("Settings", "Score", "Structures", "Folder", "statuses")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column to plot.
+
+    Attributes:
+        values: a number for each row, NaN without a value; times in milliseconds since 1970; of
+            categories the position of the category.
+        categories: the names of the categories, in order of their appearance.
+    """
+
+    name: str
+    kind: ColumnKind
+    values: list[float]
+    categories: tuple[str, ...] = ()
+
+
+def column_kind(series: pd.Series[Any]) -> ColumnKind | None:
+    """Return how a column is plotted, or None if its values are not plain ones."""
+    import pandas as pd
+    from pandas.api import types
+
+    if types.is_bool_dtype(series.dtype) or isinstance(series.dtype, pd.CategoricalDtype):
+        return "category"
+    if types.is_complex_dtype(series.dtype):
+        return None
+    if types.is_numeric_dtype(series.dtype) or types.is_timedelta64_dtype(series.dtype):
+        return "number"
+    if types.is_datetime64_any_dtype(series.dtype):
+        return "time"
+    filled = series.dropna()
+    if any(isinstance(value, dict | list | tuple | set) for value in filled):
+        return None
+    if series.dtype == object and len(filled):
+        if all(isinstance(v, int | float) and not isinstance(v, bool) for v in filled):
+            return "number"
+        if not pd.to_numeric(filled, errors="coerce").isna().any() and not any(
+            isinstance(v, bool) for v in filled
+        ):
+            return "number"
+    return "category"
+
+
+def plottable(frame: pd.DataFrame) -> list[str]:
+    """Return the names of the columns with values that can be plotted."""
+    return [
+        str(name)
+        for position, name in enumerate(frame.columns)
+        if str(name) not in _NOT_PLOTTED
+        and frame.iloc[:, position].notna().any()
+        and column_kind(frame.iloc[:, position]) is not None
+    ]
+
+
+def numeric_columns(frame: pd.DataFrame) -> list[str]:
+    """Return the names of the columns of numbers."""
+    return [name for name in plottable(frame) if column_kind(_series(frame, name)) == "number"]
+
+
+def find_column(frame: pd.DataFrame, name: str, hint: str = "") -> str:
+    """Return the column that a name stands for; a score or setting also without its prefix.
+
+    Args:
+        frame: the table.
+        name: the name as typed.
+        hint: a sentence on where further columns come from.
+
+    Raises:
+        InputError: there is no such column, or its values can't be plotted.
+    """
+    columns = plottable(frame)
+    for form in (name, *(f"{prefix}{name}" for prefix in PREFIXES)):
+        if form in columns:
+            return form
+        same = [column for column in columns if column.casefold() == form.casefold()]
+        if len(same) == 1:
+            return same[0]
+    if name in map(str, frame.columns):
+        why = "has no values" if not _series(frame, name).notna().any() else "can't be plotted"
+        message = f'The column "{plain(name, MAX_TEXT)}" {why}.'
+        near = None
+    else:
+        message = f'There is no column "{plain(name, MAX_TEXT)}".'
+        near = closest_match(name, columns)
+    step = f'Did you mean "{near}"? ' if near else ""
+    step += f"The columns are {join_words(columns, 30)}." if columns else "The table is empty."
+    raise InputError(message, f"{step} {hint}".strip())
+
+
+def read_column(frame: pd.DataFrame, name: str) -> Column:
+    """Return the values of a column that `find_column` has found."""
+    import pandas as pd
+
+    series = _series(frame, name)
+    kind = column_kind(series)
+    assert kind is not None
+    if kind == "category":
+        return _read_categories(series, name)
+    if kind == "time":
+        times = pd.to_datetime(series, utc=True)
+        since = (times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(milliseconds=1)
+        return Column(name, kind, _finite(since))
+    if series.dtype.kind == "m":
+        return Column(name, kind, _finite(series.dt.total_seconds()))
+    return Column(name, kind, _finite(pd.to_numeric(series, errors="coerce")))
+
+
+def _read_categories(series: pd.Series[Any], name: str) -> Column:
+    import pandas as pd
+
+    texts = [None if pd.isna(value) else plain(value, MAX_TEXT) for value in series]
+    if isinstance(series.dtype, pd.CategoricalDtype) and series.dtype.ordered:
+        order = [plain(value, MAX_TEXT) for value in series.dtype.categories]
+        present = [text for text in dict.fromkeys(order) if text in texts]
+    else:
+        present = [text for text in dict.fromkeys(texts) if text is not None]
+    positions = {text: float(position) for position, text in enumerate(present)}
+    values = [math.nan if text is None else positions[text] for text in texts]
+    return Column(name, "category", values, tuple(present))
+
+
+def _finite(series: pd.Series[Any]) -> list[float]:
+    numbers = [math.nan if value is None else float(value) for value in _floats(series)]
+    return [number if math.isfinite(number) else math.nan for number in numbers]
+
+
+def _floats(series: pd.Series[Any]) -> Sequence[Any]:
+    return series.to_numpy(dtype=float, na_value=math.nan).tolist()
+
+
+def _series(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
+    """Return the first column of that name; a name need not be a text or occur once."""
+    return frame.iloc[:, [str(column) for column in frame.columns].index(name)]

@@ -1,0 +1,285 @@
+"""Draw charts with matplotlib, without its global state."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from labext.errors import LabextError
+from labext.extras import install_line
+from labext_widgets.plots.chart import (
+    Axis,
+    Bars,
+    Boxes,
+    Chart,
+    Line,
+    Panel,
+    Points,
+    Region,
+    scale_colour,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK = "#222222"
+MID_INK = "#7c7c7c"
+"""Ink that is readable on white and on black."""
+
+MAX_LEGEND = 14
+_MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "x"}
+_POINT = 0.75  # points of matplotlib per pixel
+_DAY = 86_400_000
+
+
+class PlotError(LabextError):
+    """A plot can't be drawn."""
+
+
+def check_matplotlib() -> None:
+    """Check that matplotlib is installed.
+
+    Raises:
+        PlotError: it is not.
+    """
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise PlotError(
+            "Plots need matplotlib, in the extra `plots`.", f"Install it: {install_line('plots')}"
+        ) from None
+
+
+def draw_figure(chart: Chart, ink: str = INK) -> Figure:
+    """Return a figure of the chart, with a transparent background."""
+    check_matplotlib()
+    from matplotlib.figure import Figure
+
+    count = len(chart.panels)
+    columns = 1 if count == 1 else 2
+    lines = -(-count // columns)
+    width = 6.4 if count == 1 else 9.6
+    figure = Figure(figsize=(width, 4.2 * lines), layout="constrained")
+    figure.patch.set_alpha(0)
+    for number, panel in enumerate(chart.panels, 1):
+        _draw_panel(figure.add_subplot(lines, columns, number), panel, ink)
+    return figure
+
+
+def picture(chart: Chart, format: str = "png", dpi: int = 110, ink: str = MID_INK) -> bytes:
+    """Return the chart as a file, the same bytes for the same chart."""
+    file = io.BytesIO()
+    save(draw_figure(chart, ink), file, format, dpi)
+    return file.getvalue()
+
+
+def save(figure: Figure, to: Any, format: str, dpi: int = 200, **options: Any) -> None:
+    """Write a figure to a file."""
+    import warnings
+
+    from matplotlib import rc_context
+
+    metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with rc_context({"svg.hashsalt": "labext"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        figure.savefig(to, format=format, dpi=dpi, metadata=metadata.get(format), **options)
+
+
+def _draw_panel(axes: Axes, panel: Panel, ink: str) -> None:
+    axes.set_facecolor("none")
+    shown: list[tuple[Any, str]] = []
+    for mark in panel.marks:
+        artist = _DRAW[type(mark)](axes, panel, mark, ink)
+        if mark.name and artist is not None:
+            shown.append((artist, mark.name))
+    _set_axis(axes, "x", panel.x)
+    _set_axis(axes, "y", panel.y)
+    if panel.square:
+        axes.set_box_aspect(1)
+    _style(axes, ink)
+    if panel.title:
+        axes.set_title(_text(panel.title), fontsize=10, color=ink, loc="left")
+    if panel.note:
+        axes.text(1, 1.01, _text(panel.note), transform=axes.transAxes, ha="right", va="bottom")
+        axes.texts[-1].set(fontsize=8, color=ink)
+    if shown:
+        legend = axes.legend(
+            [artist for artist, _ in shown[:MAX_LEGEND]],
+            [_text(name, 28) for _, name in shown[:MAX_LEGEND]],
+            title=_text(panel.legend, 32) or None,
+            loc="center left",
+            bbox_to_anchor=(1.01, 0.5),
+            frameon=False,
+            fontsize=8,
+            title_fontsize=8,
+            labelcolor=ink,
+            alignment="left",
+        )
+        legend.get_title().set_color(ink)
+    if panel.scale is not None:
+        _draw_scale(axes, panel, ink)
+
+
+def _style(axes: Axes, ink: str) -> None:
+    axes.tick_params(colors=ink, labelsize=8, which="both")
+    axes.xaxis.label.set(color=ink, fontsize=9)
+    axes.yaxis.label.set(color=ink, fontsize=9)
+    for side, spine in axes.spines.items():
+        spine.set_color(ink)
+        spine.set_linewidth(0.8)
+        spine.set_visible(side in ("left", "bottom"))
+    axes.grid(visible=True, color=ink, alpha=0.18, linewidth=0.6)
+    axes.set_axisbelow(True)
+    for which in (axes.xaxis, axes.yaxis):
+        which.get_offset_text().set(color=ink, fontsize=8)
+
+
+def _set_axis(axes: Axes, which: str, axis: Axis) -> None:
+    from matplotlib import dates, ticker
+
+    own = axes.xaxis if which == "x" else axes.yaxis
+    own.set_label_text(_text(axis.label))
+    if axis.log:
+        (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    if axis.kind == "category":
+        own.set_ticks(range(len(axis.categories)), [_text(c, 24) for c in axis.categories])
+        crowded = which == "x" and sum(len(c[:24]) + 2 for c in axis.categories) > 70
+        if crowded:
+            own.set_tick_params(rotation=90 if len(axis.categories) > 12 else 40)
+            for text in own.get_ticklabels():
+                upright = len(axis.categories) > 12
+                text.set_horizontalalignment("center" if upright else "right")
+                text.set_rotation_mode("default" if upright else "anchor")
+    elif axis.kind == "time":
+        locator = dates.AutoDateLocator(maxticks=7)  # type: ignore[no-untyped-call]
+        own.set_major_locator(locator)
+        formatter = dates.ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
+        own.set_major_formatter(formatter)
+    elif axis.step:
+        own.set_major_locator(ticker.MultipleLocator(axis.step))
+    if axis.limits is not None:
+        (axes.set_xlim if which == "x" else axes.set_ylim)(*axis.limits)
+    if axis.reverse:
+        own.set_inverted(True)
+
+
+def _draw_points(axes: Axes, panel: Panel, mark: Points, _ink: str) -> Any:
+    colours: Any = mark.colour
+    if mark.values and panel.scale is not None:
+        colours = [scale_colour(value, panel.scale) for value in mark.values]
+    filled = mark.shape != "cross"
+    return axes.scatter(
+        _place(mark.x, panel.x),
+        _place(mark.y, panel.y),
+        s=(mark.size * _POINT) ** 2,
+        c=colours,
+        marker=_MARKERS[mark.shape],
+        linewidths=0.3 if filled else 1,
+        edgecolors=MID_INK if filled else None,
+        alpha=0.85,
+        clip_on=False,
+        zorder=3,
+    )
+
+
+def _draw_line(axes: Axes, panel: Panel, mark: Line, _ink: str) -> Any:
+    style = "--" if mark.dashed else "-"
+    xs, ys = _place(mark.x, panel.x), _place(mark.y, panel.y)
+    return axes.plot(xs, ys, style, color=mark.colour, linewidth=1.4, zorder=2.5)[0]
+
+
+def _draw_bars(axes: Axes, panel: Panel, mark: Bars, _ink: str) -> Any:
+    left, right = _place(mark.x0, panel.x), _place(mark.x1, panel.x)
+    colours: Any = mark.colour
+    if mark.values and panel.scale is not None:
+        colours = [scale_colour(value, panel.scale) for value in mark.values]
+    bars = axes.bar(
+        left,
+        [top - bottom for top, bottom in zip(mark.y1, mark.y0, strict=True)],
+        width=[b - a for a, b in zip(left, right, strict=True)],
+        bottom=list(mark.y0),
+        align="edge",
+        color=colours,
+        zorder=2,
+    )
+    return bars[0] if len(bars) else None
+
+
+def _draw_boxes(axes: Axes, _panel: Panel, mark: Boxes, ink: str) -> Any:
+    statistics = [
+        {"whislo": low, "q1": q1, "med": median, "q3": q3, "whishi": high}
+        for low, q1, median, q3, high in zip(
+            mark.low, mark.q1, mark.median, mark.q3, mark.high, strict=True
+        )
+    ]
+    line = {"color": ink, "linewidth": 1}
+    axes.bxp(
+        statistics,
+        positions=list(mark.x),
+        widths=mark.width,
+        showfliers=False,
+        manage_ticks=False,
+        boxprops=line,
+        whiskerprops=line,
+        capprops=line,
+        medianprops={"color": ink, "linewidth": 2},
+    )
+
+
+def _draw_region(axes: Axes, _panel: Panel, mark: Region, _ink: str) -> Any:
+    from matplotlib.patches import Polygon
+
+    patch = None
+    for outline in mark.outlines:
+        patch = Polygon(
+            list(outline),
+            closed=True,
+            facecolor=(*_rgb(MID_INK), 0.08 if mark.dashed else 0.16),
+            edgecolor=MID_INK,
+            linestyle="--" if mark.dashed else "-",
+            linewidth=0.9,
+            zorder=1,
+        )
+        axes.add_patch(patch)
+    return patch
+
+
+_DRAW: dict[type, Any] = {
+    Points: _draw_points,
+    Line: _draw_line,
+    Bars: _draw_bars,
+    Boxes: _draw_boxes,
+    Region: _draw_region,
+}
+
+
+def _draw_scale(axes: Axes, panel: Panel, ink: str) -> None:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import ListedColormap, Normalize
+
+    from labext_widgets.plots.chart import VIRIDIS
+
+    scale = panel.scale
+    assert scale is not None
+    high = scale.high if scale.high > scale.low else scale.low + 1
+    shades = ScalarMappable(Normalize(scale.low, high), ListedColormap(list(VIRIDIS)))
+    bar = axes.figure.colorbar(shades, ax=axes, fraction=0.046, pad=0.02)
+    bar.set_label(_text(scale.label), color=ink, fontsize=9)
+    bar.ax.tick_params(colors=ink, labelsize=8)
+    bar.outline.set_visible(False)
+
+
+def _place(values: Sequence[float], axis: Axis) -> list[float]:
+    return [value / _DAY for value in values] if axis.kind == "time" else list(values)
+
+
+def _rgb(colour: str) -> tuple[float, ...]:
+    return tuple(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+
+
+def _text(text: str, limit: int = 80) -> str:
+    """Return a text that matplotlib draws as it is, not as a formula."""
+    short = text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+    return short.replace("$", r"\$")

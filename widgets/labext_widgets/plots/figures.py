@@ -1,0 +1,493 @@
+"""Standard figures of the tables that tools write, chosen by the columns of the tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from labext_widgets.core.markup import plain
+from labext_widgets.plots.chart import (
+    COLOURS,
+    GREY,
+    Axis,
+    Bars,
+    Chart,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Region,
+    Scale,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BLUE, ORANGE, GREEN = COLOURS[:3]
+
+Outline = tuple[tuple[float, float], ...]
+
+ALPHA: Outline = (
+    *((-160, -40), (-128, -22), (-100, 0), (-70, -5), (-48, -28), (-44, -50), (-56, -66)),
+    *((-90, -62), (-140, -58)),
+)
+BETA: Outline = (
+    *((-180, 100), (-160, 90), (-110, 92), (-72, 106), (-50, 122), (-48, 152), (-62, 178)),
+    *((-62, 180), (-180, 180)),
+)
+BETA_BELOW: Outline = ((-180, -180), (-150, -180), (-158, -165), (-180, -160))
+LEFT: Outline = ((48, 20), (62, 18), (68, 32), (64, 52), (52, 66), (46, 54))
+"""Approximate outlines of the favoured angles of residues other than glycine and proline."""
+
+MAX_MODES = 30
+MAX_BARS = 40
+_STRUCTURES = {"helix": ORANGE, "strand": BLUE, "coil": GREY}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A standard figure.
+
+    Attributes:
+        columns: the columns that a table must have.
+        panel: returns the panel of such a table and a file's name, or None if it has no values.
+    """
+
+    columns: frozenset[str]
+    panel: Callable[[pd.DataFrame, str], Panel | None]
+
+
+def job_chart(name: str, tables: Mapping[str, pd.DataFrame]) -> Chart | None:
+    """Return the standard figures of a job's tables, or None if there are none.
+
+    Args:
+        name: the job's name.
+        tables: the tables by the names of their files.
+    """
+    panels = [panel for file, table in tables.items() for panel in table_panels(table, file)]
+    if not panels:
+        return None
+    summary = f"{', '.join(panel.title for panel in panels)}"
+    return Chart(name, summary, tuple(panels))
+
+
+def table_panels(table: pd.DataFrame, file: str) -> list[Panel]:
+    """Return the standard figures of one table."""
+    table = table.rename(columns=str)
+    columns = frozenset(table.columns)
+    fitting = [figure.panel for figure in FIGURES if figure.columns <= columns]
+    if _is_distance_matrix(table):
+        fitting.append(_distances)
+    made = (panel(table, file) for panel in fitting if len(table))
+    return [panel for panel in made if panel is not None]
+
+
+def _ramachandran(table: pd.DataFrame, _file: str) -> Panel | None:
+    phi, psi = _numbers(table, "phi"), _numbers(table, "psi")
+    rows = [n for n in range(len(table)) if not (math.isnan(phi[n]) or math.isnan(psi[n]))]
+    if not rows:
+        return None
+    kinds = _texts(table, "name")
+    groups: dict[str, list[int]] = {"": [], "glycine": [], "proline": []}
+    for row in rows:
+        kind = {"GLY": "glycine", "PRO": "proline"}.get(kinds[row].upper(), "") if kinds else ""
+        groups[kind].append(row)
+    looks: dict[str, Any] = {
+        "": {"colour": BLUE, "name": "residue"},
+        "glycine": {"colour": ORANGE, "shape": "triangle", "name": "glycine"},
+        "proline": {"colour": GREEN, "shape": "square", "name": "proline"},
+    }
+    regions = Region((ALPHA, BETA, BETA_BELOW, LEFT), "favoured (approximate)")
+    points: list[Mark] = [
+        Points([phi[n] for n in own], [psi[n] for n in own], own, **looks[kind])
+        for kind, own in groups.items()
+        if own
+    ]
+    angle = {"limits": (-180.0, 180.0), "step": 60.0}
+    return Panel(
+        Axis("φ (°)", **angle),  # type: ignore[arg-type]
+        Axis("ψ (°)", **angle),  # type: ignore[arg-type]
+        (regions, *points),
+        table,
+        _residue_names(table),
+        "Ramachandran plot",
+        square=True,
+    )
+
+
+def _modes(table: pd.DataFrame, _file: str) -> Panel | None:
+    modes, share = _numbers(table, "mode"), _numbers(table, "share")
+    rows = [n for n in range(len(table)) if not (math.isnan(modes[n]) or math.isnan(share[n]))]
+    rows = rows[:MAX_MODES]
+    if not rows:
+        return None
+    percents = [100 * share[n] for n in rows]
+    total = [sum(percents[: n + 1]) for n in range(len(rows))]
+    xs = [modes[n] for n in rows]
+    texts = [f"mode {modes[n]:g}: {100 * share[n]:.2f} %" for n in rows]
+    marks = (
+        _columns(xs, percents, rows, texts, name="mode", colour=BLUE),
+        Line(xs, total, rows, "sum of the first modes", ORANGE),
+    )
+    names = [f"mode {mode:g}" for mode in modes]
+    limits = (xs[0] - 0.7, xs[-1] + 0.7)
+    return Panel(
+        Axis("mode", limits=limits),
+        Axis("share of all motion (%)", limits=(0, max(total) * 1.05)),
+        marks,
+        table,
+        names,
+        "Mode spectrum",
+        note=f"the first {len(rows)} of {len(table):,} modes" if len(rows) < len(table) else "",
+    )
+
+
+def _fluctuations(table: pd.DataFrame, _file: str) -> Panel | None:
+    xs, axis = _residue_axis(table)
+    measured = _numbers(table, "b_factor") if "b_factor" in table else []
+    fitted = _numbers(table, "fitted_b_factor") if "fitted_b_factor" in table else []
+    marks: list[Mark] = []
+    if fitted and any(not math.isnan(value) for value in fitted):
+        marks += _lines(xs, measured, table, "B-factor", GREY)
+        marks += _lines(xs, fitted, table, "fluctuation, scaled", BLUE)
+        label = "B-factor (Å²)"
+    else:
+        marks += _lines(xs, _numbers(table, "fluctuation"), table, "", BLUE)
+        label = "fluctuation (relative)"
+    if not marks:
+        return None
+    names, title = _residue_names(table), "Fluctuation per residue"
+    return Panel(axis, Axis(label), tuple(marks), table, names, title)
+
+
+def _pairs(table: pd.DataFrame, _file: str) -> Panel | None:
+    i, j, probability = (_numbers(table, column) for column in ("i", "j", "probability"))
+    rows = [n for n in range(len(table)) if not any(math.isnan(v[n]) for v in (i, j, probability))]
+    if not rows:
+        return None
+    rows.sort(key=lambda n: probability[n])  # likely pairs are drawn over unlikely ones
+    best = _numbers(table, "in_mfe") if "in_mfe" in table else []
+    structure = [n for n in rows if best and best[n] == 1]
+    marks: list[Mark] = [
+        _cells(i, j, rows, [probability[n] for n in rows], _pair_texts(i, j, probability, rows))
+    ]
+    if structure:
+        texts = [f"{i[n]:g}–{j[n]:g}, in the structure of minimum free energy" for n in structure]
+        marks.append(_cells(j, i, structure, [], texts, "minimum free energy", ORANGE))
+    last = max(max(i[n], j[n]) for n in rows)
+    limits = (0.5, last + 0.5)
+    return Panel(
+        Axis("base", limits=limits),
+        Axis("base", limits=limits, reverse=False),
+        tuple(marks),
+        table,
+        [f"{a:g}–{b:g}" for a, b in zip(i, j, strict=True)],
+        "Pair probabilities",
+        scale=Scale("probability", 0, 1),
+        square=True,
+    )
+
+
+def _pair_texts(
+    i: Sequence[float], j: Sequence[float], probability: Sequence[float], rows: Sequence[int]
+) -> list[str]:
+    return [f"{i[n]:g}–{j[n]:g}: {probability[n]:.3g}" for n in rows]
+
+
+def _cells(
+    x: Sequence[float],
+    y: Sequence[float],
+    rows: Sequence[int],
+    values: Sequence[float],
+    texts: Sequence[str],
+    name: str = "",
+    colour: str = BLUE,
+) -> Bars:
+    """Return squares of one unit around points."""
+    return Bars(
+        [x[n] - 0.5 for n in rows],
+        [x[n] + 0.5 for n in rows],
+        [y[n] - 0.5 for n in rows],
+        [y[n] + 0.5 for n in rows],
+        [[n] for n in rows],
+        texts,
+        name,
+        colour,
+        values,
+    )
+
+
+def _minimisation(table: pd.DataFrame, file: str) -> Panel | None:
+    xs, energies = _numbers(table, "iteration"), _numbers(table, "energy")
+    marks = _lines(xs, energies, table, "", BLUE)
+    if not marks:
+        return None
+    label = "energy (kJ/mol)" if _is(file, "minimisation.csv") else "energy"
+    names = [f"iteration {x:g}" for x in xs]
+    return Panel(Axis("iteration"), Axis(label), tuple(marks), table, names, "Energy by iteration")
+
+
+def _energies(table: pd.DataFrame, file: str) -> Panel | None:
+    terms = _texts(table, "term")
+    marks: list[Mark] = []
+    for number, (column, colour) in enumerate((("before", GREY), ("after", BLUE))):
+        values = _numbers(table, column)
+        rows = [n for n in range(len(table)) if not math.isnan(values[n])]
+        texts = [f"{terms[n]}, {column}: {values[n]:,.4g}" for n in rows]
+        places = [n - 0.19 + 0.38 * number for n in rows]
+        heights = [values[n] for n in rows]
+        marks.append(_columns(places, heights, rows, texts, 0.36, column, colour))
+    label = "energy (kJ/mol)" if _is(file, "energies.csv") else "energy"
+    x = Axis("", "category", tuple(terms), (-0.6, len(terms) - 0.4))
+    return Panel(x, Axis(label), tuple(marks), table, terms, "Energy by term")
+
+
+def _surface(table: pd.DataFrame, _file: str) -> Panel | None:
+    xs, axis = _residue_axis(table)
+    areas = _numbers(table, "sasa")
+    kinds = _texts(table, "structure") if "structure" in table else [""] * len(table)
+    names = _residue_names(table)
+    marks: list[Mark] = []
+    for kind in [*_STRUCTURES, *sorted({*kinds} - {*_STRUCTURES})]:
+        rows = [n for n in range(len(table)) if kinds[n] == kind and not math.isnan(areas[n])]
+        texts = [f"{names[n]}{f', {kind}' if kind else ''}: {areas[n]:.4g} Å²" for n in rows]
+        heights, colour = [areas[n] for n in rows], _STRUCTURES.get(kind, GREEN)
+        if rows:
+            bars = _columns([xs[n] for n in rows], heights, rows, texts, 0.84, kind, colour)
+            marks.append(bars)
+    if not marks:
+        return None
+    y = Axis("accessible surface (Å²)")
+    legend = "secondary structure"
+    return Panel(axis, y, tuple(marks), table, names, "Surface per residue", legend)
+
+
+def _conformers(table: pd.DataFrame, file: str) -> Panel | None:
+    ranks, energies = _numbers(table, "rank"), _numbers(table, "relative_energy")
+    rows = [n for n in range(len(table)) if not (math.isnan(ranks[n]) or math.isnan(energies[n]))]
+    if not rows:
+        return None
+    apart = _numbers(table, "rmsd_to_best") if "rmsd_to_best" in table else []
+    coloured = bool(apart) and not any(math.isnan(apart[n]) for n in rows)
+    values = [apart[n] for n in rows] if coloured else []
+    xs, ys = [ranks[n] for n in rows], [energies[n] for n in rows]
+    unit = " (kcal/mol)" if _is(file, "conformers.csv") else ""
+    return Panel(
+        Axis("rank"),
+        Axis(f"energy above the best{unit}"),
+        (Line(xs, ys, rows, colour=GREY), Points(xs, ys, rows, values=values, size=9)),
+        table,
+        [f"conformer {rank:g}" for rank in ranks],
+        "Energies of the conformers",
+        scale=Scale("RMSD to the best (Å)", 0, max(values) or 1) if coloured else None,
+    )
+
+
+def _hits(table: pd.DataFrame, _file: str) -> Panel | None:
+    scores, expected = _numbers(table, "score"), _numbers(table, "evalue")
+    targets = _texts(table, "target")
+    domains = _texts(table, "domain") if "domain" in table else []
+    names = [f"{t}{f' domain {domains[n]}' if domains else ''}" for n, t in enumerate(targets)]
+    members = _texts(table, "member") if "member" in table else []
+    rows = [n for n in range(len(table)) if not math.isnan(scores[n])]
+    best = {target: n for n in reversed(rows) for target in [targets[n]]}
+    ranked = sorted(best.values(), key=lambda n: -scores[n])[:MAX_BARS]
+    if not ranked:
+        return None
+    marks: list[Mark] = []
+    for is_member, name, colour in ((True, "member of the family", BLUE), (False, "other", GREY)):
+        own = [n for n in ranked if (bool(members) and members[n] == "yes") == is_member]
+        texts = [f"{targets[n]}: {scores[n]:g} bits, E-value {expected[n]:.2g}" for n in own]
+        places, heights = [float(ranked.index(n)) for n in own], [scores[n] for n in own]
+        if own:
+            marks.append(_columns(places, heights, own, texts, 0.8, name, colour))
+    labels = tuple(targets[n] for n in ranked)
+    x = Axis("target", "category", labels, (-0.6, len(labels) - 0.4))
+    note = f"the best {MAX_BARS} of {len(best):,} targets" if len(best) > MAX_BARS else ""
+    title = "Scores of the hits"
+    return Panel(x, Axis("score (bits)"), tuple(marks), table, names, title, note=note)
+
+
+def _fragments(table: pd.DataFrame, _file: str) -> Panel | None:
+    lengths = _numbers(table, "length")
+    rows = [n for n in range(len(table)) if lengths[n] > 0]
+    rows = sorted(rows, key=lambda n: -lengths[n])[: 2 * MAX_BARS]
+    if not rows:
+        return None
+    numbers = _texts(table, "fragment")
+    low = 10.0 ** math.floor(math.log10(min(lengths[n] for n in rows) / 1.5))
+    bars = Bars(
+        [place - 0.4 for place in range(len(rows))],
+        [place + 0.4 for place in range(len(rows))],
+        [low] * len(rows),
+        [lengths[n] for n in rows],
+        [[n] for n in rows],
+        [f"fragment {numbers[n]}: {lengths[n]:,.0f} bp" for n in rows],
+    )
+    labels = tuple(numbers[n] for n in rows)
+    x = Axis("fragment, by length", "category", labels, (-0.6, len(labels) - 0.4))
+    high = max(lengths[n] for n in rows) * 1.6
+    y = Axis("length (bp)", limits=(low, high), log=True)
+    return Panel(x, y, (bars,), table, [f"fragment {n}" for n in numbers], "Fragment sizes")
+
+
+def _distances(table: pd.DataFrame, _file: str) -> Panel | None:
+    names = [plain(value, 40) for value in table.iloc[:, 0]]
+    columns = [_numbers(table, str(column)) for column in table.columns[1:]]
+    at = [
+        (row, column)
+        for row in range(len(names))
+        for column in range(len(names))
+        if not math.isnan(columns[column][row])
+    ]
+    values = [columns[column][row] for row, column in at]
+    if not values:
+        return None
+    bars = Bars(
+        [column - 0.5 for _, column in at],
+        [column + 0.5 for _, column in at],
+        [row - 0.5 for row, _ in at],
+        [row + 0.5 for row, _ in at],
+        [[row] for row, _ in at],
+        [
+            f"{names[row]} – {names[column]}: {value:.3g}"
+            for (row, column), value in zip(at, values, strict=True)
+        ],
+        values=values,
+    )
+    limits = (-0.5, len(names) - 0.5)
+    x = Axis("", "category", tuple(names), limits)
+    y = Axis("", "category", tuple(names), limits, reverse=True)
+    scale = Scale("distance", 0, max(values) or 1)
+    return Panel(x, y, (bars,), table, names, "Distances", scale=scale, square=True)
+
+
+def _codons(table: pd.DataFrame, _file: str) -> Panel | None:
+    places, share = _numbers(table, "place"), _numbers(table, "share")
+    before = _numbers(table, "share_before") if "share_before" in table else []
+    letters, codons = _texts(table, "amino_acid"), _texts(table, "codon")
+    rows = [n for n in range(len(table)) if not (math.isnan(places[n]) or math.isnan(share[n]))]
+    if not rows:
+        return None
+    names = [f"{a}{p:g} {c}" for a, p, c in zip(letters, places, codons, strict=True)]
+    texts = [f"{names[n]}: {share[n]:g} %" for n in rows]
+    xs = [places[n] for n in rows]
+    marks: list[Mark] = [_columns(xs, [share[n] for n in rows], rows, texts, 0.84, "codon", BLUE)]
+    earlier = [n for n in rows if before and not math.isnan(before[n])]
+    if earlier:
+        xs_before, ys_before = [places[n] for n in earlier], [before[n] for n in earlier]
+        points = Points(xs_before, ys_before, earlier, "codon before", ORANGE, "diamond", size=6)
+        marks.append(points)
+    return Panel(
+        Axis("codon", limits=(min(xs) - 0.7, max(xs) + 0.7)),
+        Axis("use among codons of the amino acid (%)", limits=(0, 105)),
+        tuple(marks),
+        table,
+        names,
+        "Codon usage",
+    )
+
+
+FIGURES = (
+    Figure(frozenset({"residue", "sasa"}), _surface),
+    Figure(frozenset({"phi", "psi"}), _ramachandran),
+    Figure(frozenset({"mode", "eigenvalue", "share"}), _modes),
+    Figure(frozenset({"residue", "fluctuation"}), _fluctuations),
+    Figure(frozenset({"i", "j", "probability"}), _pairs),
+    Figure(frozenset({"iteration", "energy"}), _minimisation),
+    Figure(frozenset({"term", "before", "after"}), _energies),
+    Figure(frozenset({"rank", "relative_energy"}), _conformers),
+    Figure(frozenset({"target", "evalue", "score"}), _hits),
+    Figure(frozenset({"fragment", "length"}), _fragments),
+    Figure(frozenset({"place", "amino_acid", "codon", "share"}), _codons),
+)
+
+
+def _is_distance_matrix(table: pd.DataFrame) -> bool:
+    """Tell whether the columns behind the first are named as the rows are in the first."""
+    names = [str(column) for column in table.columns[1:]]
+    return len(names) > 1 and [str(value) for value in table.iloc[:, 0]] == names
+
+
+def _is(file: str, name: str) -> bool:
+    return file.rpartition("/")[2] == name
+
+
+def _numbers(table: pd.DataFrame, column: str) -> list[float]:
+    """Return a column as numbers, NaN where there is none or an infinite one."""
+    import pandas as pd
+
+    series = table.iloc[:, [*table.columns].index(column)]
+    values = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float, na_value=math.nan)
+    return [value if math.isfinite(value) else math.nan for value in values.tolist()]
+
+
+def _texts(table: pd.DataFrame, column: str) -> list[str]:
+    if column not in table:
+        return []
+    return ["" if value is None or value != value else plain(value, 40) for value in table[column]]
+
+
+def _residue_names(table: pd.DataFrame) -> list[str]:
+    """Return residues as `ALA 12`, or `A ALA 12` if there are several chains."""
+    kinds, numbers, chains = (_texts(table, column) for column in ("name", "residue", "chain"))
+    rows = range(len(table))
+    parts = [
+        (
+            chains[n] if len(set(chains)) > 1 else "",
+            kinds[n] if kinds else "",
+            numbers[n] if numbers else f"{n + 1}",
+        )
+        for n in rows
+    ]
+    return [" ".join(part for part in own if part) for own in parts]
+
+
+def _residue_axis(table: pd.DataFrame) -> tuple[list[float], Axis]:
+    """Return the place of each residue: its number, or its position if numbers are not unique."""
+    numbers = _numbers(table, "residue")
+    if len(set(numbers)) == len(numbers) and not any(math.isnan(n) for n in numbers):
+        return numbers, Axis("residue")
+    return [float(n) for n in range(1, len(table) + 1)], Axis("residue, counted from the first")
+
+
+def _lines(
+    xs: Sequence[float], ys: Sequence[float], table: pd.DataFrame, name: str, colour: str
+) -> list[Line]:
+    """Return a line, broken between chains."""
+    chains = _texts(table, "chain") or [""] * len(table)
+    lines: list[Line] = []
+    for number, chain in enumerate(dict.fromkeys(chains)):
+        rows = [
+            n
+            for n in range(len(table))
+            if chains[n] == chain and not (math.isnan(xs[n]) or math.isnan(ys[n]))
+        ]
+        if rows:
+            own = name if number == 0 else ""
+            lines.append(Line([xs[n] for n in rows], [ys[n] for n in rows], rows, own, colour))
+    return lines
+
+
+def _columns(
+    places: Sequence[float],
+    heights: Sequence[float],
+    rows: Sequence[int],
+    texts: Sequence[str],
+    width: float = 0.8,
+    name: str = "",
+    colour: str = BLUE,
+) -> Bars:
+    """Return vertical bars from zero."""
+    return Bars(
+        [place - width / 2 for place in places],
+        [place + width / 2 for place in places],
+        [min(height, 0.0) for height in heights],
+        [max(height, 0.0) for height in heights],
+        [[row] for row in rows],
+        texts,
+        name,
+        colour,
+    )

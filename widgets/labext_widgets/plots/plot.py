@@ -1,0 +1,252 @@
+"""A plot of a table or of a job's results, with its selection and its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labext.errors import InputError, LabextError
+from labext.messages import join_words, pluralize
+from labext_widgets.core.display import display_html
+from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.core.markup import plain
+from labext_widgets.plots import drawing, static_view
+from labext_widgets.plots.chart import Chart, chart_state
+from labext_widgets.plots.charts import Kind, table_chart
+from labext_widgets.plots.figures import job_chart
+from labext_widgets.plots.jobs import job_names, tools_of
+from labext_widgets.plots.units import MAX_TEXT, column_units
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+MAX_LIVE_ROWS = 50_000
+"""Maximum number of rows in the live view; larger tables have the static picture."""
+
+
+@dataclass(frozen=True)
+class JobLinks:
+    """How the job of a row is opened from the plot.
+
+    Attributes:
+        line: returns the line that shows a job.
+        open: returns the view of a job.
+    """
+
+    line: Callable[[str], str]
+    open: Callable[[str], Any]
+
+
+class Plot:
+    """A plot, which renders when it is the value of a cell.
+
+    Attributes:
+        frame: the table whose rows are drawn; of several figures the first one's.
+    """
+
+    def __init__(
+        self, chart: Chart, jobs: Sequence[str] = (), links: JobLinks | None = None
+    ) -> None:
+        drawing.check_matplotlib()
+        self.frame: pd.DataFrame = chart.panels[0].table
+        self._chart = chart
+        self._jobs = list(jobs) if links is not None else []
+        self._links = links
+        self._panel = 0
+        self._rows: list[int] = []
+        self._outputs: list[Any] = []  # placeholders of the cells that display it
+
+    @property
+    def selection(self) -> pd.DataFrame:
+        """The selected rows of the table; empty if nothing is selected."""
+        return self._chart.panels[self._panel].table.iloc[self._rows]
+
+    @cached_property
+    def figure(self) -> Figure:
+        """The plot as a figure of matplotlib, on white."""
+        figure = drawing.draw_figure(self._chart)
+        figure.patch.set(facecolor="white", alpha=1)
+        return figure
+
+    def save(self, path: Path | str, *, dpi: int = 200) -> Path:
+        """Write the picture to a file and return its path; the suffix chooses the format.
+
+        Raises:
+            InputError: the suffix is not that of a format which matplotlib writes.
+        """
+        target = Path(path).expanduser()
+        formats = sorted(self.figure.canvas.get_supported_filetypes())
+        format = target.suffix.lower().removeprefix(".")
+        if format not in formats:
+            raise InputError(
+                f"{target.name} has no suffix of a picture format.",
+                f"Use one of {join_words(formats, len(formats))}.",
+            )
+        target.parent.mkdir(parents=True, exist_ok=True)
+        drawing.save(self.figure, target, format, dpi)
+        return target
+
+    def select(self, rows: Sequence[int], panel: int = 0) -> pd.DataFrame:
+        """Select rows by their positions, in the live view too, and return them.
+
+        Raises:
+            InputError: there is no such row or panel.
+        """
+        if not 0 <= panel < len(self._chart.panels):
+            raise InputError(
+                f"There is no panel {panel}.", f"Count from 0 to {len(self._chart.panels) - 1}."
+            )
+        count = len(self._chart.panels[panel].table)
+        if any(not 0 <= row < count for row in rows):
+            raise InputError(
+                f"The table has {pluralize(count, 'row')}.", "Give positions, counted from 0."
+            )
+        self._select(panel, rows, "")
+        return self.selection
+
+    def close(self) -> None:
+        """Close the live views; the static pictures stay."""
+        for output in list(self._outputs):
+            output.close()
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Plot {static_view.render_text(self._chart)}>"
+
+    def __str__(self) -> str:
+        """Return the ranges of the axes and the groups, and how to save the picture."""
+        return f"{static_view.render_table(self._chart)}\n  Save the picture: .save('plot.png')"
+
+    def _ipython_display_(self) -> None:
+        front = front_end()
+        if front is FrontEnd.TERMINAL:
+            print(self)
+        elif front is FrontEnd.EXECUTED:
+            display_html(*self._render())
+        else:
+            self._open()
+
+    def _render(self) -> tuple[str, str]:
+        return static_view.render_html(self._chart), static_view.render_text(self._chart)
+
+    def _open(self) -> None:
+        from labext_widgets.core.placeholder import Placeholder
+
+        opened = Placeholder(*self._render(), on_close=lambda: self._outputs.remove(opened))
+        self._outputs.append(opened)
+        if max(len(panel.table) for panel in self._chart.panels) > MAX_LIVE_ROWS:
+            return
+        below = Placeholder("", "") if self._links is not None else None
+        opened.live("plot", self._state(), lambda message, _: self._receive(message, below))
+
+    def _state(self) -> dict[str, Any]:
+        lines = [] if self._links is None else [self._links.line(job) for job in self._jobs]
+        return {
+            **chart_state(self._chart),
+            "summary": static_view.render_text(self._chart),
+            "lines": lines,
+            "selection": self._selection_state(""),
+        }
+
+    def _selection_state(self, sender: str) -> dict[str, Any]:
+        return {"panel": self._panel, "rows": self._rows, "sender": sender}
+
+    def _select(self, panel: int, rows: Sequence[int], sender: str) -> None:
+        self._panel, self._rows = panel, sorted(set(rows))
+        for output in self._outputs:
+            output.update_state({"selection": self._selection_state(sender)})
+
+    def _receive(self, message: Any, below: Any) -> None:
+        """Apply a selection made in a live view, or open the job of a row."""
+        if not isinstance(message, dict):
+            return
+        if message.get("do") == "select":
+            panel, rows = message.get("panel"), message.get("rows")
+            if isinstance(panel, int) and isinstance(rows, list) and self._has(panel, rows):
+                self._select(panel, rows, str(message.get("sender")))
+        elif message.get("do") == "open" and below is not None:
+            row = message.get("row")
+            if isinstance(row, int) and self._has(0, [row]) and self._links is not None:
+                _show_job(self._jobs[row], self._links, below)
+
+    def _has(self, panel: int, rows: list[Any]) -> bool:
+        if not 0 <= panel < len(self._chart.panels):
+            return False
+        count = len(self._chart.panels[panel].table)
+        return all(isinstance(row, int) and 0 <= row < count for row in rows)
+
+
+def _show_job(job: str, links: JobLinks, below: Any) -> None:
+    """Show the view of a job below the plot, or the error in one line."""
+    from labext_widgets.core.display import render_message
+
+    try:
+        below.show(links.open(job))
+    except LabextError as error:
+        below.show(None)
+        below.update(*render_message(str(error)))
+
+
+def table_plot(
+    frame: pd.DataFrame,
+    title: str,
+    *,
+    x: str | None,
+    y: str | None = None,
+    color: str | None = None,
+    kind: Kind | None = None,
+    units: Mapping[str, str] | None = None,
+    links: JobLinks | None = None,
+    hint: str = "",
+) -> Plot:
+    """Return the plot of columns of a table, such as a list of jobs.
+
+    Args:
+        frame: the table; with a column JobName its rows are jobs.
+        title: what the table is of.
+        x: the column of the horizontal axis.
+        y: the column of the vertical axis.
+        color: the column that colours the points.
+        kind: scatter, histogram, line or box; by default the one that fits the columns.
+        units: the units of columns; those of the tools' scores are known.
+        links: how the job of a row is opened.
+        hint: a sentence for errors, on where further columns come from.
+
+    Raises:
+        InputError: a column does not exist, or the columns do not fit the kind.
+        PlotError: matplotlib is not installed.
+    """
+    drawing.check_matplotlib()
+    known = column_units([str(column) for column in frame.columns], tools_of(frame))
+    chart = table_chart(
+        frame,
+        plain(title, MAX_TEXT),
+        x=x,
+        y=y,
+        color=color,
+        kind=kind,
+        names=[plain(name, MAX_TEXT) for name in job_names(frame)],
+        units=known | dict(units or {}),
+        hint=hint,
+    )
+    jobs = [str(name) for name in frame["JobName"]] if "JobName" in frame else []
+    return Plot(chart, jobs, links if jobs else None)
+
+
+def job_plot(name: str, tables: Mapping[str, pd.DataFrame]) -> Plot | None:
+    """Return the standard figures of a job's tables, or None if there are none.
+
+    Args:
+        name: the job's name.
+        tables: its tables by the names of their files.
+
+    Raises:
+        PlotError: matplotlib is not installed.
+    """
+    drawing.check_matplotlib()
+    chart = job_chart(plain(name, MAX_TEXT), tables)
+    return None if chart is None else Plot(chart)
