@@ -1,0 +1,183 @@
+"""Draw a tree and an alignment side by side as SVG."""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+
+from labext_widgets.alignment.colours import palette, residue_colour
+from labext_widgets.alignment.png import encode_png
+from labext_widgets.alignment.rows import Alignment, tick_step
+from labext_widgets.alignment.tree import Tree, TreeNode
+
+MAX_ROWS, MAX_COLUMNS = 60, 2000
+"""Maximum numbers of rows and columns in the drawing."""
+
+MAX_LETTERED_COLUMNS = 80
+"""Alignments with more columns are drawn as blocks of colour, without letters."""
+
+MAX_NAME = 24
+"""Maximum number of characters of a name; longer ones are cut."""
+
+INK, FAINT, BAR = "#7c7c7c", "#a0a0a0", "#8fa3b8"  # for light and dark pages
+_SIZE, _LETTER = 11, 6.7  # font size and width of its characters
+_ROW, _CELL = 14, 9  # pixels of a row and of a column with letters
+_BLOCKS = 640  # pixels of all columns without letters
+_TREE, _TREE_ALONE = 140, 420  # pixels of a tree beside an alignment, and alone
+_RULER, _BARS, _GAP = 16, 22, 8
+
+
+def draw(tree: Tree | None, alignment: Alignment | None) -> str:
+    """Return the SVG of a tree, an alignment, or both; the rows of both are in the same order."""
+    names = list(alignment.names) if alignment else tree.leaves if tree else []
+    shown = [_cut(name) for name in names[:MAX_ROWS]]
+    tree_width = 0 if tree is None else _TREE if alignment else _TREE_ALONE
+    names_width = max(map(len, shown)) * _LETTER + _GAP
+    top = 4 + (_RULER + _BARS + (_ROW if _lettered(alignment) else 0) if alignment else 0)
+    height = len(shown) * _ROW
+    left = 4 + tree_width + (_GAP if tree_width else 0)
+    pieces = []
+    if tree is not None:
+        pieces += _draw_tree(tree, 4, top, tree_width, len(shown), aligned=alignment is not None)
+    tips = _tips(tree, tree_width) if tree is not None and alignment is None else {}
+    for row, (name, text) in enumerate(zip(names, shown, strict=False)):
+        x = 4 + tips[name] + 5 if tips else left
+        pieces.append(_text(text, x, top + (row + 0.5) * _ROW))
+    width = left + names_width
+    if alignment is not None:
+        cells, cells_width = _draw_cells(alignment, width, top)
+        pieces += cells
+        width += cells_width
+    bottom = top + height + (22 if tree is not None and tree.scale_bar() else 4)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width + 6:.0f} {bottom}" '
+        f'width="{width + 6:.0f}" height="{bottom}" font-family="monospace" '
+        f'font-size="{_SIZE}" fill="{INK}">{"".join(pieces)}</svg>'
+    )
+
+
+def shown_part(tree: Tree | None, alignment: Alignment | None) -> str:
+    """Return a note of what the drawing leaves out; an empty string if nothing."""
+    rows = len(alignment.names) if alignment else len(tree.leaves) if tree else 0
+    parts = []
+    if rows > MAX_ROWS:
+        parts.append(f"the first {MAX_ROWS} of {rows:,} sequences")
+    if alignment is not None and alignment.columns > MAX_COLUMNS:
+        parts.append(f"the first {MAX_COLUMNS:,} of {alignment.columns:,} columns")
+    return f"Drawn: {' and '.join(parts)}." if parts else ""
+
+
+def _lettered(alignment: Alignment | None) -> bool:
+    return alignment is not None and alignment.columns <= MAX_LETTERED_COLUMNS
+
+
+def _tips(tree: Tree, width: float) -> dict[str, float]:
+    scale = width / (tree.depth or 1)
+    return {node.name: node.x * scale for node in tree.root.walk() if not node.children}
+
+
+def _draw_tree(
+    tree: Tree, left: float, top: float, width: float, rows: int, *, aligned: bool
+) -> list[str]:
+    """Return the branches, dotted lines from the leaves to the names, and the scale bar."""
+    scale = width / (tree.depth or 1)
+    bottom = top + rows * _ROW
+
+    def position(node: TreeNode) -> tuple[float, float]:
+        return left + node.x * scale, top + (node.y + 0.5) * _ROW
+
+    branches, dots = [], []
+    for node in tree.root.walk():
+        x, y = position(node)
+        for child in node.children:
+            end, level = position(child)
+            if level < bottom:
+                branches.append(f"M{x:.1f} {level:.1f}H{end:.1f}")
+        if node.children:
+            first, last = (position(child)[1] for child in (node.children[0], node.children[-1]))
+            if first < bottom:
+                branches.append(f"M{x:.1f} {first:.1f}V{min(last, bottom):.1f}")
+        elif aligned and y < bottom and left + width - x > 4:
+            dots.append(f"M{x + 3:.1f} {y:.1f}H{left + width + 4:.1f}")
+    pieces = [f'<path d="{"".join(branches)}" fill="none" stroke="{INK}" stroke-linecap="square"/>']
+    if dots:
+        pieces.append(f'<path d="{"".join(dots)}" stroke="{FAINT}" stroke-dasharray="1 3"/>')
+    if length := tree.scale_bar():
+        y = bottom + 10
+        end = left + length * scale
+        pieces.append(
+            f'<path d="M{left} {y - 3}v6m0 -3H{end:.1f}m0 -3v6" fill="none" stroke="{INK}"/>'
+        )
+        pieces.append(_text(f"{length:g}", end + 5, y))
+    return pieces
+
+
+def _draw_cells(alignment: Alignment, left: float, top: float) -> tuple[list[str], float]:
+    """Return the ruler, conservation, consensus and cells, and the width of the cells."""
+    columns = min(alignment.columns, MAX_COLUMNS)
+    lettered = _lettered(alignment)
+    cell = _CELL if lettered else min(_CELL, _BLOCKS / columns)
+    width = columns * cell
+    bars_top = 4 + _RULER
+    pieces = _draw_ruler(columns, cell, left)
+    path = "".join(
+        f"h{cell:.4g}V{bars_top + _BARS * (1 - share):.1f}"
+        for share in [*alignment.conservation[1:columns], 0.0]
+    )
+    first = bars_top + _BARS * (1 - alignment.conservation[0])
+    pieces.append(
+        f'<path d="M{left:.1f} {bars_top + _BARS}V{first:.1f}{path}V{bars_top + _BARS}z" '
+        f'fill="{BAR}"/>'
+    )
+    rows = [row[:columns] for row in alignment.rows[:MAX_ROWS]]
+    image = base64.b64encode(_pixels(rows, alignment)).decode()
+    pieces.append(
+        f'<image href="data:image/png;base64,{image}" x="{left:.1f}" y="{top}" '
+        f'width="{width:.1f}" height="{len(rows) * _ROW}" preserveAspectRatio="none" '
+        'style="image-rendering:pixelated"/>'
+    )
+    if lettered:
+        offsets = " ".join(f"{left + (i + 0.5) * cell:.4g}" for i in range(columns))
+        pieces.append(_letters(alignment.consensus, offsets, top - _ROW / 2, INK))
+        for number, row in enumerate(rows):
+            pieces.append(_letters(row, offsets, top + (number + 0.5) * _ROW, "#111"))
+    label = 'text-anchor="end" fill-opacity="0.85"'
+    label_y = top - _ROW / 2 if lettered else bars_top + _BARS / 2
+    pieces.append(_text("consensus" if lettered else "conservation", left - _GAP, label_y, label))
+    return pieces, width
+
+
+def _draw_ruler(columns: int, cell: float, left: float) -> list[str]:
+    step = tick_step(columns, columns * cell / 60)
+    ticks = [1, *range(step, columns + 1, step)] if step > 1 else list(range(1, columns + 1))
+    if len(ticks) > 1 and (ticks[1] - 1) * cell < 24:
+        del ticks[0]
+    marks = "".join(f"M{left + (tick - 0.5) * cell:.1f} {_RULER}v4" for tick in ticks)
+    pieces = [f'<path d="{marks}" stroke="{INK}"/>']
+    for tick in ticks:
+        x = left + (tick - 0.5) * cell
+        pieces.append(_text(f"{tick}", x, _RULER - 5, 'text-anchor="middle"'))
+    return pieces
+
+
+def _letters(row: str, offsets: str, y: float, colour: str) -> str:
+    return (
+        f'<text x="{offsets}" y="{y + 0.35 * _SIZE:.1f}" text-anchor="middle" '
+        f'fill="{colour}">{escape(row.replace("-", chr(160)))}</text>'
+    )
+
+
+def _pixels(rows: list[str], alignment: Alignment) -> bytes:
+    colours = [None, *sorted({*palette(alignment.kind).values(), "#dddddd"})]
+    letters = {letter for row in rows for letter in row}
+    index = {letter: colours.index(residue_colour(letter, alignment.kind)) for letter in letters}
+    return encode_png([[index[letter] for letter in row] for row in rows], colours)
+
+
+def _text(text: str, x: float, y: float, more: str = "") -> str:
+    attributes = f" {more}" if more else ""
+    return f'<text x="{x:.1f}" y="{y + 0.35 * _SIZE:.1f}"{attributes}>{escape(text)}</text>'
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1].rstrip() + "…"

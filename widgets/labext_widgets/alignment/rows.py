@@ -1,0 +1,151 @@
+"""Parse an aligned FASTA file; consensus and conservation of its columns."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from labext.errors import InputError, SetupError
+from labext.extras import install_line
+from labext.messages import quote_value
+from labext_widgets.alignment.colours import GAPS, Kind
+from labext_widgets.core.markup import plain
+
+_ALIGN = "Align the sequences first."
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Aligned sequences of equal length.
+
+    Attributes:
+        names: the names, in the order of display.
+        rows: the sequences with gaps, in the same order.
+        kind: `protein`, `DNA` or `RNA`.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[str, ...]
+    kind: Kind
+
+    @property
+    def columns(self) -> int:
+        """The number of columns."""
+        return len(self.rows[0])
+
+    @cached_property
+    def consensus(self) -> str:
+        """The most frequent residue of each column; a gap if most rows have one."""
+        return "".join(residue for residue, _ in self._most_common)
+
+    @cached_property
+    def conservation(self) -> list[float]:
+        """The share of rows with the most frequent residue, for each column, 0 to 1."""
+        return [
+            0.0 if residue == "-" else count / len(self.rows)
+            for residue, count in self._most_common
+        ]
+
+    @cached_property
+    def _most_common(self) -> list[tuple[str, int]]:
+        return [_most_common(column) for column in zip(*self.rows, strict=True)]
+
+    def ordered(self, names: Iterable[str]) -> Alignment:
+        """Return the alignment with its rows in the order of `names`."""
+        rows = dict(zip(self.names, self.rows, strict=True))
+        ordered = tuple(names)
+        return replace(self, names=ordered, rows=tuple(rows[name] for name in ordered))
+
+
+def parse_fasta(text: str) -> Alignment:
+    """Return the alignment in a FASTA file.
+
+    A sequence is named by the first word of its header, or by the whole header if the first words
+    are not unique.
+
+    Raises:
+        InputError: it is not FASTA, or the sequences are not aligned.
+    """
+    try:
+        from Bio.SeqIO.FastaIO import SimpleFastaParser
+    except ImportError:
+        raise missing_biopython() from None
+    content = text.lstrip("\ufeff\r\n\t ").replace("\r\n", "\n").replace("\r", "\n")
+    if not content.startswith(">"):
+        raise InputError(
+            "The alignment is not FASTA: a record starts with > and a name.",
+            "Pass the text of a FASTA file.",
+        )
+    records = [
+        (plain(header), "".join(sequence.split()))
+        for header, sequence in SimpleFastaParser(io.StringIO(content))
+    ]
+    names = [header.split()[0] if header else "" for header, _ in records]
+    if len(set(names)) < len(names):
+        names = [header for header, _ in records]
+    for number, (name, (_, row)) in enumerate(zip(names, records, strict=True), 1):
+        _check_record(number, name, row, names, len(records[0][1]), names[0])
+    rows = tuple(row.replace(".", "-") for _, row in records)
+    return Alignment(tuple(names), rows, _kind(rows))
+
+
+def missing_biopython() -> SetupError:
+    """Return the error for a missing Biopython."""
+    return SetupError(
+        "Alignments and trees need Biopython, in the extra `views`.",
+        f"Install it: {install_line('views')}",
+    )
+
+
+def _check_record(
+    number: int, name: str, row: str, names: list[str], columns: int, first: str
+) -> None:
+    if not name:
+        raise InputError(f"Record {number} of the alignment has no name.", "Add one after the >.")
+    if names.index(name) != number - 1:
+        raise InputError(
+            f"The name {quote_value(name)} occurs twice in the alignment.", "Rename one of the two."
+        )
+    if invalid := next((letter for letter in row if not _is_residue(letter)), None):
+        raise InputError(
+            f"{quote_value(name)} in the alignment contains {invalid!r}, which is not a residue.",
+            "Use letters, and - for gaps.",
+        )
+    if not row:
+        raise InputError(f"{quote_value(name)} in the alignment has no sequence.", "Remove it.")
+    if len(row) != columns:
+        raise InputError(
+            f"The sequences are not aligned: {quote_value(first)} has {columns:,} columns, "
+            f"{quote_value(name)} has {len(row):,}.",
+            _ALIGN,
+        )
+
+
+def _is_residue(letter: str) -> bool:
+    return (letter.isascii() and letter.isalpha()) or letter in GAPS or letter == "*"
+
+
+def _kind(rows: Iterable[str]) -> Kind:
+    counts = Counter("".join(rows).upper())
+    letters = sum(count for letter, count in counts.items() if letter.isalpha())
+    bases = sum(counts[base] for base in "ACGTUN")
+    if bases < 0.9 * letters:
+        return "protein"
+    return "RNA" if counts["U"] > counts["T"] else "DNA"
+
+
+def _most_common(column: Iterable[str]) -> tuple[str, int]:
+    """Return the most frequent residue and its count; at a tie the first in the alphabet."""
+    counts = Counter(letter.upper() for letter in column)
+    return min(counts.items(), key=lambda item: (-item[1], item[0] == "-", item[0]))
+
+
+def tick_step(columns: int, ticks: float) -> int:
+    """Return a round distance for at most `ticks` ticks along the columns."""
+    smallest = max(columns / max(ticks, 1), 1)
+    power = 10 ** math.floor(math.log10(smallest))
+    return int(next(f * power for f in (1, 2, 5, 10) if f * power >= smallest))
