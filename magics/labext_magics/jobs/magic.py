@@ -20,6 +20,7 @@ from labext_magics.jobs.options import (
 )
 from labext_magics.jobs.pipelines import PIPELINE, RUN_PIPELINE
 from labext_magics.jobs.plot import PLOT
+from labext_magics.jobs.view import VIEW
 
 SUBMIT = Command(
     "submit",
@@ -194,6 +195,7 @@ MAGIC = Magic(
         ),
         LOG,
         OUTPUTS,
+        VIEW,
         Command("stop", "Stop jobs, batches or pipelines.", listing.stop, [JOBS]),
         Command(
             "delete",

@@ -117,7 +117,9 @@ def test_examples_of_jobs_run(local: InteractiveShell) -> None:
     before = [
         "import pandas as pd",
         'frame = pd.read_csv("data/hairpins.csv").assign(family="pBAD30")',
-        "%jobs submit digest --name helix1 --set sequence=GAATTC --set enzymes=EcoRI --wait",
+        "%jobs submit peptide_build --name helix1 --set sequence=ACDEFGHIKL --wait",
+        "%jobs submit peptide_build --name strand1 --set sequence=ACDEFGHIKL"
+        " --set conformation=strand --wait",
     ]
     _run(local, [*before, *_on_the_sandbox(HELP["jobs"])])
 

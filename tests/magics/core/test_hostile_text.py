@@ -63,6 +63,7 @@ LINES = {
     "jobs results": ["cut --to out/cut", "folds --to out/folds --frame"],
     "jobs log": ["cut", "cut --follow --tail 5", "none"],
     "jobs outputs": ["cut", "none"],
+    "jobs view": ["cut", "cut log.txt", "folds"],
     "jobs stop": ["cut"],
     "jobs delete": ["cut --preview", "cut --yes", "none --yes"],
     "jobs upload": ["up.txt"],

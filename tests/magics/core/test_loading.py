@@ -121,8 +121,8 @@ def test_every_module_declares_all() -> None:
         ],
         "jobs": [
             "tools", "tool", "submit", "batch", "pipeline", "run-pipeline", "resume", "list",
-            "plot", "show", "watch", "results", "log", "outputs", "stop", "delete", "upload",
-            "files", "rm", "usage", "connect", "login", "status",
+            "plot", "show", "watch", "results", "log", "outputs", "view", "stop", "delete",
+            "upload", "files", "rm", "usage", "connect", "login", "status",
         ],
         "nb": [
             "use", "new", "delete", "add", "source", "note", "search", "ask", "chat", "transform",

@@ -7,6 +7,14 @@
 import { createButton, createElement } from "../dom.js";
 import { formatNumber, pluralize } from "../format.js";
 import { addStyle } from "../style.js";
+import {
+  createButtonGroup,
+  createField,
+  createSelect,
+  createSlider,
+  createStatus,
+  createToolbar,
+} from "../toolbar.js";
 import { annotationList } from "./annotation_list.js";
 import { CircularMap } from "./circular_map.js";
 import { copyText } from "./clipboard.js";
@@ -14,16 +22,10 @@ import { handleKey } from "./keyboard.js";
 import { LinearMap } from "./linear_map.js";
 import { Molecule } from "./molecule.js";
 import { search } from "./search.js";
+import { createSearch } from "./search_field.js";
 import { describeSelection, headOf, rangeOf, selectRange } from "./selection.js";
 import { SelectionSync } from "./selection_sync.js";
 import css from "./style.css";
-import {
-  createButtonGroup,
-  createField,
-  createSearch,
-  createSelect,
-  createSlider,
-} from "./toolbar.js";
 
 const SIDE_BY_SIDE_WIDTH = 640; // pixels from which on both maps are side by side
 const SHORT_SEQUENCE = 60; // bases up to which no overview is needed
@@ -125,11 +127,10 @@ export function sequence(root, handle) {
   const siteSelect = createSelect(siteOptions(siteSets), handle.guarded(setSiteSet));
   const zoomField = createField("Zoom", zoomSlider);
   const searchField = createSearch(actions);
-  const toolbar = createElement("div", "labext-toolbar");
   const siteField = createField("Sites", siteSelect);
-  toolbar.append(...(circularMap ? [modeButtons] : []), zoomField, siteField, searchField);
-  const statusAttributes = { role: "status", "aria-live": "polite" };
-  const status = createElement("div", "labext-status", statusAttributes);
+  const controls = [...(circularMap ? [modeButtons] : []), zoomField, siteField, searchField];
+  const toolbar = createToolbar(root, ...controls);
+  const status = createStatus();
   const copyButton = createButton("Copy", "Copy the selected bases", () => copySelection());
   const statusLine = createElement("div", "labext-status-line");
   const title = createElement("strong", "labext-title", {}, molecule.name);

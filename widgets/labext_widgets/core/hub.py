@@ -15,7 +15,13 @@ import traitlets
 from labext.redaction import get_logger
 
 _STATIC = Path(__file__).parents[1] / "static"
-_BUNDLES = {"player": "player.js", "sequence": "sequence.js"}
+_BUNDLES = {
+    "gallery": "gallery.js",
+    "player": "player.js",
+    "sequence": "sequence.js",
+    "structure": "structure.js",
+    "structure_gallery": "structure.js",
+}
 """The views with their own bundle; all others are in the hub's."""
 
 _log = get_logger("labext.widgets")

@@ -27,6 +27,60 @@ function addStyle(id, css) {
   if (style.textContent !== css) style.textContent = css;
 }
 
+// js/toolbar.css
+var toolbar_default = '.labext-viewer {\n  --labext-ink: var(--jp-content-font-color1, #222);\n  --labext-dim: var(--jp-content-font-color2, #666);\n  --labext-accent: var(--jp-brand-color1, #1976d2);\n  --labext-rule: var(--jp-border-color1, #bdbdbd);\n  --labext-ground: var(--jp-layout-color0, #fff);\n}\n\n.labext-viewer [hidden] {\n  display: none;\n}\n\n.labext-toolbar,\n.labext-field,\n.labext-status-line {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 4px 8px;\n}\n\n.labext-toolbar {\n  gap: 6px 16px;\n}\n\n.labext-field {\n  flex-wrap: nowrap;\n  min-width: 0;\n}\n\n.labext-status-line {\n  min-height: 30px;\n  font-variant-numeric: tabular-nums;\n}\n\n.labext-status {\n  padding-left: 8px;\n  border-left: 1px solid var(--labext-rule);\n}\n\n.labext-input {\n  font: inherit;\n  min-width: 0;\n  box-sizing: border-box;\n  height: 26px;\n  padding: 2px 6px;\n  color: var(--labext-ink);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--labext-rule);\n  border-radius: 4px;\n}\n\n.labext-title {\n  overflow-wrap: anywhere;\n}\n\n.labext-button-group {\n  display: flex;\n}\n\n.labext-button-group .labext-button {\n  border-radius: 0;\n  margin-left: -1px;\n}\n\n.labext-button-group .labext-button:first-child {\n  border-radius: 4px 0 0 4px;\n  margin-left: 0;\n}\n\n.labext-button-group .labext-button:last-child {\n  border-radius: 0 4px 4px 0;\n}\n\n.labext-button-group .labext-button[aria-pressed="true"] {\n  color: var(--jp-ui-inverse-font-color1, #fff);\n  background: var(--labext-accent);\n  border-color: var(--labext-accent);\n}\n\n.labext-viewer .labext-button:focus-visible {\n  z-index: 1;\n}\n\n.labext-viewer .labext-button:disabled {\n  opacity: 0.45;\n  cursor: default;\n}\n\n.labext-zoom {\n  width: 90px;\n  accent-color: var(--labext-accent);\n}\n\n.labext-input:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: 1px;\n}\n';
+
+// js/toolbar.js
+function createButtonGroup(label, options, onChange) {
+  const group = createElement("div", "labext-button-group", { role: "group", "aria-label": label });
+  const buttons = options.map(([value, text]) => {
+    const button = createButton(text, `${label}: ${text}`, () => onChange(value));
+    button.setAttribute("aria-label", text);
+    button.dataset.value = value;
+    return button;
+  });
+  group.append(...buttons);
+  group.update = (value) => {
+    for (const button of buttons)
+      button.setAttribute("aria-pressed", String(button.dataset.value === value));
+  };
+  return group;
+}
+function createField(text, input) {
+  const label = createElement("label", "labext-field");
+  label.append(text, input);
+  return label;
+}
+function createSelect(options, onChange) {
+  const select = createElement("select", "labext-input");
+  select.update = (options2) => {
+    const selected = select.value;
+    select.replaceChildren(
+      ...options2.map(([value, text]) => createElement("option", "", { value }, text))
+    );
+    if (options2.some(([value]) => value === selected)) select.value = selected;
+  };
+  select.update(options);
+  select.addEventListener("change", () => onChange(select.value));
+  return select;
+}
+function createSlider(max, value, onChange) {
+  const slider = createElement("input", "labext-zoom", { type: "range", min: 0, max, step: 1 });
+  slider.value = value;
+  slider.addEventListener("input", () => onChange(Number(slider.value)));
+  return slider;
+}
+function createToolbar(root, ...controls) {
+  addStyle("labext-toolbar-style", toolbar_default);
+  root.classList.add("labext-viewer");
+  const toolbar = createElement("div", "labext-toolbar");
+  toolbar.append(...controls);
+  return toolbar;
+}
+function createStatus() {
+  return createElement("div", "labext-status", { role: "status", "aria-live": "polite" });
+}
+
 // js/sequence/annotation_list.js
 function annotationList(annotations, pick) {
   const details = createElement("details", "labext-annotations");
@@ -864,6 +918,36 @@ function findMatches(text, circular, pattern) {
   return matches;
 }
 
+// js/sequence/search_field.js
+function createSearch(actions) {
+  const input = createElement("input", "labext-input labext-search-input", {
+    type: "search",
+    spellcheck: "false",
+    autocomplete: "off",
+    placeholder: "GAATTC, RNNY…"
+  });
+  const count = createElement("span", "labext-count", { role: "status", "aria-live": "polite" });
+  const previous = createButton("‹", "Previous hit", () => actions.goToHit(-1));
+  const next = createButton("›", "Next hit", () => actions.goToHit(1));
+  input.addEventListener("input", () => actions.search(input.value));
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") actions.goToHit(event.shiftKey ? -1 : 1);
+    else if (event.key === "Escape" && input.value) {
+      input.value = "";
+      actions.search("");
+    } else return;
+    event.preventDefault();
+  });
+  const group = createElement("div", "labext-search", { role: "search" });
+  group.append(createField("Search", input), previous, next, count);
+  group.update = (text, hasHits) => {
+    count.textContent = text;
+    previous.disabled = next.disabled = !hasHits;
+  };
+  group.update("", false);
+  return group;
+}
+
 // js/sequence/selection_sync.js
 var INTERVAL = 150;
 var SelectionSync = class {
@@ -903,379 +987,7 @@ var SelectionSync = class {
 };
 
 // js/sequence/style.css
-var style_default = `.labext-live:has(> .labext-maps) {
-  max-width: 1200px;
-}
-
-.labext-sequence {
-  --labext-ink: var(--jp-content-font-color1, #222);
-  --labext-dim: var(--jp-content-font-color2, #666);
-  --labext-accent: var(--jp-brand-color1, #1976d2);
-  --labext-rule: var(--jp-border-color1, #bdbdbd);
-  --labext-ground: var(--jp-layout-color0, #fff);
-}
-
-.labext-sequence [hidden] {
-  display: none;
-}
-
-.labext-toolbar,
-.labext-search,
-.labext-field,
-.labext-status-line {
-  display: flex;
-  flex-wrap: wrap;
-  align-items: center;
-  gap: 4px 8px;
-}
-
-.labext-toolbar {
-  gap: 6px 16px;
-}
-
-.labext-field {
-  flex-wrap: nowrap;
-  min-width: 0;
-}
-
-.labext-status-line {
-  min-height: 30px;
-  font-variant-numeric: tabular-nums;
-}
-
-.labext-title {
-  overflow-wrap: anywhere;
-}
-
-.labext-status {
-  padding-left: 8px;
-  border-left: 1px solid var(--labext-rule);
-}
-
-.labext-button-group {
-  display: flex;
-}
-
-.labext-button-group .labext-button {
-  border-radius: 0;
-  margin-left: -1px;
-}
-
-.labext-button-group .labext-button:first-child {
-  border-radius: 4px 0 0 4px;
-  margin-left: 0;
-}
-
-.labext-button-group .labext-button:last-child {
-  border-radius: 0 4px 4px 0;
-}
-
-.labext-button-group .labext-button[aria-pressed="true"] {
-  color: var(--jp-ui-inverse-font-color1, #fff);
-  background: var(--labext-accent);
-  border-color: var(--labext-accent);
-}
-
-.labext-sequence .labext-button:focus-visible {
-  z-index: 1;
-}
-
-.labext-sequence .labext-button:disabled {
-  opacity: 0.45;
-  cursor: default;
-}
-
-.labext-input {
-  font: inherit;
-  min-width: 0;
-  box-sizing: border-box;
-  height: 26px;
-  padding: 2px 6px;
-  color: var(--labext-ink);
-  background: var(--jp-layout-color1, #fff);
-  border: 1px solid var(--labext-rule);
-  border-radius: 4px;
-}
-
-.labext-search-input {
-  width: 150px;
-  font-family: var(--jp-code-font-family, monospace);
-}
-
-.labext-zoom {
-  width: 90px;
-  accent-color: var(--labext-accent);
-}
-
-.labext-input:focus-visible,
-.labext-maps:focus-visible,
-.labext-annotations summary:focus-visible {
-  outline: 2px solid var(--labext-accent);
-  outline-offset: 1px;
-}
-
-.labext-maps:focus-visible {
-  outline-offset: -2px; /* a cell's output cuts off what is outside */
-}
-
-.labext-count {
-  color: var(--labext-dim);
-  white-space: nowrap;
-  font-variant-numeric: tabular-nums;
-}
-
-.labext-maps {
-  border-radius: 4px;
-  user-select: none;
-  touch-action: pan-y;
-}
-
-.labext-side-by-side {
-  display: flex;
-  align-items: flex-start;
-  gap: 8px;
-}
-
-.labext-circle,
-.labext-rows svg {
-  display: block;
-  overflow: visible;
-  cursor: text;
-  font-family: var(--jp-ui-font-family, sans-serif);
-  font-size: 11px;
-  fill: var(--labext-ink);
-}
-
-.labext-circle {
-  margin: 0 auto;
-  cursor: crosshair;
-}
-
-.labext-rows {
-  position: relative;
-  box-sizing: border-box;
-  overflow: hidden auto;
-  padding: 0 8px;
-  background: var(--labext-ground);
-  border: 1px solid var(--jp-border-color2, #e0e0e0);
-  border-radius: 4px;
-}
-
-.labext-rows.labext-overview {
-  overflow: hidden;
-  border-color: transparent;
-}
-
-.labext-rows-all {
-  position: relative;
-}
-
-.labext-rows-all > svg {
-  position: absolute;
-  left: 0;
-}
-
-.labext-axis {
-  fill: none;
-  stroke: var(--labext-dim);
-  stroke-width: 1;
-  opacity: 0.7;
-}
-
-.labext-strand {
-  stroke-width: 2;
-}
-
-.labext-tick {
-  fill: var(--labext-dim);
-  font-size: 10px;
-}
-
-.labext-name {
-  font-size: 14px;
-  font-weight: 600;
-  text-anchor: middle;
-}
-
-.labext-bases {
-  font-family: var(--jp-code-font-family, monospace);
-  text-anchor: middle;
-  text-transform: uppercase;
-}
-
-.labext-lower {
-  fill: var(--labext-dim);
-}
-
-.labext-band,
-.labext-codon,
-.labext-label,
-.labext-amino {
-  cursor: pointer;
-}
-
-.labext-band:hover {
-  filter: brightness(1.08) saturate(1.3);
-}
-
-.labext-label:hover {
-  text-decoration: underline;
-}
-
-.labext-site {
-  font-style: italic;
-  fill: var(--labext-dim);
-}
-
-.labext-on-band {
-  fill: #111;
-}
-
-.labext-leader {
-  fill: none;
-  stroke: var(--labext-dim);
-  stroke-width: 0.8;
-  opacity: 0.65;
-}
-
-.labext-cut {
-  stroke: var(--labext-dim);
-  stroke-width: 1;
-}
-
-.labext-codon {
-  fill: color-mix(in srgb, var(--labext-dim) 14%, transparent);
-}
-
-.labext-codon.labext-odd {
-  fill: color-mix(in srgb, var(--labext-dim) 28%, transparent);
-}
-
-.labext-amino {
-  font-family: var(--jp-code-font-family, monospace);
-  text-anchor: middle;
-}
-
-.labext-selected {
-  fill: color-mix(in srgb, var(--labext-accent) 28%, transparent);
-}
-
-.labext-edge {
-  stroke: var(--labext-accent);
-  stroke-width: 1.5;
-}
-
-.labext-hit {
-  fill: color-mix(in srgb, var(--jp-warn-color1, #f57c00) 45%, transparent);
-}
-
-.labext-annotations {
-  margin-top: 4px;
-}
-
-.labext-annotations summary {
-  cursor: pointer;
-}
-
-.labext-list {
-  display: flex;
-  flex-wrap: wrap;
-  gap: 4px;
-  max-height: 180px;
-  overflow-y: auto;
-  padding: 4px 2px;
-}
-
-.labext-list .labext-button {
-  display: inline-flex;
-  align-items: center;
-  gap: 6px;
-  max-width: 100%;
-  text-align: start;
-}
-
-.labext-dot {
-  flex: none;
-  width: 9px;
-  height: 9px;
-  border-radius: 2px;
-}
-
-.labext-range {
-  color: var(--labext-dim);
-  font-variant-numeric: tabular-nums;
-  white-space: nowrap;
-}
-`;
-
-// js/sequence/toolbar.js
-function createButtonGroup(label, options, onChange) {
-  const group = createElement("div", "labext-button-group", { role: "group", "aria-label": label });
-  const buttons = options.map(([value, text]) => {
-    const button = createButton(text, `${label}: ${text}`, () => onChange(value));
-    button.setAttribute("aria-label", text);
-    button.dataset.value = value;
-    return button;
-  });
-  group.append(...buttons);
-  group.update = (value) => {
-    for (const button of buttons)
-      button.setAttribute("aria-pressed", String(button.dataset.value === value));
-  };
-  return group;
-}
-function createField(text, input) {
-  const label = createElement("label", "labext-field");
-  label.append(text, input);
-  return label;
-}
-function createSelect(options, onChange) {
-  const select = createElement("select", "labext-input");
-  select.update = (options2) => {
-    const selected = select.value;
-    select.replaceChildren(
-      ...options2.map(([value, text]) => createElement("option", "", { value }, text))
-    );
-    if (options2.some(([value]) => value === selected)) select.value = selected;
-  };
-  select.update(options);
-  select.addEventListener("change", () => onChange(select.value));
-  return select;
-}
-function createSlider(max, value, onChange) {
-  const slider = createElement("input", "labext-zoom", { type: "range", min: 0, max, step: 1 });
-  slider.value = value;
-  slider.addEventListener("input", () => onChange(Number(slider.value)));
-  return slider;
-}
-function createSearch(actions) {
-  const input = createElement("input", "labext-input labext-search-input", {
-    type: "search",
-    spellcheck: "false",
-    autocomplete: "off",
-    placeholder: "GAATTC, RNNY…"
-  });
-  const count = createElement("span", "labext-count", { role: "status", "aria-live": "polite" });
-  const previous = createButton("‹", "Previous hit", () => actions.goToHit(-1));
-  const next = createButton("›", "Next hit", () => actions.goToHit(1));
-  input.addEventListener("input", () => actions.search(input.value));
-  input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") actions.goToHit(event.shiftKey ? -1 : 1);
-    else if (event.key === "Escape" && input.value) {
-      input.value = "";
-      actions.search("");
-    } else return;
-    event.preventDefault();
-  });
-  const group = createElement("div", "labext-search", { role: "search" });
-  group.append(createField("Search", input), previous, next, count);
-  group.update = (text, hasHits) => {
-    count.textContent = text;
-    previous.disabled = next.disabled = !hasHits;
-  };
-  group.update("", false);
-  return group;
-}
+var style_default = ".labext-live:has(> .labext-maps) {\n  max-width: 1200px;\n}\n\n.labext-search {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 4px 8px;\n}\n\n.labext-search-input {\n  width: 150px;\n  font-family: var(--jp-code-font-family, monospace);\n}\n\n.labext-maps:focus-visible,\n.labext-annotations summary:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: 1px;\n}\n\n.labext-maps:focus-visible {\n  outline-offset: -2px; /* a cell's output cuts off what is outside */\n}\n\n.labext-count {\n  color: var(--labext-dim);\n  white-space: nowrap;\n  font-variant-numeric: tabular-nums;\n}\n\n.labext-maps {\n  border-radius: 4px;\n  user-select: none;\n  touch-action: pan-y;\n}\n\n.labext-side-by-side {\n  display: flex;\n  align-items: flex-start;\n  gap: 8px;\n}\n\n.labext-circle,\n.labext-rows svg {\n  display: block;\n  overflow: visible;\n  cursor: text;\n  font-family: var(--jp-ui-font-family, sans-serif);\n  font-size: 11px;\n  fill: var(--labext-ink);\n}\n\n.labext-circle {\n  margin: 0 auto;\n  cursor: crosshair;\n}\n\n.labext-rows {\n  position: relative;\n  box-sizing: border-box;\n  overflow: hidden auto;\n  padding: 0 8px;\n  background: var(--labext-ground);\n  border: 1px solid var(--jp-border-color2, #e0e0e0);\n  border-radius: 4px;\n}\n\n.labext-rows.labext-overview {\n  overflow: hidden;\n  border-color: transparent;\n}\n\n.labext-rows-all {\n  position: relative;\n}\n\n.labext-rows-all > svg {\n  position: absolute;\n  left: 0;\n}\n\n.labext-axis {\n  fill: none;\n  stroke: var(--labext-dim);\n  stroke-width: 1;\n  opacity: 0.7;\n}\n\n.labext-strand {\n  stroke-width: 2;\n}\n\n.labext-tick {\n  fill: var(--labext-dim);\n  font-size: 10px;\n}\n\n.labext-name {\n  font-size: 14px;\n  font-weight: 600;\n  text-anchor: middle;\n}\n\n.labext-bases {\n  font-family: var(--jp-code-font-family, monospace);\n  text-anchor: middle;\n  text-transform: uppercase;\n}\n\n.labext-lower {\n  fill: var(--labext-dim);\n}\n\n.labext-band,\n.labext-codon,\n.labext-label,\n.labext-amino {\n  cursor: pointer;\n}\n\n.labext-band:hover {\n  filter: brightness(1.08) saturate(1.3);\n}\n\n.labext-label:hover {\n  text-decoration: underline;\n}\n\n.labext-site {\n  font-style: italic;\n  fill: var(--labext-dim);\n}\n\n.labext-on-band {\n  fill: #111;\n}\n\n.labext-leader {\n  fill: none;\n  stroke: var(--labext-dim);\n  stroke-width: 0.8;\n  opacity: 0.65;\n}\n\n.labext-cut {\n  stroke: var(--labext-dim);\n  stroke-width: 1;\n}\n\n.labext-codon {\n  fill: color-mix(in srgb, var(--labext-dim) 14%, transparent);\n}\n\n.labext-codon.labext-odd {\n  fill: color-mix(in srgb, var(--labext-dim) 28%, transparent);\n}\n\n.labext-amino {\n  font-family: var(--jp-code-font-family, monospace);\n  text-anchor: middle;\n}\n\n.labext-selected {\n  fill: color-mix(in srgb, var(--labext-accent) 28%, transparent);\n}\n\n.labext-edge {\n  stroke: var(--labext-accent);\n  stroke-width: 1.5;\n}\n\n.labext-hit {\n  fill: color-mix(in srgb, var(--jp-warn-color1, #f57c00) 45%, transparent);\n}\n\n.labext-annotations {\n  margin-top: 4px;\n}\n\n.labext-annotations summary {\n  cursor: pointer;\n}\n\n.labext-list {\n  display: flex;\n  flex-wrap: wrap;\n  gap: 4px;\n  max-height: 180px;\n  overflow-y: auto;\n  padding: 4px 2px;\n}\n\n.labext-list .labext-button {\n  display: inline-flex;\n  align-items: center;\n  gap: 6px;\n  max-width: 100%;\n  text-align: start;\n}\n\n.labext-dot {\n  flex: none;\n  width: 9px;\n  height: 9px;\n  border-radius: 2px;\n}\n\n.labext-range {\n  color: var(--labext-dim);\n  font-variant-numeric: tabular-nums;\n  white-space: nowrap;\n}\n";
 
 // js/sequence/view.js
 var SIDE_BY_SIDE_WIDTH = 640;
@@ -1369,11 +1081,10 @@ function sequence(root, handle) {
   const siteSelect = createSelect(siteOptions(siteSets), handle.guarded(setSiteSet));
   const zoomField = createField("Zoom", zoomSlider);
   const searchField = createSearch(actions);
-  const toolbar = createElement("div", "labext-toolbar");
   const siteField = createField("Sites", siteSelect);
-  toolbar.append(...circularMap ? [modeButtons] : [], zoomField, siteField, searchField);
-  const statusAttributes = { role: "status", "aria-live": "polite" };
-  const status = createElement("div", "labext-status", statusAttributes);
+  const controls = [...circularMap ? [modeButtons] : [], zoomField, siteField, searchField];
+  const toolbar = createToolbar(root, ...controls);
+  const status = createStatus();
   const copyButton = createButton("Copy", "Copy the selected bases", () => copySelection());
   const statusLine = createElement("div", "labext-status-line");
   const title = createElement("strong", "labext-title", {}, molecule.name);

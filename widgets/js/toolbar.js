@@ -1,6 +1,8 @@
-// The controls of the toolbar: button group, field, select, slider, search.
+// Controls of toolbars: button group, field, select, slider; and a status line.
 
-import { createButton, createElement } from "../dom.js";
+import { createButton, createElement } from "./dom.js";
+import { addStyle } from "./style.js";
+import css from "./toolbar.css";
 
 /** A group of buttons of which one is pressed; `group.update(value)` changes it. */
 export function createButtonGroup(label, options, onChange) {
@@ -47,35 +49,16 @@ export function createSlider(max, value, onChange) {
   return slider;
 }
 
-/**
- * A search field with a hit count and buttons for the previous and next hit; `actions` has
- * `search(pattern)` and `goToHit(offset)`.
- */
-export function createSearch(actions) {
-  const input = createElement("input", "labext-input labext-search-input", {
-    type: "search",
-    spellcheck: "false",
-    autocomplete: "off",
-    placeholder: "GAATTC, RNNY…",
-  });
-  const count = createElement("span", "labext-count", { role: "status", "aria-live": "polite" });
-  const previous = createButton("‹", "Previous hit", () => actions.goToHit(-1));
-  const next = createButton("›", "Next hit", () => actions.goToHit(1));
-  input.addEventListener("input", () => actions.search(input.value));
-  input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") actions.goToHit(event.shiftKey ? -1 : 1);
-    else if (event.key === "Escape" && input.value) {
-      input.value = "";
-      actions.search("");
-    } else return;
-    event.preventDefault();
-  });
-  const group = createElement("div", "labext-search", { role: "search" });
-  group.append(createField("Search", input), previous, next, count);
-  group.update = (text, hasHits) => {
-    count.textContent = text;
-    previous.disabled = next.disabled = !hasHits;
-  };
-  group.update("", false);
-  return group;
+/** Make `root` a view with a toolbar: its class gives the controls their style. */
+export function createToolbar(root, ...controls) {
+  addStyle("labext-toolbar-style", css);
+  root.classList.add("labext-viewer");
+  const toolbar = createElement("div", "labext-toolbar");
+  toolbar.append(...controls);
+  return toolbar;
+}
+
+/** An element whose text screen readers announce when it changes. */
+export function createStatus() {
+  return createElement("div", "labext-status", { role: "status", "aria-live": "polite" });
 }

@@ -1,0 +1,131 @@
+"""`%jobs view`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from labext.errors import InputError, NotReadyError
+from labext.messages import pluralize
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.options import OUT
+from labext_magics.jobs.options import EMAIL, JOB
+
+if TYPE_CHECKING:
+    from labext.jobs import JobsClient
+    from labext.jobs.records import JobRecord
+    from labext_widgets.results import JobFiles
+
+
+def view(
+    call: Call,
+    *,
+    name: str,
+    file: str | None,
+    compare: str | None,
+    sort: str | None,
+    page: int | None,
+    email: str | None,
+) -> Any:
+    """Return the view of a job's results, or the gallery of a batch."""
+    from labext.jobs import records
+    from labext_widgets import results
+
+    row = call.jobs.job(name, email)
+    if records.is_parent(row) and file is None:
+        if compare is not None:
+            raise InputError(
+                f"{name} is a {records.kind(row)}; `--compare` takes a single job.",
+                f"`%jobs list --batch {name}` lists its jobs.",
+            )
+        return _batch_gallery(call.jobs, name, email, sort, page)
+    if sort is not None or page is not None:
+        raise InputError(
+            f"{name} is a single job; `--sort` and `--page` are for batches.", "Leave them out."
+        )
+    files = _job_files(call.jobs, row, email)
+    if compare is None:
+        return results.open_job(files, file)
+    other = _job_files(call.jobs, call.jobs.job(compare, email), email)
+    return results.open_comparison(files, file, other)
+
+
+def _batch_gallery(
+    jobs: JobsClient, name: str, email: str | None, sort: str | None, page: int | None
+) -> Any:
+    """Return the gallery of a batch's complete jobs, and report the others."""
+    from labext.jobs import records
+    from labext.progress import Outcome
+    from labext_widgets import results
+
+    rows = list(jobs.iter_jobs(batch=name, email=email))
+    complete = [row for row in rows if records.outcome(row) is Outcome.COMPLETE]
+    if not complete:
+        raise NotReadyError(
+            f"None of the {pluralize(len(rows), 'job')} of {name} is complete.",
+            f"`%jobs watch {name}` waits for them.",
+        )
+    if len(complete) < len(rows):
+        output.print_message(
+            f"{len(complete)} of the {pluralize(len(rows), 'job')} of {name} are complete."
+        )
+    listed = dict[Any, Sequence[str]]()
+    files = list[Any]()
+    for row in complete:  # the jobs of one tool write the same files
+        tool = row.get("Type")
+        if tool not in listed:
+            listed[tool] = jobs.result_files(str(row["JobName"]), email)
+        files.append(_job_files(jobs, row, email, listed[tool]))
+    return results.open_gallery(name, files, sort=sort, page=page or 1)
+
+
+def _job_files(
+    jobs: JobsClient, row: JobRecord, email: str | None, paths: Sequence[str] | None = None
+) -> JobFiles:
+    from labext.jobs.identity import stored_settings
+    from labext_widgets.results import JobFiles
+
+    name = str(row["JobName"])
+    read: Callable[[str], bytes] = partial(jobs.read_result, name, email=email)
+    return JobFiles(
+        name,
+        jobs.result_files(name, email) if paths is None else paths,
+        read,
+        stored_settings(row) or {},
+        _numeric_scores(row),
+    )
+
+
+def _numeric_scores(row: JobRecord) -> dict[str, float]:
+    from labext.jobs.identity import stored_record
+
+    scores = stored_record(row, "Score") or {}
+    return {
+        str(key): float(value)
+        for key, value in scores.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+VIEW = Command(
+    "view",
+    "View a job's results: structures, trees, drawings, pictures, tables or text.",
+    view,
+    [JOB, Parameter("FILE", value_types.RESULT_FILE, "one of its files; by default the main one")],
+    [
+        Parameter("compare", value_types.JOB, "superpose the structure of this job"),
+        Parameter("sort", value_types.text_type("SCORE"), "sort the jobs of a batch by this score"),
+        Parameter("page", value_types.INTEGER, "the page of a batch's pictures"),
+        EMAIL,
+        OUT,
+    ],
+    details="The view depends on the content of the file. A batch is shown as a gallery.",
+    examples=[
+        "%jobs view helix1",
+        "viewer = %jobs view strand1 --compare helix1",
+        "%jobs view folds --sort mfe",
+    ],
+)

@@ -1,0 +1,228 @@
+"""Structures are parsed, superposed, coloured and drawn as their coordinates say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from widget_fakes import FakePlaceholder
+
+from labext.errors import InputError
+from labext_widgets.core.front_end import FrontEnd
+from labext_widgets.structure import ResidueRange, StructureViewer, structure_viewer, viewer
+from labext_widgets.structure.colours import default_scheme, residue_colours, schemes
+from labext_widgets.structure.drawing import draw_structure
+from labext_widgets.structure.molecule import parse_structure
+from labext_widgets.structure.superposition import superpose
+
+ETHANOL = """ethanol
+  test
+
+  3  2  0  0  0  0            999 V2000
+    0.0000    0.0000    0.0000 C   0  0
+    1.5000    0.0000    0.0000 C   0  0
+    2.0000    1.3000    0.0000 O   0  0
+  1  2  1  0
+  2  3  1  0
+M  END
+$$$$
+"""
+
+
+@pytest.fixture
+def opened(
+    set_front_end: Callable[..., None], placeholders: list[FakePlaceholder]
+) -> list[FakePlaceholder]:
+    """The placeholders of viewers that are displayed in a notebook."""
+    set_front_end(FrontEnd.INTERACTIVE, viewer)
+    return placeholders
+
+
+def pdb(
+    count: int, *, chain: str = "A", b_factor: float | None = None, residue: str = "ALA"
+) -> str:
+    """Return a helix with the backbone of `count` residues."""
+    rows = []
+    for i in range(count):
+        for atom, radius, turn, rise in (
+            ("N", 1.55, -0.48, -0.87),
+            ("CA", 2.28, 0.0, 0.0),
+            ("C", 1.66, 0.46, 1.1),
+        ):
+            angle = np.radians(100) * i + turn
+            x, y, z = radius * np.cos(angle), radius * np.sin(angle), 1.5 * i + rise
+            value = 10 + len(rows) % 60 if b_factor is None else b_factor + i
+            rows.append(
+                f"ATOM  {len(rows) + 1:5d}  {atom:<3} {residue} {chain}{i + 1:4d}    "
+                f"{x:8.3f}{y:8.3f}{z:8.3f}  1.00 {value:5.2f}           {atom[0]}"
+            )
+    return "\n".join(rows) + "\n"
+
+
+def rotated(text: str, angle: float, shift: tuple[float, float, float]) -> str:
+    """Return a PDB text rotated about the x axis and shifted."""
+    turn = np.array(
+        [[1, 0, 0], [0, np.cos(angle), -np.sin(angle)], [0, np.sin(angle), np.cos(angle)]]
+    )
+    rows = []
+    for row in text.splitlines():
+        x, y, z = turn @ [float(row[i : i + 8]) for i in (30, 38, 46)] + shift
+        rows.append(f"{row[:30]}{x:8.3f}{y:8.3f}{z:8.3f}{row[54:]}")
+    return "\n".join(rows)
+
+
+def test_helix_is_recognized_with_its_sequence_and_chain() -> None:
+    view = structure_viewer(pdb(20), name="h1")
+    assert view.sequences == {"A": "A" * 20}
+    assert "H" * 15 in str(view)
+    assert repr(view) == "<StructureViewer h1: 20 residues>"
+
+
+def test_water_is_left_out_and_models_are_counted() -> None:
+    water = "HETATM  900  O   HOH A 900      10.000  10.000  10.000  1.00 20.00           O\n"
+    text = "".join(f"MODEL {i}\n{pdb(5)}{water}ENDMDL\n" for i in (1, 2, 3))
+    structure = parse_structure(text)
+    assert structure.models == 3
+    assert len(structure.coordinates) == 15
+
+
+def test_format_is_detected_by_the_content() -> None:
+    assert parse_structure(ETHANOL, name="x.dat").format == "sdf"
+    assert parse_structure(pdb(4), name="x.dat").format == "pdb"
+    with pytest.raises(InputError, match="is not a structure file"):
+        parse_structure("name,length\na,1\n", name="a.csv")
+
+
+@pytest.mark.parametrize("content", ["", "ATOM      1  CA  ALA A   1      xx"])
+def test_unreadable_content_is_an_input_error(content: str) -> None:
+    with pytest.raises(InputError):
+        parse_structure(content, "pdb", "broken")
+
+
+def test_rigid_motion_is_undone_with_an_rmsd_of_zero() -> None:
+    text = pdb(12)
+    fixed, mobile = parse_structure(text), parse_structure(rotated(text, 1.1, (5.0, -3.0, 8.0)))
+    result = superpose(fixed, mobile)
+    assert result.rmsd == pytest.approx(0, abs=2e-3)
+    assert result.residues == 12
+    assert np.allclose(result.apply(mobile.coordinates), fixed.coordinates, atol=5e-3)
+    assert np.linalg.det(result.rotation) == pytest.approx(1)
+
+
+def test_mirror_image_is_not_superposed_by_a_reflection() -> None:
+    text = pdb(12)
+    mirrored = "\n".join(
+        f"{row[:30]}{-float(row[30:38]):8.3f}{row[38:]}" for row in text.splitlines()
+    )
+    assert superpose(parse_structure(text), parse_structure(mirrored)).rmsd > 1
+
+
+def test_related_sequences_are_paired_by_alignment() -> None:
+    whole = parse_structure(pdb(20, residue="LEU"))
+    part = parse_structure("".join(pdb(20, residue="LEU").splitlines(keepends=True)[9:]))
+    result = superpose(whole, part)
+    assert result.residues == 17
+
+
+def test_unrelated_molecules_are_refused() -> None:
+    with pytest.raises(InputError, match="0 of their residues correspond"):
+        superpose(parse_structure(pdb(12), name="a"), parse_structure(ETHANOL, name="b"))
+
+
+def test_equal_b_factors_within_residues_are_shown_as_confidence() -> None:
+    assert default_scheme(parse_structure(pdb(20))) == "secondary"
+    predicted = parse_structure(pdb(20, b_factor=62))
+    assert default_scheme(predicted) == "confidence"
+    colours, _ = residue_colours(predicted, "confidence")
+    assert colours[0] != colours[-1], "62 is low, 81 is high"
+    assert "b_factor" not in schemes(predicted)
+
+
+def test_colours_name_one_colour_for_each_residue_and_a_legend_of_those_in_use() -> None:
+    structure = parse_structure(pdb(10) + pdb(8, chain="B"))
+    for scheme in schemes(structure):
+        colours, legend = residue_colours(structure, scheme)
+        assert len(colours) == 18
+        assert legend
+    colours, legend = residue_colours(structure, "chain")
+    assert [label for label, _ in legend] == ["Chain A", "Chain B"]
+    assert len(set(colours)) == 2
+
+
+def test_drawing_shows_the_longest_axis_horizontally_and_stays_within_the_picture() -> None:
+    svg = draw_structure(parse_structure(pdb(40)), "secondary")
+    points = np.array(
+        [
+            [float(x), float(y)]
+            for path in re.findall(r' d="M([^"]+)"', svg)
+            for x, y in re.findall(r"(-?[\d.]+) (-?[\d.]+)", path)
+        ]
+    )
+    low, high = points.min(axis=0), points.max(axis=0)
+    assert high[0] - low[0] > 3 * (high[1] - low[1])
+    assert (low > 0).all()
+    assert (high < (640, 400)).all()
+
+
+def test_saved_view_of_a_thousand_residues_has_at_most_200_kilobytes(
+    opened: list[FakePlaceholder],
+) -> None:
+    view = structure_viewer("".join(pdb(250, chain=chain) for chain in "ABCD"))
+    view._ipython_display_()
+    assert len(opened[0].html) < 200_000
+
+
+def test_small_molecule_is_drawn_as_sticks() -> None:
+    view = structure_viewer(ETHANOL, name="ethanol")
+    assert view.style == "stick"
+    assert view.svg.count("<path") >= 2 * 4, "two halves of two bonds with their outlines"
+    with pytest.raises(InputError, match="'cartoon' is not a style"):
+        view.style = "cartoon"
+
+
+def test_selection_and_distance_use_the_numbers_of_the_file() -> None:
+    view = structure_viewer(pdb(10) + pdb(8, chain="B"), name="pair")
+    assert view.select(2, 4, "B") == ResidueRange("B", 2, 4, "AAA")
+    assert view.selection == ResidueRange("B", 2, 4, "AAA")
+    assert view.distance("A:1", "B:1") == pytest.approx(0)
+    assert view.distance(1, 2) == pytest.approx(3.8, abs=0.1)
+    with pytest.raises(InputError) as caught:
+        view.select(40)
+    assert caught.value.next_step == "Its residues are numbered 1 to 10."
+    with pytest.raises(InputError, match="no chain C"):
+        view.select(1, chain="C")
+    view.deselect()
+    assert view.selection is None
+
+
+def test_live_view_sends_selections_and_pictures(opened: list[FakePlaceholder]) -> None:
+    view = structure_viewer(pdb(10), name="h1")
+    view._ipython_display_()
+    (output,) = opened
+    picture = b"\x89PNG\r\n\x1a\n" + bytes(100)
+    view._receive({"do": "select", "chain": "A", "start": 3, "end": 5, "sender": "x"}, [])
+    assert view.selection == ResidueRange("A", 3, 5, "AAA")
+    view._receive({"do": "select", "chain": "A", "start": 300, "end": 500}, [])
+    assert view.selection is not None, "a range that does not exist changes nothing"
+    view._receive({"do": "picture"}, [memoryview(picture)])
+    assert view.picture().content == picture
+    assert "data:image/png;base64," in output.html
+    view._receive({"do": "picture"}, [b"GIF89a"])
+    assert view.picture().content == picture
+
+
+def test_names_are_escaped(opened: list[FakePlaceholder]) -> None:
+    view = structure_viewer(pdb(5), name="<script>alert(1)</script>")
+    view._ipython_display_()
+    assert "<script" not in opened[0].html
+    assert "<script" not in view.svg
+
+
+def test_terminal_shows_the_sequence(
+    set_front_end: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_front_end(FrontEnd.TERMINAL, viewer)
+    StructureViewer(parse_structure(pdb(5), name="h1"))._ipython_display_()
+    assert "Chain A, 5 residues\n     1 AAAAA" in capsys.readouterr().out

@@ -1,0 +1,171 @@
+"""The structure viewer in JupyterLab: by mouse and keyboard, light and dark, saved and closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from notebook_page import NotebookPage
+from own_server import until
+
+pytestmark = pytest.mark.browser
+
+Pages = Callable[..., NotebookPage]
+
+HELIX = """import numpy as np
+from labext_widgets.structure import structure_viewer
+def helix(count, chain, shift=0.0, bend=0.0):
+    rows = []
+    for i in range(count):
+        angle = np.radians(100) * i
+        for atom, radius, turn, rise in (
+            ("N", 1.55, -0.48, -0.87), ("CA", 2.28, 0, 0), ("C", 1.66, 0.46, 1.1),
+            ("O", 2.0, 0.42, 2.3),
+        ):
+            x, y = radius * np.cos(angle + turn) + shift, radius * np.sin(angle + turn)
+            z = 1.5 * i + rise
+            rows.append(
+                f"ATOM  {len(rows) + 1:5d}  {atom:<3} ALA {chain}{i + 1:4d}    "
+                f"{x + bend * z * z:8.3f}{y:8.3f}{z:8.3f}  1.00 {20 + len(rows) / 9:5.2f}"
+                f"           {atom[0]}"
+            )
+    return "\\n".join(rows)
+"""
+SINGLE = (
+    HELIX
+    + """
+viewer = structure_viewer(helix(30, "A") + "\\n" + helix(24, "B", 11), name="<b>two</b> helices")
+viewer
+"""
+)
+ASK = """print(viewer.selection, viewer.style, viewer.color_scheme, viewer.picture())"""
+OTHERS = """viewer.select(3, 5, "B")
+models = "\\n".join(
+    f"MODEL {i + 1}\\n{helix(20, 'A', bend=0.0008 * i)}\\nENDMDL" for i in range(8)
+)
+moving = structure_viewer(models, name="modes")
+moving"""
+COMPARED = """structure_viewer(helix(30, "A"), name="straight").compare(
+    helix(30, "A", bend=0.002), name="bent")"""
+
+
+def python_prints(nb: NotebookPage, text: str) -> None:
+    """Run the second cell until it prints the text."""
+
+    def prints() -> bool:
+        nb.run(1)
+        nb.idle()
+        return text in nb.output(1).inner_text()
+
+    until(prints, text)
+
+
+def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[str]) -> None:
+    nb = page_of().write(SINGLE, ASK, OTHERS, COMPARED).open()
+    page, out = nb.page, nb.output()
+    page.set_viewport_size({"width": 1400, "height": 900})
+    nb.run(0)
+    out.locator(".labext-structure[data-ready]").wait_for()
+    assert out.locator("b").count() == 0, "a name is never HTML"
+    nb.shot("structure-light-page")
+    stage = out.locator(".labext-stage")
+
+    out.locator(".labext-range-input").fill("B:2-9")
+    page.keyboard.press("Enter")
+    status = out.locator(".labext-status")
+    until(lambda: status.inner_text() == "Selected B:2-9 (8 residues)", "the typed range")
+    python_prints(nb, "ResidueRange(chain='B', start=2, end=9, letters='AAAAAAAA') cartoon chain")
+    row = out.locator(".labext-strip-row").first
+    row.focus()
+    for key in ("ArrowRight", "ArrowRight", "Shift+ArrowRight"):
+        page.keyboard.press(key)
+    until(lambda: status.inner_text() == "Selected A:2-3 (2 residues)", "the arrow keys")
+    out.get_by_role("button", name="Zoom to the selected residues").click()
+    out.get_by_role("button", name="Stick", exact=True).click()
+    out.locator("select").select_option("secondary")
+    python_prints(nb, "stick secondary <PictureView <b>two</b> helices, PNG")
+    nb.shot("structure-stick", out)
+    out.get_by_role("button", name="Show the whole molecule").click()
+    out.get_by_role("button", name="Surface", exact=True).click()
+    page.wait_for_timeout(1500)
+    nb.shot("structure-surface", out)
+    stage.focus()
+    before = stage.locator("canvas").screenshot()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("+")
+    until(lambda: stage.locator("canvas").screenshot() != before, "rotation by key")
+
+    nb.run(2)
+    until(lambda: status.inner_text() == "Selected B:3-5 (3 residues)", "a selection from Python")
+    models = nb.output(2)
+    models.locator(".labext-structure[data-ready]").wait_for()
+    models.get_by_role("button", name="Play").click()
+    position = models.locator(".labext-animation .labext-count")
+    until(lambda: position.inner_text() == "4 of 8", "the fourth model")
+    models.get_by_role("button", name="Pause").click()
+    nb.shot("structure-models", models)
+    nb.run(3)
+    compared = nb.output(3)
+    compared.locator(".labext-structure[data-ready]").wait_for()
+    assert "RMSD" in compared.locator(".labext-title").inner_text()
+    nb.shot("structure-compared", compared)
+
+    nb.theme("JupyterLab Dark")
+    nb.shot("structure-dark-page")
+    page.set_viewport_size({"width": 700, "height": 1000})
+    nb.shot("structure-dark-narrow", out)
+    live = out.locator(".labext-live")
+    assert live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+    nb.theme("JupyterLab Light")
+    nb.idle()
+    html = nb.kept("data:image/png;base64,")
+    assert len(html) < 200_000
+    assert nb.errors == []
+    assert refused == []
+
+
+GALLERY = (
+    HELIX
+    + """
+from labext_widgets.results import JobFiles, open_gallery
+def job(i):
+    content = helix(12 + i, "A").encode()
+    return JobFiles(f"fold<i>{i}</i>", ["a.pdb"], lambda path: content, {}, {"energy": -float(i)})
+gallery = open_gallery("folds", [job(i) for i in range(15)])
+gallery
+"""
+)
+CANVASES = "() => document.querySelectorAll('.labext-live canvas').length"
+NAMES = "e => [...e.querySelectorAll('.labext-card > strong')].map((name) => name.textContent)"
+VIEWERS = """for i in range(3):
+    display(structure_viewer(helix(10 + i, "A"), name=f"h{i}"))"""
+
+
+def test_gallery_is_paged_and_sorted_with_at_most_twelve_canvases(
+    page_of: Pages, refused: list[str]
+) -> None:
+    nb = page_of().write(GALLERY, "print(gallery.page, gallery.sorted_by)", VIEWERS).open()
+    page, out = nb.page, nb.output()
+    nb.run(0)
+    nb.idle()
+    out.locator(".labext-grid canvas").nth(1).wait_for()
+    nb.shot("gallery-light-page")
+    assert out.locator("i").count() == 0, "a name is never HTML"
+    assert 0 < page.evaluate(CANVASES) <= 12
+    out.get_by_role("button", name="Next page").click()
+    grid = out.locator(".labext-grid")
+    until(lambda: grid.evaluate(NAMES)[0] == "fold<i>12</i>", "the second page")
+    until(lambda: page.evaluate(CANVASES) <= 3, "the canvases of the first page are closed")
+    out.locator("select").select_option("energy")
+    until(lambda: grid.evaluate(NAMES)[0] == "fold<i>14</i>", "the lowest energy first")
+    python_prints(nb, "1 energy")
+    out.get_by_role("button", name="Open fold<i>14</i> below").click()
+    out.locator(".labext-structure[data-ready]").wait_for()
+    assert page.evaluate(CANVASES) <= 12
+    nb.run(2)
+    nb.idle()
+    more = nb.output(2).locator(".labext-structure[data-ready]")
+    until(lambda: more.count() == 3, "three viewers more")
+    assert page.evaluate(CANVASES) <= 12
+    assert nb.errors == []
+    assert refused == []

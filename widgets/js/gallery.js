@@ -1,0 +1,107 @@
+// A gallery of the jobs of a batch: cards with pictures, sorted and paged by the kernel.
+//
+// state: {name, count, page, pages, scores: [name], sort, cards: [{name, details, picture, alt,
+// error, loads}]}; `loads` is true for a card that can be drawn live.
+
+import { createButton, createElement } from "./dom.js";
+import css from "./gallery.css";
+import { addStyle } from "./style.js";
+import { createField, createSelect, createStatus, createToolbar } from "./toolbar.js";
+
+export const views = { gallery: (root, handle) => gallery(root, handle) };
+
+/** `mountCard(element, state)` draws a card live and returns a function that ends that. */
+export function gallery(root, handle, mountCard = null) {
+  addStyle("labext-gallery-style", css);
+  let { state } = handle;
+  const live = new Map(); // index of a card -> function that ends it
+  const requested = new Set();
+  const visible = new IntersectionObserver(handle.guarded(onVisible), { threshold: 0.2 });
+  const previous = createButton("‹ Previous", "Previous page", () => showPage(state.page - 1));
+  const next = createButton("Next ›", "Next page", () => showPage(state.page + 1));
+  const status = createStatus();
+  const options = [["", "Batch order"], ...state.scores.map((score) => [score, score])];
+  const sort = createSelect(options, handle.guarded((value) => request({ do: "sort", score: value })));
+  const sortField = createField("Sort by", sort);
+  const title = createElement("strong", "labext-title", {}, state.name);
+  const toolbar = createToolbar(root, title, ...(state.scores.length ? [sortField] : []));
+  toolbar.append(previous, next, status);
+  const grid = createElement("div", "labext-grid", { role: "list", "aria-label": state.name });
+  root.classList.add("labext-gallery");
+  root.append(toolbar, grid);
+
+  function request(message) {
+    grid.setAttribute("aria-busy", "true");
+    handle.send(message);
+  }
+
+  function showPage(page) {
+    handle.guard(() => request({ do: "page", page }));
+  }
+
+  function render(newState) {
+    state = newState;
+    endAll();
+    grid.removeAttribute("aria-busy");
+    previous.disabled = state.page <= 1;
+    next.disabled = state.page >= state.pages;
+    previous.hidden = next.hidden = state.pages <= 1;
+    sort.value = state.sort;
+    status.textContent =
+      state.pages > 1 ? `Page ${state.page} of ${state.pages}, ${state.count} jobs` : `${state.count} jobs`;
+    grid.replaceChildren(...state.cards.map(createCard));
+    for (const [index, card] of [...grid.children].entries()) {
+      if (mountCard && state.cards[index].loads) visible.observe(card);
+    }
+  }
+
+  function createCard({ name, details, picture, alt, error }, index) {
+    const card = createElement("div", "labext-card", { role: "listitem" });
+    card.dataset.index = index;
+    card.append(createElement("strong", "labext-title", {}, name));
+    card.append(createElement("div", "labext-details", {}, details));
+    if (error) {
+      card.append(createElement("div", "labext-card-error", {}, error));
+      return card;
+    }
+    const frame = createElement("div", "labext-card-picture");
+    frame.append(createElement("img", "", { src: picture, alt }));
+    const open = createButton("Open", `Open ${name} below`, () =>
+      handle.guard(() => handle.send({ do: "open", index })),
+    );
+    card.append(frame, open);
+    return card;
+  }
+
+  function onVisible(entries) {
+    for (const { target, isIntersecting } of entries) {
+      const index = Number(target.dataset.index);
+      if (!isIntersecting) end(index);
+      else if (!live.has(index) && !requested.has(index)) {
+        requested.add(index);
+        handle.send({ do: "load", index, page: state.page, sort: state.sort });
+      }
+    }
+  }
+
+  function end(index) {
+    requested.delete(index);
+    live.get(index)?.();
+    live.delete(index);
+  }
+
+  function endAll() {
+    visible.disconnect();
+    for (const index of [...live.keys()]) end(index);
+    requested.clear();
+  }
+
+  handle.onMessage(({ loaded }, buffers) => {
+    if (!loaded || !requested.has(loaded.index)) return;
+    if (loaded.page !== state.page || loaded.sort !== state.sort) return;
+    const frame = grid.children[loaded.index].querySelector(".labext-card-picture");
+    live.set(loaded.index, mountCard(frame, { ...loaded.state, content: buffers[0] }));
+  });
+  handle.onState(render);
+  return endAll;
+}

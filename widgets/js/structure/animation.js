@@ -1,0 +1,58 @@
+// The controls of a structure with several models: play, speed and the current model.
+
+import { createButton, createElement } from "../dom.js";
+import { createField, createSelect, createSlider } from "../toolbar.js";
+
+const INTERVAL = 90; // ms per model at normal speed
+const SPEEDS = [
+  ["0.25", "¼×"],
+  ["0.5", "½×"],
+  ["1", "1×"],
+  ["2", "2×"],
+];
+
+/** Return the controls of `scene`'s models; `controls.pause()` stops them. */
+export function createAnimation(scene, handle) {
+  const count = scene.frames;
+  let timer = 0;
+  let frame = 0;
+  let direction = 1;
+  const advance = handle.guarded(() => {
+    if (frame + direction < 0 || frame + direction >= count) direction = -direction;
+    void show(frame + direction);
+  });
+  const show = async (index) => {
+    frame = index;
+    slider.value = index;
+    position.textContent = `${index + 1} of ${count}`;
+    slider.setAttribute("aria-valuetext", `model ${position.textContent}`);
+    await scene.setFrame(index);
+  };
+  const play = () => {
+    clearInterval(timer);
+    timer = setInterval(advance, INTERVAL / Number(speed.value));
+    button.textContent = "Pause";
+    button.setAttribute("aria-label", "Pause the animation");
+  };
+  const pause = () => {
+    clearInterval(timer);
+    timer = 0;
+    button.textContent = "Play";
+    button.setAttribute("aria-label", "Play the models as an animation");
+  };
+  const toggle = handle.guarded(() => (timer ? pause() : play()));
+  const button = createButton("Play", "Play the models as an animation", toggle);
+  const speed = createSelect(SPEEDS, handle.guarded(() => timer && play()));
+  speed.value = "1";
+  const seek = handle.guarded((value) => {
+    pause();
+    void show(value);
+  });
+  const slider = createSlider(count - 1, 0, seek);
+  slider.setAttribute("aria-label", "Model");
+  const position = createElement("span", "labext-count", {}, `1 of ${count}`);
+  const controls = createElement("div", "labext-animation");
+  controls.append(button, createField("Speed", speed), slider, position);
+  controls.pause = pause;
+  return controls;
+}

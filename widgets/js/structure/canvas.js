@@ -1,0 +1,74 @@
+// Canvases of 3Dmol: created with a way to dispose of them, and never more than browsers allow.
+//
+// Browsers keep about 16 WebGL contexts per page and drop the oldest without asking. A canvas beyond
+// MAX_CANVASES therefore replaces the one that was used least recently; its owner is told.
+
+import { createViewer } from "3dmol/build/3Dmol-min.js";
+
+export const MAX_CANVASES = 12;
+
+const open = new Map(); // Canvas -> called when it is closed to make room; in order of use
+
+export class Canvas {
+  #abort = new AbortController();
+
+  /** Create a canvas that fills `element`; `onEvicted` is called if another one replaces it. */
+  constructor(element, onEvicted) {
+    while (open.size >= MAX_CANVASES) {
+      const [oldest, evicted] = open.entries().next().value;
+      oldest.close();
+      evicted();
+    }
+    this.viewer = this.#withListeners(() =>
+      createViewer(element, { backgroundAlpha: 0, antialias: true, disableFog: false }),
+    );
+    if (!this.viewer) throw new Error("this browser offers no WebGL");
+    this.element = this.viewer.getCanvas();
+    open.set(this, onEvicted);
+  }
+
+  /** Mark the canvas as the most recently used one. */
+  touch() {
+    const onEvicted = open.get(this);
+    if (open.delete(this)) open.set(this, onEvicted);
+  }
+
+  /** Remove the canvas, its listeners and its WebGL context. */
+  close() {
+    if (!open.delete(this)) return;
+    const { viewer } = this;
+    this.#abort.abort();
+    viewer.divwatcher?.disconnect();
+    viewer.intwatcher?.disconnect();
+    viewer.stopAnimate();
+    viewer.spin(false);
+    viewer.removeAllSurfaces();
+    viewer.removeAllLabels();
+    viewer.removeAllModels();
+    const context = this.element.getContext("webgl2") ?? this.element.getContext("webgl");
+    context?.getExtension("WEBGL_lose_context")?.loseContext();
+    this.element.remove();
+    this.viewer = null;
+  }
+
+  /** 3Dmol never removes its listeners on the page; the ones it adds meanwhile end with `close`. */
+  #withListeners(create) {
+    const { signal } = this.#abort;
+    const targets = [document.body, window];
+    for (const target of targets) {
+      target.addEventListener = (type, listener, options) =>
+        EventTarget.prototype.addEventListener.call(target, type, listener, {
+          ...(typeof options === "object" ? options : { capture: Boolean(options) }),
+          signal,
+        });
+    }
+    try {
+      return create();
+    } finally {
+      for (const target of targets) delete target.addEventListener;
+    }
+  }
+}
+
+/** The number of open canvases. */
+export const countCanvases = () => open.size;

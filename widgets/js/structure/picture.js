@@ -1,0 +1,27 @@
+// Send a picture of a canvas to the kernel, which saves it with the notebook.
+
+const WIDTH = 640; // pixels
+const HEIGHT = 400;
+const MAX_BYTES = 140_000;
+
+/** Send a PNG picture of at most `WIDTH` x `HEIGHT` pixels and `MAX_BYTES`; smaller if needed. */
+export async function sendPicture(source, handle) {
+  for (const scale of [1, 0.75, 0.5]) {
+    const blob = await draw(source, WIDTH * scale, HEIGHT * scale);
+    if (!blob || blob.size > MAX_BYTES) continue;
+    const buffer = await blob.arrayBuffer();
+    handle.guard(() => handle.send({ do: "picture" }, [buffer]));
+    return;
+  }
+}
+
+function draw(source, width, height) {
+  const scale = Math.min(width / source.width, height / source.height);
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.max(1, Math.round(source.width * scale));
+  canvas.height = Math.max(1, Math.round(source.height * scale));
+  const context = canvas.getContext("2d");
+  context.imageSmoothingQuality = "high";
+  context.drawImage(source, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+}

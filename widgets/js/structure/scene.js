@@ -1,0 +1,239 @@
+// The contents of a canvas: models, styles, colours, highlighted residues, frames and distances.
+
+import { SurfaceType } from "3dmol/build/3Dmol-min.js";
+
+const ELEMENTS = {
+  N: "#4a6ee0", O: "#e0483e", S: "#d9b52c", P: "#f08a24", H: "#c9ced4", F: "#5fbf5a",
+  CL: "#39a845", BR: "#a5472f", I: "#8a3fb0", FE: "#d26b2e", ZN: "#7d80b0", MG: "#5aa02c",
+};
+const CARBON = "#8d99a6";
+const WATER = new Set(["HOH", "WAT", "DOD", "H2O", "SOL", "TIP3"]);
+const STICK = 0.18; // radius in Å
+const decoder = new TextDecoder();
+
+const keyOf = (atom) => `${atom.chain ?? ""}:${atom.resi}:${(atom.icode ?? "").trim()}`;
+const elementColor = (atom, carbon = CARBON) =>
+  atom.elem === "C" ? carbon : (ELEMENTS[(atom.elem ?? "").toUpperCase()] ?? "#b07aa1");
+
+export class Scene {
+  #viewer;
+  #state;
+  #residues; // key of a residue -> its index
+  #surfaces = 0; // incremented when a pending surface is out of date
+  #model;
+  #other = null;
+  #measured = [];
+
+  constructor(viewer, state) {
+    this.#viewer = viewer;
+    this.#state = state;
+    this.#residues = residueIndex(state.chains);
+    const content = decoder.decode(state.content);
+    const { format } = state;
+    this.animated = state.models > 1 && format !== "cif";
+    if (this.animated) this.#model = viewer.addModelsAsFrames(content, format);
+    else this.#model = viewer.addModel(content, format, { keepH: true });
+    this.#assignSecondary(this.#model, state.chains, this.#residues);
+    if (state.compared) this.#addCompared(state.compared);
+    this.setBackground();
+    this.applyStyle();
+    this.reset();
+  }
+
+  /** Show the whole molecule as in the static picture, with its longest axis horizontal. */
+  reset() {
+    const viewer = this.#viewer;
+    viewer.zoomTo();
+    const [x, y, z, distance] = viewer.getView();
+    viewer.setView([x, y, z, distance, ...this.#state.orientation]);
+    viewer.zoom(this.#fit());
+    viewer.render();
+  }
+
+  /** Return the factor by which the picture can be enlarged to fill the canvas. */
+  #fit() {
+    const { width, height } = this.#viewer.getCanvas().getBoundingClientRect();
+    const atoms = this.#viewer.selectedAtoms({ predicate: (atom) => !WATER.has(atom.resn) });
+    const points = this.#viewer.modelToScreen(atoms);
+    const extent = (name) => {
+      const values = points.map((point) => point[name]);
+      return values.reduce((a, b) => Math.max(a, b)) - values.reduce((a, b) => Math.min(a, b));
+    };
+    const factor = Math.min((0.86 * width) / (extent("x") + 1), (0.86 * height) / (extent("y") + 1));
+    return Math.min(Math.max(factor, 0.5), 4);
+  }
+
+  get frames() {
+    return this.#viewer.getNumFrames();
+  }
+
+  /** Take the page's background for the fog, so that distant parts fade in either theme. */
+  setBackground() {
+    const probe = getComputedStyle(this.#viewer.getCanvas());
+    this.#viewer.setBackgroundColor(probe.getPropertyValue("--labext-ground").trim() || "white", 0);
+  }
+
+  /** Draw in the state's style and colour scheme; highlight a selection `{chain, start, end}`. */
+  applyStyle(selection = null) {
+    const { style, compared } = this.#state;
+    const viewer = this.#viewer;
+    const surface = ++this.#surfaces;
+    viewer.removeAllSurfaces();
+    viewer.setStyle({}, {});
+    this.#styleModel(this.#model, this.#residues, (index) => this.#color(index), style);
+    if (this.#other) {
+      const color = () => compared.color;
+      this.#styleModel(this.#other, residueIndex(compared.chains), color, style);
+    }
+    if (selection?.chain != null) this.#highlight(selection);
+    if (style === "surface") void this.#addSurface(surface);
+    viewer.render();
+  }
+
+  zoomTo(selection) {
+    this.#viewer.zoomTo(this.#selector(selection));
+    this.#viewer.zoom(0.6);
+    this.#viewer.render();
+  }
+
+  rotate(angle, axis) {
+    this.#viewer.rotate(angle, axis);
+  }
+
+  zoom(factor) {
+    this.#viewer.zoom(factor);
+  }
+
+  async setFrame(index) {
+    await this.#viewer.setFrame(index);
+    this.#viewer.render();
+  }
+
+  /** Call `onHover(atom or null)` and `onClick(atom)`. */
+  onAtoms(onHover, onClick) {
+    const viewer = this.#viewer;
+    viewer.setHoverDuration(60);
+    viewer.setHoverable({}, true, (atom) => onHover(atom), () => onHover(null));
+    viewer.setClickable({}, true, (atom) => onClick(atom));
+    viewer.render();
+  }
+
+  /** Add an atom to a measurement; return the distance in Å when there are two, else null. */
+  measure(atom) {
+    if (this.#measured.length === 2) this.clearMeasurement();
+    this.#measured.push(atom);
+    this.#viewer.addSphere({ center: atom, radius: 0.5, color: "#d81b60", alpha: 0.8 });
+    let distance = null;
+    if (this.#measured.length === 2) {
+      const [a, b] = this.#measured;
+      distance = Math.hypot(a.x - b.x, a.y - b.y, a.z - b.z);
+      this.#viewer.addCylinder({
+        start: a, end: b, radius: 0.12, color: "#d81b60", dashed: true, fromCap: 1, toCap: 1,
+      });
+      const position = { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, z: (a.z + b.z) / 2 };
+      const style = { fontSize: 13, backgroundColor: "#000", backgroundOpacity: 0.75, position };
+      this.#viewer.addLabel(`${distance.toFixed(2)} Å`, style);
+    }
+    this.#viewer.render();
+    return distance;
+  }
+
+  clearMeasurement() {
+    this.#measured = [];
+    this.#viewer.removeAllShapes();
+    this.#viewer.removeAllLabels();
+    this.#viewer.render();
+  }
+
+  /** The index of an atom's residue in the order of the file; undefined for ligands. */
+  residueOf(atom) {
+    return this.#residues.get(keyOf(atom));
+  }
+
+  #color(index) {
+    const scheme = this.#state.schemes[this.#state.scheme];
+    return scheme.palette[scheme.residues[index]];
+  }
+
+  #styleModel(model, residues, color, style) {
+    const indexOf = (atom) => residues.get(keyOf(atom));
+    const polymer = (atom) => indexOf(atom) !== undefined;
+    const dry = (atom) => !polymer(atom) && !WATER.has(atom.resn);
+    const carbon = this.#other === null ? CARBON : color(0);
+    const ligand = { radius: STICK, colorfunc: (atom) => elementColor(atom, carbon) };
+    const ball = { radius: 0.6, colorfunc: (atom) => elementColor(atom, carbon) };
+    const ion = (atom) => dry(atom) && !atom.bonds?.length;
+    model.setStyle({ predicate: dry }, { stick: ligand });
+    model.setStyle({ predicate: ion }, { sphere: ball });
+    if (style === "stick") {
+      const colorfunc = (atom) => elementColor(atom, color(indexOf(atom)));
+      model.setStyle({ predicate: polymer }, { stick: { radius: STICK, colorfunc } });
+    } else {
+      const colorfunc = (atom) => color(indexOf(atom)) ?? CARBON;
+      const cartoon = { colorfunc, arrows: true, thickness: 0.35 };
+      model.setStyle({ predicate: polymer }, { cartoon });
+    }
+  }
+
+  #highlight(selection) {
+    const colorfunc = (atom) => elementColor(atom, "#ffb000");
+    const selector = this.#selector(selection);
+    this.#model.setStyle(selector, { stick: { radius: 0.28, colorfunc } }, true);
+  }
+
+  #selector({ chain, start, end }) {
+    const inside = (atom) => (atom.chain ?? "") === chain && atom.resi >= start && atom.resi <= end;
+    return { predicate: (atom) => inside(atom) && this.residueOf(atom) !== undefined };
+  }
+
+  async #addSurface(current) {
+    const colorfunc = (atom) => {
+      const index = this.residueOf(atom);
+      return index === undefined ? elementColor(atom) : this.#color(index);
+    };
+    const atoms = { model: this.#model, predicate: (atom) => !WATER.has(atom.resn) };
+    const added = this.#viewer.addSurface(SurfaceType.MS, { opacity: 0.82, colorfunc }, atoms);
+    const id = await added;
+    if (current !== this.#surfaces) this.#viewer.removeSurface(id);
+  }
+
+  #addCompared({ content, format, rotation: r, translation: t, chains }) {
+    this.#other = this.#viewer.addModel(decoder.decode(content), format, { keepH: true });
+    for (const atom of this.#other.selectedAtoms({})) {
+      const { x, y, z } = atom;
+      atom.x = r[0] * x + r[1] * y + r[2] * z + t[0];
+      atom.y = r[3] * x + r[4] * y + r[5] * z + t[1];
+      atom.z = r[6] * x + r[7] * y + r[8] * z + t[2];
+    }
+    this.#assignSecondary(this.#other, chains, residueIndex(chains));
+  }
+
+  /** Give the atoms the secondary structure of the state, so that picture and colours agree. */
+  #assignSecondary(model, chains, residues) {
+    const states = chains.map(({ secondary }) => secondary).join("");
+    const ends = new Set();
+    let index = 0;
+    for (const { secondary } of chains) {
+      for (let i = 0; i < secondary.length; i++, index++) {
+        if (secondary[i] !== secondary[i + 1]) ends.add(index);
+      }
+    }
+    const assign = (atom) => {
+      const i = residues.get(keyOf(atom));
+      if (i === undefined || states[i] === "n") return;
+      atom.ss = states[i];
+      atom.ssend = ends.has(i);
+      atom.ssbegin = i === 0 || ends.has(i - 1);
+    };
+    for (const atom of model.selectedAtoms({})) assign(atom);
+    for (const frame of model.getFrames?.() ?? []) for (const atom of frame) assign(atom);
+  }
+}
+
+function residueIndex(chains) {
+  const index = new Map();
+  for (const { id, numbers, insertions } of chains) {
+    numbers.forEach((number, i) => index.set(`${id}:${number}:${insertions[i]}`, index.size));
+  }
+  return index;
+}

@@ -1,0 +1,294 @@
+// The structure viewer: toolbar, legend, canvas and sequence strip, with a selection shared with the
+// kernel.
+//
+// state: {name, summary, format, content, models, chains: [{id, numbers, insertions, letters,
+// secondary}], schemes: {name: {label, palette, residues, legend}}, scheme, styles, style,
+// selection: {chain, start, end, sender}, compared: null or {name, format, content, rotation,
+// translation, color, chains}}
+
+import { createButton, createElement } from "../dom.js";
+import { addStyle } from "../style.js";
+import {
+  createButtonGroup,
+  createField,
+  createSelect,
+  createStatus,
+  createToolbar,
+} from "../toolbar.js";
+import { createAnimation } from "./animation.js";
+import { Canvas } from "./canvas.js";
+import { sendPicture } from "./picture.js";
+import { Scene } from "./scene.js";
+import css from "./style.css";
+import { createStrip } from "./strip.js";
+
+const LABELS = { cartoon: "Cartoon", stick: "Stick", surface: "Surface" };
+const RANGE = /^(?:(\S+?):)?(-?\d+)(?:\s*(?:-|to|–)\s*(-?\d+))?$/;
+const ROTATION = 10; // degrees per arrow key
+const PICTURE_DELAY = 700; // ms after the last change
+
+export function structure(root, handle) {
+  addStyle("labext-structure-style", css);
+  const { state } = handle;
+  const viewId = Math.random().toString(36).slice(2);
+  let selection = null;
+  let canvas = null;
+  let scene = null;
+  let animation = null;
+  let measuring = false;
+  let hovered = "";
+  let pictureTimer = 0;
+
+  const styles = state.styles.map((value) => [value, LABELS[value]]);
+  const styleButtons = createButtonGroup("Style", styles, handle.guarded(setStyle));
+  const schemes = Object.entries(state.schemes).map(([value, { label }]) => [value, label]);
+  const schemeSelect = createSelect(schemes, handle.guarded(setScheme));
+  const rangeInput = createElement("input", "labext-input labext-range-input", {
+    type: "text",
+    placeholder: state.chains.length ? `${state.chains[0].id || "A"}:1-10` : "",
+    spellcheck: "false",
+    autocomplete: "off",
+  });
+  rangeInput.addEventListener("change", handle.guarded(selectTyped));
+  rangeInput.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") handle.guard(selectTyped);
+  });
+  const measureButton = createButton("Measure", "Measure the distance of two atoms", toggleMeasure);
+  measureButton.setAttribute("aria-pressed", "false");
+  const resetButton = createButton("Reset view", "Show the whole molecule", () =>
+    handle.guard(() => {
+      scene?.reset();
+      schedulePicture();
+    }),
+  );
+  const zoomButton = createButton("Zoom to selection", "Zoom to the selected residues", () =>
+    handle.guard(() => {
+      scene?.zoomTo(selection);
+      schedulePicture();
+    }),
+  );
+  const rangeField = createField("Residues", rangeInput);
+  const controls = [
+    styleButtons,
+    createField("Color", schemeSelect),
+    ...(state.chains.length ? [rangeField, zoomButton] : []),
+    measureButton,
+    resetButton,
+  ];
+  const toolbar = createToolbar(root, ...controls);
+  const legend = createElement("div", "labext-legend", { role: "list", "aria-label": "Legend" });
+  const stage = createElement("div", "labext-stage", {
+    tabindex: "0",
+    role: "application",
+    "aria-label":
+      `${state.summary}. Arrow keys rotate, plus and minus zoom, 0 resets the view. ` +
+      "The mouse wheel zooms while the picture has the focus.",
+  });
+  const status = createStatus();
+  const title = createElement("strong", "labext-title", {}, state.summary);
+  const statusLine = createElement("div", "labext-status-line");
+  statusLine.append(title, status);
+  const strip = createStrip(state.chains, handle.guarded((range) => select(range)));
+  const resume = createButton("Show in 3D", "Show the molecule in 3D again", open);
+  root.classList.add("labext-structure");
+  root.append(statusLine, toolbar, legend, stage);
+  if (state.chains.length) root.append(strip);
+
+  function open() {
+    handle.guard(() => {
+      stage.replaceChildren();
+      const host = createElement("div", "labext-canvas-host");
+      stage.append(host);
+      canvas = new Canvas(host, evict);
+      scene = new Scene(canvas.viewer, state);
+      scene.onAtoms(handle.guarded(hover), handle.guarded(click));
+      if (scene.animated) {
+        animation?.remove();
+        animation = createAnimation(scene, handle);
+        toolbar.append(animation);
+      }
+      scene.applyStyle(selection);
+      root.dataset.ready = "true";
+      schedulePicture();
+    });
+  }
+
+  /** The browser needed the canvas for another view: show its last picture. */
+  function evict() {
+    animation?.pause();
+    scene = null;
+    const note = "Other molecules are shown in 3D; a page has room for 12.";
+    const message = createElement("div", "labext-evicted", {}, note);
+    message.append(resume);
+    stage.replaceChildren(message);
+  }
+
+  function draw() {
+    styleButtons.update(state.style);
+    schemeSelect.value = state.scheme;
+    const scheme = state.schemes[state.scheme];
+    legend.replaceChildren(
+      ...scheme.legend.map(([label, color]) => {
+        const item = createElement("span", "labext-legend-item", { role: "listitem" }, label);
+        item.style.setProperty("--labext-color", color);
+        return item;
+      }),
+    );
+    strip.update(scheme);
+    strip.highlight(selection);
+    scene?.applyStyle(selection);
+    schedulePicture();
+  }
+
+  function setStyle(value) {
+    state.style = value;
+    sendAppearance();
+    draw();
+  }
+
+  function setScheme(value) {
+    state.scheme = value;
+    sendAppearance();
+    draw();
+  }
+
+  function sendAppearance() {
+    handle.send({ do: "appearance", style: state.style, scheme: state.scheme });
+  }
+
+  function select(range, send = true) {
+    selection = range;
+    strip.highlight(range);
+    scene?.applyStyle(range);
+    zoomButton.disabled = !range;
+    rangeInput.value = range ? formatRange(range) : "";
+    rangeInput.removeAttribute("aria-invalid");
+    report();
+    if (send) handle.send({ do: "select", chain: null, ...range, sender: viewId });
+  }
+
+  function selectTyped() {
+    const text = rangeInput.value.trim();
+    if (!text) return select(null);
+    const match = RANGE.exec(text);
+    const chain = match && (match[1] ?? state.chains[0].id);
+    const [start, end] = match ? [match[2], match[3] ?? match[2]].map(Number) : [];
+    const known = state.chains.find(({ id }) => id === chain);
+    if (!known?.numbers.some((number) => number >= start && number <= end)) {
+      rangeInput.setAttribute("aria-invalid", "true");
+      status.textContent = `No residues ${text}; write chain:first-last, such as A:1-10.`;
+      return;
+    }
+    select({ chain, start, end });
+  }
+
+  function hover(atom) {
+    hovered = atom ? describeAtom(atom) : "";
+    report();
+  }
+
+  function click(atom) {
+    stage.focus({ preventScroll: true });
+    if (measuring) {
+      const distance = scene.measure(atom);
+      hovered =
+        distance === null
+          ? `${describeAtom(atom)}; click a second atom`
+          : `Distance ${distance.toFixed(2)} Å`;
+      report();
+      schedulePicture();
+    } else if (scene.residueOf(atom) !== undefined) {
+      select({ chain: atom.chain ?? "", start: atom.resi, end: atom.resi });
+    }
+  }
+
+  function toggleMeasure() {
+    handle.guard(() => {
+      measuring = !measuring;
+      measureButton.setAttribute("aria-pressed", String(measuring));
+      if (!measuring) scene?.clearMeasurement();
+      hovered = measuring ? "Click two atoms to measure their distance." : "";
+      report();
+    });
+  }
+
+  function report() {
+    const count = selection ? countResidues(state.chains, selection) : 0;
+    const selected = selection
+      ? `Selected ${formatRange(selection)} (${count} residue${count === 1 ? "" : "s"})`
+      : "Nothing selected.";
+    status.textContent = hovered || (state.chains.length ? selected : "");
+  }
+
+  function schedulePicture() {
+    clearTimeout(pictureTimer);
+    pictureTimer = setTimeout(() => {
+      if (scene && !root.querySelector(".labext-animation [aria-label^=Pause]")) {
+        void sendPicture(canvas.element, handle);
+      }
+    }, PICTURE_DELAY);
+  }
+
+  const keys = {
+    ArrowLeft: () => scene.rotate(-ROTATION, "y"),
+    ArrowRight: () => scene.rotate(ROTATION, "y"),
+    ArrowUp: () => scene.rotate(-ROTATION, "x"),
+    ArrowDown: () => scene.rotate(ROTATION, "x"),
+    "+": () => scene.zoom(1.2),
+    "=": () => scene.zoom(1.2),
+    "-": () => scene.zoom(1 / 1.2),
+    0: () => scene.reset(),
+  };
+  stage.addEventListener("keydown", (event) => {
+    if (!scene || !(event.key in keys) || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    handle.guard(keys[event.key]);
+    schedulePicture();
+  });
+  // Without the focus the wheel scrolls the page.
+  const onWheel = (event) => {
+    if (!stage.contains(document.activeElement)) event.stopPropagation();
+  };
+  stage.addEventListener("wheel", onWheel, { capture: true });
+  stage.addEventListener("pointerdown", () => {
+    stage.focus({ preventScroll: true });
+    canvas?.touch();
+  });
+  stage.addEventListener("pointerup", schedulePicture);
+  const themes = new MutationObserver(handle.guarded(() => {
+    scene?.setBackground();
+    scene?.applyStyle(selection);
+  }));
+  const attributes = ["data-jp-theme-name", "data-jp-theme-light", "class"];
+  themes.observe(document.body, { attributes: true, attributeFilter: attributes });
+
+  handle.onChange((change) => {
+    if (change.style || change.scheme) draw();
+    if (change.selection && change.selection.sender !== viewId) {
+      select(change.selection.chain === null ? null : change.selection, false);
+    }
+  });
+  open();
+  return () => {
+    clearTimeout(pictureTimer);
+    themes.disconnect();
+    animation?.pause();
+    canvas?.close();
+  };
+}
+
+function formatRange({ chain, start, end }) {
+  return `${chain ? `${chain}:` : ""}${start}${end === start ? "" : `-${end}`}`;
+}
+
+function countResidues(chains, { chain, start, end }) {
+  const numbers = chains.find(({ id }) => id === chain)?.numbers ?? [];
+  return numbers.filter((number) => number >= start && number <= end).length;
+}
+
+function describeAtom(atom) {
+  const chain = atom.chain?.trim() ? `${atom.chain}:` : "";
+  const residue = atom.resn ? `${atom.resn} ${chain}${atom.resi}, ` : "";
+  const name = (atom.atom ?? "").trim() || atom.elem;
+  return `${residue}atom ${name}`;
+}

@@ -1,0 +1,259 @@
+"""A gallery of the structures, drawings and pictures of a batch."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from labext.errors import InputError, LabextError
+from labext.messages import closest_match, join_words, pluralize
+from labext_widgets.core.display import display_html
+from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain
+from labext_widgets.core.picture import PictureView, image_html
+
+PAGE_SIZE = 12
+"""Number of jobs on a page."""
+
+MAX_PAGE_BYTES = 150_000
+"""Maximum size of the pictures of a saved page; the pictures beyond are replaced by a note."""
+
+_GRID = "display:flex;flex-wrap:wrap;gap:12px"
+_CARD = "flex:0 1 300px;min-width:220px;border:1px solid rgba(128,128,128,0.35);padding:8px"
+_CARD_SIZE = (300, 190)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A job of a gallery.
+
+    Attributes:
+        name: the job's name.
+        scores: its numeric scores.
+        open: reads the job's main file and returns its view.
+    """
+
+    name: str
+    scores: Mapping[str, float]
+    open: Callable[[], Any]
+
+
+@dataclass
+class _Card:
+    """A job on the displayed page; its view was opened, or failed to."""
+
+    entry: Entry
+    view: Any = None
+    error: str = ""
+    picture: bytes = field(default=b"", repr=False)
+    media_type: str = "image/svg+xml"
+
+    @property
+    def details(self) -> str:
+        return " · ".join(f"{name} {value:g}" for name, value in self.entry.scores.items())
+
+
+class Gallery:
+    """The jobs of a batch, `PAGE_SIZE` on a page; files are read when their page is displayed.
+
+    Attributes:
+        name: the batch's name.
+        page: the displayed page, from 1.
+        sorted_by: the score that the jobs are sorted by, or None.
+    """
+
+    def __init__(self, name: str, entries: Sequence[Entry], page: int = 1) -> None:
+        self.name = name
+        self._batch_order = tuple(entries)
+        self._entries = list(entries)
+        self.sorted_by: str | None = None
+        self.page = min(max(page, 1), self.pages)
+        self._cards: list[_Card] | None = None
+        self._outputs: list[Any] = []  # pairs of placeholders: the gallery, and an opened job
+
+    @property
+    def pages(self) -> int:
+        """The number of pages, at least 1."""
+        return max(1, -(-len(self._entries) // PAGE_SIZE))
+
+    @property
+    def jobs(self) -> list[str]:
+        """The names of all jobs, in the displayed order."""
+        return [entry.name for entry in self._entries]
+
+    @property
+    def scores(self) -> list[str]:
+        """The names of the scores that the jobs can be sorted by."""
+        return list(dict.fromkeys(key for entry in self._batch_order for key in entry.scores))
+
+    def sort(self, score: str | None, *, ascending: bool = True) -> None:
+        """Sort the jobs by a score and show the first page; None restores the batch's order.
+
+        Jobs without the score come last.
+
+        Raises:
+            InputError: no job has the score.
+        """
+        self._entries = list(self._batch_order)
+        if score is not None:
+            score = score.removeprefix("score.")
+            if score not in self.scores:
+                near = closest_match(score, self.scores)
+                raise InputError(
+                    f"The jobs of {self.name} have no score {score}.",
+                    f"Did you mean {near}?" if near else f"They have {join_words(self.scores)}.",
+                )
+            sign = 1 if ascending else -1
+            self._entries.sort(
+                key=lambda entry: (score not in entry.scores, sign * entry.scores.get(score, 0.0))
+            )
+        self.sorted_by = score
+        self.show_page(1)
+
+    def show_page(self, page: int) -> None:
+        """Show a page, counted from 1."""
+        self.page = min(max(page, 1), self.pages)
+        self._cards = None
+        for output, _ in self._outputs:
+            output.update(self._html(), self._line())
+            output.set_state(self._state())
+
+    def close(self) -> None:
+        """Close the live views; the static pictures stay."""
+        for output, detail in list(self._outputs):
+            output.close()
+            detail.close()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"<Gallery {plain(self.name)}, {pluralize(len(self), 'job')}>"
+
+    def __str__(self) -> str:
+        """Return the names and scores of the page as plain text."""
+        rows = [f"{card.entry.name}  {card.details}".rstrip() for card in self._page()]
+        return "\n".join(plain(row) for row in [self._line(), *rows])
+
+    def _ipython_display_(self, **_: Any) -> None:
+        front = front_end()
+        if front is FrontEnd.TERMINAL:
+            print(self)
+        elif front is FrontEnd.EXECUTED:
+            display_html(self._html(), self._line())
+        else:
+            self._open()
+
+    def _open(self) -> None:
+        from labext_widgets.core.placeholder import Placeholder
+
+        pair: list[Any] = []
+        output = Placeholder(
+            self._html(), self._line(), on_close=lambda: self._outputs.remove((pair[0], pair[1]))
+        )
+        detail = Placeholder("", "")
+        pair += [output, detail]
+        self._outputs.append((output, detail))
+        output.live(
+            "structure_gallery" if any(map(_is_structure, self._page())) else "gallery",
+            self._state(),
+            lambda content, _: self._receive(output, detail, content),
+        )
+
+    def _page(self) -> list[_Card]:
+        """Return the cards of the displayed page, reading their files at the first call."""
+        if self._cards is None:
+            start = (self.page - 1) * PAGE_SIZE
+            self._cards = [_open_card(entry) for entry in self._entries[start : start + PAGE_SIZE]]
+        return self._cards
+
+    def _line(self) -> str:
+        jobs = pluralize(len(self), "job")
+        note = jobs if self.pages == 1 else f"page {self.page} of {self.pages}, {jobs}"
+        return plain(f"{self.name}: {note}")
+
+    def _html(self) -> str:
+        cards, size = [], 0
+        for card in self._page():
+            size += len(card.picture) * 4 // 3
+            cards.append(div(_card_html(card, size <= MAX_PAGE_BYTES), _CARD))
+        heading = div(escape(self._line()), MUTED)
+        return f'<div class="labext {UNTYPESET}">{heading}{div("".join(cards), _GRID)}</div>'
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "name": plain(self.name),
+            "count": len(self),
+            "page": self.page,
+            "pages": self.pages,
+            "scores": self.scores,
+            "sort": self.sorted_by or "",
+            "cards": [
+                {
+                    "name": plain(card.entry.name),
+                    "details": plain(card.details),
+                    "picture": _data_uri(card),
+                    "alt": plain(card.entry.name),
+                    "error": plain(card.error),
+                    "loads": _is_structure(card),
+                }
+                for card in self._page()
+            ],
+        }
+
+    def _receive(self, output: Any, detail: Any, content: Any) -> None:
+        """Answer a request of a live view."""
+        if not isinstance(content, dict):
+            return
+        action = content.get("do")
+        if action == "page" and isinstance(page := content.get("page"), int):
+            self.show_page(page)
+        elif action == "sort" and (score := content.get("score")) in ("", *self.scores):
+            self.sort(score or None)
+        elif action in ("load", "open") and isinstance(index := content.get("index"), int):
+            cards = self._page()
+            if not 0 <= index < len(cards) or cards[index].view is None:
+                return
+            if action == "open":
+                detail.show(cards[index].view)
+            elif _is_structure(cards[index]):
+                state = cards[index].view.state()
+                source = state.pop("content")
+                loaded = {"index": index, "page": self.page, "sort": self.sorted_by or ""}
+                output.send({"loaded": {**loaded, "state": state}}, [source])
+
+
+def _open_card(entry: Entry) -> _Card:
+    card = _Card(entry)
+    try:
+        card.view = entry.open()
+        if isinstance(card.view, PictureView):
+            card.picture, card.media_type = card.view.content, card.view.media_type
+        elif _is_structure(card):
+            card.picture = card.view.draw(*_CARD_SIZE).encode()
+        else:
+            card.picture = card.view.svg.encode()
+    except LabextError as error:
+        card.error = error.message
+    return card
+
+
+def _is_structure(card: _Card) -> bool:
+    from labext_widgets.structure import StructureViewer
+
+    return isinstance(card.view, StructureViewer)
+
+
+def _data_uri(card: _Card) -> str:
+    return f"data:{card.media_type};base64,{base64.b64encode(card.picture).decode('ascii')}"
+
+
+def _card_html(card: _Card, has_space: bool) -> str:
+    heading = f"<strong>{escape(card.entry.name)}</strong>" + div(escape(card.details), MUTED)
+    if card.error:
+        return heading + div(escape(card.error), MUTED)
+    if not has_space:
+        return heading + div("The picture is shown while the notebook runs.", MUTED)
+    return heading + image_html(card.picture, card.media_type, card.entry.name)

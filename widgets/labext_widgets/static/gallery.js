@@ -1,0 +1,154 @@
+// js/dom.js
+function createElement(name, className = "", attributes = {}, text = "") {
+  const element = document.createElement(name);
+  element.className = className;
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.textContent = text;
+  return element;
+}
+function createButton(label, description, onClick) {
+  const attributes = { type: "button", title: description, "aria-label": description };
+  const button = createElement("button", "labext-button", attributes, label);
+  button.addEventListener("click", onClick);
+  return button;
+}
+
+// js/gallery.css
+var gallery_default = '.labext-live:has(> .labext-grid) {\n  max-width: 1200px;\n}\n\n.labext-grid {\n  display: grid;\n  grid-template-columns: repeat(auto-fill, minmax(220px, 1fr));\n  gap: 12px;\n  margin-top: 8px;\n}\n\n.labext-grid[aria-busy="true"] {\n  opacity: 0.6;\n}\n\n.labext-card {\n  min-width: 0;\n  padding: 8px;\n  border: 1px solid var(--jp-border-color2, #e0e0e0);\n  border-radius: 4px;\n}\n\n.labext-details {\n  min-height: 1.6em;\n  color: var(--labext-dim);\n  font-variant-numeric: tabular-nums;\n}\n\n.labext-card-picture {\n  position: relative;\n  height: 180px;\n  margin: 4px 0;\n  overflow: hidden;\n  background: #fff;\n  border-radius: 4px;\n}\n\n.labext-card-picture img {\n  width: 100%;\n  height: 100%;\n  object-fit: contain;\n}\n\n.labext-card-picture:has(canvas) {\n  background: var(--labext-ground);\n}\n\n.labext-card-picture:has(canvas) img {\n  visibility: hidden;\n}\n\n.labext-card-error {\n  color: var(--jp-error-color1, #d32f2f);\n  overflow-wrap: anywhere;\n}\n';
+
+// js/style.js
+function addStyle(id, css) {
+  let style = document.getElementById(id);
+  if (!style) {
+    style = Object.assign(document.createElement("style"), { id });
+    document.head.append(style);
+  }
+  if (style.textContent !== css) style.textContent = css;
+}
+
+// js/toolbar.css
+var toolbar_default = '.labext-viewer {\n  --labext-ink: var(--jp-content-font-color1, #222);\n  --labext-dim: var(--jp-content-font-color2, #666);\n  --labext-accent: var(--jp-brand-color1, #1976d2);\n  --labext-rule: var(--jp-border-color1, #bdbdbd);\n  --labext-ground: var(--jp-layout-color0, #fff);\n}\n\n.labext-viewer [hidden] {\n  display: none;\n}\n\n.labext-toolbar,\n.labext-field,\n.labext-status-line {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 4px 8px;\n}\n\n.labext-toolbar {\n  gap: 6px 16px;\n}\n\n.labext-field {\n  flex-wrap: nowrap;\n  min-width: 0;\n}\n\n.labext-status-line {\n  min-height: 30px;\n  font-variant-numeric: tabular-nums;\n}\n\n.labext-status {\n  padding-left: 8px;\n  border-left: 1px solid var(--labext-rule);\n}\n\n.labext-input {\n  font: inherit;\n  min-width: 0;\n  box-sizing: border-box;\n  height: 26px;\n  padding: 2px 6px;\n  color: var(--labext-ink);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--labext-rule);\n  border-radius: 4px;\n}\n\n.labext-title {\n  overflow-wrap: anywhere;\n}\n\n.labext-button-group {\n  display: flex;\n}\n\n.labext-button-group .labext-button {\n  border-radius: 0;\n  margin-left: -1px;\n}\n\n.labext-button-group .labext-button:first-child {\n  border-radius: 4px 0 0 4px;\n  margin-left: 0;\n}\n\n.labext-button-group .labext-button:last-child {\n  border-radius: 0 4px 4px 0;\n}\n\n.labext-button-group .labext-button[aria-pressed="true"] {\n  color: var(--jp-ui-inverse-font-color1, #fff);\n  background: var(--labext-accent);\n  border-color: var(--labext-accent);\n}\n\n.labext-viewer .labext-button:focus-visible {\n  z-index: 1;\n}\n\n.labext-viewer .labext-button:disabled {\n  opacity: 0.45;\n  cursor: default;\n}\n\n.labext-zoom {\n  width: 90px;\n  accent-color: var(--labext-accent);\n}\n\n.labext-input:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: 1px;\n}\n';
+
+// js/toolbar.js
+function createField(text, input) {
+  const label = createElement("label", "labext-field");
+  label.append(text, input);
+  return label;
+}
+function createSelect(options, onChange) {
+  const select = createElement("select", "labext-input");
+  select.update = (options2) => {
+    const selected = select.value;
+    select.replaceChildren(
+      ...options2.map(([value, text]) => createElement("option", "", { value }, text))
+    );
+    if (options2.some(([value]) => value === selected)) select.value = selected;
+  };
+  select.update(options);
+  select.addEventListener("change", () => onChange(select.value));
+  return select;
+}
+function createToolbar(root, ...controls) {
+  addStyle("labext-toolbar-style", toolbar_default);
+  root.classList.add("labext-viewer");
+  const toolbar = createElement("div", "labext-toolbar");
+  toolbar.append(...controls);
+  return toolbar;
+}
+function createStatus() {
+  return createElement("div", "labext-status", { role: "status", "aria-live": "polite" });
+}
+
+// js/gallery.js
+var views = { gallery: (root, handle) => gallery(root, handle) };
+function gallery(root, handle, mountCard = null) {
+  addStyle("labext-gallery-style", gallery_default);
+  let { state } = handle;
+  const live = /* @__PURE__ */ new Map();
+  const requested = /* @__PURE__ */ new Set();
+  const visible = new IntersectionObserver(handle.guarded(onVisible), { threshold: 0.2 });
+  const previous = createButton("‹ Previous", "Previous page", () => showPage(state.page - 1));
+  const next = createButton("Next ›", "Next page", () => showPage(state.page + 1));
+  const status = createStatus();
+  const options = [["", "Batch order"], ...state.scores.map((score) => [score, score])];
+  const sort = createSelect(options, handle.guarded((value) => request({ do: "sort", score: value })));
+  const sortField = createField("Sort by", sort);
+  const title = createElement("strong", "labext-title", {}, state.name);
+  const toolbar = createToolbar(root, title, ...state.scores.length ? [sortField] : []);
+  toolbar.append(previous, next, status);
+  const grid = createElement("div", "labext-grid", { role: "list", "aria-label": state.name });
+  root.classList.add("labext-gallery");
+  root.append(toolbar, grid);
+  function request(message) {
+    grid.setAttribute("aria-busy", "true");
+    handle.send(message);
+  }
+  function showPage(page) {
+    handle.guard(() => request({ do: "page", page }));
+  }
+  function render(newState) {
+    state = newState;
+    endAll();
+    grid.removeAttribute("aria-busy");
+    previous.disabled = state.page <= 1;
+    next.disabled = state.page >= state.pages;
+    previous.hidden = next.hidden = state.pages <= 1;
+    sort.value = state.sort;
+    status.textContent = state.pages > 1 ? `Page ${state.page} of ${state.pages}, ${state.count} jobs` : `${state.count} jobs`;
+    grid.replaceChildren(...state.cards.map(createCard));
+    for (const [index, card] of [...grid.children].entries()) {
+      if (mountCard && state.cards[index].loads) visible.observe(card);
+    }
+  }
+  function createCard({ name, details, picture, alt, error }, index) {
+    const card = createElement("div", "labext-card", { role: "listitem" });
+    card.dataset.index = index;
+    card.append(createElement("strong", "labext-title", {}, name));
+    card.append(createElement("div", "labext-details", {}, details));
+    if (error) {
+      card.append(createElement("div", "labext-card-error", {}, error));
+      return card;
+    }
+    const frame = createElement("div", "labext-card-picture");
+    frame.append(createElement("img", "", { src: picture, alt }));
+    const open = createButton(
+      "Open",
+      `Open ${name} below`,
+      () => handle.guard(() => handle.send({ do: "open", index }))
+    );
+    card.append(frame, open);
+    return card;
+  }
+  function onVisible(entries) {
+    for (const { target, isIntersecting } of entries) {
+      const index = Number(target.dataset.index);
+      if (!isIntersecting) end(index);
+      else if (!live.has(index) && !requested.has(index)) {
+        requested.add(index);
+        handle.send({ do: "load", index, page: state.page, sort: state.sort });
+      }
+    }
+  }
+  function end(index) {
+    requested.delete(index);
+    live.get(index)?.();
+    live.delete(index);
+  }
+  function endAll() {
+    visible.disconnect();
+    for (const index of [...live.keys()]) end(index);
+    requested.clear();
+  }
+  handle.onMessage(({ loaded }, buffers) => {
+    if (!loaded || !requested.has(loaded.index)) return;
+    if (loaded.page !== state.page || loaded.sort !== state.sort) return;
+    const frame = grid.children[loaded.index].querySelector(".labext-card-picture");
+    live.set(loaded.index, mountCard(frame, { ...loaded.state, content: buffers[0] }));
+  });
+  handle.onState(render);
+  return endAll;
+}
+export {
+  gallery,
+  views
+};

@@ -1,0 +1,202 @@
+"""Draw a structure as SVG: a depth-shaded ribbon, with small molecules as sticks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from labext_widgets.core.markup import escape
+from labext_widgets.structure.colours import COMPARED, Scheme, element_colour, residue_colours, rgb
+from labext_widgets.structure.molecule import Floats, Structure
+from labext_widgets.structure.superposition import Superposition
+
+WIDTH, HEIGHT = 640, 400
+MAX_SEGMENTS = 1600
+"""Ribbons of large structures have fewer segments per residue, so that a saved view is small."""
+
+MAX_OTHER_ATOMS = 500
+"""Ligands with more atoms in total are left out of the drawing."""
+
+_RIBBON = {"h": 2.3, "s": 2.1, "c": 1.1, "n": 1.7}  # widths in Å
+_BOND, _ATOM = 0.32, 0.42  # radii in Å
+_FOG = np.array([0.93, 0.94, 0.96])
+_COVALENT = {"H": 0.31, "C": 0.76, "N": 0.71, "O": 0.66, "S": 1.05, "P": 1.07, "F": 0.57}
+
+
+@dataclass(frozen=True)
+class _Stroke:
+    """A line of the drawing: points in pixels, depth from 0 (back) to 1, width in pixels."""
+
+    points: Floats
+    depth: float
+    width: float
+    colour: str
+
+
+def draw_structure(
+    structure: Structure,
+    scheme: Scheme,
+    other: tuple[Structure, Superposition] | None = None,
+    *,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+) -> str:
+    """Return an SVG picture, seen along the axis of the smallest extent.
+
+    Args:
+        structure: the structure.
+        scheme: how its residues are coloured; `model` colours it as the first of two.
+        other: a structure that is superposed on it, and how.
+        width: the width in pixels.
+        height: the height in pixels.
+    """
+    parts = [(structure, structure.trace, structure.coordinates, 0)]
+    if other is not None:
+        second, transformation = other
+        trace, atoms = (
+            transformation.apply(points) for points in (second.trace, second.coordinates)
+        )
+        parts.append((second, trace, atoms, 1))
+    axes, centre = principal_axes(structure)
+    everything = np.concatenate([(atoms - centre) @ axes.T for _, _, atoms, _ in parts])
+    low, high = everything.min(axis=0), everything.max(axis=0)
+    extent = np.maximum(high - low, 4.0)
+    scale = min((width - 24) / extent[0], (height - 24) / extent[1], 28.0)
+    middle = (low + high) / 2
+
+    def project(points: Floats) -> Floats:
+        rotated = ((points - centre) @ axes.T - middle) * (scale, -scale, 1)
+        rotated += (width / 2, height / 2, 0)
+        rotated[:, 2] = (rotated[:, 2] + middle[2] - low[2]) / extent[2]
+        return np.asarray(rotated, dtype=np.float64)
+
+    strokes: list[_Stroke] = []
+    budget = MAX_SEGMENTS // len(parts)
+    for part, trace, atoms, position in parts:
+        single = COMPARED[position] if scheme == "model" or position else None
+        colours = (
+            residue_colours(part, scheme)[0] if single is None else [single] * len(part.residues)
+        )
+        if len(part.residues) > 1:
+            strokes += _ribbon(part, project(trace), colours, scale, budget)
+        strokes += _sticks(part, project(atoms), atoms, scale, single)
+    strokes.sort(key=lambda stroke: stroke.depth)
+    return _svg(strokes, width, height, structure.name)
+
+
+def principal_axes(structure: Structure) -> tuple[Floats, Floats]:
+    """Return the axes of a structure (rows) by decreasing extent, and its centre."""
+    points = structure.trace if len(structure.residues) > 3 else structure.coordinates
+    centre = points.mean(axis=0)
+    _, _, axes = np.linalg.svd(points - centre, full_matrices=True)
+    if np.linalg.det(axes) < 0:
+        axes[2] *= -1  # a mirrored helix would be left-handed
+    return axes, centre
+
+
+def _ribbon(
+    structure: Structure, points: Floats, colours: Sequence[str], scale: float, budget: int
+) -> list[_Stroke]:
+    per_residue = max(1, min(6, budget // max(len(structure.residues), 1)))
+    skip = max(1, -(-len(structure.residues) // budget))
+    strokes = []
+    for start, stop in structure.segments():
+        kept = np.unique(np.append(np.arange(start, stop, skip), stop - 1))
+        if len(kept) < 2:
+            continue
+        curve = _spline(points[kept], per_residue)
+        for i, index in enumerate(kept):
+            first = max(i * per_residue - per_residue // 2, 0)
+            last = min(i * per_residue + (per_residue + 1) // 2, len(curve) - 1)
+            if last <= first:
+                continue
+            piece = curve[first : last + 1]
+            width = _RIBBON[structure.secondary[index]] * scale
+            depth = float(piece[:, 2].mean())
+            strokes.append(_Stroke(piece, depth, width, colours[index]))
+    return strokes
+
+
+def _spline(points: Floats, steps: int) -> Floats:
+    """Return a Catmull-Rom curve through points, with `steps` pieces between neighbours."""
+    if steps == 1 or len(points) < 3:
+        return points
+    padded = np.concatenate([2 * points[:1] - points[1:2], points, 2 * points[-1:] - points[-2:-1]])
+    p0, p1, p2, p3 = (padded[i : len(padded) - 3 + i, None] for i in range(4))
+    t = np.linspace(0, 1, steps, endpoint=False)[None, :, None]
+    curve = 0.5 * (
+        2 * p1
+        + (p2 - p0) * t
+        + (2 * p0 - 5 * p1 + 4 * p2 - p3) * t**2
+        + (3 * p1 - p0 - 3 * p2 + p3) * t**3
+    )
+    return np.concatenate([curve.reshape(-1, 3), points[-1:]])
+
+
+def _sticks(
+    structure: Structure, points: Floats, atoms: Floats, scale: float, carbon: str | None
+) -> list[_Stroke]:
+    """Return the bonds of ligands, or of everything if there is no ribbon."""
+    drawn = structure.other_atoms if len(structure.residues) > 1 else np.arange(len(points))
+    elements = [str(element).upper() for element in structure.atoms.element]
+    drawn = np.array([i for i in drawn if structure.format == "sdf" or elements[i] != "H"], int)
+    if not 0 < len(drawn) <= MAX_OTHER_ATOMS:
+        return []
+    colours = [
+        carbon if carbon and element == "C" else element_colour(element) for element in elements
+    ]
+    strokes = []
+    bonded: set[int] = set()
+    for i, j in _bonds(atoms, elements, drawn):
+        bonded |= {i, j}
+        middle = (points[i] + points[j]) / 2
+        for index in (i, j):
+            line = np.array([points[index], middle])
+            depth = float(line[:, 2].mean())
+            strokes.append(_Stroke(line, depth, 2 * _BOND * scale, colours[index]))
+    for i in drawn:
+        radius = _BOND if i in bonded else 3 * _ATOM  # ions are drawn larger
+        strokes.append(_Stroke(points[[i, i]], float(points[i, 2]), 2 * radius * scale, colours[i]))
+    return strokes
+
+
+def _bonds(
+    atoms: Floats, elements: Sequence[str], drawn: npt.NDArray[np.int64]
+) -> list[tuple[int, int]]:
+    """Return the pairs of atoms that are close enough for a covalent bond."""
+    radii = np.array([_COVALENT.get(elements[i], 1.2) for i in drawn])
+    distances = np.linalg.norm(atoms[drawn, None] - atoms[None, drawn], axis=2)
+    close = np.triu(distances < radii[:, None] + radii[None] + 0.3, k=1)
+    return [(int(drawn[i]), int(drawn[j])) for i, j in np.argwhere(close)]
+
+
+def _svg(strokes: Sequence[_Stroke], width: int, height: int, name: str) -> str:
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" role="img" aria-label="{escape(name)}" '
+        'fill="none" stroke-linecap="round" stroke-linejoin="round">'
+    ]
+    for stroke in strokes:
+        xy = [f"{x:.1f} {y:.1f}" for x, y in stroke.points[:, :2]]
+        path = f"M{xy[0]}L{' '.join(xy[1:])}"
+        outline, fill = _shade(stroke.colour, stroke.depth)
+        cap = ' stroke-linecap="butt"' if len(stroke.points) > 2 else ""
+        lines.append(
+            f'<path d="{path}" stroke="{outline}" stroke-width="{stroke.width + 1.8:.1f}"{cap}/>'
+        )
+        lines.append(f'<path d="{path}" stroke="{fill}" stroke-width="{stroke.width:.1f}"/>')
+    return "".join([*lines, "</svg>"])
+
+
+def _shade(colour: str, depth: float) -> tuple[str, str]:
+    """Return the outline and the fill of a stroke; what is far away fades."""
+    fog = 0.55 * (1 - depth) ** 1.3
+    fill = rgb(colour) * (1 - fog) + _FOG * fog
+    return _hex(fill * 0.62), _hex(fill)
+
+
+def _hex(values: Floats) -> str:
+    return "#" + "".join(f"{round(float(value) * 255):02x}" for value in values)

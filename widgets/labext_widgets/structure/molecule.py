@@ -1,0 +1,360 @@
+"""Parse PDB, mmCIF and SDF files into residues, traces and bonds."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import struct
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from labext.errors import InputError, SetupError
+from labext.extras import install_line
+from labext.messages import quote_value
+from labext_widgets.core.markup import plain
+
+Format = Literal["pdb", "cif", "sdf"]
+Floats = npt.NDArray[np.float64]
+
+MAX_BYTES = 50_000_000
+"""Largest file that is parsed."""
+
+_WATER = {"HOH", "WAT", "DOD", "H2O", "SOL", "TIP3"}
+_AMINO_ACIDS = {
+    "ALA": "A",
+    "ARG": "R",
+    "ASN": "N",
+    "ASP": "D",
+    "CYS": "C",
+    "GLN": "Q",
+    "GLU": "E",
+    "GLY": "G",
+    "HIS": "H",
+    "ILE": "I",
+    "LEU": "L",
+    "LYS": "K",
+    "MET": "M",
+    "PHE": "F",
+    "PRO": "P",
+    "SER": "S",
+    "THR": "T",
+    "TRP": "W",
+    "TYR": "Y",
+    "VAL": "V",
+    "MSE": "M",
+    "SEC": "U",
+    "PYL": "O",
+    "SEP": "S",
+    "TPO": "T",
+    "PTR": "Y",
+    **dict.fromkeys(("HSD", "HSE", "HSP", "HID", "HIE", "HIP"), "H"),
+}
+_BASES = {"A": "A", "C": "C", "G": "G", "U": "U", "T": "T", "I": "I", "N": "N"}
+_NUCLEOTIDES = _BASES | {f"D{base}": letter for base, letter in _BASES.items()}
+
+
+@dataclass(frozen=True)
+class Residue:
+    """A residue by its chain, its number in the file (with insertion code), and its name."""
+
+    chain: str
+    number: int
+    name: str
+    insertion: str = ""
+
+
+@dataclass
+class Structure:
+    """The first model of a file, with what is drawn of it.
+
+    Attributes:
+        name: the name for display.
+        format: `pdb`, `cif` or `sdf`.
+        content: the file's text.
+        atoms: biotite's atoms of the first model, without water.
+        models: the number of models, or of records of an SDF file.
+        residues: the residues of proteins and nucleic acids, in the order of the file.
+        letters: their one-letter codes.
+        secondary: `h` (helix), `s` (strand), `c` (coil) or `n` (nucleotide) for each.
+        trace: the coordinates of each residue's C-alpha, or C1' or P of a nucleotide.
+        confidence: True if the B-factors look like pLDDT.
+    """
+
+    name: str
+    format: Format
+    content: str
+    atoms: Any
+    models: int
+    residues: list[Residue] = field(default_factory=list)
+    letters: str = ""
+    secondary: str = ""
+    trace: Floats = field(default_factory=lambda: np.zeros((0, 3)))
+    b_factors: Floats = field(default_factory=lambda: np.zeros(0))
+    confidence: bool = False
+    polymer_atoms: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def chains(self) -> list[str]:
+        """The ids of the polymer chains, in order."""
+        return list(dict.fromkeys(residue.chain for residue in self.residues))
+
+    @property
+    def coordinates(self) -> Floats:
+        """The coordinates of all atoms."""
+        return np.asarray(self.atoms.coord, dtype=np.float64)
+
+    @cached_property
+    def other_atoms(self) -> npt.NDArray[np.int64]:
+        """The indices of the atoms of ligands, ions and small molecules."""
+        return np.setdiff1d(np.arange(self.atoms.array_length()), self.polymer_atoms)
+
+    def positions(self, chain: str, start: int, end: int) -> list[int]:
+        """Return the indices of a chain's residues numbered `start` to `end`."""
+        return [
+            i
+            for i, residue in enumerate(self.residues)
+            if residue.chain == chain and start <= residue.number <= end
+        ]
+
+    def segments(self) -> Iterator[tuple[int, int]]:
+        """Yield the ranges of residues that are joined without a gap."""
+        start = 0
+        for i in range(1, len(self.residues) + 1):
+            if i == len(self.residues) or not self._joined(i - 1, i):
+                yield start, i
+                start = i
+
+    def _joined(self, first: int, second: int) -> bool:
+        nucleotide = self.secondary[first] == "n"
+        if self.residues[first].chain != self.residues[second].chain:
+            return False
+        if nucleotide != (self.secondary[second] == "n"):
+            return False
+        gap = float(np.linalg.norm(self.trace[second] - self.trace[first]))
+        return gap < (9.0 if nucleotide else 4.6)
+
+
+def parse_structure(
+    content: str | bytes, format: Format | None = None, name: str = ""
+) -> Structure:
+    """Return the first model of a file, with its secondary structure.
+
+    Raises:
+        InputError: the file is too large, or not of the format.
+        SetupError: biotite is not installed.
+    """
+    text = decode(content)
+    kind = format or detect_format(text, name)
+    with warnings.catch_warnings():  # such as elements guessed from atom names
+        warnings.simplefilter("ignore")
+        atoms, models = _read(text, kind, name)
+    keep = ~np.isin(atoms.res_name, list(_WATER))
+    if keep.any():
+        atoms = atoms[keep]
+    if not np.isfinite(atoms.coord).all():
+        raise _unreadable(kind, name, "it has coordinates that are not numbers")
+    structure = Structure(plain(name, 80), kind, text, atoms, models)
+    if kind != "sdf":
+        _find_residues(structure)
+    return structure
+
+
+def decode(content: str | bytes) -> str:
+    """Return a file's text.
+
+    Raises:
+        InputError: it is empty or too large.
+    """
+    if len(content) > MAX_BYTES:
+        raise InputError(
+            f"The structure has {len(content):,} bytes; the viewer reads up to {MAX_BYTES:,}.",
+            "Save a part of it, such as a chain, to a file of its own.",
+        )
+    text = content if isinstance(content, str) else content.decode("utf-8", "replace")
+    if not text.strip():
+        raise InputError("The structure is empty.", "Pass the content of a PDB, mmCIF or SDF file.")
+    return text
+
+
+def detect_format(text: str, name: str = "") -> Format:
+    """Return the format by a file's content, or by its name.
+
+    Raises:
+        InputError: it is none of the formats.
+    """
+    head = text[:200_000]
+    lines = head.splitlines()
+    if "$$$$" in head or any(line.rstrip().endswith(("V2000", "V3000")) for line in lines[3:4]):
+        return "sdf"
+    if any(line.startswith(("_atom_site.", "data_")) for line in lines):
+        return "cif"
+    if any(line.startswith(("ATOM  ", "HETATM", "MODEL ")) for line in lines):
+        return "pdb"
+    endings: dict[str, Format] = {
+        "pdb": "pdb",
+        "ent": "pdb",
+        "cif": "cif",
+        "mmcif": "cif",
+        "sdf": "sdf",
+        "mol": "sdf",
+    }
+    ending = name.rpartition(".")[2].lower()
+    if ending in endings:
+        return endings[ending]
+    raise InputError(
+        f"{quote_value(name) if name else 'The content'} is not a structure file.",
+        "Pass the content of a PDB, mmCIF or SDF file.",
+    )
+
+
+def _read(text: str, kind: Format, name: str) -> tuple[Any, int]:
+    try:
+        import biotite.file
+        from biotite.structure import BadStructureError
+        from biotite.structure.io import mol, pdb, pdbx
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] != "biotite":
+            raise
+        raise SetupError(
+            "Structures need biotite, in the extra `views`.",
+            f"Install it: {install_line('views')}",
+        ) from None
+
+    try:
+        if kind == "pdb":
+            file = pdb.PDBFile.read(io.StringIO(text))
+            models = file.get_model_count()
+            return _not_empty(file.get_structure(model=1, extra_fields=["b_factor"])), models
+        if kind == "cif":
+            file = pdbx.CIFFile.read(io.StringIO(text))
+            atoms = pdbx.get_structure(file, model=1, extra_fields=["b_factor"])
+            return _not_empty(atoms), pdbx.get_model_count(file)
+        if "$$$$" not in text:
+            text = f"{text.rstrip()}\n$$$$\n"
+        records = list(mol.SDFile.read(io.StringIO(text)).values())
+        return _not_empty(records[0].get_structure()), len(records)
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        NotImplementedError,
+        struct.error,
+        BadStructureError,
+        biotite.file.InvalidFileError,
+        biotite.file.SerializationError,
+        biotite.file.DeserializationError,
+    ) as error:
+        raise _unreadable(kind, name, str(error)) from error
+
+
+def _not_empty(atoms: Any) -> Any:
+    if atoms.array_length() == 0:
+        raise ValueError("it has no atoms")
+    return atoms
+
+
+def _unreadable(kind: str, name: str, reason: str) -> InputError:
+    title = {"pdb": "PDB", "cif": "mmCIF", "sdf": "SDF"}[kind]
+    return InputError(
+        f"{quote_value(name) if name else 'The content'} could not be read as {title}: "
+        f"{plain(reason, 160).rstrip('.')}.",
+        "Check that the file is complete and of this format.",
+    )
+
+
+def _find_residues(structure: Structure) -> None:
+    """Find the polymer's residues, their trace atoms and secondary structure."""
+    import biotite.structure as bio
+
+    atoms = structure.atoms
+    starts = bio.get_residue_starts(atoms, add_exclusive_stop=True)
+    names = np.char.strip(atoms.atom_name)
+    trace, polymer, letters, nucleotides = [], [], [], []
+    for start, stop in itertools.pairwise(starts):
+        residue = str(atoms.res_name[start])
+        positions = {str(names[i]): i for i in range(start, stop)}
+        nucleotide = "C1'" in positions and ("P" in positions or "O4'" in positions)
+        if "CA" in positions and (residue in _AMINO_ACIDS or "N" in positions):
+            centre, letter = positions["CA"], _AMINO_ACIDS.get(residue, "X")
+            if atoms.element[centre] == "CA" and stop - start == 1:
+                continue  # a calcium ion
+        elif nucleotide or (residue in _NUCLEOTIDES and "P" in positions):
+            centre = positions.get("P", positions.get("C1'", start))
+            letter = _NUCLEOTIDES.get(residue, "N")
+        else:
+            continue
+        structure.residues.append(
+            Residue(
+                str(atoms.chain_id[start]).strip(),
+                int(atoms.res_id[start]),
+                residue,
+                str(atoms.ins_code[start]).strip(),
+            )
+        )
+        trace.append(centre)
+        letters.append(letter)
+        nucleotides.append("CA" not in positions)
+        polymer.append(np.arange(start, stop))
+    if not trace:
+        return
+    structure.letters = "".join(letters)
+    structure.polymer_atoms = np.concatenate(polymer).astype(np.int64)
+    structure.trace = structure.coordinates[trace]
+    structure.b_factors = np.asarray(atoms.b_factor[trace], dtype=np.float64)
+    structure.secondary = _secondary_structure(atoms[trace], nucleotides)
+    structure.confidence = _is_confidence(structure, polymer)
+
+
+def _secondary_structure(trace: Any, nucleotides: list[bool]) -> str:
+    """Return the secondary structure by the P-SEA algorithm."""
+    import biotite.structure as bio
+
+    states = ["n" if nucleotide else "c" for nucleotide in nucleotides]
+    trace = trace.copy()
+    trace.res_name[:] = "ALA"  # modified residues would be left out
+    trace.hetero[:] = False
+    trace.ins_code[:] = ""
+    for chain in dict.fromkeys(trace.chain_id):
+        indices = [
+            i
+            for i, name in enumerate(trace.chain_id)
+            if name == chain and states[i] == "c" and trace.atom_name[i] == "CA"
+        ]
+        if len(indices) < 4:
+            continue
+        part = trace[np.array(indices)]
+        part.res_id = np.arange(len(indices)) + _gaps(part.coord)
+        for i, state in zip(indices, bio.annotate_sse(part), strict=True):
+            states[i] = {"a": "h", "b": "s"}.get(str(state), "c")
+    return "".join(states)
+
+
+def _gaps(coordinates: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return for each residue the number of chain breaks before it."""
+    steps = np.linalg.norm(np.diff(coordinates, axis=0), axis=1)
+    return np.concatenate([[0], np.cumsum(steps > 4.6)]).astype(np.int64)
+
+
+def _is_confidence(structure: Structure, polymer: list[npt.NDArray[Any]]) -> bool:
+    """Tell whether B-factors are predicted confidences: equal within each residue, up to 100."""
+    values = structure.b_factors
+    if values.min() < 0 or values.max() > 100 or np.ptp(values) == 0:
+        return False
+    full = [indices for indices in polymer if len(indices) > 1]
+    if len(full) < len(polymer) / 2:
+        return False
+    if values.max() <= 1:
+        structure.b_factors = values * 100
+    elif values.mean() < 25:
+        return False
+    b_factor = structure.atoms.b_factor
+    equal = sum(bool(np.ptp(b_factor[indices]) < 0.02) for indices in full)
+    return equal >= 0.98 * len(full)

@@ -1,0 +1,418 @@
+"""Interactive viewer of a molecular structure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labext.errors import InputError
+from labext.messages import join_words
+from labext_widgets.core.display import display_html
+from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.structure import static_view
+from labext_widgets.structure.colours import (
+    COMPARED,
+    Scheme,
+    default_scheme,
+    residue_colours,
+    schemes,
+)
+from labext_widgets.structure.drawing import draw_structure, principal_axes
+from labext_widgets.structure.molecule import Floats, Format, Structure, parse_structure
+from labext_widgets.structure.static_view import Style
+from labext_widgets.structure.superposition import Superposition, superpose
+
+if TYPE_CHECKING:
+    from labext_widgets.core.picture import PictureView
+
+MAX_LIVE_ATOMS = 100_000
+"""Maximum number of atoms in all models of a live view; larger structures are only drawn."""
+
+MAX_PICTURE_BYTES = 140_000
+"""Maximum size of a browser's picture: base64 adds a third, and a saved view has at most 200 kB."""
+
+_RESIDUE = re.compile(r"(?:(?P<chain>\S+):)?(?P<number>-?\d+)")
+
+
+@dataclass(frozen=True)
+class ResidueRange:
+    """Selected residues: a chain, the numbers of the first and last one, and their letters."""
+
+    chain: str
+    start: int
+    end: int
+    letters: str
+
+
+def structure_viewer(
+    content: str | bytes, format: Format | None = None, *, name: str = "structure"
+) -> StructureViewer:
+    """Return a viewer for the content of a PDB, mmCIF or SDF file.
+
+    Args:
+        content: the file's content.
+        format: `pdb`, `cif` or `sdf`; by default it is detected.
+        name: the title.
+
+    Raises:
+        InputError: the content is not of the format.
+        SetupError: the extra `views` is not installed.
+    """
+    return StructureViewer(parse_structure(content, format, name))
+
+
+class StructureViewer:
+    """A structure with its picture, its sequence and a live three-dimensional view.
+
+    Attributes:
+        compared: the structure that is superposed on it, or None.
+        rmsd: its root-mean-square deviation from this one in Å, or None.
+    """
+
+    def __init__(
+        self, structure: Structure, compared: Structure | None = None, *, style: Style | None = None
+    ) -> None:
+        self._structure = structure
+        self.compared = compared
+        self._superposition: Superposition | None = None
+        if compared is not None:
+            self._superposition = superpose(structure, compared)
+        self._scheme: Scheme = "model" if compared is not None else default_scheme(structure)
+        self._style: Style = style or static_view.styles(structure)[0]
+        self._selection: ResidueRange | None = None
+        self._picture: bytes | None = None
+        self._outputs: list[Any] = []  # placeholders of the cells that display it
+
+    @property
+    def name(self) -> str:
+        """The title."""
+        return self._structure.name
+
+    @property
+    def rmsd(self) -> float | None:
+        """The RMSD in Å of the superposed trace atoms (C-alpha, or P of nucleotides), or None."""
+        return None if self._superposition is None else self._superposition.rmsd
+
+    @property
+    def sequences(self) -> dict[str, str]:
+        """The one-letter sequence of each chain."""
+        return {
+            chain: "".join(
+                letter
+                for residue, letter in zip(
+                    self._structure.residues, self._structure.letters, strict=True
+                )
+                if residue.chain == chain
+            )
+            for chain in self._structure.chains
+        }
+
+    @property
+    def style(self) -> Style:
+        """How the molecule is drawn: `cartoon`, `stick` or `surface`; can be set."""
+        return self._style
+
+    @style.setter
+    def style(self, style: Style) -> None:
+        available = static_view.styles(self._structure)
+        if style not in available:
+            raise InputError(f"{style!r} is not a style.", f"Use {join_words(available)}.")
+        self._style = style
+        self._send_change({"style": style})
+
+    @property
+    def color_scheme(self) -> Scheme:
+        """How residues are coloured; can be set.
+
+        One of `chain`, `secondary`, `residue`, `b_factor`, `confidence` and, of two superposed
+        structures, `model`.
+        """
+        return self._scheme
+
+    @color_scheme.setter
+    def color_scheme(self, scheme: Scheme) -> None:
+        available = self._schemes()
+        if scheme not in available:
+            raise InputError(f"{scheme!r} is not a color scheme.", f"Use {join_words(available)}.")
+        self._scheme = scheme
+        self._picture = None
+        self._send_change({"scheme": scheme})
+        self._update_static()
+
+    @property
+    def selection(self) -> ResidueRange | None:
+        """The residues selected in the live view or by `select`; None if there are none."""
+        return self._selection
+
+    def select(self, start: int, end: int | None = None, chain: str | None = None) -> ResidueRange:
+        """Select residues by their numbers in the file, in the live view too, and return them.
+
+        Args:
+            start: the number of the first residue.
+            end: the number of the last one, inclusive; by default the first.
+            chain: the chain; by default the first.
+
+        Raises:
+            InputError: the chain has no such residues.
+        """
+        self._selection = self._range(start, start if end is None else end, chain)
+        self._send_change({"selection": self._selection_state("")})
+        return self._selection
+
+    def deselect(self) -> None:
+        """Clear the selection."""
+        self._selection = None
+        self._send_change({"selection": self._selection_state("")})
+
+    def distance(self, first: int | str, second: int | str) -> float:
+        """Return the distance of two residues' C-alpha atoms (P of nucleotides) in Å.
+
+        Args:
+            first: a residue's number in the first chain, or chain and number such as `A:12`.
+            second: the other residue.
+
+        Raises:
+            InputError: there is no such residue.
+        """
+        trace = self._structure.trace
+        return float(np.linalg.norm(trace[self._position(first)] - trace[self._position(second)]))
+
+    def compare(
+        self, content: str | bytes, format: Format | None = None, *, name: str = "other"
+    ) -> StructureViewer:
+        """Return a viewer of this structure with another one superposed on it.
+
+        Raises:
+            InputError: the content is not a structure, or has too few corresponding residues.
+        """
+        other = parse_structure(content, format, name)
+        return StructureViewer(self._structure, other, style=self._style)
+
+    @property
+    def svg(self) -> str:
+        """A drawing of the structure as SVG."""
+        return self.draw()
+
+    def draw(self, width: int = 640, height: int = 400) -> str:
+        """Return a drawing as SVG, of a size in pixels."""
+        other = None
+        if self.compared is not None and self._superposition is not None:
+            other = (self.compared, self._superposition)
+        return draw_structure(self._structure, self._scheme, other, width=width, height=height)
+
+    def picture(self) -> PictureView:
+        """Return the picture of the live view (PNG), or a drawing (SVG) if there was none yet."""
+        from labext_widgets.core.picture import PictureView
+
+        return PictureView(self._picture or self.svg.encode(), self.name)
+
+    def close(self) -> None:
+        """Close the live views; the static pictures stay."""
+        for output in list(self._outputs):
+            output.close()
+
+    def __repr__(self) -> str:
+        return f"<StructureViewer {self._summary()}>"
+
+    def __str__(self) -> str:
+        """Return the summary and the sequence of each chain with its secondary structure."""
+        return static_view.render_text(self._structure, self._summary())
+
+    def _ipython_display_(self, **_: Any) -> None:
+        front = front_end()
+        if front is FrontEnd.TERMINAL:
+            print(self)
+        elif front is FrontEnd.EXECUTED:
+            display_html(*self._render())
+        else:
+            self._open()
+
+    def _open(self) -> None:
+        from labext_widgets.core.placeholder import Placeholder
+
+        opened = Placeholder(*self._render(), on_close=lambda: self._outputs.remove(opened))
+        self._outputs.append(opened)
+        if self._is_live():
+            opened.live("structure", self.state(), self._receive)
+
+    def _is_live(self) -> bool:
+        structure = self._structure
+        return len(structure.coordinates) * structure.models <= MAX_LIVE_ATOMS
+
+    def _summary(self) -> str:
+        return static_view.summarize(self._structure, self.compared, self._superposition)
+
+    def _render(self) -> tuple[str, str]:
+        summary = self._summary()
+        note = "" if self._is_live() else "The structure is too large for the interactive view."
+        legend = self._legends()[self._scheme]["legend"]
+        html = static_view.render_html(summary, legend, self._picture or self.svg.encode(), note)
+        return html, self._summary()
+
+    def _update_static(self) -> None:
+        for output in self._outputs:
+            output.update(*self._render())
+
+    def _schemes(self) -> tuple[Scheme, ...]:
+        comparison: tuple[Scheme, ...] = ("model",) if self.compared is not None else ()
+        return comparison + schemes(self._structure)
+
+    def _legends(self) -> dict[Scheme, dict[str, Any]]:
+        """Return for each scheme its legend, and the colours of the residues."""
+        result: dict[Scheme, dict[str, Any]] = {}
+        for scheme in self._schemes():
+            if scheme == "model":
+                assert self.compared is not None
+                colours, legend = static_view.model_colours(self._structure, self.compared)
+            else:
+                colours, legend = residue_colours(self._structure, scheme)
+            palette = list(dict.fromkeys(colours))
+            indices = {colour: i for i, colour in enumerate(palette)}
+            result[scheme] = {
+                "label": static_view.SCHEME_LABELS[scheme],
+                "palette": palette,
+                "residues": [indices[colour] for colour in colours],
+                "legend": [list(pair) for pair in legend],
+            }
+        return result
+
+    def state(self) -> dict[str, Any]:
+        """Return the state of the live view: JSON, with the files' contents as bytes."""
+        structure = self._structure
+        return {
+            "name": structure.name,
+            "summary": self._summary(),
+            "format": structure.format,
+            "content": structure.content.encode(),
+            "models": structure.models,
+            "orientation": _quaternion(principal_axes(structure)[0]),
+            "chains": _chain_state(structure),
+            "schemes": self._legends(),
+            "scheme": self._scheme,
+            "styles": list(static_view.styles(structure)),
+            "style": self._style,
+            "selection": self._selection_state(""),
+            "compared": self._compared_state(),
+        }
+
+    def _compared_state(self) -> dict[str, Any] | None:
+        if self.compared is None or self._superposition is None:
+            return None
+        return {
+            "name": self.compared.name,
+            "format": self.compared.format,
+            "content": self.compared.content.encode(),
+            "rotation": self._superposition.rotation.ravel().tolist(),
+            "translation": self._superposition.translation.tolist(),
+            "color": COMPARED[1],
+            "chains": _chain_state(self.compared),
+        }
+
+    def _selection_state(self, sender: str) -> dict[str, Any]:
+        """Return the selection for the live views, with the view that sent it."""
+        if self._selection is None:
+            return {"chain": None, "start": 0, "end": 0, "sender": sender}
+        selection = self._selection
+        return {
+            "chain": selection.chain,
+            "start": selection.start,
+            "end": selection.end,
+            "sender": sender,
+        }
+
+    def _send_change(self, change: Mapping[str, Any]) -> None:
+        for output in self._outputs:
+            output.update_state(change)
+
+    def _range(self, start: int, end: int, chain: str | None) -> ResidueRange:
+        structure = self._structure
+        if not structure.residues:
+            raise InputError(
+                f"{self.name} has no residues.", "Select in a protein or nucleic acid."
+            )
+        chains = structure.chains
+        chain = chains[0] if chain is None else chain
+        if chain not in chains:
+            raise InputError(f"{self.name} has no chain {chain}.", f"It has {join_words(chains)}.")
+        positions = structure.positions(chain, *sorted((start, end)))
+        if not positions:
+            numbers = [residue.number for residue in structure.residues if residue.chain == chain]
+            raise InputError(
+                f"Chain {chain} of {self.name} has no residues {start} to {end}.",
+                f"Its residues are numbered {min(numbers)} to {max(numbers)}.",
+            )
+        letters = "".join(structure.letters[i] for i in positions)
+        return ResidueRange(chain, min(start, end), max(start, end), letters)
+
+    def _position(self, residue: int | str) -> int:
+        match = _RESIDUE.fullmatch(str(residue))
+        if match is None:
+            raise InputError(
+                f"{residue!r} is not a residue.", "Pass a number, or chain and number: `A:12`."
+            )
+        number = int(match["number"])
+        chain = self._range(number, number, match["chain"]).chain
+        return self._structure.positions(chain, number, number)[0]
+
+    def _receive(self, content: Any, buffers: list[Any]) -> None:
+        """Apply what was selected or changed in a live view."""
+        if not isinstance(content, dict):
+            return
+        action = content.get("do")
+        if action == "select":
+            self._receive_selection(content)
+        elif action == "appearance":
+            self._receive_appearance(content)
+        elif action == "picture" and buffers:
+            picture = bytes(buffers[0])
+            if len(picture) <= MAX_PICTURE_BYTES and picture.startswith(static_view.PNG):
+                self._picture = picture
+                self._update_static()
+
+    def _receive_selection(self, content: Mapping[str, Any]) -> None:
+        chain, start, end = (content.get(key) for key in ("chain", "start", "end"))
+        selection = None
+        if isinstance(chain, str) and isinstance(start, int) and isinstance(end, int):
+            try:
+                selection = self._range(start, end, chain)
+            except InputError:
+                return
+        self._selection = selection
+        self._send_change({"selection": self._selection_state(str(content.get("sender")))})
+
+    def _receive_appearance(self, content: Mapping[str, Any]) -> None:
+        style, scheme = content.get("style"), content.get("scheme")
+        if style in static_view.styles(self._structure):
+            self._style = style
+        if scheme in self._schemes():
+            self._scheme = scheme
+
+
+def _quaternion(rotation: Floats) -> list[float]:
+    """Return a rotation matrix as the quaternion x, y, z, w."""
+    xx, yy, zz = (float(value) for value in np.diag(rotation))
+    squares = np.array([1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz, 1 + xx + yy + zz])
+    quaternion = np.sqrt(np.maximum(squares, 0)) / 2
+    for i, (row, column) in enumerate(((2, 1), (0, 2), (1, 0))):
+        quaternion[i] = np.copysign(quaternion[i], rotation[row, column] - rotation[column, row])
+    return [float(value) for value in quaternion]
+
+
+def _chain_state(structure: Structure) -> list[dict[str, Any]]:
+    chains: dict[str, dict[str, Any]] = {}
+    for residue, letter, state in zip(
+        structure.residues, structure.letters, structure.secondary, strict=True
+    ):
+        chain = chains.setdefault(
+            residue.chain,
+            {"id": residue.chain, "numbers": [], "insertions": [], "letters": "", "secondary": ""},
+        )
+        chain["numbers"].append(residue.number)
+        chain["insertions"].append(residue.insertion)
+        chain["letters"] += letter
+        chain["secondary"] += state
+    return list(chains.values())
