@@ -49,8 +49,10 @@ _CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _DIRECTION = re.compile(f"[{DIRECTION_CONTROLS}]")
 _TEXT = (
     "font-family:var(--jp-code-font-family,monospace);font-size:12px;line-height:1.5;"
-    "white-space:pre-wrap;overflow-wrap:anywhere;max-height:480px;overflow-y:auto;padding:4px 8px;"
+    "white-space:pre-wrap;overflow-wrap:anywhere;padding:4px 8px;"
 )
+_SCROLLED_TO_END = "display:flex;flex-direction:column-reverse;max-height:480px;overflow-y:auto;"
+"""A reversed column is scrolled to its end at first, without a script."""
 
 
 def clean_log(raw: str) -> str:
@@ -153,7 +155,8 @@ class Excerpt:
             label = html.escape(f"Log of {plain(name)}", quote=True)
             attributes = f'tabindex="0" role="group" aria-label="{label}"'
             body = html.escape("\n".join(lines))
-            rows.append(div(body, _TEXT + edge("border-color1", "#bdbdbd"), attributes))
+            style = _SCROLLED_TO_END + edge("border-color1", "#bdbdbd")
+            rows.append(div(div(body, _TEXT), style, attributes))
         elif empty := self._empty_text(state):
             rows.append(div(empty, MUTED))
         if end := _end_text(state, reason):
