@@ -156,6 +156,12 @@ def test_frequent_cutters_are_coloured_instead_of_labelled() -> None:
     assert "EcoRI: 100 cuts" in drawn.svg
 
 
+def test_picture_of_thousands_of_cuts_is_bounded() -> None:
+    drawn = digest_of([*range(12, 60_000, 12), 60_000], circular=True)
+    assert 500 < len(elements(drawn, "cut")) <= 1001
+    assert len(drawn.svg) < 200_000
+
+
 def test_uncut_circle_is_drawn_as_such() -> None:
     drawn = digest_view(fragments([400]), name="cut1", length=400, circular=True)
     assert "circular" in drawn.summary
@@ -211,6 +217,14 @@ def test_bases_of_a_layout_are_apart_and_neighbours_close(brackets: str) -> None
     inside = range(1, len(points))
     steps = [hypot(*(a - b for a, b in zip(points[i], points[i - 1], strict=True))) for i in inside]
     assert max(steps) < 4
+
+
+@pytest.mark.parametrize("brackets", [".", "()", "(.)", "((..[[..))..]]"])
+def test_unusual_structures_are_drawn(brackets: str) -> None:
+    drawn = rna_view(f"{'A' * len(brackets)}\n{brackets}\n", None, None, name="x")
+    pairs = brackets.count("(") + brackets.count("[")
+    assert len(elements(drawn, "pair")) == pairs
+    assert "5′" in drawn.svg
 
 
 def test_long_rna_is_shown_by_the_drawing_of_its_tool() -> None:

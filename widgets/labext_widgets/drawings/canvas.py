@@ -10,7 +10,7 @@ from labext_widgets.core.markup import plain
 
 INK, MUTED_INK, RULE, PALE = "#222222", "#555555", "#8c8c8c", "#d9dde2"
 BLUE, VERMILLION = "#0072b2", "#d55e00"
-ENZYME_COLOURS = ("#0072b2", "#d55e00", "#007a5e", "#a4508b", "#8a6d00", "#31739c", "#222222")
+ENZYME_COLOURS = ("#0072b2", "#d55e00", "#007a5e", "#a4508b", "#8a6d00", "#31739c")
 """Dark variants of the Okabe-Ito colours, which colour-blind people can tell apart."""
 
 SHADES = ("#fff7bc", "#c7e9b4", "#7fcdbb", "#41b6c4", "#225ea8", "#253494")

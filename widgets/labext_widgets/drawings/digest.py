@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from labext.messages import pluralize
 from labext_widgets.core.markup import plain
@@ -113,13 +114,14 @@ def digest_view(csv: str, *, name: str, length: int | None, circular: bool) -> D
     """
     columns = ("start", "end", "length", "left_enzyme", "right_enzyme")
     table = Table(csv, columns, "restriction digest")
+    clean = cache(lambda enzyme: plain(enzyme or "", 60))
     fragments = [
         Fragment(
             table.whole(row, "start"),
             table.whole(row, "end"),
             table.whole(row, "length"),
-            plain(row["left_enzyme"] or "", 60),
-            plain(row["right_enzyme"] or "", 60),
+            clean(row["left_enzyme"]),
+            clean(row["right_enzyme"]),
         )
         for row in table.rows
     ]

@@ -14,6 +14,9 @@ _LABEL_HEIGHT = 15.0
 _MAX_LABELS = 44
 """Enzymes that cut more often than there is room for labels are identified by colour."""
 
+_MAX_TICKS = 1000
+"""Maximum number of marks of an enzyme."""
+
 _RADIUS = 135.0
 _LINE_LENGTH = 440.0
 _MAX_TIERS = 22
@@ -56,7 +59,7 @@ def draw_circle(length: int, cuts: Sequence[Cut]) -> Picture:
     elements.append(text(*middle, f"{length:,} bp", "middle", size=15, bold=True))
     elements.append(text(middle[0], middle[1] + 20, "circular", "middle", fill=canvas.MUTED_INK))
     counts = Counter(cut.enzyme for cut in cuts)
-    for cut in cuts:
+    for cut in _distinct(cuts, length):
         angle = 2 * pi * (cut.position - 1) / length
         color = colours.get(cut.enzyme, canvas.INK)
         elements.append(line(at(angle, _RADIUS - 7), at(angle, _RADIUS + 8), color, 2, kind="cut"))
@@ -123,11 +126,19 @@ def draw_line(length: int, cuts: Sequence[Cut]) -> Picture:
                 kind="cut-label",
             )
         )
-    for cut in cuts:
+    for cut in _distinct(cuts, length):
         x = left + (cut.position - 1) / length * _LINE_LENGTH
         color = colours.get(cut.enzyme, canvas.INK)
         elements.append(line((x, base - 4), (x, base + 12), color, 2, kind="cut"))
     return _with_legend(width, height, elements, counts, colours)
+
+
+def _distinct(cuts: Sequence[Cut], length: int) -> Sequence[Cut]:
+    """Return the cuts without those that would be drawn on top of others."""
+    if len(cuts) <= _MAX_TICKS:
+        return cuts
+    places = {(cut.position * _MAX_TICKS // length, cut.enzyme): cut for cut in cuts}
+    return list(places.values())
 
 
 def _label(cut: Cut) -> str:
@@ -156,9 +167,9 @@ def _choose_labels(cuts: Sequence[Cut], limit: int) -> tuple[list[Cut], dict[str
         if room < 0:
             break
         labels.add(enzyme)
-    others = [enzyme for enzyme in sorted(counts) if enzyme not in labels]
-    palette = canvas.ENZYME_COLOURS
-    colours = {enzyme: palette[index % len(palette)] for index, enzyme in enumerate(others)}
+    others = [enzyme for enzyme, _ in counts.most_common() if enzyme not in labels]
+    colours = dict.fromkeys(others, canvas.RULE)
+    colours |= dict(zip(others, canvas.ENZYME_COLOURS, strict=False))
     return [cut for cut in cuts if cut.enzyme in labels], colours
 
 
@@ -189,11 +200,20 @@ def _with_legend(
         height += 16
     if not colours:
         return width, height, elements
+    entries = [
+        (color, f"{canvas.shorten(enzyme, 16)}: {counts[enzyme]} cuts")
+        for enzyme, color in colours.items()
+        if color != canvas.RULE
+    ]
+    rest = [enzyme for enzyme, color in colours.items() if color == canvas.RULE]
+    if rest:
+        entries.append(
+            (canvas.RULE, f"{len(rest)} others: {sum(counts[name] for name in rest)} cuts")
+        )
     columns = max(1, int(width // 170))
-    for index, (enzyme, color) in enumerate(colours.items()):
+    for index, (color, label) in enumerate(entries):
         x = 8 + index % columns * 170
         y = height + 8 + index // columns * 16
         elements.append(line((x, y), (x + 14, y), color, 3))
-        label = f"{canvas.shorten(enzyme, 16)}: {counts[enzyme]} cuts"
         elements.append(text(x + 19, y, label, size=canvas.SMALL))
-    return width, height + 8 + 16 * ceil(len(colours) / columns), elements
+    return width, height + 8 + 16 * ceil(len(entries) / columns), elements

@@ -252,9 +252,7 @@ def _number_bases(points: Sequence[Point], style: _Style) -> list[str]:
         spot = max(
             _around(points, index, reach),
             key=lambda place: min(
-                hypot(place[0] - other_x, place[1] - other_y)
-                for other, (other_x, other_y) in enumerate(points)
-                if other != index
+                hypot(place[0] - other_x, place[1] - other_y) for other_x, other_y in points
             ),
         )
         if label.isdigit():
