@@ -14,7 +14,7 @@ from widget_fakes import ParsedHtml, Placeholders
 
 from labext.errors import InputError
 from labext_widgets.core.front_end import FrontEnd
-from labext_widgets.plots import JobLinks, Plot, job_plot, job_table, table_plot
+from labext_widgets.plots import Plot, job_plot, job_table, table_plot
 from labext_widgets.plots import plot as module
 from labext_widgets.plots.chart import Bars, Boxes, Chart, Line, Points, Region, chart_state
 from labext_widgets.plots.charts import default_columns, table_chart
@@ -179,21 +179,14 @@ def test_hostile_names_are_shown_as_they_are() -> None:
     assert "\u202e" not in text
 
 
-@pytest.fixture
-def links() -> JobLinks:
-    return JobLinks(lambda job: f"%jobs view {job}", lambda job: pd.DataFrame({"job": [job]}))
-
-
-def test_selection_comes_from_the_live_view(
-    placeholders: Placeholders, set_front_end: Any, links: JobLinks
-) -> None:
+def test_selection_comes_from_the_live_view(placeholders: Placeholders, set_front_end: Any) -> None:
     set_front_end(FrontEnd.INTERACTIVE, module)
-    plot = table_plot(JOBS, "folds", x="mfe", y="pairs", links=links)
+    plot = table_plot(JOBS, "folds", x="mfe", y="pairs", open_job=str)
     assert plot.selection.empty
     assert list(plot.selection.columns) == list(JOBS.columns)
     plot._ipython_display_()
     live = placeholders[0]
-    assert live.state["lines"][1] == "%jobs view folds-b"
+    assert live.state["opens"]
     assert live.state["panels"][0]["names"][1] == "b"
     live.message(do="select", panel=0, rows=[4, 1, 1], sender="v1")
     assert plot.selection["Name"].tolist() == ["b", "e"]
@@ -225,7 +218,7 @@ def test_click_opens_the_job_below(
     monkeypatch.setattr(
         FakePlaceholder, "show", lambda self, view: opened.append(view), raising=False
     )
-    plot = table_plot(JOBS, "folds", x="mfe", y="pairs", links=JobLinks(str, refuse))
+    plot = table_plot(JOBS, "folds", x="mfe", y="pairs", open_job=refuse)
     plot._ipython_display_()
     live, below = placeholders
     live.message(do="open", row=1)

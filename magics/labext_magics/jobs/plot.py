@@ -14,12 +14,13 @@ from labext_magics.core.line import quote
 from labext_magics.core.namespace import frame_of
 from labext_magics.core.options import OUT
 from labext_magics.jobs.options import EMAIL, ROWS
+from labext_magics.jobs.view import view
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from labext.jobs import JobsClient
-    from labext_widgets.plots import JobLinks, Plot
+    from labext_widgets.plots import OpenJob, Plot
 
 _KINDS = ("scatter", "histogram", "line", "box")
 _MAX_TABLES = 20
@@ -51,8 +52,8 @@ def plot(
                 f"Example: `{PLOT.examples[0]}`.",
             )
         _refuse({"--file": file, "--name-column": name_column}, "without a NAME")
-        links = _links(call, email) if "JobName" in rows else None
-        return _plot_columns(rows, "frame", x, y, color, kind, links)
+        open_job = _job_opener(call, email) if "JobName" in rows else None
+        return _plot_columns(rows, "frame", x, y, color, kind, open_job)
     row = call.jobs.job(name, email)
     if records.is_parent(row):
         _refuse({"--file": file}, f"for {name}, which is a {records.kind(row)}")
@@ -61,7 +62,7 @@ def plot(
         )
         hint = "" if rows is not None else _input_hint(row)
         table = plots.job_table(jobs)
-        return _plot_columns(table, name, x, y, color, kind, _links(call, email), hint)
+        return _plot_columns(table, name, x, y, color, kind, _job_opener(call, email), hint)
     _refuse({"--from": from_, "--name-column": name_column}, f"for {name}, which is a single job")
     tables = _read_tables(call.jobs, name, file, email)
     if not any((x, y, color, kind)):
@@ -86,7 +87,7 @@ def _plot_columns(
     y: str | None,
     color: str | None,
     kind: Any,
-    links: JobLinks | None,
+    open_job: OpenJob | None,
     hint: str = "",
 ) -> Plot:
     """Return the plot of the named columns, or of the first numbers of a table."""
@@ -103,7 +104,9 @@ def _plot_columns(
             )
         if kind in ("histogram", "box"):
             y = None
-    done = plots.table_plot(frame, title, x=x, y=y, color=color, kind=kind, links=links, hint=hint)
+    done = plots.table_plot(
+        frame, title, x=x, y=y, color=color, kind=kind, open_job=open_job, hint=hint
+    )
     if chosen:
         options = f"--x {quote(str(x))}" + ("" if y is None else f" --y {quote(str(y))}")
         output.print_message(f"Plotted `{options}`; name other columns with these options.")
@@ -166,19 +169,11 @@ def _table_to_plot(tables: dict[str, pd.DataFrame], columns: list[str]) -> tuple
     return next(iter(tables.items()))
 
 
-def _links(call: Call, email: str | None) -> JobLinks:
-    """Return how a click on a point opens its job."""
-    from labext_widgets.plots import JobLinks
-
-    option = "" if email is None else f" --email {quote(email)}"
-    return JobLinks(
-        lambda job: f"%jobs view {quote(job)}{option}", lambda job: _open(call, job, email)
+def _job_opener(call: Call, email: str | None) -> OpenJob:
+    """Return a function that returns the view of a job."""
+    return lambda job: view(
+        call, name=job, file=None, compare=None, sort=None, page=None, email=email
     )
-
-
-def _open(call: Call, name: str, email: str | None) -> Any:
-    """Return the view of a job's results."""
-    return call.jobs.show(name, email=email)
 
 
 PLOT = Command(

@@ -7,7 +7,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Printed, Run
 
-from labext.errors import InputError
+from labext.errors import InputError, LabextError
 
 pytestmark = pytest.mark.contract
 
@@ -36,7 +36,9 @@ def test_columns_of_the_input_are_found_without_from(
     line = "%jobs plot plotted --from more --name-column name --x site --y longest"
     assert ready(line).frame["site"].tolist() == ["k", "l", "m", "n"]
     assert "Plotted `--x score.length --y score.cuts`" in printed("%jobs plot plotted;")
-    assert plot._links.line("two words") == '%jobs view "two words"'
+    assert plot._open_job("plotted-a") is not None
+    with pytest.raises(LabextError, match="nosuch"):
+        plot._open_job("nosuch")
 
 
 def test_job_has_the_figures_of_its_tool(ready: Run) -> None:

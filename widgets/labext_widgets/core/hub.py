@@ -18,6 +18,7 @@ _STATIC = Path(__file__).parents[1] / "static"
 _BUNDLES = {
     "gallery": "gallery.js",
     "player": "player.js",
+    "plot": "plot.js",
     "sequence": "sequence.js",
     "structure": "structure.js",
     "structure_gallery": "structure.js",

@@ -2,6 +2,6 @@
 
 from labext_widgets.plots.charts import KINDS
 from labext_widgets.plots.jobs import job_table
-from labext_widgets.plots.plot import JobLinks, Plot, job_plot, table_plot
+from labext_widgets.plots.plot import OpenJob, Plot, job_plot, table_plot
 
-__all__ = ["KINDS", "JobLinks", "Plot", "job_plot", "job_table", "table_plot"]
+__all__ = ["KINDS", "OpenJob", "Plot", "job_plot", "job_table", "table_plot"]

@@ -180,6 +180,7 @@ def _panel_state(panel: Panel) -> dict[str, Any]:
         "y": _fields(panel.y),
         "marks": [{"mark": type(m).__name__.lower(), **_fields(m)} for m in panel.marks],
         "names": list(panel.names),
+        "count": len(panel.table),
         "legend": panel.legend,
         "scale": None if panel.scale is None else _fields(panel.scale),
         "square": panel.square,

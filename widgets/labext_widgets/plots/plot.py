@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,21 +23,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-MAX_LIVE_ROWS = 50_000
+MAX_LIVE_ROWS = 20_000
 """Maximum number of rows in the live view; larger tables have the static picture."""
 
 
-@dataclass(frozen=True)
-class JobLinks:
-    """How the job of a row is opened from the plot.
-
-    Attributes:
-        line: returns the line that shows a job.
-        open: returns the view of a job.
-    """
-
-    line: Callable[[str], str]
-    open: Callable[[str], Any]
+OpenJob = Callable[[str], object]
+"""Returns the view of a job, which is displayed below the plot."""
 
 
 class Plot:
@@ -49,13 +39,13 @@ class Plot:
     """
 
     def __init__(
-        self, chart: Chart, jobs: Sequence[str] = (), links: JobLinks | None = None
+        self, chart: Chart, jobs: Sequence[str] = (), open_job: OpenJob | None = None
     ) -> None:
         drawing.check_matplotlib()
         self.frame: pd.DataFrame = chart.panels[0].table
         self._chart = chart
-        self._jobs = list(jobs) if links is not None else []
-        self._links = links
+        self._jobs = list(jobs)
+        self._open_job = open_job
         self._panel = 0
         self._rows: list[int] = []
         self._outputs: list[Any] = []  # placeholders of the cells that display it
@@ -140,15 +130,14 @@ class Plot:
         self._outputs.append(opened)
         if max(len(panel.table) for panel in self._chart.panels) > MAX_LIVE_ROWS:
             return
-        below = Placeholder("", "") if self._links is not None else None
+        below = Placeholder("", "") if self._open_job is not None else None
         opened.live("plot", self._state(), lambda message, _: self._receive(message, below))
 
     def _state(self) -> dict[str, Any]:
-        lines = [] if self._links is None else [self._links.line(job) for job in self._jobs]
         return {
             **chart_state(self._chart),
             "summary": static_view.render_text(self._chart),
-            "lines": lines,
+            "opens": self._open_job is not None,
             "selection": self._selection_state(""),
         }
 
@@ -170,8 +159,8 @@ class Plot:
                 self._select(panel, rows, str(message.get("sender")))
         elif message.get("do") == "open" and below is not None:
             row = message.get("row")
-            if isinstance(row, int) and self._has(0, [row]) and self._links is not None:
-                _show_job(self._jobs[row], self._links, below)
+            if isinstance(row, int) and self._has(0, [row]) and self._open_job is not None:
+                _show_job(self._jobs[row], self._open_job, below)
 
     def _has(self, panel: int, rows: list[Any]) -> bool:
         if not 0 <= panel < len(self._chart.panels):
@@ -180,12 +169,12 @@ class Plot:
         return all(isinstance(row, int) and 0 <= row < count for row in rows)
 
 
-def _show_job(job: str, links: JobLinks, below: Any) -> None:
+def _show_job(job: str, open_job: OpenJob, below: Any) -> None:
     """Show the view of a job below the plot, or the error in one line."""
     from labext_widgets.core.display import render_message
 
     try:
-        below.show(links.open(job))
+        below.show(open_job(job))
     except LabextError as error:
         below.show(None)
         below.update(*render_message(str(error)))
@@ -200,7 +189,7 @@ def table_plot(
     color: str | None = None,
     kind: Kind | None = None,
     units: Mapping[str, str] | None = None,
-    links: JobLinks | None = None,
+    open_job: OpenJob | None = None,
     hint: str = "",
 ) -> Plot:
     """Return the plot of columns of a table, such as a list of jobs.
@@ -213,7 +202,8 @@ def table_plot(
         color: the column that colours the points.
         kind: scatter, histogram, line or box; by default the one that fits the columns.
         units: the units of columns; those of the tools' scores are known.
-        links: how the job of a row is opened.
+        open_job: returns the view of a job, which is displayed below the plot; by default points
+            can be selected only.
         hint: a sentence for errors, on where further columns come from.
 
     Raises:
@@ -234,7 +224,7 @@ def table_plot(
         hint=hint,
     )
     jobs = [str(name) for name in frame["JobName"]] if "JobName" in frame else []
-    return Plot(chart, jobs, links if jobs else None)
+    return Plot(chart, jobs, open_job if jobs else None)
 
 
 def job_plot(name: str, tables: Mapping[str, pd.DataFrame]) -> Plot | None:

@@ -1,0 +1,158 @@
+"""A plot in JupyterLab: hover, opened jobs, selections, themes, and reopened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from notebook_page import NotebookPage
+from own_server import Server, until
+
+pytestmark = pytest.mark.browser
+
+Pages = Callable[..., NotebookPage]
+
+PLOT = """import pandas as pd
+from labext_widgets import plots
+count = 40
+frame = pd.DataFrame({
+    "JobName": [f"folds-<b>{n}</b>" for n in range(count)],
+    "Name": [f"<b>{n}</b>" for n in range(count)],
+    "Type": "rna_fold",
+    "family": ["tRNA", "riboswitch", "5S <img src=x>", "tRNA"] * 10,
+    "score.length": [20 + 3 * n for n in range(count)],
+    "score.mfe": [-0.3 * (20 + 3 * n) + (n * 7 % 11) for n in range(count)],
+})
+def view(job):
+    if job.endswith("<b>1</b>"):
+        from labext.errors import InputError
+        raise InputError(f"{job} was stopped.", "Look at its log.")
+    return pd.DataFrame({"opened": [job]})
+p = plots.table_plot(frame, "folds", x="length", y="mfe", color="family", open_job=view)
+p
+"""
+SELECTION = "print(p.selection.index.tolist())"
+SELECT = "p.select([3, 4]);"
+FIGURES = """tables = {
+    "ramachandran.csv": pd.DataFrame(
+        {"chain": "A", "residue": [1, 2], "name": "ALA", "phi": [-70, -60], "psi": [-40, 130]}),
+    "fragments.csv": pd.DataFrame({"fragment": [1, 2, 3], "length": [67, 480, 4835]}),
+}
+q = plots.job_plot("job", tables)
+q"""
+FRAGMENTS = "print(q.selection.length.tolist())"
+TICK_COLOUR = "e => getComputedStyle(e.querySelector('.labext-plot-tick')).fill"
+
+
+def selection(nb: NotebookPage, rows: list[int], cell: int = 1) -> None:
+    """Wait until a cell that prints the selection prints these rows."""
+
+    def has_rows() -> bool:
+        nb.run(cell)
+        nb.idle()
+        return str(rows) in nb.output(cell).inner_text()
+
+    until(has_rows, str(rows))
+
+
+def point(nb: NotebookPage, length: float, mfe: float) -> tuple[float, float]:
+    """Return where a value is drawn on the page, found from two ticks of each axis."""
+    area = nb.output().locator(".labext-plot-area")
+    box = area.bounding_box()
+    found: Any = area.evaluate(
+        """e => [...e.querySelectorAll('svg .labext-plot-tick')].map(t => {
+          const b = t.getBoundingClientRect();
+          return [t.textContent.replace('−', '-'), b.x + b.width / 2, b.y + b.height / 2];
+        })"""
+    )
+    ticks = [(float(text), x, y) for text, x, y in found]
+    xs = [(value, x) for value, x, y in ticks if y > box["y"] + box["height"] - 50 and value > 0]
+    ys = [(value, y) for value, x, y in ticks if (value, x) not in xs]
+    return _between(xs, length), _between(ys, mfe)
+
+
+def _between(ticks: list[tuple[float, float]], value: float) -> float:
+    (a, start), (b, end) = ticks[0], ticks[-1]
+    return start + (end - start) * (value - a) / (b - a)
+
+
+def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str]) -> None:
+    nb = page_of().write(PLOT, SELECTION, SELECT, FIGURES, FRAGMENTS).open()
+    page, out = nb.page, nb.output()
+    page.set_viewport_size({"width": 1400, "height": 900})
+    nb.run(0)
+    page.wait_for_selector(".labext-live .labext-plot-tick")
+    nb.idle()
+    assert out.locator("img").is_hidden(), "the live view hides the picture"
+    tooltip, status = out.locator(".labext-tooltip"), out.locator("[role=status]")
+
+    # By mouse: the name of a job, its view, an error of it, and a brush.
+    page.mouse.move(*point(nb, 26, -7.8 + 14 % 11))
+    until(lambda: "<b>2</b>\nlength (nt): 26" in tooltip.inner_text(), "the tooltip")
+    assert "family: 5S <img src=x>" in tooltip.inner_text()
+    nb.shot("plot-hover", out)
+    page.mouse.click(*point(nb, 26, -7.8 + 14 % 11))
+    until(lambda: "folds-<b>2</b>" in out.inner_text(), "the view of the job")
+    page.mouse.click(*point(nb, 23, -6.9 + 7))
+    until(lambda: "folds-<b>1</b> was stopped. Look at its log." in out.inner_text(), "the error")
+    selection(nb, [])
+    page.mouse.move(*point(nb, 127.5, 0))
+    page.mouse.down()
+    page.mouse.move(*point(nb, 138.5, -45), steps=4)
+    page.mouse.up()
+    until(lambda: status.inner_text() == "4 of 40 jobs selected", "a brush")
+    nb.shot("plot-brushed", out)
+    selection(nb, [36, 37, 38, 39])
+
+    # By keyboard alone.
+    out.locator(".labext-plot-area").focus()
+    page.keyboard.press("Escape")
+    until(lambda: status.inner_text() == "", "none selected")
+    for key in ("Home", "ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight"):
+        page.keyboard.press(key)
+    until(lambda: status.inner_text() == "3 of 40 jobs selected", "a selection by keyboard")
+    assert "<b>3</b>" in tooltip.inner_text()
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    until(lambda: "folds-<b>4</b>" in out.inner_text(), "the job that Enter opens")
+    selection(nb, [1, 2])
+    out.locator("button", has_text="riboswitch").click()
+    selection(nb, list(range(1, 40, 4)))
+
+    # Of several figures each has its own selection; they are side by side where there is room.
+    nb.run(3)
+    areas = nb.output(3).locator(".labext-plot-area")
+    until(lambda: areas.count() == 2, "both figures")
+    nb.idle()
+    areas.nth(1).focus()
+    for key in ("End", "Space"):
+        page.keyboard.press(key)
+    selection(nb, [67], 4)
+    tops = [areas.nth(n).bounding_box()["y"] for n in range(2)]
+    assert abs(tops[0] - tops[1]) < 2
+    nb.shot("plot-figures", nb.output(3))
+
+    # From Python; the theme is followed live, and a narrow page has room for everything.
+    nb.run(2)
+    until(lambda: status.inner_text() == "2 of 40 jobs selected", "the selection of Python")
+    nb.theme("JupyterLab Dark")
+    assert out.evaluate(TICK_COLOUR) == "rgba(255, 255, 255, 0.7)"
+    nb.shot("plot-dark-page")
+    page.set_viewport_size({"width": 700, "height": 900})
+    live = page.locator(".labext-live").first
+    until(lambda: live.bounding_box()["width"] < 400, "a narrow page")
+    nb.shot("plot-dark-narrow", out)
+    assert live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+    assert refused == nb.errors == []
+
+    # Reopened without a kernel: the picture, also untrusted.
+    assert "labext-live" not in str(nb.save())
+    nb.close()
+    server.stop_kernels()
+    dead = page_of(nb.remove_trust()).open_without_kernel()
+    picture = dead.output().locator("img").first
+    picture.wait_for()
+    assert picture.evaluate("e => e.naturalWidth") > 500
+    assert dead.page.locator(".labext-live").count() == 0

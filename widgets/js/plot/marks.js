@@ -1,0 +1,72 @@
+// Regions, bars, box plots and lines as SVG; points are drawn on a canvas above them.
+
+import { createLine, createRect, createSvg } from "../sequence/svg.js";
+import { colourOf } from "./colours.js";
+
+/** Return the SVG elements of a mark. */
+export function drawMark(panel, mark, xScale, yScale, selected) {
+  const draw = { region, bars, boxes, line }[mark.mark];
+  return draw ? draw(panel, mark, xScale, yScale, selected) : [];
+}
+
+function region(_panel, mark, xScale, yScale) {
+  return mark.outlines.map((outline) =>
+    createSvg("polygon", {
+      points: outline.map(([x, y]) => `${round(xScale(x))},${round(yScale(y))}`).join(" "),
+      class: `labext-region${mark.dashed ? " labext-dashed" : ""}`,
+    }),
+  );
+}
+
+function bars(panel, mark, xScale, yScale, selected) {
+  return mark.x0.flatMap((x0, index) => {
+    const [x, right] = order(xScale(x0), xScale(mark.x1[index]));
+    const [y, bottom] = order(yScale(mark.y0[index]), yScale(mark.y1[index]));
+    const fill = colourOf(panel, mark, index);
+    const bar = (height, className) =>
+      createRect(x, bottom - height, right - x, height, className, { fill });
+    const height = bottom - y;
+    if (!selected.size) return [bar(height, "")];
+    const rows = mark.rows[index] ?? [];
+    const share = rows.filter((row) => selected.has(row)).length / (rows.length || 1);
+    const full = mark.values.length && share ? 1 : share; // a cell of a heat map is one row
+    return [bar(height, "labext-faded"), ...(full ? [bar(height * full, "")] : [])];
+  });
+}
+
+function boxes(_panel, mark, xScale, yScale) {
+  return mark.x.flatMap((centre, index) => {
+    const [x, left, right] = [0, -mark.width / 2, mark.width / 2].map((d) => xScale(centre + d));
+    const cap = (right - left) / 4;
+    const [low, q1, median, q3, high] = ["low", "q1", "median", "q3", "high"].map((name) =>
+      yScale(mark[name][index]),
+    );
+    return [
+      createRect(left, Math.min(q1, q3), right - left, Math.abs(q3 - q1), "labext-box"),
+      createLine(x, q1, x, low, "labext-box"),
+      createLine(x, q3, x, high, "labext-box"),
+      createLine(x - cap, low, x + cap, low, "labext-box"),
+      createLine(x - cap, high, x + cap, high, "labext-box"),
+      createLine(left, median, right, median, "labext-box labext-median"),
+    ];
+  });
+}
+
+function line(_panel, mark, xScale, yScale, selected) {
+  const points = mark.x.map((x, index) => `${round(xScale(x))},${round(yScale(mark.y[index]))}`);
+  const shown = createSvg("polyline", {
+    points: points.join(" "),
+    class: `labext-line${selected.size ? " labext-faded" : ""}`,
+    stroke: mark.colour,
+    "stroke-dasharray": mark.dashed ? "6 4" : "",
+  });
+  const dots = mark.rows.flatMap((row, index) => {
+    if (!selected.has(row)) return [];
+    const [cx, cy] = points[index].split(",");
+    return [createSvg("circle", { cx, cy, r: 2.5, fill: mark.colour })];
+  });
+  return [shown, ...dots];
+}
+
+const order = (a, b) => (a <= b ? [a, b] : [b, a]);
+const round = (value) => Math.round(value * 10) / 10;
