@@ -121,6 +121,8 @@ class _View:
 
         opened = Placeholder(*self._render(), on_close=lambda: self._outputs.remove(opened))
         self._outputs.append(opened)
+        if self._cells() <= MAX_LIVE_CELLS:
+            opened.live("alignment", self._state(), self._receive)
 
     def _names(self) -> list[str]:
         if self._alignment is not None:

@@ -16,6 +16,7 @@ from labext.redaction import get_logger
 
 _STATIC = Path(__file__).parents[1] / "static"
 _BUNDLES = {
+    "alignment": "alignment.js",
     "gallery": "gallery.js",
     "player": "player.js",
     "plot": "plot.js",
