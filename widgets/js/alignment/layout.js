@@ -17,6 +17,7 @@ const NARROW = 520; // pixels
 const RULER = 18;
 const BARS = 24;
 const SCALE = 22;
+const LABELS = 84; // pixels of the labels of the header
 
 export const MAX_ZOOM = CELLS.length - 1;
 export const DEFAULT_ZOOM = 5;
@@ -48,9 +49,10 @@ export class Layout {
 
   /** The width of the names, which are drawn right of the tree. */
   get namesWidth() {
-    if (!this.showsNames) return 10;
+    if (!this.showsNames) return this.hasTree || !this.columns ? 10 : LABELS;
     const widest = this.width < NARROW ? 96 : this.columns ? 180 : 320;
-    return Math.min(Math.ceil(this.nameWidth), widest) + 14;
+    const least = this.columns && !this.hasTree ? LABELS : 0;
+    return Math.max(Math.min(Math.ceil(this.nameWidth), widest) + 14, least);
   }
 
   get treeWidth() {

@@ -197,15 +197,20 @@ export class Painter {
     }
   }
 
+  /** Cut a text in the middle: names often start alike. */
   #fitted(text, width) {
-    if (this.#context.measureText(text).width <= width) return text;
+    const isNarrow = (cut) => this.#context.measureText(cut).width <= width;
+    if (isNarrow(text)) return text;
+    const shortened = (letters) => {
+      const end = Math.floor(letters / 2);
+      return `${text.slice(0, letters - end)}…${end ? text.slice(-end) : ""}`;
+    };
     let [low, high] = [0, text.length];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      const fits = this.#context.measureText(`${text.slice(0, middle)}…`).width <= width;
-      [low, high] = fits ? [middle, high] : [low, middle - 1];
+      [low, high] = isNarrow(shortened(middle)) ? [middle, high] : [low, middle - 1];
     }
-    return `${text.slice(0, low)}…`;
+    return shortened(low);
   }
 
   #drawTree({ firstRow, lastRow }, y) {

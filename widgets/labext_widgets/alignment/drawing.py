@@ -17,7 +17,7 @@ MAX_LETTERED_COLUMNS = 80
 """Alignments with more columns are drawn as blocks of colour, without letters."""
 
 MAX_NAME = 24
-"""Maximum number of characters of a name; longer ones are cut."""
+"""Maximum number of characters of a name; longer ones are cut in the middle."""
 
 INK, FAINT, BAR = "#7c7c7c", "#a0a0a0", "#8fa3b8"  # for light and dark pages
 _SIZE, _LETTER = 11, 6.7  # font size and width of its characters
@@ -180,4 +180,6 @@ def _text(text: str, x: float, y: float, more: str = "") -> str:
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1].rstrip() + "…"
+    """Cut a long name in the middle: names often start alike."""
+    half = MAX_NAME // 2
+    return name if len(name) <= MAX_NAME else f"{name[: half - 1]}…{name[-half:]}"

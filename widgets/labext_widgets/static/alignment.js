@@ -107,6 +107,7 @@ var NARROW = 520;
 var RULER = 18;
 var BARS = 24;
 var SCALE = 22;
+var LABELS = 84;
 var MAX_ZOOM = CELLS.length - 1;
 var DEFAULT_ZOOM = 5;
 var RULER_HEIGHT = RULER;
@@ -132,9 +133,10 @@ var Layout = class {
   }
   /** The width of the names, which are drawn right of the tree. */
   get namesWidth() {
-    if (!this.showsNames) return 10;
+    if (!this.showsNames) return this.hasTree || !this.columns ? 10 : LABELS;
     const widest = this.width < NARROW ? 96 : this.columns ? 180 : 320;
-    return Math.min(Math.ceil(this.nameWidth), widest) + 14;
+    const least = this.columns && !this.hasTree ? LABELS : 0;
+    return Math.max(Math.min(Math.ceil(this.nameWidth), widest) + 14, least);
   }
   get treeWidth() {
     if (!this.hasTree) return 0;
@@ -535,15 +537,20 @@ var Painter = class {
       context.fillText(text, start + 7, top + cell.height / 2 + 0.5);
     }
   }
+  /** Cut a text in the middle: names often start alike. */
   #fitted(text, width) {
-    if (this.#context.measureText(text).width <= width) return text;
+    const isNarrow = (cut) => this.#context.measureText(cut).width <= width;
+    if (isNarrow(text)) return text;
+    const shortened = (letters) => {
+      const end = Math.floor(letters / 2);
+      return `${text.slice(0, letters - end)}…${end ? text.slice(-end) : ""}`;
+    };
     let [low, high] = [0, text.length];
     while (low < high) {
       const middle = low + high + 1 >> 1;
-      const fits = this.#context.measureText(`${text.slice(0, middle)}…`).width <= width;
-      [low, high] = fits ? [middle, high] : [low, middle - 1];
+      [low, high] = isNarrow(shortened(middle)) ? [middle, high] : [low, middle - 1];
     }
-    return `${text.slice(0, low)}…`;
+    return shortened(low);
   }
   #drawTree({ firstRow, lastRow }, y) {
     const context = this.#context;
