@@ -13,7 +13,15 @@ import pytest
 
 WIDGETS = Path(__file__).parents[2] / "widgets"
 STATIC = Path("labext_widgets/static")
-BUNDLES = ("alignment.js", "gallery.js", "hub.js", "player.js", "plot.js", "sequence.js", "structure.js")
+BUNDLES = (
+    "alignment.js",
+    "gallery.js",
+    "hub.js",
+    "player.js",
+    "plot.js",
+    "sequence.js",
+    "structure.js",
+)
 STRINGS_OF_3DMOL = ("rcsb.org", "pubchem", "stackoverflow", "github.com", "mrl.nyu.edu")
 DISABLED_REQUESTS = "--define:fetch=undefined --define:XMLHttpRequest=undefined"
 UNREACHABLE = ("ENOTFOUND", "ECONNREFUSED", "EAI_AGAIN", "ETIMEDOUT", "ENETUNREACH", "ECONNRESET")
