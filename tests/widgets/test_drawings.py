@@ -183,6 +183,20 @@ def test_each_base_pair_is_a_line_of_the_same_length() -> None:
     assert CLOVERLEAF[:60] in str(drawn)
 
 
+def test_numbers_of_bases_are_clear_of_the_bases() -> None:
+    drawn = rna_view(f"{TRNA}\n{CLOVERLEAF}\n", None, None, name="trna")
+    root = ElementTree.fromstring(drawn.svg)
+    circles = [e for e in root.iter() if e.tag.endswith("circle")][: len(TRNA)]
+    labels = [e for e in root.iter() if e.tag.endswith("text") and (e.text or "").isdigit()]
+    assert [label.text for label in labels] == ["10", "20", "30", "40", "50", "60", "70"]
+    for label in labels:
+        half = canvas.text_width("10", canvas.SMALL) / 2
+        shift = {"start": half, "end": -half}.get(label.get("text-anchor") or "start", 0.0)
+        x, y = number(label, "x") + shift, number(label, "y") - 0.35 * canvas.SMALL
+        distances = (hypot(x - number(c, "cx"), y - number(c, "cy")) for c in circles)
+        assert min(distances) > 15
+
+
 def test_pairs_are_coloured_by_probability() -> None:
     pairs = "i,j,probability,in_mfe,in_centroid\n1,12,1.0,1,1\n2,11,0.5,1,1\n"
     drawn = rna_view("GGGGAAAACCCC\n((((....))))\n", pairs, None, name="hp")

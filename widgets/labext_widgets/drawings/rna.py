@@ -249,10 +249,12 @@ def _number_bases(points: Sequence[Point], style: _Style) -> list[str]:
         size = canvas.SMALL if label.isdigit() else 14
         reach = style.radius + 11
         x, y = points[index]
+        others = [*points[:index], *points[index + 1 :]]
         spot = max(
             _around(points, index, reach),
             key=lambda place: min(
-                hypot(place[0] - other_x, place[1] - other_y) for other_x, other_y in points
+                (hypot(place[0] - other_x, place[1] - other_y) for other_x, other_y in others),
+                default=reach,
             ),
         )
         if label.isdigit():
