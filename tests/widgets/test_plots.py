@@ -202,6 +202,17 @@ def test_selection_comes_from_the_live_view(placeholders: Placeholders, set_fron
     plot.close()
 
 
+def test_large_table_has_the_picture_alone(
+    placeholders: Placeholders, set_front_end: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_front_end(FrontEnd.INTERACTIVE, module)
+    for most, states in ((len(JOBS), 1), (len(JOBS) - 1, 0)):
+        monkeypatch.setattr(module, "MAX_LIVE_ROWS", most)
+        table_plot(JOBS, "folds", x="mfe", y="pairs")._ipython_display_()
+        assert len(placeholders[-1].states) == states
+        assert "<img" in placeholders[-1].html
+
+
 def test_click_opens_the_job_below(
     placeholders: Placeholders, set_front_end: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

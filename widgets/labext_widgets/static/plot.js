@@ -212,7 +212,7 @@ function layOut(panel, width, height) {
   const [xRange, yRange] = [axisRange(panel, "x"), axisRange(panel, "y")];
   const yTicks = shorten(findTicks(panel.y, ...yRange, height / 50));
   const yWidth = Math.min(longest(yTicks), width * MAX_SHARE);
-  const left = Math.ceil(yWidth) + 10 + (panel.y.label ? LINE_HEIGHT + 4 : 4);
+  const left = Math.ceil(yWidth) + 10 + (panel.y.label ? LINE_HEIGHT + 6 : 4);
   const right = width - 14;
   const xTicks = shorten(findTicks(panel.x, ...xRange, (right - left) / (panel.x.kind === "time" ? 90 : 55)));
   const room = (right - left) / Math.max(xTicks.length, 1);
@@ -279,7 +279,7 @@ function drawAxes(panel, layout) {
   }
   const middle = (area.left + area.right) / 2;
   const xLabel = { x: middle, y: labelY, "text-anchor": "middle" };
-  const yPlace = `translate(12 ${(area.top + area.bottom) / 2}) rotate(-90)`;
+  const yPlace = `translate(14 ${(area.top + area.bottom) / 2}) rotate(-90)`;
   if (panel.x.label) elements.push(createSvg("text", xLabel, panel.x.label));
   if (panel.y.label) {
     elements.push(createSvg("text", { transform: yPlace, "text-anchor": "middle" }, panel.y.label));
