@@ -19,7 +19,7 @@ from labext_widgets.alignment.colours import (
     residue_classes,
     residue_colour,
 )
-from labext_widgets.alignment.rows import parse_fasta
+from labext_widgets.alignment.rows import parse_alignment
 from labext_widgets.alignment.static_view import render_html
 from labext_widgets.alignment.tree import parse_newick
 
@@ -105,12 +105,20 @@ def test_letters_are_readable_on_their_colours() -> None:
 
 
 def test_kinds_consensus_and_conservation() -> None:
-    alignment = parse_fasta(">a\nMKV-\n>b\nMRV-\n>c\nMKW-\n>d\nM-WL\n")
+    alignment = parse_alignment(">a\nMKV-\n>b\nMRV-\n>c\nMKW-\n>d\nM-WL\n")
     assert alignment.kind == "protein"
     assert alignment.consensus == "MKV-"
     assert alignment.conservation == [1.0, 0.5, 0.5, 0.0]
-    assert parse_fasta(FASTA).kind == "DNA"
-    assert parse_fasta(">a\nACGUN\n>b\nAC--U\n").kind == "RNA"
+    assert parse_alignment(FASTA).kind == "DNA"
+    assert parse_alignment(">a\nACGUN\n>b\nAC--U\n").kind == "RNA"
+
+
+def test_clustal_alignment_is_read() -> None:
+    text = "CLUSTAL W (1.83)\n\n\na  MKV-\nb  MRVL 4\n   *:* \n\na  WW 5\nb  W- 5\n   * \n"
+    assert alignment_view(text, name="c").sequences == {"a": "MKV-WW", "b": "MRVLW-"}
+    for invalid, message in (("\n\n", "has no sequences"), ("\n\nabc\n", "not valid Clustal")):
+        with pytest.raises(InputError, match=message):
+            alignment_view(f"CLUSTAL W{invalid}", name="c")
 
 
 def test_text_has_blocks_of_60_columns_and_the_tree() -> None:

@@ -1,4 +1,4 @@
-"""Parse an aligned FASTA file; consensus and conservation of its columns."""
+"""Parse a FASTA or Clustal alignment; consensus and conservation of its columns."""
 
 from __future__ import annotations
 
@@ -61,29 +61,25 @@ class Alignment:
         return replace(self, names=ordered, rows=tuple(rows[name] for name in ordered))
 
 
-def parse_fasta(text: str) -> Alignment:
-    """Return the alignment in a FASTA file.
+def parse_alignment(text: str) -> Alignment:
+    """Return the alignment in a FASTA or Clustal file.
 
     A sequence is named by the first word of its header, or by the whole header if the first words
     are not unique.
 
     Raises:
-        InputError: it is not FASTA, or the sequences are not aligned.
+        InputError: it has neither format, or the sequences are not aligned.
     """
-    try:
-        from Bio.SeqIO.FastaIO import SimpleFastaParser
-    except ImportError:
-        raise missing_biopython() from None
     content = text.lstrip("\ufeff\r\n\t ").replace("\r\n", "\n").replace("\r", "\n")
-    if not content.startswith(">"):
+    if content.startswith("CLUSTAL"):
+        records = _read_clustal(content)
+    elif content.startswith(">"):
+        records = _read_fasta(content)
+    else:
         raise InputError(
             "The alignment is not FASTA: a record starts with > and a name.",
-            "Pass the text of a FASTA file.",
+            "Pass the text of a FASTA or Clustal file.",
         )
-    records = [
-        (plain(header), "".join(sequence.split()))
-        for header, sequence in SimpleFastaParser(io.StringIO(content))
-    ]
     names = [header.split()[0] if header else "" for header, _ in records]
     if len(set(names)) < len(names):
         names = [header for header, _ in records]
@@ -91,6 +87,34 @@ def parse_fasta(text: str) -> Alignment:
         _check_record(number, name, row, names, len(records[0][1]), names[0])
     rows = tuple(row.replace(".", "-") for _, row in records)
     return Alignment(tuple(names), rows, _kind(rows))
+
+
+def _read_fasta(content: str) -> list[tuple[str, str]]:
+    try:
+        from Bio.SeqIO.FastaIO import SimpleFastaParser
+    except ImportError:
+        raise missing_biopython() from None
+    return [
+        (plain(header), "".join(sequence.split()))
+        for header, sequence in SimpleFastaParser(io.StringIO(content))
+    ]
+
+
+def _read_clustal(content: str) -> list[tuple[str, str]]:
+    rows: dict[str, str] = {}
+    for line in content.split("\n")[1:]:
+        if not line.strip() or line[0].isspace():  # between blocks, or marks of conservation
+            continue
+        name, *parts = line.split()
+        if not parts:
+            raise InputError(
+                f"The alignment is not valid Clustal: {quote_value(name)} has no sequence.",
+                "Pass the text of a FASTA or Clustal file.",
+            )
+        rows[name] = rows.get(name, "") + parts[0]  # a number may follow
+    if not rows:
+        raise InputError("The alignment has no sequences.", "Pass another file.")
+    return [(plain(name), row) for name, row in rows.items()]
 
 
 def missing_biopython() -> SetupError:

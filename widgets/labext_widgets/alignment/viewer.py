@@ -10,7 +10,7 @@ from labext.messages import closest_match, quote_value
 from labext_widgets.alignment import static_view
 from labext_widgets.alignment.colours import OTHER, palette, residue_classes
 from labext_widgets.alignment.drawing import draw
-from labext_widgets.alignment.rows import Alignment, parse_fasta
+from labext_widgets.alignment.rows import Alignment, parse_alignment
 from labext_widgets.alignment.tree import Tree, match_rows, parse_newick
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
@@ -24,13 +24,13 @@ def alignment_view(fasta: str, *, name: str) -> AlignmentView:
     """Return a view of an alignment, for display in a cell.
 
     Args:
-        fasta: the aligned sequences, as the text of a FASTA file.
+        fasta: the aligned sequences, as the text of a FASTA or Clustal file.
         name: the title.
 
     Raises:
         InputError: the text is not an alignment.
     """
-    return AlignmentView(parse_fasta(fasta), name)
+    return AlignmentView(parse_alignment(fasta), name)
 
 
 def tree_view(newick: str, alignment: str | None = None, *, name: str) -> TreeView:
@@ -38,14 +38,15 @@ def tree_view(newick: str, alignment: str | None = None, *, name: str) -> TreeVi
 
     Args:
         newick: the tree.
-        alignment: the aligned sequences of its leaves, as the text of a FASTA file.
+        alignment: the aligned sequences of its leaves, as the text of a FASTA or Clustal
+            file.
         name: the title.
 
     Raises:
         InputError: the tree or the alignment is invalid, or their names differ.
     """
     tree = parse_newick(newick)
-    rows = None if alignment is None else match_rows(tree, parse_fasta(alignment))
+    rows = None if alignment is None else match_rows(tree, parse_alignment(alignment))
     return TreeView(tree, rows, name)
 
 
