@@ -1,5 +1,6 @@
 // An answer while it is streamed. A citation mark toggles the cited passage below its paragraph;
-// Escape closes it.
+// Escape closes it. A button in a citation asks the kernel for the page of its source and shows it
+// below.
 //
 // state: {html, announcement, busy, complete}
 
@@ -8,6 +9,7 @@ import { morph } from "./morph.js";
 
 const MARK = ".labext-cite";
 const CITATION = ".labext-citation";
+const OPEN = ".labext-open";
 let passageCount = 0; // for unique ids
 
 export function answer(root, handle) {
@@ -54,6 +56,32 @@ export function answer(root, handle) {
     const previous = openIndex;
     closePassage();
     if (index !== previous) openPassage(index);
+  });
+
+  const togglePage = (button) => {
+    const container = button.parentElement;
+    const isOpen = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!isOpen));
+    container.querySelector(".labext-page")?.remove();
+    if (isOpen) return;
+    const attributes = { "data-citation": button.value, role: "status" };
+    container.append(createElement("div", "labext-page", attributes, "Opening…"));
+    handle.send({ do: "open", citation: Number(button.value) });
+  };
+
+  content.addEventListener(
+    "click",
+    handle.guarded((event) => {
+      const button = event.target.closest(OPEN);
+      if (button) togglePage(button);
+    }),
+  );
+
+  handle.onMessage(({ opened, html }) => {
+    for (const page of content.querySelectorAll(`.labext-page[data-citation="${opened}"]`)) {
+      page.removeAttribute("role");
+      morph(page, html);
+    }
   });
 
   content.addEventListener("keydown", (event) => {

@@ -6,6 +6,7 @@
 // `handle.onState`, and returns a function that cleans up, if needed.
 
 import { answer } from "./answer.js";
+import { sourcePages } from "./document.js";
 import { progress } from "./progress.js";
 
-export const views = { answer, progress };
+export const views = { answer, document: sourcePages, progress };

@@ -14,7 +14,7 @@ from labext_magics.core.grammar import Command, Parameter
 from labext_magics.core.line import quote
 from labext_magics.core.options import OUT, PREVIEW, YES
 from labext_magics.core.session import NotebookInUse
-from labext_magics.nb import options, processing, scope
+from labext_magics.nb import options, processing, scope, view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +67,7 @@ def chat(
         reply = call.nb.chat.execute(
             chosen, text, model_override=by, on_context=_report_context_size, **restriction
         )
-    return labext_widgets.answer_view(reply)
+    return labext_widgets.answer_view(reply, view.citation_opener(call.nb))
 
 
 def _report_context_size(tokens: int) -> None:
@@ -317,7 +317,7 @@ def chat_about_source(
         f"{show} shows whether the message was stored; if not, run this again."
     ):
         reply = call.nb.source_chats.send(about, chosen, text, by)
-    return labext_widgets.answer_view(reply)
+    return labext_widgets.answer_view(reply, view.citation_opener(call.nb))
 
 
 def _source_chat_session(

@@ -24,6 +24,7 @@ from labext_magics.nb import (
     setup_hints,
     sources,
     transformations,
+    view,
 )
 
 
@@ -41,6 +42,7 @@ MAGIC = Magic(
             add.SHORTCUTS,
             notes.SHORTCUTS,
             search.SHORTCUTS,
+            view.SHORTCUTS,
             chat.SHORTCUTS,
             transformations.TRANSFORM_SHORTCUTS,
             podcasts.PODCAST_SHORTCUTS,

@@ -9,6 +9,7 @@ from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
 from labext_magics.core.options import OUT
 from labext_magics.nb import options, processing, scope
+from labext_magics.nb import view as source_view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +39,7 @@ def search(
         )
     restriction = scope.search_scope(sources, notes, no_sources, no_notes)
     with scope.interrupted_as_error("Run this line again.", "The search"):
-        return call.nb.search(
+        hits = call.nb.search(
             query,
             type or "text",
             notebook=None if within is None else within.id,
@@ -46,6 +47,9 @@ def search(
             min_similarity=min_similarity,
             **restriction,
         )
+    from labext_widgets.answers.passages import HITS
+
+    return HITS.show_hits(hits, query, type or "text")
 
 
 def ask(
@@ -93,8 +97,12 @@ def ask(
     if simple:
         with scope.interrupted_as_error("Ask again."):
             answer = call.nb.ask(text, chosen, **options)
-        return labext_widgets.answer_view(answer)
-    return labext_widgets.stream_answer(call.nb.ask_stream(text, chosen, **options), question=text)
+        return labext_widgets.answer_view(answer, source_view.citation_opener(call.nb))
+    return labext_widgets.stream_answer(
+        call.nb.ask_stream(text, chosen, **options),
+        question=text,
+        open_citation=source_view.citation_opener(call.nb),
+    )
 
 
 def _needs_sources(sources: list[str], notes: list[str], no_sources: bool) -> bool:

@@ -19,6 +19,7 @@ from labext_widgets.answers.text import (
     without_marks,
 )
 from labext_widgets.core.markup import BAD, BUSY, MUTED, colour, div, edge, escape, span, tidy
+from labext_widgets.core.view_line import line_html, view_line
 
 if TYPE_CHECKING:
     from labext.nb.records import Answer, Citation
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 CONTEXT_LENGTH = 1500
 """Maximum length of the passage on each side of the quote, in characters."""
 
-_MARK = "background-color:#ffe082;color:#212121;border-radius:2px"  # readable in both themes
+MARK = "background-color:#ffe082;color:#212121;border-radius:2px"  # readable in both themes
 _LINES = "white-space:pre-line;overflow-wrap:break-word"
 
 
@@ -53,7 +54,7 @@ def _locate_quote(quote: str, passage: str) -> tuple[int, int] | None:
 
 
 def _mark_html(text: str) -> str:
-    return f'<mark style="{_MARK}">{html.escape(text)}</mark>'
+    return f'<mark style="{MARK}">{html.escape(text)}</mark>'
 
 
 def _tail(text: str, limit: int) -> str:
@@ -71,21 +72,27 @@ STYLE = "max-width:700px;padding:4px 0;font-size:13px;line-height:1.6;overflow-w
 _SIDE = "margin:6px 0;padding:0 0 0 10px;border-left:3px solid rgba(128,128,128,0.4)"
 
 
-def render_html(state: AnswerState, *, live: bool = False) -> str:
-    """Return the answer's state as HTML; with `live` marks are buttons for `js/answer.js`."""
+def render_html(state: AnswerState, *, live: bool = False, opens: bool = False) -> str:
+    """Return the answer's state as HTML.
+
+    Args:
+        state: the state.
+        live: the marks are buttons for `js/answer.js`.
+        opens: the citations of the answer have buttons that open their sources.
+    """
     rows = [div(escape(state.question, LONG), "font-weight:600")] if state.question else []
     rows += (
         _pending_html(state, live)
         if state.answer is None
-        else _answer_html(state, state.answer, live)
+        else _answer_html(state, state.answer, live, opens)
     )
     return div("".join(rows), STYLE)
 
 
-def live_state(state: AnswerState) -> dict[str, Any]:
-    """Return the state of the live view."""
+def live_state(state: AnswerState, *, opens: bool = False) -> dict[str, Any]:
+    """Return the state of the live view; with `opens`, citations can open their sources."""
     return {
-        "html": render_html(state, live=True),
+        "html": render_html(state, live=True, opens=opens),
         "announcement": announcement(state),
         "busy": state.answer is None and not state.broken,
         "complete": state.answer is not None,
@@ -122,11 +129,11 @@ def _pending_html(state: AnswerState, live: bool) -> list[str]:
     return rows
 
 
-def _answer_html(state: AnswerState, answer: Answer, live: bool) -> list[str]:
+def _answer_html(state: AnswerState, answer: Answer, live: bool, opens: bool) -> list[str]:
     rendered, cited = _text_html(answer.text, answer.citations, live, 0)
     rows = [
         div(rendered),
-        _citations_html(cited) or div("No citations.", MUTED),
+        _citations_html(cited, opens=opens) or div("No citations.", MUTED),
         _search_steps_html(state),
     ]
     if answer.model:
@@ -156,17 +163,33 @@ def _text_html(
     return replace_numbers(markdown.to_html(numbered.text), mark), numbered.citations
 
 
-def _citations_html(citations: Sequence[Citation]) -> str:
-    """Return the citations, each with its passage folded."""
+def _citations_html(citations: Sequence[Citation], *, opens: bool = False) -> str:
+    """Return the citations, each with its passage folded, and how to open its source."""
     rows = [
         _details_html(
             f"[{number}] {escape(citation_place(citation))}",
-            passage_html(citation),
+            passage_html(citation) + _opening_html(citation, number, citations, opens),
             'class="labext-citation"',
         )
         for number, citation in enumerate(citations, 1)
     ]
     return div("".join(rows), "margin:8px 0") if rows else ""
+
+
+def _opening_html(
+    citation: Citation, number: int, citations: Sequence[Citation], opens: bool
+) -> str:
+    """Return a button that opens the cited source, or the line that does the same."""
+    if opens and citation.id.startswith("source:"):
+        name = "Open the source" if citation.page is None else f"Open page {citation.page}"
+        return div(
+            f'<button type="button" class="labext-button labext-open" value="{number}" '
+            f'aria-expanded="false" title="{escape(citation_place(citation))}">{name}</button>',
+            "margin-top:4px",
+        )
+    is_unique = len({other.id for other in citations if other.title == citation.title}) == 1
+    line = view_line(citation.id, citation.title if is_unique else "", citation.page)
+    return div(line_html(line), "margin-top:4px") if line else ""
 
 
 def _search_steps_html(state: AnswerState) -> str:

@@ -6,18 +6,22 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias
 
 from labext.errors import LabextError, ServiceError, WatchInterrupted
 from labext.messages import pluralize, quote_value
 from labext_widgets.answers import static_view, text
-from labext_widgets.answers.text import AnswerState, render_answer
+from labext_widgets.answers.text import AnswerState, number_citations, render_answer
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
-from labext_widgets.core.markup import UNTYPESET, plain
+from labext_widgets.core.markup import BAD, UNTYPESET, div, edge, escape, plain
 
 if TYPE_CHECKING:
     from labext.nb.records import Answer, AskEvent, Citation
+    from labext_widgets.documents import SourceView
+
+OpenCitation: TypeAlias = "Callable[[Citation], SourceView]"
+"""Opens the source of a citation at its page."""
 
 SAVE_INTERVAL = 2.0
 """Minimum interval in seconds between two updates of the static view while an answer is streamed.
@@ -36,11 +40,13 @@ class Surface(Protocol):
         """Render the final state."""
 
 
-def answer_surface(front: FrontEnd) -> Surface:
+def answer_surface(front: FrontEnd, open_citation: OpenCitation | None = None) -> Surface:
     """Return the output for an answer in a front end."""
     if front is FrontEnd.TERMINAL:
         return TerminalOutput()
-    return LiveOutput() if front is FrontEnd.INTERACTIVE else FinalOutput()
+    return (
+        LiveOutput(open_citation=open_citation) if front is FrontEnd.INTERACTIVE else FinalOutput()
+    )
 
 
 class FinalOutput:
@@ -93,8 +99,14 @@ class TerminalOutput:
 class LiveOutput:
     """A placeholder with a live view; the static view is updated less often."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        open_citation: OpenCitation | None = None,
+    ) -> None:
         self._clock = clock
+        self._open_citation = open_citation
+        self._citations: tuple[Citation, ...] = ()  # of the complete answer, by number
         self._placeholder: Any = None
         self._live = False
         self._opened = self._saved = float("-inf")
@@ -111,7 +123,7 @@ class LiveOutput:
         if self._placeholder is None:
             self._open(state)
             return
-        self._placeholder.set_state(static_view.live_state(state))
+        self._placeholder.set_state(self._live_state(state))
         now = self._clock()
         if (
             over
@@ -126,13 +138,41 @@ class LiveOutput:
         from labext_widgets.core.placeholder import Placeholder
 
         self._placeholder = Placeholder(static_view.render_html(state), text.render_text(state))
-        self._live = self._placeholder.live("answer", static_view.live_state(state))
+        self._live = self._placeholder.live("answer", self._live_state(state), self._receive)
         self._opened = self._saved = self._clock()
 
+    def _live_state(self, state: AnswerState) -> dict[str, Any]:
+        if state.answer is not None:
+            numbered = number_citations(state.answer.text, state.answer.citations)
+            self._citations = numbered.citations
+        return static_view.live_state(state, opens=self._open_citation is not None)
 
-def answer_view(answer: Answer) -> AnswerView:
-    """Return the view of a finished answer (`labext.nb.records.Answer`), for display in a cell."""
-    return AnswerView(AnswerState(answer.question, answer=answer))
+    def _receive(self, content: Any, _buffers: list[Any]) -> None:
+        """Send the page of a citation that is opened in the live view."""
+        if not isinstance(content, dict) or content.get("do") != "open":
+            return
+        number = content.get("citation")
+        if (
+            self._open_citation is None
+            or not isinstance(number, int)
+            or not 1 <= number <= len(self._citations)
+        ):
+            return
+        try:
+            html = self._open_citation(self._citations[number - 1]).html()
+        except (LabextError, OSError) as error:
+            html = div(escape(str(error)), f"padding:2px 8px;{edge(*BAD)}")
+        self._placeholder.send({"opened": number, "html": html})
+
+
+def answer_view(answer: Answer, open_citation: OpenCitation | None = None) -> AnswerView:
+    """Return the view of a finished answer (`labext.nb.records.Answer`), for display in a cell.
+
+    Args:
+        answer: the answer.
+        open_citation: opens the source of a citation; None for no buttons that do so.
+    """
+    return AnswerView(AnswerState(answer.question, answer=answer), open_citation=open_citation)
 
 
 class AnswerView:
@@ -142,10 +182,16 @@ class AnswerView:
         answer: the answer as returned by the client.
     """
 
-    def __init__(self, state: AnswerState, displayed_in: object = None) -> None:
+    def __init__(
+        self,
+        state: AnswerState,
+        displayed_in: object = None,
+        open_citation: OpenCitation | None = None,
+    ) -> None:
         assert state.answer is not None
         self.answer: Answer = state.answer
         self._state = state
+        self._open_citation = open_citation
         self._displayed_in = displayed_in  # the cell execution that displays it already
 
     @property
@@ -174,15 +220,18 @@ class AnswerView:
 
     def _ipython_display_(self, **_: Any) -> None:
         if self._displayed_in is None or self._displayed_in != current_execution():
-            answer_surface(front_end()).finish(self._state)
+            answer_surface(front_end(), self._open_citation).finish(self._state)
 
 
-def stream_answer(events: Iterator[AskEvent], *, question: str) -> AnswerView:
+def stream_answer(
+    events: Iterator[AskEvent], *, question: str, open_citation: OpenCitation | None = None
+) -> AnswerView:
     """Render an answer while it is streamed, and return it once it is complete.
 
     Args:
         events: events of `labext.nb.records`, the last with the answer.
         question: the question.
+        open_citation: opens the source of a citation; None for no buttons that do so.
 
     Raises:
         LabextError: the error that ended the events; the parts received stay, marked as
@@ -190,7 +239,7 @@ def stream_answer(events: Iterator[AskEvent], *, question: str) -> AnswerView:
         ServiceError: the events ended without an answer.
         WatchInterrupted: the kernel was interrupted.
     """
-    surface = answer_surface(front_end())
+    surface = answer_surface(front_end(), open_citation)
     state = AnswerState(question)
     try:
         surface.show(state)
@@ -213,7 +262,7 @@ def stream_answer(events: Iterator[AskEvent], *, question: str) -> AnswerView:
         if isinstance(events, Generator):
             events.close()
     surface.finish(state)
-    return AnswerView(state, displayed_in=current_execution())
+    return AnswerView(state, current_execution(), open_citation)
 
 
 def _finish_interrupted(surface: Surface, state: AnswerState, reason: str) -> None:

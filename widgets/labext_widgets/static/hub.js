@@ -46,6 +46,7 @@ function morphAttributes(node, target) {
 // js/answer.js
 var MARK = ".labext-cite";
 var CITATION = ".labext-citation";
+var OPEN = ".labext-open";
 var passageCount = 0;
 function answer(root, handle) {
   const content = createElement("div");
@@ -87,6 +88,29 @@ function answer(root, handle) {
     closePassage();
     if (index !== previous) openPassage(index);
   });
+  const togglePage = (button) => {
+    const container = button.parentElement;
+    const isOpen = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!isOpen));
+    container.querySelector(".labext-page")?.remove();
+    if (isOpen) return;
+    const attributes2 = { "data-citation": button.value, role: "status" };
+    container.append(createElement("div", "labext-page", attributes2, "Opening…"));
+    handle.send({ do: "open", citation: Number(button.value) });
+  };
+  content.addEventListener(
+    "click",
+    handle.guarded((event) => {
+      const button = event.target.closest(OPEN);
+      if (button) togglePage(button);
+    })
+  );
+  handle.onMessage(({ opened, html }) => {
+    for (const page of content.querySelectorAll(`.labext-page[data-citation="${opened}"]`)) {
+      page.removeAttribute("role");
+      morph(page, html);
+    }
+  });
   content.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || openIndex < 0) return;
     event.preventDefault();
@@ -106,6 +130,56 @@ function answer(root, handle) {
     if (announcement.textContent !== state.announcement) {
       announcement.textContent = state.announcement;
     }
+  });
+}
+
+// js/document.js
+function sourcePages(root, handle) {
+  let requested = handle.state.page;
+  const go = handle.guarded((page) => {
+    const target = Math.min(Math.max(Math.round(page), 1), handle.state.pages);
+    if (!target || target === requested) return update();
+    requested = target;
+    root.setAttribute("aria-busy", "true");
+    handle.send({ do: "page", page: target });
+    update();
+  });
+  const previous = createButton("‹ Previous", "Previous page", () => go(requested - 1));
+  const next = createButton("Next ›", "Next page", () => go(requested + 1));
+  const number = createElement("input", "labext-page-number", {
+    type: "number",
+    min: "1",
+    max: String(handle.state.pages),
+    "aria-label": `Page, of ${handle.state.pages}`
+  });
+  number.addEventListener("change", () => go(Number(number.value)));
+  const status = createElement("span", "", { role: "status", "aria-live": "polite" });
+  const toolbar = createElement("div", "labext-buttons", { role: "toolbar", "aria-label": "Pages" });
+  toolbar.append(previous, number, status, next);
+  const content = createElement("div");
+  root.append(toolbar, content);
+  root.addEventListener("keydown", (event) => {
+    const step = { PageUp: -1, PageDown: 1 }[event.key];
+    if (!step || event.target.closest("[role=region]")) return;
+    event.preventDefault();
+    go(requested + step);
+  });
+  function update() {
+    const { pages } = handle.state;
+    previous.setAttribute("aria-disabled", String(requested <= 1));
+    next.setAttribute("aria-disabled", String(requested >= pages));
+    number.value = String(requested);
+  }
+  handle.onChange(() => {
+    const { page, pages, html, error } = handle.state;
+    if (page === requested || error) root.removeAttribute("aria-busy");
+    if (error || !root.hasAttribute("aria-busy")) requested = page;
+    status.textContent = error || `of ${pages}`;
+    const open = content.querySelector("details")?.open ?? false;
+    morph(content, html);
+    const folded = content.querySelector("details");
+    if (folded) folded.open = open;
+    update();
   });
 }
 
@@ -183,7 +257,7 @@ function lowerFirst(label) {
 }
 
 // js/views.js
-var views = { answer, progress };
+var views = { answer, document: sourcePages, progress };
 
 // js/bundles.js
 var imports = /* @__PURE__ */ new Map();
@@ -440,7 +514,7 @@ var LiveView = class {
 };
 
 // js/style.css
-var style_default = '.labext-mounted > :not(.labext-live) {\n  display: none !important;\n}\n\n.labext-live {\n  max-width: 700px;\n  color: var(--jp-content-font-color1, inherit);\n  font-family: var(--jp-content-font-family, system-ui, sans-serif);\n  font-size: 13px;\n  line-height: 1.6;\n}\n\n.labext-live .labext-bar > div {\n  transition:\n    flex-basis 0.4s ease-out,\n    background-color 0.4s ease-out;\n}\n\n.labext-live .labext-indeterminate > div {\n  background-size: 16.97px 100% !important; /* the period along the bar: 12px / sin 45° */\n  animation: labext-stripes 0.8s linear infinite;\n}\n\n@keyframes labext-stripes {\n  to {\n    background-position-x: 16.97px;\n  }\n}\n\n.labext-busy .labext-phase > span {\n  animation: labext-pulse 2.4s ease-in-out infinite;\n}\n\n@keyframes labext-pulse {\n  50% {\n    opacity: 0.35;\n  }\n}\n\n.labext-buttons {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 6px 8px;\n  padding: 2px 0 6px;\n}\n\n.labext-buttons:empty {\n  display: none;\n}\n\n.labext-button {\n  font: inherit;\n  line-height: 1.5;\n  padding: 2px 10px;\n  color: var(--jp-ui-font-color1, #222);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n  cursor: pointer;\n}\n\n.labext-button:hover {\n  background: var(--jp-layout-color2, #eee);\n}\n\n.labext-button:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-button.labext-warning {\n  color: var(--jp-error-color1, #d32f2f);\n  border-color: var(--jp-error-color1, #d32f2f);\n}\n\n.labext-cite {\n  font: inherit;\n  font-size: 11px;\n  font-variant-numeric: tabular-nums;\n  line-height: 16px;\n  min-width: 18px;\n  margin: 0 1px 0 3px;\n  padding: 0 4px;\n  vertical-align: 1px;\n  color: var(--jp-content-link-color, #1565c0);\n  background: var(--jp-layout-color2, #eee);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 8px;\n  cursor: pointer;\n}\n\n.labext-cite:hover,\n.labext-cite[aria-expanded="true"] {\n  border-color: currentcolor;\n}\n\n.labext-cite:focus-visible,\n.labext-live summary:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-passage {\n  margin: 4px 0 8px;\n  padding: 4px 10px;\n  max-height: 320px;\n  overflow-y: auto;\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n}\n\n.labext-passage > strong {\n  display: block;\n}\n\n.labext-passage > div {\n  margin: 2px 0 !important;\n  padding: 0 !important;\n}\n\n.labext-pending {\n  opacity: 0.7;\n  outline: none;\n}\n\n.labext-question {\n  flex-basis: 100%;\n}\n\n.labext-failed {\n  padding: 2px 8px;\n  border-left: 3px solid var(--jp-error-color1, #d32f2f);\n}\n\n.labext-visually-hidden {\n  position: absolute;\n  width: 1px;\n  height: 1px;\n  overflow: hidden;\n  clip-path: inset(50%);\n  white-space: nowrap;\n}\n\n@media (prefers-reduced-motion: reduce) {\n  .labext-live .labext-bar > div {\n    transition: none;\n  }\n\n  .labext-live .labext-indeterminate > div,\n  .labext-busy .labext-phase > span {\n    animation: none;\n  }\n}\n';
+var style_default = '.labext-mounted > :not(.labext-live) {\n  display: none !important;\n}\n\n.labext-live {\n  max-width: 700px;\n  color: var(--jp-content-font-color1, inherit);\n  font-family: var(--jp-content-font-family, system-ui, sans-serif);\n  font-size: 13px;\n  line-height: 1.6;\n}\n\n.labext-live .labext-bar > div {\n  transition:\n    flex-basis 0.4s ease-out,\n    background-color 0.4s ease-out;\n}\n\n.labext-live .labext-indeterminate > div {\n  background-size: 16.97px 100% !important; /* the period along the bar: 12px / sin 45° */\n  animation: labext-stripes 0.8s linear infinite;\n}\n\n@keyframes labext-stripes {\n  to {\n    background-position-x: 16.97px;\n  }\n}\n\n.labext-busy .labext-phase > span {\n  animation: labext-pulse 2.4s ease-in-out infinite;\n}\n\n@keyframes labext-pulse {\n  50% {\n    opacity: 0.35;\n  }\n}\n\n.labext-buttons {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 6px 8px;\n  padding: 2px 0 6px;\n}\n\n.labext-buttons:empty {\n  display: none;\n}\n\n.labext-button {\n  font: inherit;\n  line-height: 1.5;\n  padding: 2px 10px;\n  color: var(--jp-ui-font-color1, #222);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n  cursor: pointer;\n}\n\n.labext-button:hover {\n  background: var(--jp-layout-color2, #eee);\n}\n\n.labext-button:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-button.labext-warning {\n  color: var(--jp-error-color1, #d32f2f);\n  border-color: var(--jp-error-color1, #d32f2f);\n}\n\n.labext-button[aria-disabled="true"] {\n  opacity: 0.5;\n  cursor: default;\n}\n\n.labext-page-number {\n  font: inherit;\n  width: 5em;\n  padding: 2px 4px;\n  color: var(--jp-ui-font-color1, #222);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n}\n\n.labext-page-number:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-live[aria-busy="true"] img {\n  opacity: 0.5;\n}\n\n.labext-cite {\n  font: inherit;\n  font-size: 11px;\n  font-variant-numeric: tabular-nums;\n  line-height: 16px;\n  min-width: 18px;\n  margin: 0 1px 0 3px;\n  padding: 0 4px;\n  vertical-align: 1px;\n  color: var(--jp-content-link-color, #1565c0);\n  background: var(--jp-layout-color2, #eee);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 8px;\n  cursor: pointer;\n}\n\n.labext-cite:hover,\n.labext-cite[aria-expanded="true"] {\n  border-color: currentcolor;\n}\n\n.labext-cite:focus-visible,\n.labext-live summary:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-passage {\n  margin: 4px 0 8px;\n  padding: 4px 10px;\n  max-height: 320px;\n  overflow-y: auto;\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n}\n\n.labext-page {\n  margin: 6px 0;\n}\n\n.labext-passage:has(.labext-page) {\n  max-height: none;\n}\n\n.labext-passage > strong {\n  display: block;\n}\n\n.labext-passage > div {\n  margin: 2px 0 !important;\n  padding: 0 !important;\n}\n\n.labext-pending {\n  opacity: 0.7;\n  outline: none;\n}\n\n.labext-question {\n  flex-basis: 100%;\n}\n\n.labext-failed {\n  padding: 2px 8px;\n  border-left: 3px solid var(--jp-error-color1, #d32f2f);\n}\n\n.labext-visually-hidden {\n  position: absolute;\n  width: 1px;\n  height: 1px;\n  overflow: hidden;\n  clip-path: inset(50%);\n  white-space: nowrap;\n}\n\n@media (prefers-reduced-motion: reduce) {\n  .labext-live .labext-bar > div {\n    transition: none;\n  }\n\n  .labext-live .labext-indeterminate > div,\n  .labext-busy .labext-phase > span {\n    animation: none;\n  }\n}\n';
 
 // js/style.js
 function addStyle(id, css) {

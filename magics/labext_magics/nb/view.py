@@ -1,0 +1,117 @@
+"""`%nb view`: the pages of a source."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labext import messages
+from labext.actions import use_style
+from labext.errors import NotFoundError
+from labext_magics.core import value_types
+from labext_magics.core.actions import MAGIC_STYLE
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.options import OUT
+from labext_magics.nb import options, scope
+
+if TYPE_CHECKING:
+    from labext.nb import NotebookClient
+    from labext.nb.records import Citation, Record
+    from labext_widgets.documents import Pages, SourceView
+
+
+def view(call: Call, *, source: str, page: int | None, passage: str | None) -> SourceView:
+    """Return a view of a source, at a page or at the first page with a passage."""
+    record = scope.find_source(call, source)
+    with scope.interrupted_as_error("Run this line again.", "The download"):
+        return _open_source(call.nb, record, page, passage or "")
+
+
+def citation_opener(nb: NotebookClient) -> Callable[[Citation], SourceView]:
+    """Return a function that opens the source of a citation; it downloads each source once."""
+    opened: dict[str, SourceView] = {}
+
+    @use_style(MAGIC_STYLE)
+    def open_citation(citation: Citation) -> SourceView:
+        passage = citation.quote or citation.passage
+        if citation.id not in opened:
+            opened[citation.id] = _open_source(nb, nb.sources.get(citation.id), None, "")
+        view = opened[citation.id]
+        # Without the file there are no pages, and the passage alone leads to its place.
+        return view.at(citation.page if view.pages > 1 else None, passage)
+
+    return open_citation
+
+
+def _open_source(nb: NotebookClient, record: Record, page: int | None, passage: str) -> SourceView:
+    from labext_widgets.core.view_line import view_line
+    from labext_widgets.documents import SourceView
+
+    title = scope.source_title(record)
+    pages, note = _pages(nb, record, title)
+    line = view_line(record["id"], str(record["title"] or ""))
+    return SourceView(title, pages, page, passage, note, line)
+
+
+def _pages(nb: NotebookClient, record: Record, title: str) -> tuple[Pages, str]:
+    """Return the pages of a source, and a sentence that explains missing pictures."""
+    from labext_widgets.documents import TextPages
+
+    name = str(record["file_name"] or "")
+    note = ""
+    if name.lower().endswith(".pdf"):
+        pages = _pdf_pages(nb, record, title)
+        if pages is not None:
+            return pages, ""
+        note = "The service has not kept the PDF, so its extracted text is shown, without pages."
+    elif not name and record["url"]:
+        note = f"A web page without a file: this is the text extracted from {record['url']}"
+    if not str(record["full_text"] or "").strip():
+        reason = f": {record['error']}" if record["error"] else f" ({record['status']})"
+        raise NotFoundError(
+            f"The source {messages.quote_value(title)} has no text to show{reason}",
+            f"`%nb sources status {record['id']}` shows its processing.",
+        )
+    return TextPages(str(record["full_text"]), name or None), note
+
+
+def _pdf_pages(nb: NotebookClient, record: Record, title: str) -> Pages | None:
+    """Return the pages of a source's PDF; None if the service has not kept the file."""
+    from labext_widgets.documents import PdfPages
+
+    folder = tempfile.mkdtemp(prefix="labext-view-")
+    file = Path(folder) / "source.pdf"
+    try:
+        nb.sources.download(record["id"], file)
+        return PdfPages(file, title)
+    except NotFoundError:
+        _remove(folder)
+        return None
+    except BaseException:
+        _remove(folder)
+        raise
+
+
+def _remove(folder: str) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+SHORTCUTS = (
+    Command(
+        "view",
+        "Show a source: the pages of a PDF as pictures, everything else as text.",
+        view,
+        [options.ONE_SOURCE],
+        [
+            Parameter("page", value_types.INTEGER, "the page of a PDF, from 1"),
+            Parameter("passage", value_types.text_type("TEXT"), "mark this passage"),
+            OUT,
+        ],
+        examples=["%nb view paper.pdf --page 1"],
+    ),
+)

@@ -1,0 +1,242 @@
+"""Display the hits of a search as passages, as an answer shows its citations."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
+
+from labext.frames.views import VIEW_ATTRIBUTE, RowView, display_width
+from labext.messages import pluralize
+from labext_widgets.answers.marking import Span, closest_sentence, mark_words
+from labext_widgets.answers.static_view import MARK, STYLE
+from labext_widgets.core.markup import BUSY, FAINT, MUTED, UNTYPESET, div, escape, plain, span, tidy
+from labext_widgets.core.view_line import line_html, view_line
+
+MAX_PASSAGES = 100
+"""Maximum number of passages that are displayed."""
+
+_MAX_LENGTH = 1500
+"""Maximum number of characters of a passage that are displayed."""
+
+_BAR_CELLS = 10  # … of a bar in text
+_LINES = "white-space:pre-line;overflow-wrap:break-word"
+_BAR = (
+    f"display:inline-block;vertical-align:middle;width:72px;height:6px;{FAINT};"
+    "border-radius:3px;overflow:hidden"
+)
+
+
+@dataclass(frozen=True)
+class _Passage:
+    """A passage as it is displayed.
+
+    Attributes:
+        place: the title and the page.
+        text: the text, shortened around what is marked.
+        marks: the parts of the text that are marked.
+        share: the relevance relative to the best hit, from 0 to 1; None if the service has none.
+        line: the line that opens the source.
+    """
+
+    place: str
+    text: str
+    marks: Sequence[Span]
+    share: float | None
+    line: str
+
+    @property
+    def percent(self) -> str:
+        """The relevance as a percentage of the best hit's."""
+        return "" if self.share is None else f"{self.share:.0%}".replace("%", " %")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PassageView(RowView):
+    """Frames of passages that a search has found; the query is kept in `frame.attrs`."""
+
+    def show_hits(
+        self, frame: pd.DataFrame, query: str, search_type: Literal["text", "vector"]
+    ) -> pd.DataFrame:
+        """Return hits displayed as passages in which the matches of the query are marked."""
+        shown = self.show(frame)
+        scores = [score for score in map(_score, shown.to_dict("records")) if score is not None]
+        shown.attrs[VIEW_ATTRIBUTE] |= {
+            "query": query,
+            "type": search_type,
+            "best": max(scores, default=None),
+        }
+        return shown
+
+    def applies_to(self, frame: pd.DataFrame) -> bool:
+        """Return True while the rows are passages with their titles."""
+        return {"title", "match"} <= set(frame.columns) and super().applies_to(frame)
+
+    def text(self, frame: pd.DataFrame) -> str:
+        """Return the passages with their matches between asterisks."""
+        if not len(frame):
+            return super().text(frame)
+        width = max(min(display_width(), 100), 40)
+        rows = []
+        for number, passage in enumerate(self._passages(frame), 1):
+            head = f"{number}. {passage.place}"
+            if passage.share is not None:
+                filled = round(passage.share * _BAR_CELLS)
+                bar = "█" * filled + "░" * (_BAR_CELLS - filled)
+                head += f"  {bar} {passage.percent}"
+            marked = _apply_marks(passage, str, lambda text: f"*{text}*")
+            body = textwrap.fill(
+                " ".join(marked.split()),
+                width,
+                initial_indent="   ",
+                subsequent_indent="   ",
+                break_on_hyphens=False,
+            )
+            rows.append(
+                "\n".join(filter(None, (head, body, passage.line and f"   {passage.line}")))
+            )
+        rows += filter(None, [_remainder(frame)])
+        return "\n\n".join(rows)
+
+    def html(self, frame: pd.DataFrame) -> str | None:
+        """Return the passages, each foldable under its title and relevance."""
+        if not len(frame):
+            return super().html(frame)
+        rows = [
+            f'<details open style="margin:0 0 8px"><summary style="cursor:pointer">'
+            f"{span(escape(passage.place), 'font-weight:600')}{_bar_html(passage)}</summary>"
+            f"{div(_body_html(passage), 'margin:2px 0 0;padding-left:16px')}</details>"
+            for passage in self._passages(frame)
+        ]
+        if more := _remainder(frame):
+            rows.append(div(escape(more), MUTED))
+        return f'<div class="labext {UNTYPESET}">{div("".join(rows), STYLE)}</div>'
+
+    def _passages(self, frame: pd.DataFrame) -> list[_Passage]:
+        search = frame.attrs.get(VIEW_ATTRIBUTE, {})
+        query, best = str(search.get("query") or ""), search.get("best")
+        hits = frame.head(MAX_PASSAGES).to_dict("records")
+        texts = [tidy(_string(hit["match"])) for hit in hits]
+        if search.get("type") == "vector":
+            found = [closest_sentence(query, text) for text in texts]
+            marks = [[sentence] if sentence else [] for sentence in found]
+        else:
+            marks = mark_words(query, texts)
+        titles = _titles(hits)
+        return [
+            _Passage(
+                _place(hit),
+                *_shortened(text, spans),
+                _share(_score(hit), best),
+                _line(hit, titles),
+            )
+            for hit, text, spans in zip(hits, texts, marks, strict=True)
+        ]
+
+
+HITS = PassageView(
+    name="passages",
+    empty="No matches.",
+    first=("title", "match", "page", "similarity", "relevance"),
+    last=("kind", "id"),
+)
+
+
+def _string(value: Any) -> str:
+    return "" if value is None or pd.isna(value) else str(value)
+
+
+def _page(hit: dict[Any, Any]) -> int | None:
+    page = hit.get("page")
+    return None if page is None or pd.isna(page) else int(page)
+
+
+def _place(hit: dict[Any, Any]) -> str:
+    title = plain(_string(hit["title"])) or plain(_string(hit.get("id"))) or "Untitled"
+    page = _page(hit)
+    return title if page is None else f"{title}, page {page}"
+
+
+def _titles(hits: Sequence[dict[Any, Any]]) -> dict[str, set[str]]:
+    """Return the identifiers of the hits by title: a title with several does not name one."""
+    titles: dict[str, set[str]] = {}
+    for hit in hits:
+        titles.setdefault(_string(hit["title"]), set()).add(_string(hit.get("id")))
+    return titles
+
+
+def _line(hit: dict[Any, Any], titles: dict[str, set[str]]) -> str:
+    title, identifier = _string(hit["title"]), _string(hit.get("id"))
+    return view_line(identifier, title if len(titles[title]) == 1 else "", _page(hit))
+
+
+def _score(hit: dict[Any, Any]) -> float | None:
+    """Return a hit's similarity or relevance, whichever the search has."""
+    for column in ("similarity", "relevance"):
+        value = hit.get(column)
+        if value is not None and not pd.isna(value):
+            return float(value)
+    return None
+
+
+def _share(score: float | None, best: Any) -> float | None:
+    """Return a score relative to the best one, from 0 to 1."""
+    if score is None or not isinstance(best, int | float):
+        return None
+    return min(max(score / best, 0.0), 1.0) if best > 0 else 0.0
+
+
+def _shortened(text: str, marks: Sequence[Span]) -> tuple[str, list[Span]]:
+    """Return a long text from shortly before its first mark, with the marks that are in it."""
+    if len(text) <= _MAX_LENGTH:
+        return text, list(marks)
+    first = marks[0][0] if marks else 0
+    start = max(min(first - _MAX_LENGTH // 3, len(text) - _MAX_LENGTH), 0)
+    before = "…" if start else ""
+    end = start + _MAX_LENGTH
+    shift = len(before) - start
+    inside = [
+        (max(a, start) + shift, min(b, end) + shift) for a, b in marks if start < b and a < end
+    ]
+    return f"{before}{text[start:end]}{'…' if end < len(text) else ''}", inside
+
+
+def _apply_marks(passage: _Passage, write: Any, mark: Any) -> str:
+    parts, at = [], 0
+    for start, end in passage.marks:
+        parts += [write(passage.text[at:start]), mark(passage.text[start:end])]
+        at = end
+    return "".join([*parts, write(passage.text[at:])])
+
+
+def _bar_html(passage: _Passage) -> str:
+    if passage.share is None:
+        return ""
+    colour = f"background-color:{BUSY[1]};background-color:var(--jp-{BUSY[0]},{BUSY[1]})"
+    filled = f'<span style="display:block;width:{passage.share:.0%};height:100%;{colour}"></span>'
+    bar = f'<span aria-hidden="true" style="{_BAR}">{filled}</span>'
+    words = span(f"{passage.percent}", MUTED)
+    return f'<span style="white-space:nowrap;margin-left:8px">{bar} {words}</span>'
+
+
+def _body_html(passage: _Passage) -> str:
+    marked = _apply_marks(
+        passage, html.escape, lambda text: f'<mark style="{MARK}">{html.escape(text)}</mark>'
+    )
+    rows = [div(marked, _LINES)] if passage.text else [div("The service sent no passage.", MUTED)]
+    if passage.line:
+        rows.append(div(line_html(passage.line), "margin-top:2px"))
+    return "".join(rows)
+
+
+def _remainder(frame: pd.DataFrame) -> str:
+    if len(frame) <= MAX_PASSAGES:
+        return ""
+    return (
+        f"Showing {MAX_PASSAGES} of {pluralize(len(frame), 'passage')}; "
+        "the frame contains all of them."
+    )

@@ -1,0 +1,117 @@
+"""The pages of a source: of a PDF as pictures, of everything else as text."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import weakref
+from pathlib import Path
+from typing import Protocol
+
+from labext_widgets.answers.documents import is_markdown
+from labext_widgets.documents.highlight import find_passage
+from labext_widgets.documents.pdf import Pdf, Picture
+
+
+class Pages(Protocol):
+    """Pages with text, from 1.
+
+    Attributes:
+        count: the number of pages.
+        is_markdown: True if the text is Markdown.
+    """
+
+    count: int
+    is_markdown: bool
+
+    def text(self, page: int) -> str:
+        """Return the text of a page."""
+
+    def find(self, passage: str) -> int | None:
+        """Return the first page on which a passage is; None if it is on none."""
+
+    def render(self, page: int, passage: str) -> Picture | None:
+        """Return a page as a picture with the passage highlighted; None if it is text alone."""
+
+    def png(self, page: int, passage: str) -> bytes | None:
+        """Return a page as a PNG; None if it is text alone."""
+
+
+class PdfPages:
+    """The pages of a PDF in a folder of its own, which is deleted together with this object.
+
+    Attributes:
+        count: the number of pages.
+    """
+
+    is_markdown = False
+
+    def __init__(self, path: Path, title: str) -> None:
+        weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)
+        self._pdf = Pdf(path, title)
+        self.count = self._pdf.page_count
+        self._rendered: dict[tuple[int, str], Picture] = {}
+
+    def text(self, page: int) -> str:
+        """Return the text of a page."""
+        return self._pdf.text(page)
+
+    def find(self, passage: str) -> int | None:
+        """Return the first page on which a passage is; None if it is on none."""
+        return self._pdf.find(passage)
+
+    def render(self, page: int, passage: str) -> Picture | None:
+        """Return a page as a picture with the passage highlighted."""
+        key = page, passage
+        if key not in self._rendered:
+            if len(self._rendered) >= _KEPT:
+                self._rendered.pop(next(iter(self._rendered)))
+            self._rendered[key] = self._pdf.render(page, passage)
+        return self._rendered[key]
+
+    def png(self, page: int, passage: str) -> bytes | None:
+        """Return a page as a PNG."""
+        return self._pdf.png(page, passage)
+
+
+_KEPT = 16
+"""Number of rendered pages that are kept."""
+
+
+class TextPages:
+    """A source's extracted text; form feeds separate its pages.
+
+    Attributes:
+        count: the number of pages; 1 for a text without form feeds.
+        is_markdown: True if it is displayed as Markdown.
+    """
+
+    def __init__(self, text: str, file_name: str | None = None) -> None:
+        self._pages = re.split("\f", text.rstrip("\f")) or [""]
+        self.count = len(self._pages)
+        self.is_markdown = is_markdown(text, file_name)
+
+    def text(self, page: int) -> str:
+        """Return the text of a page."""
+        return self._pages[page - 1]
+
+    def find(self, passage: str) -> int | None:
+        """Return the first page on which a passage is; None if it is on none."""
+        for number, text in enumerate(self._pages, 1):
+            if locate(passage, text) is not None:
+                return number
+        return None
+
+    def render(self, page: int, passage: str) -> Picture | None:  # noqa: ARG002
+        """Return None: there is no picture of a text."""
+        return None
+
+    def png(self, page: int, passage: str) -> bytes | None:  # noqa: ARG002
+        """Return None: there is no picture of a text."""
+        return None
+
+
+def locate(passage: str, text: str) -> tuple[int, int] | None:
+    """Return where a passage is in a text, from its first to its last part found there."""
+    found = find_passage(passage, text)
+    return (min(start for start, _ in found), max(end for _, end in found)) if found else None
