@@ -77,6 +77,7 @@ LINES = {
     "nb source": ["--title again : a text"],
     "nb note": ["text --title again"],
     "nb search": ["glucose --type text", "glucose --type vector --all"],
+    "nb view": ["{s}", "{s} --page 1 --passage glucose", "none"],
     "nb ask": ['"Why is glucose added?"', '"Why?" --simple'],
     "nb chat": ['"Why is glucose added?" --new'],
     "nb transform": ['"Key findings" --source {s}'],

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 MIN_LENGTH = 12
 """Minimum number of letters and digits of a part of a passage that is searched by itself."""
 
+_CLOSING = frozenset(".,;:!?…%)]}\"'”’»")
+"""Characters that belong to the passage before them."""
+
 _SENTENCE_END = re.compile(r"(?<=[.!?…:;])\s+|\n{2,}")
 
 
@@ -39,12 +42,19 @@ def find_passage(passage: str, characters: Sequence[str]) -> list[tuple[int, int
     wanted = _letters(passage)
     if not wanted:
         return []
+
+    def span(at: int, length: int) -> tuple[int, int]:
+        end = places[at + length - 1] + 1
+        while end < len(characters) and characters[end] in _CLOSING:
+            end += 1
+        return places[at], end
+
     at = page.find(wanted)
     if at >= 0:
-        return [(places[at], places[at + len(wanted) - 1] + 1)]
+        return [span(at, len(wanted))]
     parts = (_letters(part) for part in _SENTENCE_END.split(passage))
     found = _find_parts(page, parts) or _find_parts(page, map(_letters, passage.splitlines()))
-    return [(places[at], places[at + length - 1] + 1) for at, length in found]
+    return [span(*part) for part in found]
 
 
 def merge_boxes(boxes: Iterable[Box]) -> list[Box]:

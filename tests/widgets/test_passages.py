@@ -1,0 +1,162 @@
+"""Search hits as passages: what matched is marked, and nothing in them is obeyed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+import pandas as pd
+import pytest
+from widget_fakes import ParsedHtml
+
+from labext.frames.views import frame_html, frame_text
+from labext.nb import views
+from labext_magics.core.line import tokenize
+from labext_magics.core.namespace import Namespace
+from labext_widgets.answers.marking import closest_sentence, mark_words
+from labext_widgets.answers.passages import HITS, MAX_PASSAGES
+from labext_widgets.core.view_line import view_line
+
+TEXT = "Arabinose induces it. Without it, catabolite repression: the Café is shut. T7-driven leaks."
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\u202etxt\x1b[2J"
+
+
+def hit(text: str | None = TEXT, **fields: Any) -> dict[str, Any]:
+    found = {"id": "source:a1", "kind": "source", "title": "paper.pdf", "match": text, "page": 3}
+    return found | {"relevance": 2.0} | fields
+
+
+def hits(
+    *rows: dict[str, Any], query: str = "repressions", by: Literal["text", "vector"] = "text"
+) -> pd.DataFrame:
+    return HITS.show_hits(views.hit_frame(rows), query, by)
+
+
+def marked(frame: pd.DataFrame) -> list[str]:
+    return re.findall(r"<mark [^>]*>(.*?)</mark>", str(frame_html(frame)))
+
+
+def shares(frame: pd.DataFrame) -> list[str]:
+    return re.findall(r"display:block;width:(\d+%)", str(frame_html(frame)))
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("query", "found"),
+        [
+            ("repressions", ["repression"]),
+            ("the CAFE", ["Café"]),
+            ("the", ["the"]),
+            ('"catabolite repression" leaking', ["catabolite repression", "leaks"]),
+            ('"repression catabolite"', []),
+            ("t7-driven", ["T7-driven"]),
+            ("AND NOT (", ["it"]),
+            ("", []),
+        ],
+    )
+    def test_words_and_phrases_match_by_stem(self, query: str, found: list[str]) -> None:
+        (spans,) = mark_words(query, [TEXT])
+        if query == "AND NOT (":
+            assert spans == [], "operators are words, which the text does not have"
+        else:
+            assert [TEXT[start:end] for start, end in spans] == found
+
+    def test_marks_are_placed_after_special_characters(self) -> None:
+        text = 'NUL \0, quote ", \ue000 and \ue001: repression'
+        assert mark_words("repression", [text]) == [[(len(text) - 10, len(text))]]
+
+
+class TestClosestSentence:
+    def test_sentence_with_the_subject_is_chosen(self) -> None:
+        start, end = closest_sentence("repressing catabolites", TEXT) or (0, 0)
+        assert TEXT[start:end] == "Without it, catabolite repression: the Café is shut."
+
+    def test_empty_text_has_none(self) -> None:
+        assert closest_sentence("x", " \n") is None
+
+    def test_last_sentence_needs_no_full_stop(self) -> None:
+        text = "Induction is fast.\n\nThe harvest"
+        start, end = closest_sentence("harvests", text) or (0, 0)
+        assert text[start:end] == "The harvest"
+
+
+class TestFrame:
+    def test_text_search_marks_words_and_vector_search_a_sentence(self) -> None:
+        assert marked(hits(hit())) == ["repression"]
+        by_meaning = hits(hit(similarity=0.4), query="catabolites repressed", by="vector")
+        assert marked(by_meaning) == ["Without it, catabolite repression: the Café is shut."]
+
+    def test_bar_is_relative_to_the_best_hit_also_in_a_part(self) -> None:
+        frame = hits(*(hit(relevance=value) for value in (4e-6, 2e-6, 0.0, -1.0)))
+        assert shares(frame) == ["100%", "50%", "0%", "0%"]
+        assert shares(frame.iloc[1:]) == ["50%", "0%", "0%"]
+        assert "e-06" not in str(frame_html(frame)) + frame_text(frame)
+        assert "█████░░░░░ 50 %" in frame_text(frame)
+        assert shares(hits(hit(relevance=None))) == []
+
+    def test_line_opens_the_source_at_the_page(self) -> None:
+        html = str(frame_html(hits(hit())))
+        assert "%nb view &quot;paper.pdf&quot; --page 3</code>" in html
+        assert '%nb view "paper.pdf" --page 3' in frame_text(hits(hit()))
+        note = frame_text(hits(hit(id="note:b", kind="note", title="Plan", page=None)))
+        assert '%nb notes show "Plan"' in note
+
+    def test_sources_with_one_title_are_named_by_their_identifiers(self) -> None:
+        text = frame_text(hits(hit(), hit(id="source:b2", page=None)))
+        assert "%nb view source:a1 --page 3" in text
+        assert "%nb view source:b2\n" in f"{text}\n"
+
+    def test_frame_is_a_plain_table_without_its_passages(self) -> None:
+        frame = hits(hit(), hit())
+        assert type(frame) is pd.DataFrame
+        assert set(frame.columns) == set(views.hit_frame([]).columns)
+        assert marked(frame.sort_values("relevance").head(1)) == ["repression"]
+        assert marked(frame[["title", "match"]]) == ["repression", "repression"]
+        assert "<mark" not in str(frame_html(frame[["title", "page"]]))
+        assert "<mark" not in str(frame_html(frame.set_index("title")))
+        assert frame_text(hits()) == "No matches."
+
+    def test_long_passage_is_shortened_around_the_first_match(self) -> None:
+        text = "word " * 2000 + "repression" + " word" * 2000
+        html = str(frame_html(hits(hit(text))))
+        assert marked(hits(hit(text))) == ["repression"]
+        assert len(html) < 5000
+        assert "…word" in html.replace("… ", "…")
+
+    def test_many_hits_are_displayed_in_part(self) -> None:
+        frame = hits(*(hit() for _ in range(MAX_PASSAGES + 1)))
+        assert len(marked(frame)) == MAX_PASSAGES
+        assert f"Showing {MAX_PASSAGES} of {MAX_PASSAGES + 1} passages" in frame_text(frame)
+
+    @pytest.mark.parametrize("field", ["id", "title", "match", "kind"])
+    @pytest.mark.parametrize("by", ["text", "vector"])
+    def test_hostile_text_is_shown_as_text(
+        self, field: str, by: Literal["text", "vector"]
+    ) -> None:
+        frame = hits(hit(**{field: f"{HOSTILE} repression"}), query=f"repression {HOSTILE}", by=by)
+        html = str(frame_html(frame))
+        parsed = ParsedHtml(html)
+        assert parsed.tags <= {"div", "details", "summary", "span", "mark", "code"}
+        assert parsed.attribute_names <= {"class", "style", "open", "aria-hidden"}
+        assert not re.search("[\x1b\u202e]", html + frame_text(frame))
+
+    def test_missing_passage_and_title_are_named(self) -> None:
+        text = str(frame_html(hits(hit(None, title=None))))
+        assert "source:a1, page 3" in text
+        assert "The service sent no passage." in text
+
+
+@pytest.mark.parametrize(
+    "title", ["paper.pdf", "Plan: part 2", "it's", "a=b; # c", "-x", "", 'a "b"', "{x}", "a\\b"]
+)
+def test_line_names_its_source(title: str) -> None:
+    line = view_line("source:a1", title, 2)
+    tokens = tokenize(line.removeprefix("%nb ")).tokens
+    named = tokens[1].value(Namespace({})) if hasattr(tokens[1], "value") else tokens[1]
+    assert str(named) in (title, "source:a1")
+
+
+def test_line_of_a_title_with_controls_has_the_identifier() -> None:
+    assert view_line("source:a1", "a\u202eb\x1b") == "%nb view source:a1"
+    assert view_line("insight:1", "a") == ""
+    assert view_line("source:\x1b x", "\x1b") == ""
