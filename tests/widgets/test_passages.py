@@ -12,7 +12,6 @@ from widget_fakes import ParsedHtml
 from labext.frames.views import frame_html, frame_text
 from labext.nb import views
 from labext_magics.core.line import tokenize
-from labext_magics.core.namespace import Namespace
 from labext_widgets.answers.marking import closest_sentence, mark_words
 from labext_widgets.answers.passages import HITS, MAX_PASSAGES
 from labext_widgets.core.view_line import view_line
@@ -130,9 +129,7 @@ class TestFrame:
 
     @pytest.mark.parametrize("field", ["id", "title", "match", "kind"])
     @pytest.mark.parametrize("by", ["text", "vector"])
-    def test_hostile_text_is_shown_as_text(
-        self, field: str, by: Literal["text", "vector"]
-    ) -> None:
+    def test_hostile_text_is_shown_as_text(self, field: str, by: Literal["text", "vector"]) -> None:
         frame = hits(hit(**{field: f"{HOSTILE} repression"}), query=f"repression {HOSTILE}", by=by)
         html = str(frame_html(frame))
         parsed = ParsedHtml(html)
@@ -152,8 +149,7 @@ class TestFrame:
 def test_line_names_its_source(title: str) -> None:
     line = view_line("source:a1", title, 2)
     tokens = tokenize(line.removeprefix("%nb ")).tokens
-    named = tokens[1].value(Namespace({})) if hasattr(tokens[1], "value") else tokens[1]
-    assert str(named) in (title, "source:a1")
+    assert tokens[1].text in (title, "source:a1")
 
 
 def test_line_of_a_title_with_controls_has_the_identifier() -> None:

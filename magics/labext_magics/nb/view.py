@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from labext import messages
 from labext.actions import use_style
-from labext.errors import NotFoundError
+from labext.errors import LabextError, NotFoundError
 from labext_magics.core import value_types
 from labext_magics.core.actions import MAGIC_STYLE
 from labext_magics.core.dispatch import Call
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from labext.nb import NotebookClient
     from labext.nb.records import Citation, Record
     from labext_widgets.documents import Pages, SourceView
+
+_NO_FILES = frozenset({403, 405, 501})
+"""Statuses with which services respond that do not provide the files of sources."""
 
 
 def view(call: Call, *, source: str, page: int | None, passage: str | None) -> SourceView:
@@ -52,6 +55,8 @@ def _open_source(nb: NotebookClient, record: Record, page: int | None, passage: 
 
     title = scope.source_title(record)
     pages, note = _pages(nb, record, title)
+    if note and pages.count == 1:
+        page = None  # the note says that there are no pages
     line = view_line(record["id"], str(record["title"] or ""))
     return SourceView(title, pages, page, passage, note, line)
 
@@ -66,7 +71,7 @@ def _pages(nb: NotebookClient, record: Record, title: str) -> tuple[Pages, str]:
         pages = _pdf_pages(nb, record, title)
         if pages is not None:
             return pages, ""
-        note = "The service has not kept the PDF, so its extracted text is shown, without pages."
+        note = "The service does not provide the PDF, so its text is shown, without pages."
     elif not name and record["url"]:
         note = f"A web page without a file: this is the text extracted from {record['url']}"
     if not str(record["full_text"] or "").strip():
@@ -79,7 +84,7 @@ def _pages(nb: NotebookClient, record: Record, title: str) -> tuple[Pages, str]:
 
 
 def _pdf_pages(nb: NotebookClient, record: Record, title: str) -> Pages | None:
-    """Return the pages of a source's PDF; None if the service has not kept the file."""
+    """Return the pages of a source's PDF; None if the service does not provide the file."""
     from labext_widgets.documents import PdfPages
 
     folder = tempfile.mkdtemp(prefix="labext-view-")
@@ -87,9 +92,11 @@ def _pdf_pages(nb: NotebookClient, record: Record, title: str) -> Pages | None:
     try:
         nb.sources.download(record["id"], file)
         return PdfPages(file, title)
-    except NotFoundError:
+    except LabextError as error:
         _remove(folder)
-        return None
+        if isinstance(error, NotFoundError) or error.status in _NO_FILES:
+            return None
+        raise
     except BaseException:
         _remove(folder)
         raise

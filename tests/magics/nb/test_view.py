@@ -1,0 +1,45 @@
+"""`%nb view`: the page of a PDF, and text where a service does not provide the file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from labext_test_shell import Refused, Run
+
+from labext.errors import InputError, LabextError, NotFoundError, ServiceError
+from labext.nb.sources import Sources
+
+pytestmark = pytest.mark.contract
+
+NO_FILE = "The service does not provide the PDF, so its text is shown, without pages."
+
+
+@pytest.fixture
+def added(run: Run) -> None:
+    run('%nb use "Views" --create')
+    run("%nb add data/paper.pdf data/protocol.docx --wait")
+
+
+def test_pages_and_passages_of_sources(run: Run, refused: Refused, added: None) -> None:
+    shown = run("%nb view paper.pdf --page 2")
+    assert (shown.page, shown.pages) == (2, 2)
+    assert shown.picture().startswith(b"\x89PNG")
+    assert run('%nb view paper.pdf --passage "Vary the concentration"').page == 2
+    assert "arabinose" in run("%nb view protocol.docx").text
+    assert "its pages are 1 to 2" in str(refused("%nb view paper.pdf --page 3"))
+
+
+@pytest.mark.parametrize("error", [NotFoundError("No file"), ServiceError("No", status=405)])
+def test_text_is_shown_without_the_file(
+    run: Run, added: None, monkeypatch: pytest.MonkeyPatch, error: LabextError
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(Sources, "download", refuse)
+    shown = run('%nb view paper.pdf --page 2 --passage "Vary the concentration"')
+    assert NO_FILE in str(shown)
+    assert "*Vary the concentration" in str(shown)
+    with pytest.raises(InputError, match="displayed as text"):
+        shown.picture()
