@@ -18,9 +18,16 @@ from labext_widgets.core.markup import BAD, UNTYPESET, div, edge, escape, plain
 
 if TYPE_CHECKING:
     from labext.nb.records import Answer, AskEvent, Citation
-    from labext_widgets.documents import SourceView
 
-OpenCitation: TypeAlias = "Callable[[Citation], SourceView]"
+
+class CitedSource(Protocol):
+    """The source of a citation at its page."""
+
+    def html(self) -> str:
+        """Return the page as HTML."""
+
+
+OpenCitation: TypeAlias = "Callable[[Citation], CitedSource]"
 """Opens the source of a citation at its page."""
 
 SAVE_INTERVAL = 2.0
