@@ -11,7 +11,13 @@ from widget_fakes import FakePlaceholder
 
 from labext.errors import InputError
 from labext_widgets.core.front_end import FrontEnd
-from labext_widgets.structure import ResidueRange, StructureViewer, structure_viewer, viewer
+from labext_widgets.structure import (
+    ResidueRange,
+    StructureViewer,
+    drawing,
+    structure_viewer,
+    viewer,
+)
 from labext_widgets.structure.colours import default_scheme, residue_colours, schemes
 from labext_widgets.structure.drawing import draw_structure
 from labext_widgets.structure.molecule import parse_structure
@@ -164,6 +170,16 @@ def test_drawing_shows_the_longest_axis_horizontally_and_stays_within_the_pictur
     assert high[0] - low[0] > 3 * (high[1] - low[1])
     assert (low > 0).all()
     assert (high < (640, 400)).all()
+
+
+def test_flat_molecule_has_a_flat_picture() -> None:
+    svg = draw_structure(parse_structure(pdb(60)), "secondary")
+    assert 'viewBox="0 0 640 160"' in svg
+
+
+@pytest.mark.parametrize("depth", [-0.2, 1.2])
+def test_curve_beyond_the_outermost_atoms_has_a_color(depth: float) -> None:
+    assert re.fullmatch("#[0-9a-f]{6}", drawing._shade("#808080", depth)[1])
 
 
 def test_saved_view_of_a_thousand_residues_has_at_most_200_kilobytes(

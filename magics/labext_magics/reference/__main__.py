@@ -30,7 +30,7 @@ from labext_magics.reference import command_pages, magic_pages
 MAGICS = ("lab", "jobs", "nb")
 API = ("labext", "labext.lab", "labext.jobs", "labext.nb", "labext.errors", "labext.sandbox")
 WIDGETS = "labext_widgets"
-TUTORIALS = ("lab", "jobs", "jobs_in_depth", "nb", "podcast")
+TUTORIALS = ("lab", "jobs", "jobs_in_depth", "results", "nb", "podcast")
 
 
 @dataclass(frozen=True)

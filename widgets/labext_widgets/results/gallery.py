@@ -17,7 +17,10 @@ from labext_widgets.core.picture import PictureView, image_html
 PAGE_SIZE = 12
 """Number of jobs on a page."""
 
-MAX_PAGE_BYTES = 150_000
+MAX_SCORES = 3
+"""Number of scores on a card."""
+
+MAX_PAGE_BYTES = 180_000
 """Maximum size of the pictures of a saved page; the pictures beyond are replaced by a note."""
 
 _GRID = "display:flex;flex-wrap:wrap;gap:12px"
@@ -50,9 +53,10 @@ class _Card:
     picture: bytes = field(default=b"", repr=False)
     media_type: str = "image/svg+xml"
 
-    @property
-    def details(self) -> str:
-        return " · ".join(f"{name} {value:g}" for name, value in self.entry.scores.items())
+    def details(self, first: str | None) -> str:
+        """Return up to `MAX_SCORES` scores as text, the one the jobs are sorted by first."""
+        names = sorted(self.entry.scores, key=lambda name: name != first)[:MAX_SCORES]
+        return " · ".join(f"{name} {self.entry.scores[name]:g}" for name in names)
 
 
 class Gallery:
@@ -134,7 +138,7 @@ class Gallery:
 
     def __str__(self) -> str:
         """Return the names and scores of the page as plain text."""
-        rows = [f"{card.entry.name}  {card.details}".rstrip() for card in self._page()]
+        rows = [f"{card.entry.name}  {card.details(self.sorted_by)}" for card in self._page()]
         return "\n".join(plain(row) for row in [self._line(), *rows])
 
     def _ipython_display_(self, **_: Any) -> None:
@@ -178,7 +182,7 @@ class Gallery:
         cards, size = [], 0
         for card in self._page():
             size += len(card.picture) * 4 // 3
-            cards.append(div(_card_html(card, size <= MAX_PAGE_BYTES), _CARD))
+            cards.append(div(_card_html(card, self.sorted_by, size <= MAX_PAGE_BYTES), _CARD))
         heading = div(escape(self._line()), MUTED)
         return f'<div class="labext {UNTYPESET}">{heading}{div("".join(cards), _GRID)}</div>'
 
@@ -193,7 +197,7 @@ class Gallery:
             "cards": [
                 {
                     "name": plain(card.entry.name),
-                    "details": plain(card.details),
+                    "details": plain(card.details(self.sorted_by)),
                     "picture": _data_uri(card),
                     "alt": plain(card.entry.name),
                     "error": plain(card.error),
@@ -250,8 +254,9 @@ def _data_uri(card: _Card) -> str:
     return f"data:{card.media_type};base64,{base64.b64encode(card.picture).decode('ascii')}"
 
 
-def _card_html(card: _Card, has_space: bool) -> str:
-    heading = f"<strong>{escape(card.entry.name)}</strong>" + div(escape(card.details), MUTED)
+def _card_html(card: _Card, sorted_by: str | None, has_space: bool) -> str:
+    details = div(escape(card.details(sorted_by)), MUTED)
+    heading = f"<strong>{escape(card.entry.name)}</strong>{details}"
     if card.error:
         return heading + div(escape(card.error), MUTED)
     if not has_space:

@@ -13,7 +13,7 @@ from labext_widgets.structure.colours import COMPARED, Scheme, element_colour, r
 from labext_widgets.structure.molecule import Floats, Structure
 from labext_widgets.structure.superposition import Superposition
 
-WIDTH, HEIGHT = 640, 400
+WIDTH, HEIGHT, MIN_HEIGHT = 640, 400, 160
 MAX_SEGMENTS = 1600
 """Ribbons of large structures have fewer segments per residue, so that a saved view is small."""
 
@@ -51,7 +51,7 @@ def draw_structure(
         scheme: how its residues are coloured; `model` colours it as the first of two.
         other: a structure that is superposed on it, and how.
         width: the width in pixels.
-        height: the height in pixels.
+        height: the maximum height in pixels.
     """
     parts = [(structure, structure.trace, structure.coordinates, 0)]
     if other is not None:
@@ -66,6 +66,7 @@ def draw_structure(
     extent = np.maximum(high - low, 4.0)
     scale = min((width - 24) / extent[0], (height - 24) / extent[1], 28.0)
     middle = (low + high) / 2
+    height = round(min(max(extent[1] * scale + 48, MIN_HEIGHT), height))
 
     def project(points: Floats) -> Floats:
         rotated = ((points - centre) @ axes.T - middle) * (scale, -scale, 1)
@@ -193,7 +194,7 @@ def _svg(strokes: Sequence[_Stroke], width: int, height: int, name: str) -> str:
 
 def _shade(colour: str, depth: float) -> tuple[str, str]:
     """Return the outline and the fill of a stroke; what is far away fades."""
-    fog = 0.55 * (1 - depth) ** 1.3
+    fog = 0.55 * min(max(1 - depth, 0.0), 1.0) ** 1.3  # curves overshoot a little
     fill = rgb(colour) * (1 - fog) + _FOG * fog
     return _hex(fill * 0.62), _hex(fill)
 
