@@ -80,10 +80,12 @@ export class Scene {
     const surface = ++this.#surfaces;
     viewer.removeAllSurfaces();
     viewer.setStyle({}, {});
-    this.#styleModel(this.#model, this.#residues, (index) => this.#color(index), style);
+    const color = (index) => this.#color(index);
+    this.#styleModel(this.#model, this.#residues, color, style, this.#state.trace_only);
     if (this.#other) {
-      const color = () => compared.color;
-      this.#styleModel(this.#other, residueIndex(compared.chains), color, style);
+      const single = () => compared.color;
+      const residues = residueIndex(compared.chains);
+      this.#styleModel(this.#other, residues, single, style, compared.trace_only);
     }
     if (selection?.chain != null) this.#highlight(selection);
     if (style === "surface") void this.#addSurface(surface);
@@ -155,7 +157,7 @@ export class Scene {
     return scheme.palette[scheme.residues[index]];
   }
 
-  #styleModel(model, residues, color, style) {
+  #styleModel(model, residues, color, style, traceOnly) {
     const indexOf = (atom) => residues.get(keyOf(atom));
     const polymer = (atom) => indexOf(atom) !== undefined;
     const dry = (atom) => !polymer(atom) && !WATER.has(atom.resn);
@@ -170,7 +172,8 @@ export class Scene {
       model.setStyle({ predicate: polymer }, { stick: { radius: STICK, colorfunc } });
     } else {
       const colorfunc = (atom) => color(indexOf(atom)) ?? CARBON;
-      const cartoon = { colorfunc, arrows: true, thickness: 0.35 };
+      const shape = traceOnly ? { style: "trace", thickness: 0.6 } : { thickness: 0.35 };
+      const cartoon = { colorfunc, arrows: true, ...shape };
       model.setStyle({ predicate: polymer }, { cartoon });
     }
   }

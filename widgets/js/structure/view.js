@@ -1,7 +1,7 @@
 // The structure viewer: toolbar, legend, canvas and sequence strip, with a selection shared with the
 // kernel.
 //
-// state: {name, summary, format, content, models, chains: [{id, numbers, insertions, letters,
+// state: {name, summary, format, content, models, trace_only, orientation, chains: [{id, numbers, insertions, letters,
 // secondary}], schemes: {name: {label, palette, residues, legend}}, scheme, styles, style,
 // selection: {chain, start, end, sender}, compared: null or {name, format, content, rotation,
 // translation, color, chains}}
@@ -38,6 +38,10 @@ export function structure(root, handle) {
   let measuring = false;
   let hovered = "";
   let pictureTimer = 0;
+  let moved = false; // by the user, who chose another part or direction
+  const resizes = new ResizeObserver(() => {
+    if (!moved) handle.guard(() => scene?.reset());
+  });
 
   const styles = state.styles.map((value) => [value, LABELS[value]]);
   const styleButtons = createButtonGroup("Style", styles, handle.guarded(setStyle));
@@ -57,12 +61,14 @@ export function structure(root, handle) {
   measureButton.setAttribute("aria-pressed", "false");
   const resetButton = createButton("Reset view", "Show the whole molecule", () =>
     handle.guard(() => {
+      moved = false;
       scene?.reset();
       schedulePicture();
     }),
   );
   const zoomButton = createButton("Zoom to selection", "Zoom to the selected residues", () =>
     handle.guard(() => {
+      moved = true;
       scene?.zoomTo(selection);
       schedulePicture();
     }),
@@ -242,6 +248,7 @@ export function structure(root, handle) {
   stage.addEventListener("keydown", (event) => {
     if (!scene || !(event.key in keys) || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
+    moved = event.key !== "0";
     handle.guard(keys[event.key]);
     schedulePicture();
   });
@@ -252,6 +259,7 @@ export function structure(root, handle) {
   stage.addEventListener("wheel", onWheel, { capture: true });
   stage.addEventListener("pointerdown", () => {
     stage.focus({ preventScroll: true });
+    moved = true;
     canvas?.touch();
   });
   stage.addEventListener("pointerup", schedulePicture);
@@ -269,8 +277,10 @@ export function structure(root, handle) {
     }
   });
   open();
+  resizes.observe(stage);
   return () => {
     clearTimeout(pictureTimer);
+    resizes.disconnect();
     themes.disconnect();
     animation?.pause();
     canvas?.close();

@@ -109,6 +109,11 @@ class Structure:
         """The coordinates of all atoms."""
         return np.asarray(self.atoms.coord, dtype=np.float64)
 
+    @property
+    def trace_only(self) -> bool:
+        """True if every residue has a single atom, as in coarse-grained models."""
+        return len(self.polymer_atoms) == len(self.residues) > 0
+
     @cached_property
     def other_atoms(self) -> npt.NDArray[np.int64]:
         """The indices of the atoms of ligands, ions and small molecules."""

@@ -30,6 +30,8 @@ _SWATCH = "display:inline-block;width:10px;height:10px;border-radius:2px;margin:
 
 def styles(structure: Structure) -> tuple[Style, ...]:
     """Return the styles of a structure, the default first; small molecules have no cartoon."""
+    if structure.trace_only:  # nothing to draw sticks between
+        return ("cartoon", "surface")
     if len(structure.residues) < MIN_CARTOON_RESIDUES:
         return ("stick", "surface")
     return ("cartoon", "stick", "surface")

@@ -289,6 +289,7 @@ class StructureViewer:
             "format": structure.format,
             "content": structure.content.encode(),
             "models": structure.models,
+            "trace_only": structure.trace_only,
             "orientation": _quaternion(principal_axes(structure)[0]),
             "chains": _chain_state(structure),
             "schemes": self._legends(),
@@ -309,6 +310,7 @@ class StructureViewer:
             "rotation": self._superposition.rotation.ravel().tolist(),
             "translation": self._superposition.translation.tolist(),
             "color": COMPARED[1],
+            "trace_only": self.compared.trace_only,
             "chains": _chain_state(self.compared),
         }
 
