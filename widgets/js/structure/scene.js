@@ -55,11 +55,11 @@ export class Scene {
     const { width, height } = this.#viewer.getCanvas().getBoundingClientRect();
     const atoms = this.#viewer.selectedAtoms({ predicate: (atom) => !WATER.has(atom.resn) });
     const points = this.#viewer.modelToScreen(atoms);
-    const extent = (name) => {
-      const values = points.map((point) => point[name]);
-      return values.reduce((a, b) => Math.max(a, b)) - values.reduce((a, b) => Math.min(a, b));
-    };
-    const factor = Math.min((0.86 * width) / (extent("x") + 1), (0.86 * height) / (extent("y") + 1));
+    const [x, y, z] = this.#viewer.getView();
+    const [center] = this.#viewer.modelToScreen([{ x: -x, y: -y, z: -z }]);
+    const extent = (name) =>
+      2 * points.reduce((max, point) => Math.max(max, Math.abs(point[name] - center[name])), 1);
+    const factor = Math.min((0.9 * width) / extent("x"), (0.9 * height) / extent("y"));
     return Math.min(Math.max(factor, 0.5), 4);
   }
 
