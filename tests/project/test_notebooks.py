@@ -31,10 +31,9 @@ def outputs(notebook: Any) -> list[Any]:
 
 
 def readable(text: str) -> str:
-    """A text with the pictures in it as texts too."""
-    return re.sub(
-        r"base64,([\w+/=]+)", lambda data: b64decode(data[1]).decode(errors="replace"), text
-    )
+    """A text with the vector pictures in it as texts too, and without pixels."""
+    text = re.sub(r"data:image/png;base64,[\w+/=]+", "", text)
+    return re.sub(r"base64,([\w+/=]+)", lambda data: readable(b64decode(data[1]).decode()), text)
 
 
 def test_it_is_valid_and_executed_from_top_to_bottom(notebook: Any) -> None:
