@@ -34,7 +34,7 @@ export function sourcePages(root, handle) {
 
   root.addEventListener("keydown", (event) => {
     const step = { PageUp: -1, PageDown: 1 }[event.key];
-    if (!step || event.target.closest("[role=region]")) return;
+    if (!step || content.contains(event.target.closest("[role=region]"))) return; // text scrolls
     event.preventDefault();
     go(requested + step);
   });

@@ -160,7 +160,7 @@ function sourcePages(root, handle) {
   root.append(toolbar, content);
   root.addEventListener("keydown", (event) => {
     const step = { PageUp: -1, PageDown: 1 }[event.key];
-    if (!step || event.target.closest("[role=region]")) return;
+    if (!step || content.contains(event.target.closest("[role=region]"))) return;
     event.preventDefault();
     go(requested + step);
   });
