@@ -12,7 +12,7 @@ from widget_fakes import ParsedHtml
 from labext.frames.views import frame_html, frame_text
 from labext.nb import views
 from labext_magics.core.line import tokenize
-from labext_widgets.answers.marking import closest_sentence, mark_words
+from labext_widgets.answers.marking import closest_sentence, join_wrapped_lines, mark_words
 from labext_widgets.answers.passages import HITS, MAX_PASSAGES
 from labext_widgets.core.view_line import view_line
 
@@ -63,6 +63,13 @@ class TestWords:
     def test_marks_are_placed_after_special_characters(self) -> None:
         text = 'NUL \0, quote ", \ue000 and \ue001: repression'
         assert mark_words("repression", [text]) == [[(len(text) - 10, len(text))]]
+
+
+def test_wrapped_lines_are_joined_and_items_keep_their_lines() -> None:
+    wrapped = "A line of a paragraph that was wrapped at a\n0.2 % width.\n\nAll or nothing\nShort."
+    assert join_wrapped_lines(wrapped) == wrapped.replace("a\n0.2", "a 0.2")
+    items = "An item of a list that is longer than forty letters\n- the second\n2. the third"
+    assert join_wrapped_lines(items) == items
 
 
 class TestClosestSentence:

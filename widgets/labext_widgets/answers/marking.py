@@ -17,12 +17,21 @@ _TERM = re.compile(r'"([^"]*)"|“([^”]*)”|([^\s/:;|()\[\]{}"“”]+)')
 _WORD = re.compile(r"\w+")
 _BEGIN, _END = "\ue000", "\ue001"
 _SENTENCE = re.compile(r"\S(?:.*?)(?:[.!?…]+[\"'”’)\]]*(?=\s|$)|(?=\n[ \t]*\n)|$)", re.DOTALL)
+_WRAPPED = re.compile(r"(?<=[^\n]{40})\n(?=\S)(?![-*+•|#>]|\d+[.)]\s)")
 _STOP_WORD_LIST = """
     a an and any are as at be been but by can did do does for from had has have how if in into is it
     its of on or our so than that the their them then there these they this those to was we were
     what when where which who why will with would you your
 """
 _STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
+
+
+def join_wrapped_lines(text: str) -> str:
+    """Replace line breaks inside the paragraphs of extracted text by spaces.
+
+    The length stays. Short lines, and lines before items of lists and tables, keep their break.
+    """
+    return _WRAPPED.sub(" ", text)
 
 
 def mark_words(query: str, texts: Sequence[str]) -> list[list[Span]]:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from labext.frames.views import VIEW_ATTRIBUTE, RowView, display_width
 from labext.messages import pluralize
-from labext_widgets.answers.marking import Span, closest_sentence, mark_words
+from labext_widgets.answers.marking import Span, closest_sentence, join_wrapped_lines, mark_words
 from labext_widgets.answers.static_view import MARK, STYLE
 from labext_widgets.core.markup import BUSY, FAINT, MUTED, UNTYPESET, div, escape, plain, span, tidy
 from labext_widgets.core.view_line import line_html, view_line
@@ -120,7 +120,7 @@ class PassageView(RowView):
         search = frame.attrs.get(VIEW_ATTRIBUTE, {})
         query, best = str(search.get("query") or ""), search.get("best")
         hits = frame.head(MAX_PASSAGES).to_dict("records")
-        texts = [tidy(_string(hit["match"])) for hit in hits]
+        texts = [join_wrapped_lines(tidy(_string(hit["match"]))) for hit in hits]
         if search.get("type") == "vector":
             found = [closest_sentence(query, text) for text in texts]
             marks = [[sentence] if sentence else [] for sentence in found]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext.messages import pluralize
 from labext_widgets.answers import markdown
+from labext_widgets.answers.marking import join_wrapped_lines
 from labext_widgets.answers.text import (
     AnswerState,
     citation_place,
@@ -33,7 +34,7 @@ _LINES = "white-space:pre-line;overflow-wrap:break-word"
 
 def passage_html(citation: Citation) -> str:
     """Return the passage with the quote marked, or both apart if the quote is not found in it."""
-    passage, quote = tidy(citation.passage), tidy(citation.quote)
+    passage, quote = (join_wrapped_lines(tidy(text)) for text in (citation.passage, citation.quote))
     place = _locate_quote(quote, passage)
     if place is None:
         rows = [_mark_html(quote)] if quote else []
