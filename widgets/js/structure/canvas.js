@@ -1,7 +1,8 @@
-// Canvases of 3Dmol: created with a way to dispose of them, and never more than browsers allow.
+// Canvases of 3Dmol: created with a way to dispose of them, and a limited number of them.
 //
-// Browsers keep about 16 WebGL contexts per page and drop the oldest without asking. A canvas beyond
-// MAX_CANVASES therefore replaces the one that was used least recently; its owner is told.
+// Each canvas holds geometry in graphics memory, and in browsers without OffscreenCanvas a WebGL
+// context, of which a page may have about 16. A canvas beyond MAX_CANVASES therefore replaces the
+// one that was used least recently, and calls its `onEvicted`.
 
 import { createViewer } from "3dmol/build/3Dmol-min.js";
 
@@ -20,7 +21,7 @@ export class Canvas {
       evicted();
     }
     this.viewer = this.#withListeners(() =>
-      createViewer(element, { backgroundAlpha: 0, antialias: true, disableFog: false }),
+      createViewer(element, { backgroundAlpha: 0, ...quality() }),
     );
     if (!this.viewer) throw new Error("this browser offers no WebGL");
     this.element = this.viewer.getCanvas();
@@ -70,5 +71,21 @@ export class Canvas {
   }
 }
 
-/** The number of open canvases. */
-export const countCanvases = () => open.size;
+let settings = null;
+
+/** Return 3Dmol's quality settings: without a GPU, smooth motion needs plainer pictures. */
+function quality() {
+  settings ??= hasGpu()
+    ? { antialias: true, cartoonQuality: 10 }
+    : { antialias: false, cartoonQuality: 4 };
+  return settings;
+}
+
+function hasGpu() {
+  const context = document.createElement("canvas").getContext("webgl2");
+  if (!context) return false;
+  const information = context.getExtension("WEBGL_debug_renderer_info");
+  const name = context.getParameter(information?.UNMASKED_RENDERER_WEBGL ?? context.RENDERER);
+  context.getExtension("WEBGL_lose_context")?.loseContext();
+  return !/swiftshader|llvmpipe|software|basic render/i.test(name);
+}

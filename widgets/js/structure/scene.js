@@ -24,7 +24,13 @@ export class Scene {
   #other = null;
   #measured = [];
 
-  constructor(viewer, state) {
+  /**
+   * Draw `state` in `viewer`.
+   *
+   * @param {object} options `selection`: the highlighted residues; `onHover(atom or null)` and
+   *   `onClick(atom)`: called for atoms under the pointer.
+   */
+  constructor(viewer, state, { selection = null, onHover = null, onClick = null } = {}) {
     this.#viewer = viewer;
     this.#state = state;
     this.#residues = residueIndex(state.chains);
@@ -35,8 +41,13 @@ export class Scene {
     else this.#model = viewer.addModel(content, format, { keepH: true });
     this.#assignSecondary(this.#model, state.chains, this.#residues);
     if (state.compared) this.#addCompared(state.compared);
+    if (onHover) {
+      viewer.setHoverDuration(60);
+      viewer.setHoverable({}, true, onHover, () => onHover(null));
+    }
+    if (onClick) viewer.setClickable({}, true, onClick);
     this.setBackground();
-    this.applyStyle();
+    this.#style(selection);
     this.reset();
   }
 
@@ -75,6 +86,11 @@ export class Scene {
 
   /** Draw in the state's style and colour scheme; highlight a selection `{chain, start, end}`. */
   applyStyle(selection = null) {
+    this.#style(selection);
+    this.#viewer.render();
+  }
+
+  #style(selection) {
     const { style, compared } = this.#state;
     const viewer = this.#viewer;
     const surface = ++this.#surfaces;
@@ -89,7 +105,6 @@ export class Scene {
     }
     if (selection?.chain != null) this.#highlight(selection);
     if (style === "surface") void this.#addSurface(surface);
-    viewer.render();
   }
 
   zoomTo(selection) {
@@ -109,15 +124,6 @@ export class Scene {
   async setFrame(index) {
     await this.#viewer.setFrame(index);
     this.#viewer.render();
-  }
-
-  /** Call `onHover(atom or null)` and `onClick(atom)`. */
-  onAtoms(onHover, onClick) {
-    const viewer = this.#viewer;
-    viewer.setHoverDuration(60);
-    viewer.setHoverable({}, true, (atom) => onHover(atom), () => onHover(null));
-    viewer.setClickable({}, true, (atom) => onClick(atom));
-    viewer.render();
   }
 
   /** Add an atom to a measurement; return the distance in Å when there are two, else null. */

@@ -106,14 +106,13 @@ export function structure(root, handle) {
       const host = createElement("div", "labext-canvas-host");
       stage.append(host);
       canvas = new Canvas(host, evict);
-      scene = new Scene(canvas.viewer, state);
-      scene.onAtoms(handle.guarded(hover), handle.guarded(click));
+      const pointer = { onHover: handle.guarded(hover), onClick: handle.guarded(click) };
+      scene = new Scene(canvas.viewer, state, { selection, ...pointer });
       if (scene.animated) {
         animation?.remove();
         animation = createAnimation(scene, handle);
         toolbar.append(animation);
       }
-      scene.applyStyle(selection);
       root.dataset.ready = "true";
       schedulePicture();
     });
