@@ -64,8 +64,10 @@ def plot(
         table = plots.job_table(jobs)
         return _plot_columns(table, name, x, y, color, kind, _job_opener(call, email), hint)
     _refuse({"--from": from_, "--name-column": name_column}, f"for {name}, which is a single job")
-    tables = _read_tables(call.jobs, name, file, email)
-    if not any((x, y, color, kind)):
+    by_column = any((x, y, color, kind))
+    figure_files = [] if by_column else _tool_figures(call.jobs, str(row.get("Type")))
+    tables = _read_tables(call.jobs, name, file, email, figure_files)
+    if not by_column:
         figures = plots.job_plot(name, tables)
         if figures is not None:
             return figures
@@ -125,10 +127,22 @@ def _input_hint(row: Any) -> str:
     )
 
 
+def _tool_figures(jobs: JobsClient, tool: str) -> list[str]:
+    """Return the tables that the catalogue names as figures of a tool; empty if it names none."""
+    try:
+        named = jobs.describe(tool).record.get("figures")
+    except InputError:  # the tool is no longer installed
+        return []
+    return [str(path) for path in named] if isinstance(named, list) else []
+
+
 def _read_tables(
-    jobs: JobsClient, name: str, file: str | None, email: str | None
+    jobs: JobsClient, name: str, file: str | None, email: str | None, figures: list[str]
 ) -> dict[str, pd.DataFrame]:
-    """Return the CSV tables of a job by their paths, or the one called `file`."""
+    """Return the CSV tables of a job by their paths.
+
+    Only `file` if it is given, else `figures` in their order, as far as the job wrote them.
+    """
     import pandas as pd
 
     paths = jobs.result_files(name, email)
@@ -144,6 +158,8 @@ def _read_tables(
                 else f"Its tables are {messages.join_words(tables) or 'none'}.",
             )
         tables = known[:1]
+    elif named := [path for path in figures if path in tables]:
+        tables = named
     read: dict[str, pd.DataFrame] = {}
     for path in tables[:_MAX_TABLES]:
         try:

@@ -44,6 +44,13 @@ def test_columns_of_the_input_are_found_without_from(
 def test_job_has_the_figures_of_its_tool(ready: Run) -> None:
     ready("%jobs submit peptide_build --name bent --set sequence=ACDGPW --wait")
     assert str(ready("%jobs plot bent")).startswith("bent: Ramachandran plot")
+    relaxed = (
+        "%jobs submit peptide_relax --name relaxed --set sequence=ACD --set iterations=20 --wait"
+    )
+    ready(relaxed)
+    assert str(ready("%jobs plot relaxed")).startswith(
+        "relaxed: Energy by iteration, Energy by term"
+    ), "in the order of the catalogue, not of the files' names"
     scatter = ready("%jobs plot bent --file ramachandran.csv --x phi --y psi --kind scatter")
     assert scatter.frame.columns.tolist() == ["residue", "name", "phi", "psi", "omega"]
     for line, words in {

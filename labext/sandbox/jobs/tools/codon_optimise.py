@@ -356,6 +356,7 @@ TOOL = Tool(
     requires=("Bio",),
     preload=("Bio.Restriction",),
     passes=("optimised.fasta",),
+    figures=("codons.csv",),
     passes_content="DNA",
     check=_inputs.settings_check(_read_request),
 )

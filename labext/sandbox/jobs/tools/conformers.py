@@ -300,6 +300,7 @@ TOOL = Tool(
     ),
     extra="tools",
     passes=("rank_1.pdb",),
+    figures=("conformers.csv",),
     passes_content="small molecule",
     check=_inputs.settings_check(_read_request),
 )

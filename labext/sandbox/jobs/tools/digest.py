@@ -159,6 +159,7 @@ TOOL = Tool(
     requires=("Bio",),
     preload=("Bio.Restriction",),
     passes=("fragments.fasta",),
+    figures=("fragments.csv",),
     passes_content="DNA",
     check=_inputs.settings_check(_read_request),
 )

@@ -277,6 +277,7 @@ TOOL = Tool(
     extra="tools",
     seconds=60.0,
     passes=("domains.fasta",),
+    figures=("hits.csv",),
     passes_content="{molecule}",
     check=_inputs.settings_check(_read_request),
 )

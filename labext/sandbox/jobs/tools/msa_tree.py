@@ -208,6 +208,7 @@ TOOL = Tool(
     preload=("biotite.sequence.align", "numpy"),
     extra="tools",
     passes=("alignment.fasta",),
+    figures=("distances.csv",),
     passes_content="{molecule} alignment",
     check=_inputs.settings_check(_read_request),
 )

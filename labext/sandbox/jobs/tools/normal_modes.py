@@ -181,6 +181,7 @@ TOOL = Tool(
     requires=("numpy",),
     preload=("numpy",),
     passes=("mode*.pdb",),
+    figures=("eigenvalues.csv", "fluctuations.csv"),
     passes_content="protein structure",
     check=_inputs.settings_check(_read_request),
 )

@@ -99,6 +99,7 @@ TOOL = Tool(
     requires=("PeptideBuilder", "Bio"),
     preload=("PeptideBuilder.PeptideBuilder", "Bio.PDB", "Bio.SeqUtils"),
     passes=("peptide.pdb",),
+    figures=("ramachandran.csv",),
     passes_content="protein structure",
     check=_inputs.settings_check(_read_request),
 )

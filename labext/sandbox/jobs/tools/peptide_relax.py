@@ -392,6 +392,7 @@ TOOL = Tool(
     preload=("numpy",),
     extra="tools",
     passes=("rank_1.pdb",),
+    figures=("minimisation.csv", "energies.csv"),
     passes_content="protein structure",
     check=_inputs.settings_check(_read_request),
 )

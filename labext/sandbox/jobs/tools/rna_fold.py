@@ -132,6 +132,7 @@ TOOL = Tool(
     preload=("RNA",),
     extra="rna",
     passes=("structure.dbn",),
+    figures=("pairs.csv",),
     passes_content="RNA fold",
     check=_inputs.settings_check(_read_request),
 )

@@ -137,6 +137,7 @@ TOOL = Tool(
     preload=("biotite.structure", "biotite.structure.info", "numpy"),
     extra="tools",
     passes=("residues.csv",),
+    figures=("residues.csv",),
     passes_content="table",
     check=_inputs.settings_check(_read_request),
 )

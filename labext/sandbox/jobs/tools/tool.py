@@ -98,6 +98,8 @@ class Tool:
             names. A setting that is no file gets the sequence in a FASTA file, else its text.
         passes_content: the kind of content of these files, as in `Parameter.content`; empty where
             it is not known.
+        figures: the CSV files among its outputs that clients draw as the job's figures, in order
+            (JOBS-196).
         check: takes settings, with or without their defaults, and returns one sentence about the
             first limit that they break, or None. File values are the sent names or contents; only
             `run` reads uploaded files.
@@ -115,6 +117,7 @@ class Tool:
     seconds: float | None = None
     passes: tuple[str, ...] = ()
     passes_content: str = ""
+    figures: tuple[str, ...] = ()
     check: Callable[[Settings], str | None] | None = None
 
     def visible(self, gates: Collection[str]) -> tuple[Parameter, ...]:
@@ -136,7 +139,7 @@ class Tool:
 
     def record(self, gates: Collection[str] = ()) -> dict[str, Any]:
         """Return the tool as listed by `GET /tools`, with the permissions `gates`."""
-        return {
+        record: dict[str, Any] = {
             "name": self.name,
             "displayName": self.display_name,
             "description": self.description,
@@ -144,6 +147,9 @@ class Tool:
             "paper": self.paper,
             "settings": [parameter.record() for parameter in self.visible(gates)],
         }
+        if self.figures:
+            record["figures"] = list(self.figures)
+        return record
 
     def missing_modules(self) -> list[str]:
         """Return the required modules that are not installed, without importing any."""

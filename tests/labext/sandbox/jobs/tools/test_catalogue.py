@@ -86,7 +86,8 @@ def test_catalogue_lists_all_tools_in_order():
 @TOOLS
 def test_record_has_the_documented_fields_and_no_null(tool):
     record = tool.record({"advanced"})
-    assert set(record) == {"name", "displayName", "description", "github", "paper", "settings"}
+    required = {"name", "displayName", "description", "github", "paper", "settings"}
+    assert set(record) - {"figures"} == required
     assert re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", record["github"])
     assert record["paper"].startswith("https://doi.org/10.")
     for parameter in record["settings"]:
@@ -190,6 +191,7 @@ def test_example_is_reproducible_with_and_without_defaults(tool, tmp_path):
         results.append((score, {path.name: path.read_bytes() for path in out.iterdir()}))
         for pattern in tool.passes:
             assert [*out.glob(pattern)], f"a pipeline hands on {pattern}, which is not written"
+        assert set(tool.figures) <= {path.name for path in out.glob("*.csv")}
     assert results[0] == results[1]
     assert results[0][0] == results[2][0], "defaults make no difference"
     assert all(content for content in results[0][1].values())
