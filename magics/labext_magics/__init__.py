@@ -21,6 +21,7 @@ def register(ip: InteractiveShell) -> None:
         ip.register_magic_function(_lazy_magic(ip, name), "line_cell", name)
         if ip.Completer is not None:
             ip.Completer.custom_matchers.append(_lazy_matcher(ip, name))
+    ip.input_transformers_cleanup.append(_help_of_commands)
 
 
 def unregister(ip: InteractiveShell) -> None:
@@ -32,9 +33,21 @@ def unregister(ip: InteractiveShell) -> None:
     if ip.Completer is not None:
         matchers = ip.Completer.custom_matchers
         matchers[:] = [m for m in matchers if not _is_ours(m)]
+    if _help_of_commands in ip.input_transformers_cleanup:
+        ip.input_transformers_cleanup.remove(_help_of_commands)
     for module in ("labext_magics.core.session", "labext_widgets"):
         if module in sys.modules:
             sys.modules[module].unload()
+
+
+def _help_of_commands(lines: list[str]) -> list[str]:
+    """Replace `%jobs submit?` by `%jobs submit --help`; IPython would look for a `submit`."""
+    if len(lines) != 1 or not lines[0].startswith("%"):
+        return lines
+    words = lines[0].strip().rstrip("?").split()
+    if lines[0].strip().endswith("?") and len(words) > 1 and words[0][1:] in MAGICS:
+        return [f"{' '.join(words)} --help\n"]
+    return lines
 
 
 def _lazy_magic(ip: InteractiveShell, name: str) -> Any:

@@ -1,7 +1,8 @@
-"""Widgets for progress, answers, podcasts and sequences."""
+"""Widgets for progress, answers, podcasts, sequences, structures, alignments and plots."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from labext_widgets.answers import AnswerView, answer_view, stream_answer
@@ -11,34 +12,50 @@ from labext_widgets.progress.transfer import Transfer
 from labext_widgets.progress.watch import watch, watch_ingestion
 
 if TYPE_CHECKING:
+    from labext_widgets.alignment import AlignmentView, TreeView, alignment_view, tree_view
+    from labext_widgets.plots import Plot, table_plot
     from labext_widgets.sequence import Selection, SequenceViewer, sequence_viewer
+    from labext_widgets.structure import ResidueRange, StructureViewer, structure_viewer
 
 __all__ = [
+    "AlignmentView",
     "AnswerView",
+    "Plot",
+    "ResidueRange",
     "Selection",
     "SequenceViewer",
+    "StructureViewer",
     "Transfer",
+    "TreeView",
+    "alignment_view",
     "answer_view",
     "display_message",
     "follow_podcast",
     "sequence_viewer",
     "show_player",
     "stream_answer",
+    "structure_viewer",
+    "table_plot",
+    "tree_view",
     "unload",
     "watch",
     "watch_ingestion",
 ]
 
-_LAZY = ("Selection", "SequenceViewer", "sequence_viewer")
+_LAZY = {
+    **dict.fromkeys(("AlignmentView", "TreeView", "alignment_view", "tree_view"), "alignment"),
+    **dict.fromkeys(("Plot", "table_plot"), "plots"),
+    **dict.fromkeys(("Selection", "SequenceViewer", "sequence_viewer"), "sequence"),
+    **dict.fromkeys(("ResidueRange", "StructureViewer", "structure_viewer"), "structure"),
+}
+"""Names of packages that are imported on first use."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import the sequence viewer on first use."""
+    """Import a viewer on first use."""
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from labext_widgets import sequence
-
-    return getattr(sequence, name)
+    return getattr(import_module(f"labext_widgets.{_LAZY[name]}"), name)
 
 
 def unload() -> None:

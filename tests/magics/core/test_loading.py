@@ -74,8 +74,11 @@ def test_magic_docstring_is_the_help(
     assert info["docstring"].strip() == told.strip()
     shell.run_cell("%jobs?")
     assert "Submit one job." in capsys.readouterr().out
-    shell.run_cell("%jobs submit --help")
-    assert "--set SETTING=VALUE" in capsys.readouterr().out
+    for line in ("%jobs submit --help", "%jobs submit?", "%jobs submit ??"):
+        shell.run_cell(line)
+        assert "--set SETTING=VALUE" in capsys.readouterr().out
+    shell.run_cell("%nb notebooks show?")
+    assert "%nb notebooks show" in capsys.readouterr().out
     shell.run_cell("%lab")
     assert "sandbox start" in capsys.readouterr().out
 
@@ -93,6 +96,7 @@ def test_reload_and_unload_leave_nothing(shell: InteractiveShell) -> None:
     assert left(shell) == once
     shell.run_line_magic("unload_ext", "labext")
     assert left(shell) == before
+    assert not [t for t in shell.input_transformers_cleanup if t.__module__ == "labext_magics"]
     assert "jobs" not in shell.magics_manager.magics["line"]
     shell.run_line_magic("load_ext", "labext")
     assert left(shell) == once

@@ -19,14 +19,20 @@ export function createAnimation(scene, handle) {
   let direction = 1;
   const advance = handle.guarded(() => {
     if (frame + direction < 0 || frame + direction >= count) direction = -direction;
-    void show(frame + direction);
+    show(frame + direction);
   });
   const show = async (index) => {
     frame = index;
     slider.value = index;
     position.textContent = `${index + 1} of ${count}`;
     slider.setAttribute("aria-valuetext", `model ${position.textContent}`);
-    await scene.setFrame(index);
+    try {
+      await scene.setFrame(index);
+    } catch (error) {
+      handle.guard(() => {
+        throw error;
+      });
+    }
   };
   const play = () => {
     clearInterval(timer);
@@ -46,7 +52,7 @@ export function createAnimation(scene, handle) {
   speed.value = "1";
   const seek = handle.guarded((value) => {
     pause();
-    void show(value);
+    show(value);
   });
   const slider = createSlider(count - 1, 0, seek);
   slider.setAttribute("aria-label", "Model");

@@ -23,16 +23,19 @@ export class Scene {
   #model;
   #other = null;
   #measured = [];
+  #onError;
 
   /**
    * Draw `state` in `viewer`.
    *
    * @param {object} options `selection`: the highlighted residues; `onHover(atom or null)` and
-   *   `onClick(atom)`: called for atoms under the pointer.
+   *   `onClick(atom)`: called for atoms under the pointer; `onError(error)`: called if a surface
+   *   cannot be computed.
    */
-  constructor(viewer, state, { selection = null, onHover = null, onClick = null } = {}) {
+  constructor(viewer, state, { selection = null, onHover = null, onClick = null, onError = null } = {}) {
     this.#viewer = viewer;
     this.#state = state;
+    this.#onError = onError ?? ((error) => console.error("[labext]", error));
     this.#residues = residueIndex(state.chains);
     const content = decoder.decode(state.content);
     const { format } = state;
@@ -104,7 +107,7 @@ export class Scene {
       this.#styleModel(this.#other, residues, single, style, compared.trace_only);
     }
     if (selection?.chain != null) this.#highlight(selection);
-    if (style === "surface") void this.#addSurface(surface);
+    if (style === "surface") this.#addSurface(surface).catch(this.#onError);
   }
 
   zoomTo(selection) {

@@ -107,7 +107,11 @@ export function structure(root, handle) {
       stage.append(host);
       canvas = new Canvas(host, evict);
       const pointer = { onHover: handle.guarded(hover), onClick: handle.guarded(click) };
-      scene = new Scene(canvas.viewer, state, { selection, ...pointer });
+      const onError = (error) =>
+        handle.guard(() => {
+          throw error;
+        });
+      scene = new Scene(canvas.viewer, state, { selection, onError, ...pointer });
       if (scene.animated) {
         animation?.remove();
         animation = createAnimation(scene, handle);
