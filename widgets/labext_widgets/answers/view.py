@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from labext.errors import LabextError, ServiceError, WatchInterrupted
 from labext.messages import pluralize, quote_value
@@ -27,8 +27,12 @@ class CitedSource(Protocol):
         """Return the page as HTML."""
 
 
-OpenCitation: TypeAlias = "Callable[[Citation], CitedSource]"
-"""Opens the source of a citation at its page."""
+class OpenCitation(Protocol):
+    """Opens the source of a citation at its page."""
+
+    def __call__(self, citation: Citation, /) -> CitedSource:
+        """Return the source."""
+
 
 SAVE_INTERVAL = 2.0
 """Minimum interval in seconds between two updates of the static view while an answer is streamed.
