@@ -178,7 +178,7 @@ def _check_encoding(values: Iterable[Any]) -> None:
                 value.encode()
         except UnicodeEncodeError:
             raise InputError(
-                f"{value!a} is no text in UTF-8.", "Type it again, or set the terminal to UTF-8."
+                f"{value!a} is not valid UTF-8.", "Type it again, or set the terminal to UTF-8."
             ) from None
 
 

@@ -63,7 +63,12 @@ def add_account(admin: Admin, email: str, organization: str, owner: bool) -> Res
 
 @accounts.verb("set")
 @_email
-@click.option("--owner", type=click.Choice(["yes", "no"]), required=True, help="Whether it is one.")
+@click.option(
+    "--owner",
+    type=click.Choice(["yes", "no"]),
+    required=True,
+    help="Whether the account is an owner.",
+)
 def set_owner(admin: Admin, email: str, owner: str) -> Result:
     """Make an account an owner of its organization, or no longer."""
     changed = admin.set_owner(email, owner == "yes")
@@ -303,4 +308,6 @@ def _read_yaml(file: Path) -> Any:
             f"The file {file} can't be read: {error.strerror}.", "Name a file of YAML or JSON."
         ) from None
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"The file {file} is no YAML or JSON: {error}.", "Correct it.") from None
+        raise InputError(
+            f"The file {file} is not valid YAML or JSON: {error}.", "Correct it."
+        ) from None

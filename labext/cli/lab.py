@@ -431,7 +431,9 @@ def add_range(admin: Admin, network: str) -> Result:
 def list_ranges(admin: Admin) -> Result:
     """List the ranges; without any, requests are allowed from everywhere."""
     ranges = admin.ranges()
-    return ranges, table(ranges, "network") if ranges else "There are none: all may ask."
+    return ranges, table(
+        ranges, "network"
+    ) if ranges else "There are none: all addresses are allowed."
 
 
 @ip.verb("remove")
@@ -440,7 +442,9 @@ def remove_range(admin: Admin, network: str) -> Result:
     """Remove a range."""
     removed = admin.remove_range(network)
     left = (
-        messages.pluralize(removed["left"], "range") if removed["left"] else "no range: all may ask"
+        messages.pluralize(removed["left"], "range")
+        if removed["left"]
+        else "no range: all addresses are allowed"
     )
     return removed, f"The range {removed['removed']} is removed; {admin.tenant} has {left}."
 
@@ -503,8 +507,8 @@ def _user_secrets(record: Record) -> str:
     if record["user_secrets"]:
         return "The sandbox's provider asks users for their secrets."
     return (
-        "The sandbox's provider asks users for no secret: every account of this machine can sign "
-        "in as any of them."
+        "The sandbox's provider does not ask users for a secret: every account of this "
+        "machine can sign in as any of them."
     )
 
 

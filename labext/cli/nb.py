@@ -22,7 +22,7 @@ MODEL_KEY = "LABEXT_NB_MODEL_KEY"
 
 nb = ServiceGroup("nb", "nb", "Administer the local notebook service, whether it runs or not.")
 password = nb.noun("password", "The password of the service.")
-fetch = nb.noun("fetch", "From where pages may be fetched.")
+fetch = nb.noun("fetch", "Which web pages may be fetched.")
 models = nb.noun("models", "Language, embedding and speech models.")
 nb.add_limits()
 
@@ -69,7 +69,7 @@ def set_password(admin: Admin, stdin: bool) -> Result:
 def remove_password(admin: Admin, yes: bool) -> Result:
     """Remove the password: none is asked for."""
     changed = admin.remove_password(yes=yes)
-    return changed, "The notebook service asks for no password any more."
+    return changed, "The notebook service no longer asks for a password."
 
 
 @fetch.verb("allow-private")
@@ -106,8 +106,8 @@ def add_model(admin: Admin, name: str, kind: str, base_url: str, no_key: bool) -
     """
     created = admin.add_model(name, kind, base_url, _read_key(no_key))
     return created, (
-        f"{created['name']} of {created['base_url']} is added as {created['id']}; "
-        f"`labext sandbox nb models default SLOT {created['name']}` has it used."
+        f"{created['name']} of {created['base_url']} is added as {created['id']}; `labext "
+        f"sandbox nb models default SLOT {created['name']}` selects it."
     )
 
 
@@ -145,7 +145,7 @@ def remove_model(admin: Admin, name: str, yes: bool) -> Result:
 def _ask_password() -> str:
     if not sys.stdin.isatty():
         raise InputError(
-            "There is nobody here to ask for the password.",
+            "Without a terminal, the password can't be asked for.",
             "Give it by `--stdin`: a script writes it into the standard input.",
         )
     first, again = getpass.getpass("New password: "), getpass.getpass("Once more: ")
@@ -163,7 +163,7 @@ def _read_key(no_key: bool) -> str | None:
     key = os.environ.get(MODEL_KEY)
     if not key and not sys.stdin.isatty():
         raise InputError(
-            "There is nobody here to ask for the server's key.",
+            "Without a terminal, the server's key can't be asked for.",
             f"Give it in the environment as {MODEL_KEY}, or add `--no-key`.",
         )
     key = key or getpass.getpass("The server's key: ")

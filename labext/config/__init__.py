@@ -313,7 +313,7 @@ def check_profile_name(name: str) -> None:
         InputError: it can't be one, or is the sandbox's.
     """
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) or name == SANDBOX:
-        why = "is kept for the sandbox" if name == SANDBOX else "is no name for a profile"
+        why = "is kept for the sandbox" if name == SANDBOX else "is not a valid profile name"
         raise InputError(f"{name!r} {why}.", "Use letters, digits, `_`, `.` and `-`.")
 
 
@@ -499,18 +499,18 @@ def clean_url(base_url: str, *, secure: bool = False) -> str:
         usable = False
     if not usable or not url.isprintable() or " " in url or "\\" in url:
         raise InputError(
-            f"{base_url!r} is no address of a service.",
+            f"{base_url!r} is not the address of a service.",
             f"Give one that begins with {'' if secure else 'http:// or '}https://, a host, and "
             "the path of its API, if any.",
         )
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         raise InputError(
             "The address holds a user, a password or a query.",
-            "Give the plain address; a key is asked for by `login`.",
+            "Give the address only; `login` asks for the key.",
         )
     if secure and parts.scheme != "https":
         raise InputError(
-            f"{url} is not encrypted, and this service is asked by HTTPS alone: nothing was sent.",
+            f"{url} is not encrypted, and this service requires HTTPS; nothing was sent.",
             "Begin the address with https://.",
         )
     return url

@@ -313,7 +313,7 @@ class _Download:
             start, total = _content_range(got)
             if start == part.size and total in {part.total, None}:
                 return True
-            self._start_over(part, "sent another part than was asked for")
+            self._start_over(part, "sent a different part than was requested")
         if got.status_code == 416:
             if part.total is not None and part.size == part.total:
                 return False
@@ -406,7 +406,7 @@ class _Download:
             kind, step = NotFoundError, "Check the name."
         elif status in _EXPIRED_DOWNLOAD:
             kind, step = AccessError, "Ask for the result again: it gets a new address."
-            summary = f"The address of the download is not, or no longer, good ({status}{message})."
+            summary = f"The address of the download is invalid or has expired ({status}{message})."
         return kind(summary, step, status=status, method="GET", server=words)
 
     def _start_over(self, part: PartialFile, why: str) -> None:
@@ -417,7 +417,7 @@ class _Download:
         of = "" if part.total is None else f" of {part.total:,}"
         return ServiceError(
             f"{part.target.name} ended after {part.size:,}{of} bytes.",
-            "Try again; look at the service if it stays.",
+            "Try again; check the service if this persists.",
         )
 
 

@@ -39,7 +39,7 @@ class ServerSentEvent:
             return parse_json(self.data.encode())
         except (ValueError, ResponseTooLarge):
             data = excerpt(self.data)
-        raise ServiceError(f"The service sent an event that is no JSON: “{data}”.")
+        raise ServiceError(f"The service sent an event that is not valid JSON: “{data}”.")
 
 
 class EventReader:

@@ -196,5 +196,5 @@ def send_following_redirects(
 
 def _interim_response(service: str, status: int) -> ConnectionFailure:
     summary = f"The {service} sent an interim response (status {status}) in place of its response."
-    error = ServiceError(summary, "Try again; look at the service if it stays.", status=status)
+    error = ServiceError(summary, "Try again; check the service if this persists.", status=status)
     return ConnectionFailure(FailureStage.SENT, "an interim response", error)

@@ -120,7 +120,7 @@ class Request:
         try:
             stream = self.content()
         except OSError as failure:
-            what, why = failure.filename or "What was to be sent", failure.strerror
+            what, why = failure.filename or "The content to send", failure.strerror
             stream = None
         if stream is None:
             raise InputError(f"{what} can't be read ({why}).", "Check the file.")
@@ -190,7 +190,7 @@ def _to_builtin(value: Any) -> Any:
     """Return the Python number behind one of numpy's."""
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         return value.item()
-    raise TypeError(f"a {type(value).__name__} is no JSON")
+    raise TypeError(f"a {type(value).__name__} cannot be represented as JSON")
 
 
 def stream_size(stream: BinaryIO) -> int | None:

@@ -235,7 +235,7 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
             "Ask for less, or allow more with `max_response_mib` in the profile.",
         )
     if _find_cause(failure, urllib3.exceptions.InvalidHeader):
-        summary = f"The {service} at {place} sends headers that make no sense."
+        summary = f"The {service} at {place} sends invalid headers."
         error = ServiceError(summary, "Tell whoever runs the service, and try again later.")
         return ConnectionFailure(FailureStage.SENT, "invalid headers", error)
     if isinstance(failure, requests.exceptions.SSLError) or _find_cause(failure, ssl.SSLError):
@@ -245,7 +245,7 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
         return ConnectionFailure(
             stage,
             why,
-            SetupError(f"{place} is no address that can be asked ({why}).", "Correct the address."),
+            SetupError(f"{place} is not a valid address ({why}).", "Correct the address."),
         )
     if stage is FailureStage.UNSENT:
         summary = f"No {service} answers at {place} ({why})."
@@ -257,7 +257,7 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
         return ConnectionFailure(stage, why, error)
     summary = f"The connection to the {service} at {place} broke ({why})."
     return ConnectionFailure(
-        stage, why, UnreachableError(summary, "Try again; look at the service if it stays.")
+        stage, why, UnreachableError(summary, "Try again; check the service if this persists.")
     )
 
 
@@ -288,11 +288,11 @@ def _tls_failure(failure: Exception, place: str, service: str) -> ConnectionFail
         return ConnectionFailure(FailureStage.NEVER, why, error)
     broken = _find_cause(failure, ssl.SSLEOFError, ssl.SSLZeroReturnError, ConnectionError)
     if broken is not None:
-        why = "the encrypted connection was cut"
+        why = "the TLS connection was interrupted"
         return ConnectionFailure(
             FailureStage.SENT, why, ServiceError(f"The {service} at {place} failed: {why}.")
         )
-    why = "no TLS is spoken there"
+    why = "the server does not use TLS"
     return ConnectionFailure(
         FailureStage.NEVER,
         why,
@@ -311,11 +311,11 @@ def _failure_stage(failure: Exception) -> tuple[FailureStage, str]:
     if isinstance(failure, (kinds.InvalidHeader, kinds.InvalidJSONError)):
         return FailureStage.NEVER, "the request can't be written"
     if isinstance(failure, kinds.ConnectTimeout):
-        return FailureStage.UNSENT, "no connection in time"
+        return FailureStage.UNSENT, "the connection timed out"
     if isinstance(failure, kinds.ProxyError):
-        return FailureStage.UNSENT, "the proxy does not answer"
+        return FailureStage.UNSENT, "the proxy does not respond"
     if _find_cause(failure, urllib3.exceptions.NameResolutionError):
-        return FailureStage.UNSENT, "the host's name is unknown"
+        return FailureStage.UNSENT, "unknown host name"
     if _find_cause(failure, urllib3.exceptions.NewConnectionError):
         refused = _find_cause(failure, ConnectionRefusedError)
         return FailureStage.UNSENT, "connection refused" if refused else "no connection"
@@ -326,15 +326,15 @@ def _disconnect_reason(failure: Exception) -> str:
     if isinstance(failure, requests.exceptions.ReadTimeout) or _find_cause(
         failure, urllib3.exceptions.ReadTimeoutError, TimeoutError
     ):
-        return "no answer in time"
+        return "the response timed out"
     if _find_cause(failure, http.client.IncompleteRead):  # urllib3's own is one too
-        return "the answer was cut short"
+        return "the response was truncated"
     if _find_cause(failure, urllib3.exceptions.DecodeError):
-        return "the answer can't be unpacked"
+        return "the response can't be decompressed"
     reset = _find_cause(failure, ConnectionError)
     if reset is not None:
-        return "closed without an answer" if _is_closed(reset) else "connection reset"
-    return "the answer was cut"
+        return "closed without a response" if _is_closed(reset) else "connection reset"
+    return "the response was cut off"
 
 
 def _is_closed(failure: BaseException) -> bool:
@@ -453,7 +453,7 @@ class Response:
             self.content[:READ_FOR_WORDS].decode("utf-8", "replace"),
             is_cut=len(self.content) > READ_FOR_WORDS,
         )
-        instead = f"“{start}”" if start else "nothing at all"
+        instead = f"“{start}”" if start else "an empty response"
         return ServiceError(
             f"The {self._service} answered {instead} to '{self._op.name}', not {expected}.",
             "Check the service's address, then try again.",

@@ -176,7 +176,7 @@ def check_presigned_url(url: str, service: str) -> None:
     if not is_address:
         raise ServiceError(
             f"The {service} gave an invalid address for a file.",
-            "Try again; tell whoever runs the service if it stays.",
+            "Try again; tell whoever runs the service if this persists.",
         )
 
 
@@ -292,6 +292,6 @@ class PresignedStore:
             kind, step = NotFoundError, f"{transfer.capitalize()} it again."
         elif status in _EXPIRED_UPLOAD:
             kind, step = AccessError, f"{transfer.capitalize()} it again: it gets a new address."
-            summary = f"The address for the {transfer} of {name} is not, or no longer, good"
+            summary = f"The address for the {transfer} of {name} is invalid or has expired"
             summary += f" ({status}{message})."
         return kind(summary, step, status=status, method=method, server=words)

@@ -81,7 +81,7 @@ def test_unterminated_event_is_limited() -> None:
 
 def test_invalid_json_data_is_a_service_error() -> None:
     assert ServerSentEvent("answer", '{"a": 1}').json() == {"a": 1}
-    with pytest.raises(ServiceError, match="no JSON"):
+    with pytest.raises(ServiceError, match="not valid JSON"):
         ServerSentEvent("answer", '{"a":').json()
 
 

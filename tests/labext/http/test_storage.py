@@ -38,11 +38,11 @@ def test_upload_is_sent_with_its_length(content: bytes, faulty: Any, store: Pres
 @pytest.mark.parametrize(
     ("status", "error", "what"),
     [
-        (400, AccessError, "not, or no longer, good (400: Sorry)"),
-        (401, AccessError, "not, or no longer, good (401: Sorry)"),
-        (403, AccessError, "not, or no longer, good (403: Sorry)"),
+        (400, AccessError, "invalid or has expired (400: Sorry)"),
+        (401, AccessError, "invalid or has expired (401: Sorry)"),
+        (403, AccessError, "invalid or has expired (403: Sorry)"),
         (404, NotFoundError, "answered 404 to the upload of a.pdb: Sorry"),
-        (410, AccessError, "not, or no longer, good (410: Sorry)"),
+        (410, AccessError, "invalid or has expired (410: Sorry)"),
         (413, ServiceError, "answered 413 to the upload of a.pdb: Sorry"),
     ],
 )

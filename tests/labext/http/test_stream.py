@@ -69,7 +69,7 @@ def test_truncated_event_stream_is_an_error(faulty: Any, transport: Any) -> None
     server = faulty(faulty.raw(HEAD + chunk("data: 1\n\n") + b"20\r\ndata: 2"))
     seen: list[str] = []
     with (
-        pytest.raises(UnreachableError, match="cut short"),
+        pytest.raises(UnreachableError, match="truncated"),
         transport(server).stream(ASK) as response,
     ):
         list(_recorded(read_events(response), seen))
@@ -88,7 +88,7 @@ def test_stalled_event_stream_times_out(faulty: Any, transport: Any) -> None:
         return bool(connection.recv(1)) and False
 
     with (
-        pytest.raises(UnreachableError, match="no answer in time"),
+        pytest.raises(UnreachableError, match="the response timed out"),
         transport(faulty(act)).stream(ASK, timeout=(1, 0.2)) as response,
     ):
         list(read_events(response))

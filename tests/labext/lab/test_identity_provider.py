@@ -136,5 +136,5 @@ def test_response_without_id_token_is_a_service_error(
     ],
 )
 def test_configuration_url_must_be_https(url: str) -> None:
-    with pytest.raises(InputError, match=r"OpenID configuration|no address"):
+    with pytest.raises(InputError, match=r"OpenID configuration|not the address"):
         ProviderSignIn(url, "a-client", "ada@lab.example", SECRET)

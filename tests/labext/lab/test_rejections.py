@@ -46,11 +46,11 @@ def test_whoami_without_a_user_record(lab: LabClient, tenant: Any) -> None:
 
 def test_plain_http_is_refused_before_connecting(plain_http: Any, monkeypatch: Any) -> None:
     url, received = plain_http
-    with pytest.raises(InputError, match="HTTPS alone"):
+    with pytest.raises(InputError, match="requires HTTPS"):
         LabClient(url, ApiKey("key-0123456789"))
     monkeypatch.setenv("LABEXT_LAB_BASE_URL", url)
     monkeypatch.setenv("LABEXT_LAB_API_KEY", "key-0123456789")
-    with pytest.raises(InputError, match="HTTPS alone"):
+    with pytest.raises(InputError, match="requires HTTPS"):
         labext.connect("lab")
     assert received == []
 

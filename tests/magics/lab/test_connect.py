@@ -410,7 +410,7 @@ def test_unencrypted_remote_address_is_not_contacted(run: Run, user: User) -> No
         listening.setblocking(False)
         plain = f"http://127.0.0.1:{listening.getsockname()[1]}"
         for line in (f"%lab connect {plain}", f"%lab connect {plain} --save work"):
-            with pytest.raises(InputError, match="HTTPS alone") as caught:
+            with pytest.raises(InputError, match="requires HTTPS") as caught:
                 run(line)
             assert "https://" in caught.value.next_step
         with pytest.raises(BlockingIOError):

@@ -45,7 +45,7 @@ def read_choice(settings: Settings, name: str, options: Sequence[str]) -> str:
     """Return one of `options`."""
     value = _require_value(settings, name)
     if value not in options:
-        raise ToolError(f"{name}: {quote_value(value)} is none of {', '.join(options)}.")
+        raise ToolError(f"{name}: {quote_value(value)} is not one of {', '.join(options)}.")
     return str(value)
 
 

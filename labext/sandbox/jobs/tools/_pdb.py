@@ -69,7 +69,7 @@ def find_modified_residues(lines: Collection[str]) -> set[str]:
 def no_protein_error(lines: Sequence[str], parameter: str) -> ToolError:
     """Return the error for a file without alpha carbons."""
     kind = "an mmCIF file" if lines and lines[0].startswith("data_") else "not a PDB file"
-    return ToolError(f"{parameter}: it has no alpha carbons; it may be {kind}, or no protein.")
+    return ToolError(f"{parameter}: it has no alpha carbons; it may be {kind} or not a protein.")
 
 
 def _record_error(parameter: str, line_number: int) -> ToolError:

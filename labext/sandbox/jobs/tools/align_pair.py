@@ -57,10 +57,10 @@ TOOL = Tool(
     name="align_pair",
     display_name="Pairwise alignment",
     description=(
-        "Aligns two DNA or protein sequences, from end to end (Needleman-Wunsch) or where they are "
-        "most alike (Smith-Waterman), with affine gap costs after Gotoh. A gap of n letters costs "
-        "gapOpen + (n - 1) * gapExtend, also at the ends. Gives the alignment as text and FASTA; "
-        "identity and similarity are percents of its columns."
+        "Aligns two DNA or protein sequences, globally (Needleman-Wunsch) or locally "
+        "(Smith-Waterman), with affine gap costs (Gotoh). A gap of n letters costs gapOpen + "
+        "(n - 1) * gapExtend, also at the ends. Returns the alignment as text and FASTA; "
+        "identity and similarity are percentages of its columns."
     ),
     github="https://github.com/biopython/biopython",
     paper="https://doi.org/10.1016/0022-2836(82)90398-9",
@@ -89,19 +89,19 @@ TOOL = Tool(
         Parameter(
             "matrix",
             options=tuple(name for names in MATRICES.values() for name in names),
-            description="Substitution scores; NUC.4.4 for DNA, BLOSUM62 for protein if not sent.",
+            description="Substitution scores; by default NUC.4.4 for DNA and BLOSUM62 for protein.",
         ),
         Parameter(
             "gapOpen",
             type="number",
             default=10.0,
-            description="What a gap's first letter costs, 0 to 100.",
+            description="Cost of the first letter of a gap, 0 to 100.",
         ),
         Parameter(
             "gapExtend",
             type="number",
             default=0.5,
-            description="What each further letter of a gap costs, 0 to gapOpen.",
+            description="Cost of each further letter of a gap, 0 to gapOpen.",
         ),
     ),
     requires=("Bio",),

@@ -261,10 +261,11 @@ def _read_request(settings: Settings) -> _Request:
         )
     if "*" in protein[:-1]:
         raise ToolError(
-            f"sequence: a stop stands at {protein.index('*') + 1}, before the end of the protein."
+            f"sequence: there is a stop codon at {protein.index('*') + 1}, before the end of "
+            "the protein."
         )
     if protein == "*":
-        raise ToolError("sequence: it is a stop alone.")
+        raise ToolError("sequence: it contains only a stop codon.")
     avoid: dict[str, str] = {}
     if values.get("avoid") not in (None, "", []):
         enzymes = _inputs.read_enzymes(values, "avoid", MAX_ENZYMES)
@@ -299,11 +300,11 @@ TOOL = Tool(
     name="codon_optimise",
     display_name="Codon optimisation",
     description=(
-        "Writes a protein, or a coding sequence anew, in the codons that an organism uses most, "
-        "and gives the DNA as FASTA and its codons as CSV. Of all DNA for the same protein that "
-        "keeps clear of the sites and runs to be avoided, it is the one with the largest codon "
-        "adaptation index. The index is counted against all genes of the organism in the Codon "
-        "Usage Database, not against a few that are read much."
+        "Optimises the codons of a protein or coding sequence for an organism, and returns "
+        "the DNA as FASTA and its codons as CSV. Among all DNA sequences that encode the "
+        "protein without the sites and runs to avoid, the result has the largest codon "
+        "adaptation index. The index is computed from all genes of the organism in the Codon "
+        "Usage Database, not only from highly expressed ones."
     ),
     github="https://github.com/biopython/biopython",
     paper="https://doi.org/10.1093/nar/15.3.1281",
@@ -323,8 +324,8 @@ TOOL = Tool(
             default="protein",
             options=("protein", "DNA"),
             description=(
-                "What sequence is. The first codon of DNA is kept, as GTG and TTG can start a "
-                "gene too."
+                "The type of the sequence. The first codon of DNA is kept, because GTG and TTG "
+                "are start codons too."
             ),
         ),
         Parameter(
@@ -336,21 +337,21 @@ TOOL = Tool(
         Parameter(
             "avoid",
             description=(
-                "Enzymes whose sites must not occur on either strand, as in REBASE, such as EcoRI: "
-                f"a list, or a text parted by commas; {MAX_ENZYMES} at most."
+                "Enzymes whose sites must not occur on either strand, by their REBASE names "
+                f"such as EcoRI: a list or comma-separated text, {MAX_ENZYMES} at most."
             ),
         ),
         Parameter(
             "longestRun",
             type="integer",
-            description="The most equal bases in a row, 3 to 20; any number where it is not sent.",
+            description="Maximum length of a run of equal bases, 3 to 20; unlimited by default.",
         ),
-        Parameter("gcMin", type="number", default=0, description="The least GC content, percent."),
+        Parameter("gcMin", type="number", default=0, description="Minimum GC content in percent."),
         Parameter(
             "gcMax",
             type="number",
             default=100,
-            description="The largest GC content, percent; the index falls as far as this asks.",
+            description="Maximum GC content in percent; a narrow range lowers the index.",
         ),
     ),
     requires=("Bio",),
@@ -427,13 +428,13 @@ def _optimise(request: _Request, usage: CodonUsage) -> list[str]:
     except NoCodonChoiceError as error:
         raise ToolError(
             f"{_constraint_names(request)}: every choice of codons up to "
-            f"{request.protein[error.index]} at {error.index + 1} makes a site or run that "
-            "is to be avoided."
+            f"{request.protein[error.index]} at {error.index + 1} creates a site or run to "
+            "avoid."
         ) from None
     except TooManyStatesError:
         raise ToolError(
-            f"{_constraint_names(request)}: these sites leave too many ways open to follow them "
-            "all; avoid fewer enzymes."
+            f"{_constraint_names(request)}: the search for DNA without these sites is too "
+            "large; give fewer enzymes."
         ) from None
 
 
@@ -503,7 +504,7 @@ def _best_within_gc(bounds: tuple[float, float], best: Callable[..., list[str]])
             few = count
     if not bounds[0] <= _gc_content(result) <= bounds[1]:
         raise ToolError(
-            f"gcMin, gcMax: nothing was found between {bounds[0]:g} and {bounds[1]:g} %, where "
-            f"{_gc_content(result):.2f} % comes nearest; widen the bounds."
+            f"gcMin, gcMax: no DNA was found between {bounds[0]:g} and {bounds[1]:g} %; "
+            f"the closest has {_gc_content(result):.2f} %. Widen the bounds."
         )
     return result

@@ -29,7 +29,9 @@ def parse_smiles(name: str, smiles: str, max_atoms: int) -> Any:
             f"{name}: it has {len(text):,} characters; at most {MAX_SMILES_LENGTH:,} are allowed."
         )
     if (blank := re.search(r"\s", text)) is not None:
-        raise ToolError(f"{name}: there is a blank at {blank.start() + 1}, and SMILES has none.")
+        raise ToolError(
+            f"{name}: there is a space at {blank.start() + 1}, which SMILES does not allow."
+        )
     reading = Chem.SmilesParserParams()
     reading.sanitize = False
     reading.removeHs = False
@@ -238,11 +240,12 @@ TOOL = Tool(
     name="conformers",
     display_name="Conformers",
     description=(
-        "Conformers of a small molecule from its SMILES: embedded by ETKDG, relaxed in the force "
-        "field MMFF94, ranked by energy, without those that are alike. Gives a PDB file of each, "
-        "an SDF file of all, a table with energies and shares at 25 °C, and a drawing. Energies, "
-        "in kcal/mol, are those of the molecule alone, in a vacuum; open stereocentres are set at "
-        "random and told."
+        "Generates conformers of a small molecule from its SMILES: embedded with ETKDG, "
+        "minimised with the force field MMFF94 and ranked by energy, without "
+        "near-duplicates. Returns a PDB file of each, an SDF file of all, a table of "
+        "energies and populations at 25 °C, and a drawing. Energies are in kcal/mol, for the "
+        "isolated molecule in vacuum. Unspecified stereocentres are assigned at random and "
+        "reported."
     ),
     github="https://github.com/rdkit/rdkit",
     paper="https://doi.org/10.1021/acs.jcim.0c00025",
@@ -253,8 +256,8 @@ TOOL = Tool(
             type="string",
             content=("SMILES",),
             description=(
-                f"One molecule, at most {MAX_ATOMS} heavy atoms; hydrogens are added as it "
-                "stands: write charges out."
+                f"One molecule, at most {MAX_ATOMS} heavy atoms; hydrogens are added without "
+                "changing charges, so write charges explicitly."
             ),
         ),
         Parameter(
@@ -262,8 +265,8 @@ TOOL = Tool(
             type="integer",
             default=10,
             description=(
-                f"How many are embedded, 1 to {MAX_CONFORMERS}; times heavy atoms at most "
-                f"{MAX_TOTAL_ATOMS:,}."
+                f"Number of conformers to embed, 1 to {MAX_CONFORMERS}; multiplied by the "
+                f"number of heavy atoms, at most {MAX_TOTAL_ATOMS:,}."
             ),
         ),
         Parameter(
@@ -276,8 +279,8 @@ TOOL = Tool(
             "apart",
             default=0.5,
             description=(
-                "Ångström, 0 to 10: of two whose heavy atoms lie nearer (root mean square, "
-                "superposed) the one of higher energy is left out."
+                "RMSD of superposed heavy atoms in ångström, 0 to 10: of two conformers that "
+                "are closer, the one with the higher energy is dropped."
             ),
         ),
         Parameter(
@@ -285,8 +288,8 @@ TOOL = Tool(
             default="mmff94",
             options=tuple(FORCE_FIELDS),
             description=(
-                "mmff94, mmff94s (flat nitrogens) or uff; where MMFF94 does not know an atom, UFF "
-                "is taken, and told."
+                "mmff94, mmff94s (planar nitrogens) or uff. If MMFF94 has no parameters for an "
+                "atom, UFF is used, which is reported."
             ),
         ),
     ),
@@ -383,7 +386,7 @@ def _draw_formula(smiles: str, path: Path) -> None:
     try:
         from rdkit.Chem.Draw import rdMolDraw2D
     except ImportError as error:  # it wants the system's libX11 and libXrender
-        print(f"There is no drawing: {error}")
+        print(f"The molecule could not be drawn: {error}")
         return
     drawing = rdMolDraw2D.MolDraw2DSVG(480, 360)
     rdMolDraw2D.PrepareAndDrawMolecule(drawing, Chem.MolFromSmiles(smiles))

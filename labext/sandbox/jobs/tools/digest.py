@@ -118,7 +118,7 @@ def _read_request(settings: Settings) -> _Request:
     enzymes = _inputs.read_enzymes(values, "enzymes", MAX_ENZYMES)
     for enzyme in enzymes:
         if not (enzyme.cut_once() or enzyme.cut_twice()):
-            raise ToolError(f"enzymes: where {enzyme} cuts is not known.")
+            raise ToolError(f"enzymes: the cut position of {enzyme} is not known.")
     return _Request(sequence, enzymes, _inputs.read_flag(values, "circular"))
 
 
@@ -126,10 +126,10 @@ TOOL = Tool(
     name="digest",
     display_name="Restriction digest",
     description=(
-        "Cuts linear or circular DNA with one or more restriction enzymes and gives the "
-        "fragments with their overhangs as FASTA and CSV, and a map as SVG. Every site is cut, "
-        "also where two overlap; a site with an ambiguous base in it is not. A fragment over the "
-        "origin of a circle starts at a higher base than it ends."
+        "Cuts linear or circular DNA with one or more restriction enzymes and returns the "
+        "fragments with their overhangs as FASTA and CSV, and a map as SVG. Every site is "
+        "cut, including overlapping ones, except sites with an ambiguous base. A fragment "
+        "across the origin of circular DNA has a start greater than its end."
     ),
     github="https://github.com/biopython/biopython",
     paper="https://doi.org/10.1093/nar/gku1046",
@@ -140,20 +140,20 @@ TOOL = Tool(
             type="string",
             content=("DNA",),
             description=(
-                f"DNA, ambiguous bases too (N, R, Y, …), 2 to {MAX_LENGTH:,} bases; blanks are "
-                "left out."
+                f"DNA, including ambiguous bases (N, R, Y, …), 2 to {MAX_LENGTH:,} bases; "
+                "whitespace is ignored."
             ),
         ),
         Parameter(
             "enzymes",
             required=True,
             description=(
-                "Names as in REBASE, such as EcoRI: a list, or a text parted by commas; "
-                f"{MAX_ENZYMES} at most."
+                f"REBASE names such as EcoRI: a list or comma-separated text, {MAX_ENZYMES} at "
+                "most."
             ),
         ),
         Parameter(
-            "circular", type="boolean", default=False, description="Whether the DNA is a circle."
+            "circular", type="boolean", default=False, description="Whether the DNA is circular."
         ),
     ),
     requires=("Bio",),

@@ -36,7 +36,7 @@ def _read_request(settings: Settings) -> _Request:
     table = _inputs.read_integer(values, "translationTable", 1, 33) if mode == "single" else 11
     if table not in TABLES:
         tables = ", ".join(map(str, TABLES))
-        raise ToolError(f"translationTable: {table} is none of {tables}.")
+        raise ToolError(f"translationTable: {table} is not one of {tables}.")
     request = _Request(mode, table, _inputs.read_flag(values, "closedEnds"))
     if text.lstrip().startswith(">"):
         _read_records(text, request)
@@ -56,8 +56,8 @@ def _read_records(text: str, request: _Request) -> tuple[dict[str, str], str]:
         mode = "single" if bases >= GOOD_TRAINING_BASES else "meta"
     if mode == "single" and bases < MIN_TRAINING_BASES:
         raise ToolError(
-            f"mode: single learns from at least {MIN_TRAINING_BASES:,} bases, and there are "
-            f"{bases:,}; take meta."
+            f"mode: single needs at least {MIN_TRAINING_BASES:,} bases, and there are "
+            f"{bases:,}; use meta."
         )
     if bases > MAX_BASES[mode]:
         raise ToolError(
@@ -71,11 +71,11 @@ TOOL = Tool(
     name="gene_find",
     display_name="Gene finding",
     description=(
-        "Finds the protein-coding genes of bacteria, archaea and their viruses in DNA, and gives "
-        "them as GFF3 and CSV, with their DNA and proteins as FASTA. From a genome it learns what "
-        "its genes look like; short sequences, such as plasmids and pieces of a metagenome, are "
-        "read with the model among fifty that fits best. No gene lies over 50 or more N in a row; "
-        "every sequence is taken as linear."
+        "Finds the protein-coding genes of bacteria, archaea and their viruses in DNA, and "
+        "returns them as GFF3 and CSV, with their DNA and proteins as FASTA. For a genome, a "
+        "model is trained on its own sequence; for short sequences, such as plasmids and "
+        "metagenome contigs, the best of fifty pretrained models is used. Genes do not span "
+        "runs of 50 or more N; every sequence is treated as linear."
     ),
     github="https://github.com/althonos/pyrodigal",
     paper="https://doi.org/10.1186/1471-2105-11-119",
@@ -95,8 +95,9 @@ TOOL = Tool(
             default="auto",
             options=("auto", "single", "meta"),
             description=(
-                "single: all sequences are of one organism, and its model is learnt from them; "
-                "meta: a ready model for each; auto: single from 100,000 bases in all, else meta."
+                "single: all sequences are from one organism, and a model is trained on them; "
+                "meta: a pretrained model for each; auto: single from 100,000 bases in total, "
+                "else meta."
             ),
         ),
         Parameter(
@@ -112,7 +113,7 @@ TOOL = Tool(
             "closedEnds",
             type="boolean",
             default=False,
-            description="Whether no gene may run off an end of a sequence.",
+            description="Whether to exclude genes that extend beyond the end of a sequence.",
         ),
     ),
     requires=("pyrodigal",),
@@ -164,7 +165,7 @@ def _find_genes(records: dict[str, str], mode: str, request: _Request) -> _Genes
                 finder.train(*records.values(), translation_table=request.table)
         except (ValueError, RuntimeError) as error:
             message = " ".join(str(error).split()).rstrip(".")
-            raise ToolError(f"sequences: nothing can be learnt from them: {message}.") from None
+            raise ToolError(f"sequences: no model can be trained on them: {message}.") from None
     return [
         (name, gene) for name, letters in records.items() for gene in finder.find_genes(letters)
     ]

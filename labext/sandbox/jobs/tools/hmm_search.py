@@ -65,7 +65,7 @@ def build_profile(text: str, molecule: str) -> Any:
         profile = None
     except (ValueError, UnexpectedError, EOFError) as error:
         message = " ".join(str(error).split()).rstrip(".")
-        raise ToolError(f"query: HMMER makes no profile of it: {message}.") from None
+        raise ToolError(f"query: HMMER could not build a profile from it: {message}.") from None
     if profile is None or profile.alphabet != _alphabet(molecule):
         raise ToolError(f"query: the profile is not of the {molecule} that molecule asks for.")
     if profile.M > MAX_QUERY_LENGTH:
@@ -220,11 +220,11 @@ TOOL = Tool(
     name="hmm_search",
     display_name="Profile search",
     description=(
-        "Searches proteins or DNA for relatives of an alignment, a profile hidden Markov model or "
-        "one sequence with HMMER's statistics, DNA on both strands. Gives each domain found with "
-        "its E-values, bit scores and places as CSV, the domains that count as members aligned to "
-        "the profile as FASTA, and the profile. A search is stopped after a minute, which DNA that "
-        "repeats a few letters over tens of thousands can take."
+        "Searches proteins or DNA (both strands) with an alignment, a profile hidden Markov "
+        "model or a single sequence, using HMMER. Returns each domain with its E-values, bit "
+        "scores and positions as CSV, the domains below the inclusion threshold aligned to "
+        "the profile as FASTA, and the profile. A search is stopped after a minute, which "
+        "long repetitive DNA can reach."
     ),
     github="https://github.com/althonos/pyhmmer",
     paper="https://doi.org/10.1371/journal.pcbi.1002195",
@@ -255,21 +255,21 @@ TOOL = Tool(
             "molecule",
             default="protein",
             options=tuple(HMMER_LETTERS),
-            description="What both are, in the IUPAC letters.",
+            description="The type of query and targets, in IUPAC letters.",
         ),
         Parameter(
             "evalue",
             type="number",
             default=10.0,
             description=(
-                "The largest E-value that is listed, of a target and of a domain: the hits as "
-                "good as this that chance would give among these targets."
+                "Maximum E-value of the listed targets and domains: the number of hits with "
+                "such a score that are expected by chance among these targets."
             ),
         ),
         Parameter(
             "inclusion",
             default=0.01,
-            description="The largest E-value that counts as a member of the family.",
+            description="Maximum E-value of the domains that are included in the alignment.",
         ),
     ),
     requires=("pyhmmer",),

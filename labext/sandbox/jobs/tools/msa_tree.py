@@ -157,11 +157,11 @@ TOOL = Tool(
     name="msa_tree",
     display_name="Multiple alignment and tree",
     description=(
-        "Aligns DNA or protein sequences progressively, most alike first, counts the distance of "
-        "each pair in the alignment, and joins them to a tree by neighbour joining. Gives the "
-        "alignment as FASTA, the distances as CSV and the tree, which has no root, as Newick. "
-        "Branch lengths that come out negative are set to 0 and counted. Identities are in "
-        "percent, of the columns where both have a letter."
+        "Aligns DNA or protein sequences progressively, most similar first, computes the "
+        "distance of each pair from the alignment, and builds a tree by neighbour joining. "
+        "Returns the alignment as FASTA, the distances as CSV and the unrooted tree as "
+        "Newick. Negative branch lengths are set to 0 and counted. Identities are "
+        "percentages of the columns in which both sequences have a letter."
     ),
     github="https://github.com/biotite-dev/biotite",
     paper="https://doi.org/10.1093/oxfordjournals.molbev.a040454",
@@ -173,7 +173,7 @@ TOOL = Tool(
             content=("{molecule}", "{molecule} alignment"),
             description=(
                 f"FASTA, {MIN_SEQUENCES} to {MAX_SEQUENCES} sequences of at most {MAX_LENGTH:,} "
-                "letters; gaps in it are left out."
+                "letters; gaps are removed."
             ),
         ),
         Parameter(
@@ -187,21 +187,21 @@ TOOL = Tool(
             default="identity",
             options=("identity", "corrected"),
             description=(
-                "identity: the share of different letters, columns with a gap left out; corrected "
-                "for repeated changes after Jukes and Cantor (DNA) or Kimura (protein)."
+                "identity: the fraction of different letters without gaps; corrected: "
+                "the same, corrected by Jukes and Cantor (DNA) or Kimura (protein)."
             ),
         ),
         Parameter(
             "gapOpen",
             type="integer",
             default=10,
-            description="What a gap's first letter costs, 1 to 100; gaps at the ends are free.",
+            description="Cost of the first letter of a gap, 1 to 100; gaps at the ends are free.",
         ),
         Parameter(
             "gapExtend",
             type="integer",
             default=1,
-            description="What each further letter of a gap costs, 0 to gapOpen.",
+            description="Cost of each further letter of a gap, 0 to gapOpen.",
         ),
     ),
     requires=("biotite", "numpy"),
@@ -310,8 +310,8 @@ def _correct_distances(distances: NDArray[Any], names: list[str], molecule: str)
         argument = 1 - 4 * p / 3 if molecule == "DNA" else 1 - p - p * p / 5
         if argument <= 0:
             raise ToolError(
-                f"distance: {names[i]} and {names[j]} differ in {p:.0%} of the sites, which can't "
-                "be corrected; take identity."
+                f"distance: {names[i]} and {names[j]} differ in {p:.0%} of the sites, which "
+                "can't be corrected; use identity."
             )
         distance = -0.75 * log(argument) if molecule == "DNA" else -log(argument)
         corrected[i, j] = corrected[j, i] = abs(distance)

@@ -88,8 +88,8 @@ def compute_modes(matrix: Array) -> NormalModes:
     rigid = int((values < _ZERO_EIGENVALUE * values[-1]).sum())
     if rigid > _RIGID_BODY_MODES:
         raise ToolError(
-            f"cutoff: the network is loose: it has {rigid} motions without a spring, where a "
-            f"body has {_RIGID_BODY_MODES}; take a larger cutoff."
+            f"cutoff: the network is not connected: it has {rigid} zero modes instead of "
+            f"{_RIGID_BODY_MODES}; use a larger cutoff."
         )
     if rigid < _RIGID_BODY_MODES:
         raise ToolError("pdbFile: the residues lie on one line.")
@@ -136,11 +136,12 @@ TOOL = Tool(
     name="normal_modes",
     display_name="Normal modes",
     description=(
-        "The slow motions of a protein by the anisotropic network model: its alpha carbons, joined "
-        "by springs. Gives each mode as a PDB file of 11 models, the eigenvalues, and how far each "
-        "residue moves beside its B-factor. The first model of the file is read, with "
-        "selenomethionine and modified residues and without other HETATM records. Eigenvalues and "
-        "frequencies are in units of the springs, and compare within a protein only."
+        "Computes the slowest motions of a protein with the anisotropic network model, in "
+        "which alpha carbons are connected by springs. Returns each mode as a PDB file of 11 "
+        "models, the eigenvalues, and the fluctuation of each residue next to its B-factor. "
+        "The first model of the file is used, including selenomethionine and modified "
+        "residues but no other HETATM records. Eigenvalues and frequencies are in units of "
+        "the springs and comparable only within one protein."
     ),
     github="https://github.com/numpy/numpy",
     paper="https://doi.org/10.1016/S0006-3495(01)76033-X",
@@ -156,17 +157,17 @@ TOOL = Tool(
             "cutoff",
             type="number",
             default=15.0,
-            description="Ångström: nearer residues are joined by a spring; 6 to 40.",
+            description="Distance in ångström below which residues are connected, 6 to 40.",
         ),
         Parameter(
-            "modes", type="integer", default=3, description="How many modes are written, 1 to 20."
+            "modes", type="integer", default=3, description="Number of modes to write, 1 to 20."
         ),
         Parameter(
             "amplitude",
             default=2.0,
-            description="Ångström, 0.1 to 10: how far (root mean square) the written modes swing.",
+            description="Amplitude of the written modes in ångström (root mean square), 0.1 to 10.",
         ),
-        Parameter("chains", description="Chains such as A,B; all if it is not sent."),
+        Parameter("chains", description="Chains such as A,B; by default all."),
         Parameter(
             "springs",
             default="uniform",

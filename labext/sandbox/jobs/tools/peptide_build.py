@@ -58,10 +58,11 @@ TOOL = Tool(
     name="peptide_build",
     display_name="Peptide builder",
     description=(
-        "Builds a peptide with all its heavy atoms from its sequence, as an alpha helix, as a beta "
-        "strand or with backbone angles of your own, and gives a PDB file and the angles of each "
-        "residue. Bond lengths, bond angles and side chains have standard values; nothing is "
-        "relaxed, and side chains may touch. Lengths are in ångström, the weight in Da."
+        "Builds a peptide with all its heavy atoms from its sequence, as an alpha helix, as "
+        "a beta strand or with custom backbone angles, and returns a PDB file and the angles "
+        "of each residue. Bond lengths, bond angles and side chains have standard values; "
+        "the structure is not relaxed, so side chains may clash. Lengths are in ångström, "
+        "the weight in Da."
     ),
     github="https://github.com/clauswilke/PeptideBuilder",
     paper="https://doi.org/10.7717/peerj.80",
@@ -83,16 +84,16 @@ TOOL = Tool(
             "phi",
             when=("conformation", ("custom",)),
             description=(
-                "Only with conformation=custom, and then required: degrees from -180 to 180, one a "
-                "residue (the first has nothing before it to turn against, and is not used)."
+                "Only with conformation=custom, and then required: degrees from -180 to 180, "
+                "one for each residue (the first is not used)."
             ),
         ),
         Parameter(
             "psi",
             when=("conformation", ("custom",)),
             description=(
-                "Only with conformation=custom, and then required: degrees from -180 to 180, one a "
-                "residue (the last turns the end's two oxygens)."
+                "Only with conformation=custom, and then required: degrees from -180 to 180, "
+                "one for each residue (the last rotates the two terminal oxygens)."
             ),
         ),
     ),

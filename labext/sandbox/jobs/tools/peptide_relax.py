@@ -77,7 +77,7 @@ def _expected_atoms(
     residue: Residue, name: str, parameter: str, ends: bool
 ) -> list[tuple[str, str, Coordinates]]:
     if residue.name not in _SIDE_CHAIN_ATOMS:
-        raise ToolError(f"{parameter}: {name} is none of the 20 amino acids.")
+        raise ToolError(f"{parameter}: {name} is not one of the 20 amino acids.")
     expected = [*_BACKBONE_ATOMS, *_SIDE_CHAIN_ATOMS[residue.name].split()]
     atom_by_name = {atom.name: atom for atom in residue.heavy}
     missing = [atom for atom in expected if atom not in atom_by_name]
@@ -332,11 +332,12 @@ TOOL = Tool(
     name="peptide_relax",
     display_name="Peptide relaxation",
     description=(
-        "Relaxes a peptide, built from its sequence or sent as a structure, to the nearest minimum "
-        "of its energy: force field Amber ff14SB, implicit solvent OBC2, no cutoff. Hydrogens are "
-        "added as they are at the pH. Nothing is simulated: a fold is not found by it. Gives the "
-        "start and the minimum as PDB files, and the energy by its terms and by the iterations, "
-        "in kJ/mol; rmsd is that of the heavy atoms to the start, in ångström."
+        "Minimises the energy of a peptide, built from its sequence or sent as a structure, "
+        "with the force field Amber ff14SB and the implicit solvent OBC2, without a cutoff. "
+        "Hydrogens are added for the given pH. There is no dynamics, so this does not "
+        "predict a fold. Returns the initial and the minimised structure as PDB files, and "
+        "the energy by term and by iteration in kJ/mol; rmsd is between the heavy atoms of "
+        "both structures, in ångström."
     ),
     github="https://github.com/openmm/openmm",
     paper="https://doi.org/10.1021/acs.jpcb.3c06662",
@@ -356,35 +357,35 @@ TOOL = Tool(
             content=("protein structure",),
             description=(
                 f"A peptide in PDB format instead of sequence, {MIN_RESIDUES} to {MAX_RESIDUES} "
-                "whole residues "
-                "of the 20 amino acids; its hydrogens are replaced, water and ligands left out."
+                "whole residues of the 20 amino acids; its hydrogens are replaced, and water "
+                "and ligands are removed."
             ),
         ),
         Parameter(
             "conformation",
             options=tuple(peptide_build.CONFORMATION_ANGLES),
-            description="Only with sequence: what it is built as; helix if it is not sent.",
+            description="Only with sequence: the initial conformation; by default helix.",
         ),
         Parameter(
             "iterations",
             type="integer",
             default=500,
-            description=f"When to end at the latest, 1 to {MAX_ITERATIONS:,} iterations.",
+            description=f"Maximum number of iterations, 1 to {MAX_ITERATIONS:,}.",
         ),
         Parameter(
             "tolerance",
             type="number",
             default=10.0,
             description=(
-                "kJ/mol/nm, 0.1 to 1,000: it ends where the force (root mean square) is smaller."
+                "Root mean square force in kJ/mol/nm below which minimisation stops, 0.1 to 1,000."
             ),
         ),
-        Parameter("ph", default=7.0, description="The pH, 0 to 14, which decides on hydrogens."),
+        Parameter("ph", default=7.0, description="The pH for which hydrogens are added, 0 to 14."),
         Parameter(
             "solvent",
             default="obc2",
             options=("obc2", "none"),
-            description="obc2: water as a continuum (doi 10.1002/prot.20033); none: a vacuum.",
+            description="obc2: implicit water (doi 10.1002/prot.20033); none: vacuum.",
         ),
     ),
     requires=("openmm", "numpy", "PeptideBuilder", "Bio"),

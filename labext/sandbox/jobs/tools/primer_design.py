@@ -89,8 +89,8 @@ def _check_repeats(sequence: str) -> None:
     clear = [word for word in words if "N" not in word]
     if len(set(clear)) * _REPEAT_COPIES < len(clear):
         raise ToolError(
-            f"sequence: it repeats itself throughout: its stretches of {size} bases occur more "
-            f"than {_REPEAT_COPIES} times each, and a primer needs a place of its own."
+            f"sequence: it is repetitive throughout: its stretches of {size} bases occur more "
+            f"than {_REPEAT_COPIES} times each, and a primer needs a unique position."
         )
 
 
@@ -104,7 +104,7 @@ def _read_target(settings: Settings, bases: int, longest: int) -> tuple[int, int
     if not names:
         return None
     if len(names) == 1:
-        raise ToolError(f"{names[0]}: it needs the other end of the target too.")
+        raise ToolError(f"{names[0]}: the other end of the target is required too.")
     start, end = (_inputs.read_integer(settings, name, 1, bases) for name in names)
     _check_order("targetStart", start, "targetEnd", end)
     if end - start + 1 > longest:
@@ -118,11 +118,11 @@ TOOL = Tool(
     name="primer_design",
     display_name="Primer design",
     description=(
-        "Designs pairs of primers that copy a part of a DNA, or one with a target in it, and gives "
-        "them with their melting temperatures, GC contents, places and penalties as CSV, and the "
-        "primers and products as FASTA. A penalty counts how far a primer is from the optimal "
-        "size and temperature; less is better. Where no pair fits, the table of what was "
-        "considered says why."
+        "Designs primer pairs that amplify a part of a DNA sequence, optionally around a "
+        "target, and returns their melting temperatures, GC contents, positions and "
+        "penalties as CSV, and the primers and products as FASTA. The penalty measures the "
+        "deviation from the optimal size and temperature; lower is better. If no pair is "
+        "found, the table of considered primers shows why."
     ),
     github="https://github.com/libnano/primer3-py",
     paper="https://doi.org/10.1093/nar/gks596",
@@ -133,14 +133,15 @@ TOOL = Tool(
             type="string",
             content=("DNA",),
             description=(
-                f"DNA (A, C, G, T, N), {MIN_LENGTH} to {MAX_LENGTH:,} bases; no primer has an N."
+                f"DNA (A, C, G, T, N), {MIN_LENGTH} to {MAX_LENGTH:,} bases; primers never "
+                "contain N."
             ),
         ),
         Parameter(
             "targetStart",
             description=(
-                "The first base of what every product must span, from 1; with targetEnd. No primer "
-                "lies in it."
+                "First base of the target that every product must contain, from 1; requires "
+                "targetEnd. Primers do not overlap the target."
             ),
         ),
         Parameter("targetEnd", description="The last base of the target."),
@@ -173,16 +174,16 @@ TOOL = Tool(
         Parameter("tmOpt", default=60.0, description="The best melting temperature, °C."),
         Parameter("tmMax", default=63.0, description="The highest melting temperature, °C."),
         Parameter(
-            "gcMin", type="number", default=40.0, description="The least GC content, percent."
+            "gcMin", type="number", default=40.0, description="Minimum GC content in percent."
         ),
         Parameter(
-            "gcMax", type="number", default=60.0, description="The largest GC content, percent."
+            "gcMax", type="number", default=60.0, description="Maximum GC content in percent."
         ),
         Parameter(
             "pairs",
             type="integer",
             default=5,
-            description=f"How many pairs at most, 1 to {MAX_PAIRS}, the best first.",
+            description=f"Maximum number of pairs, 1 to {MAX_PAIRS}, best first.",
         ),
     ),
     requires=("primer3",),

@@ -100,11 +100,11 @@ TOOL = Tool(
     name="rna_fold",
     display_name="RNA secondary structure",
     description=(
-        "Folds an RNA: the structure of minimum free energy (MFE), the centroid of the ensemble, "
-        "and the probability of every base pair, by the nearest-neighbour energies of Turner 2004. "
-        "Gives dot-bracket text, a CSV of the pairs and a drawing as SVG. Energies are in "
-        "kcal/mol; frequency is the share of the MFE structure in the ensemble, diversity the "
-        "mean distance of two of its structures in base pairs."
+        "Predicts the secondary structure of an RNA: the minimum free energy (MFE) "
+        "structure, the centroid of the ensemble and the base-pair probabilities, with the "
+        "Turner 2004 energies. Returns dot-bracket text, a CSV of the pairs and a drawing as "
+        "SVG. Energies are in kcal/mol; frequency is the fraction of the MFE structure in "
+        "the ensemble, diversity the mean base-pair distance between its structures."
     ),
     github="https://github.com/ViennaRNA/ViennaRNA",
     paper="https://doi.org/10.1186/1748-7188-6-26",
@@ -120,12 +120,12 @@ TOOL = Tool(
             "temperature",
             type="number",
             default=37.0,
-            description="Degrees Celsius, 0 to 100.",
+            description="Temperature in degrees Celsius, 0 to 100.",
         ),
         Parameter(
             "lonelyPairs",
             default=True,
-            description="true or false: whether a helix of a single pair may form.",
+            description="Whether helices of a single base pair are allowed.",
         ),
     ),
     requires=("RNA",),

@@ -101,11 +101,12 @@ TOOL = Tool(
     name="structure_summary",
     display_name="Structure summary",
     description=(
-        "A protein structure in figures: the surface that water can reach (Shrake and Rupley), the "
-        "secondary structure by its alpha carbons (P-SEA, doi 10.1093/bioinformatics/13.3.291), "
-        "backbone angles and radius of gyration, as a table of the residues and a picture. "
-        "Hydrogens, water and ligands are left out; chains that are not chosen don't count. "
-        "Surfaces are in Å², the radius of gyration in Å; helix, strand and coil are shares."
+        "Describes a protein structure: the solvent-accessible surface (Shrake and Rupley), "
+        "the secondary structure from alpha carbons (P-SEA, doi "
+        "10.1093/bioinformatics/13.3.291), backbone angles and radius of gyration, as a "
+        "table of residues and a picture. Hydrogens, water, ligands and chains that are not "
+        "selected are ignored. Surfaces are in Å², the radius of gyration in Å; helix, "
+        "strand and coil are fractions."
     ),
     github="https://github.com/biotite-dev/biotite",
     paper="https://doi.org/10.1186/s12859-018-2367-z",
@@ -124,13 +125,13 @@ TOOL = Tool(
             "model",
             type="integer",
             default=1,
-            description="Which model is read, where the file has several; from 1.",
+            description="The model to use if the file has several, from 1.",
         ),
-        Parameter("chains", description="Chains such as A,B; all if it is not sent."),
+        Parameter("chains", description="Chains such as A,B; by default all."),
         Parameter(
             "probe",
             default=1.4,
-            description="Ångström, 0.5 to 5: the radius of the ball that rolls over the surface.",
+            description="Probe radius in ångström, 0.5 to 5.",
         ),
     ),
     requires=("biotite", "numpy"),

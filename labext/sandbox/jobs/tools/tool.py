@@ -259,5 +259,5 @@ def _value_error(parameter: Parameter, value: object) -> str | None:
         if parameter.file and not value:
             return "is empty"
     if parameter.options is not None and value not in parameter.options:
-        return f"is none of {', '.join(parameter.options)}: {quote_value(value)}"
+        return f"is not one of {', '.join(parameter.options)}: {quote_value(value)}"
     return None

@@ -126,8 +126,8 @@ def test_scores_match_a_reference_implementation(
         ({"matrix": "BLOSUM62"}, "matrix: 'BLOSUM62' is not for DNA, which takes NUC.4.4."),
         ({"gapExtend": 11}, "gapExtend: 11 is more than gapOpen, 10."),
         ({"gapOpen": -1}, "gapOpen: -1 is outside 0 to 100."),
-        ({"mode": "semi"}, "mode: 'semi' is none of global, local."),
-        ({"molecule": "RNA"}, "molecule: 'RNA' is none of DNA, protein."),
+        ({"mode": "semi"}, "mode: 'semi' is not one of global, local."),
+        ({"molecule": "RNA"}, "molecule: 'RNA' is not one of DNA, protein."),
     ],
 )
 def test_invalid_setting_is_named(options, message):

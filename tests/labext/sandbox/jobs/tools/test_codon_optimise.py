@@ -219,18 +219,17 @@ def test_optimised_sequence_has_no_cut_in_a_digest(tmp_path):
     [
         (
             {"sequence": "WG", "longestRun": 3},
-            "longestRun: every choice of codons up to G at 2 makes a site or run that is to be "
-            "avoided.",
+            "longestRun: every choice of codons up to G at 2 creates a site or run to avoid.",
         ),
         (
             {"sequence": "WM", "avoid": "FokI"},
-            "avoid: every choice of codons up to M at 2 makes a site or run that is to be avoided.",
+            "avoid: every choice of codons up to M at 2 creates a site or run to avoid.",
         ),
         ({"sequence": "KK", "gcMin": 90}, "gcMin: the largest GC content of DNA for this is 33.33"),
         ({"sequence": "GG", "gcMax": 20}, "gcMax: the least GC content of DNA for this is 66.67 %"),
         (
             {"sequence": "KK", "gcMin": 20, "gcMax": 30},
-            "gcMin, gcMax: nothing was found between 20",
+            "gcMin, gcMax: no DNA was found between 20",
         ),
     ],
 )
@@ -244,18 +243,21 @@ def test_impossible_constraints_are_an_error(tmp_path, options, message):
     ("options", "message"),
     [
         ({"sequence": "MKJ"}, "sequence: invalid amino acid 'J' at 3"),
-        ({"sequence": "MK*L"}, "sequence: a stop stands at 3, before the end of the protein."),
-        ({"sequence": "*"}, "sequence: it is a stop alone."),
+        (
+            {"sequence": "MK*L"},
+            "sequence: there is a stop codon at 3, before the end of the protein.",
+        ),
+        ({"sequence": "*"}, "sequence: it contains only a stop codon."),
         (
             {"sequence": "ATGTAAAAA", "molecule": "DNA"},
-            "sequence: a stop stands at 2, before the end of the protein.",
+            "sequence: there is a stop codon at 2, before the end of the protein.",
         ),
         (
             {"sequence": "ATGA", "molecule": "DNA"},
             "sequence: its 4 bases are not a whole number of codons.",
         ),
         ({"sequence": "A" * 2001}, "sequence: it has 2001 letters; 1 to 2000 are allowed."),
-        ({"sequence": "MK", "host": "yeti"}, "host: 'yeti' is none of e_coli, b_subtilis,"),
+        ({"sequence": "MK", "host": "yeti"}, "host: 'yeti' is not one of e_coli, b_subtilis,"),
         ({"sequence": "MK", "avoid": "EcoR1"}, "avoid: 'EcoR1' is not in REBASE; did you mean"),
         (
             {"sequence": "MK", "avoid": ["EcoRI"] * 21},

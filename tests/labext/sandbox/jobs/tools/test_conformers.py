@@ -172,7 +172,7 @@ def test_drawing_is_valid_xml_and_optional(tmp_path, monkeypatch, capsys):
     # As where libXrender is missing.
     monkeypatch.setitem(sys.modules, "rdkit.Chem.Draw", None)
     run(tmp_path / "without", ASPIRIN)
-    assert "There is no drawing" in capsys.readouterr().out
+    assert "The molecule could not be drawn" in capsys.readouterr().out
     assert not (tmp_path / "without" / "molecule.svg").exists()
 
 
@@ -209,7 +209,7 @@ def test_any_text_is_checked_without_an_exception(text):
     [
         ({"smiles": "(("}, "smiles: '((' can't be read as SMILES."),
         ({"smiles": "C1CC"}, "smiles: 'C1CC' can't be read as SMILES."),
-        ({"smiles": "CC O"}, "smiles: there is a blank at 3, and SMILES has none."),
+        ({"smiles": "CC O"}, "smiles: there is a space at 3, which SMILES does not allow."),
         ({"smiles": "C(C)(C)(C)(C)C"}, "smiles: it is not a valid molecule: Explicit valence for"),
         ({"smiles": "c1cccc1"}, "smiles: it is not a valid molecule: Can't kekulize mol."),
         ({"smiles": "CC(=O)[O-].[Na+]"}, "smiles: it is a salt or mixture of 2 parts; send one"),
@@ -224,7 +224,7 @@ def test_any_text_is_checked_without_an_exception(text):
         ),
         ({"seed": -1}, "seed: -1 is outside 0 to 2.14748e+09."),
         ({"apart": "far"}, "apart: a number is expected, not 'far'."),
-        ({"forceField": "amber"}, "forceField: 'amber' is none of mmff94, mmff94s, uff."),
+        ({"forceField": "amber"}, "forceField: 'amber' is not one of mmff94, mmff94s, uff."),
     ],
 )
 def test_invalid_setting_is_named(options, message):

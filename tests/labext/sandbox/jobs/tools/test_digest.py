@@ -199,4 +199,4 @@ def test_enzyme_with_unknown_cuts_is_refused():
 
     unknown = next(e for e in sorted(AllEnzymes, key=str) if not (e.cut_once() or e.cut_twice()))
     settings = {"sequence": "GAATTC", "enzymes": str(unknown)}
-    assert TOOL.check(settings) == f"enzymes: where {unknown} cuts is not known."
+    assert TOOL.check(settings) == f"enzymes: the cut position of {unknown} is not known."

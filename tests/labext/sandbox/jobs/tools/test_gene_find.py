@@ -166,7 +166,7 @@ def test_unknown_bases_have_no_genes(tmp_path):
 
 @needs_pyrodigal
 def test_single_mode_refuses_short_sequences(tmp_path):
-    with pytest.raises(ToolError, match=r"^mode: single learns from at least 20,000 bases, and"):
+    with pytest.raises(ToolError, match=r"^mode: single needs at least 20,000 bases, and"):
         find(tmp_path, ">a\nACGT\n", mode="single")
 
 
@@ -177,7 +177,7 @@ def test_single_mode_refuses_short_sequences(tmp_path):
         ({"sequences": ">a\nACGT\n>a\nAC"}, "sequences: the name a occurs twice."),
         (
             {"sequences": ">a\nACGT", "mode": "single"},
-            "mode: single learns from at least 20,000 bases, and there are 4; take meta.",
+            "mode: single needs at least 20,000 bases, and there are 4; use meta.",
         ),
         (
             {"sequences": "".join(f">s{i}\nA\n" for i in range(2001))},
@@ -188,9 +188,9 @@ def test_single_mode_refuses_short_sequences(tmp_path):
             "sequences: they have 2,000,001 bases; at most 2,000,000 are allowed where mode is "
             "meta.",
         ),
-        ({"mode": "fast"}, "mode: 'fast' is none of auto, single, meta."),
+        ({"mode": "fast"}, "mode: 'fast' is not one of auto, single, meta."),
         ({"translationTable": 4}, "translationTable: it applies only where mode is single."),
-        ({"mode": "single", "translationTable": 1}, "translationTable: 1 is none of 4, 11, 25."),
+        ({"mode": "single", "translationTable": 1}, "translationTable: 1 is not one of 4, 11, 25."),
         ({"closedEnds": "yes"}, "closedEnds: true or false is expected, not 'yes'."),
     ],
 )

@@ -172,8 +172,8 @@ HMM = "HMMER3/f [3.4 | Aug 2023]\n"
     [
         ("MKTAYIAK", "query: it is neither FASTA nor a Stockholm alignment nor a HMMER 3 profile."),
         (HMM, "query: it has 0 profiles; exactly one is required."),
-        ("HMMER3/x\nfoo\n", "query: HMMER makes no profile of it: "),
-        ("# STOCKHOLM 1.0\na MK\n", "query: HMMER makes no profile of it: "),
+        ("HMMER3/x\nfoo\n", "query: HMMER could not build a profile from it: "),
+        ("# STOCKHOLM 1.0\na MK\n", "query: HMMER could not build a profile from it: "),
         (
             ">a\nMK--\n>b\n--TA\n>c\nM\n",
             "query: it is not an alignment: c has 1 columns where a has 4",
@@ -214,7 +214,7 @@ def test_too_large_search_is_an_error(tmp_path):
         ({"targets": ">a\n" + "M" * 20_001}, "targets, a: it has 20001 letters; 1 to 20000"),
         ({"evalue": 0}, "evalue: 0 is outside 1e-300 to 1000."),
         ({"inclusion": "much"}, "inclusion: a number is expected, not 'much'."),
-        ({"molecule": "RNA"}, "molecule: 'RNA' is none of protein, DNA."),
+        ({"molecule": "RNA"}, "molecule: 'RNA' is not one of protein, DNA."),
     ],
 )
 def test_invalid_setting_is_named(options, message):

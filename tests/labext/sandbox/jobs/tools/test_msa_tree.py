@@ -258,7 +258,7 @@ def test_orchids_of_a_genus_are_monophyletic(tmp_path):
         ({"sequences": ">a\nMEV\n>b\nA\n>c\nA", "molecule": "DNA"}, "invalid DNA base"),
         ({"gapOpen": 0}, "gapOpen: 0 is outside 1 to 100."),
         ({"gapExtend": 11}, "gapExtend: 11 is more than gapOpen, 10."),
-        ({"distance": "far"}, "distance: 'far' is none of identity, corrected."),
+        ({"distance": "far"}, "distance: 'far' is not one of identity, corrected."),
     ],
 )
 def test_invalid_setting_is_named(options, message):

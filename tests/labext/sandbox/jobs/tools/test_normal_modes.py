@@ -169,8 +169,8 @@ def test_number_of_modes_is_limited_by_the_structure(tmp_path):
     [
         (
             np.concatenate([globule(1), globule(1) + 200]),
-            "cutoff: the network is loose: it has 12 motions without a spring, where a body has "
-            "6; take a larger cutoff.",
+            "cutoff: the network is not connected: it has 12 zero modes instead of "
+            "6; use a larger cutoff.",
         ),
         ([(3.8 * i, 0, 0) for i in range(8)], None),
         ([(0, 0, 0), (0, 0, 0), *TETRAHEDRON], "pdbFile: residues 1 and 2 lie at the same place."),
@@ -207,7 +207,7 @@ def test_corrupted_file_is_an_error_or_read(tmp_path_factory, junk, where, line)
         ({"modes": 2.5}, "modes: a whole number is expected, not 2.5."),
         ({"modes": 21}, "modes: 21 is outside 1 to 20."),
         ({"amplitude": "big"}, "amplitude: a number is expected, not 'big'."),
-        ({"springs": "soft"}, "springs: 'soft' is none of uniform, distance."),
+        ({"springs": "soft"}, "springs: 'soft' is not one of uniform, distance."),
         ({"chains": {}}, "chains: a list of names is expected, not {}."),
     ],
 )

@@ -155,7 +155,7 @@ def test_angles_can_be_text(tmp_path):
         ({"sequence": "A" * 1001}, "sequence: it has 1001 letters; 2 to 1000 are allowed."),
         (
             {"sequence": "AA", "conformation": "coil"},
-            "conformation: 'coil' is none of helix, strand, custom.",
+            "conformation: 'coil' is not one of helix, strand, custom.",
         ),
         (
             {"sequence": "AA", "conformation": "custom"},

@@ -218,7 +218,7 @@ def test_incomplete_or_unknown_residue_is_named(tmp_path):
     gap = "".join(x for x in lines if int(x[22:26]) != 163)
     assert message(gap) == "pdbFile: before TYR 164 of chain A the chain has a gap."
     strange = text.replace("ASP A", "SEP A")
-    assert message(strange) == "pdbFile: SEP 163 of chain A is none of the 20 amino acids."
+    assert message(strange) == "pdbFile: SEP 163 of chain A is not one of the 20 amino acids."
     surplus = text.replace(" CG  ASP", " CX  ASP") + lines[-1].replace(lines[-1][12:16], " CG ")
     assert "has no CG" in message(surplus)
     assert message("".join(lines[:11])) == "pdbFile: it has 1 residues; 2 to 25 are allowed."
@@ -237,11 +237,14 @@ def test_incomplete_or_unknown_residue_is_named(tmp_path):
         ({"pdbFile": "x.pdb", "conformation": "helix"}, "conformation: it applies only where"),
         ({"sequence": "G" * 26}, "sequence: it has 26 letters; 2 to 25 are allowed."),
         ({"sequence": "GAX"}, "sequence: invalid amino acid 'X' at 3"),
-        ({"sequence": "GA", "conformation": "custom"}, "conformation: 'custom' is none of helix,"),
+        (
+            {"sequence": "GA", "conformation": "custom"},
+            "conformation: 'custom' is not one of helix,",
+        ),
         ({"sequence": "GA", "iterations": 1001}, "iterations: 1001 is outside 1 to 1000."),
         ({"sequence": "GA", "tolerance": 0}, "tolerance: 0 is outside 0.1 to 1000."),
         ({"sequence": "GA", "ph": 15}, "ph: 15 is outside 0 to 14."),
-        ({"sequence": "GA", "solvent": "wine"}, "solvent: 'wine' is none of obc2, none."),
+        ({"sequence": "GA", "solvent": "wine"}, "solvent: 'wine' is not one of obc2, none."),
     ],
 )
 def test_invalid_setting_is_named(options, message):

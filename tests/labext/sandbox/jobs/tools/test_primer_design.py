@@ -144,8 +144,8 @@ def test_product_can_be_digested(tmp_path):
             "sequence: invalid DNA bases 'U' at 4, 'U' at 8, 'U' at 12 and 17 more",
         ),
         ({"sequence": "ACGT"}, "sequence: it has 4 letters; 40 to 10000 are allowed."),
-        ({"sequence": "ACGT" * 100}, "sequence: it repeats itself throughout: its stretches of 15"),
-        ({"targetStart": 5}, "targetStart: it needs the other end of the target too."),
+        ({"sequence": "ACGT" * 100}, "sequence: it is repetitive throughout: its stretches of 15"),
+        ({"targetStart": 5}, "targetStart: the other end of the target is required too."),
         ({"targetStart": 9, "targetEnd": 5}, "targetStart: 9 is more than targetEnd, 5."),
         ({"targetStart": 9, "targetEnd": 9999}, "targetEnd: 9999 is outside 1 to 600."),
         (
