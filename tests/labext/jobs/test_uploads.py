@@ -75,7 +75,7 @@ def test_expired_upload_url_is_an_error_without_its_signature(
     ledger.fail(
         "store", ledger.answer(403, "https://store/x?signature=abcdef0123456789 has expired")
     )
-    with pytest.raises(AccessError, match="no longer, good") as raised:
+    with pytest.raises(AccessError, match="invalid or has expired") as raised:
         client.upload(file, presigned=True)
     assert "abcdef0123456789" not in str(raised.value)
     assert "abcdef0123456789" not in str(raised.value.server)

@@ -82,7 +82,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     [
         ("<html><body>Welcome</body></html>", 200, "text/html", ServiceError, "Welcome"),
         ('{"jobs": [{"JobName"', 200, "application/json", ServiceError, "JobName"),
-        ("", 200, "application/json", ServiceError, "nothing"),
+        ("", 200, "application/json", ServiceError, "an empty response"),
         ("[1, 2]", 200, "application/json", ServiceError, "invalid"),
         ("it broke", 500, "text/plain", ServiceError, "it broke"),
         (f'"wrong key {KEY}"', 401, "application/json", SignInError, "wrong key"),
