@@ -226,3 +226,11 @@ def test_tree_and_alignment_of_different_sequences_are_refused() -> None:
         tree_view("(A:1,Z:1);", ">A\nAC\n>B\nAC\n", name="t")
     with pytest.raises(InputError, match="The tree has no"):
         tree_view("(A:1,B:1);", ">A\nAC\n>B\nAC\n>C\nAC\n", name="t")
+
+
+def test_paths_are_read_and_the_tree_file_names_the_view(tmp_path: Path) -> None:
+    tree, aligned = tmp_path / "t.nwk", tmp_path / "t.fasta"
+    tree.write_text("(A:1,B:1);")
+    aligned.write_text(">B\nAC\n>A\nAG\n")
+    assert tree_view(tree, aligned).name == "t.nwk"
+    assert alignment_view(aligned).sequences == {"B": "AC", "A": "AG"}

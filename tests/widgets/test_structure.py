@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -242,3 +243,12 @@ def test_terminal_shows_the_sequence(
     set_front_end(FrontEnd.TERMINAL, viewer)
     StructureViewer(parse_structure(pdb(5), name="h1"))._ipython_display_()
     assert "Chain A, 5 residues\n     1 AAAAA" in capsys.readouterr().out
+
+
+def test_path_is_read_and_names_the_viewer(tmp_path: Path) -> None:
+    file = tmp_path / "ethanol.sdf"
+    file.write_text(ETHANOL)
+    assert structure_viewer(file).name == "ethanol.sdf"
+    assert structure_viewer(file, name="drink").name == "drink"
+    with pytest.raises(InputError, match=r"absent\.pdb.* cannot be read: No such file"):
+        structure_viewer(tmp_path / "absent.pdb")

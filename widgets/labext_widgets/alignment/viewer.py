@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from labext.errors import InputError
@@ -15,39 +16,53 @@ from labext_widgets.alignment.tree import Tree, match_rows, parse_newick
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
 from labext_widgets.core.markup import plain
+from labext_widgets.core.source import read_source
 
 MAX_LIVE_CELLS = 4_000_000
 """Maximum number of rows times columns in the live view; larger alignments are static."""
 
 
-def alignment_view(fasta: str, *, name: str) -> AlignmentView:
+def alignment_view(source: str | Path, *, name: str | None = None) -> AlignmentView:
     """Return a view of an alignment, for display in a cell.
 
     Args:
-        fasta: the aligned sequences, as the text of a FASTA or Clustal file.
-        name: the title.
+        source: the aligned sequences: a FASTA or Clustal file as a `Path`, or its text.
+        name: the title; by default the name of the file.
 
     Raises:
-        InputError: the text is not an alignment.
+        InputError: the file cannot be read, or is not an alignment.
     """
-    return AlignmentView(parse_alignment(fasta), name)
+    text, file_name = _read_text(source)
+    return AlignmentView(parse_alignment(text), name or file_name or "alignment")
 
 
-def tree_view(newick: str, alignment: str | None = None, *, name: str) -> TreeView:
+def tree_view(
+    source: str | Path, alignment: str | Path | None = None, *, name: str | None = None
+) -> TreeView:
     """Return a view of a tree beside an alignment, for display in a cell.
 
     Args:
-        newick: the tree.
-        alignment: the aligned sequences of its leaves, as the text of a FASTA or Clustal
-            file.
-        name: the title.
+        source: the tree: a Newick file as a `Path`, or its text.
+        alignment: the aligned sequences of its leaves: a FASTA or Clustal file as a `Path`,
+            or its text.
+        name: the title; by default the name of the tree's file.
 
     Raises:
-        InputError: the tree or the alignment is invalid, or their names differ.
+        InputError: a file cannot be read or is invalid, or the names of leaves and sequences
+            differ.
     """
+    newick, file_name = _read_text(source)
     tree = parse_newick(newick)
-    rows = None if alignment is None else match_rows(tree, parse_alignment(alignment))
-    return TreeView(tree, rows, name)
+    rows = None
+    if alignment is not None:
+        rows = match_rows(tree, parse_alignment(_read_text(alignment)[0]))
+    return TreeView(tree, rows, name or file_name or "tree")
+
+
+def _read_text(source: str | Path) -> tuple[str, str]:
+    """Return the text and the name of a file, or a text and an empty name."""
+    content, name = read_source(source)
+    return content if isinstance(content, str) else content.decode(errors="replace"), name
 
 
 class _View:

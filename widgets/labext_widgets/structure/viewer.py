@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from labext.errors import InputError
 from labext.messages import join_words
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.core.source import read_source
 from labext_widgets.structure import static_view
 from labext_widgets.structure.colours import (
     COMPARED,
@@ -49,20 +51,21 @@ class ResidueRange:
 
 
 def structure_viewer(
-    content: str | bytes, format: Format | None = None, *, name: str = "structure"
+    source: str | bytes | Path, format: Format | None = None, *, name: str | None = None
 ) -> StructureViewer:
-    """Return a viewer for the content of a PDB, mmCIF or SDF file.
+    """Return a viewer for a PDB, mmCIF or SDF file.
 
     Args:
-        content: the file's content.
+        source: the file as a `Path`, or its content.
         format: `pdb`, `cif` or `sdf`; by default it is detected.
-        name: the title.
+        name: the title; by default the name of the file.
 
     Raises:
-        InputError: the content is not of the format.
+        InputError: the file cannot be read, or is not of the format.
         SetupError: the extra `views` is not installed.
     """
-    return StructureViewer(parse_structure(content, format, name))
+    content, file_name = read_source(source)
+    return StructureViewer(parse_structure(content, format, name or file_name or "structure"))
 
 
 class StructureViewer:

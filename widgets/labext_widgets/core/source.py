@@ -1,0 +1,28 @@
+"""Read what a view is made from: a file or its content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from labext.errors import InputError
+from labext.messages import quote_value
+
+_Content = TypeVar("_Content", str, bytes)
+
+
+def read_source(source: _Content | Path) -> tuple[_Content | bytes, str]:
+    """Return the content and the file name of a source; the name of given content is empty.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    if not isinstance(source, Path):
+        return source, ""
+    try:
+        return source.read_bytes(), source.name
+    except OSError as error:
+        raise InputError(
+            f"{quote_value(source.name)} cannot be read: {error.strerror}.",
+            "Check the path.",
+        ) from error
