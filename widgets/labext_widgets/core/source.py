@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
 
 from labext.errors import InputError
 from labext.messages import quote_value
 
-_Content = TypeVar("_Content", str, bytes)
 
-
-def read_source(source: _Content | Path) -> tuple[_Content | bytes, str]:
+def read_source(source: str | bytes | Path) -> tuple[str | bytes, str]:
     """Return the content and the file name of a source; the name of given content is empty.
 
     Raises:
