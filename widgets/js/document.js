@@ -25,7 +25,17 @@ export function sourcePages(root, handle) {
     max: String(handle.state.pages),
     "aria-label": `Page, of ${handle.state.pages}`,
   });
-  number.addEventListener("change", () => go(Number(number.value)));
+  let typing = false; // a number that was typed and not yet requested
+  const goToTyped = () => {
+    typing = false;
+    go(Number(number.value));
+  };
+  number.addEventListener("input", () => (typing = true));
+  number.addEventListener("change", goToTyped);
+  number.addEventListener("keydown", (event) => {
+    // Chromium fires no change event if the view was moved to a new placeholder after the typing.
+    if (event.key === "Enter") goToTyped();
+  });
   const status = createElement("span", "", { role: "status", "aria-live": "polite" });
   const toolbar = createElement("div", "labext-buttons", { role: "toolbar", "aria-label": "Pages" });
   toolbar.append(previous, number, status, next);
@@ -36,6 +46,7 @@ export function sourcePages(root, handle) {
     const step = { PageUp: -1, PageDown: 1 }[event.key];
     if (!step || content.contains(event.target.closest("[role=region]"))) return; // text scrolls
     event.preventDefault();
+    typing = false;
     go(requested + step);
   });
 
@@ -44,7 +55,7 @@ export function sourcePages(root, handle) {
     // Not `disabled`: a disabled button would lose the focus.
     previous.setAttribute("aria-disabled", String(requested <= 1));
     next.setAttribute("aria-disabled", String(requested >= pages));
-    number.value = String(requested);
+    if (!typing) number.value = String(requested);
   }
 
   handle.onChange(() => {

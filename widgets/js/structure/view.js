@@ -167,6 +167,7 @@ export function structure(root, handle) {
 
   function select(range, send = true) {
     selection = range;
+    hovered = "";
     strip.highlight(range);
     scene?.applyStyle(range);
     zoomButton.disabled = !range;

@@ -152,7 +152,16 @@ function sourcePages(root, handle) {
     max: String(handle.state.pages),
     "aria-label": `Page, of ${handle.state.pages}`
   });
-  number.addEventListener("change", () => go(Number(number.value)));
+  let typing = false;
+  const goToTyped = () => {
+    typing = false;
+    go(Number(number.value));
+  };
+  number.addEventListener("input", () => typing = true);
+  number.addEventListener("change", goToTyped);
+  number.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") goToTyped();
+  });
   const status = createElement("span", "", { role: "status", "aria-live": "polite" });
   const toolbar = createElement("div", "labext-buttons", { role: "toolbar", "aria-label": "Pages" });
   toolbar.append(previous, number, status, next);
@@ -162,13 +171,14 @@ function sourcePages(root, handle) {
     const step = { PageUp: -1, PageDown: 1 }[event.key];
     if (!step || content.contains(event.target.closest("[role=region]"))) return;
     event.preventDefault();
+    typing = false;
     go(requested + step);
   });
   function update() {
     const { pages } = handle.state;
     previous.setAttribute("aria-disabled", String(requested <= 1));
     next.setAttribute("aria-disabled", String(requested >= pages));
-    number.value = String(requested);
+    if (!typing) number.value = String(requested);
   }
   handle.onChange(() => {
     const { page, pages, html, error } = handle.state;
