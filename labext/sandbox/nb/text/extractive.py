@@ -72,15 +72,16 @@ def select_sentences(sentences: list[Sentence], count: int, topic: str = "") -> 
     words of `topic` come first.
     """
     unique = list({sentence.text: sentence for sentence in reversed(sentences)}.values())[::-1]
-    stems = {sentence: frozenset(stem_words(sentence.text)) for sentence in unique}
-    counts = Counter(stem for sentence in sentences for stem in stems[sentence])
+    stems = {sentence.text: frozenset(stem_words(sentence.text)) for sentence in unique}
+    counts = Counter(stem for sentence in sentences for stem in stems[sentence.text])
     about = frozenset(stem_words(topic))
     complete = [sentence for sentence in unique if sentence.complete]
-    informative = [sentence for sentence in complete if len(stems[sentence]) >= _MIN_STEMS]
+    informative = [sentence for sentence in complete if len(stems[sentence.text]) >= _MIN_STEMS]
 
     def rank(sentence: Sentence) -> tuple[bool, float]:
-        total = math.fsum(math.log(1 + counts[stem]) for stem in stems[sentence])
-        return bool(about & stems[sentence]), total / max(len(stems[sentence]), _TYPICAL_STEMS)
+        words = stems[sentence.text]
+        total = math.fsum(math.log(1 + counts[stem]) for stem in words)
+        return bool(about & words), total / max(len(words), _TYPICAL_STEMS)
 
     selected = sorted(informative or complete or unique, key=rank, reverse=True)[:count]
     return [sentence for sentence in unique if sentence in selected]

@@ -118,3 +118,10 @@ def test_prompt_words_select_sentences_but_instructions_do_not() -> None:
 
 def test_text_without_sentences_is_reported() -> None:
     assert extractive.quote_key_sentences("---", "Summarise.") == extractive.NO_SENTENCES
+
+
+def test_sentence_below_two_headings_is_selected_once() -> None:
+    text = (
+        "# Licence of A\n\nAll rights are reserved.\n\n# Licence of B\n\nAll rights are reserved."
+    )
+    assert extractive.key_sentences(text, 5) == ["All rights are reserved."]

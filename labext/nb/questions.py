@@ -1,0 +1,187 @@
+"""Read a set of questions with expected answers from a CSV file, and compare texts with them."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from labext import messages
+from labext.errors import InputError
+
+COLUMNS = ("question", "kind", "facts", "sources", "refused")
+"""The columns of the file; only `question` is required in the header."""
+
+_YES = frozenset({"yes", "true", "1", "y", "x"})
+_NO = frozenset({"", "no", "false", "0", "n"})
+_MAX_SIZE = 20_000_000
+
+Fact = tuple[str, ...]
+"""Alternative wordings of a fact, one of which must occur."""
+
+
+@dataclass(frozen=True)
+class ExpectedAnswer:
+    """A question with what its answer must contain.
+
+    Attributes:
+        question: the text of the question.
+        kind: the group of questions it is counted with.
+        facts: texts that must occur in the answer; each may have alternatives.
+        sources: titles or identifiers of the sources that must be cited.
+        refused: True if the sources do not answer the question.
+    """
+
+    question: str
+    kind: str
+    facts: tuple[Fact, ...] = ()
+    sources: tuple[str, ...] = ()
+    refused: bool = False
+
+    def source_of(self, number: int) -> tuple[str, ...]:
+        """Return where a fact is expected: in the source paired with it, else in any of them."""
+        if len(self.sources) == len(self.facts):
+            return (self.sources[number],)
+        return self.sources
+
+
+def read_questions(path: str | os.PathLike[str]) -> list[ExpectedAnswer]:
+    """Read a CSV file of questions with the columns `COLUMNS`.
+
+    `facts` and `sources` are separated by semicolons, and alternatives of a fact by `|`. Each row
+    needs facts, sources, or `yes` in the column `refused`.
+
+    Raises:
+        InputError: the file can't be read, or a cell is invalid; the message names row and column.
+    """
+    file = Path(path).expanduser()
+    try:
+        if file.stat().st_size > _MAX_SIZE:
+            raise InputError(
+                f"{messages.quote_value(file.name)} is larger than {_MAX_SIZE // 1_000_000} MB.",
+                "Give a CSV file of questions.",
+            )
+        text = file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(
+            f"{messages.quote_value(str(path))} can't be read: {error.strerror or error}.",
+            "Check the path of the file.",
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{messages.quote_value(file.name)} is not UTF-8 text.",
+            "Save it as CSV with the encoding UTF-8.",
+        ) from None
+    return parse_questions(text, file.name)
+
+
+def parse_questions(text: str, name: str) -> list[ExpectedAnswer]:
+    """Parse the content of a file of questions; see `read_questions`."""
+    lines = csv.reader(text.splitlines(keepends=True), delimiter=_delimiter(text), strict=True)
+    place = messages.quote_value(name)
+    try:
+        header = [cell.strip().lower() for cell in next(lines, [])]
+        _check_header(header, place)
+        questions: list[ExpectedAnswer] = []
+        for cells in lines:
+            if not any(cell.strip() for cell in cells):
+                continue
+            row = f"{place}, row {lines.line_num}"
+            if len(cells) > len(header):
+                raise InputError(
+                    f"{row} has {len(cells)} columns, the header {len(header)}.",
+                    "Put cells that contain a comma or a semicolon into double quotes.",
+                )
+            values = dict(zip(header, (cell.strip() for cell in cells), strict=False))
+            questions.append(_parse_row(values, row))
+    except csv.Error as error:
+        raise InputError(
+            f"{place}, row {lines.line_num} is not valid CSV: {error}.",
+            "Close every double quote, and double those inside a cell.",
+        ) from None
+    if not questions:
+        raise InputError(
+            f"{place} has no questions.", f"Add a row; the columns are {', '.join(COLUMNS)}."
+        )
+    return questions
+
+
+def _delimiter(text: str) -> str:
+    """Return the separator of the header: a comma, or what a spreadsheet writes instead."""
+    header = text.partition("\n")[0]
+    return max(",;\t", key=header.count)
+
+
+def _check_header(header: Sequence[str], place: str) -> None:
+    if "question" not in header:
+        raise InputError(
+            f"{place}, row 1 has no column `question`.",
+            f"The columns are {', '.join(COLUMNS)}.",
+        )
+    unknown = [name for name in header if name and name not in COLUMNS]
+    repeated = [name for name in COLUMNS if header.count(name) > 1]
+    if unknown or repeated:
+        problem = "is not known" if unknown else "occurs twice"
+        raise InputError(
+            f"{place}, row 1: the column {messages.quote_value((unknown or repeated)[0])} "
+            f"{problem}.",
+            f"The columns are {', '.join(COLUMNS)}.",
+        )
+
+
+def _parse_row(values: Mapping[str, str], row: str) -> ExpectedAnswer:
+    question = values.get("question", "")
+    if not question:
+        raise InputError(f"{row}, column question is empty.", "Write a question or delete the row.")
+    word = values.get("refused", "").lower()
+    if word not in _YES | _NO:
+        raise InputError(
+            f"{row}, column refused: {messages.quote_value(word)} is neither yes nor no.",
+            "Write yes if the sources do not answer the question, else leave it empty.",
+        )
+    facts = tuple(
+        alternatives
+        for fact in values.get("facts", "").split(";")
+        if (alternatives := tuple(text for part in fact.split("|") if (text := part.strip())))
+    )
+    sources = tuple(part.strip() for part in values.get("sources", "").split(";") if part.strip())
+    refused = word in _YES
+    if refused and facts:
+        raise InputError(
+            f"{row}, column facts: a question that is to be refused has no facts.",
+            "Empty one of the columns facts and refused.",
+        )
+    if not (refused or facts or sources):
+        raise InputError(
+            f"{row}, column facts is empty, and so are sources and refused.",
+            "Write what the answer must contain, the sources it must cite, or yes under refused.",
+        )
+    kind = values.get("kind", "") or ("unanswerable" if refused else "question")
+    return ExpectedAnswer(question, kind, facts, sources, refused)
+
+
+def contains_fact(text: str, fact: Fact) -> bool:
+    """Return whether a text contains one of the wordings, as whole words in any case."""
+    within = normalize_text(text)
+    return any(_pattern(wording).search(within) for wording in fact)
+
+
+def contains_all(text: str, facts: Iterable[Fact]) -> bool:
+    """Return whether a text contains each of the facts."""
+    return all(contains_fact(text, fact) for fact in facts)
+
+
+def normalize_text(text: str) -> str:
+    """Return a text in lower case with single spaces and plain quotation marks."""
+    plain = text.translate(str.maketrans("’‘“”\u00a0\u2011", "''\"\" -"))
+    return " ".join(plain.casefold().split())
+
+
+def _pattern(wording: str) -> re.Pattern[str]:
+    plain = normalize_text(wording)
+    start = r"(?<!\w)" if plain[:1].isalnum() else ""
+    end = r"(?!\w)" if plain[-1:].isalnum() else ""
+    return re.compile(start + re.escape(plain) + end)

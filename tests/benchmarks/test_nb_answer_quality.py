@@ -1,0 +1,225 @@
+"""Right answers without a language model: questions about public documents, by kind.
+
+The documents are those of `labext_test_corpus`, the questions those of `answers/questions.csv`. A
+passage is right if the text that an answer shows of it contains the expected fact and it is from
+the expected document; one from another document has nothing to do with the question.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from labext_test_corpus import EXAMPLES, PAPERS, document_texts, write_documents
+
+from labext.errors import InputError, SetupError
+from labext.nb import Answer, NotebookClient
+from labext.nb.questions import ExpectedAnswer, contains_fact, normalize_text, read_questions
+from labext.sandbox import Sandbox
+
+pytestmark = pytest.mark.benchmark
+
+QUESTIONS = Path(__file__).parent / "answers" / "questions.csv"
+SHOWN, RANKED = 3, 10
+SEARCHES = ("text", "vector", "hybrid")
+GOALS = {
+    "fact": 0.95,
+    "table row": 0.95,
+    "list item": 0.95,
+    "comparison": 0.65,
+    "paraphrase": 0.6,
+    "other topic": 0.95,
+    "near miss": 0.55,
+}
+"""The share of questions of each kind that are to be answered or refused rightly."""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage that an answer or a search shows: the file name of its source, and its text."""
+
+    source: str
+    text: str
+
+
+@dataclass
+class Figures:
+    """What was counted over all questions."""
+
+    right: defaultdict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    ranks: defaultdict[tuple[str, str], list[float]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    relevant: list[bool] = field(default_factory=list)
+    pages: list[bool] = field(default_factory=list)
+    quotes: list[bool] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    def count_answer(self, expected: ExpectedAnswer, shown: Sequence[Passage]) -> None:
+        """Count an answer's passages: right, and relevant."""
+        if expected.refused:
+            right = not shown
+        else:
+            right = all(
+                any(is_right(passage, expected, number) for passage in shown[:SHOWN])
+                for number in range(len(expected.facts))
+            )
+            self.relevant += [passage.source in expected.sources for passage in shown]
+        self.right[expected.kind].append(right)
+        if not right:
+            self.wrong.append(f"{expected.kind}: {expected.question}")
+
+    def count_search(
+        self, kind: str, expected: ExpectedAnswer, passages: Sequence[Passage]
+    ) -> None:
+        """Count the reciprocal ranks of the expected facts among the passages found."""
+        ranks = [
+            next(
+                (
+                    1 / rank
+                    for rank, passage in enumerate(passages[:RANKED], 1)
+                    if is_right(passage, expected, number)
+                ),
+                0.0,
+            )
+            for number in range(len(expected.facts))
+        ]
+        self.ranks[kind, expected.kind].append(statistics.mean(ranks))
+
+    def count_citations(self, answer: Answer, names: dict[str, str]) -> None:
+        """Count the quotes that stand in their documents, and the right pages."""
+        for citation in answer.citations:
+            pages = texts()[names[citation.id]]
+            quote = comparable(citation.quote)
+            self.quotes.append(any(quote in page for page in [*pages, "".join(pages)]))
+            if len(pages) > 1:
+                page = citation.page or 0
+                self.pages.append(0 < page <= len(pages) and starts_on(quote, page - 1, pages))
+
+
+def is_right(passage: Passage, expected: ExpectedAnswer, number: int) -> bool:
+    """Return whether a passage contains a fact and is from its document."""
+    within = passage.source in expected.source_of(number)
+    return within and contains_fact(passage.text, expected.facts[number])
+
+
+def comparable(text: str) -> str:
+    """Return the letters and digits of a text: readers differ in spaces, rulers and tables."""
+    return "".join(filter(str.isalnum, normalize_text(text)))
+
+
+def starts_on(quote: str, page: int, pages: Sequence[str]) -> bool:
+    """Return whether a quote stands on a page, or begins there and ends on the next one."""
+    both = pages[page] + "".join(pages[page + 1 : page + 2])
+    return 0 <= both.find(quote) <= len(pages[page])
+
+
+def texts() -> dict[str, list[str]]:
+    """Return the comparable texts of the documents, read once."""
+    if not _texts:
+        for name, pages in document_texts().items():
+            _texts[name] = [comparable(page) for page in pages]
+    return _texts
+
+
+_texts: dict[str, list[str]] = {}
+
+
+@pytest.fixture(scope="session")
+def services() -> list[str]:
+    return ["labext.sandbox.nb.app:service"]
+
+
+@pytest.fixture
+def nb(new_box: Callable[..., Sandbox]) -> Iterator[NotebookClient]:
+    box = new_box(workers=2)
+    client = NotebookClient(box.nb.base_url, box.nb.password)
+    yield client
+    client.close()
+
+
+def test_questions(
+    benchmark: Any, figure: Callable[[str, str], None], nb: NotebookClient, tmp_path: Path
+) -> None:
+    questions = read_questions(QUESTIONS)
+    chosen = None if benchmark.enabled else {*EXAMPLES, *list(PAPERS)[:1]}
+    if chosen:
+        questions = [
+            expected for expected in questions if expected.refused or chosen >= {*expected.sources}
+        ][::8]
+    names = add_documents(nb, tmp_path, chosen)
+    figures = Figures()
+    benchmark.pedantic(lambda: evaluate(nb, questions, names, figures), rounds=1, iterations=1)
+
+    for kind, goal in GOALS.items():
+        rights = figures.right[kind]
+        figure(
+            f"{kind}: {'refused' if kind in ('other topic', 'near miss') else 'right'}",
+            f"{share(rights)}, of {goal:.0%}",
+        )
+    figure(
+        "shown passages of another document, below 10%", share(not ok for ok in figures.relevant)
+    )
+    figure("citations whose page is right, of 98%", share(figures.pages))
+    figure("citations whose quoted words stand there, of 100%", share(figures.quotes))
+    searches = dict.fromkeys(kind for kind, _ in figures.ranks)
+    for search in searches:
+        values = {kind: ranks for (by, kind), ranks in figures.ranks.items() if by == search}
+        kinds = ", ".join(f"{kind} {statistics.mean(ranks):.2f}" for kind, ranks in values.items())
+        overall = statistics.mean(chain.from_iterable(values.values()))
+        figure(f"MRR@{RANKED} of {search} search", f"{overall:.2f} ({kinds})")
+    for question in figures.wrong if benchmark.enabled else ():
+        figure("wrong", question)
+    assert any(chain.from_iterable(figures.right.values()))
+
+
+def add_documents(nb: NotebookClient, folder: Path, chosen: set[str] | None) -> dict[str, str]:
+    """Add the documents to a notebook, wait for them; return their file names by identifier."""
+    folder = folder / "documents"
+    folder.mkdir()
+    paths = write_documents(folder)
+    notebook = nb.notebooks.create("Questions")
+    names = {}
+    for name, path in paths.items():
+        if chosen is None or name in chosen:
+            names[str(nb.sources.add_file(path, notebook=notebook["id"])["id"])] = name
+    nb.sources.wait(list(names))
+    return names
+
+
+def evaluate(
+    nb: NotebookClient, questions: list[ExpectedAnswer], names: dict[str, str], figures: Figures
+) -> None:
+    """Ask every question, and search for those that have an answer."""
+    searches = [kind for kind in SEARCHES if offers_search(nb, kind)]
+    for expected in questions:
+        answer = nb.ask(expected.question)
+        passages = [Passage(names[item.id], item.quote) for item in answer.citations]
+        figures.count_answer(expected, passages)
+        figures.count_citations(answer, names)
+        for kind in () if expected.refused else searches:
+            hits = nb.search(expected.question, cast("Any", kind), limit=RANKED)
+            found = zip(hits["id"], hits["match"], strict=True)
+            figures.count_search(kind, expected, [Passage(names[id], text) for id, text in found])
+
+
+def offers_search(nb: NotebookClient, kind: str) -> bool:
+    """Return whether the service searches in this way."""
+    try:
+        nb.search("plasmid", cast("Any", kind), limit=1)
+    except (InputError, SetupError):
+        return False
+    return True
+
+
+def share(values: Iterable[bool]) -> str:
+    """Return a count and its percentage."""
+    counted = list(values)
+    percent = f" ({sum(counted) / len(counted):.0%})" if counted else ""
+    return f"{sum(counted)} of {len(counted)}{percent}"

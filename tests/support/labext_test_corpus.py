@@ -1,0 +1,234 @@
+"""Public documents for questions: files and docstrings of installed packages, and example papers.
+
+`tests/benchmarks/answers/questions.csv` asks about them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from html import unescape
+from importlib.metadata import files
+from pathlib import Path
+from typing import Any
+
+from labext_test_documents import pdf
+
+DATA = Path(__file__).parents[2] / "example_notebooks" / "data"
+
+PACKAGE_FILES = {
+    "biopython licence.txt": ("biopython", "LICENSE.rst"),
+    "biotite licence.txt": ("biotite", "LICENSE.rst"),
+    "click licence.txt": ("click", "LICENSE.txt"),
+    "dateutil licence.txt": ("python-dateutil", "LICENSE"),
+    "h11 licence.txt": ("h11", "LICENSE.txt"),
+    "lxml licences.txt": ("lxml", "LICENSES.txt"),
+    "numpy random licence.md": ("numpy", "numpy/random/LICENSE.md"),
+    "PeptideBuilder licence.txt": ("PeptideBuilder", "LICENSE.txt"),
+    "pyhmmer licence.txt": ("pyhmmer", "COPYING"),
+    "PyYAML licence.txt": ("PyYAML", "LICENSE"),
+    "rdkit licence.txt": ("rdkit", "rdkit/license.txt"),
+    "snowballstemmer licence.txt": ("snowballstemmer", "COPYING"),
+    "ViennaRNA licence.txt": ("ViennaRNA", "COPYING"),
+    "wordllama licence.txt": ("wordllama", "LICENSE"),
+    "DejaVu fonts.txt": ("matplotlib", "mpl-data/fonts/ttf/LICENSE_DEJAVU"),
+    "STIX fonts.txt": ("matplotlib", "mpl-data/fonts/ttf/LICENSE_STIX"),
+    "PDF core fonts.txt": ("matplotlib", "mpl-data/fonts/pdfcorefonts/readme.txt"),
+    "SQLAlchemy authors.txt": ("SQLAlchemy", "AUTHORS"),
+    "Schematron stylesheets.txt": ("lxml", "iso-schematron-xslt1/readme.txt"),
+    "ligand RMSD.md": ("rdkit", "Contrib/CalcLigRMSD/README.md"),
+    "FastCluster.md": ("rdkit", "Contrib/Fastcluster/README.md"),
+    "Free-Wilson analysis.md": ("rdkit", "Contrib/FreeWilson/README.md"),
+    "Glare.txt": ("rdkit", "Contrib/Glare/README.txt"),
+    "IFG functional groups.txt": ("rdkit", "Contrib/IFG/README"),
+    "fluorine fragments.txt": ("rdkit", "Contrib/LEF/README.txt"),
+    "molecular frames.txt": ("rdkit", "Contrib/M_Kossner/README"),
+    "plane of best fit.txt": ("rdkit", "Contrib/PBF/README"),
+    "synthetic accessibility.txt": ("rdkit", "Contrib/SA_Score/README"),
+    "natural product likeness.txt": ("rdkit", "Contrib/NP_Score/README"),
+    "screening filters.md": ("rdkit", "Contrib/NIBRSubstructureFilters/README.md"),
+    "Fraggle.txt": ("rdkit", "Contrib/fraggle/readme.txt"),
+    "matched molecular pairs.txt": ("rdkit", "Contrib/mmpa/README.txt"),
+    "PAINS filters.md": ("rdkit", "Data/Pains/README.md"),
+}
+"""Files of installed distributions, by the ends of their paths."""
+
+DOCSTRINGS = {
+    "Kaiser window.txt": "numpy:kaiser",
+    "Hanning window.txt": "numpy:hanning",
+    "Bartlett window.txt": "numpy:bartlett",
+    "Gumbel distribution.txt": "numpy.random:Generator.gumbel",
+    "Zipf distribution.txt": "numpy.random:Generator.zipf",
+    "Weibull distribution.txt": "numpy.random:Generator.weibull",
+    "Wald distribution.txt": "numpy.random:Generator.wald",
+    "Philox.txt": "numpy.random:Philox",
+    "Mersenne Twister.txt": "numpy.random:MT19937",
+    "histogram bins.txt": "numpy:histogram_bin_edges",
+    "as-of merge.txt": "pandas:merge_asof",
+    "DSSP.txt": "Bio.PDB.DSSP:",
+    "restriction classes.txt": "Bio.Restriction.Restriction:",
+    "residue depth.txt": "Bio.PDB.ResidueDepth:",
+    "Entrez.txt": "Bio.Entrez:",
+    "k-means.txt": "Bio.Cluster:kcluster",
+    "GCG checksum.txt": "Bio.SeqUtils.CheckSum:gcg",
+    "PeptideBuilder.txt": "PeptideBuilder.PeptideBuilder:",
+    "accessible surface.txt": "biotite.structure:sasa",
+    "hydrogen bonds.txt": "biotite.structure:hbond",
+    "UPGMA.txt": "biotite.sequence.phylo:upgma",
+    "neighbor joining.txt": "biotite.sequence.phylo:neighbor_joining",
+    "secondary structure.txt": "biotite.structure:annotate_sse",
+    "optimal alignment.txt": "biotite.sequence.align:align_optimal",
+    "Monte Carlo barostat.txt": "openmm:MonteCarloBarostat",
+    "drift of the center of mass.txt": "openmm:CMMotionRemover",
+    "drug-likeness.txt": "rdkit.Chem.QED:",
+    "RECAP.txt": "rdkit.Chem.Recap:",
+    "statistics.txt": "statistics:",
+    "heap queue.txt": "heapq:",
+}
+"""Objects whose docstrings are documents: module, colon, name in the module."""
+
+PAPERS = {
+    "npy format.pdf": "numpy.lib.format:",
+    "FASTQ and QUAL.pdf": "Bio.SeqIO.QualityIO:",
+    "melting temperature.pdf": "Bio.SeqUtils.MeltingTemp:",
+}
+"""Docstrings of several pages."""
+
+EXAMPLES = ("paper.pdf", "protocol.docx", "page.html", "restriction.md")
+
+LINES_PER_PAGE = 45
+_TAG = re.compile(r"<style>.*?</style>|<[^>]*>", re.S)
+
+
+def write_documents(folder: Path) -> dict[str, Path]:
+    """Write the documents into a folder; return their paths by their file names."""
+    for name, content in document_contents().items():
+        (folder / name).write_bytes(content)
+    return {path.name: path for path in sorted(folder.iterdir())}
+
+
+def document_contents() -> dict[str, bytes]:
+    """Return the documents' contents by their file names."""
+    contents = {name: _package_file(*place) for name, place in PACKAGE_FILES.items()}
+    contents |= {name: docstring(place).encode() for name, place in DOCSTRINGS.items()}
+    contents |= {name: _paper(place, Path(name).stem) for name, place in PAPERS.items()}
+    contents |= {name: table().encode() for name, table in TABLES.items()}
+    return contents | {name: (DATA / name).read_bytes() for name in EXAMPLES}
+
+
+def document_texts() -> dict[str, list[str]]:
+    """Return the texts of the documents by their file names; a PDF's by its pages."""
+    texts = {}
+    for name, content in document_contents().items():
+        if name.endswith(".pdf"):
+            texts[name] = _pdf_pages(content)
+        elif name.endswith(".docx"):
+            texts[name] = [_docx_text(name)]
+        elif name.endswith(".html"):
+            texts[name] = [unescape(_TAG.sub("", content.decode()))]
+        else:
+            texts[name] = [content.decode()]
+    return texts
+
+
+def docstring(place: str) -> str:
+    """Return the docstring of `module:name`, or of `module:`."""
+    module, _, name = place.partition(":")
+    thing: Any = importlib.import_module(module)
+    for attribute in filter(None, name.split(".")):
+        thing = getattr(thing, attribute)
+    text = inspect.getdoc(thing)
+    assert text, place
+    return text
+
+
+def _package_file(distribution: str, end: str) -> bytes:
+    paths = [path for path in files(distribution) or () if f"/{path}".endswith(f"/{end}")]
+    assert paths, f"{distribution} has no file {end}"
+    return Path(str(paths[0].locate())).read_bytes()
+
+
+def _paper(place: str, title: str) -> bytes:
+    lines = docstring(place).splitlines()
+    pages = [lines[at : at + LINES_PER_PAGE] for at in range(0, len(lines), LINES_PER_PAGE)]
+    return pdf(["\n".join(page).replace("’", "'") for page in pages], title)
+
+
+def _pdf_pages(content: bytes) -> list[str]:
+    import pypdfium2  # type: ignore[import-untyped]
+
+    document = pypdfium2.PdfDocument(content)
+    try:
+        return [page.get_textpage().get_text_range() for page in document]
+    finally:
+        document.close()
+
+
+def _docx_text(name: str) -> str:
+    import docx.table
+
+    lines: list[str] = []
+    for block in docx.Document(str(DATA / name)).iter_inner_content():
+        if isinstance(block, docx.table.Table):
+            lines += [" | ".join(cell.text for cell in row.cells) for row in block.rows]
+        else:
+            lines.append(block.text)
+    return "\n".join(lines)
+
+
+def _markdown_table(title: str, header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    header = list(header)
+    lines = [header, ["---"] * len(header), *([str(cell) for cell in row] for row in rows)]
+    return f"# {title}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _amino_acids() -> str:
+    from Bio.Data import IUPACData
+
+    rows = (
+        (letter, code, f"{IUPACData.protein_weights[letter]:.2f}")
+        for letter, code in sorted(IUPACData.protein_letters_1to3.items())
+    )
+    return _markdown_table(
+        "Weights of the amino acids", ["letter", "code", "average weight (Da)"], rows
+    )
+
+
+def _restriction_enzymes() -> str:
+    from Bio import Restriction
+
+    names = "ApaI AscI BamHI BglII ClaI EcoRI EcoRV HindIII KpnI MluI NdeI NotI PacI PstI SalI SmaI"
+    enzymes = [getattr(Restriction, name) for name in names.split()]
+    rows = (
+        (
+            enzyme.__name__,
+            enzyme.elucidate().replace("^", "/").replace("_", ""),
+            "blunt" if enzyme.is_blunt() else "5' end" if enzyme.is_5overhang() else "3' end",
+        )
+        for enzyme in enzymes
+    )
+    return _markdown_table("Cloning enzymes", ["enzyme", "site and cut", "overhang"], rows)
+
+
+def _genetic_codes() -> str:
+    from Bio.Data import CodonTable
+
+    numbers = (1, 2, 3, 4, 5, 6, 9, 10, 12, 13, 14, 16, 22)
+    tables = [CodonTable.unambiguous_dna_by_id[number] for number in numbers]
+    rows = (
+        (table.id, table.names[0], ", ".join(sorted(table.stop_codons)), len(table.start_codons))
+        for table in tables
+    )
+    return _markdown_table(
+        "Genetic codes", ["number", "code", "stop codons", "number of start codons"], rows
+    )
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "amino acids.md": _amino_acids,
+    "cloning enzymes.md": _restriction_enzymes,
+    "genetic codes.md": _genetic_codes,
+}
+"""Functions that write tables from the data of a package."""
