@@ -47,6 +47,12 @@ class TestRecord:
         assert words(static_view.render_html(of)) == "Ep one Host · 1 turn Host Line 1."
         assert static_view.render_text(of) == "Ep one: Host · 1 turn\nHost: Line 1."
 
+    def test_turn_shows_the_sources_of_its_facts(self) -> None:
+        turn = {"speaker": "Ada", "dialogue": "Use 0.2 %.", "sources": ["<b>Bench</b>", 7]}
+        episode = parse_episode({"name": "E", "transcript": [turn]})
+        assert "&lt;b&gt;Bench&lt;/b&gt;</div>" in static_view.render_html(episode)
+        assert static_view.render_text(episode).endswith("Ada: Use 0.2 %. [<b>Bench</b>]")
+
     def test_missing_duration_is_the_end_of_the_last_turn(self) -> None:
         assert parse_episode(RECORD | {"duration": None}).duration == 2.5
 
@@ -172,8 +178,8 @@ class TestPlayer:
             "duration": 125.4,
             "speakers": ["Host", "Guest"],
             "turns": [
-                ["Host", 0, "Why is glucose added?", 0.0, 2.5],
-                ["Guest", 1, "It lowers cAMP.\nSo the promoter stays shut.", 3.0, None],
+                ["Host", 0, "Why is glucose added?", 0.0, 2.5, ""],
+                ["Guest", 1, "It lowers cAMP.\nSo the promoter stays shut.", 3.0, None, ""],
             ],
             "omitted": 0,
         }

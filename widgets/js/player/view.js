@@ -1,6 +1,6 @@
 // The player of an episode, with a transcript that follows playback.
 //
-// state: {title, facts, duration, speakers, turns: [[speaker, voice, dialogue, start, end]],
+// state: {title, facts, duration, speakers, turns: [[speaker, voice, dialogue, start, end, sources]],
 // omitted}, times in seconds or null
 
 import { createElement } from "../dom.js";

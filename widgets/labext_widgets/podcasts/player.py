@@ -94,7 +94,14 @@ class Player:
             "duration": episode.duration,
             "speakers": episode.speakers[: static_view.MAX_SPEAKERS],
             "turns": [
-                [turn.speaker, voices.get(turn.speaker, 0), turn.dialogue, turn.start, turn.end]
+                [
+                    turn.speaker,
+                    voices.get(turn.speaker, 0),
+                    turn.dialogue,
+                    turn.start,
+                    turn.end,
+                    " · ".join(turn.sources),
+                ]
                 for turn in episode.turns
             ],
             "omitted": episode.omitted,

@@ -18,18 +18,27 @@ MAX_TEXT = 20_000
 """Maximum length of the text of one turn, in characters."""
 
 
+MAX_SOURCES, MAX_TITLE = 5, 120
+"""Maximum number of sources shown for a turn, and characters of their titles."""
+
 MAX_SECONDS = 1e7
 """Maximum plausible time in seconds, four months; larger values are ignored."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """The words of one speaker; `start` and `end` in seconds, or None if unknown."""
+    """The words of one speaker.
+
+    Attributes:
+        start, end: in seconds, or None if unknown.
+        sources: the titles of the sources of its facts.
+    """
 
     speaker: str
     dialogue: str
     start: float | None
     end: float | None
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,8 @@ def parse_episode(record: Mapping[str, Any]) -> Episode:
 
     Args:
         record: a record with `name`, `duration` in seconds, and `transcript`: a list of `{speaker,
-            dialogue, start, end}`, or a mapping that contains this list under the same name.
+            dialogue, start, end, sources}`, or a mapping that contains this list under the same
+            name.
     """
     transcript = record.get("transcript")
     if isinstance(transcript, Mapping):
@@ -78,7 +88,13 @@ def _parse_turn(row: Mapping[str, Any]) -> Turn:
     if start is not None and end is not None and end < start:
         end = start
     speaker = plain(row.get("speaker") or "", 80)
-    return Turn(speaker, tidy(row["dialogue"], MAX_TEXT), start, end)
+    titles = row.get("sources")
+    sources = (
+        tuple(plain(title, MAX_TITLE) for title in titles[:MAX_SOURCES] if isinstance(title, str))
+        if isinstance(titles, (list, tuple))
+        else ()
+    )
+    return Turn(speaker, tidy(row["dialogue"], MAX_TEXT), start, end, sources)
 
 
 def _seconds(value: Any) -> float | None:
@@ -188,13 +204,15 @@ def _row(turn: Turn, tint: int) -> str:
     if turn.start is not None:
         heading += f" {span(clock(turn.start), MUTED + ';font-variant-numeric:tabular-nums')}"
     dialogue = div(escaping.escape(turn.dialogue), "white-space:pre-line", 'dir="auto"')
-    return div(div(heading) + dialogue, f"margin:6px 0;padding:0 0 0 10px;{edge}")
+    sources = div(escape(" · ".join(turn.sources)), MUTED) if turn.sources else ""
+    return div(div(heading) + dialogue + sources, f"margin:6px 0;padding:0 0 0 10px;{edge}")
 
 
 def _line(turn: Turn) -> str:
     time = "" if turn.start is None else f"[{clock(turn.start)}] "
     speaker = f"{turn.speaker}: " if turn.speaker else ""
-    return f"{time}{speaker}{' '.join(turn.dialogue.split())}"
+    sources = f" [{'; '.join(turn.sources)}]" if turn.sources else ""
+    return f"{time}{speaker}{' '.join(turn.dialogue.split())}{sources}"
 
 
 def _omitted_text(episode: Episode) -> str:

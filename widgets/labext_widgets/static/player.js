@@ -424,7 +424,7 @@ var Transcript = class {
     return !turn || this.#inView(turn);
   }
 };
-function turnItem([speaker, voice, dialogue, start], index) {
+function turnItem([speaker, voice, dialogue, start, , sources], index) {
   const item = createElement("li", `labext-turn labext-voice-${voice}`);
   const heading = createElement("div", "labext-turn-heading");
   if (start === null) {
@@ -444,6 +444,7 @@ function turnItem([speaker, voice, dialogue, start], index) {
     item.classList.add("labext-timed");
   }
   item.append(heading, createElement("div", "labext-dialogue", { dir: "auto" }, dialogue));
+  if (sources) item.append(createElement("div", "labext-dim", { dir: "auto" }, sources));
   return item;
 }
 

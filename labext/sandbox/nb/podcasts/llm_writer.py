@@ -57,10 +57,10 @@ def system_prompt(plan: EpisodePlan) -> str:
     return "\n\n".join(filter(None, sections))
 
 
-def outline_prompt(notebook: str, material: str, count: int) -> str:
+def outline_prompt(material: str, count: int) -> str:
     """Return the prompt for the outline."""
     return (
-        f"# The material of the notebook {notebook}\n\n{material}\n\n# Your task\n\n"
+        f"# The material\n\n{material}\n\n# Your task\n\n"
         f"Plan an episode of {count} segment{'s' if count > 1 else ''}. Answer with a JSON object "
         "alone; a size is short, medium or long:\n"
         '{"segments": [{"name": "…", "description": "what is talked about", "size": "medium"}]}'
@@ -78,18 +78,30 @@ def dialogue_prompt(
     plan = "\n".join(f"{n}. {item.name}: {item.description}" for n, item in enumerate(segments, 1))
     before = "\n".join(f"{turn.speaker}: {turn.dialogue}" for turn in previous)
     place = (
-        "It opens the episode: greet the listeners."
+        "It opens the episode: greet the listeners, and tell them in two or three sentences what "
+        "the episode is about and why it matters."
         if number == 0
         else f"What was said last:\n{before}\n\nGo on from there; don't greet again."
     )
-    end = " It is the last one: close the episode." if number == len(segments) - 1 else ""
+    end = (
+        " It is the last one: sum up the main findings for the listeners, then close the episode."
+        if number == len(segments) - 1
+        else ""
+    )
     return (
         f"# The material\n\n{material}\n\n# The outline\n\n{plan}\n\n# Your task\n\n"
         f"Write segment {number + 1}, “{segment.name}”, in {_SEGMENT_TURNS[segment.size]} "
         f"turns. {place}"
-        f"{end}\n\nEverybody speaks: {names}. Nobody else does. {_SPEECH_RULES} Answer with a JSON "
-        'object alone:\n{"transcript": [{"speaker": "…", "dialogue": "…"}]}'
+        f"{end}\n\nEverybody speaks: {names}. Nobody else does. {_SPEECH_RULES} `sources` "
+        "lists the titles of the texts that state the facts of a turn; it is empty for a turn "
+        "without facts. Answer with a JSON object alone:\n"
+        '{"transcript": [{"speaker": "…", "dialogue": "…", "sources": ["…"]}]}'
     )
+
+
+def unsupported_prompt(numbers: Iterable[str]) -> str:
+    """Return the addition to a prompt whose reply had numbers that are not in the material."""
+    return f"Don't use these numbers, which are not in the material: {', '.join(numbers)}."
 
 
 def retry_prompt(problem: str) -> str:
@@ -113,6 +125,7 @@ _DESCRIPTION_FIELDS = ("description", "summary", "content", "details", "text")
 _SPEAKER_FIELDS = ("speaker", "name", "role", "character", "who")
 _DIALOGUE_FIELDS = ("dialogue", "text", "line", "content", "says", "utterance")
 _SIZES = ("short", "medium", "long")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 _LIST_ITEM = re.compile(r"^\s*(?:#{1,6}|[-*•]|\(?\d{1,2}[.):]|segment \d{1,2}[.:)]?)\s+(.+)$", re.I)
 _SPEAKER_LINE = re.compile(
@@ -128,28 +141,78 @@ def parse_segments(reply: str, limit: int) -> list[Segment]:
     return [segment for segment in segments if segment is not None][:limit]
 
 
-def parse_turns(reply: str, speakers: Sequence[Speaker]) -> list[Turn]:
-    """Return the turns of a reply as speakable text, ignoring unknown speakers."""
+def parse_turns(reply: str, speakers: Sequence[Speaker], titles: Iterable[str] = ()) -> list[Turn]:
+    """Return the turns of a reply as speakable text, ignoring unknown speakers and sources.
+
+    `titles` are those of the material, which the reply names as sources.
+    """
+    known = {_normalize_name(title): title for title in titles}
     utterances = [
-        (_first_text(item, _SPEAKER_FIELDS), _first_text(item, _DIALOGUE_FIELDS))
+        (
+            _first_text(item, _SPEAKER_FIELDS),
+            _first_text(item, _DIALOGUE_FIELDS),
+            _parse_sources(item, known),
+        )
         for item in _json_objects(reply)
     ]
-    if not any(who and text for who, text in utterances) and "{" not in reply:
+    if not any(who and text for who, text, _ in utterances) and "{" not in reply:
         matches = (_SPEAKER_LINE.match(line) for line in reply[:MAX_REPLY_LENGTH].splitlines())
         utterances = [
-            (match.group(1), match.group(2)[:_MAX_TEXT_LENGTH]) for match in matches if match
+            (match.group(1), match.group(2)[:_MAX_TEXT_LENGTH], ()) for match in matches if match
         ]
     turns: list[Turn] = []
-    for who, text in utterances:
+    for who, text, sources in utterances:
         speaker = _match_speaker(who, speakers)
         spoken = strip_markup(text)
         if speaker is None or not spoken:
             continue
         if turns and turns[-1].speaker == speaker.name:
-            turns[-1] = Turn(speaker.name, f"{turns[-1].dialogue} {spoken}")
+            last = turns[-1]
+            turns[-1] = Turn(
+                speaker.name,
+                f"{last.dialogue} {spoken}",
+                sources=tuple(dict.fromkeys((*last.sources, *sources))),
+            )
         else:
-            turns.append(Turn(speaker.name, spoken))
+            turns.append(Turn(speaker.name, spoken, sources=sources))
     return turns
+
+
+def _parse_sources(item: Mapping[str, Any], known: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the known titles that a turn names as its sources."""
+    names = item.get("sources", item.get("source"))
+    if isinstance(names, str):
+        names = [names]
+    if not isinstance(names, list):
+        return ()
+    keys = [_normalize_name(name[:_MAX_TEXT_LENGTH]) for name in names if isinstance(name, str)]
+    return tuple(dict.fromkeys(known[key] for key in keys if key in known))
+
+
+def numbers_in(text: str) -> set[str]:
+    """Return the numbers of a text, without separators of thousands."""
+    return {re.sub(r",(?=\d{3}(?!\d))", "", number) for number in _NUMBER.findall(text)}
+
+
+def unsupported_numbers(turns: Iterable[Turn], material: set[str]) -> list[str]:
+    """Return the numbers over ten of a dialogue that are not among those of the material."""
+    numbers = {number for turn in turns for number in numbers_in(turn.dialogue)}
+    return sorted(
+        number for number in numbers - material if not (number.isdigit() and int(number) <= 10)
+    )
+
+
+def remove_numbers(turns: Iterable[Turn], numbers: Sequence[str]) -> list[Turn]:
+    """Return the turns without the sentences that contain certain numbers."""
+    kept: list[Turn] = []
+    for turn in turns:
+        sentences = segmentation.split_sentences(turn.dialogue)
+        dialogue = " ".join(
+            sentence for sentence in sentences if numbers_in(sentence).isdisjoint(numbers)
+        )
+        if dialogue:
+            kept.append(replace(turn, dialogue=dialogue))
+    return kept
 
 
 def _json_objects(reply: str) -> Iterator[Mapping[str, Any]]:
@@ -348,7 +411,7 @@ class LlmScriptWriter:
         """Return the segments that the model plans; raises as `writer.write_outline`."""
         plan = self._plan
         return self._request(
-            outline_prompt(plan.material.notebook, self._excerpts.whole(), plan.count),
+            outline_prompt(self._excerpts.whole(), plan.count),
             lambda reply: parse_segments(reply, plan.count),
             "no outline",
         )
@@ -368,14 +431,41 @@ class LlmScriptWriter:
                 speaker for speaker in speakers if last and speaker.name not in speakers_so_far
             ]
             excerpts = self._excerpts.about(segment)
-            turns = self._request(
-                dialogue_prompt(excerpts, segments, number, script[-_CONTEXT_TURNS:], names),
-                partial(_complete_turns, speakers, missing),
-                f"no dialogue of {names}",
-            )
+            prompt = dialogue_prompt(excerpts, segments, number, script[-_CONTEXT_TURNS:], names)
+            turns = self._request_turns(prompt, missing)
             script += [replace(turns[0], opens=True), *turns[1:]]
         on_progress(len(segments), len(segments))
         return script
+
+    def _request_turns(self, prompt: str, missing: Sequence[Speaker]) -> list[Turn]:
+        """Return the turns of a segment, whose numbers stand in the material.
+
+        A reply with other numbers is requested once more; what the second one still has of them is
+        removed. `missing` are the speakers who must have a turn.
+
+        Raises:
+            HTTPException: 502 if nothing is left; else as `_request`.
+        """
+        plan = self._plan
+        titles = [text.title for text in plan.material.texts]
+        parse = partial(_complete_turns, plan.speakers, missing, titles)
+        problem = f"no dialogue of {', '.join(speaker.name for speaker in plan.speakers)}"
+        turns = self._request(prompt, parse, problem)
+        if numbers := unsupported_numbers(turns, self._numbers):
+            turns = self._request(f"{prompt}\n\n{unsupported_prompt(numbers)}", parse, problem)
+            turns = remove_numbers(turns, unsupported_numbers(turns, self._numbers))
+            if not turns or not {item.name for item in missing} <= {item.speaker for item in turns}:
+                raise errors.bad_gateway(
+                    f"The model {self._model.name} wrote numbers that are not in the material: "
+                    f"{', '.join(numbers[:5])}. Try again, or choose another model."
+                )
+        return turns
+
+    @cached_property
+    def _numbers(self) -> set[str]:
+        return set().union(
+            *(numbers_in(f"{text.title} {text.text}") for text in self._plan.material.texts)
+        )
 
     def _request(self, prompt: str, parse: Callable[[str], Sequence[T]], problem: str) -> list[T]:
         """Return the parsed reply of the model, asking once more if the first one can't be parsed.
@@ -402,10 +492,10 @@ class LlmScriptWriter:
 
 
 def _complete_turns(
-    speakers: Sequence[Speaker], missing: Sequence[Speaker], reply: str
+    speakers: Sequence[Speaker], missing: Sequence[Speaker], titles: Sequence[str], reply: str
 ) -> list[Turn]:
     """Return the turns of a reply, or an empty list if a missing speaker is still silent."""
-    turns = parse_turns(reply, speakers)
+    turns = parse_turns(reply, speakers, titles)
     speakers_so_far = {turn.speaker for turn in turns}
     return turns if all(speaker.name in speakers_so_far for speaker in missing) else []
 

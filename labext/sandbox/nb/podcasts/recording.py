@@ -160,7 +160,13 @@ def record_dialogue(
             on_progress(ENCODING, int(done), int(queue.seconds))
         on_progress(ENCODING, int(queue.seconds), int(queue.seconds))
     return [
-        SpokenTurn(turn.speaker, turn.dialogue, *(round(second, 3) for second in times[place]))
+        SpokenTurn(
+            turn.speaker,
+            turn.dialogue,
+            round(times[place][0], 3),
+            round(times[place][1], 3),
+            turn.sources,
+        )
         for place, turn in enumerate(turns)
         if place in times
     ]

@@ -89,6 +89,9 @@ class TurnRecord(Record):
     dialogue: str
     start: float
     end: float
+    sources: list[str] = Field(
+        default_factory=list, description="The titles of the sources that state its facts."
+    )
 
 
 class TranscriptRecord(Record):

@@ -70,11 +70,17 @@ class Segment:
 
 @dataclass(frozen=True)
 class Turn:
-    """An uninterrupted utterance of a speaker; `opens` marks the first turn of a segment."""
+    """An uninterrupted utterance of a speaker.
+
+    Attributes:
+        opens: whether it is the first turn of a segment.
+        sources: the titles of the texts that state its facts.
+    """
 
     speaker: str
     dialogue: str
     opens: bool = False
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,7 @@ class SpokenTurn:
     dialogue: str
     start: float
     end: float
+    sources: tuple[str, ...] = ()
 
 
 _DROPPED = (

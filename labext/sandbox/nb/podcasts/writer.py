@@ -104,11 +104,10 @@ def template_script(
 
 def _introduction_turns(material: Material, speakers: Sequence[Speaker]) -> list[Turn]:
     first, *others = speakers
-    subject = spoken_title(material.notebook) or "a notebook"
     titles = list(
         dict.fromkeys(filter(None, (spoken_title(text.title) for text in material.texts)))
     )
-    text = f"Welcome. This episode quotes the sources of the notebook “{subject}”."
+    text = "Welcome. In this episode you hear passages from the sources of a notebook."
     if titles:
         named_titles = [f"“{title}”" for title in titles[:_MAX_TITLES]]
         more = len(titles) - len(named_titles)
@@ -133,7 +132,9 @@ def _quote_turns(
         for number, quote in enumerate(group):
             introduction = f"From “{name}”: " if name and not number else ""
             text = f"{introduction}“{quote.spoken}”"
-            turns.append(Turn(next(readers).name, text, opens=not turns))
+            title = material.texts[source].title
+            sources = (title,) if title else ()
+            turns.append(Turn(next(readers).name, text, opens=not turns, sources=sources))
     return turns
 
 

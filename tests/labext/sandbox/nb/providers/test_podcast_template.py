@@ -78,12 +78,16 @@ def test_the_source_is_named_before_its_first_quotation_of_a_segment() -> None:
     turns = script(INDUCTION)
     openings = [turn.dialogue.partition(":")[0] for turn in turns if turn.opens][:-1]
     assert openings == ["From “switch”", "From “switch”", "From “Restriction enzymes”"]
+    assert {turn.sources for turn in turns if "“" in turn.dialogue.partition(":")[2]} == {
+        ("switch.pdf",),
+        ("Restriction enzymes",),
+    }
 
 
-def test_the_introduction_names_the_notebook_and_its_sources() -> None:
+def test_the_introduction_names_the_sources_and_not_the_notebook() -> None:
     (first, *_) = script(INDUCTION)
     assert first.speaker == "Alex"
-    assert "“Induction”" in first.dialogue
+    assert "Induction" not in first.dialogue
     assert "“switch” and “Restriction enzymes”" in first.dialogue
     many = Material("Many", [Text(f"Title {n}", SWITCH.text) for n in range(5)])
     assert "“Title 2” and 2 more" in script(many)[0].dialogue

@@ -67,9 +67,10 @@ def test_outline_prompt_contains_the_episode_plan(
     outlined(site, talker, language="German", max_tokens=700)
     (request,) = provider.asked
     names = ("For beginners.", "Alex", "Led a programme", "Asks one thing", "Names numbers")
-    material = ("0.2 % arabinose", "Bench notes", "Induction")
+    material = ("0.2 % arabinose", "Bench notes")
     for item in (*names, *material, "German", "700", "2 segments"):
         assert item in request.text
+    assert "Induction" not in request.text  # a notebook's name is no topic
     assert request.body["max_tokens"] == 700
     assert request.body["model"] == "talker"
     outlined(site, talker)
@@ -95,9 +96,48 @@ def test_dialogue_is_written_per_segment(site: Site, talker: Model, provider: op
     assert progress == [(0, 2), (1, 2), (2, 2)]
     first, second = (item.text for item in provider.asked)
     assert "greet the listeners" in first
+    assert "sum up the main findings" not in first
+    assert "sum up the main findings" in second
     assert "Robin Hood: It is 0.2 %." in second
     assert "0.2 % arabinose" in second
     assert "The dose" in second
+
+
+def test_turns_name_the_sources_of_their_facts(
+    site: Site, talker: Model, provider: openai_server.OpenAI
+):
+    turns = [
+        {"speaker": "Alex", "dialogue": "Welcome.", "sources": []},
+        {"speaker": "Robin", "dialogue": "Use 0.2 %.", "sources": ["bench notes", "Nature"]},
+        {"speaker": "Robin", "dialogue": "That is all.", "source": "Bench notes"},
+    ]
+    provider.replies = lambda _body: json.dumps({"transcript": turns})
+    alex, robin = written(site, talker)[:2]
+    assert alex.sources == ()
+    assert robin == Turn("Robin Hood", "Use 0.2 %. That is all.", sources=("Bench notes",))
+
+
+def test_numbers_that_are_not_in_the_material_are_requested_once_more_then_removed(
+    site: Site, talker: Model, provider: openai_server.OpenAI
+):
+    replies = iter(
+        [
+            says(("Alex", "Hello."), ("Robin", "It rises 1,200-fold with 0.2 % in 3 steps.")),
+            says(("Alex", "Hello."), ("Robin", "It rises 500-fold. Use 0.2 %.")),
+            says(("Alex", "Bye."), ("Robin", "Bye.")),
+        ]
+    )
+    provider.replies = lambda _body: next(replies)
+    assert [turn.dialogue for turn in written(site, talker)] == [
+        "Hello.",
+        "Use 0.2 %.",
+        "Bye.",
+        "Bye.",
+    ]
+    assert "which are not in the material: 1200." in provider.asked[1].text
+    provider.replies = lambda _body: says(("Alex", "It was 1987."), ("Robin", "Or 1988."))
+    with pytest.raises(HTTPException, match="not in the material: 1987, 1988"):
+        written(site, talker)
 
 
 def test_missing_speakers_are_requested_once_more(
