@@ -18,7 +18,7 @@ from sqlalchemy.orm import DeclarativeBase, Session
 from labext import storage
 from labext.errors import SetupError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Increase it with every change of a table; a database with another version is refused."""
 
 BUSY_SECONDS = 30

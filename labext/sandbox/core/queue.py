@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import JSON, Index, Select, String, Text, select, text
+from sqlalchemy import JSON, Index, Select, String, Text, func, select, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
@@ -32,7 +32,11 @@ class Task(QueueBase):
         key: the service's name for the task, unique among unfinished tasks.
         payload: the JSON argument of the entry.
         max_seconds: wall-clock limit, counted from the start of its process; None is no limit.
-        priority: higher first; equal ones in the order of submission.
+        priority: higher first.
+        owner: the account that waits for the task. Tasks of equal priority start in rounds: one
+            of each owner a round, in the order of submission. Many tasks of one owner therefore
+            delay a task of another one by no more than the tasks that are running.
+        turn: the round.
         created, started: seconds since the epoch; `started` once its process exists.
         kills: the number of attempts during which the service was killed.
         cancelled: the reason, once a started task was cancelled.
@@ -41,7 +45,8 @@ class Task(QueueBase):
     __tablename__ = "tasks"
     __table_args__ = (
         # In the order of their turns: with thousands waiting, the next one is the first here.
-        Index("tasks_turn", "state", text("priority DESC"), "id"),
+        Index("tasks_turn", "state", text("priority DESC"), "turn", "id"),
+        Index("tasks_owner", "owner", "priority", "turn"),
         {"sqlite_autoincrement": True},
     )
 
@@ -51,11 +56,16 @@ class Task(QueueBase):
     payload: Mapped[dict[str, Any]] = mapped_column(JSON)
     state: Mapped[str] = mapped_column(String(20), default=QUEUED)
     priority: Mapped[int] = mapped_column(default=0)
+    owner: Mapped[str] = mapped_column(String(100), default="")
+    turn: Mapped[int] = mapped_column(default=0)
     max_seconds: Mapped[float | None]
     created: Mapped[float] = mapped_column(default=time.time)
     started: Mapped[float | None]
     kills: Mapped[int] = mapped_column(default=0)
     cancelled: Mapped[str | None] = mapped_column(Text)
+
+
+_IS_TAKEN = Task.state.in_([STARTING, RUNNING])
 
 
 @dataclass(frozen=True)
@@ -148,6 +158,7 @@ class Queue:
         *,
         max_seconds: float | None = None,
         priority: int = 0,
+        owner: str = "",
     ) -> Task:
         """Queue a task; it starts after the commit, when a worker is free.
 
@@ -162,6 +173,8 @@ class Queue:
             payload=dict(payload),
             max_seconds=max_seconds,
             priority=priority,
+            owner=owner,
+            turn=_next_turn(session, owner, priority),
         )
         session.add(task)
         self._notify_after_commit(session)
@@ -245,10 +258,23 @@ class Queue:
         self.ended()
 
 
+def _next_turn(session: Session, owner: str, priority: int) -> int:
+    """Return the round of an owner's next task: after its last one, and not before this round."""
+    turns: dict[tuple[str, int], int] = session.info.setdefault("labext_queue_turns", {})
+    if (owner, priority) not in turns:
+        same = Task.priority == priority
+        last = session.scalar(select(func.max(Task.turn)).where(same, Task.owner == owner))
+        current = session.scalar(select(func.max(Task.turn)).where(same, _IS_TAKEN))
+        if current is None:
+            waiting = session.scalar(select(func.min(Task.turn)).where(same, Task.state == QUEUED))
+            current = waiting or 0
+        turns[owner, priority] = current - 1 if last is None else max(current - 1, last)
+    turns[owner, priority] += 1
+    return turns[owner, priority]
+
+
 MAX_KILLS = 3
 """Number of kills of the service during a task after which the task fails."""
-
-_IS_TAKEN = Task.state.in_([STARTING, RUNNING])
 
 log = logging.getLogger(__name__)
 
@@ -361,7 +387,7 @@ class TaskTransitions:
                 ),
                 Task.id.not_in(self._set_aside),
             )
-            .order_by(Task.priority.desc(), Task.id)
+            .order_by(Task.priority.desc(), Task.turn, Task.id)
             .limit(1)
         )
 

@@ -308,6 +308,7 @@ def _queue_run(
         run_key(job.id),
         {"job": job.id, "account": job.account_id, "tool": job.tool, "settings": settings},
         max_seconds=max_seconds,
+        owner=f"jobs:{job.account_id}",
     )
 
 

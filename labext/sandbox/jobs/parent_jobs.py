@@ -79,7 +79,11 @@ def finish_parent(session: Session, site: Site, parent: Job) -> None:
     if parent.is_batch:
         parent.batch_status = AGGREGATING
     site.queue.put(
-        session, AGGREGATE_KIND, aggregate_key(parent.id), _aggregation_payload(session, parent)
+        session,
+        AGGREGATE_KIND,
+        aggregate_key(parent.id),
+        _aggregation_payload(session, parent),
+        owner=f"jobs:{parent.account_id}",
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import select, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.orm import Session
@@ -70,10 +73,18 @@ def transitions(database: Database, queue: Queue) -> TaskTransitions:
 
 
 def _put(
-    database: Database, queue: Queue, *keys: str, kind: str = "kind", priority: int = 0
+    database: Database,
+    queue: Queue,
+    *keys: str,
+    kind: str = "kind",
+    priority: int = 0,
+    owner: str = "",
 ) -> list[int]:
     with database.write() as session:
-        tasks = [queue.put(session, kind, key, {"key": key}, priority=priority) for key in keys]
+        tasks = [
+            queue.put(session, kind, key, {"key": key}, priority=priority, owner=owner)
+            for key in keys
+        ]
     return [task.id for task in tasks]
 
 
@@ -103,6 +114,63 @@ def test_order_is_by_priority_then_insertion(database, queue, transitions):
     _put(database, queue, "last", priority=-1)
     _put(database, queue, "c")
     assert _order(transitions) == ["urgent1", "urgent2", "a", "b", "c", "last"]
+
+
+def test_owners_take_turns_each_in_the_order_of_submission(database, queue, transitions):
+    _put(database, queue, *[f"a{n}" for n in range(4)], owner="a")
+    _put(database, queue, *[f"b{n}" for n in range(2)], owner="b")
+    _put(database, queue, "a4", owner="a")
+    assert _order(transitions) == ["a0", "b0", "a1", "b1", "a2", "a3", "a4"]
+
+
+def test_task_of_another_owner_is_next_however_many_tasks_wait(database, queue, transitions):
+    many = _put(database, queue, *[f"a{n}" for n in range(1000)], owner="a")
+    _put(database, queue, *[f"u{n}" for n in range(3)], owner="a", priority=1)
+    for _ in range(3 + 10):
+        task_id = transitions.next(Counter())
+        _begin(transitions, task_id)
+        transitions.end(task_id, TaskOutcome("done"))
+    for task_id in many[10:12]:
+        _begin(transitions, task_id)
+    [single] = _put(database, queue, "single", owner="b")
+    [urgent] = _put(database, queue, "urgent", owner="b", priority=1)
+    assert transitions.next(Counter()) == urgent
+    transitions.end(urgent, TaskOutcome("done"))
+    assert transitions.next(Counter()) == single
+
+
+@given(st.lists(st.sampled_from(["put a", "put b", "put c", "claim", "end"]), max_size=40))
+def test_owner_without_unfinished_tasks_waits_for_at_most_one_task_of_each_other(
+    steps: list[str],
+) -> None:
+    folder = tempfile.TemporaryDirectory()
+    database = Database.at(Path(folder.name) / "some.sqlite")
+    database.create(QueueBase.metadata)
+    queue = Queue([TaskKind("kind", "nowhere:nothing")])
+    transitions = TaskTransitions(database, queue)
+    unfinished: dict[int, str] = {}
+    running: list[int] = []
+    claimed_while_waiting: dict[int, Counter[str]] = {}
+    for number, step in enumerate(steps):
+        if step.startswith("put"):
+            owner = step[-1]
+            idle = owner not in unfinished.values()
+            [task_id] = _put(database, queue, str(number), owner=owner)
+            unfinished[task_id] = owner
+            if idle:
+                claimed_while_waiting[task_id] = Counter()
+        elif step == "claim" and (next_id := transitions.next(Counter())) is not None:
+            _begin(transitions, next_id)
+            running.append(next_id)
+            others = claimed_while_waiting.pop(next_id, Counter())
+            assert all(count <= 1 for count in others.values())
+            for counts in claimed_while_waiting.values():
+                counts[unfinished[next_id]] += 1
+        elif step == "end" and running:
+            transitions.end(running[0], TaskOutcome("done"))
+            del unfinished[running.pop(0)]
+    database.close()
+    folder.cleanup()
 
 
 def test_limited_kind_does_not_block_others(database, queue, transitions):
