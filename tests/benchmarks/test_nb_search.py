@@ -25,7 +25,7 @@ from labext.sandbox.core.database import Database
 from labext.sandbox.nb.providers.registry import WORDLLAMA
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import COMPLETED, Notebook, NotebookSource, Source
-from labext.sandbox.nb.text.segmentation import PassageText
+from labext.sandbox.nb.text.passages import PassageText
 
 pytestmark = pytest.mark.benchmark
 

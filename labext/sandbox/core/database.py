@@ -18,7 +18,7 @@ from sqlalchemy.orm import DeclarativeBase, Session
 from labext import storage
 from labext.errors import SetupError
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Increase it with every change of a table; a database with another version is refused."""
 
 BUSY_SECONDS = 30

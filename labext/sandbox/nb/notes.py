@@ -26,7 +26,7 @@ from labext.sandbox.nb.schemas import (
 )
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import Note, Notebook
-from labext.sandbox.nb.text.segmentation import PassageText, split_passages
+from labext.sandbox.nb.text.passages import PassageText, split_passages
 
 NoteType = Literal["human", "ai"]
 

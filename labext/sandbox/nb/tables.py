@@ -164,6 +164,7 @@ class Passage(Base):
         parent_id: the identifier of the source or note.
         position: its index among its parent's passages.
         page: the page number from 1, for files with pages.
+        heading: the headings above it, which are searched as well.
     """
 
     __tablename__ = "nb_passages"
@@ -177,6 +178,7 @@ class Passage(Base):
     position: Mapped[int]
     text: Mapped[str] = mapped_column(Text)
     page: Mapped[int | None]
+    heading: Mapped[str] = mapped_column(Text, default="")
 
 
 class Vector(Base):

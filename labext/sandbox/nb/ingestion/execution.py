@@ -19,8 +19,8 @@ from labext.sandbox.nb.limits import get_limit
 from labext.sandbox.nb.speech import transcription
 from labext.sandbox.nb.tables import Source
 from labext.sandbox.nb.task_process import ProgressWriter, open_site
-from labext.sandbox.nb.text import segmentation
-from labext.sandbox.nb.text.segmentation import PassageText
+from labext.sandbox.nb.text import passages
+from labext.sandbox.nb.text.passages import PassageText
 from labext.sandbox.nb.transformations import service
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
         deadline = started + _time_limit(site)
         document = _read_source(_load_job(site, payload["source"]), work, on_stage)
         on_stage("cutting into passages")
-        pieces = segmentation.split_passages(document.pages)
+        pieces = passages.split_passages(document.pages)
         space, vectors = _embed_passages(site, pieces, on_stage)
         insights, remark = service.create_insights(site, document.text, on_stage, deadline)
     result = tasks.IngestionResult(

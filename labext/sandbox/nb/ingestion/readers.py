@@ -31,8 +31,15 @@ def read_plain_text(file: SourceFile, _tell: OnStage) -> Document:
     return Document([(None, text)], find_heading(text))
 
 
+_MAX_WORDS_BEFORE_TITLE = 3
+"""Words before a title, such as a link to the project's page."""
+
+
 def find_heading(text: str) -> str | None:
-    """Return the title in a Markdown text: from its front matter, or its first heading."""
+    """Return the title in a Markdown text: from its front matter, or a heading at its beginning.
+
+    A heading further down is that of a section: `Parameters`, `Usage`.
+    """
     beginning = text[:100_000]
     front_matter = _FRONT_MATTER.match(beginning)
     if front_matter is not None:
@@ -40,8 +47,11 @@ def find_heading(text: str) -> str | None:
         if title is not None:
             return title[2]
         beginning = beginning[front_matter.end() :]
-    heading = _MARKDOWN_HEADING.search(_FENCE.sub("", beginning))
-    return None if heading is None else heading[1] or heading[2]
+    beginning = _FENCE.sub("", beginning)
+    heading = _MARKDOWN_HEADING.search(beginning)
+    if heading is None or len(beginning[: heading.start()].split()) > _MAX_WORDS_BEFORE_TITLE:
+        return None
+    return heading[1] or heading[2]
 
 
 _CHARSET = re.compile(

@@ -20,7 +20,7 @@ from labext.sandbox.nb.providers import chat
 from labext.sandbox.nb.row_task import RowTask
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import Insight, Source
-from labext.sandbox.nb.text.segmentation import PassageText
+from labext.sandbox.nb.text.passages import PassageText
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,7 +87,7 @@ def write_result(work: Path, result: IngestionResult) -> None:
     content = {
         "text": result.text,
         "title": result.title,
-        "pieces": [[piece.text, piece.page] for piece in result.pieces],
+        "pieces": [[piece.text, piece.page, piece.heading] for piece in result.pieces],
         "insights": result.insights,
         "remark": result.remark,
         "space": result.space,
@@ -110,7 +110,7 @@ def read_result(work: Path) -> IngestionResult:
     return IngestionResult(
         content["text"],
         content["title"],
-        [PassageText(text, page) for text, page in content["pieces"]],
+        [PassageText(*piece) for piece in content["pieces"]],
         [(kind, output) for kind, output in content["insights"]],
         content["remark"],
         vectors,

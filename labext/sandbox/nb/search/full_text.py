@@ -77,9 +77,9 @@ TITLE_WEIGHT = 2.0
 
 
 def add_words(session: Session, title: str, passages: Iterable[Passage]) -> None:
-    """Index newly stored passages; the title is indexed with the first one of their parent."""
+    """Index newly stored passages, each with the title of its parent and its headings."""
     rows = [
-        {"rowid": passage.id, "title": "" if passage.position else title, "text": passage.text}
+        {"rowid": passage.id, "title": f"{title}\n{passage.heading}", "text": passage.text}
         for passage in passages
     ]
     if rows:
@@ -88,10 +88,16 @@ def add_words(session: Session, title: str, passages: Iterable[Passage]) -> None
 
 def update_title(session: Session, parent_id: str, title: str) -> None:
     """Change the title by which a source or note is found."""
-    first = select(Passage.id).where(Passage.parent_id == parent_id, Passage.position == 0)
-    session.execute(
-        update(_WORDS).where(_WORDS.c.rowid == first.scalar_subquery()).values(title=title)
-    )
+    rows = session.execute(
+        select(Passage.id, Passage.heading).where(Passage.parent_id == parent_id)
+    ).all()
+    if rows:
+        session.execute(
+            update(_WORDS)
+            .where(_WORDS.c.rowid == bindparam("passage"))
+            .values(title=bindparam("titles")),
+            [{"passage": number, "titles": f"{title}\n{heading}"} for number, heading in rows],
+        )
 
 
 def remove_words(session: Session, passage_ids: Collection[int]) -> None:

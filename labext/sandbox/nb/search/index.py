@@ -22,7 +22,7 @@ from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.search import full_text
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Note, Passage, Source
-from labext.sandbox.nb.text.segmentation import PassageText
+from labext.sandbox.nb.text.passages import PassageText
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,7 +107,13 @@ def index_passages(
     """
     remove_passages(session, [parent_id])
     passages = [
-        Passage(parent_id=parent_id, position=position, text=piece.text, page=piece.page)
+        Passage(
+            parent_id=parent_id,
+            position=position,
+            text=piece.text,
+            page=piece.page,
+            heading=piece.heading,
+        )
         for position, piece in enumerate(pieces)
     ]
     session.add_all(passages)

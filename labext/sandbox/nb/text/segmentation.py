@@ -1,12 +1,11 @@
-"""Split text into sentences, words, stems and passages."""
+"""Split text into sentences, words and stems."""
 
 from __future__ import annotations
 
 import functools
 import re
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import snowballstemmer  # type: ignore[import-untyped]
 
@@ -109,76 +108,3 @@ def _ends_sentence(block: str, start: int, end: re.Match[str]) -> bool:
     if after[0].isdigit() and last in _NUMBERED_ABBREVIATIONS:
         return False
     return not (len(before) == 1 and last.isdigit())  # the number of a list item
-
-
-MIN_WORDS, MAX_WORDS = 80, 180
-"""Words of a passage; the last one of a page may be shorter."""
-
-_PASSAGE_WORD = re.compile(r"[^\s。！？]{1,32}[。！？]*|[。！？]+")
-"""A word; longer ones, such as DNA sequences, count as several and may be cut."""
-
-_PASSAGE_SENTENCE_END = re.compile(r"[.!?…]['\")\]»”’]*$|[。！？]$")
-_PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*\n")
-
-_IN_WORD, _AT_WORD, _AT_SENTENCE, _AT_PARAGRAPH = range(4)
-"""The quality of a place to cut, in ascending order."""
-
-
-@dataclass(frozen=True)
-class PassageText:
-    """A passage before it is stored; an exact substring of its text.
-
-    Attributes:
-        page: the page number from 1, for files with pages.
-    """
-
-    text: str
-    page: int | None = None
-
-
-def split_passages(pages: Sequence[tuple[int | None, str]]) -> list[PassageText]:
-    """Split a text into passages, at paragraphs if possible, else at sentences or words.
-
-    Joined in order, they are the complete text except for whitespace. No passage spans two pages.
-
-    Args:
-        pages: texts with their page numbers from 1; a text without pages is a single one with None.
-    """
-    return [
-        PassageText(text[start:end], page)
-        for page, text in pages
-        for start, end in _passage_spans(text)
-    ]
-
-
-def _passage_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each passage of a page."""
-    words = [match.span() for match in _PASSAGE_WORD.finditer(text)]
-    first = 0
-    while first < len(words):
-        last = _last_word(text, words, first)
-        yield words[first][0], words[last][1]
-        first = last + 1
-
-
-def _last_word(text: str, words: list[tuple[int, int]], first: int) -> int:
-    """Return the index of the last word of the passage that begins with the word `first`."""
-    if len(words) - first <= MAX_WORDS:
-        return len(words) - 1
-    # Of equally good places the last one, since short passages carry little information.
-    return max(
-        range(first + MIN_WORDS - 1, first + MAX_WORDS),
-        key=lambda word: (_break_quality(text, words, word), word),
-    )
-
-
-def _break_quality(text: str, words: list[tuple[int, int]], word: int) -> int:
-    """Return the quality of a cut after a word."""
-    start, end = words[word]
-    gap = text[end : words[word + 1][0]]
-    if _PARAGRAPH_BREAK.search(gap):
-        return _AT_PARAGRAPH
-    ended = _PASSAGE_SENTENCE_END.search(text, start, end)
-    if not gap:
-        return _AT_SENTENCE if ended and ord(text[end - 1]) > 0x3000 else _IN_WORD
-    return _AT_SENTENCE if ended else _AT_WORD

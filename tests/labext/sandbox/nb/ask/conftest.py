@@ -17,7 +17,7 @@ from labext.sandbox import Sandbox
 from labext.sandbox.nb.administration import NotebookAdministration, open_administration
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import COMPLETED, Insight, Note, Notebook, NotebookSource, Source
-from labext.sandbox.nb.text.segmentation import split_passages
+from labext.sandbox.nb.text.passages import split_passages
 
 KEY = "correct-horse-battery-staple"
 

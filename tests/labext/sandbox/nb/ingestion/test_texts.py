@@ -74,6 +74,11 @@ def test_markdown_is_kept_and_titled_by_its_heading(read, text, title):
     assert result.title == title
 
 
+@pytest.mark.parametrize("heading", ["# Parameters", "Parameters\n----------"])
+def test_heading_of_a_section_is_no_title(read, heading):
+    assert read(f"Return the Kaiser window.\n\n{heading}\n\nbeta".encode(), "a.md").title is None
+
+
 WORDS = "Größe, façade, naïve, 20 °C, 5 µm – señor Ångström. " * 8
 
 

@@ -189,10 +189,11 @@ def test_model_in_a_slot_cannot_be_deleted(nb: Any) -> None:
 
 def test_new_embedding_model_embeds_in_the_background(nb: Any, provider: Any) -> None:
     from labext.sandbox.nb.embedding import passage_vectors
-    from labext.sandbox.nb.text import segmentation
+    from labext.sandbox.nb.text import passages
 
-    words = segmentation.MAX_WORDS * (passage_vectors.MAX_FOREGROUND_PASSAGES + 1)
-    note = nb.note("Arabinose is a sugar. " * (words // 4 + 1))["id"]
+    length = passages.MAX_LENGTH * (passage_vectors.MAX_FOREGROUND_PASSAGES + 1)
+    sentence = "Arabinose is a sugar. "
+    note = nb.note(sentence * (length // len(sentence) + 1))["id"]
     model = nb.model("embedding", "embedder")
     call = threading.Event()
     provider.vector = lambda text: (call.set(), openai_server.bag_of_words(text))[1]

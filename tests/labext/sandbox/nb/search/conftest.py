@@ -19,7 +19,7 @@ from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.search.index import Hit, SearchIndex
 from labext.sandbox.nb.tables import Base, DefaultModel, Note, Source, Vector
-from labext.sandbox.nb.text.segmentation import split_passages
+from labext.sandbox.nb.text.passages import split_passages
 
 
 class World:

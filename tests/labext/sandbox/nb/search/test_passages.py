@@ -7,7 +7,13 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from labext.sandbox.nb.text.segmentation import MAX_WORDS, MIN_WORDS, split_passages
+from labext.sandbox.nb.text.passages import (
+    MAX_LENGTH,
+    MIN_LENGTH,
+    PATH_SEPARATOR,
+    PassageText,
+    split_passages,
+)
 
 TEXTS = st.lists(
     st.sampled_from(
@@ -16,6 +22,10 @@ TEXTS = st.lists(
             "end.",
             "end?\n",
             "\n\n",
+            "\n# Heading\n",
+            "\nTitle\n-----\n",
+            "| a | b |\n",
+            "- item\n",
             " ",
             "\t\n \n",
             "“quoted.”",
@@ -25,8 +35,8 @@ TEXTS = st.lists(
             "\0",
         ]
     ),
-    max_size=400,
-).map(" ".join) | st.text(max_size=400)
+    max_size=200,
+).map(" ".join) | st.text(max_size=200)
 
 
 @given(st.lists(st.tuples(st.none() | st.integers(1, 9), TEXTS), max_size=3))
@@ -45,7 +55,7 @@ def test_passages_cover_the_text_unchanged(pages: list[tuple[int | None, str]]) 
         assert piece.page == number
         rest[0] = number, text[text.index(piece.text) + len(piece.text) :]
         assert piece.text == piece.text.strip() != ""
-        assert len(piece.text) < 40 * MAX_WORDS or re.search(r"\s{2}", piece.text)
+        assert len(piece.text) <= MAX_LENGTH or re.search(r"\s{2}", piece.text)
 
 
 def test_passages_do_not_cross_pages() -> None:
@@ -55,13 +65,73 @@ def test_passages_do_not_cross_pages() -> None:
     ] == [(1, "One"), (3, "two.")]
 
 
+def texts(text: str) -> list[str]:
+    return [piece.text for piece in split_passages([(None, text)])]
+
+
+SENTENCE = "This is a sentence of exactly ten words, no more."
+
+
 def test_text_is_cut_at_paragraphs_then_sentences_then_words() -> None:
-    sentence = "This is a sentence of exactly ten words, no more."
-    paragraph = " ".join([sentence] * 10)
-    result = [piece.text for piece in split_passages([(None, "\n\n".join([paragraph] * 3))])]
-    assert result == [paragraph, paragraph, paragraph]
-    result = [piece.text for piece in split_passages([(None, " ".join([sentence] * 50))])]
-    assert all(text.endswith("more.") for text in result)
-    result = [piece.text for piece in split_passages([(None, "word " * 500)])]
-    assert [len(text.split()) for text in result] == [MAX_WORDS, MAX_WORDS, 500 - 2 * MAX_WORDS]
-    assert all(text.count("word") >= MIN_WORDS for text in result)
+    paragraph = " ".join([SENTENCE] * 10)
+    assert texts("\n\n".join([paragraph] * 3)) == [paragraph, paragraph, paragraph]
+    assert all(text.endswith("more.") for text in texts(" ".join([SENTENCE] * 50)))
+    result = texts("word " * 500)
+    assert all(MIN_LENGTH <= len(text) <= MAX_LENGTH for text in result[:-1])
+    assert not any(text.replace("word", "").strip() for text in result)
+
+
+def test_text_is_cut_above_a_heading_rather_than_at_a_paragraph() -> None:
+    paragraph = " ".join([SENTENCE] * 4)
+    section = f"{paragraph}\n\n{paragraph}\n\n{paragraph}"
+    assert texts(f"{section}\n\n## Next\n\n{section}") == [section, f"## Next\n\n{section}"]
+    assert texts(f"{section}\n\nNext\n----\n{section}") == [section, f"Next\n----\n{section}"]
+
+
+def test_tables_and_lists_are_cut_between_rows_and_items() -> None:
+    row = "| EcoRI cuts between the bases | G/AATTC | leaves an overhang of the 5' end |"
+    item = "- an item that goes on for so long that it continues\n  on a second line"
+    for line in (row, item):
+        assert all(text.startswith(line) and text.endswith(line) for text in cuts(line))
+
+
+def cuts(line: str) -> list[str]:
+    result = texts("\n".join([line] * 40))
+    assert len(result) > 2
+    return result
+
+
+def headings(text: str) -> list[str]:
+    return [piece.heading for piece in split_passages([(None, text)])]
+
+
+def test_passage_has_the_headings_above_it() -> None:
+    section = " ".join([SENTENCE] * 15)
+    text = f"# Cloning\n\n## Cuts\n\n{section}\n\n## Gels\n\n{section}\n\nNotes\n=====\n\n{section}"
+    assert headings(text) == [
+        "Cloning › Cuts",
+        "Cloning › Gels",
+        "Notes",
+    ]
+    assert PATH_SEPARATOR in headings(text)[0]
+
+
+def test_headings_apply_to_later_pages() -> None:
+    pages = split_passages([(1, "Methods\n\nCells were grown."), (2, "They were harvested.")])
+    assert pages == [
+        PassageText("Methods\n\nCells were grown.", 1, "Methods"),
+        PassageText("They were harvested.", 2, "Methods"),
+    ]
+
+
+def test_passage_within_a_table_has_the_header_of_the_table() -> None:
+    rows = "\n".join(f"| enzyme number {number} | cuts at {number} bases |" for number in range(60))
+    first, *others = headings(f"# Enzymes\n\n| enzyme | site |\n| --- | --- |\n{rows}")
+    assert first == "Enzymes"
+    assert {*others} == {"Enzymes › enzyme | site"}
+
+
+def test_sentences_code_and_fields_are_no_headings() -> None:
+    text = "It was so.\n\nThe window is defined as\n\n    Indented Code\n\nName: value\n\n# \n\n> x"
+    assert headings(text) == [""]
+    assert headings("```\n# a comment\n```\n\ntext") == [""]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from labext.sandbox.nb.search import index
-from labext.sandbox.nb.text.segmentation import PassageText
+from labext.sandbox.nb.text.passages import PassageText
 
 World = Any
 
@@ -44,7 +44,19 @@ def test_reindexing_replaces_passages(world: World) -> None:
         )
     assert world.text("old") == []
     assert [(hit.text, hit.page) for hit in world.text("second")] == [("Second.", 2)]
-    assert len(world.text("new name")) == 1  # with the first passage alone
+    assert len(world.text("new name")) == 2
+    assert world.text("first new name")[0].text == "First page."
+
+
+def test_passage_is_found_by_its_title_and_headings(world: World) -> None:
+    section = "The culture was grown until the next morning. " * 15
+    world.source("a", f"# Preparation\n\n{section}\n\n# Harvest\n\n{section}", "Arabinose")
+    preparation, harvest = world.text("arabinose")
+    assert [hit.passage_id for hit in world.text("harvest arabinose")] == [
+        harvest.passage_id,
+        preparation.passage_id,
+    ]
+    assert harvest.text.startswith("# Harvest")
 
 
 def test_retitled_source_is_found_by_its_new_title(world: World) -> None:

@@ -14,7 +14,7 @@ from labext.sandbox.nb.embedding.embedder import WordLlamaEmbedder
 from labext.sandbox.nb.providers import openai
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import Model
-from labext.sandbox.nb.text.segmentation import PassageText
+from labext.sandbox.nb.text.passages import PassageText
 
 World = Any
 

@@ -1,0 +1,233 @@
+"""Split a text into passages that follow its headings, paragraphs, lists and tables."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+MIN_LENGTH, MAX_LENGTH = 450, 950
+"""Characters of a passage, with a gap between words as one; the last of a page may be shorter."""
+
+MAX_HEADING_LENGTH = 120
+"""Maximum characters of a heading; longer lines are paragraphs."""
+
+PATH_SEPARATOR = " › "
+
+_WORD = re.compile(r"[^\s。！？]{1,32}[。！？]*|[。！？]+")
+"""A word; longer ones, such as DNA sequences, count as several and may be cut."""
+
+_SENTENCE_END = re.compile(r"[.!?…]['\")\]»”’]*$|[。！？]$")
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+_ITEM = re.compile(r"(?:[-*+•·]|\(?[0-9]{1,3}[.)]|\(?[a-z][.)]|:?\w[\w ]{0,30}:)[ \t]")
+_MARKED_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
+_RULER = re.compile(r"([=\-~^*_+#\"'`])\1{2,}")
+_ROW = re.compile(r"\||\t|.*\S(?: \| |\t)\S|\S.*\S {3,}\S")
+_TITLE = re.compile(r"[\d.]*[ \t]*[^\W\d_a-z].*[^.,;:!?…\s]")
+_FENCE = re.compile(r"(```|~~~)")
+_MAX_TITLE_WORDS = 8
+_OPEN_END = re.compile(r"(?i)\b(?:a|an|and|are|as|at|by|for|from|in|is|of|on|or|the|to|was|with)$")
+"""Ends of a line that a title does not have."""
+
+_IN_WORD, _AFTER_HEADING, _AT_WORD, _AT_SENTENCE, _AT_LINE, _AT_PARAGRAPH, _AT_HEADING = range(7)
+"""The quality of a place to cut, in ascending order."""
+
+_MARKED_LEVELS = {"=": 1, "-": 2}
+_OTHER_LEVEL, _TITLE_LEVEL = 3, 7
+
+
+@dataclass(frozen=True)
+class PassageText:
+    """A passage before it is stored; an exact substring of its text.
+
+    Attributes:
+        page: the page number from 1, for files with pages.
+        heading: the headings above its beginning, and the header of a table that it continues.
+    """
+
+    text: str
+    page: int | None = None
+    heading: str = ""
+
+
+def split_passages(pages: Sequence[tuple[int | None, str]]) -> list[PassageText]:
+    """Split a text into passages, if possible at headings, paragraphs, lines or sentences.
+
+    Joined in order, they are the complete text except for whitespace. No passage spans two pages.
+
+    Args:
+        pages: texts with their page numbers from 1; a text without pages is a single one with None.
+    """
+    path: dict[int, str] = {}
+    return [piece for page, text in pages for piece in _split_page(page, text, path)]
+
+
+@dataclass
+class _Layout:
+    """The lines of a page.
+
+    Attributes:
+        headings: the start of each heading, with its level and text.
+        heading_ends: the ends of the headings with their rulers, by their starts.
+        rows: the start of each table row, with the start and end of its table's header.
+        items: the starts of list items and fields.
+    """
+
+    headings: dict[int, tuple[int, str]] = field(default_factory=dict)
+    heading_ends: dict[int, int] = field(default_factory=dict)
+    rows: dict[int, tuple[int, int]] = field(default_factory=dict)
+    items: set[int] = field(default_factory=set)
+
+
+def _split_page(page: int | None, text: str, path: dict[int, str]) -> Iterator[PassageText]:
+    """Yield the passages of a page; `path` has the headings above it by their levels."""
+    layout = _parse_layout(text)
+    headings = iter([*layout.headings.items(), (len(text), (0, ""))])
+    next_heading = next(headings)
+    for start, end in _passage_spans(text, layout):
+        beginning = start
+        while next_heading[0] <= beginning < len(text):
+            _enter(path, *next_heading[1])
+            beginning = layout.heading_ends[next_heading[0]]
+            beginning += len(text[beginning:end]) - len(text[beginning:end].lstrip())
+            next_heading = next(headings)
+        parts = [path[level] for level in sorted(path)]
+        header = layout.rows.get(_line_start(text, start))
+        if header is not None and header[0] < start:
+            parts.append(" ".join(text[slice(*header)].split()).strip("| ")[:MAX_HEADING_LENGTH])
+        yield PassageText(text[start:end], page, PATH_SEPARATOR.join(parts))
+        while next_heading[0] < end:
+            _enter(path, *next_heading[1])
+            next_heading = next(headings)
+
+
+def _enter(path: dict[int, str], level: int, title: str) -> None:
+    """Replace the headings of a level and below by another one."""
+    for other in [other for other in path if other >= level]:
+        del path[other]
+    path[level] = title
+
+
+def _line_start(text: str, position: int) -> int:
+    return text.rfind("\n", 0, position) + 1
+
+
+def _parse_layout(text: str) -> _Layout:
+    layout = _Layout()
+    lines = text.split("\n")
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    stripped = [line.strip() for line in lines]
+    fenced = False
+    header: tuple[int, int] | None = None
+    skipped = -1
+    for number, line in enumerate(stripped):
+        start, end = starts[number], starts[number] + len(lines[number])
+        fenced ^= _FENCE.match(line) is not None
+        after = stripped[number + 1] if number + 1 < len(lines) else ""
+        if number == skipped or fenced:
+            continue
+        heading = _heading(lines[number], stripped[number - 1] if number else "", after)
+        if heading is not None:
+            ruled = _is_underline(line, after)
+            skipped = number + 1 if ruled else -1
+            start += len(lines[number]) - len(lines[number].lstrip())
+            layout.headings[start] = heading
+            layout.heading_ends[start] = (
+                starts[number + 1] + len(lines[number + 1]) if ruled else end
+            )
+        is_row = heading is None and _ROW.match(line) is not None
+        if is_row:
+            header = header or (start, end)
+            layout.rows[start] = header
+        elif not line or line.strip("=-+: "):
+            header = None
+        if _ITEM.match(line):
+            layout.items.add(start)
+    return layout
+
+
+def _heading(full_line: str, before: str, after: str) -> tuple[int, str] | None:
+    """Return the level and the text of a line that is a heading."""
+    line = full_line.strip()
+    if not 0 < len(line) <= MAX_HEADING_LENGTH:
+        return None
+    marked = _MARKED_HEADING.fullmatch(line)
+    if marked is not None and marked[2]:
+        return len(marked[1]), marked[2]
+    if _ROW.match(line) or _RULER.fullmatch(line):
+        return None
+    if _is_underline(line, after):
+        return _MARKED_LEVELS.get(after[0], _OTHER_LEVEL), line
+    is_alone = not after and (not before or _RULER.fullmatch(before) is not None)
+    is_title = (
+        is_alone
+        and not full_line[0].isspace()
+        and len(line.split()) <= _MAX_TITLE_WORDS
+        and _TITLE.fullmatch(line)
+        and not _OPEN_END.search(line)
+        and (line[0].isdigit() or not _ITEM.match(line))
+    )
+    return (_TITLE_LEVEL, line) if is_title else None
+
+
+def _is_underline(line: str, after: str) -> bool:
+    """Return whether a line is underlined by the next one."""
+    return (
+        _RULER.fullmatch(after) is not None
+        and any(map(str.isalnum, line))
+        and len(line) / 2 <= len(after) <= 3 * len(line)
+        and not _ITEM.match(line)
+    )
+
+
+def _passage_spans(text: str, layout: _Layout) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each passage of a page."""
+    words = [match.span() for match in _WORD.finditer(text)]
+    lengths = [0, *accumulate(end - start + 1 for start, end in words)]
+    first = 0
+    while first < len(words):
+        if lengths[-1] - lengths[first] <= MAX_LENGTH:
+            last = len(words) - 1
+        else:
+            latest = bisect_right(lengths, lengths[first] + MAX_LENGTH) - 2
+            earliest = bisect_right(lengths, lengths[first] + MIN_LENGTH) - 2
+            # Of equally good places the last one, since short passages carry little information.
+            last = max(
+                range(max(earliest, first), max(latest, first) + 1),
+                key=lambda word: (_cut_quality(text, words, word, layout), word),
+            )
+        yield words[first][0], words[last][1]
+        first = last + 1
+
+
+def _cut_quality(text: str, words: list[tuple[int, int]], word: int, layout: _Layout) -> int:
+    """Return the quality of a cut after a word."""
+    start, end = words[word]
+    following = words[word + 1][0]
+    gap = text[end:following]
+    if "\n" in gap:
+        line = _line_start(text, following)
+        if any(begin <= start < stop for begin, stop in _headings_near(text, layout, start)):
+            return _AFTER_HEADING
+        if following in layout.headings:
+            return _AT_HEADING
+        if _BLANK_LINE.search(gap):
+            return _AT_PARAGRAPH
+        if line in layout.items or line in layout.rows:
+            return _AT_LINE
+    ended = _SENTENCE_END.search(text, start, end)
+    if not gap:
+        return _AT_SENTENCE if ended and ord(text[end - 1]) > 0x3000 else _IN_WORD
+    return _AT_SENTENCE if ended else _AT_WORD
+
+
+def _headings_near(text: str, layout: _Layout, position: int) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of headings on the line of a position and on the line before it."""
+    line = _line_start(text, position)
+    for start in (line, _line_start(text, max(0, line - 1))):
+        beginning = text[start : start + MAX_HEADING_LENGTH]
+        start += len(beginning) - len(beginning.lstrip())
+        if start in layout.heading_ends:
+            yield start, layout.heading_ends[start]
