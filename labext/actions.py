@@ -61,7 +61,9 @@ class Action:
     arguments: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     # The services
-    start_sandbox = _Kind("", "labext.sandbox.Sandbox().start()")
+    start_sandbox = _Kind(
+        "", 'labext.sandbox.Sandbox().start(); labext.config.choose_profile(None, "sandbox")'
+    )
     stop_sandbox = _Kind("", "labext.sandbox.Sandbox().stop()")
     connect = _Kind("service profile", 'labext.config.save_profile($profile, $service, "URL")')
     sign_in = _Kind(

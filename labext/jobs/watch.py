@@ -118,8 +118,6 @@ class JobWatcher:
             if not self.row:
                 raise
             self.row = {**self.row, "JobStatus": "Deleted"}
-            if records.is_batch(self.row):
-                self.row["batchStatus"] = "Deleted"
             return self._snapshot({}, "It was deleted.")
         return self._snapshot(self._states(), records.reason(self.row))
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
-from labext.errors import InputError
+from labext.actions import parameter
+from labext.errors import AccessError, InputError, NotFoundError
 from labext.jobs import identity
 from labext.jobs.client.base import BaseClient
 from labext.jobs.input_files import NO_FILES, FileReferences, InputContent, check_references
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from labext.jobs.batch.draft import BatchDraft
     from labext.jobs.batch.report import BatchSubmission
+    from labext.jobs.estimates import Estimate
     from labext.jobs.pipelines import Pipeline
     from labext.jobs.tools import Tool
 
@@ -28,7 +31,7 @@ class SubmitMethods(BaseClient):
     """Submitting jobs and batches, and checking them without submitting."""
 
     def check(self, type: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return settings as they would be sent, held against the tool's parameters.
+        """Return settings as they would be sent, checked against the tool's parameters.
 
         Nothing is submitted, and nothing added: defaults are the service's (JOBS-32 and JOBS-33
         among its rules). The schema is read anew before anything is refused.
@@ -109,6 +112,7 @@ class SubmitMethods(BaseClient):
         max_runtime_seconds: int | None = None,
         weighted_hours_budget: float | None = None,
         skip_invalid: bool = False,
+        over_budget: bool = False,
     ) -> BatchSubmission:
         """Submit jobs of one tool as one batch, or return an identical one that already exists.
 
@@ -130,9 +134,11 @@ class SubmitMethods(BaseClient):
             max_runtime_seconds: the time limit of each job.
             weighted_hours_budget: the limit of the whole batch, divided over its parts.
             skip_invalid: submit the jobs that are valid; `.refused` has the others.
+            over_budget: submit it also if `estimate` expects it to need more than its budget.
 
         Raises:
-            InputError: the submission is invalid; nothing was sent.
+            InputError: the submission is invalid, or expected to exceed its budget; nothing was
+                sent.
             InvalidJobsError: jobs are not valid; all of them are named, and nothing was sent.
             ConflictError: the name is taken by another submission, or by a batch whose files had
                 other content.
@@ -147,6 +153,8 @@ class SubmitMethods(BaseClient):
             self._catalogue, name, type, jobs, settings or {}, name_column, mapping, limits
         )
         tool, content = self._batch_content(draft)
+        if limits.budget is not None and not over_budget and not self._journal.has(name):
+            self._check_budget(draft, limits.budget)
         return self._submitter.submit(draft, tool, content, skip_invalid=skip_invalid)
 
     def resume(self, name: str) -> BatchSubmission:
@@ -207,8 +215,9 @@ class SubmitMethods(BaseClient):
 
         Returns:
             A row a job: Name, JobName (as the service would know it), Part, the input's columns;
-            where names were adapted the original ones behind JobName. With `skip_invalid` the jobs
-            that would be refused: Name, Error, the input's columns.
+            where names were adapted the original ones behind JobName; last ExpectedSeconds, if
+            the tool has been used before. With `skip_invalid` the jobs that would be refused:
+            Name, Error, the input's columns. `.attrs["estimate"]` holds the fields of `estimate`.
 
         Raises:
             InputError, InvalidJobsError, ConflictError: as for `submit_batch`.
@@ -221,7 +230,55 @@ class SubmitMethods(BaseClient):
             self._catalogue, name, type, jobs, settings or {}, name_column, mapping, limits
         )
         tool, content = self._batch_content(draft)
-        return self._submitter.check(draft, tool, content, skip_invalid=skip_invalid)
+        checked = self._submitter.check(draft, tool, content, skip_invalid=skip_invalid)
+        expected = self.estimate(type, _valid_settings(draft))
+        if expected is not None:
+            checked.attrs["estimate"] = asdict(expected)
+            if not skip_invalid:
+                checked["ExpectedSeconds"] = expected.seconds
+        return checked
+
+    def estimate(self, type: str, jobs: Sequence[Mapping[str, Any]]) -> Estimate | None:
+        """Estimate the computing time and weighted hours of jobs from earlier runs of their tool.
+
+        The runs are the complete jobs among the account's latest 5,000, at most 500 of them. From
+        ten runs on the estimate depends on the sizes of the settings.
+
+        Args:
+            type: the tool.
+            jobs: the settings of each job.
+
+        Returns:
+            None if there are no runs.
+
+        Raises:
+            InputError: the service has no such tool.
+        """
+        from labext.jobs.estimates import estimate, find_runs, parse_budget_left
+
+        parameters = self._catalogue.tool(type).parameters.values()
+        pages = self._service.pages(limit=5000, includeSubjobs=True)
+        runs = find_runs((row for page in pages for row in page.rows), type, 500)
+        expected = estimate(runs, jobs, [p.name for p in parameters if p.is_file])
+        if expected is None:
+            return None
+        try:
+            answer = self._service.usage("weighted_hours", "user")
+        except (NotFoundError, AccessError):  # beyond the contract, or not for this account
+            return expected
+        return replace(expected, budget_left=parse_budget_left(answer))
+
+    def _check_budget(self, draft: BatchDraft, budget: float) -> None:
+        """Refuse a batch that is expected to need more than its budget."""
+        expected = self.estimate(draft.type, _valid_settings(draft))
+        if expected is None or (expected.weighted_hours or 0) <= budget:
+            return
+        raise InputError(
+            f"{draft.name} is expected to need {expected.weighted_hours:.3g} weighted hours "
+            f"(by {messages.pluralize(expected.runs, 'earlier run')}); its budget is {budget:g}.",
+            f"Raise the budget, or add {parameter('over_budget')}; the service stops a batch "
+            "that has used its budget.",
+        )
 
     def _checked(
         self, type: str, settings: Mapping[str, Any]
@@ -271,13 +328,13 @@ class PipelineMethods(SubmitMethods):
         initial_inputs: Inputs,
         project_tag: str | None = None,
     ) -> Submission:
-        """Submit a pipeline, or take an identical one that is there as it.
+        """Submit a pipeline, or return an identical one that already exists.
 
         Each input goes through on its own. A stage runs its tools side by side, once for each
         output of the stage before (JOBS-144, JOBS-153).
 
         Args:
-            name: unique, as a job's. None makes one up, always the same for the same pipeline and
+            name: unique, as a job's. None generates one, always the same for the same pipeline and
                 content of the files that it names.
             stages: `{"task": …, "toolSettings": {tool: settings}}` each; the value `"pipe"` in a
                 setting takes the output of the stage before, in the first one the input.
@@ -305,10 +362,10 @@ class PipelineMethods(SubmitMethods):
         inputs: Inputs,
         project_tag: str | None = None,
     ) -> Submission:
-        """Run a pipeline that is saved on the service, or take an identical run as this one.
+        """Run a pipeline that is saved on the service, or return an identical run.
 
         Args:
-            name: of this run; unique, as a job's. None makes one up, always the same for the same
+            name: of this run; unique, as a job's. None generates one, always the same for the same
                 pipeline and inputs.
             pipeline: the saved pipeline's name (JOBS-145).
             inputs: as `initial_inputs` of `submit_pipeline`.
@@ -346,6 +403,10 @@ class PipelineMethods(SubmitMethods):
             pipeline.saved or PIPELINE_TYPE, pipeline.settings, content.checksums()
         )
         return submit_pipeline(self._service, name, pipeline, project_tag, content)
+
+
+def _valid_settings(draft: BatchDraft) -> list[dict[str, Any]]:
+    return [draft.settings[row] for row in draft.valid_rows]
 
 
 def _check_pipeline_name(name: str | None, project_tag: str | None) -> None:

@@ -36,7 +36,8 @@ def usage_statistics(site: Site, caller: Account, query: Mapping[str, str]) -> d
     """Return the response of GET /usage-statistics.
 
     With the scope `organization`, for owners only (else 403), `byUser` has all accounts of it.
-    Unused tools are not in `byTool`.
+    Unused tools are not in `byTool`. `budgetLeft` is what the caller may still use, if it or its
+    organization has a budget.
     """
     statistic = _query_choice(query, "statistic", STATISTIC_NAMES)
     scope = _query_choice(query, "scope", SCOPE_NAMES)
@@ -61,12 +62,15 @@ def usage_statistics(site: Site, caller: Account, query: Mapping[str, str]) -> d
             by_user[email] += used or 0
             if used:
                 by_tool[tool] += used
+        budgets = _budgets(session, reload_account(session, caller))
+    left = min((budget - used for _, used, budget in budgets), default=None)
     return {
         "statistic": statistic,
         "scope": scope,
         "total": _round_hours(sum(by_user.values())),
         "byTool": {tool: _round_hours(used) for tool, used in sorted(by_tool.items())},
         "byUser": {email: _round_hours(used) for email, used in by_user.items()},
+        **({} if left is None else {"budgetLeft": max(_round_hours(left), 0.0)}),
     }
 
 
@@ -132,16 +136,21 @@ def check_budgets_left(session: Session, account: Account) -> None:
     Only ended jobs count; running ones may finish. Both budgets are reloaded, so a change takes
     effect with the next submission.
     """
-    account = reload_account(session, account)
+    for owner, used, budget in _budgets(session, reload_account(session, account)):
+        if used >= budget:
+            raise forbidden(
+                f"The budget {owner} is used up: {used:g} of {budget:g} weighted hours."
+            )
+
+
+def _budgets(session: Session, account: Account) -> list[tuple[str, float, float]]:
+    """Return the budgets of an account and its organization: owner, used and budgeted hours."""
+    budgets = []
     if account.budget is not None:
         used = total_hours(session, Account.id == account.id)
-        _check_budget(f"of {account.email}", used, account.budget)
+        budgets.append((f"of {account.email}", used, account.budget))
     organization = session.get_one(Organization, account.organization_id)
     if organization.budget is not None:
         used = total_hours(session, Account.organization_id == organization.id)
-        _check_budget(f"of the organization {organization.name}", used, organization.budget)
-
-
-def _check_budget(owner: str, used: float, budget: float) -> None:
-    if used >= budget:
-        raise forbidden(f"The budget {owner} is used up: {used:g} of {budget:g} weighted hours.")
+        budgets.append((f"of the organization {organization.name}", used, organization.budget))
+    return budgets

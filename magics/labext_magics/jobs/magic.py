@@ -76,6 +76,7 @@ BATCH = Command(
             None,
             "submit only the valid jobs, and return the rows of the others",
         ),
+        Parameter("over-budget", None, "submit it also if it is expected to exceed --budget"),
         CHECK,
         *AFTERWARDS,
     ],
@@ -84,7 +85,8 @@ BATCH = Command(
     details="Batches of more than 100 jobs are sent in parts and shown as one. Without --map "
     "each column except the name column must be a setting. All invalid rows are "
     "reported together and nothing is sent, except with --skip-invalid. With --check "
-    "nothing is sent at all.",
+    "nothing is sent at all; the expected time and weighted hours come from earlier runs of the "
+    "tool.",
     examples=[
         "%jobs batch folds --type rna_fold --from frame --name-column name --map sequence=bases",
         "refused = %jobs batch folds --type rna_fold --from frame --name-column name "

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from labext.jobs import JobsClient
+    from labext.jobs.estimates import Estimate
 
 
 def check_follow_options(
@@ -138,7 +139,10 @@ def submit(
     jobs = call.jobs
     typed = cast_settings(jobs.describe(job.tool), job.settings)
     if check:
-        return _report_valid(job.tool, jobs.validate(job.tool, typed, job.name))
+        checked_settings = jobs.validate(job.tool, typed, job.name)
+        return _report_valid(
+            job.tool, checked_settings, jobs.estimate(job.tool, [checked_settings])
+        )
     done = jobs.submit(job.name, job.tool, typed, job.project)
     output.print_message(done.message)
     watch_and_fetch(call, done.name, wait=wait, to=to, background=background)
@@ -157,6 +161,7 @@ def batch(
     max_runtime: int | None,
     budget: float | None,
     skip_invalid: bool,
+    over_budget: bool,
     check: bool,
     wait: bool,
     to: Path | None,
@@ -190,18 +195,23 @@ def batch(
     }
     if check:
         checked = jobs.check_batch(request.name, request.tool, rows, **arguments)
+        expected = _estimate_of(checked)
         if skip_invalid and len(checked):
             output.print_message(
                 f"{messages.pluralize(len(checked), 'row')} would be skipped; {_NOT_SENT}."
             )
+            _print_estimate(request.tool, expected)
             return checked
         jobs_word = "every job" if skip_invalid else messages.pluralize(len(checked), "job")
         output.print_message(f"{request.name} is valid with {jobs_word}; {_NOT_SENT}.")
         if adapted := checked.attrs.get("adapted"):
             output.print_message(adapted)
+        _print_estimate(request.tool, expected)
         return checked
     with interruptible(jobs, request.name):
-        done = jobs.submit_batch(request.name, request.tool, rows, **arguments)
+        done = jobs.submit_batch(
+            request.name, request.tool, rows, over_budget=over_budget, **arguments
+        )
     output.print_message(done.message)
     ended = watch_and_fetch(call, done.name, wait=wait, to=to, background=background)
     if skip_invalid and done.refused is not None:
@@ -209,12 +219,26 @@ def batch(
     return jobs.jobs(batch=done.name, scores=True) if ended else done.frame
 
 
-def _report_valid(tool: str, settings: dict[str, Any]) -> pd.DataFrame:
+def _report_valid(tool: str, settings: dict[str, Any], expected: Estimate | None) -> pd.DataFrame:
     """Report that settings are valid, and return them as they would be sent."""
     import pandas as pd
 
     output.print_message(f"The settings of {tool} are valid; {_NOT_SENT}.")
+    _print_estimate(tool, expected)
     return pd.DataFrame({"setting": list(settings), "value": list(settings.values())})
+
+
+def _estimate_of(checked: pd.DataFrame) -> Estimate | None:
+    from labext.jobs.estimates import Estimate
+
+    fields = checked.attrs.get("estimate")
+    return None if fields is None else Estimate(**fields)
+
+
+def _print_estimate(tool: str, expected: Estimate | None) -> None:
+    output.print_message(
+        f"The time is unknown: no earlier run of {tool}." if expected is None else str(expected)
+    )
 
 
 def _check_batch_sources(

@@ -139,7 +139,7 @@ def test_python_objects_on_the_line(ready: Run, shell: InteractiveShell) -> None
     assert list(by_name["Name"]) == ["a"]
 
 
-def test_check_submits_nothing(ready: Run) -> None:
+def test_check_submits_nothing(ready: Run, capsys: pytest.CaptureFixture[str]) -> None:
     before = list(ready("%jobs list")["JobName"])
     shown = ready("%jobs submit digest --check --set sequence=GAATTC --set enzymes=EcoRI,HindIII")
     assert dict(zip(shown["setting"], shown["value"], strict=True))["sequence"] == "GAATTC"
@@ -150,6 +150,8 @@ def test_check_submits_nothing(ready: Run) -> None:
     assert list(checked["JobName"]) == ["checked-a", "checked-b"]
     with pytest.raises(InputError):
         ready("%jobs submit digest --check --set sequence=GAATTC --set enzymes=NoSuchEnzyme")
+    output = capsys.readouterr().out
+    assert re.search(r"Expected: .* of computing|The time is unknown: no earlier run", output)
     assert list(ready("%jobs list")["JobName"]) == before
 
 

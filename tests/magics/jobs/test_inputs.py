@@ -127,7 +127,7 @@ def test_results_of_an_interrupted_batch(
     bases = ["GGGAAACCC", "GGGAAACCC", *[slow] * 6]
     shell.user_ns["rna"] = pd.DataFrame({"name": [f"r{n}" for n in range(8)], "bases": bases})
     line = "--type rna_fold --from rna --name-column name --map sequence=bases"
-    ready(f"%jobs batch budgeted {line} --budget 0.0015 --wait")
+    ready(f"%jobs batch budgeted {line} --budget 0.0015 --over-budget --wait")
     files = ready("%jobs results budgeted --to out/budgeted")["file"]
     told = capsys.readouterr().out
     assert "did not complete" in told

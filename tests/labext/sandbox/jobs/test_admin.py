@@ -126,6 +126,20 @@ def test_account_over_its_budget_cannot_submit(admin, kit, service, person, add_
     assert listed[email]["used"] >= 1.5
 
 
+def test_usage_statistics_give_the_smaller_of_both_budgets_left(
+    admin, person, organization, service, add_usage
+):
+    email, api = person(organization=organization)
+    assert "budgetLeft" not in api.get("usage-statistics").json()
+    admin(service, "budgets", "set", 5, "--account", email)
+    add_usage(email, 1.5)
+    assert api.get("usage-statistics").json()["budgetLeft"] == 3.5
+    admin(service, "budgets", "set", 2, "--organization", organization)
+    assert api.get("usage-statistics").json()["budgetLeft"] == 0.5
+    add_usage(email, 3)
+    assert api.get("usage-statistics").json()["budgetLeft"] == 0
+
+
 def test_no_account_of_an_organization_over_its_budget_can_submit(
     admin, kit, service, person, organization, api, add_usage
 ):

@@ -1,0 +1,222 @@
+"""Estimate the computing time and weighted hours of jobs from earlier runs of their tool."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from labext import messages
+from labext.jobs.file_versions import parse_time
+from labext.jobs.identity import stored_settings
+from labext.jobs.records import JobRecord, phase
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MIN_RUNS = 10
+"""With fewer runs the median of all is the estimate of each job."""
+
+COVERAGE = 0.8
+"""The share of jobs whose time is expected to lie between `low` and `high`."""
+
+_MIN_SECONDS = 0.001
+_PENALTIES = (0.1, 1.0, 10.0, 100.0)
+_MAX_CATEGORIES = 8
+
+
+class Run(NamedTuple):
+    """One complete job: its settings, its time in seconds, and its weighted hours if known."""
+
+    settings: Mapping[str, Any]
+    seconds: float
+    weighted_hours: float | None
+
+    @classmethod
+    def from_row(cls, row: JobRecord) -> Run | None:
+        """Return the run in a job row; None if the row lacks its settings or times."""
+        settings = stored_settings(row)
+        started, completed = parse_time(row.get("Started")), parse_time(row.get("Completed"))
+        if settings is None or started is None or completed is None or completed < started:
+            return None
+        seconds = max((completed - started).total_seconds(), _MIN_SECONDS)
+        return cls(settings, seconds, _parse_number(row.get("WeightedHours")) or None)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The expected computing time and cost of jobs.
+
+    Attributes:
+        seconds: the expected time of each job, in the order of the settings.
+        factor: 80 % of the jobs are expected to take between `1 / factor` and `factor` times that.
+        weighted_hours: the expected cost of all jobs; None if the service reports no costs.
+        runs: the number of earlier runs.
+        budget_left: the weighted hours that the account may still use; None if the service does
+            not say.
+    """
+
+    seconds: list[float]
+    factor: float
+    weighted_hours: float | None
+    runs: int
+    budget_left: float | None = None
+
+    @property
+    def total_seconds(self) -> float:
+        """The expected computing time of all jobs, one after the other."""
+        return math.fsum(self.seconds)
+
+    def __str__(self) -> str:
+        total = self.total_seconds
+        text = (
+            f"Expected: {format_duration(total)} of computing "
+            f"({format_duration(total / self.factor)} to {format_duration(total * self.factor)})"
+        )
+        if self.weighted_hours is not None:
+            text += f", {self.weighted_hours:.3g} weighted hours"
+        text += f", by {messages.pluralize(self.runs, 'earlier run')}."
+        if self.budget_left is not None:
+            text += f" {self.budget_left:.3g} weighted hours of the budget are left."
+        return text
+
+
+def find_runs(rows: Iterable[JobRecord], tool: str, limit: int) -> list[Run]:
+    """Return the complete runs of a tool among job rows, the latest ones."""
+    complete = (row for row in rows if (row.get("Type"), phase(row)) == (tool, "Complete"))
+    runs = (Run.from_row(row) for row in complete)
+    return list(islice((run for run in runs if run is not None), limit))
+
+
+def parse_budget_left(answer: Any) -> float | None:
+    """Return `budgetLeft` of a response to GET /usage-statistics; None without one (JOBS-198)."""
+    return _parse_number(answer.get("budgetLeft")) if isinstance(answer, Mapping) else None
+
+
+def _parse_number(value: Any) -> float | None:
+    """Return a number that is 0 or more; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value < math.inf else None
+
+
+def format_duration(seconds: float) -> str:
+    """Return a duration with two significant digits: `0.5 s`, `40 s`, `12 min`, `3.5 h`."""
+    if seconds < 0.1:
+        return "under 0.1 s"
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 1.5 * size:
+            return f"{_two_digits(seconds / size)} {unit}"
+    return f"{_two_digits(seconds)} s"
+
+
+def _two_digits(number: float) -> str:
+    return f"{float(f'{number:.2g}'):g}"
+
+
+def estimate(
+    runs: Iterable[Run], jobs: Sequence[Mapping[str, Any]], file_settings: Iterable[str] = ()
+) -> Estimate | None:
+    """Estimate jobs from earlier runs of the same tool.
+
+    The logarithm of the time is a ridge regression on the sizes of the settings: numbers, lengths
+    of texts and lists, and choices between few values. The penalty and the factor come from
+    leaving out each run once.
+
+    Args:
+        runs: complete runs.
+        jobs: the settings of each job.
+        file_settings: settings that name files, whose names say nothing about the time.
+
+    Returns:
+        None without any run.
+    """
+    import numpy as np
+
+    known = list(runs)
+    if not known or not jobs:
+        return None
+    logs = np.log([run.seconds for run in known])
+    predicted, errors = np.full(len(jobs), np.median(logs)), logs - np.median(logs)
+    if len(known) >= MIN_RUNS:
+        features = _Features([run.settings for run in known], frozenset(file_settings))
+        if features.count:
+            predicted, errors = _regress(
+                features.matrix([run.settings for run in known]), logs, features.matrix(jobs)
+            )
+    seconds = [float(value) for value in np.exp(predicted)]
+    spread = float(np.quantile(np.abs(errors), COVERAGE)) if len(known) > 1 else math.log(3)
+    hourly = [run.weighted_hours / run.seconds for run in known if run.weighted_hours is not None]
+    cost = median(hourly) * math.fsum(seconds) if hourly else None
+    factor = max(math.exp(spread), 1.1 if len(known) >= MIN_RUNS else 2.0)
+    return Estimate(seconds, factor, cost, len(known))
+
+
+class _Features:
+    """The numeric features of settings, as found in earlier runs."""
+
+    def __init__(self, settings: Sequence[Mapping[str, Any]], ignored: frozenset[str]) -> None:
+        self._sizes: list[str] = []
+        self._choices: list[tuple[str, str]] = []
+        for name in sorted({key for job in settings for key in job} - ignored):
+            values = [job.get(name) for job in settings]
+            if len({_size(value) for value in values}) > 1:
+                self._sizes.append(name)
+            counts = Counter(str(value) for value in values if isinstance(value, str | bool))
+            if 1 < len(counts) <= _MAX_CATEGORIES:
+                self._choices += [(name, choice) for choice, count in counts.items() if count > 1]
+
+    @property
+    def count(self) -> int:
+        return len(self._sizes) + len(self._choices)
+
+    def matrix(self, settings: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
+        """Return a row for each job: its sizes as logarithms, NaN where absent, and choices."""
+        import numpy as np
+
+        rows = [
+            [_size(job.get(name)) for name in self._sizes]
+            + [float(str(job.get(name)) == choice) for name, choice in self._choices]
+            for job in settings
+        ]
+        return np.array(rows, dtype=float).reshape(len(settings), self.count)
+
+
+def _size(value: Any) -> float:
+    """Return the logarithm of the size of a setting: of a number, or of a text or list's length."""
+    if isinstance(value, bool) or value is None:
+        return math.nan
+    if isinstance(value, int | float):
+        return math.log1p(abs(value)) if math.isfinite(value) else math.nan
+    return math.log1p(len(value)) if isinstance(value, str | list | dict) else math.nan
+
+
+def _regress(
+    known: NDArray[np.float64], logs: NDArray[np.float64], jobs: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the predictions for jobs, and the errors for the runs if each is left out."""
+    import numpy as np
+
+    middle = np.nan_to_num(np.nanmedian(known, axis=0))
+    known, jobs = (np.where(np.isnan(rows), middle, rows) for rows in (known, jobs))
+    # Above the middle the slope may be another one: small inputs take the tool's start alone.
+    known, jobs = (np.hstack([rows, np.maximum(rows - middle, 0)]) for rows in (known, jobs))
+    centre, scale = known.mean(axis=0), known.std(axis=0)
+    scale[scale < 1e-9] = np.inf
+    known, jobs = (known - centre) / scale, (jobs - centre) / scale
+    mean = logs.mean()
+    best = None
+    for penalty in _PENALTIES:
+        weights = np.linalg.solve(known.T @ known + penalty * np.eye(known.shape[1]), known.T)
+        leverage = np.einsum("ij,ji->i", known, weights) + 1 / len(logs)
+        errors = (logs - mean - known @ (weights @ (logs - mean))) / (1 - leverage)
+        if best is None or (errors**2).sum() < (best[0] ** 2).sum():
+            best = errors, weights
+    assert best is not None
+    errors, weights = best
+    return mean + jobs @ (weights @ (logs - mean)), errors

@@ -1,0 +1,194 @@
+"""The expected time and cost of jobs, from earlier runs of their tool."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.errors import InputError
+from labext.jobs import JobsClient
+from labext.jobs.estimates import (
+    MIN_RUNS,
+    Run,
+    estimate,
+    find_runs,
+    format_duration,
+    parse_budget_left,
+)
+
+SETTINGS = st.dictionaries(
+    st.sampled_from("abc"),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=9)
+    | st.lists(st.integers()),
+)
+
+
+def _runs(count: int, seed: int = 1) -> list[Run]:
+    """Return runs of 1 s and 0.1 ms for each squared letter, with a tenth of noise."""
+    numbers = random.Random(seed)
+    runs = []
+    for _ in range(count):
+        size = int(10 ** numbers.uniform(1, 3))
+        seconds = (1 + 1e-4 * size**2) * math.exp(numbers.gauss(0, 0.1))
+        runs.append(Run({"sequence": "A" * size, "file": f"{size}.pdb"}, seconds, seconds / 1800))
+    return runs
+
+
+def test_80_percent_of_jobs_take_the_expected_time_within_a_factor_of_two() -> None:
+    hits = []
+    for seed in range(10):
+        jobs = _runs(20, seed + 100)
+        expected = estimate(_runs(20, seed), [job.settings for job in jobs], ["file"])
+        assert expected is not None
+        hits += [
+            0.5 <= seconds / job.seconds <= 2
+            for seconds, job in zip(expected.seconds, jobs, strict=True)
+        ]
+    assert sum(hits) / len(hits) >= 0.8
+
+
+def test_factor_covers_80_percent_of_jobs() -> None:
+    jobs = _runs(200, 3)
+    expected = estimate(_runs(100), [job.settings for job in jobs], ["file"])
+    assert expected is not None
+    ratios = [seconds / job.seconds for seconds, job in zip(expected.seconds, jobs, strict=True)]
+    inside = [1 / expected.factor <= ratio <= expected.factor for ratio in ratios]
+    assert 0.7 <= sum(inside) / len(inside) <= 0.9
+
+
+def test_weighted_hours_follow_the_time() -> None:
+    expected = estimate(_runs(30), [{"sequence": "A" * 500}] * 3)
+    assert expected is not None
+    assert expected.weighted_hours == pytest.approx(expected.total_seconds / 1800)
+
+
+def test_few_runs_give_their_median() -> None:
+    runs = [Run({"n": n}, seconds, None) for n, seconds in enumerate([1.0, 2.0, 10.0])]
+    assert len(runs) < MIN_RUNS
+    expected = estimate(runs, [{"n": 5}, {"n": 500}])
+    assert expected is not None
+    assert expected.seconds == pytest.approx([2.0, 2.0])
+    assert expected.weighted_hours is None
+
+
+def test_no_run_gives_no_estimate() -> None:
+    assert estimate([], [{"n": 1}]) is None
+
+
+def test_choices_are_told_apart() -> None:
+    runs = [Run({"mode": mode}, 10.0 if mode == "slow" else 1.0, None) for mode in ("slow", "fast")]
+    expected = estimate(runs * 10, [{"mode": "slow"}, {"mode": "fast"}])
+    assert expected is not None
+    assert expected.seconds[0] > 5 * expected.seconds[1]
+
+
+def test_names_of_files_do_not_matter() -> None:
+    runs = [Run({"file": "x" * n}, float(n), None) for n in range(1, 21)]
+    expected = estimate(runs, [{"file": "x"}, {"file": "x" * 20}], ["file"])
+    assert expected is not None
+    assert expected.seconds[0] == expected.seconds[1]
+
+
+@given(st.lists(SETTINGS, min_size=10, max_size=20), st.lists(SETTINGS, min_size=1, max_size=3))
+def test_any_settings_give_finite_times(known: list[Any], jobs: list[Any]) -> None:
+    runs = [Run(settings, 1.0 + number, None) for number, settings in enumerate(known)]
+    expected = estimate(runs, jobs)
+    assert expected is not None
+    assert all(math.isfinite(seconds) and seconds > 0 for seconds in expected.seconds)
+
+
+def test_runs_are_complete_jobs_of_the_tool() -> None:
+    times = {"Started": "2026-01-01T00:00:00Z", "Completed": "2026-01-01T00:00:09Z"}
+    row = {"Type": "fold", "JobStatus": "Complete", "Settings": '{"n": 1}', **times}
+    rows = [
+        row,
+        {**row, "Type": "cut"},
+        {**row, "JobStatus": "Failed"},
+        {**row, "Started": None},
+        {**row, "Settings": "{"},
+        {**row, "WeightedHours": 0.5},
+    ]
+    assert find_runs(rows, "fold", 9) == [Run({"n": 1}, 9.0, None), Run({"n": 1}, 9.0, 0.5)]
+    assert len(find_runs(rows, "fold", 1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.01, "under 0.1 s"), (0.52, "0.52 s"), (119.0, "2 min"), (720, "12 min"), (12600, "3.5 h")],
+)
+def test_duration_has_two_digits(seconds: float, text: str) -> None:
+    assert format_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("answer", "left"),
+    [({"budgetLeft": 1.5}, 1.5), ({}, None), ({"budgetLeft": "x"}, None), (5, None)],
+)
+def test_budget_left_is_a_number(answer: Any, left: float | None) -> None:
+    assert parse_budget_left(answer) == left
+
+
+FRAME = pd.DataFrame({"name": ["a", "b"], "sequence": ["AC", "GU"]})
+
+
+@pytest.fixture
+def used(ledger: Any) -> Any:
+    """The service with three runs of `fold`, each of one hour and two weighted hours."""
+    for number in range(3):
+        ledger.add(f"old{number}", Started="2026-01-01T00:00:00Z", WeightedHours=2.0)
+        ledger.complete(f"old{number}")
+    ledger.usage = {"total": 6.0, "budgetLeft": 4.0}
+    return ledger
+
+
+def _submit(client: JobsClient, budget: float, **options: Any) -> Any:
+    return client.submit_batch(
+        "folds", "fold", FRAME, None, "name", weighted_hours_budget=budget, **options
+    )
+
+
+@pytest.mark.faults
+def test_batch_over_its_budget_is_refused_before_it_is_sent(used: Any, client: JobsClient) -> None:
+    with pytest.raises(InputError, match=r"need 4 weighted hours .*is 3\.9") as refusal:
+        _submit(client, 3.9)
+    assert "over_budget=True" in refusal.value.next_step
+    assert used.count("submit-batch") == 0
+    assert _submit(client, 4.0).name == "folds"
+    assert used.count("submit-batch") == 1
+
+
+@pytest.mark.faults
+def test_batch_over_its_budget_is_sent_if_requested(used: Any, client: JobsClient) -> None:
+    _submit(client, 1.0, over_budget=True)
+    assert "already exists" in _submit(client, 1.0).message
+    assert used.count("submit-batch") == 1
+
+
+@pytest.mark.faults
+def test_check_of_a_batch_gives_the_time_and_the_budget_left(used: Any, client: JobsClient) -> None:
+    checked = client.check_batch("folds", "fold", FRAME, None, "name")
+    assert checked["ExpectedSeconds"].tolist() == pytest.approx([3600.0, 3600.0])
+    assert checked.attrs["estimate"]["budget_left"] == 4.0
+    expected = client.estimate("fold", [{"sequence": "AC"}] * 2)
+    assert str(expected) == (
+        "Expected: 2 h of computing (60 min to 4 h), 4 weighted hours, by 3 earlier runs. "
+        "4 weighted hours of the budget are left."
+    )
+
+
+@pytest.mark.faults
+def test_service_without_usage_statistics_gives_no_budget(used: Any, client: JobsClient) -> None:
+    used.not_served["usage-statistics"] = used.answer(404, {"error": "not found"})
+    expected = client.estimate("fold", [{"sequence": "AC"}])
+    assert expected is not None
+    assert expected.budget_left is None
