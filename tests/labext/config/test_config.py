@@ -29,7 +29,7 @@ def test_missing_configuration_names_the_next_step() -> None:
     with pytest.raises(SetupError) as caught:
         config.connection("jobs")
     assert caught.value.message == "No jobs service is configured."
-    assert "`labext.sandbox.Sandbox().start()`" in caught.value.next_step
+    assert "`labext.sandbox.Sandbox().start(); " in caught.value.next_step
     assert 'save_profile("PROFILE", "jobs", "URL")' in caught.value.next_step
 
 

@@ -11,6 +11,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import labext.config
+import labext.sandbox
 from labext.errors import (
     ConflictError,
     InputError,
@@ -18,6 +20,7 @@ from labext.errors import (
     LabextError,
     NotFoundError,
     NotReadyError,
+    SetupError,
     SignInError,
     UnreachableError,
 )
@@ -39,6 +42,16 @@ def bases(count: int) -> pd.DataFrame:
             "source": ["a", "b"] * (count // 2),
         }
     )
+
+
+def test_next_step_without_configuration_connects_to_the_sandbox(
+    box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SetupError) as failure:
+        labext.connect("jobs")
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
+    exec(failure.value.next_step.split("`")[1])
+    assert len(labext.connect("jobs").tools())
 
 
 def test_tools_and_parameters_are_frames(box_client: JobsClient) -> None:

@@ -129,15 +129,16 @@ def test_account_over_its_budget_cannot_submit(admin, kit, service, person, add_
 def test_usage_statistics_give_the_smaller_of_both_budgets_left(
     admin, person, organization, service, add_usage
 ):
-    email, api = person(organization=organization)
-    assert "budgetLeft" not in api.get("usage-statistics").json()
-    admin(service, "budgets", "set", 5, "--account", email)
+    email, api = person(organization)
     add_usage(email, 1.5)
-    assert api.get("usage-statistics").json()["budgetLeft"] == 3.5
-    admin(service, "budgets", "set", 2, "--organization", organization)
-    assert api.get("usage-statistics").json()["budgetLeft"] == 0.5
-    add_usage(email, 3)
-    assert api.get("usage-statistics").json()["budgetLeft"] == 0
+    assert "budgetLeft" not in api.get("usage-statistics").json()
+    for owner, budget, left in (
+        (("--account", email), 5, 3.5),
+        (("--organization", organization), 2, 0.5),
+        (("--account", email), 1, 0),
+    ):
+        admin(service, "budgets", "set", budget, *owner)
+        assert api.get("usage-statistics").json()["budgetLeft"] == left
 
 
 def test_no_account_of_an_organization_over_its_budget_can_submit(
