@@ -107,7 +107,7 @@ class SignInError(LabextError):
 class AccessError(LabextError):
     """The service knows the caller and refuses: permission, budget or a flood."""
 
-    next_step = "Ask whoever runs the service for access."
+    next_step = "Ask the administrator of the service for access."
 
 
 class InputError(LabextError, ValueError):
@@ -115,7 +115,7 @@ class InputError(LabextError, ValueError):
 
 
 class NotFoundError(InputError):
-    """The thing that was named is not there."""
+    """The requested object does not exist."""
 
 
 class ConflictError(InputError):

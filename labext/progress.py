@@ -53,8 +53,8 @@ class Part:
     Attributes:
         name: as the user knows it.
         state: one of the states in `Progress.states`.
-        stage: the current step in the service's own words, while it runs.
-        reason: why it failed, or another message, in the service's own words.
+        stage: the current step as the service returns it, while it runs.
+        reason: why it failed, or another message, as the service returns it.
         unchanged: seconds since its last change.
     """
 
@@ -72,16 +72,16 @@ class Progress:
     Attributes:
         subject: its name, as the user knows it.
         kind: its kind, in one word: `job`, `batch`, `pipeline`, `podcast`.
-        phase: the service's own word for its state, known to labext or not.
-        states: number of parts by state, in the service's own words.
+        phase: the service's name of its state, known to labext or not.
+        states: number of parts by state, as the service returns it.
         total: number of parts, if it has parts.
         outcome: None while it runs.
-        reason: why it failed or stopped, in the service's own words.
+        reason: why it failed or stopped, as the service returns it.
         elapsed: seconds since the watch began.
         unchanged: seconds since anything but the clock changed.
         moved: bytes received or sent, for a transfer.
         size: total bytes, if known.
-        stage: the current stage in the service's own words, if it has stages: `2 of 3: Scoring
+        stage: the current stage as the service returns it, if it has stages: `2 of 3: Scoring
             PDB`.
         parts: the parts one by one, if they are few enough to be listed by name.
         started: when it began to run, in seconds since the epoch, if the service tells.

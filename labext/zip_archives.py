@@ -21,7 +21,7 @@ class TooManyEntriesError(Exception):
 
 @contextmanager
 def open_zip(path: Path, most_entries: int) -> Iterator[zipfile.ZipFile]:
-    """Open an archive that holds at most so many files and folders.
+    """Open an archive that holds at most this number of files and folders.
 
     `zipfile` reads the central directory as a whole and creates an object for every entry, whatever
     number of entries the archive claims. So the size of that one read is limited.

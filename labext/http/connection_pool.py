@@ -97,7 +97,7 @@ class Deadline:
             self._end = time.monotonic() + self._seconds
 
     def reset(self) -> None:
-        """Start the time anew at the next byte."""
+        """Restart the timer at the next byte."""
         self._end = None
 
     def lift(self) -> None:

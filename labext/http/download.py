@@ -368,7 +368,7 @@ class _Download:
                 raise ResponseLimitError(
                     f"{part.target.name} has more than {MAX_UNDECLARED_SIZE / 1024**3:g} GiB, and "
                     f"the {self._options.service} does not say how many.",
-                    "Tell whoever runs the service; nothing was kept.",
+                    "Tell the administrator of the service; nothing was kept.",
                 )
             if self._on_bytes:
                 self._on_bytes(part.size, part.total)

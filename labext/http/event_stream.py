@@ -87,7 +87,7 @@ class EventReader:
         if self._held > self._longest:
             raise ResponseLimitError(
                 f"The service sends an event of over {self._longest:,} characters.",
-                "Ask for less, or tell whoever runs the service.",
+                "Ask for less, or tell the administrator of the service.",
             )
         if part:
             self._line.append(part)
@@ -112,7 +112,7 @@ class EventReader:
 
 
 def read_events(response: requests.Response, *, plain: bool = False) -> Iterator[ServerSentEvent]:
-    """Give the events of a streamed answer, each as soon as it is there.
+    """Give the events of a streamed answer, each as soon as it arrives.
 
     `plain`: it may call itself plain text, as some servers' streams do.
 
@@ -135,7 +135,7 @@ def read_events(response: requests.Response, *, plain: bool = False) -> Iterator
         if received > ResponseLimits.size:
             raise ResponseLimitError(
                 f"The service sends a stream of over {ResponseLimits.size / MIB:g} MiB.",
-                "Ask for less, or tell whoever runs the service.",
+                "Ask for less, or tell the administrator of the service.",
             )
         yield from reader.feed(chunk)
 

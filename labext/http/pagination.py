@@ -67,5 +67,5 @@ class PageGuard:
             return
         raise ResponseLimitError(
             f"{self._what} does not end: it {why}.",
-            "Give a limit or a filter, or tell whoever runs the service.",
+            "Give a limit or a filter, or tell the administrator of the service.",
         )

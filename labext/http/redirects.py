@@ -140,7 +140,7 @@ def _invalid_location(service: str, status: int) -> RedirectError:
     return RedirectError(
         ServiceError(
             f"The {service} redirects to an invalid or unsafe address; it was not followed.",
-            "Check the service's address, and tell whoever runs the service.",
+            "Check the service's address, and tell the administrator of the service.",
             status=status,
         )
     )

@@ -29,7 +29,7 @@ class RetryMode(Enum):
     """A removal: a 404 on a repeat means that the first one succeeded."""
 
     UNSENT = "unsent"
-    """A change that must not happen twice: again only if it surely did not arrive."""
+    """A change that must not happen twice: again only if it did not arrive."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class RequestArguments(TypedDict, total=False):
         path: the values of the path's placeholders.
         params: the query; a value of None is left out, booleans become `true` and `false`.
         json: the body as JSON.
-        content: opens the body as a stream, anew for every attempt.
+        content: opens the body as a stream, once for each attempt.
         headers: further headers.
     """
 

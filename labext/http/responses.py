@@ -45,7 +45,7 @@ READ_FOR_WORDS = 64 * 1024
 masking (`labext.redaction.MARGIN`) without shortening the quote."""
 
 MESSAGE_LIMIT = 500
-"""Characters of a service's own words that are kept."""
+"""Characters of a service's message that are kept."""
 
 _FIELDS = ("userMessage", "message", "error", "detail", "title", "error_description", "msg")
 
@@ -191,7 +191,7 @@ class FailureStage(Enum):
     NEVER = "never"
     """It can't be sent at all; a retry would not help."""
     UNSENT = "unsent"
-    """No connection: it surely did not arrive."""
+    """No connection: it did not arrive."""
     SENT = "sent"
     """It may have arrived."""
     LIMIT = "limit"
@@ -236,7 +236,7 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
         )
     if _find_cause(failure, urllib3.exceptions.InvalidHeader):
         summary = f"The {service} at {place} sends invalid headers."
-        error = ServiceError(summary, "Tell whoever runs the service, and try again later.")
+        error = ServiceError(summary, "Tell the administrator of the service, and try again later.")
         return ConnectionFailure(FailureStage.SENT, "invalid headers", error)
     if isinstance(failure, requests.exceptions.SSLError) or _find_cause(failure, ssl.SSLError):
         return _tls_failure(failure, place, service)

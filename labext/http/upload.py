@@ -176,7 +176,7 @@ def check_presigned_url(url: str, service: str) -> None:
     if not is_address:
         raise ServiceError(
             f"The {service} gave an invalid address for a file.",
-            "Try again; tell whoever runs the service if this persists.",
+            "Try again; tell the administrator of the service if this persists.",
         )
 
 
@@ -192,7 +192,7 @@ class PresignedStore:
         Args:
             url: the presigned address.
             name: the file's, for messages.
-            content: opens it, anew for every try.
+            content: opens it, once for each attempt.
 
         Raises:
             AccessError: the address is not, or no longer, good.
@@ -217,7 +217,7 @@ class PresignedStore:
         """Return the headers that describe the file at an address, as HEAD gives them.
 
         Raises:
-            NotFoundError: it is not there.
+            NotFoundError: it does not exist.
             AccessError, ServiceError: as for `put`.
         """
         check_presigned_url(url, self._options.service)
@@ -235,7 +235,7 @@ class PresignedStore:
         Empty if the store ignores ranges and the file is longer.
 
         Raises:
-            NotFoundError: it is not there.
+            NotFoundError: it does not exist.
             AccessError, ServiceError: as for `put`.
         """
         check_presigned_url(url, self._options.service)

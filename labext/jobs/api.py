@@ -67,7 +67,7 @@ USAGE = Operation("read the usage", "GET", "usage-statistics", RetryMode.ALWAYS,
 DELETE_FILE = Operation("delete a file", "DELETE", "delete-file", RetryMode.DELETE)
 
 BY_NAME = frozenset({JOB.name, RESULT.name, STOP.name, CANCEL_BATCH.name, DELETE.name})
-"""The operations on a job that is there, by its name."""
+"""The operations on an existing job, by its name."""
 PIPELINES = frozenset({SUBMIT_PIPELINE.name, RUN_PIPELINE.name})
 SUBMISSIONS = frozenset({SUBMIT.name, SUBMIT_BATCH.name, VALIDATE.name}) | PIPELINES
 
@@ -118,7 +118,7 @@ class FilesApi:
     _describes_files = True
 
     def upload(self, name: str, content: Callable[[], BinaryIO], folder: str | None) -> str:
-        """Upload a file's content; return the service's words."""
+        """Upload a file's content; return the service's message."""
         reply = self.http.send(
             UPLOAD,
             path={"filename": name},
@@ -200,7 +200,7 @@ class FilesApi:
             return None
 
     def delete_file(self, path: str | None, folder: str | None) -> str:
-        """Delete an uploaded file, or a folder with its files; return the service's words."""
+        """Delete an uploaded file, or a folder with its files; return the service's message."""
         params = {"filePath": path, "folder": folder}
         return confirmation_text(self.http.send(DELETE_FILE, params=params))
 
@@ -285,7 +285,7 @@ class JobsApi(FilesApi):
         return answer["valid"], str(answer.get("error") or "")
 
     def validate_rows(self, body: Mapping[str, Any]) -> dict[int, str] | None:
-        """Ask which rows of a batch would be refused: the service's words by position.
+        """Ask which rows of a batch would be refused: the service's messages by position.
 
         None if no rows are judged: by a service that checks one job at a time, or one that
         refuses the request as a whole, which the submission will report.
@@ -316,19 +316,19 @@ class JobsApi(FilesApi):
         }
 
     def submit_job(self, body: Mapping[str, Any]) -> str:
-        """Submit a job; return the service's words."""
+        """Submit a job; return the service's message."""
         return confirmation_text(self.http.send(SUBMIT, json=body))
 
     def submit_batch(self, body: Mapping[str, Any]) -> str:
-        """Submit a batch of at most 100 jobs; return the service's words."""
+        """Submit a batch of at most 100 jobs; return the service's message."""
         return confirmation_text(self.http.send(SUBMIT_BATCH, json=body))
 
     def submit_pipeline(self, body: Mapping[str, Any]) -> str:
-        """Submit a pipeline with its stages; return the service's words."""
+        """Submit a pipeline with its stages; return the service's message."""
         return confirmation_text(self.http.send(SUBMIT_PIPELINE, json=body))
 
     def run_pipeline(self, body: Mapping[str, Any]) -> str:
-        """Run a pipeline that is saved on the service; return the service's words."""
+        """Run a pipeline that is saved on the service; return the service's message."""
         return confirmation_text(self.http.send(RUN_PIPELINE, json=body))
 
     def result_url(
@@ -364,7 +364,7 @@ class JobsApi(FilesApi):
         return self.http.send(OUTPUT, params=params).content
 
     def stop(self, name: str, *, batch: bool = False) -> str:
-        """Stop a job, a pipeline or a batch; return the service's words.
+        """Stop a job, a pipeline or a batch; return the service's message.
 
         A service without `/stop-job` has `cancelJob` and, for a batch, `cancelBatch`.
         """
@@ -385,7 +385,7 @@ class JobsApi(FilesApi):
         raise refused
 
     def delete(self, name: str) -> str:
-        """Delete a job or a batch with its data; return the service's words."""
+        """Delete a job or a batch with its data; return the service's message."""
         return confirmation_text(self.http.send(DELETE, json={"jobName": name}))
 
     def usage(self, statistic: str, scope: str) -> Any:

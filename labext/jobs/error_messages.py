@@ -62,7 +62,7 @@ def map_error(failure: ErrorResponse) -> LabextError | None:
 
 
 def is_taken(words: str) -> bool:
-    """Return whether the service's words mean that a name is taken."""
+    """Return whether the service's message means that a name is taken."""
     return _TAKEN_PATTERN.search(words) is not None
 
 
@@ -114,7 +114,7 @@ def _forbidden_error(failure: ErrorResponse) -> LabextError:
             "Check the service's address.",
         )
     if _BUDGET_PATTERN.search(words):
-        step = "Ask whoever runs the service for a larger budget."
+        step = "Ask the administrator of the service for a larger budget."
     elif _RATE_PATTERN.search(words):
         step = "Wait a few minutes: the service blocks all requests for a while after too many."
     else:

@@ -118,7 +118,7 @@ class FileVersion:
         return FileVersion(self.size, sha256, md5, self.etag, self.modified)
 
     def description(self) -> str:
-        """Return size and checksum in a few words."""
+        """Return size and checksum as a short text."""
         checksum = f"SHA-256 {self.sha256[:12]}…" if self.sha256 else ""
         if self.size is None:
             return checksum or "other content"

@@ -56,10 +56,10 @@ def join_input_rows(
     name_column: str | None = None,
     missing: bool = True,
 ) -> pd.DataFrame:
-    """Return the jobs in the order of their input, with the input's rows beside them.
+    """Return the jobs in the order of their input, with the columns of the input's rows.
 
     Args:
-        jobs: a row a job.
+        jobs: one row per job.
         key: the column of `jobs` that holds the names.
         order: the names, in the input's order.
         rows: the input's row for each name; None to have the order alone.
@@ -105,7 +105,7 @@ def concat_input_rows(
 
 
 def take_rows(frame: pd.DataFrame, place: Sequence[int]) -> pd.DataFrame:
-    """Return the frame's rows at `place`, numbered anew; an empty row for -1."""
+    """Return the frame's rows at `place`, with a new index; an empty row for -1."""
     import numpy as np
 
     at = np.asarray(place, dtype=np.intp)
@@ -121,7 +121,7 @@ def take_rows(frame: pd.DataFrame, place: Sequence[int]) -> pd.DataFrame:
 
 
 def tools_frame(tools: Iterable[Tool]) -> pd.DataFrame:
-    """Return a row a tool."""
+    """Return one row per tool."""
     from labext.frames.conversion import Column, records_to_frame
     from labext.jobs.views import TOOLS
 
@@ -138,7 +138,7 @@ def tools_frame(tools: Iterable[Tool]) -> pd.DataFrame:
 
 
 def parameters_frame(tool: Tool) -> pd.DataFrame:
-    """Return a row a parameter; `.attrs` holds the tool's other fields."""
+    """Return one row per parameter; `.attrs` holds the tool's other fields."""
     import pandas as pd
 
     from labext.frames.conversion import Column, records_to_frame

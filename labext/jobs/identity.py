@@ -62,7 +62,7 @@ def stored_record(row: Mapping[str, Any], field: str) -> dict[str, Any] | None:
 def submission_difference(
     type: str, settings: Mapping[str, Any], row: Mapping[str, Any]
 ) -> str | None:
-    """Return in a few words how a job row differs from a submission.
+    """Return as a short text how a job row differs from a submission.
 
     Returns None if they are the same.
     """
@@ -75,7 +75,7 @@ def submission_difference(
 
 
 def settings_difference(settings: Mapping[str, Any], stored: Mapping[str, Any]) -> str | None:
-    """Return in a few words how stored settings differ from those of a submission.
+    """Return as a short text how stored settings differ from those of a submission.
 
     The platform's own fields don't count. Returns None if they are the same.
     """
@@ -132,7 +132,7 @@ _SHOWN = 3
 
 
 def name_fault(name: object) -> str | None:
-    """Return the fault of a name in a few words; None if it is valid."""
+    """Return the fault of a name as a short text; None if it is valid."""
     if not isinstance(name, str):
         return "is not text"
     if not name:
@@ -238,7 +238,7 @@ def part_name(batch: str, number: int, count: int) -> str:
 
 
 def parse_part_name(name: str) -> tuple[str, int, int] | None:
-    """Take a part's name apart into batch, number and count; None for any other name."""
+    """Parse a part's name into batch, number and count; None for any other name."""
     match = _PART_PATTERN.fullmatch(name)
     if match is None:
         return None

@@ -486,7 +486,7 @@ def _file_version(file: InputFile | None) -> FileVersion | None:
 
 
 def _content_difference(file: InputFile, then: InputFile | None) -> str:
-    """Return in a few words how the content of a file has changed."""
+    """Return as a short text how the content of a file has changed."""
     if file.job:
         return f"{file.value} is now from another run of {file.job}"
     now, before = file.version, _file_version(then)

@@ -279,7 +279,7 @@ class JobLister:
         """Yield the pages of a list.
 
         Raises:
-            NotFoundError: the batch is not there.
+            NotFoundError: the batch does not exist.
             InputError: it is a single job.
         """
         if query.batch is None:
@@ -422,7 +422,7 @@ class JobLister:
             page.start_key,
         )
         if added is not None:
-            # The list goes on behind the last row that was taken: that key is asked for.
+            # The list continues after the last row that was taken, by its key.
             list_state.start_key = self._service.page(added, key, **query.params).start_key
         elif query.filter.is_past(page.rows):
             list_state.start_key = ""
@@ -458,7 +458,7 @@ class JobLister:
                 continue  # missing: whether any part exists is known after the last
 
     def _matching(self, query: ListQuery, batch: str | None, most: int | None) -> Iterator[Page]:
-        """Yield the pages of a list with the rows that match a filter, at most so many in all."""
+        """Yield the pages of a list with the rows that match a filter, up to a limit."""
         matches, left = query.filter.matches, most
         key, guard = query.start_key or "", page_guard(query.start_key)
         while left is None or left > 0:
@@ -467,7 +467,7 @@ class JobLister:
             past = batch is None and query.filter.is_past(page.rows)
             guard.add_page(row_names(page.rows))
             if left is not None and len(places) >= left and places[left - 1] + 1 < len(page.rows):
-                # The list goes on behind the last row that is taken: that key is asked for.
+                # The list continues after the last row that is taken, by its key.
                 end = places[left - 1] + 1
                 cut = self._service.page(end, key, batch=batch, **query.params)
                 page, places, past = page._replace(start_key=cut.start_key), places[:left], False

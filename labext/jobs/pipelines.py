@@ -49,7 +49,7 @@ class Pipeline:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The pipeline in the service's words, without its name."""
+        """The pipeline in the service's format, without its name."""
         settings: dict[str, Any] = {"initialInputs": self.inputs}
         if self.saved is not None:
             settings["pipelineName"] = self.saved
@@ -108,9 +108,9 @@ def parse_inputs(value: Any) -> list[Any]:
 
 
 def clean_stages(catalogue: ToolCatalogue, stages: Any) -> list[Stage]:
-    """Return stages as they are to be sent, held against the parameters of their tools.
+    """Return stages as they are to be sent, checked against the parameters of their tools.
 
-    The catalogue is read anew before anything is refused.
+    The catalogue is read again before anything is refused.
 
     Raises:
         InputError: every fault, with its stage and tool.
@@ -228,7 +228,7 @@ def submit_pipeline(
     project_tag: str | None,
     content: InputContent,
 ) -> Submission:
-    """Submit a checked pipeline, given or saved, unless it is there.
+    """Submit a checked pipeline, given or saved, unless it exists.
 
     Raises:
         ConflictError: the name is taken by another submission, or by a pipeline with other content.
@@ -293,7 +293,7 @@ def _with_inputs(settings: Mapping[str, Any], inputs: Sequence[Any]) -> list[dic
 
 
 def pipeline_difference(pipeline: Pipeline, row: JobRecord) -> str | None:
-    """Return in a few words how a row differs from the pipeline that is to be submitted.
+    """Return as a short text how a row differs from the pipeline that is to be submitted.
 
     Returns None if they are the same.
     """

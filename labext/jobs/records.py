@@ -182,7 +182,7 @@ def kind(row: Mapping[str, Any]) -> str:
 
 
 def phase(row: Mapping[str, Any]) -> str:
-    """Return the state of a job, a batch or a pipeline in the service's own words.
+    """Return the state of a job, a batch or a pipeline as the service returns it.
 
     A batch's is `batchStatus` alone: its jobs are all `Complete` before its results are there.
     But one that was deleted is gone, whatever it was before.

@@ -54,7 +54,7 @@ def submit_job(
     project_tag: str | None,
     content: InputContent,
 ) -> Submission:
-    """Submit one job with clean settings, unless it is there.
+    """Submit one job with clean settings, unless it exists.
 
     Raises:
         ConflictError: the name is taken by another job, or by one with other content.
@@ -172,7 +172,7 @@ def send_once(
             refused = error
         except UnreachableError as error:
             if lost is None:
-                raise  # it surely did not arrive
+                raise  # it did not arrive
             raise _outcome_unknown(name, what, lost, error) from None
         except ServiceError as error:
             # Lost on the way, or failed by the service's own word, and perhaps after the fact.

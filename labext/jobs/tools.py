@@ -68,7 +68,7 @@ class Parameter:
 
     Attributes:
         name, required: always given by the service.
-        type, description: the service's words, or None.
+        type, description: as the service returns them, or None.
         default: the default, or `MISSING`.
         options: its allowed values; empty if any value is allowed.
     """
@@ -423,7 +423,7 @@ class ToolCatalogue:
         self._tools: dict[str, Tool] = {}
 
     def read(self) -> dict[str, Tool]:
-        """Read the catalogue anew; return the tools by name, in the service's order."""
+        """Read the catalogue again; return the tools by name, in the service's order."""
         tools = map(Tool, self._service.tools())
         self._tools = {tool.name: tool for tool in tools}
         return self._tools

@@ -154,7 +154,7 @@ class JobWatcher:
                 _group_failures(self._read_failed_jobs(count)),
                 count,
             )
-        except LabextError:  # the watch goes on without the reasons
+        except LabextError:  # continue without the reasons
             self._owed += 1
         return self._failures
 

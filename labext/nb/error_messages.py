@@ -342,7 +342,7 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
             case 413:
                 return InputError(
                     _compose_message(failure, "The file is too large for the notebook service"),
-                    "Add a smaller file, or ask whoever runs the service for a larger limit.",
+                    "Add a smaller file, or ask the service's administrator for a larger limit.",
                 )
             case 415:
                 return InputError(
@@ -408,7 +408,7 @@ def _validation_error(failure: ErrorResponse, refusal: str) -> LabextError:
         SetupError,
         failure,
         refusal,
-        "Set a model for it, or ask whoever runs the service: `labext sandbox nb models`.",
+        "Set a model for it, or ask the administrator of the service: `labext sandbox nb models`.",
     )
 
 

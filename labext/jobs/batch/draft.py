@@ -50,7 +50,7 @@ def read_rows(
     """Return the rows of a frame as jobs.
 
     Args:
-        frame: a row a job.
+        frame: one row per job.
         tool: the tool, for the names of its parameters.
         name_column: holds the jobs' names, which are adapted (`labext.jobs.identity`); without it
             they are numbered.
@@ -288,7 +288,7 @@ class BatchDraft:
         self.faults |= {row: words for row, words in faults.items() if row not in self.faults}
 
     def add_refusals(self, refused: Mapping[str, str]) -> None:
-        """Add the service's words about the jobs that it would refuse, by their own names."""
+        """Add the service's messages about the jobs that it would refuse, by their own names."""
         rows = {name: row for row, name in enumerate(self.names)}
         self.add_faults({rows[job]: [words] for job, words in refused.items()})
         self._by_service = self._by_service or bool(refused)

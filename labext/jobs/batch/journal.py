@@ -31,7 +31,7 @@ class PartEvent(Enum):
     SENDING = "sending"
     """It is about to be sent: from here on it may be on the service."""
     REFUSED = "refused"
-    """It was sent, and surely is not there."""
+    """It was sent, and does not exist."""
     SENT = "sent"
     """The service has it, from here."""
     THERE = "there"

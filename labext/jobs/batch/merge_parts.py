@@ -25,7 +25,7 @@ _DIVIDED_SETTINGS = ("jobs", "weightedHoursBudget")
 
 
 class PartFinder:
-    """Finds the service's batches behind a name, and remembers them."""
+    """Find and cache the service's batches that belong to a name."""
 
     def __init__(self, service: JobsApi, journal: Journal) -> None:
         self._service = service
@@ -134,7 +134,7 @@ def merge_part_rows(
 
 
 def merge_phases(words: Sequence[str], missing: Sequence[str] = ()) -> str:
-    """Return the phase of a batch out of its parts'.
+    """Return the phase of a batch from its parts' phases.
 
     It goes on while any part does: as the parts' own word if they agree, as `Running` if not. Once
     all have ended it is `Complete` only if all are, and no part is missing.
@@ -217,7 +217,7 @@ def _merge_times(row: JobRecord, rows: Sequence[Mapping[str, Any]], *, whole: bo
 def find_rows(
     service: JobsApi, parts: PartFinder, name: str, email: str | None = None
 ) -> dict[str, JobRecord | None]:
-    """Return the rows behind a name: its own, or one for each part of a split batch.
+    """Return the rows of a name: its own, or one for each part of a split batch.
 
     Raises:
         NotFoundError: there is none; the error names a close match.
@@ -256,7 +256,7 @@ def part_sizes(parts: PartFinder, name: str) -> dict[str, int]:
 
 
 def find_row(service: JobsApi, parts: PartFinder, name: str, email: str | None = None) -> JobRecord:
-    """Return one job's or batch's row; of a split batch one merged out of its parts'.
+    """Return one job's or batch's row; of a split batch a row merged from its parts' rows.
 
     Raises:
         NotFoundError: there is none of that name; the error names a close match.
@@ -293,7 +293,7 @@ class PartMerger:
 
         Args:
             rows: the rows.
-            most: stop as soon as so many rows count.
+            most: stop at this number of matching rows.
 
         Returns:
             How many were added where it stopped before the last one, else None.
@@ -327,7 +327,7 @@ class PartMerger:
 
         Args:
             find: looks for a part that did not come, where the list was cut short; None if the
-                list is whole, so that such a part is not there.
+                list is whole, so that such a part does not exist.
         """
         every = (self._merged(row, find) if isinstance(row, tuple) else row for row in self._rows)
         return [row for row in every if self._matches(row)]

@@ -167,7 +167,7 @@ def _part_count(jobs: int) -> int:
 
 
 def named_settings(jobs: Any, constants: Settings) -> dict[str, Settings]:
-    """Return settings by job name out of any form but a frame.
+    """Return settings by job name from any form except a frame.
 
     The forms: `{name: settings}`; the service's parallel arrays
     `{"jobNames": […], "settings": […]}`; and its `[{"jobName": …, "settings": …}, …]`, also under

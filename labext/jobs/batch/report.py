@@ -26,7 +26,7 @@ class BatchSubmission:
         count: number of jobs.
         created: whether anything was sent.
         message: the outcome, in a sentence or two.
-        frame: a row a job: Name, JobName (as the service knows it), Part, and the input's columns;
+        frame: one row per job: Name, JobName (on the service), Part, and the input's columns;
             if names were adapted the original ones follow JobName.
         sent: the parts that were sent now.
         gone: parts that were sent before and are no longer on the service; `resume` sends none
@@ -119,7 +119,7 @@ def build_report(
 
 
 def plan_overview(plan: BatchPlan) -> pd.DataFrame:
-    """Return a row a job of a plan: Name, JobName, Part, and the input's columns.
+    """Return one row per job of a plan: Name, JobName, Part, and the input's columns.
 
     Where names were adapted the original ones stand behind JobName, and `.attrs["adapted"]` says
     so in a sentence.
@@ -203,7 +203,7 @@ def _end_message(plan: BatchPlan) -> str:
 
 
 def unfinished_frame(journal: Journal) -> pd.DataFrame:
-    """Return a row a batch, the newest first; see `JobsClient.unfinished`."""
+    """Return one row per batch, the newest first; see `JobsClient.unfinished`."""
     from labext.frames import conversion
     from labext.frames.conversion import Column
     from labext.jobs.views import UNFINISHED

@@ -37,7 +37,7 @@ class PartLookup:
         self._parts = parts
 
     def find_all(self, plan: BatchPlan, content: InputContent = NO_FILES) -> dict[str, JobRecord]:
-        """Return the rows of the parts that are there, by their names.
+        """Return the rows of the parts that exist, by their names.
 
         Each is compared with the plan, at one request a part, and with the content of the files
         that the settings name.
@@ -279,7 +279,7 @@ class BatchSubmitter:
             return False
 
     def _settle(self, entry: JournalEntry, existing: Mapping[str, JobRecord]) -> PartOutcomes:
-        """Note of the parts that are there whether they were sent from here."""
+        """Record which of the existing parts were sent from here."""
         outcomes, log = PartOutcomes(), self._journal.log(entry.plan.name)
         for part in entry.plan.parts:
             row = existing.get(part.name)
@@ -346,7 +346,7 @@ class BatchSubmitter:
     def _refused(
         self, plan: BatchPlan, part: BatchPart, outcomes: PartOutcomes, error: LabextError
     ) -> None:
-        """Note that a part surely is not there."""
+        """Record that a part does not exist."""
         if isinstance(error, OutcomeUnknownError | StorageError) or part in outcomes.sent:
             return
         with contextlib.suppress(StorageError):  # report the refusal, not this error
@@ -396,7 +396,7 @@ class BatchSubmitter:
         thorough: bool = False,
         one_by_one: bool = True,
     ) -> dict[str, str]:
-        """Return the service's words about each job that it would refuse, by the job's own name.
+        """Return the service's message about each job that it would refuse, by the job's own name.
 
         A service that does not check several jobs at once is asked about one job of each shape, or
         with `thorough` about every job.

@@ -126,7 +126,7 @@ class ToolMethods(BaseClient):
     """The tools and their parameters."""
 
     def tools(self) -> pd.DataFrame:
-        """Return the catalogue, read anew: a row a tool.
+        """Return the catalogue, read again: one row per tool.
 
         Columns: name, displayName, description, required and optional (the parameters' names),
         paper, github.
@@ -141,7 +141,7 @@ class ToolMethods(BaseClient):
             yield tool.record
 
     def tool(self, name: str) -> pd.DataFrame:
-        """Return a tool's parameters, read anew: a row a parameter.
+        """Return a tool's parameters, read again: one row per parameter.
 
         Columns: name, required, type, default, options, description. `.attrs` holds the tool's
         other fields.
@@ -154,7 +154,7 @@ class ToolMethods(BaseClient):
         return parameters_frame(self.describe(name))
 
     def describe(self, name: str) -> Tool:
-        """Return a tool with its parameters, as `cast` and forms need them, read anew.
+        """Return a tool with its parameters, as `cast` and forms need them, read again.
 
         Raises:
             InputError: the service has no such tool; the error names a close match.

@@ -43,7 +43,7 @@ class ListMethods(BaseClient):
         rows: pd.DataFrame | None = None,
         name_column: str | None = None,
     ) -> pd.DataFrame:
-        """Return a list of jobs as a typed DataFrame, a row a job.
+        """Return a list of jobs as a typed DataFrame, one row per job.
 
         Columns: JobName, Type, JobStatus, batchStatus, Created, Started, Completed (UTC),
         WeightedHours, Settings and Score (parsed), AggregationError, then the service's further

@@ -152,7 +152,7 @@ class LogMethods(ListMethods, ResultMethods):
                 return
 
     def outputs(self, name: str, email: str | None = None) -> pd.DataFrame:
-        """Return the files that a job has written so far, a row a file.
+        """Return the files that a job has written so far, one row per file.
 
         Columns: file, bytes, modified (UTC) and view (what kind of view there is for it, such as
         `structure`, `table` or `map and gel`; missing if there is none). From a service that lists

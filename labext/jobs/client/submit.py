@@ -34,7 +34,7 @@ class SubmitMethods(BaseClient):
         """Return settings as they would be sent, checked against the tool's parameters.
 
         Nothing is submitted, and nothing added: defaults are the service's (JOBS-32 and JOBS-33
-        among its rules). The schema is read anew before anything is refused.
+        among its rules). The schema is read again before anything is refused.
 
         Raises:
             InputError: the tool is unknown, or the settings have faults; every one is named.
@@ -123,8 +123,8 @@ class SubmitMethods(BaseClient):
         Args:
             name: the batch's name.
             type: the tool, one for all jobs.
-            jobs: a DataFrame, a row a job; or a mapping of job names to settings; or the service's
-                own forms (`{"jobNames": […], "settings": […]}`, `[{"jobName": …, "settings": …}]`).
+            jobs: a DataFrame, one row per job; or a mapping of job names to settings; or the
+                service's own forms (`{"jobNames": […], "settings": […]}`, `[{"jobName": …, "settings": …}]`).
             settings: settings that all jobs share.
             name_column: the frame's column with the jobs' names; without it they are numbered. An
                 invalid name is adapted: other characters become `-`, and it is cut if it is too

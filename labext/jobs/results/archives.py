@@ -181,7 +181,7 @@ def unpack_archive(
 def sizes_at_end(tail: bytes) -> dict[str, int]:
     """Return the paths of an archive's files with their sizes by its last bytes.
 
-    The table of contents stands at the end of an archive. Nothing is returned where it is longer
+    The central directory is at the end of an archive. Nothing is returned where it is longer
     than `tail`, or damaged.
     """
     try:

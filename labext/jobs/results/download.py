@@ -364,7 +364,7 @@ def _total_size(paths: Iterable[Path]) -> int:
 
 
 def _metrics_of_rows(rows: Iterable[JobRecord], part: str) -> bytes:
-    """Return a table of metrics as the service makes it: a row a job, with its state and score."""
+    """Return a metrics table in the service's format: one row per job with state and score."""
     scores = [(row, stored_record(row, "Score") or {}) for row in rows]
     keys = [*dict.fromkeys(key for _, score in scores for key in score)]
     out = io.StringIO(newline="")

@@ -67,7 +67,7 @@ class Results:
 
     Attributes:
         path: the requested folder or file.
-        files: a row a file: file (path in the folder), bytes, sha256.
+        files: one row per file: file (path in the folder), bytes, sha256.
         fetched: False if they were already on disk and complete.
         archive: the archive, if it was kept.
         message: the outcome, one sentence.
@@ -86,7 +86,7 @@ class Results:
     def frame(
         self, rows: pd.DataFrame | None = None, name_column: str | None = None
     ) -> pd.DataFrame:
-        """Return the results as one DataFrame: a row a job, in the input's order.
+        """Return the results as one DataFrame: one row per job, in the input's order.
 
         Columns: Name (the job's own), JobName, Type (the tool), of a pipeline Stage and Input (the
         initial one that the job comes from), JobStatus, Reason (why a job failed), Folder (of the

@@ -201,7 +201,7 @@ def read(path: str | PathLike[str]) -> list[Fields]:
         isCircular, annotations`, and `description` where there is one.
 
     Raises:
-        NotFoundError: the file is not there.
+        NotFoundError: the file does not exist.
         InputError: it holds no sequences.
         SetupError: GenBank, and Biopython is not installed.
     """

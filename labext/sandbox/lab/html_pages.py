@@ -119,7 +119,7 @@ testing. {about}</p>
 
 _OPEN_SIGN_IN_NOTE = "It asks for no secret: choose who you are."
 _SIGN_IN_NOTE = """It asks for the secret of a user, which
-<code>labext sandbox lab users secret EMAIL</code> prints for whoever runs the sandbox."""
+<code>labext sandbox lab users secret EMAIL</code> prints for the administrator of the sandbox."""
 _SIGN_IN_FIELD = """<p><label for="secret">The secret of this user</label></p>
 <p><input id="secret" name="secret" type="password" required autocomplete="current-password"></p>
 """

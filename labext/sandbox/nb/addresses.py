@@ -91,7 +91,7 @@ def resolve_host(host: str, port: int, *, private: bool) -> list[str]:
         if not private and not is_public(address):
             raise UnreadableError(
                 f"{host} is an address of this machine or its network, from which no page is "
-                "fetched; whoever runs the service may switch that on: "
+                "fetched; the administrator of the service may switch that on: "
                 "`labext sandbox nb fetch allow-private`."
             )
     return numbers

@@ -56,7 +56,7 @@ LIMITS = Limits(
             size=True,
         ),
         "embedding_memory": LimitDefinition(
-            "bytes of memory that embedding all passages anew may take",
+            "bytes of memory that embedding all passages again may take",
             4 << 30,
             128 << 20,
             1 << 50,

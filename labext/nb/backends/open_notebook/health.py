@@ -26,7 +26,7 @@ def check_database() -> Steps[None]:
     if isinstance(state, str) and state.casefold() != ONLINE:
         raise ServiceError(
             f"The notebook service is running, but its database is {state}.",
-            "Start the database, or ask whoever runs the service; see {action}.",
+            "Start the database, or ask the administrator of the service; see {action}.",
             action=Action.show_service(),
         )
 

@@ -66,7 +66,7 @@ class NotebookRequests(contract.NotebookRequests):
         return {**preview, "session_count": len(records.require_list(chats, "chat sessions"))}
 
     def link(self, notebook: str, source: str) -> Steps[None]:
-        """Put a source into a notebook unless it is there; a second link would be a duplicate."""
+        """Put a source into a notebook unless it is linked; a second link would be a duplicate."""
         response = yield Request(contract.GET_SOURCE, {"source": source})
         linked = records.require_mapping(response, "the source").get("notebooks")
         if notebook not in (linked if isinstance(linked, list) else []):

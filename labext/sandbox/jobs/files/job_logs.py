@@ -32,7 +32,7 @@ def read_log(site: Site, caller: Account, query: Mapping[str, str]) -> dict[str,
     """Return a job's log from `offset` on, at most `MAX_TEXT_BYTES`.
 
     `text` holds the bytes from `start` to `offset`, which is the offset of the next request. A log
-    that is shorter than the requested offset began anew, and is returned from its start. A
+    that is shorter than the requested offset was restarted, and is returned from its start. A
     character that is not complete yet is left to the next response.
     """
     requested = _query_offset(query)

@@ -126,7 +126,8 @@ def _fernet(site: Site) -> Fernet:
         raise errors.not_configured(
             "Keys can't be encrypted: the file nb_encryption in the sandbox's secrets folder is "
             "invalid.",
-            "Ask whoever runs the sandbox to restore it, or to remove it and give all keys again.",
+            "Ask the administrator of the sandbox to restore it, or remove it and enter all keys "
+            "again.",
         ) from None
 
 
