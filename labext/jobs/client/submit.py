@@ -124,7 +124,8 @@ class SubmitMethods(BaseClient):
             name: the batch's name.
             type: the tool, one for all jobs.
             jobs: a DataFrame, one row per job; or a mapping of job names to settings; or the
-                service's own forms (`{"jobNames": […], "settings": […]}`, `[{"jobName": …, "settings": …}]`).
+                service's own forms, `{"jobNames": […], "settings": […]}` and
+                `[{"jobName": …, "settings": …}]`.
             settings: settings that all jobs share.
             name_column: the frame's column with the jobs' names; without it they are numbered. An
                 invalid name is adapted: other characters become `-`, and it is cut if it is too
