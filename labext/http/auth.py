@@ -12,7 +12,7 @@ from labext.redaction import register_secret
 
 
 class RefreshableAuth(requests.auth.AuthBase):
-    """Sign requests with a token that is fetched first: before a request's turn, not within it."""
+    """Sign requests with a token that is fetched before the request waits for its slot."""
 
     def ready(self) -> None:
         """Make sure that the next request can be signed.
@@ -72,7 +72,7 @@ class BasicKeyAuth(requests.auth.AuthBase):
 
 
 def clean_secret(secret: str, what: str) -> str:
-    """Return the secret without blanks around it, and have it masked from now on.
+    """Strip a secret, register it for masking, and return it.
 
     Raises:
         InputError: it is empty, or holds characters that no header can carry. `requests` would

@@ -173,11 +173,13 @@ class HttpClient:
         url: str,
         target: Path,
         *,
-        fresh: Callable[[], str] | None = None,
+        renew_url: Callable[[], str] | None = None,
         on_bytes: OnBytes | None = None,
     ) -> Path:
         """Download a presigned address to `target`; see `download.download_file`."""
-        return download_file(url, target, fresh=fresh, on_bytes=on_bytes, options=self._options)
+        return download_file(
+            url, target, renew_url=renew_url, on_bytes=on_bytes, options=self._options
+        )
 
     def fetch(
         self,
@@ -204,10 +206,12 @@ class HttpClient:
             StorageError: the disk is full, or the folder can't be written.
         """
         request = build_request(op, self.base_url, path=path or {}, params=params)
-        own = AuthenticatedSource(
+        source = AuthenticatedSource(
             request, self._auth, lambda response: self._error(request, response), page=page
         )
-        return download_file(request.url, target, on_bytes=on_bytes, options=self._options, own=own)
+        return download_file(
+            request.url, target, on_bytes=on_bytes, options=self._options, source=source
+        )
 
     def store(self) -> PresignedStore:
         """Return a store for presigned addresses, with this client's timeouts and retries."""

@@ -92,7 +92,7 @@ class Deadline:
         self._end: float | None = None
 
     def start(self) -> None:
-        """Start the time, unless it is running."""
+        """Start the timer, unless it is running."""
         if self._end is None and self._seconds is not None:
             self._end = time.monotonic() + self._seconds
 
@@ -101,7 +101,7 @@ class Deadline:
         self._end = None
 
     def lift(self) -> None:
-        """Set no limit from now on."""
+        """Remove the limit."""
         self._seconds = self._end = None
 
     def remaining(self) -> float | None:
@@ -328,7 +328,7 @@ class SessionPool:
         return session
 
     def mark_used(self) -> None:
-        """Note that this thread's connections are in use now."""
+        """Record that this thread's connections were used now."""
         self._local.used = self._clock()
 
     def close(self) -> None:

@@ -68,14 +68,14 @@ class PartialFile:
         self.validator: str | None = None
         self.total: int | None = None
         self._path = target.with_name(f".{target.name}.part")
-        self._note = target.with_name(f".{target.name}.part.json")
+        self._state_path = target.with_name(f".{target.name}.part.json")
 
     def __enter__(self) -> Self:
         if self.target.is_dir():
             raise StorageError(f"{self.target} is a folder.", "Choose the name of a file.")
-        self._file = self._storing(self._opened)
+        self._file = self._store(self._open)
         try:
-            self._take_up()
+            self._load_state()
         except BaseException:  # interrupted before the context was entered: close the file
             self._file.close()
             raise
@@ -87,18 +87,18 @@ class PartialFile:
         self._file.close()
         if isinstance(failure, StorageError) or not (self.size and self.validator):
             self._remove(self._path)
-            self._remove(self._note)
+            self._remove(self._state_path)
 
     def restart(self, validator: str | None, total: int | None) -> None:
         """Start over, with the validator and size of the new version."""
         if self.size:  # ext4 writes a truncated file to disk at once, at half the speed
-            self._storing(lambda: self._file.truncate(0))
+            self._store(lambda: self._file.truncate(0))
         self.size, self.validator, self.total = 0, validator, total
         free = shutil.disk_usage(self.target.parent)
         if total is not None and free.total and free.free < total:
-            raise self._failed(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
-        note = json.dumps({"validator": validator, "total": total})
-        self._storing(lambda: self._note.write_text(note, "utf-8"))
+            raise self._storage_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        state = json.dumps({"validator": validator, "total": total})
+        self._store(lambda: self._state_path.write_text(state, "utf-8"))
 
     def write(self, chunk: bytes) -> None:
         """Append bytes.
@@ -108,7 +108,7 @@ class PartialFile:
         """
         rest = memoryview(chunk)
         while rest:
-            written = self._storing(partial(self._file.write, rest))
+            written = self._store(partial(self._file.write, rest))
             self.size += written
             rest = rest[written:]
 
@@ -119,51 +119,51 @@ class PartialFile:
             self._file.close()
             self._path.replace(self.target)
 
-        self._storing(replace)
+        self._store(replace)
         self.validator = None
-        self._remove(self._note)
+        self._remove(self._state_path)
 
-    def _opened(self) -> BinaryIO:
+    def _open(self) -> BinaryIO:
         self.target.parent.mkdir(parents=True, exist_ok=True)
         while True:
-            opened = self._path.open("ab", buffering=0)
+            file = self._path.open("ab", buffering=0)
             try:
-                self._locked(opened)
-                if storage.is_same_file(opened.fileno(), self._path):
-                    return opened
+                self._lock(file)
+                if storage.is_same_file(file.fileno(), self._path):
+                    return file
             except BaseException:
-                opened.close()
+                file.close()
                 raise
-            opened.close()
+            file.close()
 
-    def _locked(self, opened: BinaryIO) -> None:
-        if not storage.lock_file(opened.fileno()):
+    def _lock(self, file: BinaryIO) -> None:
+        if not storage.lock_file(file.fileno()):
             raise StorageError(
                 f"Another download is writing to {self.target}.",
                 "Wait until it is done, or choose another folder.",
             )
 
-    def _take_up(self) -> None:
-        """Read the state of an earlier download from its note."""
+    def _load_state(self) -> None:
+        """Read the state of an earlier download from its file."""
         self.size = os.fstat(self._file.fileno()).st_size
         try:
-            note = json.loads(self._note.read_text("utf-8"))
-            validator, total = note["validator"], note["total"]
+            state = json.loads(self._state_path.read_text("utf-8"))
+            validator, total = state["validator"], state["total"]
         except (OSError, ValueError, KeyError, TypeError):
             return
         if isinstance(validator, str) and isinstance(total, int | None):
             self.validator, self.total = validator, total
 
-    def _storing(self, act: Callable[[], _T]) -> _T:
+    def _store(self, operation: Callable[[], _T]) -> _T:
         try:
-            return act()
+            return operation()
         except StorageError:
             raise
         except OSError as failure:
-            error = self._failed(failure)
+            error = self._storage_error(failure)
         raise error
 
-    def _failed(self, failure: OSError) -> StorageError:
+    def _storage_error(self, failure: OSError) -> StorageError:
         if is_full(failure):
             return StorageError(
                 f"The disk is full: {self.target} does not fit.",
@@ -227,39 +227,39 @@ def download_file(
     url: str,
     target: Path,
     *,
-    fresh: Callable[[], str] | None = None,
+    renew_url: Callable[[], str] | None = None,
     on_bytes: OnBytes | None = None,
     options: RequestOptions | None = None,
-    own: AuthenticatedSource | None = None,
+    source: AuthenticatedSource | None = None,
 ) -> Path:
     """Download a presigned address to `target`, and return that.
 
-    No key is sent, unless the download comes from the service itself (`own`). After an interruption
-    it resumes with Range and If-Range where the server supports them, else from the start; a
-    `.<name>.part` file of an earlier call is resumed likewise.
+    No key is sent, unless the download comes from the service itself (`source`). After an
+    interruption it resumes with Range and If-Range where the server supports them, else from the
+    start; a `.<name>.part` file of an earlier call is resumed likewise.
 
     Args:
         url: the presigned address.
         target: the file to write; its folder is created.
-        fresh: returns a new address after this one has expired.
+        renew_url: returns a new address after this one has expired.
         on_bytes: called at every chunk with the number of bytes present, and the total if known.
         options: timeouts and retries; attempts and patience count only attempts in a row without
             new bytes.
-        own: the authenticated request, for a download from the service itself.
+        source: the authenticated request, for a download from the service itself.
 
     Raises:
-        AccessError: the address has expired, and there is no `fresh`.
+        AccessError: the address has expired, and `renew_url` is None.
         NotFoundError: there is nothing at the address.
         StorageError: the disk is full, or the folder can't be written.
         ServiceError: the download failed.
     """
     options = options or RequestOptions()
-    if own is None:
+    if source is None:
         check_presigned_url(url, options.service)
-    download = _Download(url, fresh, on_bytes, options, own)
+    download = _Download(url, renew_url, on_bytes, options, source)
     with new_session() as session, PartialFile(target) as part:
         for _ in range(_MAX_INTERRUPTIONS):
-            if options.run_with_retries(lambda: download.go_on(session, part)):
+            if options.run_with_retries(lambda: download.attempt(session, part)):
                 part.finish()
                 return target
         raise ServiceError(f"The download of {target.name} was cut {_MAX_INTERRUPTIONS} times.")
@@ -271,20 +271,20 @@ class _Download:
     def __init__(
         self,
         url: str,
-        fresh: Callable[[], str] | None,
+        renew_url: Callable[[], str] | None,
         on_bytes: OnBytes | None,
         options: RequestOptions,
-        own: AuthenticatedSource | None,
+        source: AuthenticatedSource | None,
     ) -> None:
-        self._own = own
+        self._source = source
         self._url = url
-        self._fresh = fresh
+        self._renew_url = renew_url
         self._on_bytes = on_bytes
         self._options = options
-        self._furthest = 0
+        self._max_size = 0
         self._deadline = Deadline(_CHUNK_SECONDS)
 
-    def go_on(self, session: requests.Session, part: PartialFile) -> bool:
+    def attempt(self, session: requests.Session, part: PartialFile) -> bool:
         """Try once; return whether the file is complete.
 
         Raises:
@@ -295,71 +295,75 @@ class _Download:
         if part.size and part.validator:
             headers |= {"Range": f"bytes={part.size}-", "If-Range": part.validator}
         request = requests.Request("GET", self._url, headers=headers)
-        if self._own is not None:
-            request.auth, request.params = self._own.auth, self._own.request.params
+        if self._source is not None:
+            request.auth, request.params = self._source.auth, self._source.request.params
         response = send_following_redirects(
             session, request, self._options, deadline=self._deadline, away=True
         )
         if isinstance(response, ConnectionFailure):
             raise on_transfer_failure(response)
         with response:
-            if not self._begins(response, part):
+            if not self._check_start(response, part):
                 return True
-            return self._rest(response, part)
+            return self._read_rest(response, part)
 
-    def _begins(self, got: requests.Response, part: PartialFile) -> bool:
+    def _check_start(self, response: requests.Response, part: PartialFile) -> bool:
         """Check the start of the response; return False if nothing is left to fetch."""
-        if got.status_code == 206:
-            start, total = _content_range(got)
+        if response.status_code == 206:
+            start, total = _content_range(response)
             if start == part.size and total in {part.total, None}:
                 return True
             self._start_over(part, "sent a different part than was requested")
-        if got.status_code == 416:
+        if response.status_code == 416:
             if part.total is not None and part.size == part.total:
                 return False
             self._start_over(part, "has less than it had")
-        if got.status_code != 200:
-            raise self._refused(got)
-        kind = got.headers.get("Content-Type", "")
+        if response.status_code != 200:
+            raise self._refused(response)
+        kind = response.headers.get("Content-Type", "")
         if "html" in kind.lower() and not self._is_page(part.target):
-            words = server_message(read_start(got), kind)
+            page = server_message(read_start(response), kind)
             raise RetryableError(
                 ServiceError(
-                    f"The {self._options.service} answered {words} in place of {part.target.name}.",
+                    f"The {self._options.service} answered {page} in place of {part.target.name}.",
                     "Check the connection to the service, then try again.",
                     status=200,
                     method="GET",
                 )
             )
-        part.restart(_range_validator(got), _content_length(got))
+        part.restart(_range_validator(response), _content_length(response))
         return True
 
     def _is_page(self, target: Path) -> bool:
         """Return whether a web page can be the requested file, rather than an error page."""
-        return is_html_name(target.name) or (self._own is not None and self._own.page)
+        return is_html_name(target.name) or (self._source is not None and self._source.page)
 
-    def _rest(self, got: requests.Response, part: PartialFile) -> bool:
-        cut = self._written(got, part)
+    def _read_rest(self, response: requests.Response, part: PartialFile) -> bool:
+        failure = self._write_body(response, part)
         if part.total is not None:
-            whole = part.size == part.total
+            is_complete = part.size == part.total
         else:
             # Without a Content-Length only the last chunk marks the end, if the body is chunked.
-            whole = cut is None and (part.size > 0 or "Transfer-Encoding" in got.headers)
-        if whole:
+            is_complete = failure is None and (
+                part.size > 0 or "Transfer-Encoding" in response.headers
+            )
+        if is_complete:
             return True
-        if part.size > self._furthest:
-            self._furthest = part.size
+        if part.size > self._max_size:
+            self._max_size = part.size
             return False
-        raise RetryableError(cut.error if cut else self._wrong_length(part))
+        raise RetryableError(failure.error if failure else self._wrong_length(part))
 
-    def _written(self, got: requests.Response, part: PartialFile) -> ConnectionFailure | None:
+    def _write_body(
+        self, response: requests.Response, part: PartialFile
+    ) -> ConnectionFailure | None:
         """Write the body; return the failure if it ended too early and the reason is known."""
         while True:
             self._deadline.reset()
             try:
-                chunk = got.raw.read(CHUNK_SIZE, decode_content=_is_encoded(got))
+                chunk = response.raw.read(CHUNK_SIZE, decode_content=_is_encoded(response))
             except NETWORK_ERRORS as failure:
-                return self._cut(failure, part)
+                return self._transfer_error(failure, part)
             if not chunk:
                 return None
             part.write(chunk)
@@ -373,45 +377,45 @@ class _Download:
             if self._on_bytes:
                 self._on_bytes(part.size, part.total)
 
-    def _cut(self, failure: Exception, part: PartialFile) -> ConnectionFailure:
-        cut = classify_failure(failure, self._url, self._options.service)
-        if cut.stage is not FailureStage.LIMIT:
-            return cut
+    def _transfer_error(self, failure: Exception, part: PartialFile) -> ConnectionFailure:
+        lost = classify_failure(failure, self._url, self._options.service)
+        if lost.stage is not FailureStage.LIMIT:
+            return lost
         slow = f"The {self._options.service} sends {part.target.name} at less than 2 KiB a second."
-        return replace(cut, error=UnreachableError(slow, "Try again later."))
+        return replace(lost, error=UnreachableError(slow, "Try again later."))
 
-    def _refused(self, got: requests.Response) -> Exception:
-        if self._own is not None:
-            return self._own.refused(got)
-        status = got.status_code
-        kind = got.headers.get("Content-Type", "")
-        message = server_message(read_start(got), kind)
+    def _refused(self, response: requests.Response) -> Exception:
+        if self._source is not None:
+            return self._source.refused(response)
+        status = response.status_code
+        kind = response.headers.get("Content-Type", "")
+        message = server_message(read_start(response), kind)
         error = self._error(status, message)
-        if status in _EXPIRED_DOWNLOAD and self._fresh is not None:
-            self._url = self._fresh()
+        if status in _EXPIRED_DOWNLOAD and self._renew_url is not None:
+            self._url = self._renew_url()
             check_presigned_url(self._url, self._options.service)
             return RetryableError(error, after=0.0, at_most=3)
         if status in REJECTED | TRANSIENT:
-            return RetryableError(error, requested_delay(got.status_code, got.headers))
+            return RetryableError(error, requested_delay(response.status_code, response.headers))
         return error
 
-    def _error(self, status: int, words: str) -> LabextError:
-        message = f": {excerpt(words, 200)}" if words else ""
+    def _error(self, status: int, message: str) -> LabextError:
+        detail = f": {excerpt(message, 200)}" if message else ""
         kind: type[LabextError] = ServiceError
         summary, step = (
-            f"The {self._options.service} answered {status} to a download{message}.",
+            f"The {self._options.service} answered {status} to a download{detail}.",
             None,
         )
         if status == 404:
             kind, step = NotFoundError, "Check the name."
         elif status in _EXPIRED_DOWNLOAD:
             kind, step = AccessError, "Ask for the result again: it gets a new address."
-            summary = f"The address of the download is invalid or has expired ({status}{message})."
-        return kind(summary, step, status=status, method="GET", server=words)
+            summary = f"The address of the download is invalid or has expired ({status}{detail})."
+        return kind(summary, step, status=status, method="GET", server=message)
 
-    def _start_over(self, part: PartialFile, why: str) -> None:
+    def _start_over(self, part: PartialFile, reason: str) -> None:
         part.restart(None, None)
-        raise RetryableError(ServiceError(f"The {self._options.service} {why}."), after=0.0)
+        raise RetryableError(ServiceError(f"The {self._options.service} {reason}."), after=0.0)
 
     def _wrong_length(self, part: PartialFile) -> ServiceError:
         of = "" if part.total is None else f" of {part.total:,}"
@@ -421,27 +425,30 @@ class _Download:
         )
 
 
-def _range_validator(got: requests.Response) -> str | None:
+def _range_validator(response: requests.Response) -> str | None:
     """Return the validator for If-Range: a strong ETag, or else the date; None without ranges."""
-    if _is_encoded(got) or got.headers.get("Accept-Ranges", "").lower() == "none":
+    if _is_encoded(response) or response.headers.get("Accept-Ranges", "").lower() == "none":
         return None
-    etag = got.headers.get("ETag", "")
-    return etag if etag.startswith('"') else got.headers.get("Last-Modified")
+    etag = response.headers.get("ETag", "")
+    return etag if etag.startswith('"') else response.headers.get("Last-Modified")
 
 
-def _content_length(got: requests.Response) -> int | None:
-    length = got.headers.get("Content-Length", "")
-    return int(length) if re.fullmatch("[0-9]{1,18}", length) and not _is_encoded(got) else None
+def _content_length(response: requests.Response) -> int | None:
+    length = response.headers.get("Content-Length", "")
+    return (
+        int(length) if re.fullmatch("[0-9]{1,18}", length) and not _is_encoded(response) else None
+    )
 
 
-def _is_encoded(got: requests.Response) -> bool:
-    return got.headers.get("Content-Encoding", "identity").lower() != "identity"
+def _is_encoded(response: requests.Response) -> bool:
+    return response.headers.get("Content-Encoding", "identity").lower() != "identity"
 
 
-def _content_range(got: requests.Response) -> tuple[int | None, int | None]:
+def _content_range(response: requests.Response) -> tuple[int | None, int | None]:
     """Return the offset of a part, and the length of the whole file."""
     match = re.fullmatch(
-        r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)", got.headers.get("Content-Range", "").strip()
+        r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)",
+        response.headers.get("Content-Range", "").strip(),
     )
     if match is None:
         return None, None

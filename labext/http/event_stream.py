@@ -43,7 +43,7 @@ class ServerSentEvent:
 
 
 class EventReader:
-    """Makes events out of bytes, fed in pieces of any size."""
+    """Parses events from bytes, fed in chunks of any size."""
 
     def __init__(self, longest: int = MAX_EVENT_SIZE) -> None:
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
@@ -57,7 +57,7 @@ class EventReader:
         self._id = ""
 
     def feed(self, chunk: bytes) -> Iterator[ServerSentEvent]:
-        """Give the events that are whole with these bytes.
+        """Return the events that these bytes complete.
 
         Raises:
             ResponseLimitError: an event is too long.
@@ -112,9 +112,9 @@ class EventReader:
 
 
 def read_events(response: requests.Response, *, plain: bool = False) -> Iterator[ServerSentEvent]:
-    """Give the events of a streamed answer, each as soon as it arrives.
+    """Yield the events of a streamed response as they arrive.
 
-    `plain`: it may call itself plain text, as some servers' streams do.
+    `plain` accepts the type plain text, which some servers send.
 
     Raises:
         ServiceError: the response is not an event stream.

@@ -31,7 +31,7 @@ class PageGuard:
         self._pages = self._repeated = self._empty = 0
 
     def add_page(self, ids: Iterable[Hashable]) -> int:
-        """Note the identifiers of a page's items, and return how many are new.
+        """Record the identifiers of a page's items, and return how many are new.
 
         An item without an identifier (None) counts as new.
         """

@@ -19,7 +19,7 @@ from labext.errors import BusyError
 from labext.http.connection_pool import origin
 
 _CLOCK_MARGIN = 1.001
-"""The window is kept a little longer than named: two machines' clocks run unequally fast."""
+"""The window is extended by this factor, since the clocks of two machines differ."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Rate:
             raise ValueError("a rate's window is longer than 0 seconds")
 
     def stricter(self, other: Rate) -> Rate:
-        """Return the one that allows less: fewer a second, then fewer at once."""
+        """Return the stricter rate: fewer requests per second, then a smaller burst."""
         return min(self, other, key=Rate._allows)
 
     def _allows(self) -> tuple[float, float]:
@@ -49,46 +49,46 @@ class Rate:
 
 
 class SlidingWindow:
-    """One's own requests as a service with a sliding window counts them, never fewer.
+    """The requests of this client that a service with a sliding window may count.
 
-    A service counts a request at some moment between its departure and its response. So it stands
-    here from its departure on, and until the window's length after its response.
+    A service counts a request at some moment between its start and its response. It is therefore
+    counted here from its start until one window length after its response.
 
     Attributes:
-        flying: requests on their way.
-        departed: all requests there ever were.
+        in_flight: requests without a response yet.
+        sent: number of all requests so far.
     """
 
     def __init__(self, rate: Rate) -> None:
         self.rate = rate
-        self.flying = self.departed = 0
-        self._over: list[float] = []
+        self.in_flight = self.sent = 0
+        self._ended: list[float] = []
 
     def start_request(self) -> None:
         """Count a request that begins."""
-        self.flying += 1
-        self.departed += 1
+        self.in_flight += 1
+        self.sent += 1
 
     def end_request(self, now: float) -> None:
-        """Note that a request was answered, or is lost."""
-        self.flying -= 1
+        """Record that a request was answered or lost."""
+        self.in_flight -= 1
         if self.rate.requests is not None:
-            insort(self._over, now)
+            insort(self._ended, now)
 
     def count(self, now: float) -> int:
         """Return how many requests the service may still count."""
-        del self._over[: bisect_right(self._over, now - self.rate.seconds * _CLOCK_MARGIN)]
-        return self.flying + len(self._over)
+        del self._ended[: bisect_right(self._ended, now - self.rate.seconds * _CLOCK_MARGIN)]
+        return self.in_flight + len(self._ended)
 
     def next_start(self, now: float) -> float:
-        """Return the earliest moment at which another request may go."""
+        """Return the earliest time at which another request may start."""
         if self.rate.requests is None:
             return now
         surplus = self.count(now) - self.rate.requests
         if surplus < 0:
             return now
         # Requests in flight leave the window one window length from now, at the earliest.
-        leaving = self._over[surplus] if surplus < len(self._over) else now
+        leaving = self._ended[surplus] if surplus < len(self._ended) else now
         return leaving + self.rate.seconds * _CLOCK_MARGIN
 
 
@@ -96,25 +96,24 @@ _PROBE_SECONDS = 2.0
 """Seconds that other requests wait for the response of the one sent ahead."""
 
 _PROBE_INTERVAL = 0.02
-"""Seconds between two looks whether it has come."""
+"""Seconds between checks for that response."""
 
 
 class RequestSlot:
     """Permission for one request; it records the rate headers of the response, if there is one.
 
     Attributes:
-        began: when the request was allowed to start.
-        reach: the requests that the service could have counted by then, less all that had ever
-            departed.
+        started: when the request was allowed to start.
+        offset: the number of requests in the window at that time, minus all requests sent so far.
     """
 
-    def __init__(self, began: float = 0.0, reach: int = 0) -> None:
-        self.began, self.reach = began, reach
+    def __init__(self, started: float = 0.0, offset: int = 0) -> None:
+        self.started, self.offset = started, offset
         self.status = 0
         self.headers: Mapping[str, str] = {}
 
     def record_response(self, headers: Mapping[str, str], status: int = 200) -> None:
-        """Note the response's status and headers."""
+        """Record the response's status and headers."""
         self.headers, self.status = headers, status
 
 
@@ -132,12 +131,12 @@ class _ServerAllowance:
     uncounted: int
     ends: float
 
-    def update(self, word: RateLimitStatus, now: float) -> None:
-        """Take in the word of another answer."""
+    def update(self, status: RateLimitStatus, now: float) -> None:
+        """Update the allowance from another response."""
         self.uncounted -= 1
-        if word.remaining <= self.remaining:
+        if status.remaining <= self.remaining:
             # In a sliding window the requests due to expire may be gone, with others next.
-            self.remaining, self.ends = word.remaining, max(self.ends, now + word.resets)
+            self.remaining, self.ends = status.remaining, max(self.ends, now + status.resets)
 
 
 class RateLimiter:
@@ -164,27 +163,27 @@ class RateLimiter:
         self._clock = clock
         self._sleep = sleep
         self._lock = threading.Lock()
-        self._own = SlidingWindow(rate)
-        self._announced: _ServerAllowance | None = None
-        self._unsure = rate.requests is not None
-        self._ahead: RequestSlot | None = None
-        self._since = -float("inf")
+        self._window = SlidingWindow(rate)
+        self._allowance: _ServerAllowance | None = None
+        self._is_unknown = rate.requests is not None
+        self._probe: RequestSlot | None = None
+        self._allowance_start = -float("inf")
         self._refusals = 0
         self._paused_until = -float("inf")
 
     @contextmanager
     def slot(self, patience: float) -> Iterator[RequestSlot]:
-        """Begin when the next request may go, and end when its response has begun or is lost.
+        """Wait for a slot, and hold it until the response has begun or is lost.
 
         Raises:
-            BusyError: it may not go within `patience` seconds.
+            BusyError: no slot within `patience` seconds.
         """
-        turn = self._wait(patience)
+        slot = self._wait(patience)
         try:
-            yield turn
+            yield slot
         finally:
             with self._lock:
-                self._over(turn, self._clock())
+                self._finish(slot, self._clock())
 
     def pause(self, seconds: float) -> None:
         """Hold every request for `seconds`."""
@@ -192,9 +191,9 @@ class RateLimiter:
             self._paused_until = max(self._paused_until, self._clock() + seconds)
 
     def tighten(self, rate: Rate) -> None:
-        """Keep this rate too: of two the stricter one."""
+        """Apply this rate too; the stricter one wins."""
         with self._lock:
-            self._own.rate = self._own.rate.stricter(rate)
+            self._window.rate = self._window.rate.stricter(rate)
 
     def _wait(self, patience: float) -> RequestSlot:
         deadline = self._clock() + patience
@@ -203,7 +202,7 @@ class RateLimiter:
                 now = self._clock()
                 due = self._due(now)
                 if due <= now:
-                    return self._begun(now)
+                    return self._start(now)
             if due > deadline:
                 raise BusyError(
                     f"The service asks to wait {due - now:.0f} seconds.",
@@ -214,74 +213,78 @@ class RateLimiter:
     def _due(self, now: float) -> float:
         if now < self._paused_until:
             return self._paused_until
-        if self._announced is None:
-            due = self._own.next_start(now)
+        if self._allowance is None:
+            due = self._window.next_start(now)
             if due > now:
                 return due
-        elif now < self._announced.ends:
+        elif now < self._allowance.ends:
             return (
                 now
-                if self._announced.remaining > self._announced.uncounted
-                else self._announced.ends
+                if self._allowance.remaining > self._allowance.uncounted
+                else self._allowance.ends
             )
-        if self._ahead is None or not self._is_unsure(now):
+        if self._probe is None or not self._needs_probe(now):
             return now
-        return now + _PROBE_INTERVAL if now < self._ahead.began + _PROBE_SECONDS else now
+        return now + _PROBE_INTERVAL if now < self._probe.started + _PROBE_SECONDS else now
 
-    def _is_unsure(self, now: float) -> bool:
-        return self._unsure or (self._announced is not None and now >= self._announced.ends)
+    def _needs_probe(self, now: float) -> bool:
+        return self._is_unknown or (self._allowance is not None and now >= self._allowance.ends)
 
-    def _begun(self, now: float) -> RequestSlot:
-        self._own.start_request()
-        turn = RequestSlot(now, self._own.count(now) - self._own.departed)
-        if self._announced is not None:
-            self._announced.uncounted += 1
-        if self._is_unsure(now):
-            self._ahead = turn
-        return turn
+    def _start(self, now: float) -> RequestSlot:
+        self._window.start_request()
+        slot = RequestSlot(now, self._window.count(now) - self._window.sent)
+        if self._allowance is not None:
+            self._allowance.uncounted += 1
+        if self._needs_probe(now):
+            self._probe = slot
+        return slot
 
-    def _over(self, turn: RequestSlot, now: float) -> None:
-        self._own.end_request(now)
-        if self._ahead is turn:
-            self._ahead = None
-        if not turn.status or turn.began < self._since:
-            return  # lost, or older than the current allowance: it stays uncounted
-        if turn.status == 429:
-            self._refused(turn, now)
+    def _finish(self, slot: RequestSlot, now: float) -> None:
+        self._window.end_request(now)
+        if self._probe is slot:
+            self._probe = None
+        if not slot.status or slot.started < self._allowance_start:
+            return  # lost, or older than the current allowance
+        if slot.status == 429:
+            self._on_refusal(slot, now)
             return
         self._refusals = 0
-        self._learn(turn, RateLimitStatus.from_headers(turn.headers), now)
+        self._update_allowance(slot, RateLimitStatus.from_headers(slot.headers), now)
 
-    def _refused(self, turn: RequestSlot, now: float) -> None:
+    def _on_refusal(self, slot: RequestSlot, now: float) -> None:
         self._refusals += 1
-        delay = requested_delay(turn.status, turn.headers)
+        delay = requested_delay(slot.status, slot.headers)
         wait = backoff(self._refusals) if delay is None else delay
         self._paused_until = max(self._paused_until, now + wait)
-        self._announced, self._unsure, self._since = None, True, now
+        self._allowance, self._is_unknown, self._allowance_start = None, True, now
 
-    def _learn(self, turn: RequestSlot, word: RateLimitStatus | None, now: float) -> None:
-        allowance = self._announced
-        if allowance is not None and turn.began < allowance.ends:
-            if word is not None:
-                allowance.update(word, now)
-        elif word is None or self._is_ours(word, turn):
-            self._announced, self._unsure = None, False
+    def _update_allowance(
+        self, slot: RequestSlot, status: RateLimitStatus | None, now: float
+    ) -> None:
+        allowance = self._allowance
+        if allowance is not None and slot.started < allowance.ends:
+            if status is not None:
+                allowance.update(status, now)
+        elif status is None or self._confirms_window(status, slot):
+            self._allowance, self._is_unknown = None, False
         else:
-            self._announced = _ServerAllowance(word.remaining, self._own.flying, now + word.resets)
-            self._unsure, self._since = False, turn.began
+            self._allowance = _ServerAllowance(
+                status.remaining, self._window.in_flight, now + status.resets
+            )
+            self._is_unknown, self._allowance_start = False, slot.started
 
-    def _is_ours(self, word: RateLimitStatus, turn: RequestSlot) -> bool:
+    def _confirms_window(self, status: RateLimitStatus, slot: RequestSlot) -> bool:
         """Return whether the service uses the configured rate, and counts only our requests."""
-        rate = self._own.rate
-        if rate.requests is None or word.limit not in (None, rate.requests):
+        rate = self._window.rate
+        if rate.requests is None or status.limit not in (None, rate.requests):
             return False
-        most = turn.reach + self._own.departed
+        countable = slot.offset + self._window.sent
         # Services round the seconds up.
-        return rate.requests - word.remaining <= most and word.resets <= rate.seconds + 1
+        return rate.requests - status.remaining <= countable and status.resets <= rate.seconds + 1
 
 
 class UnlimitedRateLimiter(RateLimiter):
-    """Lets every request through at once."""
+    """A rate limiter without a limit."""
 
     def __init__(self) -> None:
         super().__init__(Rate(None))
@@ -324,9 +327,9 @@ def shared_rate_limiter(
     Args:
         address: the service's; its origin counts.
         identity: identifies the caller, without being a secret.
-        rate: the limit to keep. Where clients name different ones the strictest holds for all,
-            until the service names its own. None is no pacing, and shares nothing.
-        clock: seconds, ever rising. A rate_limiter with a clock of its own is not shared.
+        rate: the limit; of different limits the strictest applies to all clients, until the service
+            reports its own. None disables rate limiting.
+        clock: returns monotonic seconds. A rate limiter with another clock is not shared.
         sleep: waits for seconds.
     """
     if rate is None or clock is not time.monotonic or sleep is not time.sleep:
@@ -348,8 +351,7 @@ class RateLimitStatus:
     Attributes:
         limit: requests of a whole window, if known (`x-rate-limit-limit`).
         remaining: requests that are left (`x-rate-limit-remaining`).
-        resets: seconds until there are more (`x-rate-limit-reset`: seconds left, not a time;
-            real-services.md, lab).
+        resets: seconds until there are more (`x-rate-limit-reset`: a duration, not a time).
     """
 
     limit: int | None
@@ -370,7 +372,7 @@ class RateLimitStatus:
 def requested_delay(
     status: int, headers: Mapping[str, str], now: datetime | None = None
 ) -> float | None:
-    """Return the seconds that a refusal asks to wait, by the longest that it names.
+    """Return the longest delay in seconds that a refusal asks for.
 
     `Retry-After` counts with any status; `x-rate-limit-reset` with a 429, unless it comes with
     requests that are left: then it was another limit that refused.
@@ -412,7 +414,7 @@ LONGEST_WAIT = 20.0
 
 
 def backoff(failures: int) -> float:
-    """Return the seconds to wait after so many failures in a row: 0.4, doubled to 20, jittered.
+    """Return the seconds to wait after a number of failures: 0.4, doubled up to 20, with jitter.
 
     Jitter, so that threads and users that failed together don't retry together.
     """

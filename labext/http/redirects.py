@@ -88,7 +88,7 @@ def redirect_request(
 
 
 def too_many_redirects(response: requests.Response, service: str) -> RedirectError:
-    """Return the refusal of one redirect too many."""
+    """Return the error for too many redirects."""
     place = _redacted_url(response.url)
     return _unsafe_redirect(
         service, f"more than {MAX_REDIRECTS} times ({place})", response.status_code

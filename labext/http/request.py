@@ -187,7 +187,7 @@ def _encode_json(json: Any, op: Operation) -> bytes:
 
 
 def _to_builtin(value: Any) -> Any:
-    """Return the Python number behind one of numpy's."""
+    """Return a numpy number as a Python number."""
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         return value.item()
     raise TypeError(f"a {type(value).__name__} cannot be represented as JSON")

@@ -116,7 +116,7 @@ def read_start(response: requests.Response) -> bytes:
 
 
 def excerpt(text: str, limit: int = 80, *, is_cut: bool = False) -> str:
-    """Return the start of a text as one masked line that steers no terminal.
+    """Return the start of a text as one masked line without control characters.
 
     `is_cut`: the text is itself the start of a longer one.
     """
@@ -153,7 +153,7 @@ def _json_message(body: Any) -> str:
 def to_exception(
     failure: ErrorResponse, service: str, map_error: ErrorMapper | None
 ) -> LabextError:
-    """Return the error for a failure: the service's own reading, or the general one."""
+    """Return the error for a failure: from the service's error mapper, or a general one."""
     error = map_error(failure) if map_error else None
     if error is None:
         error = _default_exception(failure, service)
@@ -218,7 +218,7 @@ NETWORK_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSErr
 
 
 def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFailure:
-    """Judge a failure of `requests`; its own message is dropped, since it holds the whole URL."""
+    """Classify a failure of `requests`, without its message, which contains the whole URL."""
     place = _redacted_url(url)
     too_slow, too_large = (
         _find_cause(failure, ResponseTooSlow),
@@ -422,7 +422,7 @@ class Response:
         return self._json
 
     def validation_error(self) -> ServiceError | None:
-        """Return the reason why this response can't be the service's own, or None if it may be.
+        """Return why this response can't come from the service, or None if it can.
 
         A web page under 200 comes from a proxy. An empty body without a Content-Length is a
         response cut within its headers. JSON is parsed if the operation declares it, or if the
@@ -489,7 +489,7 @@ def parse_json(content: bytes, limit: int = ResponseLimits.size) -> Any:
 
 
 def _parse_without_gc(content: bytes) -> Any:
-    """Read JSON without a search for garbage in between, which takes twice as long as the reading.
+    """Parse JSON with the garbage collector disabled, which would double the time.
 
     No value being parsed can be garbage yet, and no other thread runs meanwhile.
     """

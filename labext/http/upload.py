@@ -45,7 +45,7 @@ _READ_SIZE = 256 * 1024
 
 
 class MultipartForm:
-    """A form of `multipart/form-data` with fields and files, to be sent as often as need be.
+    """A form of `multipart/form-data` with fields and files, which can be sent repeatedly.
 
     Use it as `transport.send(op, content=form.open, headers=form.headers)`.
 
@@ -120,7 +120,7 @@ class _MultipartStream:
             yield chunk
 
     def read(self, size: int = -1) -> bytes:
-        """Return at most `size` bytes, none only at the end; without a size, all the rest.
+        """Return at most `size` bytes, or all remaining ones; empty only at the end.
 
         Data read from a file is returned without copying, because a copy slows the upload.
 
@@ -163,7 +163,7 @@ _EXPIRED_UPLOAD = frozenset({400, 401, 403, 410})
 
 
 def check_presigned_url(url: str, service: str) -> None:
-    """Check that an address that a service gave is one.
+    """Check a presigned URL from a service.
 
     Raises:
         ServiceError: it is not.
@@ -181,13 +181,13 @@ def check_presigned_url(url: str, service: str) -> None:
 
 
 class PresignedStore:
-    """Where presigned addresses lead."""
+    """The store behind presigned URLs."""
 
     def __init__(self, options: RequestOptions) -> None:
         self._options = options
 
     def put(self, url: str, name: str, content: Callable[[], BinaryIO]) -> None:
-        """Send a file's content; the same again does no harm, so a lost answer is tried again.
+        """Send a file's content, idempotently: a lost response is retried.
 
         Args:
             url: the presigned address.

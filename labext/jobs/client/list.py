@@ -297,5 +297,5 @@ class ResultMethods(BaseClient):
         identity.check_name(name)
         with TemporaryDirectory(prefix="labext-") as folder:
             target = Path(folder) / "result"
-            self._service.http.download(presigned_url(), target, fresh=presigned_url)
+            self._service.http.download(presigned_url(), target, renew_url=presigned_url)
             return target.read_bytes()

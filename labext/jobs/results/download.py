@@ -296,7 +296,7 @@ class ResultsSource:
             )
 
         return self._service.http.download(
-            address(), target, fresh=address, on_bytes=callbacks.bytes
+            address(), target, renew_url=address, on_bytes=callbacks.bytes
         )
 
     def _order(self, job: ResultsJob) -> list[str]:

@@ -171,7 +171,7 @@ def test_expired_url_is_replaced_without_delay_and_the_download_resumed(
         requested.append(1)
         return f"{good.url}a.zip?signature=beef"
 
-    assert into(expired, fresh=fresh).read_bytes() == CONTENT
+    assert into(expired, renew_url=fresh).read_bytes() == CONTENT
     assert sum(clock.slept) < 0.1
     assert len(requested) == 1
     assert good.received[0].headers["range"].startswith("bytes=")
@@ -180,7 +180,7 @@ def test_expired_url_is_replaced_without_delay_and_the_download_resumed(
 def test_download_fails_after_three_expired_urls(faulty: Any, into: Any) -> None:
     server = faulty(faulty.answer("Request has expired", 403, kind="text/plain"))
     with pytest.raises(AccessError, match="Request has expired"):
-        into(server, fresh=lambda: f"{server.url}a.zip?signature=beef")
+        into(server, renew_url=lambda: f"{server.url}a.zip?signature=beef")
     assert server.count == 3
 
 
@@ -196,7 +196,7 @@ def test_expired_url_without_replacement_is_an_error(
 
 def test_server_error_does_not_request_a_new_url(faulty: Any, into: Any) -> None:
     server = faulty(faulty.answer(b"", 503), Store())
-    assert into(server, fresh=lambda: pytest.fail("not expired")).read_bytes() == CONTENT
+    assert into(server, renew_url=lambda: pytest.fail("not expired")).read_bytes() == CONTENT
 
 
 def write_partial_file(path: Path, size: int, total: int | None) -> None:
@@ -354,7 +354,7 @@ def test_disk_full_while_writing_leaves_no_file(
     faulty: Any, into: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def write(self: Any, chunk: bytes) -> None:
-        self._storing(fill)
+        self._store(fill)
 
     def fill() -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
