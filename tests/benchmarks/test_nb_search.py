@@ -22,7 +22,7 @@ import pytest
 
 from labext.sandbox import Sandbox
 from labext.sandbox.core.database import Database
-from labext.sandbox.nb.providers.registry import WORDLLAMA
+from labext.sandbox.nb.providers.registry import MINILM
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import COMPLETED, Notebook, NotebookSource, Source
 from labext.sandbox.nb.text.passages import PassageText
@@ -78,7 +78,7 @@ def fill(box: Sandbox, sources: int) -> list[str]:
                 session.add(NotebookSource(notebook_id=NOTEBOOK, source_id=identifier))
                 vectors = numbers.standard_normal((PASSAGES, 256)).astype(np.float32)
                 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-                index.index_passages(session, identifier, source.title, pieces, vectors, WORDLLAMA)
+                index.index_passages(session, identifier, source.title, pieces, vectors, MINILM)
     finally:
         database.close()
     return [f"source:{number:020d}" for number in range(sources)]

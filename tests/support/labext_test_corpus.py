@@ -32,7 +32,7 @@ PACKAGE_FILES = {
     "rdkit licence.txt": ("rdkit", "rdkit/license.txt"),
     "snowballstemmer licence.txt": ("snowballstemmer", "COPYING"),
     "ViennaRNA licence.txt": ("ViennaRNA", "COPYING"),
-    "wordllama licence.txt": ("wordllama", "LICENSE"),
+    "psutil licence.txt": ("psutil", "LICENSE"),
     "DejaVu fonts.txt": ("matplotlib", "mpl-data/fonts/ttf/LICENSE_DEJAVU"),
     "STIX fonts.txt": ("matplotlib", "mpl-data/fonts/ttf/LICENSE_STIX"),
     "PDF core fonts.txt": ("matplotlib", "mpl-data/fonts/pdfcorefonts/readme.txt"),

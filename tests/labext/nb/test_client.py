@@ -291,7 +291,7 @@ class TestAnswers:
         with pytest.raises(InputError, match="scope is empty"):
             nb.ask("Why?", notebook=name)
 
-    @pytest.mark.parametrize("model", ["model:none", "model:wordllama"])
+    @pytest.mark.parametrize("model", ["model:none", "model:all-minilm-l6-v2"])
     def test_unusable_model_is_an_error(self, nb, library, model):
         for slot in ("model_override", "strategy_model", "answer_model", "final_answer_model"):
             with pytest.raises((NotFoundError, SetupError)) as caught:

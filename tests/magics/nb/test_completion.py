@@ -46,7 +46,7 @@ def test_tab_completes_transformations_models_credentials_and_slots(
         shell, "%nb transform Summary x --model extr", "%nb transform Summary x --model extractive"
     )
     comes(shell, "%nb chat x --model extr", "%nb chat x --model extractive")
-    comes(shell, "%nb models test word", "%nb models test wordllama")
+    comes(shell, "%nb models test all-", "%nb models test all-MiniLM-L6-v2")
     comes(shell, "%nb credentials show Tab", '%nb credentials show "Tab shelf"')
     comes(
         shell,
@@ -58,7 +58,7 @@ def test_tab_completes_transformations_models_credentials_and_slots(
     comes(
         shell,
         "%nb models defaults --set embedding=",
-        "%nb models defaults --set embedding=wordllama",
+        "%nb models defaults --set embedding=all-MiniLM-L6-v2",
     )
     assert "%nb models defaults --set embedding=extractive" not in offered(
         shell, "%nb models defaults --set embedding="

@@ -143,7 +143,7 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb models defaults --set chat=helpr", NotFoundError, 'did you mean "helper"'),
     ("%nb models defaults --set chat=helper --clear chat", InputError, "Keep one of them"),
     ("%nb models defaults --set chat=helper --set chat=extractive", InputError, "set twice"),
-    ("%nb models defaults --set chat=wordllama", InputError, "`%nb models --type llm`"),
+    ("%nb models defaults --set chat=all-MiniLM-L6-v2", InputError, "`%nb models --type llm`"),
     ("%nb models new x --type llm --provider opnai", InputError, 'did you mean "openai"'),
     ("%nb models new x --type llm --provider openai --credential lba", NotFoundError, "lab"),
     ("%nb models count nowhere", InputError, "`%nb models providers` lists them"),

@@ -152,7 +152,7 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     ),
     ("%%nb transform Summary --note Leak\ntwo", InputError, "Keep one of them"),
     ("%nb transform Summary x --model extractve", NotFoundError, 'did you mean "extractive"'),
-    ("%nb transform Summary x --model wordllama", LabextError, "llm"),
+    ("%nb transform Summary x --model all-MiniLM-L6-v2", LabextError, "llm"),
     ("%nb transformations new X", InputError, "The prompt has no text"),
     ("%nb transformations edit Summary", InputError, "`--name` or `--prompt`"),
     ("%nb transformations shwo X", InputError, "Did you mean `%nb transformations show`"),

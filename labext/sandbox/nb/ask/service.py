@@ -36,10 +36,10 @@ def create_writer(site: Site, model: Model, cancel_token: CancelToken) -> Answer
 
 
 def _default_similarity(site: Site) -> Similarity | None:
-    """Return similarity by wordllama; the scores of other models have unknown scales."""
+    """Return similarity by the built-in model; the scores of other models have unknown scales."""
     with site.database.read() as session:
         embedder = default_embedder(session, site)
-    if embedder is None or embedder.id != registry.WORDLLAMA:
+    if embedder is None or embedder.id != registry.MINILM:
         return None
     embed = embedder.embed
 
@@ -114,7 +114,7 @@ class AnswerRun:
         }
 
     def _searched(self, search: Search) -> tuple[Answer, list[Hit]]:
-        hits = self.index.find(search.term, "both", **self.scope)
+        hits = self.index.find(search.term, "hybrid", **self.scope)
         if not hits:
             return NO_MATCH, hits
         return self.answerer.answer(self.question, search, hits), hits

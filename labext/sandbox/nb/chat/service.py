@@ -130,7 +130,7 @@ def _find_passages(
     if not source_ids and not note_ids:
         return []
     return index.find(
-        question, "both", limit=MAX_PASSAGES, source_ids=source_ids, note_ids=note_ids
+        question, "hybrid", limit=MAX_PASSAGES, source_ids=source_ids, note_ids=note_ids
     )
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import threading
 from collections.abc import Sequence
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.providers import minilm, registry
 from labext.sandbox.nb.tables import Model
 
 if TYPE_CHECKING:
@@ -20,8 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
-
-_load_lock = threading.Lock()
 
 
 class Embedder(Protocol):
@@ -31,10 +25,6 @@ class Embedder(Protocol):
     def id(self) -> str:
         """Return the embedding space: `labext.sandbox.nb.tables.Vector.space`."""
 
-    @property
-    def is_quick(self) -> bool:
-        """Return whether it embeds thousands of texts within a request."""
-
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return unit vectors of texts, of shape (texts, dimensions).
 
@@ -43,24 +33,20 @@ class Embedder(Protocol):
         """
 
 
-class WordLlamaEmbedder:
-    """Offline embedding with 256 dimensions: the mean of static token embeddings."""
+class MiniLmEmbedder:
+    """Offline embedding with 384 dimensions by all-MiniLM-L6-v2."""
 
-    id = registry.WORDLLAMA
-    is_quick = True
+    id = registry.MINILM
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """See `Embedder`."""
-        # Sorted by length, since each batch is padded to its longest text.
-        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        vectors = _load_wordllama().embed([texts[index] or " " for index in order])
-        return _normalize(vectors[sorted(range(len(texts)), key=order.__getitem__)])
+        from labext.sandbox.nb.providers.minilm import model
+
+        return _normalize(model.embed(texts))
 
 
 class ServerEmbedder:
     """Embedding by a model of an OpenAI-compatible server."""
-
-    is_quick = False
 
     def __init__(self, site: Site, model: Model) -> None:
         self.id = model.id
@@ -93,7 +79,7 @@ def create_embedder(site: Site, model: Model) -> Embedder | None:
     """Return the embedder for a model; None if its package isn't installed."""
     if not registry.is_built_in(model):
         return ServerEmbedder(site, model)
-    return WordLlamaEmbedder() if find_spec("wordllama") is not None else None
+    return MiniLmEmbedder() if minilm.is_installed() else None
 
 
 def _normalize(vectors: Any) -> Floats:
@@ -102,16 +88,3 @@ def _normalize(vectors: Any) -> Floats:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     normalized: Floats = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
     return normalized
-
-
-def _load_wordllama() -> Any:
-    with _load_lock:
-        return _cached_wordllama()
-
-
-@functools.cache
-def _cached_wordllama() -> Any:
-    import wordllama  # type: ignore[import-untyped]
-
-    weights = Path(wordllama.__file__).parent  # included in the package
-    return wordllama.WordLlama.load(cache_dir=weights, disable_download=True)

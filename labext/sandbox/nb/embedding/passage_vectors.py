@@ -22,8 +22,8 @@ from labext.sandbox.nb.task_process import open_site
 if TYPE_CHECKING:
     from labext.sandbox.nb.embedding.embedder import Floats
 
-MAX_FOREGROUND_PASSAGES = 128
-"""Maximum number of passages embedded within a request, with any model."""
+MAX_FOREGROUND_PASSAGES = 32
+"""Maximum number of passages embedded within a request, or while a source is processed."""
 
 
 def serving_embedder(session: Session, site: Site) -> Embedder | None:
@@ -51,7 +51,7 @@ def has_other_spaces(session: Session, space: str) -> bool:
     return bool(_other_spaces(session, space))
 
 
-def embed_missing(database: Database, embedder: Embedder, limit: int | None = None) -> int:
+def embed_missing(database: Database, embedder: Embedder, limit: int) -> int:
     """Embed passages without vectors, the newest first, and return their number.
 
     Raises:
@@ -97,7 +97,7 @@ def _other_spaces(session: Session, space: str) -> list[str]:
 
 
 EMBED_TASK = "nb.embed"
-_BATCH_SIZE = 256
+_BATCH_SIZE = 64
 
 
 def embed_task_kind(site: Site) -> TaskKind:

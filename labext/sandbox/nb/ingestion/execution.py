@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _READING_SHARE = 0.9
 """Share of the time limit after which no more insights are created."""
 
-_BATCH_SIZE = 256
+_BATCH_SIZE = 16
 """Passages per embedding batch."""
 
 
@@ -132,27 +132,29 @@ def _embed_passages(
 ) -> tuple[str | None, NDArray[np.float32] | None]:
     """Return the embedding space and the vectors of the passages.
 
-    Both are None if there is no model or its server fails; the source can still be found by its
-    words.
+    Both are None if there is no model, its server fails, or a task in the background embeds them as
+    they are many; the source can be found by its words.
     """
     from starlette.exceptions import HTTPException
 
+    from labext.sandbox.nb.embedding import passage_vectors
     from labext.sandbox.nb.embedding.embedder import default_embedder
 
+    if not 0 < len(pieces) <= passage_vectors.MAX_FOREGROUND_PASSAGES:
+        return None, None
     on_stage("embedding")
     with site.database.read() as session:
         embedder = default_embedder(session, site)
-    if embedder is None or not pieces:
+    if embedder is None:
         return None, None
     import numpy as np
 
+    texts = [piece.text for piece in pieces]
     batches = []
     try:
-        for start in range(0, len(pieces), _BATCH_SIZE):
-            on_stage(f"embedding, passage {start + 1} of {len(pieces)}")
-            batches.append(
-                embedder.embed([piece.text for piece in pieces[start : start + _BATCH_SIZE]])
-            )
+        for start in range(0, len(texts), _BATCH_SIZE):
+            on_stage(f"embedding, passage {start + 1} of {len(texts)}")
+            batches.append(embedder.embed(texts[start : start + _BATCH_SIZE]))
     except HTTPException as error:
         print(f"The passages have no vectors yet: {error.detail}")
         return None, None

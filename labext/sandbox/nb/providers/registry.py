@@ -14,6 +14,7 @@ from labext import messages
 from labext.actions import Action
 from labext.sandbox.core.database import mark_seeded
 from labext.sandbox.nb import errors
+from labext.sandbox.nb.providers import minilm
 from labext.sandbox.nb.tables import DefaultModel, Model, SeedMarker
 from labext.sandbox.nb.text import extractive
 
@@ -34,7 +35,7 @@ SLOTS: Mapping[str, str] = {
 BUILT_IN = "built-in"
 """The provider of the models included in the service."""
 
-EXTRACTIVE, WORDLLAMA = "model:extractive", "model:wordllama"
+EXTRACTIVE, MINILM = "model:extractive", "model:all-minilm-l6-v2"
 ESPEAK, FLITE, POCKETSPHINX = "model:espeak-ng", "model:flite", "model:pocketsphinx"
 
 FALLBACK_TTS = ESPEAK
@@ -107,8 +108,8 @@ def seed_models(session: Session) -> None:
 def built_in_models() -> dict[str, tuple[str, str]]:
     """Return the names and types of the models usable here, by identifier, fallbacks first."""
     models = {EXTRACTIVE: (extractive.MODEL_NAME, LLM)}
-    if find_spec("wordllama") is not None:
-        models[WORDLLAMA] = ("wordllama", EMBEDDING)
+    if minilm.is_installed():
+        models[MINILM] = ("all-MiniLM-L6-v2", EMBEDDING)
     if find_spec("espeakng_loader") is not None:
         models[ESPEAK] = ("espeak-ng", TTS)
     if shutil.which("flite") is not None:

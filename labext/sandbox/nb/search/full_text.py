@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable
 
@@ -39,12 +40,7 @@ def match_expression(query: str) -> str | None:
 
     None if the query has no letter or digit.
     """
-    query = query.replace("\0", " ").encode(errors="replace").decode()  # not accepted by SQLite
-    phrases = _unique_terms(phrase for pair in _QUOTED.findall(query) for phrase in pair)
-    words = _unique_terms(_SEPARATOR.split(_QUOTED.sub(" ", query)))
-    content_words = [
-        word for word in words if stem_words(word)
-    ] or words  # without stop words such as `the`
+    phrases, content_words = _parse_query(query)
     if not phrases:
         return " OR ".join(map(_quote, content_words)) or None
     together = " AND ".join(map(_quote, phrases))
@@ -52,6 +48,14 @@ def match_expression(query: str) -> str | None:
         return together
     # The words are optional then, but passages that contain them rank first.
     return f"({together}) OR ({together} AND ({' OR '.join(map(_quote, content_words))}))"
+
+
+def _parse_query(query: str) -> tuple[list[str], list[str]]:
+    """Return the quoted phrases of a query and its other words without stop words."""
+    query = query.replace("\0", " ").encode(errors="replace").decode()  # not accepted by SQLite
+    phrases = _unique_terms(phrase for pair in _QUOTED.findall(query) for phrase in pair)
+    words = _unique_terms(_SEPARATOR.split(_QUOTED.sub(" ", query)))
+    return phrases, [word for word in words if stem_words(word)] or words
 
 
 def _unique_terms(terms: Iterable[str]) -> list[str]:
@@ -74,6 +78,29 @@ event.listen(Base.metadata, "after_create", _CREATE.execute_if(dialect="sqlite")
 
 TITLE_WEIGHT = 2.0
 """Weight of a word in the title relative to one in the text."""
+
+
+_FULL_SCORE = 1.6
+"""BM25 score of a passage that contains all words of a query, relative to their weights."""
+
+
+def full_score(session: Session, query: str) -> float:
+    """Return the approximate score of a passage that contains all words of a query.
+
+    Words that no passage contains count as well, so that a match of the others is a weak one.
+    """
+    whole_row: ColumnClause[str] = literal_column("nb_words")
+    passages = session.scalar(select(func.count()).select_from(Passage)) or 0
+    total = 0.0
+    for term in {term.casefold(): term for part in _parse_query(query) for term in part}.values():
+        matching = select(func.count()).select_from(_WORDS)
+        count = session.scalar(matching.where(whole_row.op("MATCH")(_quote(term)))) or 0
+        total += max(math.log((passages - count + 0.5) / (count + 0.5)), _MIN_WEIGHT)
+    return _FULL_SCORE * total
+
+
+_MIN_WEIGHT = 1e-6
+"""Weight of a word that most passages contain (SQLite's BM25)."""
 
 
 def add_words(session: Session, title: str, passages: Iterable[Passage]) -> None:

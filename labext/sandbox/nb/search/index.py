@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -31,30 +30,40 @@ if TYPE_CHECKING:
     from labext.sandbox.nb.embedding.embedder import Floats
     from labext.sandbox.nb.search.vector_matrix import VectorMatrix
 
-SMOOTHING = 60
-"""Rank constant; larger values flatten the ranking. 60 is the value of the original paper."""
+WORDS_WEIGHT, VECTORS_WEIGHT = 0.45, 0.55
+"""Weights of the two scores in a hybrid search."""
 
 
-def fuse_rankings(rankings: Iterable[Sequence[int]]) -> list[tuple[int, float]]:
-    """Merge rankings by reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009).
+def merge_scores(
+    words: Mapping[int, float], similarities: Mapping[int, float]
+) -> list[tuple[int, float]]:
+    """Merge the scores of passages by words and by vectors into a weighted sum.
+
+    Args:
+        words: the share of the query's words in each passage, 0 to 1. Squared, since a few words
+            in common are a coincidence.
+        similarities: the cosine similarities; a missing or negative one counts as zero.
 
     Returns:
-        All items with their scores, the best first; equal ones in input order.
+        All passages with their scores, the best first; equal ones in the order of their numbers.
     """
-    scores: defaultdict[int, float] = defaultdict(float)
-    for ranking in rankings:
-        for rank, item in enumerate(ranking, start=1):
-            scores[item] += 1 / (SMOOTHING + rank)
-    return sorted(scores.items(), key=lambda pair: -pair[1])
+    scores = [
+        (
+            passage,
+            WORDS_WEIGHT * words.get(passage, 0.0) ** 2
+            + VECTORS_WEIGHT * max(similarities.get(passage, 0.0), 0.0),
+        )
+        for passage in {**words, **similarities}
+    ]
+    return sorted(scores, key=lambda pair: (-pair[1], pair[0]))
 
 
 log = logging.getLogger(__name__)
 
-MIN_SIMILARITY = 0.1
-"""Minimum similarity of relevant passages.
+MIN_SIMILARITY = 0.2
+"""Minimum similarity of relevant passages."""
 
-The real service's 0.2 suits larger models; short queries rarely reach it with this one.
-"""
+SearchType = Literal["text", "vector", "hybrid"]
 
 NO_EMBEDDING_MODEL = (
     "A vector search needs an embedding model, and none is set.",
@@ -64,7 +73,7 @@ NO_EMBEDDING_MODEL = (
 )
 
 _MIN_DEPTH = 50
-"""Minimum length of the rankings that are merged."""
+"""Minimum number of passages of each kind whose scores are merged."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,7 @@ class Hit:
     Attributes:
         parent_id, title: identify its source or note.
         passage_id, text, page: the passage's identifier, text and page.
+        heading: the headings above it, and the name of its file, by which it is found as well.
         similarity: cosine similarity to the query, -1 to 1; None in a search by words.
         relevance: the score; higher is better, comparable only within one search.
     """
@@ -85,6 +95,7 @@ class Hit:
     page: int | None
     similarity: float | None
     relevance: float
+    heading: str = ""
 
 
 def index_passages(
@@ -148,7 +159,7 @@ class SearchIndex:
     def find(
         self,
         query: str,
-        by: Literal["text", "vector", "both"],
+        by: SearchType,
         *,
         limit: int,
         min_similarity: float | None = None,
@@ -162,7 +173,7 @@ class SearchIndex:
         `source_ids` and `note_ids` limit the search; if only one of them is given, nothing of the
         other kind is found. By default `MIN_SIMILARITY` applies to passages found by vector only,
         not to those that match words; a given `min_similarity` applies to all searches but
-        `text`. Without an embedding model, `both` searches by `text`.
+        `text`. Without an embedding model, `hybrid` searches by `text`.
 
         Raises:
             HTTPException: 422 for `vector` without an embedding model; 502 or 422 if its server
@@ -182,14 +193,16 @@ class SearchIndex:
                 similar = matrix.similar(vector, scope, threshold, limit)
                 return _load_hits(session, [(number, value, value) for number, value in similar])
             depth = max(limit, _MIN_DEPTH)
-            rankings = [
-                [number for number, _ in full_text.find_by_words(session, query, scope, depth)],
-                [number for number, _ in matrix.similar(vector, scope, threshold, depth)],
-            ]
-            similarities = matrix.similarities(vector, [*rankings[0], *rankings[1]])
+            full = full_text.full_score(session, query) or 1.0
+            words = {
+                number: min(score / full, 1.0)
+                for number, score in full_text.find_by_words(session, query, scope, depth)
+            }
+            similar = matrix.similar(vector, scope, threshold, depth)
+            similarities = matrix.similarities(vector, [*words, *(number for number, _ in similar)])
             ranked_hits = [
                 (number, similarities.get(number), score)
-                for number, score in fuse_rankings(rankings)
+                for number, score in merge_scores(words, similarities)
                 if min_similarity is None or similarities.get(number, -1.0) >= min_similarity
             ]
             return _load_hits(session, ranked_hits[:limit])
@@ -207,11 +220,8 @@ class SearchIndex:
             ) and not passage_vectors.is_embedding_queued(session, self._site)
         try:
             if missing:
-                passage_vectors.embed_missing(
-                    database,
-                    embedder,
-                    None if embedder.is_quick else passage_vectors.MAX_FOREGROUND_PASSAGES,
-                )
+                limit = passage_vectors.MAX_FOREGROUND_PASSAGES
+                passage_vectors.embed_missing(database, embedder, limit)
             if due:
                 with database.write() as session:
                     passage_vectors.queue_if_due(session, self._site)
@@ -237,16 +247,28 @@ class SearchIndex:
 def _load_hits(session: Session, ranked: Sequence[tuple[int, float | None, float]]) -> list[Hit]:
     """Return the hits for passages with their similarity and relevance."""
     title = func.coalesce(Source.title, Note.title, "")
+    file_name = func.coalesce(Source.file_name, "")
     statement = (
-        select(Passage, title)
+        select(Passage, title, file_name)
         .outerjoin(Source, Source.id == Passage.parent_id)
         .outerjoin(Note, Note.id == Passage.parent_id)
         .where(Passage.id.in_([number for number, _, _ in ranked]))
     )
-    rows = {passage.id: (passage, title) for passage, title in session.execute(statement)}
+    rows = {
+        passage.id: (passage, title, name) for passage, title, name in session.execute(statement)
+    }
     return [
-        Hit(passage.parent_id, title, passage.id, passage.text, passage.page, similarity, relevance)
+        Hit(
+            passage.parent_id,
+            title,
+            passage.id,
+            passage.text,
+            passage.page,
+            similarity,
+            relevance,
+            f"{name} {passage.heading}".strip(),
+        )
         for number, similarity, relevance in ranked
         if number in rows  # else deleted meanwhile
-        for passage, title in [rows[number]]
+        for passage, title, name in [rows[number]]
     ]

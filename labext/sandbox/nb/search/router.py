@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 
 from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.schemas import Identifiers, NonEmptyText, Record, RequestBody
-from labext.sandbox.nb.search.index import Hit, SearchIndex
+from labext.sandbox.nb.search.index import Hit, SearchIndex, SearchType
 from labext.sandbox.nb.search.scope import check_identifiers_exist
 
 
@@ -24,8 +24,6 @@ IndexDep = Annotated[SearchIndex, Depends(_get_index)]
 MAX_QUERY_LENGTH = 20_000
 """Maximum characters of a query."""
 
-SearchType = Literal["text", "vector"]
-
 
 class SearchRequest(RequestBody):
     """A search query and its scope.
@@ -39,14 +37,18 @@ class SearchRequest(RequestBody):
     source_ids: Identifiers | None = None
     note_ids: Identifiers | None = None
     min_similarity: Annotated[float, Field(ge=-1, le=1)] | None = Field(
-        None, description="Only for a vector search; by default 0.1."
+        None, description="Not for a text search; by default 0.2 for passages found by vectors."
     )
     include_sources: bool = True
     include_notes: bool = True
 
 
 class HitRecord(Record):
-    """A matching passage; `relevance` in a text search, `similarity` in a vector search."""
+    """A matching passage.
+
+    It has a `relevance` in a text search, a `similarity` in a vector search, and both in a hybrid
+    one, where the similarity is null if there is no vector.
+    """
 
     id: str = Field(examples=["source:2v1h6nnjbp70uur02d4q"])
     parent_id: str
@@ -71,7 +73,7 @@ router = APIRouter()
 
 @router.post("/search", response_model=SearchResults, response_model_exclude_unset=True)
 def post_search(site: SiteDep, index: IndexDep, body: SearchRequest) -> dict[str, Any]:
-    """Find passages of sources and notes, by their words or by their meaning."""
+    """Find passages of sources and notes, by their words, by their meaning, or by both."""
     with site.database.read() as session:
         check_identifiers_exist(session, body.source_ids, body.note_ids)
     hits = index.find(
@@ -84,18 +86,21 @@ def post_search(site: SiteDep, index: IndexDep, body: SearchRequest) -> dict[str
         include_sources=body.include_sources,
         include_notes=body.include_notes,
     )
-    results = [_to_record(hit) for hit in hits]
+    results = [_to_record(hit, body.search_type) for hit in hits]
     return {"results": results, "total_count": len(results), "search_type": body.search_type}
 
 
-def _to_record(hit: Hit) -> dict[str, Any]:
-    by_words = hit.similarity is None
-    return {
+def _to_record(hit: Hit, search_type: SearchType) -> dict[str, Any]:
+    record = {
         "id": hit.parent_id,
         "parent_id": hit.parent_id,
         "title": hit.title,
         "matches": [hit.text],
         "passage_id": hit.passage_id,
         "page": hit.page,
-        "relevance" if by_words else "similarity": hit.relevance if by_words else hit.similarity,
     }
+    if search_type != "vector":
+        record["relevance"] = hit.relevance
+    if search_type != "text":
+        record["similarity"] = hit.similarity
+    return record

@@ -252,7 +252,7 @@ def test_empty_chat_slot_is_422(api: Any, served: Any) -> None:
 def test_unknown_or_unsuitable_model_is_refused(api: Any, path: str) -> None:
     missing = {"question": WHY, "answer_model": "model:nobody"}
     assert "model:nobody" in api.error(404, "POST", path, missing)
-    embedding = {"question": WHY, "strategy_model": "model:wordllama"}
+    embedding = {"question": WHY, "strategy_model": "model:all-minilm-l6-v2"}
     assert "type embedding" in api.error(422, "POST", path, embedding)
 
 

@@ -61,7 +61,7 @@ def test_invalid_chat_requests_are_refused(api: Any, kit: Any) -> None:
     api.error(404, "POST", "chat/sessions", {"notebook_id": "notebook:nobody"})
     api.error(404, "GET", "chat/sessions?notebook_id=notebook:nobody")
     api.error(404, "POST", "chat/sessions", {**here, "model_override": "model:nobody"})
-    api.error(422, "POST", "chat/sessions", {**here, "model_override": "model:wordllama"})
+    api.error(422, "POST", "chat/sessions", {**here, "model_override": "model:all-minilm-l6-v2"})
     api.error(400, "POST", "chat/sessions", {})
     api.error(404, "PUT", f"chat/sessions/{session}", {"model_override": "model:nobody"})
     api.error(400, "PUT", f"chat/sessions/{session}", {"title": ""})

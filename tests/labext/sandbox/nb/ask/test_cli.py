@@ -74,9 +74,9 @@ def test_models_with_the_same_address_share_a_key(
         (["key", "extractive"], "needs no key"),
         (["key", "nobody"], "no model"),
         (["default", "chat", "nobody"], "no model"),
-        (["default", "chat", "wordllama"], "type embedding"),
+        (["default", "chat", "all-MiniLM-L6-v2"], "type embedding"),
         (["default", "chatt", "extractive"], "Did you mean chat?"),
-        (["remove", "wordllama", "--yes"], "is built in"),
+        (["remove", "all-MiniLM-L6-v2", "--yes"], "is built in"),
     ],
 )
 def test_invalid_model_command_is_refused_with_a_hint(

@@ -65,7 +65,7 @@ class Models(nb_service.Api):
         """Leave the built-in models alone, with the slots that they have at first."""
         slots = dict.fromkeys(("chat", "transformation", "podcast", "summary"), "model:extractive")
         speech = {"speech_to_text": "model:pocketsphinx", "text_to_speech": "model:espeak-ng"}
-        first = slots | speech | {"embedding": "model:wordllama"}
+        first = slots | speech | {"embedding": "model:all-minilm-l6-v2"}
         with self.database.write(durable=False) as session:
             session.execute(delete(DefaultModel))
             session.execute(delete(Model).where(Model.provider != "built-in"))

@@ -142,7 +142,7 @@ def test_disconnect_cancels_a_model_test(nb: Any, provider: Any) -> None:
     assert provider.left.wait(30)
 
 
-@pytest.mark.parametrize("model", ["extractive", "wordllama", "espeak-ng", "pocketsphinx"])
+@pytest.mark.parametrize("model", ["extractive", "all-minilm-l6-v2", "espeak-ng", "pocketsphinx"])
 def test_built_in_models_pass_their_test(nb: Any, model: str) -> None:
     result = nb.call("POST", f"models/model:{model}/test")
     assert result["success"] is True, result
@@ -312,7 +312,7 @@ def test_auto_assign_fills_empty_slots_by_rank(nb: Any) -> None:
     before = nb.call("PUT", "models/defaults", empty)
     result = nb.call("POST", "models/auto-assign")
     assert result["assigned"]["chat"] == better
-    assert result["assigned"]["embedding"] == "model:wordllama"
+    assert result["assigned"]["embedding"] == "model:all-minilm-l6-v2"
     assert result["assigned"]["text_to_speech"] in ("model:flite", "model:espeak-ng")
     assert set(result["skipped"]) == {slot for slot, model in before.items() if model}
     assert result["missing"] == []

@@ -74,7 +74,7 @@ def test_profile_names_are_unique_and_copies_numbered(podcasts, kit, path):
         ("episode-profiles", {"max_tokens": 0}, 400),
         ("episode-profiles", {"speaker_profile_ids": ["nobody-there"]}, 404),
         ("episode-profiles", {"speaker_profile_ids": ["host", "host"]}, 400),
-        ("episode-profiles", {"outline_llm": "model:wordllama"}, 422),
+        ("episode-profiles", {"outline_llm": "model:all-minilm-l6-v2"}, 422),
     ],
 )
 def test_invalid_profile_is_refused(podcasts, kit, path, body, status):

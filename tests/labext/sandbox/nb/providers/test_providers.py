@@ -158,7 +158,7 @@ def test_auto_assign_names_slots_without_a_model(site: Site) -> None:
         session.delete(session.get_one(Model, registry.ESPEAK))
         session.flush()
         result = service.assign_defaults(session, site)
-    assert result["assigned"] == {"embedding": registry.WORDLLAMA}
+    assert result["assigned"] == {"embedding": registry.MINILM}
     assert result["missing"] == ["text_to_speech"]
 
 

@@ -13,7 +13,7 @@ from labext.actions import Action
 from labext.redaction import mask
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.errors import ServiceError
-from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.providers import minilm, registry
 from labext.sandbox.nb.providers.provider_keys import decrypt_key, encrypt_key
 from labext.sandbox.nb.tables import Credential, DefaultModel, Model, SeedMarker
 
@@ -45,7 +45,7 @@ def test_built_in_models_fill_the_slots_at_first_start(site: Site) -> None:
         "transformation": registry.EXTRACTIVE,
         "podcast": registry.EXTRACTIVE,
         "summary": registry.EXTRACTIVE,
-        "embedding": registry.WORDLLAMA,
+        "embedding": registry.MINILM,
         "text_to_speech": registry.ESPEAK,
         "speech_to_text": registry.POCKETSPHINX,
     }
@@ -81,25 +81,25 @@ def test_changed_slots_survive_the_next_start(site: Site) -> None:
     with site.database.write() as session:
         session.delete(session.get_one(DefaultModel, "embedding"))
         session.flush()
-        session.delete(session.get_one(Model, registry.WORDLLAMA))
+        session.delete(session.get_one(Model, registry.MINILM))
         session.delete(session.get_one(DefaultModel, "chat"))
         session.merge(DefaultModel(slot="summary", model_id=registry.EXTRACTIVE))
     seed_again(site)
     assert "chat" not in slots(site)
     with site.database.read() as session:
-        assert session.get(Model, registry.WORDLLAMA) is None
+        assert session.get(Model, registry.MINILM) is None
 
 
-def test_embedding_slot_is_filled_once_wordllama_is_installed(
+def test_embedding_slot_is_filled_once_minilm_is_installed(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _forget_everything(site)
     with monkeypatch.context() as patch:
-        patch.setattr(registry, "find_spec", lambda _name: None)
+        patch.setattr(minilm, "is_installed", lambda: False)
         seed_again(site)
     assert "embedding" not in slots(site)
     seed_again(site)
-    assert slots(site)["embedding"] == registry.WORDLLAMA
+    assert slots(site)["embedding"] == registry.MINILM
 
 
 def test_requested_model_precedes_the_slot(site: Site, add_model: Any) -> None:
@@ -111,7 +111,7 @@ def test_requested_model_precedes_the_slot(site: Site, add_model: Any) -> None:
 
 @pytest.mark.parametrize(
     ("requested", "status", "expected"),
-    [("model:nobody", 404, "model:nobody"), (registry.WORDLLAMA, 422, "type embedding")],
+    [("model:nobody", 404, "model:nobody"), (registry.MINILM, 422, "type embedding")],
 )
 def test_unknown_or_unsuitable_model_is_refused(
     site: Site, requested: str, status: int, expected: str

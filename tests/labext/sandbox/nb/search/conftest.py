@@ -45,7 +45,7 @@ class World:
             registry.seed_models(session)
 
     def embed_by(self, model: str | None) -> None:
-        """Set the embedding model: `wordllama`, one that is added, or none."""
+        """Set the embedding model: `all-MiniLM-L6-v2`, one that is added, or none."""
         with self.database.write() as session:
             session.execute(delete(DefaultModel).where(DefaultModel.slot == "embedding"))
             if model is not None:
@@ -91,8 +91,8 @@ class World:
     def vector(self, query: str, **arguments: object) -> list[Hit]:
         return self.index.find(query, "vector", **{"limit": 10} | arguments)
 
-    def both(self, query: str, **arguments: object) -> list[Hit]:
-        return self.index.find(query, "both", **{"limit": 10} | arguments)
+    def hybrid(self, query: str, **arguments: object) -> list[Hit]:
+        return self.index.find(query, "hybrid", **{"limit": 10} | arguments)
 
 
 @pytest.fixture

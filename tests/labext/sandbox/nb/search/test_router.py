@@ -57,6 +57,23 @@ def test_vector_search_response(client: TestClient) -> None:
     assert not any("relevance" in item for item in answer["results"])
 
 
+def test_hybrid_search_response(client: TestClient) -> None:
+    body = {"query": "arabinose", "search_type": "hybrid"}
+    answer = search(client, **body).json()
+    assert answer["search_type"] == "hybrid"
+    for item in answer["results"]:
+        assert -1 <= item["similarity"] <= 1
+        assert 0 < item["relevance"] <= 1
+    assert len(answer["results"]) == 2
+
+
+def test_hybrid_search_without_model_finds_words(client: TestClient, shared: World) -> None:
+    shared.embed_by(None)
+    answer = search(client, query="arabinose", search_type="hybrid").json()
+    shared.embed_by("all-minilm-l6-v2")
+    assert [item["similarity"] for item in answer["results"]] == [None, None]
+
+
 def test_search_filters_are_applied(client: TestClient) -> None:
     def matching(**body: object) -> list[str]:
         kind = {"query": "arabinose promoter", "search_type": "vector"}
@@ -84,7 +101,7 @@ def test_search_without_hits_is_empty(client: TestClient) -> None:
         ({"query": ""}, "query"),
         ({"query": " \n"}, "query"),
         ({"query": 7}, "query"),
-        ({"query": "x", "search_type": "hybrid"}, "search_type"),
+        ({"query": "x", "search_type": "both"}, "search_type"),
         ({"query": "x", "limit": 0}, "limit"),
         ({"query": "x", "limit": 1001}, "limit"),
         ({"query": "x", "limit": "5"}, "limit"),
@@ -105,7 +122,7 @@ def test_invalid_search_is_400(client: TestClient, body: dict[str, Any], by_name
 def test_vector_search_without_model_is_422(client: TestClient, shared: World) -> None:
     shared.embed_by(None)
     answer = search(client, query="x", search_type="vector")
-    shared.embed_by("wordllama")
+    shared.embed_by("all-minilm-l6-v2")
     assert answer.status_code == 422
     assert "pip install 'labext-jupyter[semantic]'" in answer.json()["detail"]
     assert set(answer.json()) - {"action"} == {"detail"}

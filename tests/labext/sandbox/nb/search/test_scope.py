@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 World = Any
-BY = pytest.mark.parametrize("by", ["text", "vector", "both"])
+BY = pytest.mark.parametrize("by", ["text", "vector", "hybrid"])
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +70,12 @@ def test_min_similarity_applies_to_vector_hits(shared: World) -> None:
     assert len(like) == 5
     between = (like[1] + like[2]) / 2
     assert len(shared.vector("arabinose promoter s2", min_similarity=between)) == 2
-    assert len(shared.both("arabinose promoter s2", min_similarity=between)) == 2
-    assert shared.both("arabinose promoter s2", min_similarity=0.999) == []
+    assert len(shared.hybrid("arabinose promoter s2", min_similarity=between)) == 2
+    assert shared.hybrid("arabinose promoter s2", min_similarity=0.999) == []
     assert len(shared.text("arabinose promoter s2", min_similarity=0.999)) == 5
 
 
 def test_dissimilar_passages_are_excluded_by_default(shared: World) -> None:
     query = "quarterly tax returns of the municipal bakery"
-    assert shared.vector(query) == shared.both(query) == []
+    assert shared.vector(query) == shared.hybrid(query) == []
     assert len(shared.vector(query, min_similarity=-1)) == 5

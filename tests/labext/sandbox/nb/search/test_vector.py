@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.database import Database
 from labext.sandbox.nb.embedding import passage_vectors
-from labext.sandbox.nb.embedding.embedder import WordLlamaEmbedder
+from labext.sandbox.nb.embedding.embedder import MiniLmEmbedder
 from labext.sandbox.nb.providers import openai
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import Model
@@ -40,14 +40,14 @@ def test_paraphrase_without_shared_words_is_found(world: World) -> None:
     (hit, *_) = world.vector(PARAPHRASE)
     assert (hit.parent_id, hit.text) == (sugar, SUGAR)
     assert index.MIN_SIMILARITY <= hit.similarity == hit.relevance <= 1
-    assert parents(world.both(PARAPHRASE))[0] == sugar
+    assert parents(world.hybrid(PARAPHRASE))[0] == sugar
 
 
 def test_vector_hits_are_sorted_by_cosine_similarity(world: World) -> None:
     for name, text in {"sugar": SUGAR, "bread": BREAD, "heat": HEAT}.items():
         world.source(name, text)
     hits = world.vector(PARAPHRASE, min_similarity=-1)
-    query, *vectors = WordLlamaEmbedder().embed([PARAPHRASE, *(hit.text for hit in hits)])
+    query, *vectors = MiniLmEmbedder().embed([PARAPHRASE, *(hit.text for hit in hits)])
     assert [hit.similarity for hit in hits] == pytest.approx([query @ item for item in vectors])
     assert [hit.similarity for hit in hits] == sorted((h.similarity for h in hits), reverse=True)
 
@@ -63,11 +63,11 @@ def test_vector_search_reflects_changes_at_once(world: World) -> None:
     with world.database.write() as session:
         index.remove_passages(session, [note])
     assert world.vector(PARAPHRASE) == []
-    assert world.spaces() == {"model:wordllama": 1}
+    assert world.spaces() == {"model:all-minilm-l6-v2": 1}
 
 
 def test_precomputed_vectors_are_used(world: World) -> None:
-    embedder = WordLlamaEmbedder()
+    embedder = MiniLmEmbedder()
     with world.database.write() as session:
         # Not of this text, so that it shows which vector is compared.
         index.index_passages(
@@ -94,7 +94,7 @@ def test_vector_search_without_model_is_422_but_text_search_works(world: World) 
         world.vector(PARAPHRASE)
     assert caught.value.status_code == 422
     assert "pip install 'labext-jupyter[semantic]'" in caught.value.detail
-    assert parents(world.both("glucose")) == parents(world.text("glucose")) == [sugar]
+    assert parents(world.hybrid("glucose")) == parents(world.text("glucose")) == [sugar]
 
 
 @pytest.fixture
@@ -129,11 +129,11 @@ def test_remote_model_embeds_passages_once(world: World, server: list[list[str]]
 def test_changed_model_embeds_in_the_background(
     world: World, server: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(passage_vectors, "MAX_FOREGROUND_PASSAGES", 2)
     sugar = world.source("sugar", SUGAR)
     for number in range(4):
         world.source(f"heat{number}", HEAT)
     world.vector(PARAPHRASE)
+    monkeypatch.setattr(passage_vectors, "MAX_FOREGROUND_PASSAGES", 2)
     world.embed_by("tiny")
     for _ in range(2):  # as before, and nothing is asked for while somebody waits
         hits = world.vector(PARAPHRASE)
@@ -162,8 +162,8 @@ def test_changed_vector_length_is_422(
 
 
 def test_empty_text_has_a_vector() -> None:
-    vectors = WordLlamaEmbedder().embed(["", " ", "word"])
-    assert vectors.shape == (3, 256)
+    vectors = MiniLmEmbedder().embed(["", " ", "word"])
+    assert vectors.shape == (3, 384)
     assert vectors.dtype == np.float32
     assert np.isfinite(vectors).all()
     assert np.linalg.norm(vectors[2]) == pytest.approx(1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from labext_test_documents import pdf
 
@@ -142,8 +144,23 @@ def test_updated_title_is_searchable_at_once(sources):
     assert (search(sources, "wombatase"), search(sources, "numbatase")) == ([], [created["id"]])
 
 
+def test_vectors_of_many_passages_follow_in_the_background(sources):
+    sources.embed_by("model:all-minilm-l6-v2")
+    try:
+        paragraphs = [f"Plasmid {number} has an origin. " * 30 for number in range(35)]
+        created = sources.text("\n\n".join(paragraphs))
+        assert created["status"] == "completed"
+        assert not created["embedded"]
+        deadline = time.monotonic() + 60
+        while not sources.call("GET", f"sources/{created['id']}")["embedded"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+    finally:
+        sources.embed_by(None)
+
+
 def test_source_is_embedded_and_found_by_meaning(sources):
-    sources.embed_by("model:wordllama")
+    sources.embed_by("model:all-minilm-l6-v2")
     try:
         created = sources.text("The physician cured the patient with medicine.")
         assert created["embedded"]

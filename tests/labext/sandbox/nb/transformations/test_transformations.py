@@ -58,7 +58,7 @@ def test_transformation_names_need_not_be_unique(api: Any):
         (400, {"name": "x", "prompt": " "}),
         (400, {"name": "x", "prompt": "x", "apply_default": "yes"}),
         (404, {"name": "x", "prompt": "x", "model_id": "model:nope"}),
-        (422, {"name": "x", "prompt": "x", "model_id": "model:wordllama"}),
+        (422, {"name": "x", "prompt": "x", "model_id": "model:all-minilm-l6-v2"}),
     ],
 )
 def test_invalid_transformation_is_refused(api: Any, status: int, body: Any):
@@ -114,7 +114,7 @@ def test_invalid_run_is_refused(api: Any, provider: Any):
     api.error(400, "POST", path, run | {"input_text": " "})
     api.error(404, "POST", path, run | {"transformation_id": "transformation:nope"})
     api.error(404, "POST", path, run | {"model_id": "model:nope"})
-    api.error(422, "POST", path, run | {"model_id": "model:wordllama"})
+    api.error(422, "POST", path, run | {"model_id": "model:all-minilm-l6-v2"})
     provider.troubles = [lambda handler: setattr(handler, "close_connection", True)]
     unreachable = api.model("gone", provider.base_url)
     assert "can't be reached" in api.error(502, "POST", path, run | {"model_id": unreachable})
