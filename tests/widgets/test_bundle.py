@@ -101,3 +101,17 @@ def test_lock_file_names_no_registry() -> None:
     assert lock["packages"]
     assert not [name for name, each in lock["packages"].items() if "resolved" in each]
     assert all("integrity" in each for name, each in lock["packages"].items() if name)
+
+
+def test_style_sheets_share_no_class() -> None:
+    """The styles of every bundle on a page apply to the views of all others."""
+    alone = re.compile(r"\.(labext-[\w-]+)(?:\[[^\]]*\]|::?[\w-]+(?:\([^)]*\))?)*")
+    owners: dict[str, set[str]] = {}
+    for path in sorted((WIDGETS / "js").rglob("*.css")):
+        css = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+        for selectors in re.findall(r"([^{}]+)\{", css):
+            for selector in selectors.split(","):
+                if match := alone.fullmatch(selector.strip()):
+                    owners.setdefault(match[1], set()).add(str(path.relative_to(WIDGETS / "js")))
+    del owners["labext-live"]
+    assert {name: paths for name, paths in owners.items() if len(paths) > 1} == {}

@@ -67,11 +67,11 @@ export function drawGrid({ area, xScale, yScale, xTicks, yTicks }) {
   return [
     ...xTicks.map(({ value }) => {
       const x = Math.round(xScale(value)) + 0.5;
-      return createLine(x, area.top, x, area.bottom, "labext-grid");
+      return createLine(x, area.top, x, area.bottom, "labext-plot-grid");
     }),
     ...yTicks.map(({ value }) => {
       const y = Math.round(yScale(value)) + 0.5;
-      return createLine(area.left, y, area.right, y, "labext-grid");
+      return createLine(area.left, y, area.right, y, "labext-plot-grid");
     }),
   ];
 }

@@ -7,7 +7,7 @@ import { formatDigits } from "./values.js";
 
 /** Return the legend, or null if there is none; `select(rows, add)` selects a group. */
 export function createLegend(panel, select) {
-  const legend = createElement("div", "labext-legend");
+  const legend = createElement("div", "labext-plot-legend");
   const named = panel.marks.filter((mark) => mark.name);
   if (named.length) {
     if (panel.legend) legend.append(createElement("strong", "", {}, panel.legend));
@@ -20,11 +20,11 @@ export function createLegend(panel, select) {
 function createEntry(mark, select) {
   const rows = (mark.rows ?? []).flat();
   const entry = rows.length
-    ? createElement("button", "labext-legend-entry", {
+    ? createElement("button", "labext-plot-legend-entry", {
         type: "button",
         title: `Select ${mark.name} (${formatNumber(rows.length)})`,
       })
-    : createElement("span", "labext-legend-entry");
+    : createElement("span", "labext-plot-legend-entry");
   entry.append(createSwatch(mark), createElement("span", "", {}, mark.name));
   if (rows.length) {
     entry.addEventListener("click", (event) => select(rows, event.shiftKey || event.ctrlKey || event.metaKey));

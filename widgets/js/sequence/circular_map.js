@@ -231,7 +231,7 @@ export class CircularMap {
     const style = `font-size:${size}px`;
     const bp = `${formatNumber(length)} bp`;
     return [
-      createSvg("text", { x, y: y - 3, class: "labext-name", style }, truncate(name, letters)),
+      createSvg("text", { x, y: y - 3, class: "labext-map-name", style }, truncate(name, letters)),
       createSvg("text", { x, y: y + 14, class: "labext-tick", "text-anchor": "middle" }, bp),
     ];
   }

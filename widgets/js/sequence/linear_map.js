@@ -10,7 +10,7 @@ const PADDING = 8; // pixels left and right of the rows
 const OVERSCAN = 200; // pixels above and below the visible part that are drawn too
 
 export class LinearMap {
-  element = createElement("div", "labext-rows", { tabindex: "-1" });
+  element = createElement("div", "labext-rows", { role: "group", "aria-label": "Bases" });
   perRow = 1;
   #molecule;
   #actions;
@@ -59,6 +59,7 @@ export class LinearMap {
     }
     this.element.style.width = `${width}px`;
     this.element.style.height = height ? `${Math.min(height, top + 2)}px` : "";
+    this.element.tabIndex = height && top + 2 > height ? 0 : -1; // Page Up and Page Down scroll it
     this.#content.style.height = `${top}px`;
     this.#content.replaceChildren();
     this.#visible.clear();

@@ -1902,7 +1902,7 @@ var ProteinSurface = `+$3Dmol.ProteinSurface.toString()+`;
   border-color: var(--jp-error-color1, #d32f2f);
 }
 
-.labext-button[aria-pressed="true"] {
+.labext-structure .labext-button[aria-pressed="true"] {
   color: var(--jp-ui-inverse-font-color1, #fff);
   background: var(--labext-accent);
 }
