@@ -196,6 +196,10 @@ class AnswerWriter(Protocol):
     def name(self) -> str:
         """Return the name of the model, as stated with its answers."""
 
+    @property
+    def depth(self) -> int:
+        """Return the number of passages per search, unless the question states another one."""
+
     def strategy(self, question: str) -> Strategy:
         """Return the searches for a question."""
 

@@ -92,6 +92,8 @@ MAX_HISTORY_LENGTH = 24_000
 class LlmAnswerWriter:
     """Write answers with a language model."""
 
+    depth = 10
+
     def __init__(self, name: str, ask: AskModel) -> None:
         self.name = name
         self._ask = ask

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
+from labext.sandbox.nb.ask import matching
 from labext.sandbox.nb.ask.answers import (
-    MAX_QUOTE_LENGTH,
     NO_MATCH,
     Answer,
     ChatTurn,
@@ -15,51 +16,43 @@ from labext.sandbox.nb.ask.answers import (
     Strategy,
     citation_mark,
     cite,
-    quotable_sentences,
     resolve_query,
     unique_citations,
 )
 from labext.sandbox.nb.search.index import Hit
-from labext.sandbox.nb.text import extractive, segmentation
+from labext.sandbox.nb.text import extractive, passages, segmentation
 
 MAX_PASSAGES = 3
 """Maximum number of passages quoted in an answer."""
 
-INTRODUCTION = "Passages that match best:"
+MAX_LENGTH = 1_500
+"""Maximum characters of a quotation; passages with more blanks, such as tables, are cut."""
 
-MIN_SCORE = 0.5
-"""Minimum share of the question's words in a sentence plus its cosine similarity."""
+INTRODUCTION = "### Passages that match best"
 
-MIN_SIMILARITY = 0.34
-"""Minimum similarity of a sentence that shares no word; unrelated ones reach 0.3."""
+ADVICE = (
+    "*No language model is set, so these are quotations. For a written answer, add a credential of "
+    "a provider and its models, and set one of type llm as the default for chat.*"
+)
 
-_RELATIVE_SCORE = 0.6
-"""Minimum score of further passages, as a share of the best one's."""
-
-Similarity = Callable[[str, Sequence[str]], Sequence[float]]
-"""Returns the cosine similarity of a question to each of some sentences, -1 to 1."""
-
-
-@dataclass(frozen=True)
-class _Match:
-    """The best sentence of a passage, and its score."""
-
-    hit: Hit
-    quote: str
-    score: float
+_WORD = re.compile(r"\w[\w'’\-]*")
+_ENDS = re.compile(r"(?<=[.!?])\s+|\n")
+_NEGLIGIBLE = re.compile(r"[\s=\-_*~^#+|:.`\"'>]*")
 
 
 class PassageQuoter:
     """The answer writer of the built-in model.
 
     Args:
-        similarity: compares sentences with a question; None without an embedding model.
+        uses_similarity: whether the similarities of the passages are those of the built-in
+            embedding model, for which the threshold is calibrated; else words decide.
     """
 
     name = extractive.MODEL_NAME
+    depth = 30
 
-    def __init__(self, similarity: Similarity | None) -> None:
-        self._similarity = similarity
+    def __init__(self, uses_similarity: bool) -> None:
+        self._uses_similarity = uses_similarity
 
     def strategy(self, question: str) -> Strategy:
         """Return a strategy that searches for the question itself."""
@@ -74,67 +67,115 @@ class PassageQuoter:
 
     def final(self, question: str, answers: Sequence[Answer], hits: Sequence[Hit]) -> Answer:  # noqa: ARG002
         """Merge the quotations of several searches."""
-        return _compose(unique_citations(item for answer in answers for item in answer.citations))
+        citations = unique_citations(item for answer in answers for item in answer.citations)
+        return _compose(question, citations)
 
     def talk(self, history: Sequence[ChatTurn], message: str, hits: Sequence[Hit]) -> Answer:
         """Quote the passages that match a message best, in the context of the previous one."""
         return self._quote(resolve_query(history, message), hits)
 
-    def _quote(self, question: str, hits: Sequence[Hit]) -> Answer:
-        matches = sorted(self._matches(question, hits), key=lambda match: -match.score)
-        matches = [item for item in matches if item.score >= _RELATIVE_SCORE * matches[0].score]
-        unique = {" ".join(match.quote.split()): match for match in reversed(matches)}
-        best = list(unique.values())[::-1][:MAX_PASSAGES]
-        return _compose(unique_citations(cite(match.hit, match.quote) for match in best))
-
-    def _matches(self, question: str, hits: Sequence[Hit]) -> list[_Match]:
-        """Return the best sentence of each matching passage, in context."""
-        stems = frozenset(segmentation.stem_words(question))
-        sentences = [
-            (hit, number, sentence)
-            for hit in hits
-            for number, sentence in enumerate(quotable_sentences(hit.text))
-            if not sentence.startswith("#") and not sentence.endswith("?")
-        ]
-        if not stems or not sentences:
-            return []
-        texts = [text for _, _, text in sentences]
-        similarities: Sequence[float] = [0.0] * len(texts)
-        if self._similarity is not None:
-            similarities = self._similarity(question, texts)
-        best: dict[int, _Match] = {}
-        for (hit, number, text), similarity in zip(sentences, similarities, strict=True):
-            share = len(stems.intersection(segmentation.stem_words(text))) / len(stems)
-            score = share + max(0.0, similarity)
-            previous = best.get(hit.passage_id)
-            threshold = MIN_SCORE if share else MIN_SIMILARITY
-            if score >= threshold and (previous is None or previous.score < score):
-                best[hit.passage_id] = _Match(hit, _with_context(hit, number, text), score)
-        return list(best.values())
+    def _quote(self, text: str, hits: Sequence[Hit]) -> Answer:
+        question = matching.Question.parse(text)
+        scores = matching.match_scores(question, hits, uses_similarity=self._uses_similarity)
+        quotes: dict[str, tuple[Hit, str, float]] = {}
+        for hit, score in scores:
+            quote = quotable_part(hit, question.stems)
+            if quote:
+                quotes.setdefault(" ".join(quote.split()), (hit, quote, score))
+        best = matching.select(question, [*quotes.values()], MAX_PASSAGES)
+        return _compose(text, [cite(hit, quote) for hit, quote, _ in best])
 
 
-def _with_context(hit: Hit, number: int, sentence: str) -> str:
-    """Return a sentence with its predecessor and the following text, within the quote limit."""
-    before = quotable_sentences(hit.text)[max(0, number - 1)]
-    start = hit.text.find(before)
-    if (
-        hit.text.find(sentence, start) + len(sentence) - start > MAX_QUOTE_LENGTH
-        or before[0] == "#"
-    ):
-        start = hit.text.find(sentence, max(start, 0))
-    quote = hit.text[start : start + MAX_QUOTE_LENGTH]
-    if start + MAX_QUOTE_LENGTH < len(hit.text):
-        end = max(len(sentence), max(quote.rfind(stop) for stop in (". ", ".\n")) + 1)
-        quote = quote[:end]
-    return quote.strip()
+def quotable_part(hit: Hit, stems: frozenset[str]) -> str:
+    """Return the part of a passage that is quoted, an exact substring; empty if there is none.
+
+    Reference lists are dropped, and headings and rulers at its beginning and its end.
+    """
+    parts = [*_trimmed_sections(hit)]
+    if not parts:
+        return ""
+    best = max(parts, key=lambda part: len(stems.intersection(segmentation.stem_words(part))))
+    return best if len(best) <= MAX_LENGTH else _cut(best, stems)
 
 
-def _compose(citations: Sequence[Citation]) -> Answer:
+def _trimmed_sections(hit: Hit) -> Iterator[str]:
+    """Yield the parts of a passage between reference lists."""
+    text = hit.text
+    headings = passages.find_headings(text)
+    start = 0
+    dropped = extractive.is_back_matter(hit.heading.rpartition(passages.PATH_SEPARATOR)[2])
+    for begin, _, title in [*headings, (len(text), len(text), "")]:
+        drops = begin < len(text) and extractive.is_back_matter(title)
+        if begin == len(text) or drops != dropped:
+            if not dropped and (part := _trim(text[start:begin])):
+                yield part
+            start, dropped = begin, drops
+
+
+def _trim(part: str) -> str:
+    """Return a part without headings, rulers and blank lines at its beginning and its end."""
+    headings = passages.find_headings(part)
+    start, end = 0, len(part.rstrip())
+    for begin, stop, _ in headings:
+        if _NEGLIGIBLE.fullmatch(part[start:begin]):
+            start = stop
+    for begin, stop, _ in reversed(headings):
+        if begin >= start and _NEGLIGIBLE.fullmatch(part[stop:end]):
+            end = begin
+    lines = part[start:end].split("\n")
+    while lines and _NEGLIGIBLE.fullmatch(lines[0]):
+        del lines[0]
+    while lines and _NEGLIGIBLE.fullmatch(lines[-1]):
+        del lines[-1]
+    return "\n".join(lines).strip()
+
+
+def _cut(text: str, stems: frozenset[str]) -> str:
+    """Return the part of a long text around the line or sentence with most of the stems."""
+    starts = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
+    pieces = list(pairwise(starts))
+    number = max(
+        range(len(pieces)),
+        key=lambda n: len(stems.intersection(segmentation.stem_words(text[slice(*pieces[n])]))),
+    )
+    start = max(0, min(pieces[number][0] - MAX_LENGTH // 2, len(text) - MAX_LENGTH))
+    start = min((piece[0] for piece in pieces if piece[0] >= start), default=start)
+    start = min(start, pieces[number][0])
+    ends = [piece[1] for piece in pieces if start < piece[1] <= start + MAX_LENGTH]
+    return text[start : max(ends, default=start + MAX_LENGTH)].strip()
+
+
+def _compose(question: str, citations: Sequence[Citation]) -> Answer:
     """Return an answer of quotations with their marks, or `NO_MATCH`."""
     if not citations:
         return NO_MATCH
-    quotes = [
-        f"> {' '.join(citation.quote.split())} {citation_mark(citation.id)}"
+    stems = frozenset(segmentation.stem_words(question))
+    blocks = [
+        f"{_place(citation)}\n\n{_block_quote(citation.quote, stems)} {citation_mark(citation.id)}"
         for citation in citations
     ]
-    return Answer("\n\n".join([INTRODUCTION, *quotes]), tuple(citations))
+    return Answer("\n\n".join([INTRODUCTION, *blocks, ADVICE]), tuple(citations))
+
+
+def _place(citation: Citation) -> str:
+    page = "" if citation.page is None else f", page {citation.page}"
+    return f"{' '.join(citation.title.split()) or 'Untitled'}{page}:"
+
+
+def _block_quote(quote: str, stems: frozenset[str]) -> str:
+    """Return a quotation as Markdown with its matching words in bold; rows and items keep lines."""
+    lines = [mark_words(" ".join(line.split()), stems) for line in passages.display_lines(quote)]
+    return "> " + "  \n> ".join(lines)
+
+
+def mark_words(line: str, stems: frozenset[str]) -> str:
+    """Return a line with the words in bold that have one of the stems."""
+
+    def mark(match: re.Match[str]) -> str:
+        word = match.group()
+        around = line[max(0, match.start() - 1) : match.start()] + line[match.end() :][:1]
+        if set(around) & set("*_`\\") or not stems.intersection(segmentation.stem_words(word)):
+            return word
+        return f"**{word}**"
+
+    return _WORD.sub(mark, line)

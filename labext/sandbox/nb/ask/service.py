@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from labext.sandbox.nb.ask.answers import (
     mention_unprocessed,
 )
 from labext.sandbox.nb.ask.llm_writer import LlmAnswerWriter
-from labext.sandbox.nb.ask.quotes import PassageQuoter, Similarity
+from labext.sandbox.nb.ask.quotes import PassageQuoter
 from labext.sandbox.nb.ask.schemas import Question
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.embedding.embedder import default_embedder
@@ -29,30 +29,18 @@ from labext.sandbox.nb.tables import Model
 def create_writer(site: Site, model: Model, cancel_token: CancelToken) -> AnswerWriter:
     """Return an answer writer for a model of type `llm`; the token cancels its calls."""
     if registry.is_built_in(model):
-        return PassageQuoter(_default_similarity(site))
+        return PassageQuoter(_has_calibrated_similarity(site))
     return LlmAnswerWriter(
         model.name, partial(chat.generate_reply, site, model, cancel_token=cancel_token)
     )
 
 
-def _default_similarity(site: Site) -> Similarity | None:
-    """Return similarity by the built-in model; the scores of other models have unknown scales."""
+def _has_calibrated_similarity(site: Site) -> bool:
+    """Return whether passages have similarities by the built-in embedding model."""
     with site.database.read() as session:
         embedder = default_embedder(session, site)
-    if embedder is None or embedder.id != registry.MINILM:
-        return None
-    embed = embedder.embed
+    return embedder is not None and embedder.id == registry.MINILM
 
-    def similarity(question: str, sentences: Sequence[str]) -> Sequence[float]:
-        vectors = embed([question, *sentences])
-        cosines: Sequence[float] = (vectors[1:] @ vectors[0]).tolist()
-        return cosines
-
-    return similarity
-
-
-DEFAULT_PASSAGES = 10
-"""Passages per search, unless the question states another number."""
 
 Event = dict[str, Any]
 
@@ -140,7 +128,7 @@ def prepare_answer(
         unprocessed = count_unprocessed(session, scope)
     strategist, answerer, finisher = (create_writer(site, model, cancel_token) for model in models)
     search_options = {
-        "limit": question.limit or DEFAULT_PASSAGES,
+        "limit": question.limit or answerer.depth,
         "min_similarity": question.min_similarity,
         "source_ids": scope.source_ids,
         "note_ids": scope.note_ids,

@@ -83,7 +83,7 @@ class Hit:
     Attributes:
         parent_id, title: identify its source or note.
         passage_id, text, page: the passage's identifier, text and page.
-        heading: the headings above it, and the name of its file, by which it is found as well.
+        heading, file_name: the headings above it and the name of its file, or empty texts.
         similarity: cosine similarity to the query, -1 to 1; None in a search by words.
         relevance: the score; higher is better, comparable only within one search.
     """
@@ -96,6 +96,7 @@ class Hit:
     similarity: float | None
     relevance: float
     heading: str = ""
+    file_name: str = ""
 
 
 def index_passages(
@@ -266,7 +267,8 @@ def _load_hits(session: Session, ranked: Sequence[tuple[int, float | None, float
             passage.page,
             similarity,
             relevance,
-            f"{name} {passage.heading}".strip(),
+            passage.heading,
+            name,
         )
         for number, similarity, relevance in ranked
         if number in rows  # else deleted meanwhile

@@ -28,6 +28,11 @@ _TYPICAL_STEMS = 9
 _MAX_HEADING_WORDS = 12
 
 
+def is_back_matter(heading: str) -> bool:
+    """Return whether a section is no content of its own, such as `References`, by its heading."""
+    return _BACK_MATTER.match(heading) is not None
+
+
 @dataclass(frozen=True)
 class Sentence:
     """A sentence, list item or table row.

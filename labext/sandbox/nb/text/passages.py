@@ -81,6 +81,39 @@ class _Layout:
     items: set[int] = field(default_factory=set)
 
 
+def find_headings(text: str) -> list[tuple[int, int, str]]:
+    """Return the start and the end of each heading of a text, with its ruler, and its text."""
+    layout = _parse_layout(text)
+    return [
+        (start, layout.heading_ends[start], title) for start, (_, title) in layout.headings.items()
+    ]
+
+
+def display_lines(text: str) -> list[str]:
+    """Return a text's lines as they are shown: wrapped ones joined, rulers and headings dropped.
+
+    Rows of tables, list items and fields such as `Name: value` stay lines of their own.
+    """
+    layout = _parse_layout(text)
+    dropped: set[int] = set()
+    for start, end in layout.heading_ends.items():
+        dropped.update(range(_line_start(text, start), end))
+    lines: list[str] = []
+    start, joins = 0, False
+    for line in text.split("\n"):
+        stripped = line.strip()
+        keeps = start in layout.rows or start in layout.items
+        if start in dropped or not stripped.strip("=-_*~^#+|: "):
+            joins = False
+        elif joins and not keeps:
+            lines[-1] += f" {stripped}"
+        else:
+            lines.append(stripped)
+            joins = start not in layout.rows
+        start += len(line) + 1
+    return lines or [text]
+
+
 def _split_page(page: int | None, text: str, path: dict[int, str]) -> Iterator[PassageText]:
     """Yield the passages of a page; `path` has the headings above it by their levels."""
     layout = _parse_layout(text)

@@ -47,14 +47,17 @@ def test_answer_cites_quotes_of_the_sources(api: Any, kit: Any) -> None:
         assert citation["quote"] in citation["passage"]
         assert citation["passage"] in text
         assert f"[{citation['id']}]" in answer["answer"]
-        assert " ".join(citation["quote"].split()) in answer["answer"]
-    assert "glucose is added to the uninduced culture" in answer["answer"]
+        shown = " ".join(answer["answer"].replace("**", "").replace("> ", "").split())
+        assert " ".join(citation["quote"].split()) in shown
+        assert "glucose is added to the uninduced culture" in shown
 
 
 def test_question_without_shared_words_is_answered(api: Any) -> None:
-    answer = api.simple("At what temperature did bacteria grow?")
+    answer = api.simple("Whom do I contact about frozen samples?")
     (citation,) = answer["citations"]
-    assert "Cells of strain DH10B were grown at 37 °C." in citation["quote"]
+    assert (
+        citation["quote"] == "Vary the arabinose concentration first. Ask Dana about the freezer."
+    )
 
 
 @pytest.mark.parametrize(

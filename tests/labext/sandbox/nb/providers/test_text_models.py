@@ -26,12 +26,20 @@ from labext.sandbox.nb.ask.llm_writer import (
     MAX_HISTORY_MESSAGES,
     LlmAnswerWriter,
 )
-from labext.sandbox.nb.ask.quotes import INTRODUCTION, MAX_PASSAGES, PassageQuoter
+from labext.sandbox.nb.ask.quotes import (
+    ADVICE,
+    INTRODUCTION,
+    MAX_LENGTH,
+    MAX_PASSAGES,
+    PassageQuoter,
+)
 from labext.sandbox.nb.search.index import Hit
 
 
-def hit(parent: str, number: int, text: str, page: int | None = None) -> Hit:
-    return Hit(parent, f"Title of {parent}", number, text, page, None, 1.0)
+def hit(
+    parent: str, number: int, text: str, page: int | None = None, similarity: float | None = None
+) -> Hit:
+    return Hit(parent, f"Title of {parent}", number, text, page, similarity, 1.0)
 
 
 PAPER = hit(
@@ -53,7 +61,7 @@ GIVEN = [PAPER, METHODS, NOTE]
 
 
 def request(question: str, hits: Sequence[Hit] = GIVEN) -> Answer:
-    return PassageQuoter(None).answer(question, Search(question, ""), hits)
+    return PassageQuoter(True).answer(question, Search(question, ""), hits)
 
 
 def test_answer_quotes_matching_passages() -> None:
@@ -61,24 +69,57 @@ def test_answer_quotes_matching_passages() -> None:
     (citation,) = answer.citations
     assert citation.passage_id == PAPER.passage_id
     assert citation.page == 3
-    assert "For this reason glucose is added to the\nuninduced culture" in citation.quote
-    assert answer.text == (f"{INTRODUCTION}\n\n> {' '.join(citation.quote.split())} [source:paper]")
+    assert citation.quote == PAPER.text.removeprefix("# Control\n\n")
+    quotation = answer.text.replace("**", "")
+    assert quotation == (
+        f"{INTRODUCTION}\n\nTitle of source:paper, page 3:\n\n"
+        f"> {' '.join(citation.quote.split())} [source:paper]\n\n{ADVICE}"
+    )
 
 
-def test_quotation_starts_one_sentence_before_the_match() -> None:
-    (citation,) = request("Why is glucose added to the uninduced culture?").citations
-    assert citation.quote.startswith("Glucose lowers")
-    (citation,) = request("What does glucose do to cyclic AMP levels?").citations
-    assert citation.quote.startswith("Glucose lowers")
+def test_matching_words_are_marked() -> None:
+    text = request("Why is glucose added to the uninduced cultures?").text
+    assert "**Glucose** lowers" in text
+    assert "**glucose** is **added** to the **uninduced** **culture** at" in text
+    sample = hit("source:a", 1, "The _glucose_ and `glucose` of glucose.")
+    assert "The _glucose_ and `glucose` of **glucose**." in request("glucose?", [sample]).text
 
 
 def test_long_passage_is_cut_at_a_sentence() -> None:
-    filler = "This sentence has nothing to do with it. " * 30
+    filler = "This sentence has nothing to do with it. " * 40
     long = hit("source:long", 7, f"{filler}Arabinose opens the promoter. {filler}".strip())
     (citation,) = request("What opens the promoter?", [long]).citations
     assert "Arabinose opens the promoter." in citation.quote
-    assert len(citation.quote) <= MAX_QUOTE_LENGTH
+    assert len(citation.quote) <= MAX_LENGTH
     assert citation.quote.endswith(".")
+
+
+def test_headings_rulers_and_reference_lists_are_dropped() -> None:
+    text = (
+        "Windows\n-------\n\nThe taper of a window is smooth.\n\n=====\n\nReferences\n----------\n"
+        "[1] A. Author, The taper of a window, 1958.\n"
+    )
+    (citation,) = request("Is the taper of a window smooth?", [hit("source:a", 1, text)]).citations
+    assert citation.quote == "The taper of a window is smooth."
+    only = "## References\n\n[1] A. Author, The taper of a window, 1958.\n"
+    assert request("Is the taper of a window smooth?", [hit("source:a", 1, only)]) == NO_MATCH
+    continued = Hit("source:a", "T", 1, "[2] Taper of a window.", None, None, 1.0, "A › References")
+    assert request("taper of a window", [continued]) == NO_MATCH
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("| enzyme | site |\n| --- | --- |\n| EcoRI | G/AATTC |", "| **EcoRI** | G/AATTC |"),
+        ("Enzyme: EcoRI\nSite: G/AATTC", "Enzyme: **EcoRI**"),
+        ("- EcoRI, G/AATTC\n- SmaI", "- **EcoRI**, G/AATTC"),
+    ],
+)
+def test_rows_items_and_fields_stay_lines_of_their_own(text: str, line: str) -> None:
+    answer = request("Where does EcoRI cut?", [hit("source:a", 1, text)])
+    shown = answer.text.replace(" [source:a]", "").splitlines()
+    assert line in [row.strip("> ").strip() for row in shown]
+    assert "---" not in answer.text
 
 
 @pytest.mark.parametrize(
@@ -97,13 +138,39 @@ def test_unsupported_question_has_no_match(question: str) -> None:
 
 
 def test_similar_passage_matches_without_shared_words() -> None:
-    def nearness(question: str, sentences: Sequence[str]) -> list[float]:
-        return [0.9 if "freezer" in item else 0.0 for item in sentences]
-
     question = "Whom do I contact prior to thawing?"
-    answer = PassageQuoter(nearness).answer(question, Search(question, ""), GIVEN)
-    assert [item.quote for item in answer.citations] == [NOTE.text]
-    assert request(question) == NO_MATCH
+    near, far = (hit("note:plan", 3, NOTE.text, similarity=value) for value in (0.5, 0.2))
+    assert [item.quote for item in request(question, [near]).citations] == [NOTE.text]
+    assert request(question, [far]) == NO_MATCH
+    uncalibrated = PassageQuoter(False).answer(question, Search(question, ""), [near])
+    assert uncalibrated == NO_MATCH
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Where does XbaI cut?", "SmaI cuts the strand here. Where it does is a cut."),
+        ("How many grew in 1998?", "Many grew in 1999."),
+        ("How many grew in version 2.0?", "Many grew in version 2.0.1."),
+        ("Who wrote the AutoDock library?", "The author wrote the library PeptideBuilder."),
+    ],
+)
+def test_passage_without_the_rare_terms_is_no_match(question: str, text: str) -> None:
+    assert request(question, [hit("source:a", 1, text, similarity=0.9)]) == NO_MATCH
+
+
+def test_each_side_of_a_comparison_has_its_passage() -> None:
+    many = [
+        hit("source:a", number, f"Philox has a state vector, part {number}.", similarity=0.7)
+        for number in range(4)
+    ]
+    other = hit("source:b", 9, "MT19937 has a state vector.", similarity=0.4)
+    answer = request("How do the state vectors of Philox and of MT19937 differ?", [*many, other])
+    assert {item.id for item in answer.citations} == {"source:a", "source:b"}
+    plain = hit("source:c", 8, "The plane of best fit was contributed by Firth.", similarity=0.1)
+    fast = hit("source:d", 7, "FastCluster was contributed by iwatobipen.", similarity=0.1)
+    question = "Who contributed the plane of best fit, and who FastCluster?"
+    assert len(request(question, [fast, plain]).citations) == 2
 
 
 def test_at_most_three_distinct_passages_are_quoted() -> None:
@@ -267,7 +334,7 @@ def test_long_conversation_is_cut_at_a_user_message(length: int, maximum: int) -
 def test_final_answer_merges_quotations() -> None:
     one = request("How long were cells induced?")
     two = request("Whom to ask before the freezer is defrosted?")
-    final = PassageQuoter(None).final("?", [one, two, one, NO_MATCH], GIVEN)
+    final = PassageQuoter(True).final("?", [one, two, one, NO_MATCH], GIVEN)
     assert final.citations == (*one.citations, *two.citations)
     assert final.text.count(INTRODUCTION) == 1
-    assert PassageQuoter(None).final("?", [NO_MATCH], GIVEN) == NO_MATCH
+    assert PassageQuoter(True).final("?", [NO_MATCH], GIVEN) == NO_MATCH

@@ -1,0 +1,177 @@
+"""Decide whether a passage matches a question, without a language model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from labext.sandbox.nb.search.index import Hit
+from labext.sandbox.nb.text import segmentation
+
+_TERM = re.compile(r"[^\W_](?:[\w.+/'’\-]*[^\W_])?")
+_CONJUNCTION = re.compile(r"(?i),|;|/|\b(?:and|or|than|versus|vs)\b")
+_JOINED = re.compile(r"(?i)\b(?:and|or|than|versus|vs)\b")
+_POSSESSIVE = re.compile(r"['’]s?$")
+_MAX_ACRONYM = 3
+"""Letters of acronyms that are common words, such as DNA."""
+
+SIMILARITY_WEIGHT = 0.6
+"""Weight of the similarity; the square of the share of the question's words has the rest."""
+
+MIN_SIMILARITY = 0.28
+"""Similarity of a passage that matches; unrelated ones seldom reach it."""
+
+MIN_SHARE, MIN_SHARE_WITH_RARE_TERMS = 0.6, 0.3
+"""Share of the question's words in a passage that matches, if it has rare terms a smaller one."""
+
+
+RELATED_SCORE, UNRELATED_SCORE = 0.75, 0.9
+"""Minimum score of further passages as a share of the best one's.
+
+The higher one is for passages of other sources, unless the question is about several things.
+"""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a passage has to contain to match a question.
+
+    Attributes:
+        stems: the stems of its words.
+        rare: groups of rare terms: names, years and codes. A passage needs all terms of one group;
+            there are several if the question compares things.
+        compares: whether it asks about several things.
+    """
+
+    stems: frozenset[str]
+    rare: tuple[frozenset[str], ...]
+    compares: bool
+
+    @classmethod
+    def parse(cls, text: str) -> Question:
+        """Return the question in a text."""
+        return cls(
+            frozenset(segmentation.stem_words(text)), _rare_terms(text), bool(_JOINED.search(text))
+        )
+
+    @property
+    def sides(self) -> tuple[frozenset[str], ...]:
+        """Return the groups of a comparison; an empty one for a side without rare terms."""
+        if len(self.rare) == 1 and self.compares:
+            return (*self.rare, frozenset())
+        return self.rare if len(self.rare) > 1 else ()
+
+    def groups_of(self, hit: Hit) -> list[frozenset[str]]:
+        """Return the groups of rare terms of which a passage contains all."""
+        text = _searched_text(hit).casefold()
+        return [group for group in self.rare if all(contains_term(text, term) for term in group)]
+
+
+def _rare_terms(text: str) -> tuple[frozenset[str], ...]:
+    groups: list[set[str]] = []
+    last = 0
+    for match in _TERM.finditer(text):
+        word = _POSSESSIVE.sub("", match.group())
+        begins = not text[: match.start()].strip(" \"'“‘(") or re.search(
+            r"[.?!:]\s+$", text[: match.start()]
+        )
+        if not is_rare(word, begins_sentence=bool(begins)):
+            continue
+        if not groups or _CONJUNCTION.search(text, last, match.start()):
+            groups.append(set())
+        groups[-1].add(word.casefold())
+        last = match.end()
+    return tuple(map(frozenset, groups))
+
+
+def is_rare(word: str, *, begins_sentence: bool = False) -> bool:
+    """Return whether a word is a name, a year, a number or a code."""
+    if any(map(str.isdigit, word)):
+        return True
+    if word.isupper():
+        return len(word) > _MAX_ACRONYM
+    inner = word[1:]
+    if any(map(str.isupper, inner)):
+        return True
+    return word[:1].isupper() and not begins_sentence
+
+
+def contains_term(text: str, term: str) -> bool:
+    """Return whether a text in lower case contains a term as a whole word, or its plural."""
+    return re.search(rf"(?<![\w.]){re.escape(term)}(?:s|es|'s|’s)?(?![\w]|\.\d)", text) is not None
+
+
+def lacks_rare_terms(question: Question, hit: Hit) -> bool:
+    """Return whether a passage lacks the rare terms of the question."""
+    if not question.rare or question.groups_of(hit):
+        return False
+    # Of two things that are compared, the other one may have no rare term.
+    others = question.stems.difference(*map(_stems, question.rare))
+    return not (question.compares and word_share(others, hit) >= MIN_SHARE)
+
+
+def match_scores(
+    question: Question, hits: Sequence[Hit], *, uses_similarity: bool
+) -> list[tuple[Hit, float]]:
+    """Return the passages that match, in order, with their scores.
+
+    Args:
+        question: the question.
+        hits: the passages found, the best first.
+        uses_similarity: whether their similarities count.
+    """
+    matches = []
+    for hit in hits:
+        if not question.stems or lacks_rare_terms(question, hit):
+            continue
+        similarity = max(hit.similarity or 0.0, 0.0) if uses_similarity else 0.0
+        share = word_share(question.stems, hit)
+        min_share = MIN_SHARE_WITH_RARE_TERMS if question.rare else MIN_SHARE
+        if question.compares:  # half of the words may be about the other thing
+            min_share /= 2
+        if max(similarity / MIN_SIMILARITY, share / min_share) >= 1:
+            weight = SIMILARITY_WEIGHT if uses_similarity else 0.0
+            matches.append((hit, weight * similarity + (1 - weight) * share**2))
+    return matches
+
+
+Match = tuple[Hit, str, float]
+"""A passage, its quotation and its score."""
+
+
+def select(question: Question, matches: Sequence[Match], count: int) -> list[Match]:
+    """Return at most `count` matches: the best of each side of a comparison, then further ones.
+
+    Further ones have nearly the score of the best one.
+    """
+    if not matches:
+        return []
+    chosen: list[Match] = []
+    for side in question.sides:
+        for match in matches:
+            groups = question.groups_of(match[0])
+            if side in groups or not (side or groups):
+                if match not in chosen:
+                    chosen.append(match)
+                break
+    top, _, top_score = max(matches, key=lambda item: item[2])
+    for match in matches:
+        related = question.compares or match[0].parent_id == top.parent_id
+        minimum = top_score * (RELATED_SCORE if related else UNRELATED_SCORE)
+        if match not in chosen and match[2] >= minimum:
+            chosen.append(match)
+    return chosen[:count]
+
+
+def word_share(stems: frozenset[str], hit: Hit) -> float:
+    """Return the share of stems that a passage contains, with its title and headings."""
+    return len(stems & _stems([_searched_text(hit)])) / len(stems) if stems else 0.0
+
+
+def _stems(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(segmentation.stem_words(" ".join(texts)))
+
+
+def _searched_text(hit: Hit) -> str:
+    return "\n".join((hit.title, hit.file_name, hit.heading, hit.text))
