@@ -140,6 +140,30 @@ def read_events(response: requests.Response, *, plain: bool = False) -> Iterator
         yield from reader.feed(chunk)
 
 
+def read_json(response: requests.Response) -> Any:
+    """Return the JSON of a response that was requested as a stream, but came in one piece.
+
+    Raises:
+        ServiceError: it is not JSON.
+        ResponseLimitError: it is too long.
+    """
+    content = response.raw.read(ResponseLimits.size + 1, decode_content=True)
+    if len(content) > ResponseLimits.size:
+        raise ResponseLimitError(
+            f"The service sends a response of over {ResponseLimits.size / MIB:g} MiB.",
+            "Ask for less, or tell whoever runs the service.",
+        )
+    try:
+        return parse_json(content)
+    except (ValueError, ResponseTooLarge):
+        start = excerpt(content[:READ_FOR_WORDS].decode("utf-8", "replace"), is_cut=True)
+    raise ServiceError(
+        f"The service answered “{start}” in place of JSON.",
+        "Check the service's address, then try again.",
+        status=response.status_code,
+    )
+
+
 def _first_words(response: requests.Response) -> str:
     """Return the first words of a body that is not an event stream, and that may never end."""
     content, end = b"", time.monotonic() + PATIENCE

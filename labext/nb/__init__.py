@@ -2,7 +2,17 @@
 
 from labext.nb.client import NotebookClient
 from labext.nb.polling import Ingestion, SourceRow
-from labext.nb.records import Answer, AskEvent, Citation, Final, Partial, Search, Strategy
+from labext.nb.records import (
+    Answer,
+    AskEvent,
+    Citation,
+    Final,
+    Partial,
+    Search,
+    Strategy,
+    Usage,
+    Words,
+)
 from labext.nb.resource import ScopeOptions
 from labext.nb.search import AskOptions, SearchOptions
 
@@ -20,4 +30,6 @@ __all__ = [
     "SearchOptions",
     "SourceRow",
     "Strategy",
+    "Usage",
+    "Words",
 ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from labext.actions import Action
 from labext.errors import InputError, UnreachableError
+from labext.nb.backends import OnWords
 from labext.nb.records import Answer, Record
 from labext.nb.resource import (
     Resource,
@@ -96,6 +97,7 @@ class Chat(Resource):
         message: str,
         model_override: str | None = None,
         on_context: Callable[[int], None] | None = None,
+        on_words: OnWords | None = None,
         **options: Unpack[ScopeOptions],
     ) -> Answer:
         """Send a message; return the model's reply. Both are stored in the session.
@@ -108,6 +110,8 @@ class Chat(Resource):
             model_override: the identifier of the model that replies to this message.
             on_context: called before sending with the number of tokens of the context, if the
                 client builds the context.
+            on_words: called with the words of the reply as they arrive, if the service streams
+                them; citation marks are only in the result.
             **options: the notebook's sources and notes to give to the model, as in `ScopeOptions`.
 
         Raises:
@@ -119,7 +123,9 @@ class Chat(Resource):
         context = self._run(self._backend.message_context(session_id, scope))
         if on_context is not None and context.tokens is not None:
             on_context(context.tokens)
-        return self._run(self._backend.execute(session_id, message, context, model_override))
+        return self._run(
+            self._backend.execute(session_id, message, context, model_override, on_words)
+        )
 
     def context(
         self,

@@ -61,7 +61,7 @@ TRANSFORMATION = _fields(
     "id name title description prompt apply_default:boolean model_id created_at:time "
     "updated_at:time"
 )
-OUTPUT = _fields("output transformation_id model_id")
+OUTPUT = _fields("output transformation_id model_id usage:json")
 MODEL = _fields(
     "id name provider:category type:category credential created_at:time updated_at:time"
 )
@@ -321,6 +321,38 @@ class Citation:
 
 
 @dataclass(frozen=True)
+class Usage:
+    """The tokens and the cost of an answer, as far as the provider states them.
+
+    Attributes:
+        input_tokens: the tokens sent to the models.
+        output_tokens: the tokens written by the models.
+        cost: in US dollars.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+    def __str__(self) -> str:
+        cost = "" if self.cost is None else f", ${self.cost:.4g}"
+        return f"{self.input_tokens:,} tokens in, {self.output_tokens:,} out{cost}"
+
+
+def parse_usage(data: Any) -> Usage | None:
+    """Parse the usage of an answer; None if the service does not report it."""
+    if not isinstance(data, Mapping):
+        return None
+    tokens_in, tokens_out = data.get("input_tokens"), data.get("output_tokens")
+    cost = data.get("cost")
+    return Usage(
+        tokens_in if isinstance(tokens_in, int) else 0,
+        tokens_out if isinstance(tokens_out, int) else 0,
+        float(cost) if isinstance(cost, int | float) else None,
+    )
+
+
+@dataclass(frozen=True)
 class Answer:
     """An answer from the sources and notes.
 
@@ -329,12 +361,14 @@ class Answer:
         citations: the citations; empty if no passage supports an answer.
         question: the question.
         model: the model that answered, if the service reports it.
+        usage: the tokens and the cost, if the service reports them.
     """
 
     text: str
     citations: tuple[Citation, ...] = ()
     question: str = ""
     model: str | None = None
+    usage: Usage | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -357,6 +391,13 @@ class Strategy:
 
 
 @dataclass(frozen=True)
+class Words:
+    """The next words of an answer that is being written, without citation marks."""
+
+    words: str
+
+
+@dataclass(frozen=True)
 class Partial:
     """A partial answer, from the results of one search."""
 
@@ -371,7 +412,7 @@ class Final:
     answer: Answer
 
 
-AskEvent: TypeAlias = Strategy | Partial | Final
+AskEvent: TypeAlias = Strategy | Words | Partial | Final
 """An event of a streamed answer."""
 
 

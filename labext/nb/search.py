@@ -156,7 +156,7 @@ class SearchResource(Resource):
         idle: float = IDLE_TIMEOUT,
         **options: Unpack[AskOptions],
     ) -> Iterator[AskEvent]:
-        """Stream an answer: yield a `Strategy`, `Partial` answers and the `Final` answer.
+        """Stream an answer: yield a `Strategy`, `Words`, `Partial` answers and the `Final` answer.
 
         The total time is unlimited; only silence of the service is limited.
 

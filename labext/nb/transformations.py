@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from labext.errors import InputError
+from labext.nb.backends import OnWords
 from labext.nb.records import Record, drop_none
 from labext.nb.resource import Resource, build_changes, unique_names
 
@@ -107,8 +108,16 @@ class Transformations(Resource):
         """Delete a transformation; its insights are kept."""
         self._run(self._backend.delete_transformation(self.find(transformation)))
 
-    def execute(self, transformation: str, text: str, model: str | None = None) -> Record:
-        """Run a transformation on a text; return `output`, `transformation_id` and `model_id`.
+    def execute(
+        self,
+        transformation: str,
+        text: str,
+        model: str | None = None,
+        on_words: OnWords | None = None,
+    ) -> Record:
+        """Run a transformation on a text; return its output.
+
+        The record has `output`, `transformation_id`, `model_id` and `usage`.
 
         There is no timeout while the service works.
 
@@ -116,6 +125,8 @@ class Transformations(Resource):
             transformation: the transformation.
             text: the text to transform.
             model: the language model to use instead of the transformation's own or the default.
+            on_words: called with the words of the output as they arrive, if the service streams
+                them.
 
         Raises:
             InputError: the text is empty.
@@ -125,7 +136,7 @@ class Transformations(Resource):
         if not text.strip():
             raise InputError("The text is empty.", "Give a text, a source or a note.")
         identifier, model_id = self.find(transformation), self._model(model)
-        return self._run(self._backend.transform(identifier, text, model_id))
+        return self._run(self._backend.transform(identifier, text, model_id, on_words))
 
     def default_prompt(self) -> str:
         """Return the prompt that precedes every transformation's own prompt."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from labext_widgets.answers import AnswerView, answer_view, stream_answer
+from labext_widgets.answers import AnswerView, answer_view, stream_answer, stream_reply
 from labext_widgets.core.display import display_message
 from labext_widgets.podcasts import follow_podcast, show_player
 from labext_widgets.progress.transfer import Transfer
@@ -34,6 +34,7 @@ __all__ = [
     "sequence_viewer",
     "show_player",
     "stream_answer",
+    "stream_reply",
     "structure_viewer",
     "table_plot",
     "tree_view",

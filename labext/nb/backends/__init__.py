@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from labext.actions import Action
-from labext.errors import LabextError
+from labext.errors import LabextError, OutcomeUnknownError, ServiceError, UnreachableError
 from labext.http import HttpClient, Operation, RetryMode
 from labext.http.download import OnBytes
-from labext.http.event_stream import read_events
+from labext.http.event_stream import read_events, read_json
+from labext.http.responses import MESSAGE_LIMIT, excerpt
 from labext.http.upload import MultipartForm
 from labext.nb import records
+from labext.nb.error_messages import explain_message
 from labext.nb.records import Fields, Record
 
 if TYPE_CHECKING:
     from requests import Response
 
 T = TypeVar("T")
+
+
+OnWords: TypeAlias = Callable[[str], None]
+"""Called with the words of a text as they arrive."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,8 @@ class Request:
         form: the body's fields, if it is a multipart form; fields that are None are omitted.
         files: the form's files, streamed from the disk.
         patient: no read timeout, since the server may work for long before it responds.
+        on_words: called with the words of the result while a model writes them, if the server
+            streams them; such a request must be patient.
     """
 
     op: Operation
@@ -43,6 +51,7 @@ class Request:
     form: Mapping[str, str | bool | None] | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
     patient: bool = False
+    on_words: OnWords | None = field(default=None, repr=False)
 
 
 Steps: TypeAlias = Generator[Request, Any, T]
@@ -125,8 +134,44 @@ class RequestExecutor:
 
     def send(self, request: Request, on_bytes: OnBytes | None = None) -> Any:
         """Send one request; return the JSON of the response, or None if the body is empty."""
+        if request.on_words is not None:
+            return self._send_streamed(request, request.on_words)
         reply = self.http.send(request.op, **request_arguments(request, on_bytes))
         return reply.json() if reply.content else None
+
+    def _send_streamed(self, request: Request, on_words: OnWords) -> Any:
+        """Send a request whose result may arrive as events; return it once it is complete.
+
+        Raises:
+            OutcomeUnknownError: the stream was cut off.
+            ServiceError: the server reports a failure after the first words.
+        """
+        op = request.op
+        kwargs = request_arguments(request) | {"headers": {"Accept": STREAM_OR_JSON}}
+        begun = False
+        try:
+            with self.http.stream(op, **kwargs) as response:
+                if "text/event-stream" not in response.headers.get("Content-Type", ""):
+                    return read_json(response)
+                for event in read_events(response):
+                    begun = True
+                    data = records.require_mapping(event.json(), op.name)
+                    match data.get("type"):
+                        case "words":
+                            on_words(str(data.get("content") or ""))
+                        case "complete":
+                            return data
+                        case "error":
+                            raise _streamed_failure(op, data)
+        except UnreachableError as error:
+            if not begun:
+                raise
+            reason = f": {error.message}"
+        else:
+            reason = ", since the service closed the stream before its end."
+        raise OutcomeUnknownError(
+            f"The reply was cut off{reason}", op.find_out, action=op.action
+        ) from None
 
     def events(
         self, request: Request, idle: float | None, *, plain: bool = False
@@ -171,6 +216,18 @@ class RequestExecutor:
             page=page,
             on_bytes=on_bytes,
         )
+
+
+STREAM_OR_JSON = "text/event-stream, application/json"
+
+
+def _streamed_failure(op: Operation, data: Mapping[str, Any]) -> ServiceError:
+    """Return the error for an event that reports a failure."""
+    words = excerpt(str(data.get("message") or ""), MESSAGE_LIMIT)
+    sent = Action.from_json(data.get("action"))
+    found = explain_message(words, op.name, "Try again, or choose another model.", sent=sent)
+    reason = found.message.rstrip(".") or "the service gives no reason"
+    return ServiceError(f"{reason}.", found.next_step, action=found.action, server=words)
 
 
 def request_arguments(request: Request, on_bytes: OnBytes | None = None) -> dict[str, Any]:

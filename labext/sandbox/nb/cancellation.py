@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, Protocol, TypeVar
 
 import anyio
@@ -79,7 +81,9 @@ class ModelThreads:
         """Return the result of a call; cancellation does not wait for the thread."""
         return await to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
 
-    async def stream(self, items: Iterator[T], cancel_token: CancelToken) -> AsyncIterator[T]:
+    async def stream(
+        self, items: Iterator[T], cancel_token: CancelToken
+    ) -> AsyncGenerator[T, None]:
         """Yield items as they are produced; cancel the token when the consumer stops."""
         try:
             while True:
@@ -91,24 +95,53 @@ class ModelThreads:
             cancel_token.cancel()
 
 
+def iterate_pushed(work: Callable[[Callable[[T], None]], None]) -> Iterator[T]:
+    """Yield the items that a function passes to its argument, as it runs in a thread of its own.
+
+    An exception of the function is raised after its last item.
+    """
+    items: SimpleQueue[tuple[Any, BaseException | None, bool]] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            work(lambda item: items.put((item, None, False)))
+        except BaseException as error:  # noqa: BLE001 (raised in the consumer's thread)
+            items.put((None, error, True))
+        else:
+            items.put((None, None, True))
+
+    Thread(target=run, daemon=True).start()
+    while True:
+        item, error, is_end = items.get()
+        if error is not None:
+            raise error
+        if is_end:
+            return
+        yield item
+
+
 async def cancel_on_disconnect(
-    request: Request, cancel_token: CancelToken, work: Awaitable[T]
+    request: Request, cancel_token: CancelToken, work: Awaitable[T], *, is_last: bool = True
 ) -> T:
     """Return the result of the work; cancel its token when the client disconnects.
 
-    The request's body must have been read.
+    The request's body must have been read. Unless it is the last work, the token stays valid.
 
     Raises:
         HTTPException: if the work was cancelled; no client receives it.
     """
     watcher = asyncio.create_task(_watch_disconnect(request, cancel_token))
+    succeeded = False
     try:
-        return await work
+        result = await work
+        succeeded = True
+        return result
     except CallCancelledError:
         raise errors.bad_request("The client disconnected.") from None
     finally:
         watcher.cancel()
-        cancel_token.cancel()  # the service may be stopping
+        if is_last or not succeeded:
+            cancel_token.cancel()  # the service may be stopping
 
 
 async def _watch_disconnect(request: Request, cancel_token: CancelToken) -> None:

@@ -148,3 +148,11 @@ Identifier = Annotated[
 """A well-formed identifier in a path, query or body; others give a 400."""
 
 Identifiers = Annotated[list[Identifier], Field(max_length=MAX_IDENTIFIERS)]
+
+
+class UsageRecord(Record):
+    """The tokens and the cost of model calls, as far as the provider states them."""
+
+    input_tokens: int
+    output_tokens: int
+    cost: float | None = Field(description="In US dollars; null if the provider states none.")

@@ -231,11 +231,16 @@ class Message(Base):
     content: Mapped[str] = mapped_column(Text)
     citations: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
     model: Mapped[str | None] = mapped_column(String(100))
+    usage: Mapped[dict[str, Any] | None] = mapped_column(JSON)
     created: Mapped[float] = mapped_column(default=time.time)
 
 
 class Credential(Entity):
-    """The address and key of a model provider; `key` is encrypted."""
+    """The address and key of a model provider; `key` is encrypted.
+
+    Attributes:
+        options: the other fields by name, such as `api_version`; see `credentials.schemas`.
+    """
 
     __tablename__ = "nb_credentials"
     noun = "credential"
@@ -244,6 +249,16 @@ class Credential(Entity):
     name: Mapped[str] = mapped_column(Text)
     base_url: Mapped[str | None] = mapped_column(Text)
     key: Mapped[bytes | None] = mapped_column(LargeBinary)
+    options: Mapped[dict[str, Any] | None] = mapped_column(JSON)
+
+    def option(self, name: str) -> Any:
+        """Return one of the other fields, or None."""
+        return (self.options or {}).get(name)
+
+    def address(self, kind: str | None = None) -> str | None:
+        """Return the address for models of a type; None for the provider's own."""
+        specific = self.option(f"endpoint_{kind}") if kind else None
+        return specific or self.base_url or self.option("endpoint")
 
 
 class Model(Entity):

@@ -64,10 +64,18 @@ def chat(
         f"`%nb sessions show {chosen}` shows whether the message was stored; if not, run this "
         "again."
     ):
-        reply = call.nb.chat.execute(
-            chosen, text, model_override=by, on_context=_report_context_size, **restriction
+        return labext_widgets.stream_reply(
+            lambda on_words: call.nb.chat.execute(
+                chosen,
+                text,
+                model_override=by,
+                on_context=_report_context_size,
+                on_words=on_words,
+                **restriction,
+            ),
+            question=text,
+            open_citation=view.citation_opener(call.nb),
         )
-    return labext_widgets.answer_view(reply, view.citation_opener(call.nb))
 
 
 def _report_context_size(tokens: int) -> None:

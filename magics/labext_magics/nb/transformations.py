@@ -91,7 +91,8 @@ def transform(
         NotReadyError: a source has not been processed yet.
         ConflictError: `save` is the title of a note of a human.
     """
-    from labext_widgets.answers import GeneratedText, GeneratedTexts
+    from labext.nb.records import parse_usage
+    from labext_widgets.answers import Draft, GeneratedText, GeneratedTexts
 
     texts = _texts(call, text, sources, notes, notebook)
     chosen = call.nb.transformations.get(transformation)
@@ -105,11 +106,19 @@ def transform(
     models = {record["id"]: record["name"] for record in call.nb.models.iter()}
     name = str(chosen["title"] or chosen["name"])
     for n, (subject, content) in enumerate(texts):
-        with _show_partial_results(results), scope.interrupted_as_error("Run this cell again."):
-            done = call.nb.transformations.execute(chosen["id"], content, by)
         title = f"{name}: {subject}" if subject else name
+        draft = Draft(title)
+        with _show_partial_results(results), scope.interrupted_as_error("Run this cell again."):
+            try:
+                done = call.nb.transformations.execute(chosen["id"], content, by, draft.add)
+            except BaseException:
+                draft.interrupt()
+                raise
         model_id = done["model_id"]
-        results.append(GeneratedText(done["output"], title, models.get(model_id, model_id)))
+        usage = str(parse_usage(done["usage"]) or "")
+        model = models.get(model_id, model_id)
+        results.append(GeneratedText(done["output"], title, model, usage))
+        draft.finish(results[-1])
         if notes_to_be is not None:
             notes_to_be.write(n, results[-1].text)
     return results[0] if len(results) == 1 else results

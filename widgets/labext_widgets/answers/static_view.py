@@ -17,6 +17,7 @@ from labext_widgets.answers.text import (
     number_citations,
     replace_numbers,
     search_text,
+    source_text,
     without_marks,
 )
 from labext_widgets.core.markup import BAD, BUSY, MUTED, colour, div, edge, escape, span, tidy
@@ -117,6 +118,8 @@ def _pending_html(state: AnswerState, live: bool) -> list[str]:
         rendered, ordered = _text_html(text, citations, live, len(cited))
         cited += ordered
         rows.append(div(rendered, _SIDE))
+    if state.writing:
+        rows.append(div(markdown.to_html(tidy(state.writing))))
     rows.append(_citations_html(cited))
     if state.broken:
         rows.append(
@@ -137,12 +140,14 @@ def _answer_html(state: AnswerState, answer: Answer, live: bool, opens: bool) ->
         _citations_html(cited, opens=opens) or div("No citations.", MUTED),
         _search_steps_html(state),
     ]
-    if answer.model:
-        rows.append(div(f"Answered by {escape(answer.model)}.", MUTED))
+    if line := source_text(answer):
+        rows.append(div(escape(line), MUTED))
     return rows
 
 
 def _current_step(state: AnswerState) -> str:
+    if state.writing:
+        return "Writing…"
     if not state.searches and not state.partials:
         return "Asking…"
     return "Searching…" if len(state.partials) < len(state.searches) else "Writing the answer…"

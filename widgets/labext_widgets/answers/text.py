@@ -22,6 +22,7 @@ class AnswerState:
         reasoning: the service's reasoning behind its searches.
         searches: the search terms.
         partials: the partial answers, each with its citations.
+        writing: the words of the answer that is being written.
         answer: the final answer, once received.
         broken: the reason why the stream ended before the answer was complete.
     """
@@ -30,6 +31,7 @@ class AnswerState:
     reasoning: str = ""
     searches: tuple[str, ...] = ()
     partials: tuple[tuple[str, tuple[Citation, ...]], ...] = ()
+    writing: str = ""
     answer: Answer | None = None
     broken: str = ""
 
@@ -38,9 +40,12 @@ class AnswerState:
         if hasattr(event, "searches"):
             terms = tuple(search.term for search in event.searches)
             return replace(self, reasoning=event.reasoning, searches=(*self.searches, *terms))
+        if hasattr(event, "words"):
+            return replace(self, writing=self.writing + event.words)
         if hasattr(event, "answer"):
             return replace(self, answer=event.answer)
-        return replace(self, partials=(*self.partials, (event.text, tuple(event.citations))))
+        partial = (event.text, tuple(event.citations))
+        return replace(self, partials=(*self.partials, partial), writing="")
 
 
 _ID = r"[a-z_]{2,40}:[A-Za-z0-9_-]{1,80}"
@@ -152,15 +157,16 @@ def render_text(state: AnswerState) -> str:
         rows += [
             search_text(state),
             *(partial_text(*partial) for partial in state.partials),
+            tidy(state.writing),
             interruption_text(state),
         ]
     return "\n".join(rows if state.answer else filter(None, rows))
 
 
-def render_answer(answer: Answer) -> str:
-    """Return an answer with numbered marks, followed by its citations."""
+def render_answer(answer: Answer, *, only_citations: bool = False) -> str:
+    """Return an answer with numbered marks, followed by its citations, or only those."""
     numbered = number_citations(answer.text, answer.citations)
-    rows = [with_numbers(numbered)]
+    rows = [] if only_citations else [with_numbers(numbered)]
     if numbered.citations:
         rows += [
             "",
@@ -169,6 +175,8 @@ def render_answer(answer: Answer) -> str:
                 for n, citation in enumerate(numbered.citations, 1)
             ),
         ]
+    if answer.usage is not None:
+        rows += ["", source_text(answer)]
     return "\n".join(rows)
 
 
@@ -202,6 +210,14 @@ def partial_text(text: str, citations: Sequence[Citation]) -> str:
 def without_marks(text: str, citations: Sequence[Citation]) -> str:
     """Return a text without its citation marks, except those without a known citation."""
     return replace_numbers(number_citations(text, citations).text, lambda _: "")
+
+
+def source_text(answer: Answer) -> str:
+    """Return `Answered by MODEL: TOKENS, COST`, or an empty string if neither is known."""
+    usage = "" if answer.usage is None else str(answer.usage)
+    if not answer.model:
+        return usage and f"{usage}."
+    return f"Answered by {plain(answer.model)}{usage and f': {usage}'}."
 
 
 def interruption_text(state: AnswerState) -> str:

@@ -14,7 +14,7 @@ from labext_widgets.answers import static_view, text
 from labext_widgets.answers.text import AnswerState, number_citations, render_answer
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
-from labext_widgets.core.markup import BAD, UNTYPESET, div, edge, escape, plain
+from labext_widgets.core.markup import BAD, UNTYPESET, div, edge, escape, plain, tidy
 
 if TYPE_CHECKING:
     from labext.nb.records import Answer, AskEvent, Citation
@@ -39,6 +39,10 @@ SAVE_INTERVAL = 2.0
 
 It does not apply in the first seconds, since the live view may not be on the page yet.
 """
+
+
+DRAW_INTERVAL = 0.03
+"""Minimum interval in seconds between two updates with the words of one answer."""
 
 
 class Surface(Protocol):
@@ -75,36 +79,54 @@ class FinalOutput:
 
 
 class TerminalOutput:
-    """Lines of plain text, each printed as soon as it is known."""
+    """Lines of plain text, each printed as soon as it is known, and words as they arrive."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
         self._printed = 0
+        self._line = ""  # the words printed on the current line
+        self._streamed = ""  # the last answer printed word by word
 
     def show(self, state: AnswerState) -> None:
-        """Print the new search terms and partial answers."""
+        """Print the new search terms, partial answers and words."""
         rows = [
             text.search_text(state),
             *(text.partial_text(*partial) for partial in state.partials),
         ]
+        if self._line and not state.writing:
+            self._end_line()
+            self._printed += 1  # the partial answer with these words
         self._print([row for row in rows if row])
+        words = tidy(state.writing)
+        self._stream.write(words[len(self._line) :])
+        self._stream.flush()
+        self._line = words
 
     def finish(self, state: AnswerState) -> None:
         """Print the answer and its citations, or the reason for its absence."""
-        self._stream.write("\n" if self._printed and state.answer is not None else "")
-        end = (
-            text.interruption_text(state)
-            if state.answer is None
-            else text.render_answer(state.answer)
-        )
-        self._stream.write(f"{end}\n")
+        if self._line:
+            self._end_line()
+        elif self._printed and state.answer is not None:
+            self._stream.write("\n")
+        self._stream.write(f"{self._last_text(state)}\n")
         self._stream.flush()
+
+    def _last_text(self, state: AnswerState) -> str:
+        if state.answer is None:
+            return text.interruption_text(state)
+        words = text.without_marks(state.answer.text, state.answer.citations)
+        is_printed = words.split() == self._streamed.split()
+        return text.render_answer(state.answer, only_citations=is_printed).lstrip("\n")
+
+    def _end_line(self) -> None:
+        self._stream.write("\n")
+        self._streamed, self._line = self._line, ""
 
     def _print(self, rows: list[str]) -> None:
         for row in rows[self._printed :]:
             self._stream.write(f"{row}\n")
         self._stream.flush()
-        self._printed = len(rows)
+        self._printed = max(self._printed, len(rows))
 
 
 class LiveOutput:
@@ -120,7 +142,8 @@ class LiveOutput:
         self._citations: tuple[Citation, ...] = ()  # of the complete answer, by number
         self._placeholder: Any = None
         self._live = False
-        self._opened = self._saved = float("-inf")
+        self._opened = self._saved = self._drawn = float("-inf")
+        self._written = 0
 
     def show(self, state: AnswerState) -> None:
         """Render the parts received so far."""
@@ -134,8 +157,13 @@ class LiveOutput:
         if self._placeholder is None:
             self._open(state)
             return
-        self._placeholder.set_state(self._live_state(state))
         now = self._clock()
+        is_same_step = bool(state.writing) and not over and len(state.writing) > self._written > 0
+        self._written = len(state.writing)
+        if is_same_step and now - self._drawn < DRAW_INTERVAL:
+            return
+        self._drawn = now
+        self._placeholder.set_state(self._live_state(state))
         if (
             over
             or not self._live
@@ -262,18 +290,63 @@ def stream_answer(
         else:
             raise ServiceError("The answer ended before it was complete.", "Ask again.")
     except KeyboardInterrupt:
-        _finish_interrupted(surface, state, "the kernel was interrupted.")
+        _finish_interrupted(surface, state, _INTERRUPTED)
         raise WatchInterrupted("The answer was interrupted.", "Ask again.") from None
     except BaseException as error:
-        _finish_interrupted(
-            surface, state, error.message if isinstance(error, LabextError) else str(error)
-        )
+        _finish_interrupted(surface, state, _reason(error))
         raise
     finally:
         if isinstance(events, Generator):
             events.close()
     surface.finish(state)
     return AnswerView(state, current_execution(), open_citation)
+
+
+def stream_reply(
+    ask: Callable[[Callable[[str], None]], Answer],
+    *,
+    question: str,
+    open_citation: OpenCitation | None = None,
+) -> AnswerView:
+    """Render a reply while its words arrive, and return it once it is complete.
+
+    Args:
+        ask: asks for the reply, and passes its words to its argument as they arrive.
+        question: the question.
+        open_citation: opens the source of a citation; None for no buttons that do so.
+
+    Raises:
+        LabextError: the error that `ask` raised; the words received stay, marked as interrupted.
+        KeyboardInterrupt: the kernel was interrupted.
+    """
+    surface: Surface | None = None
+    state = AnswerState(question)
+
+    def show(words: str) -> None:
+        nonlocal surface, state
+        state = replace(state, writing=state.writing + words)
+        surface = surface or answer_surface(front_end(), open_citation)
+        surface.show(state)
+
+    try:
+        state = replace(state, answer=ask(show))
+    except BaseException as error:
+        if surface is not None:
+            _finish_interrupted(surface, state, _reason(error))
+        raise
+    if surface is None:
+        return AnswerView(state, open_citation=open_citation)
+    surface.finish(state)
+    return AnswerView(state, current_execution(), open_citation)
+
+
+_INTERRUPTED = "the kernel was interrupted."
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return _INTERRUPTED
+    return error.message if isinstance(error, LabextError) else str(error)
 
 
 def _finish_interrupted(surface: Surface, state: AnswerState, reason: str) -> None:

@@ -9,7 +9,7 @@ from labext.actions import Action
 from labext.errors import ServiceError
 from labext.http import Operation, RetryMode
 from labext.nb import records
-from labext.nb.backends import RecordParser, Request, Steps, delete, get, post, put
+from labext.nb.backends import OnWords, RecordParser, Request, Steps, delete, get, post, put
 from labext.nb.backends.contract.search import parse_citations, scope_fields
 from labext.nb.records import (
     CONTEXT,
@@ -21,6 +21,7 @@ from labext.nb.records import (
     Scope,
     build_record,
     drop_none,
+    parse_usage,
 )
 
 LIST_SESSIONS = get("list chat sessions", "chat/sessions")
@@ -85,17 +86,21 @@ class ChatRequests(RecordParser):
         return MessageContext(scope_fields(scope))
 
     def execute(
-        self, session: str, message: str, context: MessageContext, model_override: str | None
+        self,
+        session: str,
+        message: str,
+        context: MessageContext,
+        model_override: str | None,
+        on_words: OnWords | None = None,
     ) -> Steps[Answer]:
         """Send a message without a read timeout; return the model's reply."""
         body = {"session_id": session, "message": message, "context": dict(context.context)}
         if model_override is not None:
             body["model_override"] = model_override
-        response = yield Request(SEND_MESSAGE, json=body, patient=True)
+        response = yield Request(SEND_MESSAGE, json=body, patient=True, on_words=on_words)
         data = records.require_mapping(response, "the chat").get("messages")
-        messages = [
-            message_record(item) for item in records.require_list(data, "the session's messages")
-        ]
+        items = records.require_list(data, "the session's messages")
+        messages = [message_record(item) for item in items]
         if not messages or messages[-1]["type"] != "ai":
             raise ServiceError(
                 "The notebook service responded without a reply from the model.",
@@ -104,7 +109,11 @@ class ChatRequests(RecordParser):
             )
         last = messages[-1]
         return Answer(
-            str(last["content"] or ""), parse_citations(last["citations"]), message, last["model"]
+            str(last["content"] or ""),
+            parse_citations(last["citations"]),
+            message,
+            last["model"],
+            parse_usage(items[-1].get("usage")),
         )
 
     def context(

@@ -25,7 +25,9 @@ from labext.nb.records import (
     Scope,
     Search,
     Strategy,
+    Words,
     build_record,
+    parse_usage,
 )
 
 
@@ -117,6 +119,8 @@ class SearchRequests(RecordParser):
         match data.get("type"):
             case "strategy":
                 return _build_strategy(data)
+            case "words":
+                return Words(_text(data.get("content")))
             case "answer":
                 return Partial(_text(data.get("content")), parse_citations(data.get("citations")))
             case "final_answer":
@@ -145,7 +149,8 @@ def build_answer(data: Mapping[str, Any], text: Any, question: str) -> Answer:
     """Return an answer with its citations."""
     model = data.get("model")
     cited = parse_citations(data.get("citations"))
-    return Answer(_text(text), cited, question, model if isinstance(model, str) else None)
+    name = model if isinstance(model, str) else None
+    return Answer(_text(text), cited, question, name, parse_usage(data.get("usage")))
 
 
 def _build_strategy(data: Mapping[str, Any]) -> Strategy:

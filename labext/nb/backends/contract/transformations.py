@@ -8,7 +8,7 @@ from typing import Any
 from labext.actions import Action
 from labext.errors import ServiceError
 from labext.nb import records
-from labext.nb.backends import RecordParser, Request, Steps, delete, get, post, put
+from labext.nb.backends import OnWords, RecordParser, Request, Steps, delete, get, post, put
 from labext.nb.records import OUTPUT, TRANSFORMATION, Record, build_record, drop_none
 
 LIST_TRANSFORMATIONS = get("list transformations", "transformations")
@@ -61,11 +61,13 @@ class TransformationRequests(RecordParser):
         """Delete a transformation; its insights are kept."""
         yield Request(DELETE_TRANSFORMATION, {"transformation": transformation})
 
-    def transform(self, transformation: str, text: str, model: str | None) -> Steps[Record]:
+    def transform(
+        self, transformation: str, text: str, model: str | None, on_words: OnWords | None = None
+    ) -> Steps[Record]:
         """Run a transformation on a text, without a read timeout."""
         fields = {"transformation_id": transformation, "input_text": text, "model_id": model}
         body = drop_none(fields)
-        response = yield Request(RUN_TRANSFORMATION, json=body, patient=True)
+        response = yield Request(RUN_TRANSFORMATION, json=body, patient=True, on_words=on_words)
         data = records.require_mapping(response, "the transformation")
         if not isinstance(data.get("output"), str):
             raise ServiceError("The notebook service returned no output for the transformation.")

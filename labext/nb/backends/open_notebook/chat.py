@@ -10,7 +10,7 @@ from typing import Any
 from labext.errors import NotFoundError
 from labext.http.pagination import PageGuard
 from labext.nb import records
-from labext.nb.backends import Request, Steps
+from labext.nb.backends import OnWords, Request, Steps
 from labext.nb.backends.contract import chat as contract
 from labext.nb.backends.contract.notebooks import LIST_NOTEBOOKS as NOTEBOOKS
 from labext.nb.backends.contract.notebooks import LIST_NOTES as NOTES
@@ -62,9 +62,15 @@ class ChatRequests(contract.ChatRequests):
         return MessageContext(context, tokens if isinstance(tokens, int) else None)
 
     def execute(
-        self, session: str, message: str, context: MessageContext, model_override: str | None
+        self,
+        session: str,
+        message: str,
+        context: MessageContext,
+        model_override: str | None,
+        on_words: OnWords | None = None,
     ) -> Steps[Answer]:
         """Send a message with its context; the marks in the reply become citations."""
+        del on_words  # this server does not stream replies
         reply = yield from super().execute(session, message, context, model_override)
         return replace(reply, citations=tuple(_marked_citations(reply.text, context.context)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -110,6 +110,29 @@ def parse_citations(reply: str, hits: Iterable[Hit]) -> Answer:
         text = text + marks if marks else text.rstrip(" ")
     text += reply[start:]
     return Answer(text.strip(), unique_citations(citations))
+
+
+_OPEN_MARK = re.compile(r"[ \t]*(?:\[{1,2}[^\[\]\n]{0,400}\]?)?\Z")
+
+
+class MarkRemover:
+    """Removes the citation marks from words that arrive in pieces."""
+
+    def __init__(self, on_words: Callable[[str], None]) -> None:
+        self._on_words = on_words
+        self._pending = ""
+
+    def feed(self, words: str) -> None:
+        """Pass the words on, except for the beginning of what may become a mark."""
+        text = _MARK_WITH_SPACE.sub("", self._pending + words)
+        end = _OPEN_MARK.search(text)
+        ready = text[: end.start()] if end else text
+        self._pending = text[len(ready) :]
+        if ready:
+            self._on_words(ready)
+
+
+_MARK_WITH_SPACE = re.compile(rf"[ \t]*{_MARK.pattern}")
 
 
 def unique_citations(citations: Iterable[Citation]) -> tuple[Citation, ...]:

@@ -6,7 +6,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from labext.sandbox.nb.schemas import Identifier, Identifiers, NonEmptyText, Record, RequestBody
+from labext.sandbox.nb.schemas import (
+    Identifier,
+    Identifiers,
+    NonEmptyText,
+    Record,
+    RequestBody,
+    UsageRecord,
+)
 
 MAX_QUESTION_LENGTH = 20_000
 """Maximum characters of a question."""
@@ -59,3 +66,4 @@ class AnswerRecord(Record):
     question: str
     citations: list[CitationRecord]
     model: str
+    usage: UsageRecord | None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -12,26 +12,34 @@ from labext.sandbox.nb.ask.answers import (
     NO_MATCH,
     Answer,
     AnswerWriter,
+    MarkRemover,
     Search,
     mention_unprocessed,
 )
 from labext.sandbox.nb.ask.llm_writer import LlmAnswerWriter
 from labext.sandbox.nb.ask.quotes import PassageQuoter
 from labext.sandbox.nb.ask.schemas import Question
-from labext.sandbox.nb.cancellation import CancelToken
+from labext.sandbox.nb.cancellation import CancelToken, iterate_pushed
 from labext.sandbox.nb.embedding.embedder import default_embedder
 from labext.sandbox.nb.providers import chat, registry
+from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.search.index import Hit, SearchIndex
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count_unprocessed
 from labext.sandbox.nb.tables import Model
 
 
-def create_writer(site: Site, model: Model, cancel_token: CancelToken) -> AnswerWriter:
-    """Return an answer writer for a model of type `llm`; the token cancels its calls."""
+def create_writer(
+    site: Site, model: Model, cancel_token: CancelToken, monitor: Monitor | None = None
+) -> AnswerWriter:
+    """Return an answer writer for a model of type `llm`.
+
+    The token cancels its calls; the monitor receives the words of its replies and their usage.
+    """
     if registry.is_built_in(model):
         return PassageQuoter(_has_calibrated_similarity(site))
     return LlmAnswerWriter(
-        model.name, partial(chat.generate_reply, site, model, cancel_token=cancel_token)
+        model.name,
+        partial(chat.generate_reply, site, model, cancel_token=cancel_token, monitor=monitor),
     )
 
 
@@ -53,6 +61,7 @@ class AnswerRun:
         strategist, answerer, finisher: the models of the three steps.
         scope: keyword arguments of `SearchIndex.find`.
         unprocessed: the number of sources in the scope that are still being processed.
+        monitor: observes the calls that write answers.
     """
 
     question: str
@@ -62,43 +71,62 @@ class AnswerRun:
     index: SearchIndex
     scope: Mapping[str, Any]
     unprocessed: int = 0
+    monitor: Monitor = field(default_factory=lambda: Monitor(Usage()))
 
     def events(self) -> Iterator[Event]:
         """Yield the events of answering, as soon as they occur.
+
+        Events of the type `words` have the words of an answer before it is complete.
 
         Raises:
             HTTPException: 502 if a model's server failed; 422 if one can't be used.
             CallCancelledError: if the call was cancelled.
         """
+        return iterate_pushed(lambda push: self._answer(push, streams=True))
+
+    def _answer(self, push: Callable[[Event], None], *, streams: bool) -> None:
+        """Answer the question and push the events."""
+
+        def begin_reply() -> None:
+            if streams:
+                remover = MarkRemover(lambda words: push({"type": "words", "content": words}))
+                self.monitor.on_words = remover.feed
+
         strategy = self.strategist.strategy(self.question)
         searches = [dict(vars(item)) for item in strategy.searches]
-        yield {"type": "strategy", "reasoning": strategy.reasoning, "searches": searches}
+        push({"type": "strategy", "reasoning": strategy.reasoning, "searches": searches})
         answers: list[Answer] = []
         hits: dict[int, Hit] = {}
         for search in strategy.searches:
+            begin_reply()
             answer, search_hits = self._searched(search)
             answers.append(answer)
             answer = mention_unprocessed(answer, self.unprocessed)
             hits.update({hit.passage_id: hit for hit in search_hits})
-            yield {
-                "type": "answer",
-                "content": answer.text,
-                **_citations_and_model(self.answerer, answer),
-            }
-        last = self.finisher.final(self.question, answers, list(hits.values()))
+            details = _citations_and_model(self.answerer, answer)
+            push({"type": "answer", "content": answer.text, **details})
+        if len(answers) == 1 and self.finisher is self.answerer:
+            last = answers[0]  # there is nothing to merge
+        else:
+            begin_reply()
+            last = self.finisher.final(self.question, answers, list(hits.values()))
         last = mention_unprocessed(last, self.unprocessed)
         details = _citations_and_model(self.finisher, last)
-        yield {"type": "final_answer", "content": last.text, **details}
-        yield {"type": "complete", "final_answer": last.text, **details}
+        details["usage"] = self.monitor.usage.record()
+        push({"type": "final_answer", "content": last.text, **details})
+        push({"type": "complete", "final_answer": last.text, **details})
 
     def answered(self) -> dict[str, Any]:
         """Return only the final answer; raises as `events`."""
-        *_, last = self.events()
+        events: list[Event] = []
+        self._answer(events.append, streams=False)
+        last = events[-1]
         return {
             "answer": last["final_answer"],
             "question": self.question,
             "citations": last["citations"],
             "model": last["model"],
+            "usage": last["usage"],
         }
 
     def _searched(self, search: Search) -> tuple[Answer, list[Hit]]:
@@ -126,7 +154,14 @@ def prepare_answer(
         ]
         check_identifiers_exist(session, question.source_ids, question.note_ids)
         unprocessed = count_unprocessed(session, scope)
-    strategist, answerer, finisher = (create_writer(site, model, cancel_token) for model in models)
+    monitor = Monitor(Usage())
+    strategist = create_writer(site, models[0], cancel_token, Monitor(monitor.usage))
+    answerer = create_writer(site, models[1], cancel_token, monitor)
+    finisher = (
+        answerer
+        if models[2].id == models[1].id
+        else create_writer(site, models[2], cancel_token, monitor)
+    )
     search_options = {
         "limit": question.limit or answerer.depth,
         "min_similarity": question.min_similarity,
@@ -136,7 +171,14 @@ def prepare_answer(
         "include_notes": scope.include_notes,
     }
     return AnswerRun(
-        question.question, strategist, answerer, finisher, index, search_options, unprocessed
+        question.question,
+        strategist,
+        answerer,
+        finisher,
+        index,
+        search_options,
+        unprocessed,
+        monitor,
     )
 
 

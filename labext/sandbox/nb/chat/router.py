@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from sqlalchemy.orm import selectinload
 
 from labext.sandbox.core.database import count_rows
-from labext.sandbox.nb import errors
+from labext.sandbox.nb import errors, streaming
 from labext.sandbox.nb.cancellation import cancel_on_disconnect
 from labext.sandbox.nb.chat import service
 from labext.sandbox.nb.chat.schemas import (
@@ -25,8 +26,10 @@ from labext.sandbox.nb.chat.schemas import (
 from labext.sandbox.nb.chat.service import SessionLocks, answer_message, build_context
 from labext.sandbox.nb.crud import add_crud_routes, load
 from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep
+from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.schemas import Identifier
 from labext.sandbox.nb.search.router import IndexDep
+from labext.sandbox.nb.streaming import result_events
 from labext.sandbox.nb.tables import ChatSession, Notebook
 
 router = APIRouter()
@@ -87,7 +90,7 @@ def put_session(site: SiteDep, session_id: Identifier, body: SessionUpdate) -> C
     return chat_session
 
 
-@router.post("/chat/execute", response_model=ChatReply)
+@router.post("/chat/execute", response_model=ChatReply, responses=streaming.RESPONSES)
 async def post_execute(
     request: Request,
     site: SiteDep,
@@ -96,17 +99,30 @@ async def post_execute(
     cancel_token: CancelTokenDep,
     threads: ThreadsDep,
     turns: Annotated[SessionLocks, Depends(_get_session_locks)],
-) -> dict[str, Any]:
-    """Answer a message of a session from the notebook.
+) -> Any:
+    """Answer a message of a session from the notebook, at once or as server-sent events.
 
     Messages that arrive while one is answered wait for their turn.
     """
 
-    async def answer() -> dict[str, Any]:
-        async with turns.of(body.session_id):
-            return await threads.run(lambda: answer_message(site, index, body, cancel_token))
+    def answer(monitor: Monitor) -> dict[str, Any]:
+        return answer_message(site, index, body, cancel_token, monitor)
 
-    return await cancel_on_disconnect(request, cancel_token, answer())
+    def answer_as_json(monitor: Monitor) -> dict[str, Any]:
+        return ChatReply.model_validate(answer(monitor)).model_dump(mode="json")
+
+    async def events() -> AsyncGenerator[bytes, None]:
+        async with turns.of(body.session_id):
+            async for event in threads.stream(result_events(answer_as_json), cancel_token):
+                yield event
+
+    async def result() -> dict[str, Any]:
+        async with turns.of(body.session_id):
+            return await threads.run(lambda: answer(Monitor(Usage())))
+
+    if streaming.wants_stream(request):
+        return await streaming.stream_response(request, events(), cancel_token)
+    return await cancel_on_disconnect(request, cancel_token, result())
 
 
 @router.post("/chat/context", response_model=ContextRecord)

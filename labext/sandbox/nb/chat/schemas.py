@@ -15,6 +15,7 @@ from labext.sandbox.nb.schemas import (
     RequestBody,
     SingleLine,
     Timestamp,
+    UsageRecord,
 )
 
 MAX_MESSAGE_LENGTH = 100_000
@@ -89,6 +90,7 @@ class MessageRecord(Record):
     content: str
     citations: list[CitationRecord]
     model: str | None
+    usage: UsageRecord | None
     timestamp: Timestamp = Field(validation_alias="created")
 
 

@@ -13,7 +13,13 @@ from sqlalchemy.orm import Session, undefer
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
-from labext.sandbox.nb.ask.answers import Answer, ChatTurn, mention_unprocessed, resolve_query
+from labext.sandbox.nb.ask.answers import (
+    Answer,
+    ChatTurn,
+    MarkRemover,
+    mention_unprocessed,
+    resolve_query,
+)
 from labext.sandbox.nb.ask.service import create_writer
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.chat.schemas import (
@@ -24,6 +30,7 @@ from labext.sandbox.nb.chat.schemas import (
 )
 from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.search.index import Hit, SearchIndex
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count_unprocessed
 from labext.sandbox.nb.sources.schemas import InsightRecord
@@ -67,9 +74,15 @@ class SessionLocks:
 
 
 def answer_message(
-    site: Site, index: SearchIndex, new: NewMessage, cancel_token: CancelToken
+    site: Site,
+    index: SearchIndex,
+    new: NewMessage,
+    cancel_token: CancelToken,
+    monitor: Monitor,
 ) -> dict[str, Any]:
     """Answer a message and return all messages of the session.
+
+    The monitor receives the words of the answer, without its citation marks.
 
     Raises:
         HTTPException: 404 if the session, model, a source or a note does not exist; 422 if no model
@@ -87,10 +100,12 @@ def answer_message(
         scope = _notebook_scope(session, chat_session.notebook_id, selection)
         unprocessed = count_unprocessed(session, Scope(*scope))
     hits = _find_passages(index, resolve_query(history, new.message), *scope)
-    writer = create_writer(site, model, cancel_token)
+    if monitor.on_words is not None:
+        monitor = Monitor(monitor.usage, MarkRemover(monitor.on_words).feed)
+    writer = create_writer(site, model, cancel_token, monitor)
     answer = mention_unprocessed(writer.talk(history, new.message, hits), unprocessed)
     cancel_token.check()
-    return _store_messages(site, new, asked_at, answer, writer.name)
+    return _store_messages(site, new, asked_at, answer, writer.name, monitor.usage)
 
 
 def _select_model(session: Session, chat_session: ChatSession, override: str | None) -> Model:
@@ -135,7 +150,7 @@ def _find_passages(
 
 
 def _store_messages(
-    site: Site, new: NewMessage, asked_at: float, answer: Answer, writer_name: str
+    site: Site, new: NewMessage, asked_at: float, answer: Answer, writer_name: str, usage: Usage
 ) -> dict[str, Any]:
     with site.database.write() as session:
         chat_session = load(
@@ -148,6 +163,7 @@ def _store_messages(
             content=answer.text,
             citations=[citation.record() for citation in answer.citations],
             model=writer_name,
+            usage=usage.record(),
             created=now,
         )
         messages = chat_session.messages

@@ -57,9 +57,9 @@ class ServerEmbedder:
         """See `Embedder`."""
         import numpy as np
 
-        from labext.sandbox.nb.providers import openai
+        from labext.sandbox.nb.providers import calls
 
-        return _normalize(np.array(openai.embed(self._site, self._model, texts), np.float32))
+        return _normalize(np.array(calls.embed(self._site, self._model, texts), np.float32))
 
 
 def default_embedder(session: Session, site: Site) -> Embedder | None:

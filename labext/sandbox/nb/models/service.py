@@ -250,9 +250,9 @@ def discover_by_credential(site: Site, credential: Credential) -> list[dict[str,
     Raises:
         HTTPException: 422 if it can't be used; 502 if it failed.
     """
-    from labext.sandbox.nb.providers import openai
+    from labext.sandbox.nb.providers import calls
 
-    names = openai.list_models(servers.listing_server(site, credential))
+    names = calls.list_models(servers.listing_server(site, credential))
     return _to_records(credential.provider, {name: guess_model_type(name) for name in names})
 
 
@@ -309,10 +309,10 @@ def _query_servers(site: Site, provider: str) -> Iterator[tuple[str | None, Mode
     if provider == registry.BUILT_IN:
         yield None, dict(registry.built_in_models().values())
         return
-    from labext.sandbox.nb.providers import openai
+    from labext.sandbox.nb.providers import calls
 
     for credential_id, server in servers.listing_servers(site, provider):
-        yield credential_id, {name: guess_model_type(name) for name in openai.list_models(server)}
+        yield credential_id, {name: guess_model_type(name) for name in calls.list_models(server)}
 
 
 def _model_names(provider: str, credential_id: str | None) -> Any:

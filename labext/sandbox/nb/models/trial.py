@@ -70,9 +70,9 @@ def _try_embedding(site: Site, model: Model, cancel_token: CancelToken | None) -
             raise errors.not_configured(f"What {model.name} needs is not installed.")
         dimensions = embedder.embed([TRIAL_TEXT]).shape[1]
     else:
-        from labext.sandbox.nb.providers import openai
+        from labext.sandbox.nb.providers import calls
 
-        dimensions = len(openai.embed(site, model, [TRIAL_TEXT], cancel_token)[0])
+        dimensions = len(calls.embed(site, model, [TRIAL_TEXT], cancel_token)[0])
     return f"It made a vector of {dimensions:,} dimensions.", {"dimensions": dimensions}
 
 
@@ -80,9 +80,9 @@ def _try_speech(site: Site, model: Model, cancel_token: CancelToken | None) -> O
     if registry.is_built_in(model):
         result = _run_in_process(site, model)
         return f"It spoke for {result['spoken']:.1f} seconds.", result
-    from labext.sandbox.nb.providers import openai
+    from labext.sandbox.nb.providers import calls
 
-    size = len(openai.synthesize(site, model, TRIAL_TEXT, TRIAL_VOICE, cancel_token))
+    size = len(calls.synthesize(site, model, TRIAL_TEXT, TRIAL_VOICE, cancel_token))
     return f"It spoke, in {size:,} bytes.", {"bytes": size}
 
 
@@ -90,10 +90,10 @@ def _try_transcription(site: Site, model: Model, cancel_token: CancelToken | Non
     if registry.is_built_in(model):
         text = str(_run_in_process(site, model)["heard"])
     else:
-        from labext.sandbox.nb.providers import openai
+        from labext.sandbox.nb.providers import calls
 
         with tempfile.TemporaryDirectory() as folder:
-            text = openai.transcribe(site, model, write_tone(Path(folder)), cancel_token)
+            text = calls.transcribe(site, model, write_tone(Path(folder)), cancel_token)
     message = (
         f"It recognized: {shorten_title(text)}"
         if text

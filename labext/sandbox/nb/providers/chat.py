@@ -13,6 +13,7 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors, limits
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.providers.usage import Monitor
 from labext.sandbox.nb.tables import Model
 from labext.sandbox.nb.text import extractive, segmentation
 
@@ -23,8 +24,9 @@ def generate_reply(
     messages: Sequence[Mapping[str, str]],
     cancel_token: CancelToken | None = None,
     max_tokens: int | None = None,
+    monitor: Monitor | None = None,
 ) -> str:
-    """Return a model's reply to a conversation.
+    """Return a model's reply to a conversation; the monitor receives its words as they arrive.
 
     The built-in model is not a language model: it returns key sentences of the last message.
 
@@ -34,9 +36,9 @@ def generate_reply(
     """
     if registry.is_built_in(model):
         return extractive.summarize(messages[-1]["content"])
-    from labext.sandbox.nb.providers import openai  # imports requests, which is slow
+    from labext.sandbox.nb.providers import calls  # imports requests, which is slow
 
-    return openai.chat(site, model, messages, cancel_token, max_tokens)
+    return calls.chat(site, model, messages, cancel_token, max_tokens, monitor)
 
 
 MAX_TITLE_LENGTH = 80
@@ -107,14 +109,22 @@ def part_limits(session: Session) -> PartLimits:
     )
 
 
-def ask_in_parts(ask: AskModel, prompt: str, text: str, limits: PartLimits) -> str:
+def ask_in_parts(
+    ask: AskModel,
+    prompt: str,
+    text: str,
+    limits: PartLimits,
+    ask_last: AskModel | None = None,
+) -> str:
     """Return a model's reply about a text of any length.
+
+    `ask_last` is used instead of `ask` for the call whose reply is returned.
 
     Raises:
         HTTPException: 413 if the text has too many parts.
     """
     if len(text) <= limits.characters:
-        return ask(prompt, text)
+        return (ask_last or ask)(prompt, text)
     if len(text) > limits.characters * limits.parts:
         raise errors.too_large(
             f"The text has {len(text):,} characters; a model's server is given at most "
@@ -133,7 +143,7 @@ def ask_in_parts(ask: AskModel, prompt: str, text: str, limits: PartLimits) -> s
         f"{prompt}\n\nThis was done with each part of a long text, and this is what came out. Make "
         "one answer of it, as if the text had been read at once; add nothing."
     )
-    return ask(merge_prompt, together)
+    return (ask_last or ask)(merge_prompt, together)
 
 
 def split_text(text: str, max_length: int) -> list[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 PROVIDERS = (
-    *("openai", "mistral", "xai", "deepseek", "groq", "openrouter"),
-    *("openai_compatible", "ollama"),
+    *("openai", "anthropic", "google", "mistral", "xai", "deepseek", "groq", "openrouter"),
+    *("azure", "openai_compatible", "ollama"),
 )
 """The providers that are reached by a credential or by the environment: see `providers`."""
 

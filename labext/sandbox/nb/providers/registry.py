@@ -128,27 +128,44 @@ class ProviderInfo:
         base_url: its address; None if only a credential or the environment states it.
         needs_key: whether it requires a key.
         kinds: the types of its models.
+        form: its wire form, by the name in `calls`.
+        key_header: the header with its key.
+        default_path: the path of its interface, for addresses without one.
     """
 
     name: str
     base_url: str | None
     needs_key: bool
     kinds: tuple[str, ...]
+    form: str = "openai"
+    key_header: str = "Authorization"
+    default_path: str = "/v1"
 
 
 OPENAI_COMPATIBLE = "openai_compatible"
+
+_GOOGLE = "https://generativelanguage.googleapis.com/v1beta"
 
 PROVIDERS: Mapping[str, ProviderInfo] = {
     provider.name: provider
     for provider in (
         ProviderInfo("openai", "https://api.openai.com/v1", True, MODEL_TYPES),
+        ProviderInfo(
+            "anthropic", "https://api.anthropic.com/v1", True, (LLM,), "anthropic", "x-api-key"
+        ),
+        ProviderInfo(
+            "google", _GOOGLE, True, (LLM, EMBEDDING), "google", "x-goog-api-key", "/v1beta"
+        ),
         ProviderInfo("mistral", "https://api.mistral.ai/v1", True, (LLM, EMBEDDING, STT)),
         ProviderInfo("xai", "https://api.x.ai/v1", True, (LLM,)),
         ProviderInfo("deepseek", "https://api.deepseek.com/v1", True, (LLM,)),
         ProviderInfo("groq", "https://api.groq.com/openai/v1", True, (LLM, STT, TTS)),
         ProviderInfo("openrouter", "https://openrouter.ai/api/v1", True, (LLM, EMBEDDING)),
+        ProviderInfo("azure", None, True, MODEL_TYPES, "openai", "api-key", ""),
         ProviderInfo(OPENAI_COMPATIBLE, None, False, MODEL_TYPES),
-        ProviderInfo("ollama", "http://localhost:11434/v1", False, (LLM, EMBEDDING)),
+        ProviderInfo(
+            "ollama", "http://localhost:11434", False, (LLM, EMBEDDING), "ollama", default_path=""
+        ),
     )
 }
 """Providers that credentials can be created for, in order of preference."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,11 @@ from labext.sandbox.nb import errors
 from labext.sandbox.nb.limits import get_limit
 from labext.sandbox.nb.providers import provider_keys, provider_variables
 from labext.sandbox.nb.providers.provider_keys import decrypt_key, key_error
-from labext.sandbox.nb.providers.registry import PROVIDERS, ProviderInfo
+from labext.sandbox.nb.providers.registry import (
+    OPENAI_COMPATIBLE,
+    PROVIDERS,
+    ProviderInfo,
+)
 from labext.sandbox.nb.tables import Credential, Model
 from labext.sandbox.nb.text import segmentation
 from labext.sanitize import strip_control
@@ -47,10 +52,17 @@ class ProviderServer:
     Attributes:
         name: its name in messages.
         base_url: its address without a trailing slash, such as `https://api.example/v1`.
-        key: sent as `Authorization: Bearer …`; None if it needs none.
-        seconds: the time limit of a response.
+        key: sent in the header `key_header`; None if it needs none.
+        seconds: the time limit of a response, and of each pause of a streamed one.
         on_refusal: the next step if the key is refused.
         refusal_action: the same as data.
+        provider: the provider of its models.
+        form: its wire form.
+        key_header: `Authorization`, which gets `Bearer KEY`, or another header.
+        headers: further headers of all requests.
+        default_path: appended to an address without a path that answers 404.
+        api_version: the version of Azure's interface.
+        num_ctx: the length of the context of Ollama's models, in tokens.
     """
 
     name: str
@@ -59,6 +71,13 @@ class ProviderServer:
     seconds: float
     on_refusal: str = "Check its key."
     refusal_action: Action | None = None
+    provider: str = OPENAI_COMPATIBLE
+    form: str = "openai"
+    key_header: str = "Authorization"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    default_path: str = "/v1"
+    api_version: str | None = None
+    num_ctx: int | None = None
 
 
 def response_too_long(provider: ProviderServer) -> HTTPException:
@@ -68,15 +87,40 @@ def response_too_long(provider: ProviderServer) -> HTTPException:
     )
 
 
-def invalid_response(provider: ProviderServer, text: str) -> HTTPException:
+def invalid_response(
+    provider: ProviderServer, text: str, expected: str = "an OpenAI-compatible server"
+) -> HTTPException:
     """Return a 502: the provider's response has an unexpected form."""
     if text.strip() in ("", "null"):
         return errors.bad_gateway(
             f"{_server_name(provider)} answered nothing. Try again, or ask another."
         )
     return errors.bad_gateway(
-        f"{_server_name(provider)} answered “{_quote(provider, text)}”, which is not what an "
-        "OpenAI-compatible server answers. Check its address."
+        f"{_server_name(provider)} answered {_describe_body(provider, text)}, which is not what "
+        f"{expected} answers. Check its address."
+    )
+
+
+def refused(provider: ProviderServer, model: str, reason: str) -> HTTPException:
+    """Return a 502: the model refused to answer."""
+    return errors.bad_gateway(
+        f"The model {model} of {provider.name} refused to answer: {_quote(provider, reason)}. "
+        "Ask in other words, or choose another model."
+    )
+
+
+def failed_in_reply(provider: ProviderServer, model: str, text: str) -> HTTPException:
+    """Return a 502: the provider reported a failure after the reply had begun."""
+    message = f"{_server_name(provider)} stopped its reply: “{_quote(provider, text)}”."
+    return _known_failure(provider, message, text, model) or errors.bad_gateway(
+        f"{message} Try again, or choose another model."
+    )
+
+
+def cut_reply(provider: ProviderServer) -> HTTPException:
+    """Return a 502: a streamed reply ended without its end mark."""
+    return errors.bad_gateway(
+        f"{_server_name(provider)} closed the connection before the end of its response. Try again."
     )
 
 
@@ -123,19 +167,68 @@ def error_response(
     provider: ProviderServer, response: requests.Response, text: str
 ) -> HTTPException:
     """Return the error of a provider that answered one: 429 for its 429, else 502."""
-    quoted = _quote(provider, _error_message(text)) or response.reason or "nothing more"
-    message = f"{_server_name(provider)} answered {response.status_code}: “{quoted}”."
-    if response.status_code in (401, 403):
-        return errors.bad_gateway(message, provider.on_refusal, provider.refusal_action)
-    if 300 <= response.status_code < 400:
+    status, words = response.status_code, _error_message(text)
+    quoted = _describe_body(provider, words) if words else f"“{response.reason or 'nothing more'}”"
+    message = f"{_server_name(provider)} answered {status}: {quoted}."
+    if 300 <= status < 400:
         return errors.bad_gateway(
             f"{message} It sends elsewhere, which is not followed; check its address."
         )
-    if response.status_code == 429:
-        return errors.too_many_requests(
-            f"{message} Wait a little, then try again.", _retry_after(response.headers)
+    if status == 429:
+        wait = _retry_after(response.headers)
+        pause = f"{wait} seconds" if wait.isdecimal() else f"until {wait}"
+        return errors.too_many_requests(f"{message} Wait {pause}, then try again.", wait)
+    is_key = status in (401, 403) or (status == 400 and _KEY_REFUSED.search(text) is not None)
+    if is_key:
+        owner = provider_of_key(provider.key or "")
+        if owner is not None and owner != provider.provider:
+            message += f" The key looks like one of {owner}, not of {provider.provider}."
+        return errors.bad_gateway(message, provider.on_refusal, provider.refusal_action)
+    return _known_failure(provider, message, words, status=status) or errors.bad_gateway(
+        f"{message} Try again, or choose another model."
+    )
+
+
+_KEY_REFUSED = re.compile(r"(?i)api[ _]key[ _](?:not[ _]valid|invalid)")
+_CONTEXT_TOO_LONG = re.compile(
+    r"(?i)context.{0,20}(?:length|window|size)|prompt is too long|too many (?:input )?tokens|"
+    r"token count.{0,40}exceeds|input.{0,20}too long"
+)
+_MODEL_GONE = re.compile(
+    r"(?i)model.{0,120}(?:not found|does not exist|no longer|deprecated|decommissioned|retired|"
+    r"not available|not supported)|(?:not found|no such|unknown|invalid)[^.]{0,20}model|^model: "
+)
+
+_KEY_PREFIXES: Mapping[str, str] = {
+    "sk-ant-": "anthropic",
+    "sk-or-": "openrouter",
+    "sk-proj-": "openai",
+    "AIza": "google",
+    "gsk_": "groq",
+    "xai-": "xai",
+}
+
+
+def provider_of_key(key: str) -> str | None:
+    """Return the provider whose keys begin like this one; None if unknown."""
+    return next((name for start, name in _KEY_PREFIXES.items() if key.startswith(start)), None)
+
+
+def _known_failure(
+    provider: ProviderServer, message: str, text: str, model: str = "", status: int = 0
+) -> HTTPException | None:
+    """Return the error of a context that is too long or a model that is gone, if it is one."""
+    if _CONTEXT_TOO_LONG.search(text):
+        return errors.bad_gateway(
+            f"{message} The text is longer than the model's context. Name fewer sources, choose a "
+            "model with a longer context, or send shorter parts: "
+            "`labext sandbox nb limits set model_characters`."
         )
-    return errors.bad_gateway(f"{message} Try again, or choose another model.")
+    if _MODEL_GONE.search(text) or (status == 404 and model):
+        return errors.bad_gateway(
+            message, "See the models that it has.", Action.discover_models(provider.name)
+        )
+    return None
 
 
 def _retry_after(headers: Mapping[str, str]) -> str:
@@ -161,6 +254,19 @@ def quote_reply(text: str) -> str:
 
 def _quote(provider: ProviderServer, text: str) -> str:
     return quote_reply(remove_key(provider, segmentation.encodable(text)))
+
+
+def _describe_body(provider: ProviderServer, text: str) -> str:
+    """Return a quotation of a response; of a web page, its title."""
+    if not _WEB_PAGE.match(text):
+        return f"“{_quote(provider, text)}”"
+    title = _TITLE.search(text[:20_000])
+    name = _quote(provider, html.unescape(title.group(1))) if title else ""
+    return f"a web page{name and f', “{name}”'}"
+
+
+_WEB_PAGE = re.compile(r"(?i)\s*<(?:!doctype html|html|head|body)\b")
+_TITLE = re.compile(r"(?is)<title[^>]{0,200}>(.{0,500}?)</title>")
 
 
 def _error_message(text: str) -> str:
@@ -192,7 +298,7 @@ def server_of_model(site: Site, model: Model) -> ProviderServer:
             credential = first_credential(session, model.provider)
         seconds = get_limit(session, "model_seconds")
     if credential is not None:
-        return server_of_credential(site, credential, seconds)
+        return server_of_credential(site, credential, seconds, model.kind)
     return server_of_environment(site, model.provider, seconds)
 
 
@@ -225,14 +331,22 @@ def listing_timeout(site: Site) -> float:
         return min(get_limit(session, "model_seconds"), MAX_LISTING_SECONDS)
 
 
-def server_of_credential(site: Site, credential: Credential, seconds: float) -> ProviderServer:
+def server_of_credential(
+    site: Site, credential: Credential, seconds: float, kind: str | None = None
+) -> ProviderServer:
     """Return the server of a credential, with its key.
+
+    Args:
+        site: the service's site.
+        credential: the credential.
+        seconds: the time limit of a response.
+        kind: the type of the model; types may have addresses of their own.
 
     Raises:
         HTTPException: 422 if its address isn't known or its key can't be read.
     """
     provider = PROVIDERS.get(credential.provider)
-    base_url = credential.base_url or (provider and provider.base_url)
+    base_url = credential.address(kind) or (provider and provider.base_url)
     if not base_url:
         raise errors.not_configured(
             f"The credential {credential.name} has no server.",
@@ -246,7 +360,28 @@ def server_of_credential(site: Site, credential: Credential, seconds: float) -> 
         seconds,
         "Check its key, or give it another.",
         Action.set_key(credential.name),
+        api_version=credential.option("api_version"),
+        num_ctx=credential.option("num_ctx"),
+        **_wire_options(credential.provider, base_url),
     )
+
+
+_HEADERS: Mapping[str, Mapping[str, str]] = {"anthropic": {"anthropic-version": "2023-06-01"}}
+
+
+def _wire_options(provider: str, base_url: str) -> dict[str, Any]:
+    """Return how a provider's server at an address is asked."""
+    info = PROVIDERS.get(provider, PROVIDERS[OPENAI_COMPATIBLE])
+    form = info.form
+    if form == "ollama" and base_url.rstrip("/").endswith("/v1"):
+        form = "openai"  # Ollama's OpenAI-compatible interface
+    return {
+        "provider": provider,
+        "form": form,
+        "key_header": info.key_header,
+        "headers": _HEADERS.get(form, {}),
+        "default_path": info.default_path,
+    }
 
 
 def server_of_environment(site: Site, provider: str, seconds: float) -> ProviderServer:
@@ -272,6 +407,7 @@ def server_of_environment(site: Site, provider: str, seconds: float) -> Provider
         f"Check {provider_variables.key_variable(provider)} in the environment that the sandbox "
         "is started from, or add a credential.",
         Action.add_credential(provider),
+        **_wire_options(provider, settings.base_url),
     )
 
 
@@ -303,9 +439,9 @@ def configured_providers(site: Site, session: Session) -> set[str]:
 
 def _is_usable(site: Site, provider: ProviderInfo, credential: Credential) -> bool:
     return (
-        (credential.base_url or provider.base_url) is not None
+        (credential.address() or provider.base_url) is not None
         and (
-            credential.key is not None or credential.base_url is not None or not provider.needs_key
+            credential.key is not None or credential.address() is not None or not provider.needs_key
         )
         and key_error(site, credential) is None
     )

@@ -103,9 +103,9 @@ def synthesize_remote(
     """
     import soundfile
 
-    from labext.sandbox.nb.providers import openai
+    from labext.sandbox.nb.providers import calls
 
-    content = openai.synthesize(site, model, text, voice, cancel_token)
+    content = calls.synthesize(site, model, text, voice, cancel_token)
     try:
         samples, rate = soundfile.read(io.BytesIO(content), dtype="float32", always_2d=True)
     except (soundfile.SoundFileError, RuntimeError, ValueError):

@@ -234,14 +234,14 @@ def transcribe(site: Site, model: Model, path: Path, on_stage: OnStage) -> str:
     """
     if registry.is_built_in(model):
         return transcribe_built_in(path, on_stage)
-    from labext.sandbox.nb.providers import openai
+    from labext.sandbox.nb.providers import calls
 
     with tempfile.TemporaryDirectory(prefix="labext-") as folder:
         upload = Path(folder, "sound.mp3")
         with decode_audio(path) as sound:
             _compress(sound, upload, on_stage)
         on_stage(f"listening, by {model.name}")
-        return openai.transcribe(site, model, upload)
+        return calls.transcribe(site, model, upload)
 
 
 def transcribe_built_in(path: Path, on_stage: OnStage) -> str:

@@ -9,11 +9,12 @@ from fastapi import APIRouter, Request
 from sqlalchemy import func
 from sqlalchemy.orm import Session
 
-from labext.sandbox.nb import limits
+from labext.sandbox.nb import limits, streaming
 from labext.sandbox.nb.cancellation import cancel_on_disconnect
 from labext.sandbox.nb.crud import add_crud_routes, load
 from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep
 from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.schemas import Identifier
 from labext.sandbox.nb.tables import Transformation
 from labext.sandbox.nb.transformations import service
@@ -47,19 +48,28 @@ def post_transformation(site: SiteDep, body: NewTransformation) -> Transformatio
     return transformation
 
 
-@router.post("/transformations/execute", response_model=ExecuteResult)
+@router.post(
+    "/transformations/execute", response_model=ExecuteResult, responses=streaming.RESPONSES
+)
 async def post_execute(
     request: Request,
     site: SiteDep,
     body: ExecuteRequest,
     cancel_token: CancelTokenDep,
     threads: ThreadsDep,
-) -> dict[str, Any]:
-    """Run a transformation on a text.
+) -> Any:
+    """Run a transformation on a text; the output comes at once or as server-sent events.
 
     The built-in model quotes sentences of the text that match the prompt; it writes none.
     """
-    work = threads.run(lambda: service.execute_transformation(site, body, cancel_token))
+
+    def execute(monitor: Monitor) -> dict[str, Any]:
+        return service.execute_transformation(site, body, cancel_token, monitor)
+
+    if streaming.wants_stream(request):
+        events = threads.stream(streaming.result_events(execute), cancel_token)
+        return await streaming.stream_response(request, events, cancel_token)
+    work = threads.run(lambda: execute(Monitor(Usage())))
     return await cancel_on_disconnect(request, cancel_token, work)
 
 

@@ -15,6 +15,7 @@ from labext.sandbox.nb.schemas import (
     RequestBody,
     SingleLine,
     Timestamp,
+    UsageRecord,
 )
 
 MAX_PROMPT_LENGTH = 100_000
@@ -78,6 +79,7 @@ class ExecuteResult(Record):
     output: str
     transformation_id: str
     model_id: str
+    usage: UsageRecord | None
 
 
 class InstructionsUpdate(RequestBody):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from threading import Timer
 from typing import Any
 
@@ -17,6 +18,7 @@ from labext.sandbox.nb import limits, settings
 from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken
 from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.providers import chat, registry
+from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.tables import Model, Setting, Transformation
 from labext.sandbox.nb.text import extractive
 from labext.sandbox.nb.transformations.schemas import ExecuteRequest
@@ -44,9 +46,11 @@ SLOT = "transformation"
 
 
 def execute_transformation(
-    site: Site, request: ExecuteRequest, cancel_token: CancelToken
+    site: Site, request: ExecuteRequest, cancel_token: CancelToken, monitor: Monitor
 ) -> dict[str, Any]:
     """Run a transformation on a text and return the response.
+
+    The monitor receives the words of the output as they arrive.
 
     Raises:
         HTTPException: 404 if the transformation or model does not exist; 422 if no suitable model
@@ -58,13 +62,23 @@ def execute_transformation(
         transformation = load(session, Transformation, request.transformation_id)
         model = registry.select_model(session, SLOT, request.model_id or transformation.model_id)
     output = run_transformation(
-        site, model, transformation.prompt, request.input_text, cancel_token
+        site, model, transformation.prompt, request.input_text, cancel_token, monitor
     )
-    return {"output": output, "transformation_id": transformation.id, "model_id": model.id}
+    return {
+        "output": output,
+        "transformation_id": transformation.id,
+        "model_id": model.id,
+        "usage": monitor.usage.record(),
+    }
 
 
 def run_transformation(
-    site: Site, model: Model, prompt: str, text: str, cancel_token: CancelToken | None = None
+    site: Site,
+    model: Model,
+    prompt: str,
+    text: str,
+    cancel_token: CancelToken | None = None,
+    monitor: Monitor | None = None,
 ) -> str:
     """Return a model's output for a text, given the default prompt and this one.
 
@@ -77,12 +91,15 @@ def run_transformation(
     if registry.is_built_in(model):
         return extractive.quote_key_sentences(text, prompt)
 
-    def ask(prompt: str, text: str) -> str:
+    monitor = monitor or Monitor(Usage())
+
+    def ask(prompt: str, text: str, *, observed: Monitor) -> str:
         system = [{"role": "system", "content": instructions}] if instructions else []
         message = {"role": "user", "content": f"{prompt}\n\n# The text\n\n{text}"}
-        return chat.generate_reply(site, model, [*system, message], cancel_token)
+        return chat.generate_reply(site, model, [*system, message], cancel_token, None, observed)
 
-    return chat.ask_in_parts(ask, prompt, text, limits)
+    ask_part = partial(ask, observed=Monitor(monitor.usage))
+    return chat.ask_in_parts(ask_part, prompt, text, limits, partial(ask, observed=monitor))
 
 
 _RETRY_HINT = "Retry the source to create it."

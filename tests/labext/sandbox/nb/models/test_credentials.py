@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 pytestmark = pytest.mark.contract
 
 PROVIDERS = {
-    *("openai", "openai_compatible", "ollama", "groq", "mistral", "deepseek", "openrouter", "xai")
+    *("openai", "openai_compatible", "ollama", "groq", "mistral", "deepseek", "openrouter", "xai"),
+    *("anthropic", "google", "azure"),
 }
 
 

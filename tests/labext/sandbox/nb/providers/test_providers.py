@@ -16,8 +16,14 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.host_process import host_environment
 from labext.sandbox.nb import addresses
 from labext.sandbox.nb.models import service
-from labext.sandbox.nb.providers import openai, provider_keys, provider_variables, registry, servers
-from labext.sandbox.nb.providers import openai as providers_openai
+from labext.sandbox.nb.providers import (
+    calls,
+    provider_keys,
+    provider_variables,
+    registry,
+    servers,
+    transport,
+)
 from labext.sandbox.nb.providers.registry import PROVIDERS, guess_model_type
 from labext.sandbox.nb.tables import DefaultModel, Model
 
@@ -85,9 +91,9 @@ def test_host_that_resolves_to_a_refused_address_gets_no_request(
     site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by_name = provider.base_url.replace("127.0.0.1", "localhost")
-    monkeypatch.setattr(providers_openai, "is_refused_ip", lambda number: number == "127.0.0.1")
+    monkeypatch.setattr(transport, "is_refused_ip", lambda number: number == "127.0.0.1")
     with pytest.raises(HTTPException, match="metadata service"):
-        openai.list_models(servers.server_of_model(site, add_model(key=KEY, base_url=by_name)))
+        calls.list_models(servers.server_of_model(site, add_model(key=KEY, base_url=by_name)))
     assert provider.asked == []
 
 
@@ -100,7 +106,7 @@ def test_stored_metadata_address_gets_no_request(
         monkeypatch.setenv("http_proxy", provider.base_url.removesuffix("/v1"))
     model = add_model(key=KEY, base_url="http://100.100.100.200/v1")
     with pytest.raises(HTTPException, match="metadata service"):
-        openai.list_models(servers.server_of_model(site, model))
+        calls.list_models(servers.server_of_model(site, model))
     assert provider.asked == []
 
 

@@ -12,8 +12,8 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb.providers import openai, servers
-from labext.sandbox.nb.providers.openai import FormPayload
+from labext.sandbox.nb.providers import calls, servers
+from labext.sandbox.nb.providers.transport import FormPayload
 
 KEY = "correct-horse-battery-staple"
 
@@ -27,7 +27,7 @@ def error_detail(call: Any, *arguments: Any) -> str:
 
 def test_speech_request_has_model_voice_and_key(site: Site, provider: Any, add_model: Any) -> None:
     provider.key = KEY
-    sound = openai.synthesize(site, add_model("tts-1", "tts", KEY), "It is arabinose.", "alloy")
+    sound = calls.synthesize(site, add_model("tts-1", "tts", KEY), "It is arabinose.", "alloy")
     with wave.open(io.BytesIO(sound)) as file:
         assert file.getnframes() > 0
     (request,) = provider.speeches()
@@ -46,10 +46,10 @@ def test_transcription_request_has_file_model_and_key(
     provider.key = KEY
     path = tmp_path / 'a "strange"\r\nname ö.mp3'
     path.write_bytes(bytes(range(256)) * 5000)  # more than one part
-    message = openai.transcribe(site, add_model("whisper-1", "stt", KEY), path)
+    message = calls.transcribe(site, add_model("whisper-1", "stt", KEY), path)
     assert message == "1280000 bytes of sound."
     provider.hears = lambda _content: f"You said {KEY}."
-    transcript = openai.transcribe(site, add_model("whisper-2", "stt", KEY), path)
+    transcript = calls.transcribe(site, add_model("whisper-2", "stt", KEY), path)
     assert transcript == "You said •••."
     provider.asked.pop()
     (request,) = provider.hearings()
@@ -64,7 +64,7 @@ def test_empty_transcript_is_accepted(
     provider.hears = lambda _content: "  "
     path = tmp_path / "silence"
     path.write_bytes(b"")
-    assert openai.transcribe(site, add_model("whisper-1", "stt"), path) == ""
+    assert calls.transcribe(site, add_model("whisper-1", "stt"), path) == ""
     assert provider.hearings()[0].files == {"file": b""}
 
 
@@ -81,7 +81,7 @@ def test_invalid_audio_is_502(
 ) -> None:
     provider.troubles = [openai_server.says(200, answer, "audio/wav")]
     assert expected in error_detail(
-        openai.synthesize, site, add_model("tts-1", "tts"), "Hello.", "alloy"
+        calls.synthesize, site, add_model("tts-1", "tts"), "Hello.", "alloy"
     )
 
 
@@ -92,13 +92,13 @@ def test_invalid_transcript_is_502(
     path = tmp_path / "sound.wav"
     path.write_bytes(openai_server.tone("alloy", "Hello."))
     provider.troubles = [openai_server.says(200, answer)]
-    assert "answered" in error_detail(openai.transcribe, site, add_model("w", "stt"), path)
+    assert "answered" in error_detail(calls.transcribe, site, add_model("w", "stt"), path)
 
 
 def test_model_list_keeps_only_valid_names(site: Site, provider: Any, add_model: Any) -> None:
     at = servers.server_of_model(site, add_model(key=KEY))
     provider.models = [None, 7, "b", "a", "b", "", " a", "line\nend", f"echo-{KEY}", "ö" * 501, "ä"]
-    assert openai.list_models(at) == ["b", "a", "ä"]
+    assert calls.list_models(at) == ["b", "a", "ä"]
     assert provider.asked[0].path == "/models"
     assert provider.asked[0].headers["authorization"] == f"Bearer {KEY}"
 
@@ -106,9 +106,7 @@ def test_model_list_keeps_only_valid_names(site: Site, provider: Any, add_model:
 @pytest.mark.parametrize("answer", [{}, [], {"data": None}, {"data": [7]}, {"data": [{}]}, "a"])
 def test_invalid_model_list_is_502(site: Site, provider: Any, add_model: Any, answer: Any) -> None:
     provider.troubles = [openai_server.says(200, answer)]
-    assert "answered" in error_detail(
-        openai.list_models, servers.server_of_model(site, add_model())
-    )
+    assert "answered" in error_detail(calls.list_models, servers.server_of_model(site, add_model()))
 
 
 def test_multipart_form_follows_the_rfc(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.limits import LIMITS
 from labext.sandbox.nb.providers import chat
+from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.tables import Model, Transformation
 from labext.sandbox.nb.transformations import service
 from labext.sandbox.nb.transformations.schemas import ExecuteRequest
@@ -98,5 +99,5 @@ def test_text_over_the_limit_is_413(site: Site):
         transformation_id="transformation:any", input_text="A text too long.", model_id=None
     )
     with pytest.raises(HTTPException) as caught:
-        service.execute_transformation(site, request, CancelToken())
+        service.execute_transformation(site, request, CancelToken(), Monitor(Usage()))
     assert caught.value.status_code == 413

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from labext.sandbox.core.database import Database
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.embedding.embedder import MiniLmEmbedder
-from labext.sandbox.nb.providers import openai
+from labext.sandbox.nb.providers import calls
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import Model
 from labext.sandbox.nb.text.passages import PassageText
@@ -109,7 +109,7 @@ def server(world: World, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
             [3.0, 0.0] if "sugar" in text or "glucose" in text else [0.0, 9.0] for text in texts
         ]
 
-    monkeypatch.setattr(openai, "embed", embed)
+    monkeypatch.setattr(calls, "embed", embed)
     with world.database.write() as session:
         session.add(Model(id="model:tiny", name="tiny", kind="embedding", provider="house"))
     return requests
@@ -155,7 +155,7 @@ def test_changed_vector_length_is_422(
     world.source("sugar", SUGAR)
     world.embed_by("tiny")
     world.vector("sugar")
-    monkeypatch.setattr(openai, "embed", lambda *_: [[1.0, 0.0, 0.0]])
+    monkeypatch.setattr(calls, "embed", lambda *_: [[1.0, 0.0, 0.0]])
     with pytest.raises(HTTPException) as caught:
         world.vector("sugar")
     assert caught.value.status_code == 422

@@ -84,6 +84,7 @@ def test_run_uses_the_requested_model_then_its_own_then_the_slot(api: Any, provi
         "output": "- “Cells were induced with 0.2 % arabinose.”",
         "transformation_id": created["id"],
         "model_id": "model:extractive",
+        "usage": None,
     }
     api.call("PUT", f"transformations/{created['id']}", {"model_id": server})
     assert api.run(created["id"], TEXT)["output"] == "Reply of talker."

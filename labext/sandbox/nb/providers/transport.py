@@ -1,12 +1,12 @@
-"""Client of OpenAI-compatible servers: chat, embeddings, speech, transcription."""
+"""Send requests to the servers of models: addresses checked, bounded, cancellable, streamed."""
 
 from __future__ import annotations
 
 import json
-import re
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Timer
@@ -17,20 +17,12 @@ import orjson
 import requests
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
-from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.addresses import is_refused_ip, parse_numeric_host
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.providers import servers as telling
-from labext.sandbox.nb.providers.servers import (
-    CONNECT_SECONDS,
-    ProviderServer,
-    invalid_response,
-    remove_key,
-    server_of_model,
-)
-from labext.sandbox.nb.tables import Model
-from labext.sandbox.nb.text import segmentation
+from labext.sandbox.nb.providers.servers import CONNECT_SECONDS, ProviderServer
 
 _CHUNK_SIZE = 1 << 18
 _MAX_SUFFIX_LENGTH = 8
@@ -124,11 +116,7 @@ def request_json(
         HTTPException: as `request_bytes`; also 502 if the response is not JSON.
         CallCancelledError: if the call was cancelled.
     """
-    text = request_bytes(provider, path, payload, cancel_token).decode("utf-8", "replace")
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        raise telling.invalid_response(provider, text) from None
+    return _parse(provider, request_bytes(provider, path, payload, cancel_token))
 
 
 def request_bytes(
@@ -140,8 +128,8 @@ def request_bytes(
 ) -> bytes:
     """Return the response body of a provider.
 
-    An address without a path, such as Ollama's http://localhost:11434, is retried with `/v1` after
-    a 404.
+    An address without a path, such as Ollama's http://localhost:11434, is retried with the
+    provider's default path, mostly `/v1`, after a 404.
 
     Args:
         provider: the server.
@@ -155,14 +143,101 @@ def request_bytes(
         CallCancelledError: if the call was cancelled.
     """
     response, content = _send(provider, path, payload, cancel_token, accept)
-    if response.status_code == 404 and not urlsplit(provider.base_url).path.strip("/"):
-        retry_provider = replace(provider, base_url=f"{provider.base_url.rstrip('/')}/v1")
+    if response.status_code == 404 and _has_no_path(provider):
+        retry_provider = _with_default_path(provider)
         retry_response, body = _send(retry_provider, path, payload, cancel_token, accept)
         if retry_response.status_code != 404:
             provider, response, content = retry_provider, retry_response, body
     if not 200 <= response.status_code < 300:
         raise telling.error_response(provider, response, content.decode("utf-8", "replace"))
     return content
+
+
+def stream_json(
+    provider: ProviderServer, path: str, payload: Payload, cancel_token: CancelToken | None = None
+) -> Iterator[Any]:
+    """Yield the JSON values of a streamed response, each as soon as it has arrived.
+
+    The stream is one of server-sent events or of lines of JSON. A server that does not stream
+    yields one value. The time limit applies to the start, and to each pause.
+
+    Raises:
+        HTTPException: as `request_json`; also 502 if the connection was lost.
+        CallCancelledError: if the call was cancelled.
+    """
+    cancel_token = cancel_token or CancelToken()
+    for server in [provider, *([_with_default_path(provider)] if _has_no_path(provider) else [])]:
+        with _open(server, path, payload, (cancel_token,), _STREAM) as response:
+            if response.status_code == 404 and server is provider and _has_no_path(provider):
+                continue
+            chunks = _iter_chunks(server, response, cancel_token)
+            if not 200 <= response.status_code < 300:
+                text = b"".join(chunks).decode("utf-8", "replace")
+                raise telling.error_response(server, response, text)
+            kind = response.headers.get("Content-Type", "").lower()
+            if "event-stream" in kind or "ndjson" in kind:
+                yield from _parse_lines(server, chunks)
+            else:
+                yield _parse(server, b"".join(chunks))
+            return
+    request_bytes(provider, path, payload, cancel_token)  # reports the 404
+
+
+_STREAM = "text/event-stream, application/x-ndjson, application/json"
+
+
+def _parse_lines(provider: ProviderServer, chunks: Iterator[bytes]) -> Iterator[Any]:
+    """Yield the values in the lines of a stream, up to the mark of its end."""
+    pending = b""
+    for chunk in chunks:
+        *lines, pending = (pending + chunk).split(b"\n")
+        for line in lines:
+            content = line.removeprefix(b"data:").strip()
+            if content == b"[DONE]":
+                yield None
+                return
+            if line.startswith((b"data:", b"{")) and content:
+                yield _parse(provider, content)
+    if pending.startswith(b"{"):
+        yield _parse(provider, pending)
+
+
+def _parse(provider: ProviderServer, content: bytes) -> Any:
+    text = content.decode("utf-8", "replace")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise telling.invalid_response(provider, text) from None
+
+
+def _iter_chunks(
+    provider: ProviderServer, response: requests.Response, cancel_token: CancelToken
+) -> Iterator[bytes]:
+    """Yield the bytes of a response as they arrive, within the size limit."""
+    size = 0
+    while True:
+        try:
+            chunk: bytes = response.raw.read1(1 << 16, decode_content=True)
+        except (HTTPError, OSError) as error:
+            cancel_token.check()
+            is_slow = isinstance(error, ReadTimeoutError | TimeoutError)
+            lost = requests.Timeout if is_slow else requests.exceptions.ChunkedEncodingError
+            raise telling.connection_failed(provider, lost()) from None
+        cancel_token.check()
+        if not chunk:
+            return
+        size += len(chunk)
+        if size > telling.MAX_RESPONSE_BYTES:
+            raise telling.response_too_long(provider)
+        yield chunk
+
+
+def _has_no_path(provider: ProviderServer) -> bool:
+    return bool(provider.default_path) and not urlsplit(provider.base_url).path.strip("/")
+
+
+def _with_default_path(provider: ProviderServer) -> ProviderServer:
+    return replace(provider, base_url=f"{provider.base_url.rstrip('/')}{provider.default_path}")
 
 
 def _send(
@@ -173,46 +248,67 @@ def _send(
     accept: str,
 ) -> tuple[requests.Response, bytes]:
     """Return a provider's response with any status, and its body; see `request_bytes`."""
-    cancel_token = cancel_token or CancelToken()
-    cancel_token.check()
-    # If the host is a name, its address is checked on connecting.
-    host = urlsplit(provider.base_url).hostname or ""
-    if any(map(is_refused_ip, parse_numeric_host(host))):
-        raise telling.forbidden_address(provider)
-    headers = {"Accept": accept}
-    if payload is not None:
-        headers["Content-Type"] = payload.media_type
-    timeout_token = CancelToken()
-    with _open_session(provider, cancel_token, timeout_token) as session:
-        # Proxies of the environment are not used for this machine.
-        session.trust_env = host not in _LOOPBACK_HOSTS
+    cancel_token, timeout_token = cancel_token or CancelToken(), CancelToken()
+    with _open(provider, path, payload, (cancel_token, timeout_token), accept) as response:
         try:
-            with session.request(
-                "GET" if payload is None else "POST",
-                f"{provider.base_url}{path}",
-                data=payload,
-                headers=headers,
-                auth=_BearerAuth(provider.key),
-                timeout=(CONNECT_SECONDS, provider.seconds),
-                allow_redirects=False,
-                stream=True,
-            ) as response:
-                content = _read_body(provider, response, timeout_token)
+            content = _read_body(provider, response, timeout_token)
         except (requests.RequestException, OSError) as error:
             cancel_token.check()
             raise telling.connection_failed(provider, error) from None
     return response, content
 
 
-class _BearerAuth(AuthBase):
+@contextmanager
+def _open(
+    provider: ProviderServer,
+    path: str,
+    payload: Payload | None,
+    cancel_tokens: Sequence[CancelToken],
+    accept: str,
+) -> Iterator[requests.Response]:
+    """Yield a provider's response with any status, before its body is read.
+
+    The first token is the caller's, which cancels the call.
+    """
+    cancel_tokens[0].check()
+    # If the host is a name, its address is checked on connecting.
+    host = urlsplit(provider.base_url).hostname or ""
+    if any(map(is_refused_ip, parse_numeric_host(host))):
+        raise telling.forbidden_address(provider)
+    headers = {"Accept": accept, **provider.headers}
+    if payload is not None:
+        headers["Content-Type"] = payload.media_type
+    with _open_session(provider, *cancel_tokens) as session:
+        # Proxies of the environment are not used for this machine.
+        session.trust_env = host not in _LOOPBACK_HOSTS
+        try:
+            response = session.request(
+                "GET" if payload is None else "POST",
+                f"{provider.base_url}{path}",
+                data=payload,
+                headers=headers,
+                auth=_KeyAuth(provider.key_header, provider.key),
+                timeout=(CONNECT_SECONDS, provider.seconds),
+                allow_redirects=False,
+                stream=True,
+            )
+        except (requests.RequestException, OSError) as error:
+            cancel_tokens[0].check()
+            raise telling.connection_failed(provider, error) from None
+        with response:
+            yield response
+
+
+class _KeyAuth(AuthBase):
     """Send only the given key: by default, requests would read the user's .netrc."""
 
-    def __init__(self, key: str | None) -> None:
-        self._key = key
+    def __init__(self, header: str, key: str | None) -> None:
+        self._header, self._key = header, key
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         if self._key is not None:
-            request.headers["Authorization"] = f"Bearer {self._key}"
+            prefix = "Bearer " if self._header == "Authorization" else ""
+            request.headers[self._header] = f"{prefix}{self._key}"
         return request
 
 
@@ -280,150 +376,3 @@ def _iter_bounded(provider: ProviderServer, response: requests.Response) -> Iter
         if size > telling.MAX_RESPONSE_BYTES:
             raise telling.response_too_long(provider)
         yield part
-
-
-BATCH_SIZE = 128
-"""Texts per embedding request."""
-
-_THINKING = re.compile(r"(?s)\A\s*<think>.*?</think>\s*")
-"""The reasoning that some models put before their answer."""
-
-_AUDIO_MAGIC = re.compile(rb"RIFF|ID3|OggS|fLaC|\xff[\xe0-\xff]")
-"""First bytes of audio files: WAV, MP3, OGG, FLAC."""
-
-_MAX_NAME_LENGTH = 500
-
-
-def chat(
-    site: Site,
-    model: Model,
-    messages: Sequence[Mapping[str, str]],
-    cancel_token: CancelToken | None = None,
-    max_tokens: int | None = None,
-) -> str:
-    """Return a model's reply to a conversation.
-
-    Raises:
-        HTTPException: 502 if its server failed; 422 if it has no server or its key can't be read.
-        CallCancelledError: if the call was cancelled.
-    """
-    provider = server_of_model(site, model)
-    turns = [dict(message) for message in messages]
-    body: dict[str, Any] = {"model": model.name, "messages": turns, "stream": False}
-    if max_tokens is not None:
-        body["max_tokens"] = max_tokens
-    answer = request_json(provider, "/chat/completions", JsonPayload(body), cancel_token)
-    try:
-        text = _message_text(answer["choices"][0]["message"]["content"])
-    except (KeyError, IndexError, TypeError):
-        raise invalid_response(provider, json.dumps(answer)) from None
-    text = segmentation.encodable(_THINKING.sub("", text)).strip()
-    if not text:
-        raise invalid_response(provider, "")
-    return remove_key(provider, text)
-
-
-def embed(
-    site: Site, model: Model, texts: Sequence[str], cancel_token: CancelToken | None = None
-) -> list[list[float]]:
-    """Return one vector per text, all of the same length.
-
-    Raises:
-        HTTPException: as `chat`.
-        CallCancelledError: if the call was cancelled.
-    """
-    provider = server_of_model(site, model)
-    vectors: list[list[float]] = []
-    for start in range(0, len(texts), BATCH_SIZE):
-        batch = list(texts[start : start + BATCH_SIZE])
-        body = JsonPayload({"model": model.name, "input": batch})
-        answer = request_json(provider, "/embeddings", body, cancel_token)
-        try:
-            rows = sorted(answer["data"], key=lambda row: row["index"])
-            vectors += [_parse_vector(row["embedding"]) for row in rows]
-        except (KeyError, TypeError, ValueError):
-            raise invalid_response(provider, json.dumps(answer)) from None
-        if len(rows) != len(batch) or len({len(vector) for vector in vectors}) != 1:
-            raise invalid_response(provider, json.dumps(answer))
-    return vectors
-
-
-def synthesize(
-    site: Site, model: Model, text: str, voice: str, cancel_token: CancelToken | None = None
-) -> bytes:
-    """Return the speech of a text as an audio file.
-
-    Returns:
-        A WAV file, or MP3, OGG or FLAC from servers without WAV.
-
-    Raises:
-        HTTPException: as `chat`.
-        CallCancelledError: if the call was cancelled.
-    """
-    provider = server_of_model(site, model)
-    body = {"model": model.name, "input": text, "voice": voice, "response_format": "wav"}
-    sound = request_bytes(
-        provider, "/audio/speech", JsonPayload(body), cancel_token, accept="audio/wav, audio/*"
-    )
-    if not _AUDIO_MAGIC.match(sound):
-        raise invalid_response(provider, sound.decode("utf-8", "replace"))
-    return sound
-
-
-def transcribe(
-    site: Site, model: Model, path: Path, cancel_token: CancelToken | None = None
-) -> str:
-    """Return the speech in an audio file; empty if nobody speaks.
-
-    Raises:
-        HTTPException: as `chat`.
-        CallCancelledError: if the call was cancelled.
-        OSError: if the file can't be read.
-    """
-    provider = server_of_model(site, model)
-    form = FormPayload({"model": model.name, "response_format": "json"}, "file", path)
-    answer = request_json(provider, "/audio/transcriptions", form, cancel_token)
-    text = answer.get("text") if isinstance(answer, dict) else None
-    if not isinstance(text, str):
-        raise invalid_response(provider, json.dumps(answer))
-    return remove_key(provider, segmentation.encodable(text).strip())
-
-
-def list_models(provider: ProviderServer) -> list[str]:
-    """Return the names of a server's models, in its order.
-
-    Raises:
-        HTTPException: 502 if it failed.
-    """
-    answer = request_json(provider, "/models")
-    try:
-        names = [row["id"] for row in answer["data"]]
-    except (KeyError, TypeError):
-        raise invalid_response(provider, json.dumps(answer)) from None
-    texts = [name for name in names if isinstance(name, str)]
-    return [name for name in dict.fromkeys(texts) if _is_valid_name(provider, name)]
-
-
-def _is_valid_name(provider: ProviderServer, name: str) -> bool:
-    """Return whether a model name of a server can be stored and does not contain its key."""
-    return (
-        0 < len(name) <= _MAX_NAME_LENGTH
-        and name.isprintable()
-        and name == name.strip()
-        and name == remove_key(provider, name)
-    )
-
-
-def _message_text(content: Any) -> str:
-    """Return the text of a message, given as a string or as parts."""
-    if isinstance(content, str):
-        return content
-    if content is None:
-        return ""
-    return "".join(part["text"] for part in content if part.get("type") == "text")
-
-
-def _parse_vector(value: Any) -> list[float]:
-    if not value or any(isinstance(v, bool) or not isinstance(v, int | float) for v in value):
-        raise ValueError
-    return [float(number) for number in value]

@@ -1,0 +1,46 @@
+"""The tokens and the cost of model calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass
+class Usage:
+    """The tokens and the cost of one or more calls, as far as the provider states them.
+
+    Attributes:
+        input_tokens: the tokens sent.
+        output_tokens: the tokens received.
+        cost: in the provider's currency, which is US dollars; None if the provider states none.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+    def add(self, stated: Mapping[str, Any]) -> None:
+        """Add the usage that a provider states for one call."""
+        self.input_tokens += int(stated.get("input_tokens", 0))
+        self.output_tokens += int(stated.get("output_tokens", 0))
+        if "cost" in stated:
+            self.cost = (self.cost or 0.0) + float(stated["cost"])
+
+    def record(self) -> dict[str, Any] | None:
+        """Return the record used in responses; None if no provider stated anything."""
+        return dict(vars(self)) if self != Usage() else None
+
+
+@dataclass
+class Monitor:
+    """Observes model calls.
+
+    Attributes:
+        usage: the sum over the calls.
+        on_words: called with the words of a reply as they arrive; None for replies in one piece.
+    """
+
+    usage: Usage
+    on_words: Callable[[str], None] | None = None

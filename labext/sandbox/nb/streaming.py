@@ -1,0 +1,98 @@
+"""Responses as server-sent events, whose words arrive as a model writes them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from typing import Any
+
+import orjson
+from fastapi.responses import StreamingResponse
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from labext.actions import Action
+from labext.redaction import get_logger
+from labext.sandbox.nb.cancellation import (
+    CallCancelledError,
+    CancelToken,
+    cancel_on_disconnect,
+    iterate_pushed,
+)
+from labext.sandbox.nb.providers.usage import Monitor, Usage
+
+log = get_logger(__name__)
+
+Event = dict[str, Any]
+
+MEDIA_TYPE = "text/event-stream"
+HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The result. A request that accepts `text/event-stream` gets lines "
+        "`data: {json}`, each an event with a `type`: `words` with the `content` written since the "
+        "last one, then `complete` with the result, or `error` with a `message`.",
+        "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
+    }
+}
+
+
+def wants_stream(request: Request) -> bool:
+    """Return whether the client accepts server-sent events."""
+    return MEDIA_TYPE in request.headers.get("accept", "")
+
+
+def encode_events(events: Iterator[Event], *, raise_first: bool = False) -> Iterator[bytes]:
+    """Yield the events encoded; a failure becomes the last event, since the response has begun.
+
+    With `raise_first` a failure before the first event is raised, and gets a status of its own.
+    """
+    begun = not raise_first
+    try:
+        for event in events:
+            begun = True
+            yield _encode(event)
+    except CallCancelledError:
+        if not begun:
+            raise
+    except HTTPException as error:
+        if not begun:
+            raise
+        action = getattr(error, "action", None)
+        sent = {"action": action.to_json()} if isinstance(action, Action) else {}
+        yield _encode({"type": "error", "message": str(error.detail), **sent})
+    except Exception:
+        if not begun:
+            raise
+        log.exception("A question could not be answered.")
+        yield _encode({"type": "error", "message": "The service failed; its log says how."})
+
+
+def result_events(work: Callable[[Monitor], Event]) -> Iterator[bytes]:
+    """Yield the words that a function's model calls write, then its result.
+
+    A failure before the first words is raised.
+    """
+
+    def run(push: Callable[[Event], None]) -> None:
+        monitor = Monitor(Usage(), lambda words: push({"type": "words", "content": words}))
+        push({"type": "complete", **work(monitor)})
+
+    return encode_events(iterate_pushed(run), raise_first=True)
+
+
+async def stream_response(
+    request: Request, events: AsyncGenerator[bytes, None], cancel_token: CancelToken
+) -> StreamingResponse:
+    """Return the response with some events; it begins with the first of them."""
+    first = await cancel_on_disconnect(request, cancel_token, anext(events), is_last=False)
+
+    async def body() -> AsyncIterator[bytes]:
+        yield first
+        async for event in events:
+            yield event
+
+    return StreamingResponse(body(), media_type=MEDIA_TYPE, headers=HEADERS)
+
+
+def _encode(event: Event) -> bytes:
+    return b"data: " + orjson.dumps(event) + b"\n\n"

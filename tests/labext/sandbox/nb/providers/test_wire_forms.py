@@ -1,0 +1,291 @@
+"""Chat in four wire forms: streaming, usage, and how every failure is reported."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import model_servers
+import pytest
+from model_servers import FORMS, KEY_HEADERS, Handler, ModelServer
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import tables
+from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken
+from labext.sandbox.nb.providers import calls, servers
+from labext.sandbox.nb.providers.provider_keys import encrypt_key
+from labext.sandbox.nb.providers.reply_filter import ReplyFilter
+from labext.sandbox.nb.providers.usage import Monitor, Usage
+from labext.sandbox.nb.tables import Credential, Model
+
+KEY = "correct-horse-battery-staple"
+TALK = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Which sugar?"},
+    {"role": "assistant", "content": "Where?"},
+    {"role": "user", "content": "In the medium."},
+]
+Connect = Callable[..., Model]
+
+
+@pytest.fixture(params=FORMS)
+def server(request: Any) -> Iterator[ModelServer]:
+    with model_servers.serving(request.param) as running:
+        yield running
+
+
+@pytest.fixture
+def connect(site: Site) -> Connect:
+    """Add a model of a server: `connect(server, key=…, num_ctx=…)`."""
+
+    def add(
+        server: ModelServer, key: str | None = KEY, provider: str = "", **options: Any
+    ) -> Model:
+        provider = provider or server.form
+        credential = Credential(
+            id=tables.new_identifier("credential"),
+            provider=provider,
+            name="lab",
+            base_url=server.base_url,
+            key=None if key is None else encrypt_key(site, key),
+            options=options,
+        )
+        model = Model(
+            id=tables.new_identifier("model"),
+            name="talker-1",
+            kind="llm",
+            provider=provider,
+            credential_id=credential.id,
+        )
+        with site.database.write() as session:
+            session.add(credential)
+            session.flush()
+            session.add(model)
+        return model
+
+    return add
+
+
+def stream(site: Site, model: Model, **options: Any) -> tuple[str, list[str], Usage]:
+    """Return the reply, its words in the order of arrival, and the usage."""
+    words: list[str] = []
+    monitor = Monitor(Usage(), words.append)
+    return calls.chat(site, model, TALK, monitor=monitor, **options), words, monitor.usage
+
+
+def failure(site: Site, model: Model, status: int = 502) -> str:
+    with pytest.raises(HTTPException) as caught:
+        stream(site, model)
+    assert caught.value.status_code == status
+    message = caught.value.detail
+    assert "\n" not in message
+    assert KEY not in message
+    return message
+
+
+def test_reply_is_streamed_word_by_word_with_its_usage(
+    site: Site, server: ModelServer, connect: Connect
+) -> None:
+    text, words, usage = stream(site, connect(server), max_tokens=50)
+    assert text == "It is arabinose."
+    assert words == server.words
+    assert (usage.input_tokens, usage.output_tokens) == (11, 3)
+    assert usage.cost == (0.002 if server.form == "openai" else None)
+    ((_, headers, body),) = server.requests
+    assert headers[KEY_HEADERS[server.form]].removeprefix("Bearer ") == KEY
+    assert "tools" not in body
+    assert "50" in str(body)
+    assert str(body).count("Be brief.") == str(body).count("In the medium.") == 1
+
+
+def test_reply_in_one_piece_equals_the_streamed_one(
+    site: Site, server: ModelServer, connect: Connect
+) -> None:
+    replies = {
+        "openai": {"choices": [{"message": {"content": "It is so."}, "finish_reason": "stop"}]},
+        "anthropic": {
+            "type": "message",
+            "content": [{"type": "text", "text": "It is so."}],
+            "stop_reason": "end_turn",
+        },
+        "google": {
+            "candidates": [{"content": {"parts": [{"text": "It is so."}]}, "finishReason": "STOP"}]
+        },
+        "ollama": {"message": {"content": "It is so."}, "done": True},
+    }
+    server.words = ["It is so."]
+    server.trouble = lambda handler: handler.answer(200, replies[server.form])
+    model = connect(server)
+    assert calls.chat(site, model, TALK) == "It is so."
+    assert stream(site, model)[:2] == ("It is so.", ["It is so."])  # a server without streaming
+
+
+def test_models_and_vectors_are_parsed(site: Site, server: ModelServer, connect: Connect) -> None:
+    model = connect(server)
+    assert calls.list_models(servers.server_of_model(site, model)) == [
+        "talker-1",
+        "text-embedding-1",
+    ]
+    if server.form != "anthropic":  # which has no embedding models
+        assert calls.embed(site, model, ["a", "b"]) == [[1.0, 2.0]] * 2
+
+
+def message_body(form: str, text: str, code: int = 0) -> Any:
+    """Return an error response in the wire form."""
+    match form:
+        case "ollama":
+            return {"error": text}
+        case "anthropic":
+            return {"type": "error", "error": {"type": "error", "message": text}}
+    return {"error": {"message": text, "code": code}}
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "expected"),
+    [
+        (401, "invalid x-api-key", "Check its key, or give it another."),
+        (500, "Internal server error", "Try again, or choose another model."),
+        (404, "model talker-1 not found", "See the models that it has."),
+        (400, "prompt is too long: 9 tokens > 8 maximum", "longer than the model's context"),
+    ],
+)
+def test_failure_has_one_line_with_the_next_step(
+    site: Site, server: ModelServer, connect: Connect, status: int, text: str, expected: str
+) -> None:
+    server.trouble = lambda handler: handler.answer(status, message_body(server.form, text))
+    message = failure(site, connect(server))
+    assert f"answered {status}: “{text}”." in message
+    assert expected in message
+
+
+def test_rate_limit_keeps_its_retry_after(
+    site: Site, server: ModelServer, connect: Connect
+) -> None:
+    body = message_body(server.form, "Slow down")
+    server.trouble = lambda handler: handler.answer(429, body, {"Retry-After": "7"})
+    with pytest.raises(HTTPException) as caught:
+        stream(site, connect(server))
+    assert caught.value.status_code == 429
+    assert caught.value.headers == {"Retry-After": "7"}
+    assert "Wait 7 seconds, then try again." in caught.value.detail
+
+
+def test_web_page_is_reported_by_its_title(
+    site: Site, server: ModelServer, connect: Connect
+) -> None:
+    page = "<!DOCTYPE html><html><head><title>Sign &amp; in</title></head><body>x</body></html>"
+    server.trouble = lambda handler: handler.answer(200, page, kind="text/html")
+    message = failure(site, connect(server))
+    assert "answered a web page, “Sign & in”, which is not what" in message
+    assert "Check its address." in message
+
+
+def test_cut_stream_is_an_error(site: Site, server: ModelServer, connect: Connect) -> None:
+    server.trouble = lambda handler: handler.stream(["It is "], cut=True)
+    assert "before the end of its response. Try again." in failure(site, connect(server))
+
+
+def test_refusal_is_an_error(site: Site, server: ModelServer, connect: Connect) -> None:
+    if server.form == "ollama":
+        pytest.skip("Ollama reports no refusals")
+    server.trouble = lambda handler: handler.stream([], refused=True)
+    message = failure(site, connect(server))
+    assert "The model talker-1 of lab refused to answer" in message
+    assert "Ask in other words, or choose another model." in message
+
+
+@pytest.mark.parametrize(
+    ("provider", "key", "owner"), [("openai", "sk-ant-abcdefghijk", "anthropic")]
+)
+def test_key_of_another_provider_is_named(
+    site: Site, connect: Connect, provider: str, key: str, owner: str
+) -> None:
+    with model_servers.serving(provider) as server:
+        server.trouble = lambda handler: handler.answer(401, {"error": {"message": "No."}})
+        message = failure(site, connect(server, key=key))
+    assert f"The key looks like one of {owner}, not of {provider}." in message
+    assert key not in message
+
+
+def test_google_refuses_a_key_with_status_400(site: Site, connect: Connect) -> None:
+    with model_servers.serving("google") as server:
+        text = "API key not valid. Please pass a valid API key."
+        server.trouble = lambda handler: handler.answer(400, message_body("google", text, 400))
+        assert "Check its key" in failure(site, connect(server))
+
+
+def test_failure_reported_in_the_stream(site: Site, connect: Connect) -> None:
+    def overloaded(handler: Handler) -> None:
+        handler.known.words = []
+        begin, piece, end = model_servers.STREAMS["anthropic"]
+        error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.send_header("Connection", "close")
+        handler.end_headers()
+        handler.close_connection = True
+        for value in (*begin, piece("It is"), error, *end(False)):
+            handler._send(value)
+
+    with model_servers.serving("anthropic") as server:
+        server.trouble = overloaded
+        assert "stopped its reply: “Overloaded”" in failure(site, connect(server))
+
+
+def test_cancelled_stream_ends_the_providers_call(
+    site: Site, server: ModelServer, connect: Connect
+) -> None:
+    server.words = ["word "] * 1000
+    server.pause = 0.01
+    token, arrived = CancelToken(), threading.Event()
+    monitor = Monitor(Usage(), lambda _words: arrived.set())
+    ended: list[BaseException] = []
+    model = connect(server)
+
+    def call() -> None:
+        try:
+            calls.chat(site, model, TALK, token, monitor=monitor)
+        except CallCancelledError as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    assert arrived.wait(30)
+    token.cancel()
+    thread.join(30)
+    assert len(ended) == 1
+    assert server.left.wait(30)
+
+
+def test_azure_addresses_deployments_with_its_version(site: Site, connect: Connect) -> None:
+    with model_servers.serving("openai") as server:
+        server.base_url = server.base_url.removesuffix("/v1")
+        stream(site, connect(server, provider="azure", api_version="2024-10-21"))
+        stream(site, connect(server, provider="azure"))
+    (versioned, headers, _), (latest, _, _) = server.requests
+    assert versioned == "/openai/deployments/talker-1/chat/completions?api-version=2024-10-21"
+    assert latest == "/openai/v1/chat/completions"
+    assert headers["api-key"] == KEY
+
+
+def test_ollama_gets_the_context_length(site: Site, connect: Connect) -> None:
+    with model_servers.serving("ollama") as server:
+        stream(site, connect(server, num_ctx=16_384))
+    assert server.requests[0][2]["options"] == {"num_ctx": 16_384}
+
+
+def test_address_of_a_model_type_precedes_the_base_url(site: Site, connect: Connect) -> None:
+    with model_servers.serving("openai") as server, model_servers.serving("openai") as other:
+        stream(site, connect(server, endpoint_llm=other.base_url))
+    assert (len(server.requests), len(other.requests)) == (0, 1)
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_streamed_words_contain_neither_reasoning_nor_the_key(size: int) -> None:
+    text = f"<think>Sugar? {KEY}</think>\n\nYou sent {KEY}, not correct-horse."
+    server = servers.ProviderServer("lab", "http://localhost", KEY, 1)
+    reply = ReplyFilter(server)
+    words = "".join(reply.feed(text[n : n + size]) for n in range(0, len(text), size))
+    assert words == reply.finish() == "You sent •••, not correct-horse."

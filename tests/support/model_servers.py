@@ -1,0 +1,231 @@
+"""Servers on loopback that stream in the wire forms of OpenAI, Anthropic, Google and Ollama.
+
+A request to the OpenAI form that asks for no stream is answered in one piece at once.
+`serving("anthropic")` yields a `ModelServer`. Its `words` are sent one by one, `pause` seconds
+apart, and `trouble` replaces the reply.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Trouble = Callable[["Handler"], None]
+
+KEY_HEADERS = {
+    "openai": "authorization",
+    "anthropic": "x-api-key",
+    "google": "x-goog-api-key",
+    "ollama": "authorization",
+}
+FORMS = tuple(KEY_HEADERS)
+
+
+@dataclass
+class ModelServer:
+    """A server and what it received.
+
+    Attributes:
+        form: its wire form.
+        base_url: its address.
+        words: the pieces of a reply.
+        pause: the seconds between two pieces.
+        sent_at: the time at which each piece was sent.
+        requests: the path, the headers in lower case and the body of each request.
+        trouble: handles the next requests instead of a reply.
+        left: set when a client left before the end.
+    """
+
+    form: str
+    base_url: str = ""
+    words: list[str] = field(default_factory=lambda: ["It is ", "arabinose", "."])
+    pause: float = 0.0
+    sent_at: list[float] = field(default_factory=list)
+    requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
+    trouble: Trouble | None = None
+    left: threading.Event = field(default_factory=threading.Event)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Handles the requests to one server."""
+
+    protocol_version = "HTTP/1.1"
+    known: ModelServer
+
+    def do_GET(self) -> None:
+        self.known.requests.append((self.path, self._headers(), None))
+        names = ["talker-1", "text-embedding-1"]
+        match self.known.form:
+            case "google":
+                self.answer(200, {"models": [{"name": f"models/{name}"} for name in names]})
+            case "ollama":
+                self.answer(200, {"models": [{"name": name} for name in names]})
+            case _:
+                self.answer(200, {"data": [{"id": name} for name in names]})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.known.requests.append((self.path, self._headers(), body))
+        if body.get("stream") is False and self.known.form == "openai":
+            self.answer(200, _completion("".join(self.known.words[:3])))
+        elif self.known.trouble is not None:
+            self.known.trouble(self)
+        elif "embed" in self.path.lower():
+            self.answer(200, self._vectors(body))
+        else:
+            self.stream([*self.known.words])
+
+    def answer(
+        self, status: int, body: Any, headers: dict[str, str] | None = None, kind: str = ""
+    ) -> None:
+        """Answer in one piece."""
+        content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind or "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def stream(self, words: list[str], *, cut: bool = False, refused: bool = False) -> None:
+        """Stream a reply; `cut` ends it without its end mark."""
+        form = self.known.form
+        self.send_response(200)
+        is_lines = form == "ollama"
+        self.send_header(
+            "Content-Type", "application/x-ndjson" if is_lines else "text/event-stream"
+        )
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        begin, piece, end = STREAMS[form]
+        try:
+            for value in begin:
+                self._send(value)
+            for number, word in enumerate(words):
+                if number:
+                    time.sleep(self.known.pause)
+                self.known.sent_at.append(time.time())
+                self._send(piece(word))
+            for value in [] if cut else end(refused):
+                self._send(value)
+        except OSError:
+            self.known.left.set()
+
+    def _send(self, value: Any) -> None:
+        text = value if isinstance(value, str) else json.dumps(value)
+        line = f"{text}\n" if self.known.form == "ollama" else f"data: {text}\n\n"
+        self.wfile.write(line.encode())
+        self.wfile.flush()
+
+    def _vectors(self, body: Any) -> Any:
+        match self.known.form:
+            case "google":
+                return {"embeddings": [{"values": [1.0, 2.0]} for _ in body["requests"]]}
+            case "ollama":
+                return {"embeddings": [[1.0, 2.0] for _ in body["input"]]}
+        rows = [{"index": n, "embedding": [1.0, 2.0]} for n in range(len(body["input"]))]
+        return {"data": rows}
+
+    def _headers(self) -> dict[str, str]:
+        return {name.lower(): value for name, value in self.headers.items()}
+
+    def log_message(self, *_arguments: Any) -> None:
+        pass
+
+
+def _completion(text: str) -> dict[str, Any]:
+    usage = {"prompt_tokens": 11, "completion_tokens": 3}
+    return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": usage}
+
+
+def _openai_end(refused: bool) -> list[Any]:
+    delta = {"refusal": "I can't help with that."} if refused else {}
+    usage = {"prompt_tokens": 11, "completion_tokens": 3, "cost": 0.002}
+    return [
+        {"choices": [{"delta": delta, "finish_reason": "stop"}]},
+        {"choices": [], "usage": usage},
+        "[DONE]",
+    ]
+
+
+def _anthropic_end(refused: bool) -> list[Any]:
+    delta = {"stop_reason": "refusal" if refused else "end_turn"}
+    return [
+        {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 3}},
+        {"type": "message_stop"},
+    ]
+
+
+def _google_end(refused: bool) -> list[Any]:
+    usage = {"promptTokenCount": 11, "candidatesTokenCount": 3}
+    reason = "SAFETY" if refused else "STOP"
+    return [{"candidates": [{"finishReason": reason}], "usageMetadata": usage}]
+
+
+def _ollama_end(refused: bool) -> list[Any]:
+    del refused  # Ollama has no sign of it
+    counts = {"prompt_eval_count": 11, "eval_count": 3}
+    return [{"message": {"role": "assistant", "content": ""}, "done": True, **counts}]
+
+
+STREAMS: dict[str, tuple[list[Any], Callable[[str], Any], Callable[[bool], list[Any]]]] = {
+    "openai": (
+        [{"choices": [{"delta": {"role": "assistant", "content": ""}}]}],
+        lambda word: {"choices": [{"delta": {"content": word}, "finish_reason": None}]},
+        _openai_end,
+    ),
+    "anthropic": (
+        [
+            {"type": "message_start", "message": {"usage": {"input_tokens": 11}}},
+            {"type": "content_block_start", "content_block": {"type": "text", "text": ""}},
+            {"type": "ping"},
+        ],
+        lambda word: {
+            "type": "content_block_delta",
+            "delta": {"type": "text_delta", "text": word},
+        },
+        _anthropic_end,
+    ),
+    "google": (
+        [],
+        lambda word: {"candidates": [{"content": {"role": "model", "parts": [{"text": word}]}}]},
+        _google_end,
+    ),
+    "ollama": (
+        [],
+        lambda word: {"message": {"role": "assistant", "content": word}, "done": False},
+        _ollama_end,
+    ),
+}
+
+
+@contextmanager
+def serving(form: str) -> Iterator[ModelServer]:
+    """Run a server of a wire form until the block ends."""
+    known = ModelServer(form)
+    bound = type("BoundHandler", (Handler,), {"known": known})
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_arguments: Any) -> None:
+            """Ignore clients that left."""
+
+    with Server(("127.0.0.1", 0), bound) as server:
+        path = {"openai": "/v1", "anthropic": "/v1", "google": "/v1beta", "ollama": ""}[form]
+        known.base_url = f"http://127.0.0.1:{server.server_port}{path}"
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield known
+        finally:
+            server.shutdown()
+            thread.join()
