@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Self
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Self
 
 from labext.config import Connection, clean_url
 from labext.errors import ServiceError, SignInError
@@ -17,17 +19,28 @@ from labext.nb.chat import Chat, SourceChats
 from labext.nb.commands import Commands
 from labext.nb.credentials import Credentials
 from labext.nb.error_messages import FINAL_STATUSES, make_error_mapper
+from labext.nb.evaluation import (
+    Evaluation,
+    EvaluationRun,
+    SearchType,
+    evaluation_frame,
+    resolve_sources,
+)
 from labext.nb.insights import Embeddings, Insights
 from labext.nb.models import Models
 from labext.nb.notebooks import Notebooks
 from labext.nb.notes import Notes
 from labext.nb.podcasts import EpisodeProfiles, Podcasts, SpeakerProfiles
+from labext.nb.questions import ExpectedAnswer, load_questions
 from labext.nb.records import Record
 from labext.nb.resource import TitleResolver
 from labext.nb.search import SearchResource
 from labext.nb.settings import Settings
 from labext.nb.sources import Sources
 from labext.nb.transformations import Transformations
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _DATABASE_ONLINE = "online"
 """The `database` status of a working service."""
@@ -126,6 +139,55 @@ class NotebookClient(SearchResource, ServiceClient):
             verify=connection.options.get("ca_bundle", True),
             backend=connection.options.get("backend"),
             limits=ResponseLimits.from_options(connection.options),
+        )
+
+    def evaluate(
+        self,
+        questions: str | os.PathLike[str] | Iterable[ExpectedAnswer],
+        notebook: str | None = None,
+        *,
+        search_type: SearchType | None = None,
+        limit: int | None = None,
+        model: str | None = None,
+    ) -> pd.DataFrame:
+        """Ask questions of which the answers are known; columns as `records.EVALUATION`.
+
+        It stops after three failures in a row; their reasons are in the column `error`.
+        `labext.nb.evaluation.summary_frame` summarizes the result by kind of question.
+
+        Args:
+            questions: a CSV file as described at `labext.nb.questions.read_questions`, or its rows.
+            notebook: answer from this notebook only.
+            search_type: also search, by `text`, `vector` or `hybrid`, for the column `rank`.
+            limit: the maximum number of passages of an answer and of a search.
+            model: the identifier of the model that answers.
+
+        Raises:
+            InputError: the file is invalid; the message names the row and the column.
+            LabextError: the first question failed.
+        """
+        evaluation = self.prepare_evaluation(
+            questions, notebook, search_type=search_type, limit=limit, model=model
+        )
+        return evaluation_frame(evaluation.rows)
+
+    def prepare_evaluation(
+        self,
+        questions: str | os.PathLike[str] | Iterable[ExpectedAnswer],
+        notebook: str | None = None,
+        *,
+        search_type: SearchType | None = None,
+        limit: int | None = None,
+        model: str | None = None,
+    ) -> Evaluation:
+        """Check questions, and return them with an iterator that asks one for each row.
+
+        Arguments and errors as for `evaluate`.
+        """
+        expected = load_questions(questions)
+        cited = resolve_sources(self.sources, self.notes, expected, notebook)
+        return Evaluation(
+            expected, EvaluationRun(self, notebook, cited, search_type, limit, model).rows(expected)
         )
 
     def status(self) -> Record:

@@ -33,6 +33,7 @@ class ExpectedAnswer:
         facts: texts that must occur in the answer; each may have alternatives.
         sources: titles or identifiers of the sources that must be cited.
         refused: True if the sources do not answer the question.
+        place: the file and row, for error messages.
     """
 
     question: str
@@ -40,6 +41,7 @@ class ExpectedAnswer:
     facts: tuple[Fact, ...] = ()
     sources: tuple[str, ...] = ()
     refused: bool = False
+    place: str = ""
 
     def source_of(self, number: int) -> tuple[str, ...]:
         """Return where a fact is expected: in the source paired with it, else in any of them."""
@@ -76,6 +78,15 @@ def read_questions(path: str | os.PathLike[str]) -> list[ExpectedAnswer]:
             "Save it as CSV with the encoding UTF-8.",
         ) from None
     return parse_questions(text, file.name)
+
+
+def load_questions(
+    questions: str | os.PathLike[str] | Iterable[ExpectedAnswer],
+) -> list[ExpectedAnswer]:
+    """Return the questions of a file, or given ones."""
+    if isinstance(questions, str | os.PathLike):
+        return read_questions(questions)
+    return list(questions)
 
 
 def parse_questions(text: str, name: str) -> list[ExpectedAnswer]:
@@ -160,7 +171,7 @@ def _parse_row(values: Mapping[str, str], row: str) -> ExpectedAnswer:
             "Write what the answer must contain, the sources it must cite, or yes under refused.",
         )
     kind = values.get("kind", "") or ("unanswerable" if refused else "question")
-    return ExpectedAnswer(question, kind, facts, sources, refused)
+    return ExpectedAnswer(question, kind, facts, sources, refused, row)
 
 
 def contains_fact(text: str, fact: Fact) -> bool:

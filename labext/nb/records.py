@@ -47,6 +47,23 @@ SESSION = _fields(
 )
 MESSAGE = _fields("type:category content citations:json model created_at:time")
 HIT = _fields("id kind:category title match page:integer similarity:number relevance:number")
+EVALUATION = _fields(
+    "question kind:category right:boolean cited_right:boolean refused_right:boolean rank:integer "
+    "seconds:number tokens:integer answer citations:json error"
+)
+"""The columns of an evaluation; a row is one question.
+
+`right`: the answer contains every expected fact, or refuses rightly. `cited_right`: every expected
+source is cited, with the expected facts in the cited passages. `refused_right`: for a question
+without an answer in the sources. `rank`: the place of the first right passage in a search.
+"""
+
+EVALUATION_SUMMARY = _fields(
+    "kind questions:integer right:number cited_right:number refused_right:number "
+    "reciprocal_rank:number seconds:number tokens:integer"
+)
+"""The columns of a summary, with shares from 0 to 1; the last row is of all questions."""
+
 PREVIEW = _fields(
     "id name note_count:integer exclusive_source_count:integer shared_source_count:integer "
     "session_count:integer"

@@ -81,6 +81,13 @@ _INSIGHTS_VIEW = _view(
 _HITS_VIEW = _view(
     "hits", "No matches.", first="title match page similarity relevance", last="kind id"
 )
+EVALUATION_VIEW = _view(
+    "evaluation",
+    "No question was asked.",
+    first="question kind right cited_right refused_right rank seconds tokens answer",
+    last="citations error",
+    formats={"citations": lambda citations: str(len(citations))},
+)
 _TRANSFORMATIONS_VIEW = _view(
     "transformations",
     "There are no transformations.",

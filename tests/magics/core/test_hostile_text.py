@@ -77,6 +77,7 @@ LINES = {
     "nb source": ["--title again : a text"],
     "nb note": ["text --title again"],
     "nb search": ["glucose --type text", "glucose --type vector --all"],
+    "nb evaluate": ["q.csv", "q.csv --all --search-type text"],
     "nb view": ["{s}", "{s} --page 1 --passage glucose", "none"],
     "nb ask": ['"Why is glucose added?"', '"Why?" --simple'],
     "nb chat": ['"Why is glucose added?" --new'],
@@ -352,6 +353,7 @@ def shell(
 ) -> Iterator[InteractiveShell]:
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "up.txt").write_text("Glucose represses the arabinose operon. " * 20)
+    (folder / "q.csv").write_text("question,facts\nWhat does glucose repress?,operon\n")
     with pytest.MonkeyPatch.context() as patch, opened() as ip:
         patch.chdir(folder)
         patch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))

@@ -1,0 +1,282 @@
+"""Evaluate answers: ask questions of which the answers are known, and compare."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from labext import messages
+from labext.errors import InputError, LabextError
+from labext.nb import records
+from labext.nb.questions import ExpectedAnswer, contains_all, contains_fact
+from labext.nb.records import EVALUATION, EVALUATION_SUMMARY, Answer, Citation, Record
+from labext.nb.resource import match_title
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.notes import Notes
+    from labext.nb.search import SearchResource
+    from labext.nb.sources import Sources
+
+SearchType = Literal["text", "vector", "hybrid"]
+
+DEFAULT_RANKS = 10
+"""Passages per search, unless another number is given."""
+
+MAX_FAILURES = 3
+"""Consecutive failures after which no further question is asked."""
+
+_REFUSAL = re.compile(
+    r"no (?:processed |matching )?(?:passage|source|information|mention|answer|evidence)"
+    r"|(?:do|does|did)(?: not|n't) (?:contain|mention|say|state|provide|include|answer|specify|"
+    r"cover|describe|discuss|name)"
+    r"|(?:is|are|was|were)(?: not|n't) (?:mentioned|stated|found|given|specified|covered|"
+    r"described|discussed|provided|included|named|available)"
+    r"|(?:can ?not|can't|could not|couldn't|unable to) (?:be answered|answer|find|determine)"
+    r"|not enough information|insufficient information",
+    re.IGNORECASE,
+)
+_OPENING = 400
+"""Characters at the beginning of an answer in which a refusal is looked for."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Questions that are checked and can be asked one by one.
+
+    Attributes:
+        questions: the questions.
+        rows: an iterator that asks the next question and yields its row. It ends early after
+            `MAX_FAILURES` failures in a row, which are rows with an `error`.
+    """
+
+    questions: Sequence[ExpectedAnswer]
+    rows: Iterator[Record]
+
+
+def is_refusal(answer: Answer) -> bool:
+    """Return whether an answer says that the sources do not answer the question.
+
+    That is an answer without citations, or one that begins with such a statement.
+    """
+    return not answer.citations or _REFUSAL.search(answer.text[:_OPENING]) is not None
+
+
+def evaluation_frame(rows: Iterable[Record]) -> pd.DataFrame:
+    """Return the rows of an evaluation as a DataFrame."""
+    from labext.nb.views import EVALUATION_VIEW
+
+    return EVALUATION_VIEW.show(records.to_frame(EVALUATION, rows))
+
+
+def summary_frame(evaluation: pd.DataFrame) -> pd.DataFrame:
+    """Return the shares of right answers by kind of question, with a last row for all.
+
+    Args:
+        evaluation: the result of `NotebookClient.evaluate`.
+    """
+    groups = [
+        (str(kind), part)
+        for kind, part in evaluation.groupby("kind", sort=False, observed=True, dropna=False)
+    ]
+    if len(groups) != 1:
+        groups.append(("all", evaluation))
+    return records.to_frame(EVALUATION_SUMMARY, (_summarize(kind, part) for kind, part in groups))
+
+
+def _summarize(kind: str, part: pd.DataFrame) -> Record:
+    def share(column: str) -> float | None:
+        values = part[column].dropna()
+        return float(values.astype(float).mean()) if len(values) else None
+
+    ranks = part["rank"].dropna()
+    answerable = part["refused_right"].isna()
+    tokens = part["tokens"].dropna()
+    return {
+        "kind": kind,
+        "questions": len(part),
+        "right": share("right"),
+        "cited_right": share("cited_right"),
+        "refused_right": share("refused_right"),
+        "reciprocal_rank": (
+            float((1 / ranks.astype(float)).sum() / answerable.sum()) if len(ranks) else None
+        ),
+        "seconds": share("seconds"),
+        "tokens": int(tokens.sum()) if len(tokens) else None,
+    }
+
+
+@dataclass(frozen=True)
+class EvaluationRun:
+    """Asks questions and compares the answers.
+
+    Attributes:
+        client: asks and searches.
+        notebook: the notebook to answer from.
+        cited: by expected source, the identifiers of the records that it names.
+        search_type, limit, model: as for `NotebookClient.evaluate`.
+        clock: a monotonic clock.
+    """
+
+    client: SearchResource
+    notebook: str | None
+    cited: Mapping[str, frozenset[str]]
+    search_type: SearchType | None
+    limit: int | None
+    model: str | None
+    clock: Callable[[], float] = time.monotonic
+
+    def rows(self, questions: Iterable[ExpectedAnswer]) -> Iterator[Record]:
+        """Ask the questions one by one, and yield a row for each; see `Evaluation.rows`."""
+        failures = 0
+        for number, expected in enumerate(questions):
+            began = self.clock()
+            try:
+                answer = self.client.ask(
+                    expected.question, self.notebook, limit=self.limit, model_override=self.model
+                )
+                seconds = self.clock() - began
+                rank = self._rank(expected)
+            except LabextError as error:
+                if number == 0:
+                    raise
+                failures += 1
+                yield self._row(expected, self.clock() - began, error=error)
+                if failures == MAX_FAILURES:
+                    return
+            else:
+                failures = 0
+                yield self._row(expected, seconds, answer=answer, rank=rank)
+
+    def _row(
+        self,
+        expected: ExpectedAnswer,
+        seconds: float,
+        *,
+        answer: Answer | None = None,
+        rank: int | None = None,
+        error: LabextError | None = None,
+    ) -> Record:
+        right, cited, refused = self._compare(expected, answer)
+        citations = () if answer is None else answer.citations
+        return {
+            "question": expected.question,
+            "kind": expected.kind,
+            "right": right,
+            "cited_right": cited,
+            "refused_right": refused,
+            "rank": rank,
+            "seconds": round(seconds, 3),
+            "tokens": None if answer is None else count_tokens(answer),
+            "answer": None if answer is None else answer.text,
+            "citations": [dict(vars(citation)) for citation in citations],
+            "error": None if error is None else error.message,
+        }
+
+    def _compare(
+        self, expected: ExpectedAnswer, answer: Answer | None
+    ) -> tuple[bool, bool | None, bool | None]:
+        """Return whether an answer is right, rightly cited, and rightly refused."""
+        if expected.refused:
+            refused = answer is not None and is_refusal(answer)
+            return refused, None, refused
+        if answer is None:
+            return False, None if not expected.sources else False, None
+        cited = self._is_cited(expected, answer.citations) if expected.sources else None
+        if expected.facts:
+            return contains_all(answer.text, expected.facts), cited, None
+        return bool(cited), cited, None
+
+    def _is_cited(self, expected: ExpectedAnswer, citations: Sequence[Citation]) -> bool:
+        """Return whether all sources are cited, and their passages contain the facts."""
+        texts: dict[str, str] = {}
+        for citation in citations:
+            passage = f"{citation.quote}\n{citation.passage}"
+            texts[citation.id] = f"{texts.get(citation.id, '')}\n{passage}"
+        if not all(self.cited[source] & texts.keys() for source in expected.sources):
+            return False
+        if not any(text.strip() for text in texts.values()):
+            return True  # a server that reports no passages
+        return all(
+            any(
+                contains_fact(texts[identifier], fact)
+                for source in expected.source_of(number)
+                for identifier in self.cited[source] & texts.keys()
+            )
+            for number, fact in enumerate(expected.facts)
+        )
+
+    def _rank(self, expected: ExpectedAnswer) -> int | None:
+        """Return the place of the first right passage in a search; None if there is none."""
+        if self.search_type is None or expected.refused:
+            return None
+        hits = self.client.search(
+            expected.question,
+            cast("Any", self.search_type),
+            self.notebook,
+            limit=self.limit or DEFAULT_RANKS,
+        )
+        for rank, (identifier, text) in enumerate(zip(hits["id"], hits["match"], strict=True), 1):
+            if self._is_right_hit(expected, str(identifier), text):
+                return rank
+        return None
+
+    def _is_right_hit(self, expected: ExpectedAnswer, identifier: str, text: Any) -> bool:
+        if not expected.facts or not isinstance(text, str):
+            return any(identifier in self.cited[source] for source in expected.sources)
+        return any(
+            contains_fact(text, fact)
+            and (
+                not expected.sources
+                or any(identifier in self.cited[name] for name in expected.source_of(number))
+            )
+            for number, fact in enumerate(expected.facts)
+        )
+
+
+def count_tokens(answer: Answer) -> int | None:
+    """Return the tokens that an answer took, if the service reports its usage."""
+    usage: Any = getattr(answer, "usage", None)
+    if usage is None:
+        return None
+    values = usage if isinstance(usage, Mapping) else vars(usage)
+    total = values.get("total_tokens")
+    if total is None:
+        total = sum(
+            value
+            for name, value in values.items()
+            if name.endswith("_tokens") and isinstance(value, int)
+        )
+    return int(total) or None
+
+
+def resolve_sources(
+    sources: Sources, notes: Notes, questions: Iterable[ExpectedAnswer], notebook: str | None
+) -> dict[str, frozenset[str]]:
+    """Return the identifiers of the sources and notes that the questions name.
+
+    Raises:
+        InputError: a name is unknown; the message says in which row.
+    """
+    names = {name: expected for expected in questions for name in expected.sources}
+    if not names:
+        return {}
+    known = [*sources.iter(notebook), *notes.iter(notebook)]
+    resolved = {}
+    for name, expected in names.items():
+        matches = [str(record["id"]) for record in known if record["id"] == name]
+        matches = matches or [str(record["id"]) for record in match_title(name, known)]
+        if not matches:
+            titles = [str(record.get("file_name") or record["title"]) for record in known]
+            place = f"{expected.place}, column sources: there" if expected.place else "There"
+            raise InputError(
+                f"{place} is no source {messages.quote_value(name)}"
+                f"{messages.did_you_mean(name, titles)}.",
+                "Correct the name, or add the source first.",
+            )
+        resolved[name] = frozenset(matches)
+    return resolved

@@ -1,0 +1,128 @@
+"""`%nb evaluate`: how good the answers to one's own questions are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labext import messages
+from labext.errors import WatchInterrupted
+from labext.progress import Outcome, Progress
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.line import quote
+from labext_magics.core.options import OUT
+from labext_magics.nb import options, processing, scope
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.evaluation import Evaluation, SearchType
+    from labext.nb.records import Record
+
+
+def evaluate(
+    call: Call,
+    *,
+    questions: Path,
+    search_type: SearchType | None,
+    limit: int | None,
+    notebook: str | None,
+    every: bool,
+    model_override: str | None,
+    no_wait: bool,
+) -> pd.DataFrame:
+    """Ask the questions of a CSV file; show a summary and return a row for each question.
+
+    An interrupt keeps the questions that were asked.
+    """
+    from labext.nb.evaluation import evaluation_frame, summary_frame
+    from labext_widgets.answers.evaluation import show_summary
+
+    within = scope.notebook_or_all(call, notebook, every)
+    model = scope.resolve_model(call, model_override)
+    evaluation = call.nb.prepare_evaluation(
+        questions,
+        None if within is None else within.id,
+        search_type=search_type,
+        limit=limit,
+        model=model,
+    )
+    processing.wait_for_text(
+        call, within, None, wait=not no_wait, vectors=search_type in ("vector", "hybrid")
+    )
+    rows = _ask(evaluation, questions)
+    frame = evaluation_frame(rows)
+    show_summary(summary_frame(frame))
+    return frame
+
+
+def _ask(evaluation: Evaluation, file: Path) -> list[Record]:
+    """Ask the questions with a progress bar; return the rows up to an interrupt."""
+    import labext_widgets
+
+    rows: list[Record] = []
+    total = len(evaluation.questions)
+
+    def snapshots() -> Iterator[Progress]:
+        def snapshot(outcome: Outcome | None = None) -> Progress:
+            failed = sum(row["error"] is not None for row in rows)
+            states = {"Complete": len(rows) - failed, "Failed": failed}
+            phase = outcome.value.capitalize() if outcome else "Running"
+            waiting = {"Pending": total - len(rows)}
+            return Progress(
+                file.name, "evaluation", phase, {**states, **waiting}, total, outcome=outcome
+            )
+
+        yield snapshot()
+        for row in evaluation.rows:
+            rows.append(row)
+            yield snapshot()
+        yield snapshot(Outcome.COMPLETE if len(rows) == total else Outcome.FAILED)
+
+    again = f"%nb evaluate {quote(str(file))}"
+    try:
+        labext_widgets.watch(snapshots(), again=again)
+    except WatchInterrupted:
+        if not rows:
+            raise
+        output.print_message(
+            f"Interrupted after {len(rows)} of {messages.pluralize(total, 'question')}; these are "
+            "in the result."
+        )
+    if rows and len(rows) < total and rows[-1]["error"] is not None:
+        output.print_message(
+            f"Stopped after {len(rows)} of {messages.pluralize(total, 'question')}, because "
+            f"several in a row failed: {rows[-1]['error']}"
+        )
+    return rows
+
+
+SHORTCUTS = (
+    Command(
+        "evaluate",
+        "Ask the questions of a CSV file and compare the answers with the expected ones.",
+        evaluate,
+        [Parameter("QUESTIONS", value_types.PATH, "a CSV file of questions", required=True)],
+        [
+            Parameter(
+                "search-type",
+                value_types.choice("text", "vector"),
+                "also search in this way, and return the rank of the first right passage",
+            ),
+            options.LIMIT,
+            options.IN_NOTEBOOK,
+            options.ALL,
+            options.MODEL,
+            processing.NO_WAIT,
+            OUT,
+        ],
+        details="The file has the columns question, kind, facts, sources and refused. Facts that "
+        "the answer must contain, and sources that it must cite, are separated by semicolons, "
+        "and alternative wordings of a fact by |. A yes under refused says that the sources do "
+        "not answer the question.",
+        examples=["result = %nb evaluate questions.csv --search-type text"],
+    ),
+)

@@ -1,0 +1,173 @@
+"""Questions with expected answers: the file, and the comparison of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pandas as pd
+import pytest
+
+from labext.errors import InputError, ServiceError
+from labext.nb import Answer, Citation
+from labext.nb.evaluation import (
+    EvaluationRun,
+    evaluation_frame,
+    is_refusal,
+    resolve_sources,
+    summary_frame,
+)
+from labext.nb.questions import ExpectedAnswer, contains_fact, parse_questions, read_questions
+
+PAPER, PROTOCOL = "source:paper", "source:protocol"
+IDS = {"paper.pdf": frozenset({PAPER}), "protocol": frozenset({PROTOCOL})}
+
+
+class Client:
+    """Answers questions from a list, and finds the passages of `hits`."""
+
+    def __init__(self, answers: Sequence[Answer | Exception], hits: Sequence[Any] = ()) -> None:
+        self._answers = iter(answers)
+        self._hits = hits
+
+    def ask(self, *_: Any, **__: Any) -> Answer:
+        answer = next(self._answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def search(self, *_: Any, **__: Any) -> pd.DataFrame:
+        return pd.DataFrame(self._hits, columns=["id", "match"])
+
+
+def evaluate(
+    expected: ExpectedAnswer | list[ExpectedAnswer],
+    *answers: Answer | Exception,
+    hits: Sequence[tuple[str, str]] = (),
+) -> Any:
+    run = EvaluationRun(
+        cast("Any", Client(answers, hits)), None, IDS, "text" if hits else None, None, None
+    )
+    rows = list(run.rows(expected if isinstance(expected, list) else [expected]))
+    return rows if isinstance(expected, list) else rows[0]
+
+
+def cited(text: str, *citations: tuple[str, str]) -> Answer:
+    return Answer(text, tuple(Citation(id, quote=quote) for id, quote in citations))
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_file_is_read_as_a_spreadsheet_writes_it(separator: str, tmp_path: Path) -> None:
+    file = tmp_path / "q.csv"
+    lines = [
+        ["Question", "Kind", "Facts", "Sources", "Refused"],
+        ["Who?", "fact", '"J. Kaiser|Jim Kaiser; 1966"', "paper.pdf", ""],
+        ["Why?", "", "", "", "Yes"],
+    ]
+    text = "\n".join(separator.join(cells) for cells in lines)
+    file.write_text(text, encoding="utf-8-sig")
+    who, why = read_questions(file)
+    assert who.facts == (("J. Kaiser", "Jim Kaiser"), ("1966",))
+    assert (who.kind, who.sources, who.refused) == ("fact", ("paper.pdf",), False)
+    assert (why.kind, why.refused) == ("unanswerable", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "row 1 has no column `question`"),
+        ("question,fact\nA?,b", 'row 1: the column "fact" is not known'),
+        ("question,facts\n", "has no questions"),
+        ("question,facts\nA?,b\n,c", "row 3, column question is empty"),
+        ("question,facts\nA?,", "row 2, column facts is empty"),
+        ("question,facts\nA?,b,c", "row 2 has 3 columns, the header 2"),
+        ("question,refused\nA?,perhaps", 'row 2, column refused: "perhaps" is neither yes nor no'),
+        ("question,facts,refused\nA?,b,yes", "row 2, column facts: a question that is to be"),
+        ('question,facts\n"A?,b', "row 2 is not valid CSV"),
+    ],
+)
+def test_bad_file_is_refused_with_its_row_and_column(text: str, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        parse_questions(text, "q.csv")
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_facts_are_whole_words_in_any_case_and_spacing() -> None:
+    assert contains_fact("The  Kaiser\nwindow’s beta", ("kaiser window's",))
+    assert contains_fact("holds -20 °C", ("-20 °C",))
+    assert not contains_fact("15200 units", ("520",))
+    assert contains_fact("between 10 and 15", ("ten", "10 and 15"))
+
+
+def test_answer_is_right_with_all_facts_and_cited_right_with_their_passages() -> None:
+    expected = ExpectedAnswer(
+        "?", "comparison", (("p15A",), ("autoclaved",)), ("paper.pdf", "protocol")
+    )
+    both = cited("p15A; it is autoclaved.", (PAPER, "the p15A origin"), (PROTOCOL, "autoclaved"))
+    row = evaluate(expected, both)
+    assert (row["right"], row["cited_right"], row["refused_right"]) == (True, True, None)
+    swapped = cited("p15A; it is autoclaved.", (PAPER, "autoclaved"), (PROTOCOL, "p15A"))
+    assert evaluate(expected, swapped)["cited_right"] is False
+    half = cited("It has p15A.", (PAPER, "the p15A origin"))
+    row = evaluate(expected, half)
+    assert (row["right"], row["cited_right"]) == (False, False)
+
+
+def test_refusals_are_answers_without_citations_or_with_a_statement() -> None:
+    expected = ExpectedAnswer("?", "near miss", refused=True)
+    assert evaluate(expected, Answer("No passage matches well enough."))["refused_right"]
+    said = cited("The sources do not mention pUC19 [source:paper].", (PAPER, "pBAD30"))
+    assert evaluate(expected, said)["right"] is True
+    answered = cited("It is 4,923 bp long.", (PAPER, "4,923 base pairs"))
+    assert evaluate(expected, answered)["right"] is False
+    assert not is_refusal(answered)
+
+
+def test_rank_is_that_of_the_first_passage_with_a_fact_from_its_source() -> None:
+    expected = ExpectedAnswer("?", "fact", (("p15A",),), ("paper.pdf",))
+    hits = [(PROTOCOL, "p15A"), (PAPER, "other"), (PAPER, "the p15A origin")]
+    assert evaluate(expected, cited("p15A"), hits=hits)["rank"] == 3
+
+
+def test_failures_are_rows_and_end_the_evaluation_after_three() -> None:
+    questions = [ExpectedAnswer(f"{n}?", "fact", (("a",),)) for n in range(6)]
+    failure = ServiceError("The model failed.")
+    rows = evaluate(questions, cited("a"), failure, cited("a"), failure, failure, failure)
+    assert [row["error"] is None for row in rows] == [True, False, True, False, False, False]
+    assert rows[1]["right"] is False
+    assert len(evaluate(questions, cited("a"), failure, failure, failure, cited("a"))) == 4
+    with pytest.raises(ServiceError):
+        evaluate(questions, failure)
+
+
+def test_unknown_source_is_refused_with_its_row() -> None:
+    class Records:
+        def __init__(self, *records: dict[str, Any]) -> None:
+            self._records = records
+
+        def iter(self, _: str | None) -> Any:
+            return iter(self._records)
+
+    sources = Records({"id": PAPER, "title": "Tight control", "file_name": "paper.pdf"})
+    questions = parse_questions("question,sources\nA?,paper.pdf\nB?,papr.pdf", "q.csv")
+    ids = resolve_sources(cast("Any", sources), cast("Any", Records()), questions[:1], None)
+    assert ids == {"paper.pdf": {PAPER}}
+    with pytest.raises(InputError, match=r'row 3, column sources: .*did you mean "paper.pdf"'):
+        resolve_sources(cast("Any", sources), cast("Any", Records()), questions, None)
+
+
+def test_summary_has_a_row_for_each_kind_and_for_all() -> None:
+    questions = [
+        ExpectedAnswer("1?", "fact", (("p15A",),), ("paper.pdf",)),
+        ExpectedAnswer("2?", "fact", (("p15A",),), ("paper.pdf",)),
+        ExpectedAnswer("3?", "near miss", refused=True),
+    ]
+    answers = [cited("p15A", (PAPER, "p15A")), cited("none", (PAPER, "x")), Answer("Nothing.")]
+    rows = evaluate(questions, *answers, hits=[(PAPER, "other"), (PAPER, "p15A")])
+    summary = summary_frame(evaluation_frame(rows)).set_index("kind")
+    assert summary.loc["fact", ["questions", "right", "cited_right"]].tolist() == [2, 0.5, 0.5]
+    assert summary.loc["fact", "reciprocal_rank"] == 0.5
+    assert summary.loc["near miss", "refused_right"] == 1
+    assert summary.loc["all", "right"] == pytest.approx(2 / 3)
