@@ -166,8 +166,9 @@ def test_summary_has_a_row_for_each_kind_and_for_all() -> None:
     ]
     answers = [cited("p15A", (PAPER, "p15A")), cited("none", (PAPER, "x")), Answer("Nothing.")]
     rows = evaluate(questions, *answers, hits=[(PAPER, "other"), (PAPER, "p15A")])
-    summary = summary_frame(evaluation_frame(rows)).set_index("kind")
-    assert summary.loc["fact", ["questions", "right", "cited_right"]].tolist() == [2, 0.5, 0.5]
-    assert summary.loc["fact", "reciprocal_rank"] == 0.5
-    assert summary.loc["near miss", "refused_right"] == 1
-    assert summary.loc["all", "right"] == pytest.approx(2 / 3)
+    fact, near_miss, overall = summary_frame(evaluation_frame(rows)).to_dict("records")
+    assert [row["kind"] for row in (fact, near_miss, overall)] == ["fact", "near miss", "all"]
+    assert (fact["questions"], fact["right"], fact["cited_right"]) == (2, 0.5, 0.5)
+    assert fact["reciprocal_rank"] == 0.5
+    assert near_miss["refused_right"] == 1
+    assert overall["right"] == pytest.approx(2 / 3)

@@ -76,12 +76,13 @@ def shell(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[InteractiveShell]:
-    """A shell in the folder of the example notebooks, cut to a few rows."""
+    """A shell in the folder of the example notebooks, cut to a few rows, and a question."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LABEXT_NB_OPENAI_KEY", "sk-test-4f9b2c7d8e1a6035")
     shutil.copytree(examples.examples_folder() / "data", tmp_path / "data")
     table = tmp_path / "data" / "hairpins.csv"
     table.write_text("\n".join(table.read_text().splitlines()[:4]))
+    Path("questions.csv").write_text("question,facts\nHow long is pBAD30?,4923\n")
     opened.run_cell("%load_ext labext").raise_error()
     yield opened
     opened.run_line_magic("unload_ext", "labext")
