@@ -104,7 +104,7 @@ class SearchResource(Resource):
     def search(
         self,
         query: str,
-        type: Literal["text", "vector"] = "text",
+        type: Literal["hybrid", "text", "vector"] = "hybrid",
         notebook: str | None = None,
         **options: Unpack[SearchOptions],
     ) -> pd.DataFrame:
@@ -112,12 +112,14 @@ class SearchResource(Resource):
 
         Args:
             query: search terms or a description of the subject.
-            type: `text` searches by words, `vector` by meaning.
+            type: `text` searches by words, `vector` by meaning, `hybrid` by both. A server that
+                has no hybrid search gets the two others, and their hits are merged.
             notebook: search this notebook only.
             **options: limits and restrictions, as in `SearchOptions` and `ScopeOptions`.
 
         Raises:
-            SetupError: `vector` search needs an embedding model, and the service has none.
+            SetupError: `vector` search needs an embedding model, and the service has none; a
+                `hybrid` one is by words alone then.
         """
         from labext.nb.views import hit_frame
 

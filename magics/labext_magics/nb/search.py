@@ -21,7 +21,7 @@ def search(
     call: Call,
     *,
     query: str,
-    type: Literal["text", "vector"] | None,
+    type: Literal["hybrid", "text", "vector"] | None,
     notebook: str | None,
     every: bool,
     limit: int | None,
@@ -33,15 +33,16 @@ def search(
 ) -> pd.DataFrame:
     """Return a row for each matching passage, the best first."""
     within = scope.notebook_or_all(call, notebook, every)
+    search_type = type or "hybrid"
     if _needs_sources(sources, notes, no_sources):
         processing.wait_for_text(
-            call, within, sources or None, wait=False, vectors=type == "vector"
+            call, within, sources or None, wait=False, vectors=search_type != "text"
         )
     restriction = scope.search_scope(sources, notes, no_sources, no_notes)
     with scope.interrupted_as_error("Run this line again.", "The search"):
         hits = call.nb.search(
             query,
-            type or "text",
+            search_type,
             notebook=None if within is None else within.id,
             limit=limit,
             min_similarity=min_similarity,
@@ -49,7 +50,7 @@ def search(
         )
     from labext_widgets.answers.passages import HITS
 
-    return HITS.show_hits(hits, query, type or "text")
+    return HITS.show_hits(hits, query, search_type)
 
 
 def ask(
@@ -137,8 +138,8 @@ SHORTCUTS = (
         [
             Parameter(
                 "type",
-                value_types.choice("text", "vector"),
-                "text: full-text search; vector: search by meaning",
+                value_types.choice("hybrid", "text", "vector"),
+                "text: full-text search; vector: search by meaning; hybrid, the default: both",
             ),
             *_WHERE,
             OUT,

@@ -79,7 +79,7 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb notes edit Plan", InputError, "`--title` or `--type`"),
     ("%nb notes delete Plan Nothing --yes", NotFoundError, 'no note "Nothing"'),
     ("%nb search", InputError, "needs QUERY"),
-    ("%nb search x --type vektor", InputError, "text or vector"),
+    ("%nb search x --type vektor", InputError, "hybrid or text or vector"),
     ("%nb search x --min-similarity 2", InputError, "a number from -1 to 1"),
     ("%nb search x --limit 5000", InputError, "1000"),
     ("%nb search x --note Plan --no-notes", InputError, "`--no-notes` excludes them"),

@@ -60,7 +60,7 @@ class PassageView(RowView):
     """Frames of passages that a search has found; the query is kept in `frame.attrs`."""
 
     def show_hits(
-        self, frame: pd.DataFrame, query: str, search_type: Literal["text", "vector"]
+        self, frame: pd.DataFrame, query: str, search_type: Literal["hybrid", "text", "vector"]
     ) -> pd.DataFrame:
         """Return hits displayed as passages in which the matches of the query are marked."""
         shown = self.show(frame)
@@ -126,6 +126,12 @@ class PassageView(RowView):
             marks = [[sentence] if sentence else [] for sentence in found]
         else:
             marks = mark_words(query, texts)
+            if search.get("type") == "hybrid":
+                closest = (closest_sentence(query, text) for text in texts)
+                marks = [
+                    spans or ([sentence] if sentence else [])
+                    for spans, sentence in zip(marks, closest, strict=True)
+                ]
         titles = _titles(hits)
         return [
             _Passage(
@@ -175,8 +181,8 @@ def _line(hit: dict[Any, Any], titles: dict[str, set[str]]) -> str:
 
 
 def _score(hit: dict[Any, Any]) -> float | None:
-    """Return a hit's similarity or relevance, whichever the search has."""
-    for column in ("similarity", "relevance"):
+    """Return a hit's relevance, or its similarity if the search has no relevance."""
+    for column in ("relevance", "similarity"):
         value = hit.get(column)
         if value is not None and not pd.isna(value):
             return float(value)

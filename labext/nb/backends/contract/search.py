@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from labext.actions import Action
-from labext.errors import ServiceError
+from labext.errors import InputError, ServiceError, SetupError
 from labext.http import Operation, RetryMode
 from labext.http.responses import MESSAGE_LIMIT, excerpt
 from labext.nb import records
-from labext.nb.backends import RecordParser, Request, Steps
+from labext.nb.backends import RecordParser, Request, Steps, hybrid
 from labext.nb.error_messages import Explanation, explain_message
 from labext.nb.records import (
     HIT,
@@ -85,7 +85,18 @@ class SearchRequests(RecordParser):
     """The three operations of search."""
 
     def search(self, query: Query, search_type: str) -> Steps[list[Record]]:
-        """Search for passages by `text` or `vector`; the best come first."""
+        """Search for passages by `text`, `vector` or `hybrid`; the best come first.
+
+        A server without a hybrid search, or without an embedding model, gets the two others.
+        """
+        if search_type != "hybrid":
+            return (yield from self._search_once(query, search_type))
+        try:
+            return (yield from self._search_once(query, search_type))
+        except (InputError, SetupError):
+            return (yield from hybrid.search_both(self._search_once, query))
+
+    def _search_once(self, query: Query, search_type: str) -> Steps[list[Record]]:
         body = {"query": query.text, "search_type": search_type, **scope_fields(query.scope)}
         body |= option_fields(query)
         response = yield Request(SEARCH, json=body, patient=True)

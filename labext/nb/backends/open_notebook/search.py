@@ -9,7 +9,7 @@ from typing import Any
 from labext.actions import Action
 from labext.errors import InputError, LabextError, ServiceError, SetupError
 from labext.nb import records
-from labext.nb.backends import Request, Steps
+from labext.nb.backends import Request, Steps, hybrid
 from labext.nb.backends.contract import search as contract
 from labext.nb.backends.contract.chat import DELETE_SESSION
 from labext.nb.backends.contract.models import GET_DEFAULTS
@@ -45,7 +45,9 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
     """The operations of search, where Open Notebook differs from the contract."""
 
     def search(self, query: Query, search_type: str) -> Steps[list[Record]]:
-        """Search for passages; the scope and the sorting are applied by the client."""
+        """Search for passages; the scope, the sorting and `hybrid` are applied by the client."""
+        if search_type == "hybrid":
+            return (yield from hybrid.search_both(self.search, query))
         scope = query.scope
         narrow = scope.sources is not None or scope.notes is not None
         limits = {
