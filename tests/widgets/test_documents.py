@@ -72,6 +72,35 @@ def test_only_model_messages_of_a_chat_are_markdown() -> None:
     assert text == "human\na\nb\n\nai\nc"
 
 
+CITATION = {
+    "id": "source:1",
+    "title": "Paper <b>",
+    "passage_id": 7,
+    "page": 3,
+    "quote": "Glucose represses.",
+    "passage": "It is so. Glucose represses. Thus it is added.",
+}
+
+
+def test_citations_of_messages_are_displayed_as_those_of_an_answer() -> None:
+    rows = [
+        {"type": "human", "content": "Why?", "citations": []},
+        {"type": "ai", "content": "**It** does [source:1].", "citations": [CITATION]},
+    ]
+    frame = MESSAGES.show(views.message_frame(rows))
+    html = str(frame_html(frame))
+    assert "<strong>It</strong> does" in html
+    assert "[1] Paper &lt;b&gt;, page 3</summary>" in html
+    assert ">Glucose represses.</mark>" in html
+    text = frame_text(frame)
+    assert "[1] Paper <b>, page 3: “Glucose represses.”" in text
+    for shown in (html, text):
+        assert "passage_id" not in shown
+        assert "[source:1]" not in shown
+    assert frame["citations"].tolist() == [[], [CITATION]]
+    assert "It** does" in frame_text(frame[["type", "content"]])
+
+
 @pytest.mark.parametrize(
     "html",
     [

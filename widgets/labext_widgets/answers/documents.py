@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -11,7 +12,10 @@ from typing import Any
 import pandas as pd
 
 from labext.frames.views import RowView, cell_text
+from labext.nb.backends.contract.search import parse_citations
+from labext.nb.records import Answer, Citation
 from labext_widgets.answers import markdown, static_view
+from labext_widgets.answers.text import render_answer
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
 from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain, span, tidy
@@ -39,11 +43,13 @@ class DocumentView(RowView):
         heading: the column with the document's heading.
         content: the column with the document's text.
         plain: the headings of documents not written by a model, which are not Markdown.
+        hidden: columns that are not listed beside the heading.
     """
 
     heading: str
     content: str
     plain: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
     def applies_to(self, frame: pd.DataFrame) -> bool:
         """Return True while the rows are documents."""
@@ -54,7 +60,8 @@ class DocumentView(RowView):
         if not len(frame) or not self._are_short(frame):
             return super().text(frame)
         documents = [
-            f"{plain(heading)}\n{tidy(content)}" for heading, content, _ in self._rows(frame)
+            f"{plain(heading)}\n{self._body_text(content, row)}"
+            for heading, content, _, row in self._rows(frame)
         ]
         return "\n\n".join(documents)
 
@@ -66,8 +73,8 @@ class DocumentView(RowView):
         documents = [
             f'<details{opened} style="margin:0 0 8px"><summary>'
             f"{span(escape(heading), 'font-weight:600')} {span(escape(details), MUTED)}</summary>"
-            f"{_document_html(content, is_markdown=heading not in self.plain)}</details>"
-            for heading, content, details in self._rows(frame)
+            f"{self._body_html(content, row)}</details>"
+            for heading, content, details, row in self._rows(frame)
         ]
         body = div("".join(documents), static_view.STYLE)
         return f'<div class="labext {UNTYPESET}">{body}</div>'
@@ -75,17 +82,46 @@ class DocumentView(RowView):
     def _are_short(self, frame: pd.DataFrame) -> bool:
         return int(frame[self.content].astype("str").str.len().sum()) <= _OPEN
 
-    def _rows(self, frame: pd.DataFrame) -> list[tuple[str, str, str]]:
-        """Return the heading, the content and the other fields of each row."""
-        others = [label for label in frame.columns if label not in (self.heading, self.content)]
+    def _body_text(self, content: str, row: Mapping[Any, Any]) -> str:  # noqa: ARG002
+        return tidy(content)
+
+    def _body_html(self, content: str, row: Mapping[Any, Any]) -> str:
+        return _document_html(content, is_markdown=cell_text(row[self.heading]) not in self.plain)
+
+    def _rows(self, frame: pd.DataFrame) -> list[tuple[str, str, str, Mapping[Any, Any]]]:
+        """Return the heading, the content and the other fields of each row, and the row."""
+        hidden = (self.heading, self.content, *self.hidden)
+        others = [label for label in frame.columns if label not in hidden]
         return [
             (
                 cell_text(row[self.heading]),
                 "" if pd.isna(row[self.content]) else str(row[self.content]),
                 " · ".join(filter(None, (cell_text(row[label]) for label in others))),
+                row,
             )
             for row in frame.to_dict("records")
         ]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MessageView(DocumentView):
+    """Frames of chat messages, whose citations are displayed as those of an answer."""
+
+    hidden: tuple[str, ...] = ("citations",)
+
+    def _body_text(self, content: str, row: Mapping[Any, Any]) -> str:
+        citations = _citations(row)
+        return render_answer(Answer(content, citations)) if citations else tidy(content)
+
+    def _body_html(self, content: str, row: Mapping[Any, Any]) -> str:
+        if citations := _citations(row):
+            return static_view.cited_html(tidy(content, _DISPLAYED), citations)
+        return super()._body_html(content, row)
+
+
+def _citations(row: Mapping[Any, Any]) -> tuple[Citation, ...]:
+    """Return the citations of a message; none if the frame has lost them."""
+    return parse_citations(row.get("citations"))
 
 
 INSIGHTS = DocumentView(
@@ -96,7 +132,7 @@ INSIGHTS = DocumentView(
     heading="insight_type",
     content="content",
 )
-MESSAGES = DocumentView(
+MESSAGES = MessageView(
     name="message documents",
     empty="There are no messages yet.",
     first=("type", "content"),

@@ -145,6 +145,12 @@ def _answer_html(state: AnswerState, answer: Answer, live: bool, opens: bool) ->
     return rows
 
 
+def cited_html(text: str, citations: Sequence[Citation]) -> str:
+    """Return a text with its numbered citations below it."""
+    rendered, cited = _text_html(text, citations, False, 0)
+    return div(rendered) + _citations_html(cited)
+
+
 def _current_step(state: AnswerState) -> str:
     if state.writing:
         return "Writing…"
