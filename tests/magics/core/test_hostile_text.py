@@ -429,6 +429,7 @@ def front(
     monkeypatch.setattr("labext.progress.interval", lambda _: 0.0)
     monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.0)
     monkeypatch.setattr("labext.progress.UNKNOWN_STATUS_PATIENCE", 0.0)
+    monkeypatch.setattr("labext.nb.commands.RESULT_GRACE_SECONDS", 0.0)
     shell.user_ns.update(server.identifiers)
     wire.mode = ""
     for line in (

@@ -8,8 +8,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
+import pytest
 import uvicorn
 from starlette.responses import HTMLResponse, JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -52,11 +54,16 @@ class Replay:
 
 @contextmanager
 def serving(password: str | None = None, *, fresh: bool = False) -> Iterator[Replay]:
-    """Serve until the block ends; `fresh` as it was installed, without models."""
+    """Serve until the block ends; `fresh` as it was installed, without models.
+
+    Meanwhile the client waits for the vectors of a source for two seconds, not for a minute.
+    """
+    from labext.nb.backends.open_notebook import notebooks
     from open_notebook.app import application
 
     replay = Replay(password=password, state=State(fresh=fresh))
-    with listening(application(replay)) as root:
+    with pytest.MonkeyPatch.context() as patch, listening(application(replay)) as root:
+        patch.setattr(notebooks, "VECTOR_TIMEOUT", timedelta(seconds=2))
         replay.base_url = f"{root}/api"
         yield replay
 

@@ -30,7 +30,7 @@ from labext.sandbox.jobs.tables import Job, Usage
 
 pytestmark = pytest.mark.faults
 
-KILLS = 5
+KILLS = 3
 """In each of the four phases: 20 in all."""
 
 JOBS = 6

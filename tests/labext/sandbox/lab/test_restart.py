@@ -17,7 +17,7 @@ from labext.sandbox.core.data_folder import FileLock
 
 pytestmark = pytest.mark.contract
 
-KILLS = 20
+KILLS = 10
 
 
 def test_credentials_survive_a_killed_host(new_box, kit):

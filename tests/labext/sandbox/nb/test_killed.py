@@ -21,7 +21,7 @@ from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.faults
 
-KILLS = 20
+KILLS = 10
 
 
 @pytest.fixture
