@@ -42,6 +42,7 @@ pytest_plugins = (
 
 KINDS = ("unit", "contract", "faults", "browser", "notebooks", "benchmark")
 _DECLARED_KIND = re.compile(rf"^pytestmark = .*?\bpytest\.mark\.({'|'.join(KINDS)})\b", re.M | re.S)
+_BROWSER_FILE = "_in_browser.py"
 _spawn = host_process.spawn_host
 
 
@@ -56,7 +57,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class ByFile(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             scope = str(super()._split_scope(nodeid))
-            return "browser" if scope.endswith("_in_browser.py") else scope
+            return "browser" if scope.endswith(_BROWSER_FILE) else scope
 
     return ByFile(config, log)
 
@@ -83,10 +84,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of files that declare no kind: unit tests and example notebooks."""
+    """Mark the tests of files that declare no kind: unit tests and example notebooks.
+
+    The browser's tests come first: they are one worker's, and at the end it would be alone.
+    """
     for item in items:
         if not any(item.get_closest_marker(kind) for kind in KINDS):
             item.add_marker(declared_kind(item.path))
+    items.sort(key=lambda item: not item.path.name.endswith(_BROWSER_FILE))
 
 
 def pytest_collection_finish() -> None:
