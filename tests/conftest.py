@@ -95,7 +95,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what is imported by now out of the looks for garbage: the end of a shell has one."""
+    """Exclude existing objects from garbage collections, which the end of a shell runs."""
     gc.collect()
     gc.freeze()
 
@@ -126,7 +126,7 @@ def isolated(
 
 @pytest.fixture(scope="session", autouse=True)
 def warm() -> Iterator[None]:
-    """Fork the hosts of sandboxes from a process that has loaded what they need."""
+    """Fork the hosts of sandboxes from a process that has imported their modules."""
     process = Warm()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(host_process, "spawn_host", process.spawn)
@@ -142,7 +142,7 @@ def cold(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What failed is tried again with next to no wait."""
+    """Retry failed requests with almost no wait."""
     monkeypatch.setattr("labext.http.rate_limiter.FIRST_WAIT", 0.01)
 
 

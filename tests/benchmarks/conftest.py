@@ -22,7 +22,7 @@ _FIGURES = pytest.StashKey[list[str]]()
 
 @pytest.fixture
 def figure(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """Note a figure: what was measured, and how it came out."""
+    """Record a figure: its name and its measured value."""
     lines = request.config.stash.setdefault(_FIGURES, [])
 
     def note(what: str, result: str) -> None:

@@ -50,7 +50,7 @@ class Passage:
 
 @dataclass
 class Figures:
-    """What was counted over all questions."""
+    """Counts over all questions."""
 
     right: defaultdict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
     ranks: defaultdict[tuple[str, str], list[float]] = field(

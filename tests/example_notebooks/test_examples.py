@@ -1,4 +1,4 @@
-"""The example notebook by what executes notebooks: nbclient twice, nbconvert."""
+"""Example notebooks executed by nbclient twice, and converted by nbconvert."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def execute(room: Path) -> Any:
 
 
 def said(notebook: Any, start: str) -> str:
-    """What the cell that begins with `start` said, as text."""
+    """Return the text output of the cell that begins with `start`."""
     (cell,) = (cell for cell in notebook.cells if cell.source.startswith(start))
     outputs = (
         output.get("text") or output.get("data", {}).get("text/plain", "")

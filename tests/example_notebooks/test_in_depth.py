@@ -17,7 +17,7 @@ ROUND = 240
 
 
 def execute(room: Path) -> dict[str, str]:
-    """Run all cells; return what each one said, by its id."""
+    """Run all cells; return the text output of each by its id."""
     notebook = nbformat.read(room / NOTEBOOK, as_version=4)
     NotebookClient(notebook, timeout=ROUND, resources={"metadata": {"path": str(room)}}).execute()
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]

@@ -1,4 +1,4 @@
-"""The notebook of sequences, by papermill and then by nbclient: what the second run finds."""
+"""The notebook of sequences, executed by papermill and then by nbclient."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUND = 240
 
 
 def said(notebook: Any, cell: str) -> str:
-    """What a cell said, as text."""
+    """Return the text output of a cell."""
     (found,) = (each for each in notebook.cells if each.id == cell)
     outputs = (output.get("data", {}).get("text/plain", "") for output in found.outputs)
     return "\n".join(outputs)

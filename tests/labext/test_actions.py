@@ -60,7 +60,7 @@ def test_python_form_calls_an_existing_method(kind: str) -> None:
 
 
 def _resolve(node: ast.expr) -> Any:
-    """Return what an expression such as `nb.models.list` or `labext.sandbox.Sandbox()` is."""
+    """Return the object of an expression such as `nb.models.list` or `labext.sandbox.Sandbox()`."""
     if isinstance(node, ast.Call):
         return _resolve(node.func)()
     if isinstance(node, ast.Name):

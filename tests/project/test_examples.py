@@ -1,4 +1,4 @@
-"""The example notebooks are put into a folder, and what the user changed is kept."""
+"""Example notebooks are copied into a folder, and files that the user changed are kept."""
 
 from __future__ import annotations
 

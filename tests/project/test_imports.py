@@ -70,7 +70,7 @@ def behind_the_platform(path: Path, statement: ast.stmt) -> bool:
 
 @pytest.fixture(scope="module")
 def imports() -> list[tuple[str, Path, str, ast.stmt]]:
-    """Every import there is: who, its file, what, the statement."""
+    """Yield every import: the module, its file, the imported name, and the statement."""
     return [
         (name, path, target, statement)
         for name, path in modules()

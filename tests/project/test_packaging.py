@@ -1,4 +1,4 @@
-"""What is built is what is meant: the wheel, the source distribution, the top level."""
+"""Contents of the wheel, the source distribution and the top level."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 
 
 class Clock:
-    """A monotonic clock; `sleep` advances it and runs what is scheduled for that time."""
+    """A monotonic clock; `sleep` advances it and runs the calls scheduled by then."""
 
     START = 1000.0
 

@@ -172,7 +172,7 @@ class Faults:
         length: int | None = None,
         **headers: str,
     ) -> Act:
-        """Answer; `length` is what Content-Length says, if it is not the truth."""
+        """Answer; `length` replaces the true Content-Length."""
         whole = body if isinstance(body, bytes) else _bytes(body)
         lines = [f"HTTP/1.1 {status} X", f"Content-Type: {kind}"]
         lines.append(f"Content-Length: {len(whole) if length is None else length}")

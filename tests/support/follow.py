@@ -12,7 +12,7 @@ from labext.progress import Outcome, Part, Progress
 
 
 def follow(path: str) -> Iterator[Progress]:
-    """Yield what the file says, twenty times a second, until it names an outcome."""
+    """Yield the content of the file, twenty times a second, until it names an outcome."""
     began = time.monotonic()
     while True:
         told = json.loads(Path(path).read_text())

@@ -110,7 +110,7 @@ class Api:
 
 
 class Runner:
-    """Whoever runs a sandbox, and what she may do at `campus`."""
+    """The administrator of a sandbox, with the rights at `campus`."""
 
     def __init__(self, box: Sandbox, admin: LabAdministration) -> None:
         self.box, self._admin = box, admin

@@ -38,7 +38,7 @@ def span(work: Path, payload: Payload) -> dict[str, Any]:
 
 
 def surroundings(work: Path, payload: Payload) -> dict[str, Any]:
-    """Return what a task's process finds."""
+    """Return the environment that a task's process has."""
     descriptors = {}
     for number in range(1024):
         try:
@@ -132,7 +132,7 @@ def _cut_loose(work: Path) -> None:
 
 
 def fail(work: Path, payload: Payload) -> dict[str, Any]:
-    """Raise what the payload names."""
+    """Raise the exception that the payload names."""
     if payload["error"] == "TaskError":
         raise TaskError("sequence: X is\nno base.")
     raise {"ValueError": ValueError, "KeyError": KeyError}[payload["error"]]("of no use")
@@ -152,7 +152,7 @@ def die(work: Path, payload: Payload) -> dict[str, Any]:
 
 
 def identify(work: Path, payload: Payload) -> dict[str, Any]:
-    """Return which process this is and where it works; leave what the payload names."""
+    """Return the process and its folder; leave a process or a file if the payload says so."""
     print("identified")
     if payload.get("leave") == "process":
         sleep = [sys.executable, "-c", "import time; time.sleep(300)"]
@@ -207,5 +207,5 @@ def print_secret(work: Path, payload: Payload) -> dict[str, Any]:
 
 
 def return_odd(work: Path, payload: Payload) -> Any:
-    """Return what is no JSON, or far too much of it."""
+    """Return an invalid or far too large JSON value."""
     return {"object": object()} if payload["what"] == "object" else {"text": "x" * 10_000_000}

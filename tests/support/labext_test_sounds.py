@@ -14,7 +14,7 @@ _SILENT = 10 ** (-45 / 20)
 
 
 def pitch(samples: Samples, rate: int) -> float:
-    """The median fundamental frequency of what is voiced, in hertz, by autocorrelation."""
+    """Return the median fundamental frequency of voiced parts, in hertz, by autocorrelation."""
     length = int(0.04 * rate)
     loud = 0.5 * math.sqrt(float(np.mean(np.square(samples))))
     lowest, highest = int(rate / 60), int(rate / 400)

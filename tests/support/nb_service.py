@@ -23,7 +23,7 @@ SERVICE = "labext.sandbox.nb.app:service"
 
 
 class Description:
-    """What a service says about itself at `/openapi.json`."""
+    """Return the service's description at `/openapi.json`."""
 
     def __init__(self, root: str) -> None:
         import schemathesis
@@ -137,7 +137,7 @@ def detail(response: requests.Response, status: int = 400) -> str:
 
 
 class Back:
-    """What whoever runs the service may change: limits, in its database."""
+    """The settings of the service's administrator: limits, in its database."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -162,7 +162,7 @@ class NotebookPage:
         return cells.nth(cell).locator(".jp-Cell-outputWrapper")
 
     def save(self) -> Any:
-        """Save, and return what is in the file."""
+        """Save, and return the content of the file."""
         self.page.evaluate(f"() => {PANEL}.context.save()")
         return nbformat.read(self.path, as_version=4)
 
@@ -199,7 +199,7 @@ class NotebookPage:
         until(lambda: words in self.page.evaluate("() => window.remembered.join('\\n')"), words)
 
     def gone(self, found: Any) -> None:
-        """Wait until nothing of what a locator finds is on the page."""
+        """Wait until no element that a locator finds is on the page."""
         until(lambda: found.count() == 0, f"no more of {found}")
 
     def bar(self) -> Any:

@@ -62,7 +62,7 @@ class Asked:
 
 @dataclass
 class OpenAI:
-    """What the server knows, and how it behaves.
+    """The configuration and the requests of the server.
 
     Attributes:
         base_url: ends in `/v1`.
@@ -171,7 +171,7 @@ def hung_up(handler: BaseHTTPRequestHandler) -> None:
 
 
 def echoes_key(status: int) -> Trouble:
-    """A trouble that answers what it was sent as `Authorization`."""
+    """Return a fault that echoes the `Authorization` header."""
 
     def trouble(handler: BaseHTTPRequestHandler) -> None:
         sent = handler.headers.get("Authorization", "")

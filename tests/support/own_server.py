@@ -143,7 +143,7 @@ def answers(url: str) -> bool:
 
 
 def until(true: Callable[[], Any], what: str = "") -> Any:
-    """Poll until `true()` is; return what it gave."""
+    """Poll until `true()` is true; return its value."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if found := true():

@@ -52,5 +52,5 @@ class Script:
 
     @property
     def stopped(self) -> bool:
-        """Whether the notebook was told to stop what it watches."""
+        """Return whether the notebook was interrupted."""
         return Path(f"{self.path}.stopped").exists()

@@ -53,7 +53,7 @@ class Streaming:
         self._events.put(None)
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Yield what is said until the stream is to end."""
+        """Yield the messages until the stream is to end."""
         while (event := self._events.get(timeout=60)) is not None:
             yield event
             if event["type"] in ("complete", "error"):

@@ -1,4 +1,4 @@
-"""Fakes that record what widgets draw, and a reader of the HTML they draw."""
+"""Fakes that record the output of widgets, and a parser of its HTML."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ KEY = "sk-proj-12345678901234567890"
 
 
 def shown_as(text: str, *citations: Citation) -> str:
-    """A text with the numbers and the order of what it cites: `Yes.[1] paper.pdf 3`."""
+    """Return a text with the numbers of its citations: `Yes.[1] paper.pdf 3`."""
     found = number_citations(text, citations)
     order = " ".join(f"{each.title} {each.page}" for each in found.citations)
     return f"{replace_numbers(found.text, lambda n: f'[{n}]')} {order}".strip()

@@ -1,4 +1,4 @@
-"""The committed bundles are what the committed sources build to."""
+"""The committed bundles equal the build of the committed sources."""
 
 from __future__ import annotations
 

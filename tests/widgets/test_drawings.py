@@ -1,4 +1,4 @@
-"""Drawings of digests, RNA structures, primers and domains: what is where in the picture."""
+"""Positions in drawings of digests, RNA structures, primers and domains."""
 
 from __future__ import annotations
 

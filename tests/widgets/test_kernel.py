@@ -1,4 +1,4 @@
-"""In a real kernel: what is sent to a front end, and what a program that executes it keeps."""
+"""Widgets in a real kernel: messages to a front end, and outputs of an executed notebook."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ SOURCES: list[dict[str, Any]] = [
 
 
 def looked(outcome: str = "", *, status: str = "") -> dict[str, Any]:
-    """What a look at the sources sees; with a status, those that went on have it."""
+    """Return the sources at one poll; with a status, the running ones have it."""
     over = {"stage": "", "status": status} if status else {}
     found = [
         {"id": f"source:{i}"} | each | (over if each["status"] in ("running", "new") else {})
@@ -121,7 +121,7 @@ def test_answer_and_ingestion(
 
 
 def the_answer_streams(nb: NotebookPage, service: Streaming) -> None:
-    """Every event is there at once; what is opened on the way stays open until the answer."""
+    """All events arrive at once; a passage opened meanwhile stays open until the answer."""
     nb.run(0)
     nb.says("Asking…")
     service.say(type="strategy", reasoning="Two ways.", searches=[{"term": each} for each in TERMS])

@@ -1,4 +1,4 @@
-"""Search hits as passages: what matched is marked, and nothing in them is obeyed."""
+"""Search hits as passages: matches are marked, and their text is escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pattern of every widget: what the live view survives, and what ends it."""
+"""The life of a live view: reloads that it survives, and its end."""
 
 from __future__ import annotations
 

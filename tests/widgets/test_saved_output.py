@@ -1,4 +1,4 @@
-"""What a model has made of a text: drawn in a notebook, printed in a terminal."""
+"""Results of models, displayed in a notebook and printed in a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The viewer in Python: what is selected, searched and shown, and what a wrong record is told."""
+"""The sequence viewer in Python: selection, search, display, and messages for invalid records."""
 
 from __future__ import annotations
 

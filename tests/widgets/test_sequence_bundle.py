@@ -12,7 +12,7 @@ from labext_widgets.core import hub
 
 
 class Comm(comm.base_comm.BaseComm):
-    """A line to a page that remembers what was sent."""
+    """A connection to a page that records sent messages."""
 
     sent: ClassVar[list[tuple[str, dict[str, Any]]]] = []
 

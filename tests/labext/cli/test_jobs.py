@@ -1,4 +1,4 @@
-"""`labext sandbox jobs …`: what it prints and refuses, and the key that a notebook then uses."""
+"""`labext sandbox jobs …`: output, refusals, and keys that a notebook can use."""
 
 from __future__ import annotations
 

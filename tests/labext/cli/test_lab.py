@@ -1,4 +1,4 @@
-"""`labext sandbox lab …`: what it prints, refuses and changes, seen by who calls the platform."""
+"""`labext sandbox lab …`: output, refusals, and changes that a client sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`labext sandbox nb …`: the password and what the sandbox hands out, the rules, the limits."""
+"""`labext sandbox nb …`: password, exports, transformations and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`labext sandbox …`: what it prints, and what it does."""
+"""`labext sandbox …`: output and effects."""
 
 from __future__ import annotations
 

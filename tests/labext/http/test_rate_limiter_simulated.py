@@ -70,7 +70,7 @@ class Time:
 
 
 class Service:
-    """A service that counts accepted requests and reports what remains, in whole seconds."""
+    """A service that counts accepted requests and reports the remaining ones, in whole seconds."""
 
     def __init__(self, clock: Time, limit: int, seconds: float, *, informs: bool = True) -> None:
         self.clock, self.limit, self.seconds, self.informs = (

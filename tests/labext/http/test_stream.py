@@ -1,4 +1,4 @@
-"""Event streams and forms over a real connection, and what is logged."""
+"""Event streams and multipart forms over a real connection, and their log messages."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ FIRST, SECOND = b"ATOM first\n", b"ATOM again\n"
 
 @pytest.fixture(params=["checksum", "size and time", "nothing"])
 def file_info(request: pytest.FixtureRequest, ledger: Any) -> str:
-    """What the service tells about uploaded files."""
+    """Properties of uploaded files that a service reports."""
     if request.param != "checksum":
         ledger.tells_md5 = False
     if request.param == "nothing":

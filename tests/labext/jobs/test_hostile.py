@@ -205,7 +205,7 @@ def test_widgets_and_frames_remove_the_same_direction_controls() -> None:
 
 
 def controls(text: str) -> bool:
-    """Look character by character for what `labext.sanitize` removes."""
+    """Search for characters that `labext.sanitize` removes."""
     return any(
         (character < " " and character not in "\t\n\v\f\r")
         or "\x7f" <= character <= "\x9f"

@@ -1,4 +1,4 @@
-"""Requests about models, credentials and profiles, and what is rejected before it is sent."""
+"""Requests about models, credentials and profiles, and invalid ones that are not sent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEY = "a-key-like-no-other-1729"
 
 
 class EchoService:
-    """A service that answers what it is sent, as if it were kept, and lists what `listed` holds."""
+    """A service that echoes records as stored, and lists those in `listed`."""
 
     def __init__(self) -> None:
         self.sent: list[Any] = []

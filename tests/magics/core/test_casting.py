@@ -1,4 +1,4 @@
-"""What was typed becomes what the tool takes, on the line and in a cell's body alike."""
+"""Values on a line and in a cell body are cast to the types of the tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`%jobs connect` and `login`: which key is taken, what is kept, and that no key is ever shown."""
+"""`%jobs connect` and `login`: the key in use, stored secrets, and no key is ever displayed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Interacti
 
 @pytest.fixture
 def asked_for(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Let the user answer with these keys, then be gone; return what they were asked."""
+    """Let the user enter these keys, then end the input; return the prompts."""
 
     def prepare(*answers: str) -> list[str]:
         prompts: list[str] = []

@@ -186,7 +186,7 @@ def test_full_disk_and_invalid_folder(faulty: Any, fails: Run, offers: Any, tmp_
 
 
 class Terminal(io.StringIO):
-    """What a terminal was sent, and a shell that runs in it."""
+    """The output of a terminal, and a shell that runs in it."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__()
@@ -224,7 +224,7 @@ HALF = b'HTTP/1.1 %b\r\nContent-Length: %d\r\nETag: "one"\r\nAccept-Ranges: byte
 
 
 class Halves:
-    """A download in two halves; what happens between them is the test's."""
+    """A download in two halves; the test acts between them."""
 
     def __init__(self, content: bytes, between: Callable[[], None]) -> None:
         self.content, self.between = content, between

@@ -1,4 +1,4 @@
-"""A line against a declaration: what it becomes, and what is said where it doesn't fit."""
+"""Parsing a line by a declaration: parsed values, and messages for invalid lines."""
 
 from __future__ import annotations
 

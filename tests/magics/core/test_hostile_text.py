@@ -218,7 +218,7 @@ def test_every_command_is_run_or_exempt_with_a_reason() -> None:
 
 
 class Wire:
-    """What comes between the client and the service.
+    """A proxy between the client and the service.
 
     `mode` is empty, `texts` (what is not needed to go on), `all` or `errors`.
     """
@@ -365,7 +365,7 @@ def shell(
 
 @dataclass(frozen=True)
 class Server:
-    """A notebook service, and the identifiers of what the fixture has made on it."""
+    """A notebook service, and the identifiers of the records of the fixture."""
 
     address: str
     identifiers: dict[str, str]
@@ -400,7 +400,7 @@ def open_notebook(shell: InteractiveShell, sandbox: Server) -> Iterator[Server]:
 
 
 class Kernel:
-    """What makes a shell look like a kernel that executes a notebook."""
+    """The attribute that makes a shell look like a kernel that executes a notebook."""
 
     _parent_header: ClassVar[dict[str, Any]] = {}
 

@@ -54,7 +54,7 @@ def terminal(tmp_path: Path) -> Iterator[pexpect.spawn]:
 
 
 def enter(terminal: pexpect.spawn, line: str) -> str:
-    """Type one line and give what it printed, as the terminal was sent it."""
+    """Type one line and return its output, as sent to the terminal."""
     terminal.sendline(line)
     terminal.expect(PROMPT)
     return str(terminal.before)

@@ -1,4 +1,4 @@
-"""What can go wrong behind `%lab`, in a real shell: one line, a next step, a stop."""
+"""Errors of `%lab` in a real shell: one line, a next step, and the end of Run All."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def refused(shell: InteractiveShell, tmp_path: Path) -> Refused:
 
 @pytest.fixture
 def admin(box: Sandbox, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    """Administer the platform, and return what it answers."""
+    """Administer the platform, and return the response."""
 
     def run(*words: str) -> Any:
         capsys.readouterr()

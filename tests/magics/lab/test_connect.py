@@ -1,4 +1,4 @@
-"""`%lab connect`, `login` and `logout`: three ways to sign in, what is asked, what is kept."""
+"""`%lab connect`, `login` and `logout`: three ways to sign in, prompts and stored secrets."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Memory(keyring.backend.KeyringBackend):
 
 @dataclass
 class User:
-    """Somebody at the keyboard: what they will answer, and what they were asked.
+    """A user at the keyboard: their answers, and the prompts they got.
 
     Attributes:
         answers: in turn; without one there is nobody.
@@ -126,7 +126,7 @@ def address(box: Sandbox) -> str:
 
 @pytest.fixture
 def id_token(box: Sandbox, capsys: pytest.CaptureFixture[str]) -> str:
-    """What the identity provider says of the student."""
+    """The identity provider's claims about the student."""
     line = ["sandbox", "lab", "id-token", STUDENT, "--data-dir", str(box.data_dir), "--json"]
     assert cli.main(line) == 0
     return str(json.loads(capsys.readouterr().out)["id_token"])

@@ -1,4 +1,4 @@
-"""What can go wrong behind `%nb`: one line, a next step, and a stop."""
+"""Errors of `%nb`: one line, a next step, and the end of Run All."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ KEY = "sk-proj-4f9b2c7d8e1a6035abcd"
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What somebody at the keyboard will type, unseen; nobody is there once it is empty."""
+    """Hidden input that a user will type; once it is empty there is no user."""
     given: list[str] = []
 
     def ask(_: str = "", stream: Any = None) -> str:

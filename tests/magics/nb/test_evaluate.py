@@ -1,4 +1,4 @@
-"""`%nb evaluate`: a row for each question, a summary, and what an interrupt keeps."""
+"""`%nb evaluate`: a row for each question, a summary, and the rows that an interrupt keeps."""
 
 from __future__ import annotations
 

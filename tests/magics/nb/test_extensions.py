@@ -1,4 +1,4 @@
-"""Lines for what Open Notebook has beyond the contract."""
+"""Commands for operations of Open Notebook that are not in the contract."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ STEPS = {line[:18].strip(): line[18:].replace("|", "\n") for line in JOURNEY.str
 
 @dataclass
 class Travelled:
-    """What a journey has seen: of each line what it returned, or the kind of its refusal."""
+    """The results of a journey: for each line its value, or the kind of its error."""
 
     results: dict[str, Any] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)

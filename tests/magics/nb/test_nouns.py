@@ -1,4 +1,4 @@
-"""Nouns, verbs and options behind `%nb`, on a real service: each does what it says."""
+"""Nouns, verbs and options of `%nb` on a real service."""
 
 from __future__ import annotations
 

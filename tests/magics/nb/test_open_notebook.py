@@ -1,4 +1,4 @@
-"""Open Notebook's manners: what a user of `%nb` is told of them, and is spared."""
+"""Behaviour of Open Notebook that `%nb` explains to its user or hides."""
 
 from __future__ import annotations
 

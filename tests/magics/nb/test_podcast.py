@@ -1,4 +1,4 @@
-"""`%nb podcast`, `episodes` and `play`: made once, kept, heard, and what fails says why."""
+"""`%nb podcast`, `episodes` and `play`: generation, playback and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`%nb profiles`: both kinds, made once, changed, copied, deleted; and what Tab knows of them."""
+"""`%nb profiles`: both kinds are created once, updated, copied, deleted, and completed by Tab."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_wrong_lines_change_nothing(run: Run, refused: Refused) -> None:
 
 def test_tab_completions(run: Run, shell: InteractiveShell) -> None:
     def comes(cell: str, *found: str) -> None:
-        """What comes late is there at a later Tab."""
+        """Names that arrive late are completed by a later Tab."""
         tries = (set(offered(shell, cell)) for _ in range(100))
         assert any(set(found) == each for each in tries), offered(shell, cell)
 

@@ -1,4 +1,4 @@
-"""What `%nb transform` reads of sources and notes before a model is asked."""
+"""`%nb transform` reads sources and notes before a model is called."""
 
 from __future__ import annotations
 

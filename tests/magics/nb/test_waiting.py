@@ -43,7 +43,7 @@ def server(open_notebook_server: Replay, shell: InteractiveShell) -> Replay:
 
 
 def sent(server: Replay) -> list[str]:
-    """What was asked of models."""
+    """Return the paths of requests to models."""
     posts = [each.path for each in server.asked if each.method == "POST"]
     return [each for each in posts if each.endswith(("/execute", "/ask", "/simple", "/messages"))]
 

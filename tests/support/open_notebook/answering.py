@@ -33,7 +33,7 @@ class Call:
 
 
 def route(method: str, template: str) -> Callable[[Handler], Handler]:
-    """Declare what answers a route; its placeholders' values come as arguments."""
+    """Declare the function that answers a route; its placeholders' values are its arguments."""
 
     def mark(handler: Handler) -> Handler:
         declared: list[tuple[str, str]] = getattr(handler, "routes", [])
@@ -44,7 +44,7 @@ def route(method: str, template: str) -> Callable[[Handler], Handler]:
 
 
 def routes(*modules: ModuleType) -> dict[tuple[str, str], Handler]:
-    """What the modules declare."""
+    """Return the routes of all modules."""
     return {
         declared: handler
         for module in modules

@@ -20,7 +20,7 @@ class Refused(Exception):
 
 
 def said(name: str) -> Response:
-    """What a recording answered."""
+    """Return the response of a recording."""
     told = recordings()[name]
     headers = {k: v for k, v in told.told.items() if k in ("www-authenticate", "allow")}
     return JSONResponse(told.answer, told.status, headers=headers)
@@ -32,7 +32,7 @@ def refuse(name: str) -> NoReturn:
 
 
 def missing(names: Sequence[str], query: Collection[str], body: Any) -> Response:
-    """The refusal of a request without what is required, in its query or its body."""
+    """Return the refusal of a request without a required field in its query or body."""
     detail = [
         {
             "type": "missing",
@@ -46,7 +46,7 @@ def missing(names: Sequence[str], query: Collection[str], body: Any) -> Response
 
 
 def known(things: Mapping[str, Any], identifier: str, absent: str) -> Any:
-    """A thing by its identifier; else what a recording says of one that isn't there."""
+    """Return an object by its identifier, or the recorded response for a missing one."""
     if identifier not in things:
         refuse(absent)
     return things[identifier]

@@ -1,4 +1,4 @@
-"""The application: holds a request against what is known of its route, then has it answered."""
+"""The application: validates a request against its route, and responds."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def _body(
 
 
 def _check_names(replay: Replay, operation: facts.Operation, request: Request, body: Any) -> None:
-    """Note what the server would ignore without a word."""
+    """Record fields that the server would ignore."""
     where = f"{operation.method} {operation.template}"
     for name in request.query_params.keys() - operation.query:
         replay.faults.append(f"{where}: it ignores the query's {name}")

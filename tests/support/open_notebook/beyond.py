@@ -71,7 +71,7 @@ def rebuild_status(call: Call, identifier: str) -> Any:
 
 @route("PUT", "/api/sources/{source_id}/chat/sessions/{session_id}")
 def put_chat(call: Call, _source: str, identifier: str) -> Any:
-    """Its title and its model; what is null stays."""
+    """Update title and model; null leaves a value unchanged."""
     found: Thing = known(call.state.source_sessions, identifier, "chat.session_get_missing")
     found.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
     return found
@@ -79,7 +79,7 @@ def put_chat(call: Call, _source: str, identifier: str) -> Any:
 
 @route("POST", "/api/sources/{source_id}/chat/sessions/{session_id}/messages")
 def message(call: Call, source: str, identifier: str) -> Response:
-    """Events in plain text: every reply so far, what the model was given, and the end."""
+    """Return events in plain text: every reply so far, the context, and the end."""
     state = call.state
     found = known(state.source_sessions, identifier, "chat.session_get_missing")
     wanted = call.body.get("model_override") or found["model_override"]

@@ -1,4 +1,4 @@
-"""What is known of the server: the recorded requests and answers, and the names it knows."""
+"""The recorded requests and responses, and the field names of the server."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def providers(call: Call) -> Any:
 
 @route("GET", "/api/models/discover/{provider}")
 def discover(_: Call, provider: str) -> Any:
-    """What its server says that it has."""
+    """Return the models that a provider offers."""
     told = recordings()
     known_one = provider == "openai_compatible"
     return told["models.discover" if known_one else "models.discover_unknown"].answer
@@ -103,7 +103,7 @@ def discover(_: Call, provider: str) -> Any:
 
 @route("POST", "/api/models/sync/{provider}")
 def sync(_: Call, provider: str) -> Any:
-    """Register what it has."""
+    """Register models of a provider."""
     return like("models.sync_one", provider=provider)
 
 
@@ -155,7 +155,7 @@ def auto_assign(call: Call) -> Any:
 @route("GET", "/api/credentials/status")
 @route("GET", "/api/credentials/env-status")
 def status(call: Call) -> Any:
-    """What is configured, and by what."""
+    """Return the configured providers, and the source of their configuration."""
     return recordings()[f"credentials.{call.path.rpartition('/')[2].replace('-', '_')}"].answer
 
 
@@ -205,7 +205,7 @@ def credential(call: Call, identifier: str) -> Any:
 
 @route("PUT", "/api/credentials/{credential_id}")
 def put_credential(call: Call, identifier: str) -> Any:
-    """What is null stays."""
+    """Update a credential; null leaves a value unchanged."""
     found: Thing = known(call.state.credentials, identifier, "credentials.get_missing")
     given = {k: v for k, v in call.body.items() if v is not None}
     if given.pop("api_key", None):
@@ -297,7 +297,7 @@ def transformation(call: Call, identifier: str) -> Any:
 
 @route("PUT", "/api/transformations/{transformation_id}")
 def put_transformation(call: Call, identifier: str) -> Any:
-    """What is null stays."""
+    """Update a transformation; null leaves a value unchanged."""
     found: Thing = known(call.state.transformations, identifier, "transformations.get_missing")
     found.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
     return found
@@ -328,7 +328,7 @@ def execute(call: Call) -> Any:
 
 @route("GET", "/api/transformations/default-prompt")
 def default_prompt(call: Call) -> Any:
-    """What goes before every prompt."""
+    """Return the prompt that precedes every other one."""
     return {"transformation_instructions": call.state.instructions}
 
 

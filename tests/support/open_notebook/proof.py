@@ -1,4 +1,4 @@
-"""Holds a backend's method against recordings: what it sends, what it makes of the answers."""
+"""Compare a backend's method with recordings: its requests, and its results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Does = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Proof:
-    """One call of a backend's method, the recordings that answer it, and what comes of it.
+    """One call of a backend's method, the recordings that answer it, and its result.
 
     Attributes:
         method: the backend's.
@@ -44,7 +44,7 @@ class Proof:
 
     @property
     def recordings(self) -> list[Recording]:
-        """What answers, in its order."""
+        """Return the responses, in their order."""
         return [each if isinstance(each, Recording) else recordings()[each] for each in self.by]
 
     @property
@@ -106,7 +106,7 @@ def _check_values(proof: Proof, sent: Mapping[str, Any], recorded: Mapping[str, 
 
 
 def check_made(proof: Proof, result: Any) -> None:
-    """See that what comes of it is what the server told, and complete.
+    """Check that the result has the values of the server, and is complete.
 
     Raises:
         AssertionError: something is missing or wrong.

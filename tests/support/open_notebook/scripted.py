@@ -1,4 +1,4 @@
-"""A server that gives recorded answers in their order, and keeps what it was asked for them."""
+"""A server that returns recorded responses in order, and records its requests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Heard:
 
 @dataclass
 class Script:
-    """What is still to be answered, and what was asked.
+    """The remaining responses and the received requests.
 
     Attributes:
         base_url: ends in `/api`.

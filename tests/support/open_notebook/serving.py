@@ -1,4 +1,4 @@
-"""The server in a thread, and what it has noticed."""
+"""The server in a thread, and its recorded requests."""
 
 from __future__ import annotations
 

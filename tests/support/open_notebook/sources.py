@@ -1,4 +1,4 @@
-"""Sources, what is made of them, and the commands that do it."""
+"""Sources, their insights, and the commands that process them."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def retry(call: Call, identifier: str) -> Any:
 
 @route("GET", "/api/sources/{source_id}/insights")
 def insights(call: Call, identifier: str) -> Any:
-    """What models have made of it."""
+    """Return the insights of a source."""
     known(call.state.sources, identifier, "sources.insights_missing")
     return [each for each in call.state.insights.values() if each["source_id"] == identifier]
 
@@ -288,7 +288,7 @@ def _text(call: Call, kind: str) -> str:
 
 
 def _one_insight(state: State, identifier: str) -> Thing:
-    """An insight; no recording shows what is said of one that isn't there."""
+    """Return an insight; no recording shows the response for a missing one."""
     if identifier not in state.insights:
         raise Refused(JSONResponse({"detail": "Insight not found"}, 404))
     return state.insights[identifier]
@@ -340,7 +340,7 @@ def _finish(state: State, found: Thing) -> None:
 
 
 def _insight(state: State, source: str, by: Thing) -> Thing:
-    """What a transformation makes of a source; nothing has it yet."""
+    """Return a new insight of a source by a transformation."""
     return like(
         "insights.get",
         id=state.new("source_insight"),

@@ -1,4 +1,4 @@
-"""What the server has: things by their kind, what belongs together, and how it is set up."""
+"""The state of the server: objects by kind, their links, and its configuration."""
 
 from __future__ import annotations
 

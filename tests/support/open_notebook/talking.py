@@ -71,7 +71,7 @@ def delete_session(call: Call, identifier: str) -> Any:
 
 @route("POST", "/api/chat/context")
 def context(call: Call) -> Any:
-    """What is chosen of the notebook's sources and notes, and how large that is."""
+    """Return the selected sources and notes of the notebook, and their size."""
     state, config = call.state, call.body["context_config"]
     known(state.notebooks, call.body["notebook_id"], "chat.context_missing_nb")
     chosen = {"sources": _sources(state, config), "notes": _notes(state, config)}
@@ -141,7 +141,7 @@ def delete_source_session(call: Call, _source: str, identifier: str) -> Any:
 
 @route("POST", "/api/search")
 def search(call: Call) -> Any:
-    """Everything is searched, in no order; a vector search finds what was embedded."""
+    """Search everything, in no order; a vector search finds embedded objects."""
     state, body = call.state, call.body
     kind = body.get("type", "text")
     if kind not in ("text", "vector"):
@@ -188,7 +188,7 @@ def ask_simple(call: Call) -> Any:
 
 
 def _asked(call: Call) -> str:
-    """The name of the model that looks for what to search."""
+    """Return the name of the model that plans the searches."""
     if call.state.defaults.get("default_embedding_model") is None:  # of its source, not recorded
         told = recordings()["search.vector_no_embedding_model"].answer["detail"]
         detail = told.replace("Vector search", "Ask feature")

@@ -1,4 +1,4 @@
-"""Notebooks and notes, and what the server says of itself."""
+"""Notebooks, notes, and the status of the server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ORDERS = {"name", "created", "updated"}
 
 @route("GET", "/")
 def root(_: Call) -> Any:
-    """What it is."""
+    """Return the status of the server."""
     return like("meta.root")
 
 
@@ -38,7 +38,7 @@ def auth_status(_: Call) -> Any:
 
 @route("GET", "/api/settings")
 def settings(call: Call) -> Any:
-    """What whoever runs it has set."""
+    """Return the settings of the administrator."""
     return call.state.settings
 
 
@@ -53,7 +53,7 @@ def put_settings(call: Call) -> Any:
 @route("GET", "/api/capabilities")
 @route("GET", "/api/providers")
 def told(call: Call) -> Any:
-    """What was recorded of it."""
+    """Return the recorded response."""
     return recordings()[f"meta.{call.path.rpartition('/')[2]}"].answer
 
 
@@ -98,7 +98,7 @@ def notebook(call: Call, identifier: str) -> Any:
 
 @route("PUT", "/api/notebooks/{notebook_id}")
 def put_notebook(call: Call, identifier: str) -> Any:
-    """What is null stays."""
+    """Update a notebook; null leaves a value unchanged."""
     found = _notebook(call, identifier, "notebooks.put_missing")
     found.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
     return _counted(call.state, found)
@@ -216,7 +216,7 @@ def note(call: Call, identifier: str) -> Any:
 
 @route("PUT", "/api/notes/{note_id}")
 def put_note(call: Call, identifier: str) -> Any:
-    """What is null stays."""
+    """Update a note; null leaves a value unchanged."""
     if call.body.get("note_type") not in (None, "human", "ai"):
         refuse("notes.put_bad_type")
     found: Thing = known(call.state.notes, identifier, "notes.get_missing")

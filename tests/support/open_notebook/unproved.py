@@ -1,4 +1,4 @@
-"""What no proof uses, and why: recordings that stand for others, and methods that none shows."""
+"""Recordings and methods without a proof, with the reasons."""
 
 from __future__ import annotations
 

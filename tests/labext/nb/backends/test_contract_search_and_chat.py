@@ -38,7 +38,7 @@ CITATION = Citation(
 
 
 def message_context(backend: ContractBackend, scope: Scope) -> MessageContext:
-    """What goes with a message, for which this backend asks for nothing."""
+    """Context of a message, for which this backend sends no request."""
     with pytest.raises(StopIteration) as ended:
         next(backend.message_context("chat_session:1", scope))
     context: MessageContext = ended.value.value

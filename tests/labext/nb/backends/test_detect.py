@@ -38,7 +38,7 @@ def status(code: int) -> Answer:
 
 
 def page(_: Request) -> Response:
-    """What a web server in between shows for any address."""
+    """Response of a proxy to any address."""
     return HTMLResponse("<!doctype html><title>Welcome</title>")
 
 

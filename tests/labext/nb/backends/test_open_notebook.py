@@ -1,4 +1,4 @@
-"""The backend of Open Notebook, driven by hand, beyond what the recordings prove."""
+"""The backend of Open Notebook with scripted responses, beyond the recordings."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_request_equals_the_recorded_one(proof, script, wire, tmp_path, monkeypa
 
 
 def outcome(proof: Proof, wire: RequestExecutor, folder: Path) -> Any:
-    """What comes of a call: a record; of a file the size, of a stream its request's events."""
+    """Return the result of a call: a record, the size of a file, or the request's events."""
     steps = proof.does(OpenNotebookBackend())
     request = steps if isinstance(steps, Request) else wire.run(steps)
     if not isinstance(request, Request):
@@ -65,7 +65,7 @@ def test_every_method_has_a_proof_or_is_listed_as_unrecorded():
 
 @pytest.mark.parametrize("in_context", [True, False])
 def test_citations_are_limited_to_the_context(in_context):
-    """A reply marks what it was given; a model makes up identifiers too."""
+    """A reply marks identifiers of its context; models invent identifiers too."""
     recording = recordings()["chat.execute"]
     context = recording.json["context"] if in_context else {}
     steps = OpenNotebookBackend().execute("chat_session:x", "?", MessageContext(context), None)

@@ -44,7 +44,7 @@ def _operations() -> Iterator[Operation]:
 
 
 def operation(recording: Recording) -> Operation:
-    """What the client calls the operation that was refused."""
+    """Return the client's name of the rejected operation."""
     template = _bare(operation_of(recording).template.removeprefix("/api/"))
     return next(
         each
@@ -63,7 +63,7 @@ REJECTIONS = [
 
 
 def error_of(script: Script, wire: RequestExecutor, *answers: Recording, call: Any) -> LabextError:
-    """What is raised when the service answers so."""
+    """Return the exception for a response."""
     script.plays(answers)
     with pytest.raises(LabextError) as raised:
         list(each) if isinstance(each := call(wire), Iterator) else each

@@ -1,4 +1,4 @@
-"""The stand-in for Open Notebook rejects what the recorded server rejected, in its words."""
+"""The stand-in for Open Notebook rejects the same requests as the recorded server."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def replay() -> Iterator[Replay]:
 
 
 def independent(recording: Recording) -> bool:
-    """Whether what it asks names nothing but what was never there."""
+    """Return whether a request names only objects that never existed."""
     request_text = f"{recording.path} {recording.query} {recording.json} {recording.form}"
     identifiers = re.findall(r"\b[a-z_]+:([a-z0-9]{20})\b", request_text)
     return not identifiers and not recording.files and not recording.name.startswith("auth.")

@@ -461,7 +461,7 @@ def killed_after() -> Iterator[Callable[[int, DataFolder, Path], bool]]:
 
 
 def test_killed_restore_leaves_old_or_new_data(made, tmp_path, killed_after):
-    """What has become valid is finished by the next start."""
+    """A restore that is committed is finished by the next start."""
     outcomes = []
     ended = False
     while not ended:

@@ -1,4 +1,4 @@
-"""Transactions: what many writers at once do to each other, and what a failed one leaves."""
+"""Transactions of concurrent writers, failed transactions, and schema versions."""
 
 from __future__ import annotations
 

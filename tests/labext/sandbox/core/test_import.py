@@ -1,4 +1,4 @@
-"""What importing the sandbox costs, and that it works where the sandbox itself can't."""
+"""Import time of the sandbox, and imports on unsupported systems."""
 
 from __future__ import annotations
 

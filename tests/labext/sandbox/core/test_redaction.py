@@ -1,4 +1,4 @@
-"""No secret is in what the sandbox keeps or shows of a failure, nor half of one."""
+"""No secret, nor half of one, is in stored or displayed failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Presigned addresses and cursors: what fits, what was changed, what is over."""
+"""Presigned addresses and cursors: valid, changed and expired ones."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def connected(port: int) -> socket.socket:
 
 
 def answer(connection: socket.socket) -> bytes:
-    """Return what comes until the connection is closed."""
+    """Return the bytes received until the connection is closed."""
     received = b""
     with contextlib.suppress(ConnectionError):
         while part := connection.recv(65536):

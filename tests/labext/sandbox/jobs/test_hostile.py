@@ -1,4 +1,4 @@
-"""What nobody sends by mistake: the job service refuses it, or keeps it as it is, and lives on."""
+"""Hostile requests: the job service refuses them or stores them unchanged, and stays up."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_malformed_request_is_refused(box, kit, head):
 
 
 def test_folded_header_adds_no_header(box, kit):
-    """RFC 9112, 5.2, leaves the choice to a server; what it must not become is a header more."""
+    """RFC 9112, 5.2, leaves the choice to a server, but the line must not become another header."""
     head = "GET /api/files HTTP/1.1\nHost: $HOST\nx-api-key: wrong\nx: y\n x-api-key: $KEY\n"
     assert kit.send_raw(box, head) in (400, 401)
 

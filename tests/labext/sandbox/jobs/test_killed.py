@@ -42,7 +42,7 @@ FOLD = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 6}
 
 @dataclass
 class Ledger:
-    """What the client has asked for and had confirmed; with a batch and a pipeline, their jobs."""
+    """The confirmed requests of the client, with the jobs of a batch and a pipeline."""
 
     jobs: set[str] = field(default_factory=set)
     parents: dict[str, list[str]] = field(default_factory=dict)

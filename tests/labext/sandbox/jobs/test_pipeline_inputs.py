@@ -1,4 +1,4 @@
-"""What `"pipe"` becomes in a setting, and what a job hands on."""
+"""Values of `"pipe"` in a setting, and outputs that a job passes on."""
 
 from __future__ import annotations
 

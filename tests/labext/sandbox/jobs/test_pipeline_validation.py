@@ -1,4 +1,4 @@
-"""Pipelines without workers: their forms, and what the end of a job does, again and again."""
+"""Pipelines without workers: validation, and repeated ends of jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""POST /submit-pipeline and /run-pipeline: stages, what they hand on, how a pipeline ends."""
+"""POST /submit-pipeline and /run-pipeline: stages, their outputs, and the end of a pipeline."""
 
 from __future__ import annotations
 

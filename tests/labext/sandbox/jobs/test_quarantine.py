@@ -52,7 +52,7 @@ def batch(site, student, name, count=1):
 
 
 def begin(site, key):
-    """Mark a task as running, and leave what a killed aggregation leaves."""
+    """Mark a task as running, with the files of a killed aggregation."""
     with site.database.write() as session:
         task = session.scalars(select(Task).where(Task.key == key)).one()
         task.state = "running"

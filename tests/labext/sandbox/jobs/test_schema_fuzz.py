@@ -45,7 +45,7 @@ def core():
 
 
 def others():
-    """What it serves beside."""
+    """Return the description of the other operations."""
     description = yaml.safe_load((Path(__file__).parent / "others.openapi.yaml").read_text())
     for kind, named in core()["components"].items():
         description["components"][kind] = named | description["components"].get(kind, {})

@@ -1,4 +1,4 @@
-"""What a job's row says while its task starts, is put back by a kill, and starts again."""
+"""A job's row while its task starts, is requeued after a kill, and starts again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log of a job begins with what made its results: the tool, its packages, their versions."""
+"""The log of a job begins with the versions of the tool and its packages."""
 
 from __future__ import annotations
 

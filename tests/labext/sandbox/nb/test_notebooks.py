@@ -1,4 +1,4 @@
-"""Notebooks: made, listed, changed, linked; a deletion takes what its preview said."""
+"""Notebooks: created, listed, updated, linked; a deletion affects the records of its preview."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service's password: what is kept of it, and that only the present one is right."""
+"""The service's password: its stored form, and only the current one is accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofs: what it has beyond the contract."""
+"""Proofs of operations that are not in the contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the recordings call the things that they are about."""
+"""Identifiers in the recordings."""
 
 NOTEBOOK_ID = "notebook:bbhcqmsnz94npnt7fspo"
 SECOND = "notebook:xqw43ktrgx2xufas0bfh"

@@ -1,4 +1,4 @@
-"""Proofs: what a server says of itself."""
+"""Proofs of the status of a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The platform's administration: what it makes, finds, keeps apart and takes away."""
+"""Administration of the platform: creating, finding, isolating and removing."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def genbank(name="part", bases="ACGTACGT", kind="DNA", features=()):
 
 @pytest.fixture
 def put(own_lists, tmp_path):
-    """Import a file with this content into a folder; returns what is told of it."""
+    """Import a file with this content into a folder; return the response."""
 
     def imported(content, name="file.txt", folder="Digests"):
         path = tmp_path / name

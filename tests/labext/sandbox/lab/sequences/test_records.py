@@ -1,4 +1,4 @@
-"""Records are complete, and say what their GenBank files say: Biopython's SeqIO reads them too."""
+"""Records are complete and match their GenBank files, which Biopython's SeqIO reads too."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def test_fragment_keeps_features_wholly_within_it(start):
 
 
 def written_as(location, *, circular, bases="AAAACCCCGGGGTTTTACGT", **qualifiers):
-    """What is marked by a CDS at this place of a record."""
+    """Return the bases of a CDS at this location of a record."""
     record = SeqRecord(Seq(bases), annotations={"molecule_type": "DNA"})
     record.annotations["topology"] = "circular" if circular else "linear"
     given = {name: [value] for name, value in qualifiers.items()}

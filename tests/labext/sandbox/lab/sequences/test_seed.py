@@ -1,4 +1,4 @@
-"""What a platform has from the start: made once, the same everywhere, and to each his part."""
+"""The data of a new platform: created once, equal everywhere, separate for each tenant."""
 
 from __future__ import annotations
 

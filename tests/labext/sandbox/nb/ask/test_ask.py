@@ -1,4 +1,4 @@
-"""Questions to the knowledge base: what is answered, from what, by which model."""
+"""Questions to the knowledge base: answers, their passages and their models."""
 
 from __future__ import annotations
 

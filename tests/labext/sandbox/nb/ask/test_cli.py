@@ -1,4 +1,4 @@
-"""`labext sandbox nb models`: models of servers, their keys, and what they are used for."""
+"""`labext sandbox nb models`: models of servers, their keys and their slots."""
 
 from __future__ import annotations
 

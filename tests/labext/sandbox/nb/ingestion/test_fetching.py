@@ -149,7 +149,7 @@ def test_private_host_is_refused_in_every_notation(host):
 
 
 def answering(*answers: Sequence[str]) -> Callable[..., Any]:
-    """Look-ups of a name, each answered with other addresses; a number stays what it is."""
+    """Scripted DNS lookups: a name resolves to other addresses each time, a number to itself."""
     left, look_up = [*answers], socket.getaddrinfo
 
     def answer(host: str, port: int, *more: Any, **by_name: Any) -> Any:
@@ -174,7 +174,7 @@ def test_host_that_resolves_to_a_metadata_address_is_refused(number, monkeypatch
 
 
 class Site(ThreadingHTTPServer):
-    """A server whose pages are functions; it notes what it was asked for."""
+    """A server whose pages are functions, and which records its requests."""
 
     daemon_threads = True
 

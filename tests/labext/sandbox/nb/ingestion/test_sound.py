@@ -1,4 +1,4 @@
-"""Sound and video: what is said in them, or what is missing to hear it."""
+"""Speech recognition of sound and video, and missing programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def programs(tmp_path, monkeypatch):
 
 @pytest.fixture
 def ffmpeg(programs):
-    """A program in ffmpeg's place, which hands out what stands behind a film's first 16 bytes."""
+    """A program in place of ffmpeg that returns the bytes after the first 16 of a film."""
     program = programs / "ffmpeg"
     program.write_text(
         f"#!{sys.executable}\nimport sys\n"

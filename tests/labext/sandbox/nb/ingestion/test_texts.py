@@ -1,4 +1,4 @@
-"""Pages, Markdown and plain text: what is read, what it is called, in which encoding it is."""
+"""Text, title and encoding of web pages, Markdown and plain text."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def server() -> Iterator[openai_server.OpenAI]:
 
 @pytest.fixture(scope="session")
 def other() -> Iterator[openai_server.OpenAI]:
-    """What the environment of the service names as the address of `openai`."""
+    """The server that the environment of the service names for `openai`."""
     with openai_server.serving(ENVIRONMENT_KEY) as result:
         yield result
 

@@ -1,4 +1,4 @@
-"""Each default slot is used by what it is for, and by nothing else: asked of a provider."""
+"""Each default slot is used for its own purpose only, as a provider sees it."""
 
 from __future__ import annotations
 

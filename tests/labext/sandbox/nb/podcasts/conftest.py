@@ -48,7 +48,7 @@ class Podcasts(nb_service.Api):
         return self.call("POST", "episode-profiles", body)["id"]
 
     def order(self, notebook: str, profile: str, *speakers: str, **more: Any) -> dict[str, Any]:
-        """What is answered to an order."""
+        """Submit an episode; return the response."""
         body = {"notebook_id": notebook, "episode_profile_id": profile, **more}
         return self.call("POST", "podcasts/generate", body | {"speaker_profile_ids": [*speakers]})
 
@@ -67,7 +67,7 @@ class Podcasts(nb_service.Api):
         return result
 
     def files(self) -> set[str]:
-        """The sounds that are kept, and what tasks work in."""
+        """Return the stored audio files, and the folders of tasks."""
         return {f.name for name in ("episodes", "work") for f in (self.folder / name).iterdir()}
 
 

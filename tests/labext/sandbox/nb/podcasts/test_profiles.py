@@ -1,4 +1,4 @@
-"""Profiles of speakers and of episodes: their rules, and what is there from the start."""
+"""Profiles of speakers and of episodes: their rules, and the preinstalled ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an episode is made from, and what is kept of it: whole, or not at all."""
+"""The inputs and the stored parts of an episode: complete, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Key sentences of a text, and what the built-in model quotes for a transformation."""
+"""Key sentences of a text, and their use by transformations without a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client of OpenAI-compatible servers: what it sends, and how every failure is told."""
+"""The client of OpenAI-compatible servers: its requests, and an error for every failure."""
 
 from __future__ import annotations
 

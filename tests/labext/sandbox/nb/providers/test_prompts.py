@@ -1,4 +1,4 @@
-"""Outline and dialogue by a model's server: what it is told, and what is made of its answers."""
+"""Outline and dialogue by a model: prompts and parsed replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which models there are and what they are used for, and how keys are kept."""
+"""The registry of models, their slots, and encrypted keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the two writers make of passages: quotes that stand there, marks that name them."""
+"""Answers of both writers from passages: exact quotes, and citations that exist."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def test_citations_of_arbitrary_replies_are_literal(reply: str) -> None:
 
 
 class Model:
-    """A language model that replies what it is told to, and remembers what it was sent."""
+    """A language model with scripted replies that records its prompts."""
 
     def __init__(self, *replies: str) -> None:
         self.replies = list(replies)

@@ -1,4 +1,4 @@
-"""What a model's server is told of a transformation, and how a long text gets to it."""
+"""Prompts of transformations, and long texts in parts."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from labext.sandbox.nb.text.passages import split_passages
 
 
 class World:
-    """What can be searched, and the search."""
+    """The searchable records, and the search."""
 
     def __init__(self, path: Path) -> None:
         folder = DataFolder(path)

@@ -1,4 +1,4 @@
-"""POST /search: its answers, and what it refuses."""
+"""POST /search: responses and refusals."""
 
 from __future__ import annotations
 

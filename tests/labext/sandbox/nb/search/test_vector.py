@@ -99,7 +99,7 @@ def test_vector_search_without_model_is_422_but_text_search_works(world: World) 
 
 @pytest.fixture
 def server(world: World, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """An embedding model of a server, which knows sugar from all else; what it was asked."""
+    """A server's embedding model that separates sugar from other words, and records its inputs."""
     requests: list[list[str]] = []
 
     def embed(_site: object, model: Model, texts: list[str]) -> list[list[float]]:

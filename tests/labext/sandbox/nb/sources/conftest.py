@@ -71,7 +71,7 @@ class Sources(nb_service.Api):
         return result
 
     def files(self) -> set[str]:
-        """What is on the disk: originals, and uploads that are coming in."""
+        """Return the files on disk: originals, and incomplete uploads."""
         return {
             f"{name}/{entry.name}"
             for name in ("originals", "incoming")

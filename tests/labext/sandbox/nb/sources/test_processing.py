@@ -1,4 +1,4 @@
-"""What becomes of sources: read or failed with a reason, retried, searched, fetched."""
+"""Processing of sources: completed, failed with a reason, retried, searched, downloaded."""
 
 from __future__ import annotations
 

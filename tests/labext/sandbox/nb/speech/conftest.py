@@ -31,7 +31,7 @@ TURNS = (
 
 @dataclass(frozen=True)
 class Episode:
-    """What was recorded, and how it is heard."""
+    """The recorded audio, and the speech recognition."""
 
     spoken: Sequence[SpokenTurn]
     stages: Sequence[tuple[str, int, int]]

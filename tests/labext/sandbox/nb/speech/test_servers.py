@@ -1,4 +1,4 @@
-"""Speech and hearing by an OpenAI-compatible server; and what hears a source."""
+"""Speech synthesis and recognition by an OpenAI-compatible server."""
 
 from __future__ import annotations
 

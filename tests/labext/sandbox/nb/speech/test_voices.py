@@ -1,4 +1,4 @@
-"""Who speaks with which voice, by which engine; and what is missing."""
+"""Voices of speakers by engine, and missing engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read out of a text: units, genes and numbers in words, and nothing that nobody says."""
+"""Text as it is spoken: units, genes and numbers in words, without markup."""
 
 from __future__ import annotations
 

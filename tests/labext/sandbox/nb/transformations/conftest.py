@@ -33,7 +33,7 @@ class Api(nb_service.Api):
         return result[0]
 
     def run(self, transformation: str, text: str, **more: Any) -> dict[str, Any]:
-        """What a transformation makes of a text."""
+        """Return the result of a transformation of a text."""
         body = {"transformation_id": transformation, "input_text": text, **more}
         return self.call("POST", "transformations/execute", body)
 
