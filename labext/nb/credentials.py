@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from labext import messages
 from labext.actions import Action
 from labext.config import clean_url, same_server
 from labext.errors import InputError
-from labext.nb.records import Record, drop_none
+from labext.nb.records import CREDENTIAL_OPTIONS, Record, drop_none
 from labext.nb.resource import Resource, build_changes, unique_names
 from labext.redaction import register_secret
 
@@ -60,6 +61,7 @@ class Credentials(Resource):
         name: str,
         api_key: str | None = None,
         base_url: str | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> Record:
         """Store a credential; return its record.
 
@@ -68,6 +70,8 @@ class Credentials(Resource):
             name: the name.
             api_key: the key; None if the provider needs none.
             base_url: the provider's address; None for its default address.
+            options: further fields by name, such as `num_ctx` of Ollama's models or `api_version`
+                of Azure; see `records.CREDENTIAL_OPTIONS`.
 
         Raises:
             InputError: the service does not accept the provider or the address.
@@ -76,7 +80,7 @@ class Credentials(Resource):
         """
         key = None if api_key is None else _validate_key(api_key)
         body = {"provider": provider, "name": name}
-        body |= drop_none({"api_key": key, "base_url": base_url})
+        body |= drop_none({"api_key": key, "base_url": base_url, **_validate_options(options)})
         return self._run(self._backend.new_credential(body))
 
     def update(
@@ -85,23 +89,37 @@ class Credentials(Resource):
         name: str | None = None,
         api_key: str | None = None,
         base_url: str | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> Record:
         """Update a credential and return its record; None leaves a field unchanged.
 
         An empty `api_key` deletes the key, an empty `base_url` restores the provider's default
-        address. A key belongs to one server: a change of the server needs a new key, or an empty
-        one.
+        address; an empty value of `options` clears one. A key belongs to one server: a change of
+        the server needs a new key, or an empty one.
 
         Raises:
             InputError: there are no changes, or the stored key would be sent to another server.
         """
         key = _validate_key(api_key) if api_key else api_key
-        values = {"name": name, "api_key": key, "base_url": base_url}
-        changed = build_changes("credential", values, {"api_key", "base_url"})
+        values = {
+            "name": name,
+            "api_key": key,
+            "base_url": base_url,
+            **_validate_options(options),
+        }
+        clearable = {"api_key", "base_url", *CREDENTIAL_OPTIONS}
+        changed = build_changes("credential", values, clearable)
         identifier = self.find(credential)
-        if base_url is not None and key is None:
+        addresses = [
+            value
+            for name, value in values.items()
+            if value is not None and (name == "base_url" or name.startswith("endpoint"))
+        ]
+        if addresses and key is None:
             # Not every service checks this itself.
-            _check_same_server(self._run(self._backend.credential(identifier)), base_url)
+            stored = self._run(self._backend.credential(identifier))
+            for address in addresses:
+                _check_same_server(stored, str(address))
         return self._run(self._backend.change_credential(identifier, changed))
 
     def delete(self, credential: str) -> Record:
@@ -184,6 +202,22 @@ def _check_same_server(stored: Record, base_url: str) -> None:
         f"{Action.clear_key(stored['name'])}.",
         action=Action.set_address_and_key(stored["name"]),
     )
+
+
+def _validate_options(options: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the options if their names are known.
+
+    Raises:
+        InputError: an option does not exist.
+    """
+    for name in options or ():
+        if name not in CREDENTIAL_OPTIONS:
+            near = messages.did_you_mean(name, CREDENTIAL_OPTIONS)
+            raise InputError(
+                f"A credential has no option {messages.quote_value(name)}{near}.",
+                f"The options are {', '.join(CREDENTIAL_OPTIONS)}.",
+            )
+    return options or {}
 
 
 def _validate_key(api_key: str) -> str:

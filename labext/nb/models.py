@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -229,3 +229,31 @@ def probe_type(models: Models, name: str, provider: str, credential: str) -> Typ
             return TypeProbe(name, type)
         reason = reason or str(result["message"] or "")
     return TypeProbe(name, None, reason)
+
+
+_PREFERRED = {
+    "llm": (
+        *(r"sonnet", r"gpt-\d[\w.]*-mini", r"flash(?!.*lite)", r"gpt-\d", r"mistral-medium"),
+        *(r"gemini", r"haiku", r"mistral-(small|large)", r"deepseek-chat", r"llama.*70b", ""),
+    ),
+    "embedding": (r"embedding-3-small", r"gemini-embedding", r"mistral-embed", r"nomic", ""),
+    "stt": (r"whisper-large", r"transcribe", ""),
+    "tts": (r"mini-tts", r"tts-1(?!-hd)", ""),
+}
+"""Patterns of model names for a default slot, by type, the best first."""
+
+_SPECIAL = re.compile(
+    r"preview|exp\b|beta|vision|audio|search|realtime|image|code|guard|live|diarize|thinking"
+)
+
+
+def preferred_model(names: Iterable[str], type: str) -> str:
+    """Return the name of the model to use by default: a general one, of the latest version."""
+
+    def rank(name: str) -> tuple[bool, int, list[int]]:
+        patterns = _PREFERRED[type]
+        place = next(i for i, pattern in enumerate(patterns) if re.search(pattern, name.lower()))
+        versions = [-int(number) for number in re.findall(r"\d{1,3}(?!\d)", name)]
+        return _SPECIAL.search(name.lower()) is not None, place, versions
+
+    return min(names, key=lambda name: (*rank(name), len(name)))

@@ -100,9 +100,15 @@ SYNC_RESULT = _fields("provider:category discovered:integer new:integer existing
 MODEL_COUNT = _fields("provider:category counts:json total:integer")
 CREDENTIAL = _fields(
     "id name provider:category base_url has_api_key:boolean model_count:integer decryption_error "
-    "created_at:time updated_at:time"
+    "options:json created_at:time updated_at:time"
 )
-"""Without the key itself, which no read returns."""
+"""Without the key, which no read returns; `options` has the set ones of `CREDENTIAL_OPTIONS`."""
+
+CREDENTIAL_OPTIONS = (
+    *("modalities", "endpoint", "api_version", "endpoint_llm", "endpoint_embedding"),
+    *("endpoint_stt", "endpoint_tts", "project", "location", "credentials_path", "num_ctx"),
+)
+"""The fields of a credential besides its name, key and address."""
 
 CREDENTIAL_DELETION = _fields("id deleted_models:integer")
 MODEL_REGISTRATION = _fields("created:integer existing:integer")

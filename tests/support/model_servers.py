@@ -39,6 +39,7 @@ class ModelServer:
         sent_at: the time at which each piece was sent.
         requests: the path, the headers in lower case and the body of each request.
         trouble: handles the next requests instead of a reply.
+        refuses: the status and the body of all GET requests.
         left: set when a client left before the end.
     """
 
@@ -49,6 +50,7 @@ class ModelServer:
     sent_at: list[float] = field(default_factory=list)
     requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
     trouble: Trouble | None = None
+    refuses: tuple[int, Any] | None = None
     left: threading.Event = field(default_factory=threading.Event)
 
 
@@ -60,6 +62,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.known.requests.append((self.path, self._headers(), None))
+        if self.known.refuses is not None:
+            self.answer(*self.known.refuses)
+            return
         names = ["talker-1", "text-embedding-1"]
         match self.known.form:
             case "google":

@@ -85,14 +85,20 @@ class RecordParser:
         """Return the data of one record with the names and formats of `fields`."""
         return data
 
+    def _normalized(self, fields: Fields, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        if fields is records.CREDENTIAL:
+            stated = {name: data.get(name) for name in records.CREDENTIAL_OPTIONS}
+            data = {**data, "options": {name: value for name, value in stated.items() if value}}
+        return self.normalize(fields, data)
+
     def build_record(self, fields: Fields, data: Mapping[str, Any]) -> Record:
         """Build a record from response data."""
-        return records.build_record(fields, self.normalize(fields, data))
+        return records.build_record(fields, self._normalized(fields, data))
 
     def parse_record(self, fields: Fields, response: Any, what: str) -> Record:
         """Parse a record that must have an identifier; see `records.parse_record`."""
         data = records.require_mapping(response, what)
-        return records.parse_record(fields, self.normalize(fields, data), what)
+        return records.parse_record(fields, self._normalized(fields, data), what)
 
     def parse_records(self, fields: Fields, response: Any, what: str) -> list[Record]:
         """Parse a list of records that must have identifiers."""

@@ -27,13 +27,16 @@ if TYPE_CHECKING:
 _OWN = frozenset({"ollama"})
 """Providers run by the user, which require no key."""
 
+_ADDRESSED = frozenset({"openai_compatible", "azure"})
+"""Providers identified by the address of a server."""
+
 _OPEN = frozenset({"openai_compatible"})
 """Providers identified by the address of a server, for which a key is optional."""
 
 
 def check_address(provider: str, base_url: str | None) -> None:
     """Raise InputError if the provider requires a server address and none is given."""
-    if base_url is None and provider.casefold().replace("-", "_") in _OPEN:
+    if base_url is None and provider.casefold().replace("-", "_") in _ADDRESSED:
         raise InputError(
             f"A credential of {provider} needs the server's address.",
             "Add it: `--base-url http://localhost:8000/v1`.",
@@ -256,7 +259,13 @@ MODEL_COMMANDS = (
 
 
 def new_credential(
-    call: Call, *, provider: str, name: str, base_url: str | None, no_key: bool
+    call: Call,
+    *,
+    provider: str,
+    name: str,
+    base_url: str | None,
+    option: list[dict[str, str]],
+    no_key: bool,
 ) -> pd.DataFrame:
     """Store a credential; one with the same provider and name is kept, without asking for a key.
 
@@ -272,12 +281,13 @@ def new_credential(
     for record in call.nb.credentials.iter(provider):
         if record["name"] == name:
             return _report_kept(record, base_url)
-    check_address(provider, base_url)
+    settings = _parse_options(option)
+    check_address(provider, base_url or settings.get("endpoint"))
     key = Key(None) if no_key else key_for(provider)
-    record = call.nb.credentials.create(provider, name, key.value, base_url)
+    record = call.nb.credentials.create(provider, name, key.value, base_url, settings)
     output.print_message(
-        f"Stored {credential_label(record)}{key.origin}; `%nb credentials test {quote(name)}` "
-        f"tests it, `%nb credentials register {quote(name)} --all` adds its models."
+        f"Stored {credential_label(record)}{key.origin}; `%nb models setup {quote(name)}` adds its "
+        "models and sets the default ones."
     )
     return credential_row(record)
 
@@ -289,10 +299,11 @@ def edit_credential(
     name: str | None,
     base_url: str | None,
     no_base_url: bool,
+    option: list[dict[str, str]],
     new_key: bool,
     no_key: bool,
 ) -> pd.DataFrame:
-    """Change a credential's name or address, or replace or remove its key.
+    """Change a credential's name, address or options, or replace or remove its key.
 
     Raises:
         InputError: there is nothing to change, or the key would be sent to another server.
@@ -303,6 +314,7 @@ def edit_credential(
     values = {
         "name": name,
         "base_url": "" if no_base_url else base_url,
+        "options": _parse_options(option) or None,
         "new_key": new_key or None,
         "no_key": no_key or None,
     }
@@ -320,6 +332,28 @@ def edit_credential(
     record = call.nb.credentials.update(credential, **changes)
     output.print_message(f"Changed {credential_label(record)}{suffix}.")
     return credential_row(record)
+
+
+def _parse_options(pairs: list[dict[str, str]]) -> dict[str, Any]:
+    """Return the values of `--option NAME=VALUE`.
+
+    Raises InputError for a value of the wrong type, or one that looks like a key.
+    """
+    options: dict[str, Any] = {}
+    for name, value in merge_pairs(pairs).items():
+        secrets.refuse_value(value, "nb", "credentials")
+        if name == "modalities":
+            options[name] = [word for word in value.split(",") if word]
+        elif name == "num_ctx":
+            if not value.isdecimal():
+                raise InputError(
+                    f"The option num_ctx is not a number: {messages.quote_value(value)}.",
+                    "Give a number of tokens: `--option num_ctx=16384`.",
+                )
+            options[name] = int(value)
+        else:
+            options[name] = value
+    return options
 
 
 def _report_kept(record: Record, base_url: str | None) -> pd.DataFrame:
@@ -341,6 +375,12 @@ def _report_kept(record: Record, base_url: str | None) -> pd.DataFrame:
 _BASE_URL = Parameter(
     "base-url", value_types.text_type("URL"), "the server's address, if not the provider's own"
 )
+_OPTION = Parameter(
+    "option",
+    value_types.NAME_VALUE,
+    "a further field, such as num_ctx, api_version or endpoint_tts",
+    many=True,
+)
 _NO_KEY = Parameter("no-key", None, "store no key")
 _DETAILS = (
     "The key is read from LABEXT_NB_<PROVIDER>_KEY (LABEXT_NB_OPENAI_KEY), or asked for; it is "
@@ -358,6 +398,7 @@ EDIT_COMMANDS = (
                 "name", value_types.text_type("NAME"), "the name of the credential", required=True
             ),
             _BASE_URL,
+            _OPTION,
             _NO_KEY,
             OUT,
         ],
@@ -365,7 +406,8 @@ EDIT_COMMANDS = (
         details=f"{_DETAILS} An existing credential with the same provider and name is kept.",
         examples=[
             "%nb credentials new openai --name lab",
-            "%nb credentials new ollama --name bench --base-url http://localhost:11434/v1",
+            "%nb credentials new anthropic --name claude",
+            "%nb credentials new ollama --name bench --option num_ctx=16384",
         ],
     ),
     Command(
@@ -377,6 +419,7 @@ EDIT_COMMANDS = (
             Parameter("name", value_types.text_type("NAME"), "the new name"),
             _BASE_URL,
             Parameter("no-base-url", None, "use the provider's own address"),
+            _OPTION,
             Parameter("new-key", None, "replace the key"),
             replace(_NO_KEY, help="remove the key"),
             OUT,

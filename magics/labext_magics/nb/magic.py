@@ -15,6 +15,7 @@ from labext_magics.nb import (
     embeddings,
     evaluate,
     insights,
+    model_setup,
     models,
     notebooks,
     notes,
@@ -64,7 +65,7 @@ MAGIC = Magic(
         *_with_heading("Chats", chat.SESSION_COMMANDS, chat.SOURCE_CHATS_COMMANDS),
         *_with_heading("Transformations", transformations.COMMANDS),
         *_with_heading("Podcasts", podcasts.COMMANDS, profiles.COMMANDS),
-        *_with_heading("Models", models.COMMANDS),
+        *_with_heading("Models", models.COMMANDS, model_setup.COMMANDS),
         *_with_heading("Credentials", credentials.COMMANDS),
         *_with_heading(
             "The service",

@@ -101,7 +101,7 @@ def defaults(call: Call, *, set: list[dict[str, str]], clear: list[str]) -> pd.D
     before = call.nb.models.defaults()
     if requested:
         call.nb.models.set_defaults(_resolve_models(call, requested))
-        return _report_changes(before, call.nb.models.defaults())
+        return report_changes(before, call.nb.models.defaults())
     return _slots_frame(before)
 
 
@@ -133,7 +133,7 @@ def auto_assign(call: Call) -> pd.DataFrame:
     before = call.nb.models.defaults()
     call.nb.models.auto_assign()
     now = call.nb.models.defaults()
-    frame = _report_changes(before, now)
+    frame = report_changes(before, now)
     empty = [slot for slot, model in now.items() if model is None]
     if not empty:
         if now == before:
@@ -153,7 +153,7 @@ def auto_assign(call: Call) -> pd.DataFrame:
     return frame
 
 
-def _report_changes(
+def report_changes(
     before: Mapping[str, Record | None], now: Mapping[str, Record | None]
 ) -> pd.DataFrame:
     """Report the changed slots, and return a row for each slot."""

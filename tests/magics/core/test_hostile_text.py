@@ -154,6 +154,7 @@ LINES = {
     "nb credentials test": ["lab"],
     "nb credentials discover": ["lab"],
     "nb credentials register": ["lab --model m=llm", "lab --all"],
+    "nb models setup": ["lab"],
     "nb credentials by-provider": ["openai"],
     "nb connect": ["sandbox"],
     "nb logout": ["--yes"],

@@ -149,7 +149,7 @@ def test_every_module_declares_all() -> None:
             "profiles delete",
             "models", "models new", "models delete", "models test", "models defaults",
             "models auto-assign", "models providers", "models discover", "models sync",
-            "models count", "models by-provider",
+            "models count", "models by-provider", "models setup",
             "credentials", "credentials show", "credentials new", "credentials edit",
             "credentials delete", "credentials test", "credentials discover",
             "credentials register", "credentials status", "credentials by-provider",

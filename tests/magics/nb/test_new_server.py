@@ -104,7 +104,7 @@ def test_add_without_embedding_model_warns(
     assert "`%nb credentials new ollama" in told
     assert "`%nb sources embed plan.md`" in told
     run_lines = printed("%nb credentials new ollama --name o\n%nb credentials register o --all")
-    assert "`%nb credentials register o --all`" in run_lines
+    assert "`%nb models setup o`" in run_lines
     assert "`%nb models auto-assign`" in run_lines
     printed("%nb models auto-assign")
     assert "No embedding model" not in printed("%nb add plan.md --wait")

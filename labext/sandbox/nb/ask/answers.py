@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,8 +14,8 @@ MAX_QUOTE_LENGTH = 600
 """Maximum characters; longer sentences, such as a table without full stops, are cut at a word."""
 
 _LIST_MARK = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])[ \t]+")
-_MARK = re.compile(r"\[{1,2}\s*((?:source|note)\s*:[^\[\]\n]{1,400})\]{1,2}")
-_MARK_NAME = re.compile(r"((?:source|note):\w+)(?:#(\d{1,18}))?")
+MARK = re.compile(r"\[{1,2}\s*((?:source|note)\s*:[^\[\]\n]{1,600})\]{1,2}")
+"""A mark by which a model cites one or more passages, each with the words it relies on."""
 
 
 @dataclass(frozen=True)
@@ -88,31 +88,7 @@ def quotable_sentences(text: str) -> list[str]:
     ]
 
 
-def parse_citations(reply: str, hits: Iterable[Hit]) -> Answer:
-    """Return the answer in a model's reply, with the citations named by its marks.
-
-    Marks of passages that were not given to the model are removed. A mark that names a source but
-    no passage cites the passage most similar to the sentence before the mark.
-    """
-    passages: dict[str, list[Hit]] = {}
-    for hit in hits:
-        passages.setdefault(hit.parent_id, []).append(hit)
-    citations: list[Citation] = []
-    text = ""
-    start = 0
-    for match in _MARK.finditer(reply):
-        text += reply[start : match.start()]
-        start = match.end()
-        claim = _last_sentence(text)
-        cited = list(_marked_citations(match.group(1), passages, claim))
-        citations += cited
-        marks = "".join(citation_mark(id) for id in dict.fromkeys(item.id for item in cited))
-        text = text + marks if marks else text.rstrip(" ")
-    text += reply[start:]
-    return Answer(text.strip(), unique_citations(citations))
-
-
-_OPEN_MARK = re.compile(r"[ \t]*(?:\[{1,2}[^\[\]\n]{0,400}\]?)?\Z")
+_OPEN_MARK = re.compile(r"[ \t]*(?:\[{1,2}[^\[\]\n]{0,600}\]?)?\Z")
 
 
 class MarkRemover:
@@ -132,37 +108,12 @@ class MarkRemover:
             self._on_words(ready)
 
 
-_MARK_WITH_SPACE = re.compile(rf"[ \t]*{_MARK.pattern}")
+_MARK_WITH_SPACE = re.compile(rf"[ \t]*{MARK.pattern}")
 
 
 def unique_citations(citations: Iterable[Citation]) -> tuple[Citation, ...]:
     """Return the citations without duplicates, in order."""
     return tuple(dict.fromkeys(citations))
-
-
-def _marked_citations(
-    inside: str, passages: Mapping[str, Sequence[Hit]], claim: str
-) -> Iterator[Citation]:
-    """Yield the citations named inside a mark, which may name several."""
-    for name in _MARK_NAME.finditer(re.sub(r"\s*:\s*", ":", inside)):
-        available = passages.get(name.group(1), ())
-        exact = [hit for hit in available if str(hit.passage_id) == name.group(2)]
-        quotes = [
-            (hit, quote) for hit in exact or available for quote in quotable_sentences(hit.text)
-        ]
-        if quotes:
-            yield cite(*max(quotes, key=lambda pair: _word_overlap(pair[1], claim)))
-
-
-def _word_overlap(quote: str, claim: str) -> float:
-    """Return the share of common word stems of two sentences, from 0 to 1."""
-    one, other = set(segmentation.stem_words(quote)), set(segmentation.stem_words(claim))
-    return len(one & other) / max(len(one | other), 1)
-
-
-def _last_sentence(text: str) -> str:
-    sentences = segmentation.split_sentences(_MARK.sub(" ", text[-2000:]))
-    return sentences[-1] if sentences else ""
 
 
 def _shorten_quote(sentence: str) -> str:

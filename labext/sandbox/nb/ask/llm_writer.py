@@ -12,15 +12,16 @@ from labext.sandbox.nb.ask.answers import (
     ChatTurn,
     Search,
     Strategy,
-    parse_citations,
     passage_mark,
 )
+from labext.sandbox.nb.ask.citation_check import NOT_FOUND, parse_citations
 from labext.sandbox.nb.search.index import Hit
 from labext.sandbox.nb.text import segmentation
 
 _CITATION_RULES = (
     "Behind each sentence put the mark of the passage that it is taken from, exactly as the "
-    "passage has it, such as [source:abc#1]. Use no other marks, and invent none. Say nothing "
+    "passage has it, and in it a few words of the passage that prove the sentence, word for word: "
+    "[source:abc#1 “words of the passage”]. Use no other marks, and invent none. Say nothing "
     "that the passages don't say. If they don't answer the question, say so and cite nothing."
 )
 
@@ -54,8 +55,8 @@ def final_prompt(question: str, answers: Sequence[Answer]) -> str:
         f"The question is:\n\n{question}\n\n"
         f"Several searches were answered:\n\n{parts}\n\n"
         "Make one answer of them. Keep the marks in square brackets, exactly as they are, behind "
-        "what they belong to; use no other marks, and invent none. If the answers don't answer the "
-        "question, say so and cite nothing."
+        "what they belong to; use no other marks, and invent none. Leave out the sentences with "
+        f"“{NOT_FOUND}”. If the answers don't answer the question, say so and cite nothing."
     )
 
 

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.credentials import service
+from labext.sandbox.nb.credentials.options import CredentialOptions
 from labext.sandbox.nb.credentials.service import provider_status
 from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.dependencies import SiteDep, ThreadsDep
@@ -28,7 +29,7 @@ ApiKey = Annotated[FreeText, Field(json_schema_extra={"writeOnly": True}, exampl
 ProviderName = Annotated[Name, Field(examples=["openai"])]
 
 
-class NewCredential(RequestBody):
+class NewCredential(CredentialOptions):
     """The address and key of a provider."""
 
     provider: ProviderName
@@ -37,8 +38,8 @@ class NewCredential(RequestBody):
     base_url: FreeText | None = Field(None, description="By default the provider's own address.")
 
 
-class CredentialUpdate(RequestBody):
-    """Fields to change; null removes the key or the address.
+class CredentialUpdate(CredentialOptions):
+    """Fields to change; null removes one, except the name.
 
     A key belongs to the server that it was given for (scheme, host and port): with the address of
     another server, send `api_key` too, either its key or null.
@@ -59,6 +60,17 @@ class CredentialRecord(Record):
     name: str
     provider: str
     base_url: str | None
+    modalities: list[ModelType]
+    endpoint: str | None
+    api_version: str | None
+    endpoint_llm: str | None
+    endpoint_embedding: str | None
+    endpoint_stt: str | None
+    endpoint_tts: str | None
+    project: str | None
+    location: str | None
+    credentials_path: str | None
+    num_ctx: int | None
     has_api_key: bool
     model_count: int
     decryption_error: str | None
@@ -154,7 +166,7 @@ def post_credential(site: SiteDep, body: NewCredential) -> dict[str, Any]:
     """Create a credential. Its key is stored encrypted and never returned."""
     with site.database.write() as session:
         credential = service.create_credential(
-            session, site, body.provider, body.name, body.api_key, body.base_url
+            session, site, body.provider, body.name, body.api_key, body.base_url, body.model_dump()
         )
         return service.credential_record(session, site, credential)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import select
@@ -16,9 +16,10 @@ from labext.config import same_server
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import addresses, errors
+from labext.sandbox.nb.credentials.options import NAMES, merge_options
 from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.models import service
-from labext.sandbox.nb.providers import provider_keys, servers
+from labext.sandbox.nb.providers import provider_keys, registry, servers
 from labext.sandbox.nb.providers.registry import PROVIDERS, ProviderInfo, get_provider
 from labext.sandbox.nb.tables import Credential, Model
 
@@ -32,9 +33,15 @@ def list_credentials(session: Session, provider: str | None = None) -> list[Cred
 
 
 def create_credential(
-    session: Session, site: Site, provider: str, name: str, key: str | None, base_url: str | None
+    session: Session,
+    site: Site,
+    provider: str,
+    name: str,
+    key: str | None,
+    base_url: str | None,
+    options: Mapping[str, Any] | None = None,
 ) -> Credential:
-    """Create a credential.
+    """Create a credential; `options` has values of `options.NAMES`.
 
     Raises:
         HTTPException: 400 if the provider does not exist or the key or address is invalid; 422 if
@@ -44,9 +51,11 @@ def create_credential(
     credential = Credential(
         provider=provider,
         name=name,
-        base_url=_check_address(info, base_url),
+        base_url=None if base_url is None else addresses.check_base_url(base_url),
+        options=merge_options(None, options or {}),
         key=_encrypt_key(site, key),
     )
+    _check_has_address(info, credential)
     session.add(credential)
     session.flush()
     return credential
@@ -57,7 +66,8 @@ def update_credential(
 ) -> Credential:
     """Change the given fields of a credential.
 
-    `values` has any of `provider`, `name`, `api_key` and `base_url`; None removes a key or address.
+    `values` has any of `provider`, `name`, `api_key`, `base_url` and `options.NAMES`; None removes
+    a value.
 
     Raises:
         HTTPException: 404; 400 and 422 as `create_credential`; 400 also if the provider differs or
@@ -72,12 +82,15 @@ def update_credential(
             "Add another one.",
             Action.add_credential(get_provider(str(provider)).name),
         )
+    info = get_provider(credential.provider)
+    before = _servers(credential, info)
     if "base_url" in values:
-        info = get_provider(credential.provider)
-        base_url = _check_address(info, values["base_url"])
-        if "api_key" not in values:
-            _check_same_server(credential, info, base_url)
-        credential.base_url = base_url
+        base_url = values["base_url"]
+        credential.base_url = None if base_url is None else addresses.check_base_url(base_url)
+    credential.options = merge_options(credential.options, values)
+    _check_has_address(info, credential)
+    if "api_key" not in values:
+        _check_same_servers(credential, before, _servers(credential, info))
     if "api_key" in values:
         credential.key = _encrypt_key(site, values["api_key"])
     if values.get("name") is not None:
@@ -111,6 +124,8 @@ def credential_record(session: Session, site: Site, credential: Credential) -> d
         "name": credential.name,
         "provider": credential.provider,
         "base_url": credential.base_url,
+        **{name: credential.option(name) for name in NAMES},
+        "modalities": credential.option("modalities") or [],
         "has_api_key": credential.key is not None,
         "model_count": count_rows(session, Model, Model.credential_id == credential.id),
         "decryption_error": provider_keys.key_error(site, credential),
@@ -127,31 +142,36 @@ def _encrypt_key(site: Site, key: str | None) -> bytes | None:
     return None if key is None else provider_keys.encrypt_key(site, provider_keys.check_key(key))
 
 
-def _check_same_server(credential: Credential, info: ProviderInfo, base_url: str | None) -> None:
+def _servers(credential: Credential, info: ProviderInfo) -> list[str]:
+    """Return the addresses that a credential's key is sent to."""
+    kinds = [credential.address(kind) or info.base_url or "" for kind in registry.MODEL_TYPES]
+    return [credential.address() or info.base_url or "", *kinds]
+
+
+def _check_same_servers(
+    credential: Credential, before: Sequence[str], after: Sequence[str]
+) -> None:
     """Check that a stored key is not reused for another server than it was given for.
 
     Otherwise a user who may change the address could have the key sent to their own server.
     """
-    before, after = credential.base_url or info.base_url or "", base_url or info.base_url or ""
-    if credential.key is None or same_server(before, after):
-        return
-    raise errors.bad_request(
-        f"The key of {credential.name} was given for another server, and {after} does not get it.",
-        "Take the key away, or give it along with the address.",
-        Action.set_address_and_key(credential.name),
-    )
+    for address in after:
+        if credential.key is None or any(same_server(known, address) for known in before):
+            continue
+        raise errors.bad_request(
+            f"The key of {credential.name} was given for another server, and {address} does not "
+            "get it.",
+            "Take the key away, or give it along with the address.",
+            Action.set_address_and_key(credential.name),
+        )
 
 
-def _check_address(info: ProviderInfo, base_url: str | None) -> str | None:
-    """Return a valid address as it is stored; None for the provider's own."""
-    if base_url is not None:
-        return addresses.check_base_url(base_url)
-    if info.base_url is None:
+def _check_has_address(info: ProviderInfo, credential: Credential) -> None:
+    if info.base_url is None and credential.address() is None:
         raise errors.bad_request(
             f"A credential for {info.name} needs an address.",
             "Give its `base_url`, such as http://localhost:8000/v1.",
         )
-    return None
 
 
 def provider_status(site: Site) -> dict[str, Any]:

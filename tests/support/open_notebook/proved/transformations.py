@@ -57,6 +57,7 @@ TRANSFORMATIONS = (
         lambda d: d.transform(TRANSFORMATION_ID, "Long text here.", MODEL_ID),
         "transformations.execute",
         fields=OUTPUT,
+        untold="usage",
         holds={"output": "Fake answer (fake-chat) to: 'Long text here.'. "},
     ),
     proof(
@@ -64,7 +65,7 @@ TRANSFORMATIONS = (
         lambda d: d.transform(TRANSFORMATION_ID, "Long text here.", None),
         "transformations.execute_no_model",
         fields=OUTPUT,
-        untold="model_id",
+        untold="model_id usage",
     ),
     proof("default_prompt", lambda d: d.default_prompt(), "transformations.default_prompt_get"),
     proof(

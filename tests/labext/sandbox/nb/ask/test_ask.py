@@ -199,7 +199,9 @@ def test_remote_model_gets_key_prompt_and_passages(
     assert words == {"type": "words", "content": "talker: glucose keeps expression low. It rains."}
     assert strategy["reasoning"] == "About sugar."
     assert strategy["searches"] == [{"term": "glucose in the culture", "instructions": "Say why."}]
-    assert partial["content"] == "talker: glucose keeps expression low [source:paper]. It rains."
+    assert partial["content"] == (
+        "talker: glucose keeps expression low [source:paper]. It rains (not found in the sources)."
+    )
     for event in (partial, final, complete):
         assert event["model"] == "talker"
         (citation,) = event["citations"]

@@ -138,17 +138,22 @@ def test_message_is_limited_to_its_context(
 
 
 def test_earlier_messages_reach_the_model(api: Any, served: Any, provider: Any) -> None:
-    provider.replies = lambda body: f"Reply {len(body['messages'])} [source:paper] [note:no]."
+    provider.replies = lambda body: (
+        f"Glucose keeps it low, {len(body['messages'])} [source:paper] [note:no]."
+    )
     session = api.chat(model_override=served.add())
     api.say(session, WHY)
     messages = api.say(session, "And in the plan?")
     assert contents(messages) == [
-        WHY, "Reply 2 [source:paper].", "And in the plan?", "Reply 4 [source:paper].",
-    ]  # fmt: skip
+        WHY,
+        "Glucose keeps it low, 2 [source:paper].",
+        "And in the plan?",
+        "Glucose keeps it low, 4 [source:paper].",
+    ]
     system, *message = provider.chats()[1].body["messages"]
     assert [(item["role"], item["content"]) for item in message] == [
         ("user", WHY),
-        ("assistant", "Reply 2 [source:paper]."),
+        ("assistant", "Glucose keeps it low, 2 [source:paper]."),
         ("user", "And in the plan?"),
     ]
     assert "[source:paper#" in system["content"]  # a short message is meant with the one before

@@ -264,6 +264,35 @@ def test_stored_key_is_not_sent_to_another_server(nb: Any, provider: Any) -> Non
     assert nb.call("PUT", path, {"base_url": other})["base_url"] == other
 
 
+def test_credential_options_are_stored_and_cleared(nb: Any) -> None:
+    options = {
+        "modalities": ["llm", "tts"],
+        "api_version": "2024-10-21",
+        "project": "p",
+        "location": "europe-west1",
+        "credentials_path": "/secrets/key.json",
+        "num_ctx": 16_384,
+    }
+    created = nb.credential(**options)
+    path = f"credentials/{created['id']}"
+    assert {name: created[name] for name in options} == options
+    assert created["endpoint_llm"] is None
+    changed = nb.call("PUT", path, {"num_ctx": None, "location": "us"})
+    assert (changed["num_ctx"], changed["location"], changed["project"]) == (None, "us", "p")
+    nb.error(400, "PUT", path, {"num_ctx": 0})
+    nb.error(400, "PUT", path, {"endpoint_stt": "no address"})
+    assert nb.call("GET", path) == changed
+
+
+@pytest.mark.parametrize("name", ["endpoint_llm", "endpoint_tts"])
+def test_stored_key_is_not_sent_to_another_endpoint(nb: Any, provider: Any, name: str) -> None:
+    path = f"credentials/{nb.credential(name='lab')['id']}"
+    other = "http://models.example:8000/v1"
+    assert "another server" in nb.error(400, "PUT", path, {name: other})
+    assert nb.call("PUT", path, {name: f"{provider.base_url}/more"})["has_api_key"] is True
+    assert nb.call("PUT", path, {name: other, "api_key": "another-key-1234"})[name] == other
+
+
 def test_provider_key_is_bound_to_the_provider_server(nb: Any) -> None:
     created = nb.credential(provider="groq", base_url=None)
     path = f"credentials/{created['id']}"

@@ -17,10 +17,10 @@ from labext.sandbox.nb.ask.answers import (
     Search,
     citation_mark,
     cite,
-    parse_citations,
     passage_mark,
     quotable_sentences,
 )
+from labext.sandbox.nb.ask.citation_check import NOT_FOUND, find_quote, parse_citations
 from labext.sandbox.nb.ask.llm_writer import (
     MAX_HISTORY_LENGTH,
     MAX_HISTORY_MESSAGES,
@@ -222,15 +222,16 @@ def test_citation_marks_resolve_to_passages() -> None:
         (3, "Ask Dana bef"),
     ]
     assert "[source:paper]. CAP does not bind [source:paper]." in answer.text
-    assert "Dana knows [note:plan][source:paper]." in answer.text
+    assert "Dana knows [note:plan]." in answer.text
 
 
 @pytest.mark.parametrize(
     ("reply", "text"),
     [
         ("It is so [source:invented].", "It is so."),
-        ("It is so [note:paper] and [source:paper#99] so.", "It is so and [source:paper] so."),
-        ("It is so [source:nobody, note:plan].", "It is so [note:plan]."),
+        ("It is so [note:paper] and [source:paper#99] so.", "It is so and so."),
+        ("It is so [source:nobody, note:plan].", "It is so."),
+        ("Ask Dana [source:nobody, note:plan].", "Ask Dana [note:plan]."),
         ("As in [5] and [see below].", "As in [5] and [see below]."),
     ],
 )
@@ -238,6 +239,44 @@ def test_unknown_citation_marks_are_removed(reply: str, text: str) -> None:
     answer = parse_citations(reply, GIVEN)
     assert answer.text == text
     assert {item.id for item in answer.citations} <= {"source:paper", "note:plan"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ("Glucose lowers cyclic AMP [source:paper#1].", True),
+        ("Insulin is made by the pancreas [source:paper#1].", False),
+        ("Glukose senkt den Spiegel [source:paper#1 “Glucose lowers”].", True),
+        ("Glucose lowers it [source:paper#1 “Glucose raises”].", False),
+        ("It says “glucose   lowers” [source:paper#1].", True),
+        ("It says “glucose doubles it” [source:paper#1].", False),
+        ("Glucose lowers cyclic AMP by 75 % [source:paper#1].", False),
+        ("Glucose lowers cyclic AMP [source:paper#99999], as known.", True),
+        ("Glucose lowers cyclic AMP [source:invented#1].", False),
+    ],
+)
+def test_sentence_without_support_is_marked_and_cites_nothing(claim: str, expected: bool) -> None:
+    answer = parse_citations(f"First. {claim} Last.", GIVEN)
+    assert bool(answer.citations) is expected
+    assert (NOT_FOUND in answer.text) is not expected
+    assert ("[source:paper]" in answer.text) is expected
+    for citation in answer.citations:
+        assert citation.quote in citation.passage
+
+
+@pytest.mark.parametrize(
+    ("quoted", "expected"),
+    [
+        ("at 37–40 °C.", "at 37-40 °C"),
+        ("GROWN at", "grown\nat"),
+        ("cells … 37-40 °C", "37-40 °C"),
+        ("grow", None),
+        ("cells … 50 °C", None),
+        ("…", None),
+    ],
+)
+def test_quotation_is_found_despite_typography(quoted: str, expected: str | None) -> None:
+    assert find_quote("The cells were grown\nat 37-40 °C, shaken.", quoted) == expected
 
 
 @given(st.text(alphabet=st.sampled_from("[]source:pan#12, .x"), max_size=80) | st.text())
