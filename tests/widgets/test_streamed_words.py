@@ -1,0 +1,127 @@
+"""Words of answers and of generated texts, displayed while they arrive."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from widget_fakes import Placeholders, words
+
+import labext_widgets
+from labext.errors import ServiceError
+from labext.nb.records import Answer, Citation, Final, Partial, Search, Strategy, Usage, Words
+from labext_widgets.answers import generated_text, view
+from labext_widgets.answers.generated_text import Draft, GeneratedText
+from labext_widgets.core.front_end import FrontEnd
+
+QUESTION = "Why is glucose added?"
+QUOTE = "Glucose lowers cAMP."
+PAPER = Citation("source:a1", "paper.pdf", QUOTE, f"In E. coli. {QUOTE} So it is.", 3)
+ANSWER = Answer(f"{QUOTE} [source:a1]", (PAPER,), QUESTION, "talker", Usage(1200, 30, 0.0021))
+PIECES = ["Glucose ", "lowers ", "cAMP."]
+
+
+@pytest.fixture
+def placeholders(placeholders: Placeholders, set_front_end: Any, monkeypatch: Any) -> Any:
+    """The placeholders of an interactive notebook, which draws without a pause."""
+    set_front_end(FrontEnd.INTERACTIVE, view)
+    monkeypatch.setattr(view, "current_execution", lambda: "the first run")
+    monkeypatch.setattr(view, "DRAW_INTERVAL", 0.0)
+    return placeholders
+
+
+def reply(on_words: Callable[[str], None]) -> Answer:
+    for piece in PIECES:
+        on_words(piece)
+    return ANSWER
+
+
+def test_reply_grows_word_by_word(placeholders: Placeholders) -> None:
+    seen: list[str] = []
+
+    def ask(on_words: Callable[[str], None]) -> Answer:
+        for piece in PIECES:
+            on_words(piece)
+            (placeholder,) = placeholders
+            drawn = [placeholder.saved[0][0], *(state["html"] for state in placeholder.states)]
+            seen.append(words(drawn[-1]))
+        return ANSWER
+
+    result = labext_widgets.stream_reply(ask, question=QUESTION)
+    assert [text.removesuffix(" ● Writing…") for text in seen] == [
+        f"{QUESTION} Glucose",
+        f"{QUESTION} Glucose lowers",
+        f"{QUESTION} {QUOTE}",
+    ]
+    last = words(placeholders[0].states[-1]["html"])
+    assert "Answered by talker: 1,200 tokens in, 30 out, $0.0021." in last
+    result._ipython_display_()
+    assert len(placeholders) == 1
+
+
+def test_reply_without_words_is_displayed_by_its_cell(placeholders: Placeholders) -> None:
+    result = labext_widgets.stream_reply(lambda _on_words: ANSWER, question=QUESTION)
+    assert not list(placeholders)
+    result._ipython_display_()
+    assert len(placeholders) == 1
+
+
+def test_failed_reply_keeps_its_words_marked_as_interrupted(placeholders: Placeholders) -> None:
+    def ask(on_words: Callable[[str], None]) -> Answer:
+        on_words("Glucose")
+        raise ServiceError("The provider failed.", "Try again.")
+
+    with pytest.raises(ServiceError):
+        labext_widgets.stream_reply(ask, question=QUESTION)
+    last = words(placeholders[0].saved[-1][0])
+    assert last == f"{QUESTION} Glucose Interrupted: The provider failed."
+
+
+def test_words_within_the_interval_are_drawn_together(
+    placeholders: Placeholders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view, "DRAW_INTERVAL", 60.0)
+    labext_widgets.stream_reply(reply, question=QUESTION)
+    assert len(placeholders[0].states) <= 3
+    assert placeholders[0].states[-1]["complete"]
+
+
+def test_terminal_prints_words_once(set_front_end: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_front_end(FrontEnd.TERMINAL, view)
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stdout", stream)
+    strategy = Strategy("One way.", (Search("cAMP"),))
+    events = [strategy, *map(Words, PIECES), Partial(ANSWER.text, (PAPER,)), Final(ANSWER)]
+    labext_widgets.stream_answer(iter(events), question=QUESTION)
+    assert stream.getvalue() == (
+        f"Searching: cAMP\n{QUOTE}\n\n[1] paper.pdf, page 3: “{QUOTE}”\n\n"
+        "Answered by talker: 1,200 tokens in, 30 out, $0.0021.\n"
+    )
+
+
+def test_generated_text_replaces_its_words(
+    set_front_end: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_front_end(FrontEnd.INTERACTIVE, generated_text)
+    monkeypatch.setattr(generated_text, "current_execution", lambda: "the first run")
+    monkeypatch.setattr(generated_text, "UPDATE_INTERVAL", 0.0)
+    drawn: list[tuple[str, str]] = []
+    for name in ("display_html", "update_html"):
+        monkeypatch.setattr(
+            generated_text,
+            name,
+            lambda html, _text, *_name, name=name: drawn.append((name, words(html))),
+        )
+    draft = Draft("Short")
+    draft.add("Glu")
+    draft.add("cose")
+    text = GeneratedText("Glucose.", "Short", "talker", "3 tokens in, 1 out")
+    draft.finish(text)
+    text._ipython_display_()
+    assert drawn == [
+        ("display_html", "Short Glu"),
+        ("update_html", "Short Glucose"),
+        ("update_html", "Short Glucose. Generated by talker: 3 tokens in, 1 out."),
+    ]
