@@ -31,7 +31,10 @@ def serving_embedder(session: Session, site: Site) -> Embedder | None:
     default = default_embedder(session, site)
     if default is None:
         return None
-    if count_missing(session, default.id) <= MAX_FOREGROUND_PASSAGES:
+    if (
+        not has_other_spaces(session, default.id)
+        or count_missing(session, default.id) <= MAX_FOREGROUND_PASSAGES
+    ):
         return default
     previous = (
         embedder_of_space(session, site, space)
@@ -43,12 +46,23 @@ def serving_embedder(session: Session, site: Site) -> Embedder | None:
 
 def count_missing(session: Session, space: str) -> int:
     """Return the number of passages without a vector in a space."""
-    return count_rows(session, Passage) - count_rows(session, Vector, Vector.space == space)
+    return count_rows(session, Passage) - count_vectors(session, space)[0]
+
+
+def count_vectors(session: Session, space: str) -> tuple[int, int]:
+    """Return the number of vectors in a space, and the greatest of their identifiers or 0."""
+    statement = select(func.count(), func.max(Vector.id))
+    if has_other_spaces(session, space):
+        statement = statement.where(Vector.space == space)  # much slower
+        count, last = session.execute(statement).one()
+        return count, last or 0
+    return count_rows(session, Vector), session.scalar(select(func.max(Vector.id))) or 0
 
 
 def has_other_spaces(session: Session, space: str) -> bool:
     """Return whether there are vectors in other spaces."""
-    return bool(_other_spaces(session, space))
+    ends = (select(end(Vector.space)) for end in (func.min, func.max))
+    return any(session.scalar(end) not in (None, space) for end in ends)
 
 
 def embed_missing(database: Database, embedder: Embedder, limit: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from sqlalchemy import (
     DDL,
@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
+from labext.sandbox.core.database import count_rows
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Base, Passage
 from labext.sandbox.nb.text.segmentation import stem_words
@@ -35,12 +36,18 @@ _SEPARATOR = re.compile(r"[\s/:;|()\[\]{}]+")
 """Separates words. Parts joined by a hyphen or a point must be adjacent: `0.2`, `T7-driven`."""
 
 
-def match_expression(query: str) -> str | None:
+def match_expression(query: str, words: Collection[str] | None = None) -> str | None:
     """Return an FTS5 expression for any of the words and all of the quoted phrases.
 
     None if the query has no letter or digit.
+
+    Args:
+        query: the query.
+        words: only these of its words.
     """
     phrases, content_words = _parse_query(query)
+    if words is not None:
+        content_words = [word for word in content_words if word in words]
     if not phrases:
         return " OR ".join(map(_quote, content_words)) or None
     together = " AND ".join(map(_quote, phrases))
@@ -84,20 +91,41 @@ _FULL_SCORE = 1.6
 """BM25 score of a passage that contains all words of a query, relative to their weights."""
 
 
-def full_score(session: Session, query: str) -> float:
-    """Return the approximate score of a passage that contains all words of a query.
-
-    Words that no passage contains count as well, so that a match of the others is a weak one.
-    """
+def count_terms(session: Session, query: str) -> dict[str, int]:
+    """Return the number of passages that contain each word or phrase of a query."""
     whole_row: ColumnClause[str] = literal_column("nb_words")
-    passages = session.scalar(select(func.count()).select_from(Passage)) or 0
-    total = 0.0
-    for term in {term.casefold(): term for part in _parse_query(query) for term in part}.values():
-        matching = select(func.count()).select_from(_WORDS)
-        count = session.scalar(matching.where(whole_row.op("MATCH")(_quote(term)))) or 0
-        total += max(math.log((passages - count + 0.5) / (count + 0.5)), _MIN_WEIGHT)
-    return _FULL_SCORE * total
+    matching = select(func.count()).select_from(_WORDS)
+    phrases, words = _parse_query(query)
+    return {
+        term: session.scalar(matching.where(whole_row.op("MATCH")(_quote(term)))) or 0
+        for term in {term.casefold(): term for term in (*phrases, *words)}.values()
+    }
 
+
+def full_score(session: Session, counts: Mapping[str, int]) -> float:
+    """Return the approximate score of a passage that contains all of the counted terms.
+
+    Those that no passage contains count as well, so that a match of the others is a weak one.
+    """
+    passages = count_rows(session, Passage)
+    weights = (math.log((passages - n + 0.5) / (n + 0.5)) for n in counts.values())
+    return _FULL_SCORE * sum(max(weight, _MIN_WEIGHT) for weight in weights)
+
+
+def _rarest_terms(counts: Mapping[str, int]) -> set[str]:
+    """Return the rarest terms, which are in at most about `_MAX_ROWS` passages in total."""
+    total = 0
+    rarest: set[str] = set()
+    for term in sorted(counts, key=counts.__getitem__):
+        total += counts[term]
+        if rarest and total > _MAX_ROWS:
+            break
+        rarest.add(term)
+    return rarest
+
+
+_MAX_ROWS = 20_000
+"""Passages whose score is computed in a search by words; of a query's words the rarest count."""
 
 _MIN_WEIGHT = 1e-6
 """Weight of a word that most passages contain (SQLite's BM25)."""
@@ -137,16 +165,30 @@ def remove_words(session: Session, passage_ids: Collection[int]) -> None:
 
 
 def find_by_words(
-    session: Session, query: str, scope: Scope, limit: int
+    session: Session,
+    query: str,
+    scope: Scope,
+    limit: int,
+    counts: Mapping[str, int] | None = None,
 ) -> list[tuple[int, float]]:
     """Return the passages that match a query, the best first.
+
+    Args:
+        session: a session.
+        query: the query.
+        scope: the sources and notes that are searched.
+        limit: the maximum number of passages.
+        counts: the result of `count_terms`, if it is known.
 
     Returns:
         Pairs of passage identifier and BM25 score; higher is better.
     """
-    expression = match_expression(query)
-    if expression is None:
+    if match_expression(query) is None:
         return []
+    words = None
+    if count_rows(session, Passage) > _MAX_ROWS:
+        words = _rarest_terms(counts or count_terms(session, query))
+    expression = match_expression(query, words)
     whole_row: ColumnClause[str] = literal_column("nb_words")
     rank = (-func.bm25(whole_row, TITLE_WEIGHT, 1.0)).label("rank")
     query_rows = select(_WORDS.c.rowid, rank).where(whole_row.op("MATCH")(expression))

@@ -194,10 +194,11 @@ class SearchIndex:
                 similar = matrix.similar(vector, scope, threshold, limit)
                 return _load_hits(session, [(number, value, value) for number, value in similar])
             depth = max(limit, _MIN_DEPTH)
-            full = full_text.full_score(session, query) or 1.0
+            counts = full_text.count_terms(session, query)
+            full = full_text.full_score(session, counts) or 1.0
             words = {
                 number: min(score / full, 1.0)
-                for number, score in full_text.find_by_words(session, query, scope, depth)
+                for number, score in full_text.find_by_words(session, query, scope, depth, counts)
             }
             similar = matrix.similar(vector, scope, threshold, depth)
             similarities = matrix.similarities(vector, [*words, *(number for number, _ in similar)])
@@ -216,9 +217,12 @@ class SearchIndex:
             if embedder is None:
                 return None
             missing = passage_vectors.count_missing(session, embedder.id)
-            due = passage_vectors.is_embedding_due(
-                session, self._site
-            ) and not passage_vectors.is_embedding_queued(session, self._site)
+            settled = not missing and not passage_vectors.has_other_spaces(session, embedder.id)
+            due = (
+                not settled
+                and passage_vectors.is_embedding_due(session, self._site)
+                and not passage_vectors.is_embedding_queued(session, self._site)
+            )
         try:
             if missing:
                 limit = passage_vectors.MAX_FOREGROUND_PASSAGES

@@ -48,6 +48,11 @@ class Scope:
         included = ((SOURCE_PREFIX, self.include_sources), (NOTE_PREFIX, self.include_notes))
         return frozenset(kind for kind, is_included in included if is_included)
 
+    @property
+    def is_everything(self) -> bool:
+        """Return whether all sources and notes are searched."""
+        return self.only is None and len(self.kinds) == 2
+
     def has(self, parent_id: str) -> bool:
         """Return whether a source or a note is searched."""
         if self.only is not None:

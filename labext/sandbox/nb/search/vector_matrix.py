@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from labext.actions import Action
 from labext.sandbox.nb import errors
+from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Passage, Vector
 
@@ -45,11 +46,8 @@ class VectorMatrix:
     def current(self, session: Session) -> VectorMatrix:
         """Return the matrix with the current rows of the table; self if nothing has changed."""
         last = int(self.numbers[-1]) if len(self.numbers) else 0
-        in_space = Vector.space == self.space
-        count, top = session.execute(
-            select(func.count(), func.max(Vector.id)).where(in_space)
-        ).one()
-        if (count, top or 0) == (len(self.numbers), last):
+        count, top = passage_vectors.count_vectors(session, self.space)
+        if (count, top) == (len(self.numbers), last):
             return self
         return self._with_later(session, last)._without_deleted(session, count)
 
@@ -62,8 +60,11 @@ class VectorMatrix:
             HTTPException: 422 if the dimensions of the model's vectors have changed.
         """
         cosines = self._cosines(vector)
-        in_scope = np.fromiter(map(scope.has, self.parents), bool, len(self.parents))
-        rows = np.flatnonzero(in_scope[self.places] & (cosines >= min_similarity))
+        similar = cosines >= min_similarity
+        if not scope.is_everything:
+            in_scope = np.fromiter(map(scope.has, self.parents), bool, len(self.parents))
+            similar &= in_scope[self.places]
+        rows = np.flatnonzero(similar)
         if len(rows) > limit:
             rows = rows[np.argpartition(-cosines[rows], limit - 1)[:limit]]
         # Passages with equal texts have equal similarity: the earlier one comes first.
@@ -73,19 +74,22 @@ class VectorMatrix:
     def similarities(self, vector: Floats, passages: list[int]) -> dict[int, float]:
         """Return the similarities of passages to a vector, omitting those without a vector."""
         rows = np.flatnonzero(np.isin(self.passages, passages))
-        cosines = self._cosines(vector)
-        return {int(self.passages[row]): float(cosines[row]) for row in rows}
+        cosines = self._cosines(vector, rows)
+        found = self.passages[rows]
+        return {int(passage): float(cosine) for passage, cosine in zip(found, cosines, strict=True)}
 
-    def _cosines(self, vector: Floats) -> Floats:
+    def _cosines(self, vector: Floats, rows: Integers | None = None) -> Floats:
+        """Return the cosines of some or of all rows with a vector."""
         if not len(self.vectors):
             return np.zeros(0, np.float32)
+        vectors = self.vectors if rows is None else self.vectors[rows]
         if self.vectors.shape[1:] != vector.shape:
             raise errors.not_configured(
                 f"The embedding model {self.space} returns vectors of another length than before.",
                 "Delete this one, add it again, and set it anew.",
                 Action.set_model("embedding"),
             )
-        cosines: Floats = np.clip(self.vectors @ vector, -1, 1)
+        cosines: Floats = np.clip(vectors @ vector, -1, 1)
         return cosines
 
     def _with_later(self, session: Session, last: int) -> VectorMatrix:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from labext.sandbox.nb.search import index
+from labext.sandbox.nb.search import full_text, index
 from labext.sandbox.nb.text.passages import PassageText
 
 World = Any
@@ -96,6 +96,19 @@ def test_text_hits_are_sorted_by_relevance(world: World) -> None:
     assert parents(hits)[:2] == [both, rare]
     assert [hit.relevance for hit in hits] == sorted((h.relevance for h in hits), reverse=True)
     assert len(hits) == 10
+
+
+def test_frequent_words_are_ignored_in_a_large_store(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(6):
+        world.source(f"x{number}", f"The culture number {number} grew.")
+    rare = world.source("rare", "Arabinose is a sugar.")
+    assert len(world.text("culture arabinose")) == 7
+    monkeypatch.setattr(full_text, "_MAX_ROWS", 5)
+    assert parents(world.text("culture arabinose")) == [rare]
+    assert len(world.text("culture")) == 6  # there is no rarer word
+    assert len(world.text('"the culture" arabinose')) == 6
 
 
 def test_phrase_query_requires_the_phrase(world: World) -> None:
