@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from labext.config import Connection, clean_url
@@ -26,13 +27,14 @@ from labext.nb.evaluation import (
     evaluation_frame,
     resolve_sources,
 )
+from labext.nb.export import PARTS, Export, ExportFormat, Part, export_notebook
 from labext.nb.insights import Embeddings, Insights
 from labext.nb.models import Models
 from labext.nb.notebooks import Notebooks
 from labext.nb.notes import Notes
 from labext.nb.podcasts import EpisodeProfiles, Podcasts, SpeakerProfiles
 from labext.nb.questions import ExpectedAnswer, load_questions
-from labext.nb.records import Record
+from labext.nb.records import Answer, Record
 from labext.nb.resource import TitleResolver
 from labext.nb.search import SearchResource
 from labext.nb.settings import Settings
@@ -188,6 +190,46 @@ class NotebookClient(SearchResource, ServiceClient):
         cited = resolve_sources(self.sources, self.notes, expected, notebook)
         return Evaluation(
             expected, EvaluationRun(self, notebook, cited, search_type, limit, model).rows(expected)
+        )
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        notebook: str,
+        *,
+        format: ExportFormat | None = None,
+        bibliography: str | os.PathLike[str] | None = None,
+        overwrite: bool = False,
+        include: Collection[Part] = PARTS,
+        answers: Iterable[Answer] = (),
+    ) -> Export:
+        """Write a notebook's notes, chats, insights and transcripts with numbered citations.
+
+        The cited sources are listed at the end. Episodes that name no notebook are included.
+
+        Args:
+            path: the file; its suffix is the format if none is given.
+            notebook: the notebook.
+            format: `md`, `html` or `ipynb`.
+            bibliography: also write the cited sources to this BibTeX file.
+            overwrite: replace files that have other content.
+            include: what to write, of `notes`, `answers`, `insights` and `transcripts`.
+            answers: answers of `ask`, which the service does not keep.
+
+        Raises:
+            ConflictError: a file exists, and `overwrite` is False; nothing was written.
+            InputError: the format is not known, a folder is missing, or there is nothing to write.
+            StorageError: a file can't be written.
+        """
+        return export_notebook(
+            self,
+            Path(path),
+            notebook,
+            format=format,
+            bibliography=None if bibliography is None else Path(bibliography),
+            overwrite=overwrite,
+            include=include,
+            answers=answers,
         )
 
     def status(self) -> Record:

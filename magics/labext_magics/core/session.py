@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from labext.jobs import JobsClient
     from labext.lab import LabClient
     from labext.nb import NotebookClient
+    from labext.nb.records import Answer
 
 LOOKUP_TIMEOUT = 0.28
 """Longest time that the prompt waits for names, in seconds."""
@@ -117,12 +118,14 @@ class Session:
         names: the cache of names for completion.
         notebook: the notebook in use.
         chats: the current chat of each notebook or source, by its identifier.
+        answers: the answers to questions about each notebook, by its identifier and the question.
     """
 
     def __init__(self) -> None:
         self.names = NameCache()
         self.notebook: NotebookInUse | None = None
         self.chats: dict[str, str] = {}
+        self.answers: dict[str, dict[str, Answer]] = {}
         self._open: dict[Service, tuple[Connection, Any]] = {}
         self._connecting = threading.Lock()
 
@@ -186,9 +189,10 @@ class Session:
             self._open.pop(service)[1].close()
 
     def leave(self) -> None:
-        """Forget the notebook and the chats in use."""
+        """Forget the notebook, the chats and the answers."""
         self.notebook = None
         self.chats.clear()
+        self.answers.clear()
 
     def close(self) -> None:
         """Stop the lookup threads, and close the connections."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from labext_magics.core import value_types
@@ -98,12 +99,17 @@ def ask(
     if simple:
         with scope.interrupted_as_error("Ask again."):
             answer = call.nb.ask(text, chosen, **options)
-        return labext_widgets.answer_view(answer, source_view.citation_opener(call.nb))
-    return labext_widgets.stream_answer(
-        call.nb.ask_stream(text, chosen, **options),
-        question=text,
-        open_citation=source_view.citation_opener(call.nb),
-    )
+        shown = labext_widgets.answer_view(answer, source_view.citation_opener(call.nb))
+    else:
+        shown = labext_widgets.stream_answer(
+            call.nb.ask_stream(text, chosen, **options),
+            question=text,
+            open_citation=source_view.citation_opener(call.nb),
+        )
+    if chosen is not None:
+        answers = call.session.answers.setdefault(chosen, {})
+        answers[text] = replace(shown.answer, question=text)
+    return shown
 
 
 def _needs_sources(sources: list[str], notes: list[str], no_sources: bool) -> bool:

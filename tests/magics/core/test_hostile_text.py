@@ -78,6 +78,7 @@ LINES = {
     "nb note": ["text --title again"],
     "nb search": ["glucose --type text", "glucose --type vector --all"],
     "nb evaluate": ["q.csv", "q.csv --all --search-type text"],
+    "nb export": ["out/all.md --bibliography out/all.bib", "out/all.html --overwrite"],
     "nb view": ["{s}", "{s} --page 1 --passage glucose", "none"],
     "nb ask": ['"Why is glucose added?"', '"Why?" --simple'],
     "nb chat": ['"Why is glucose added?" --new'],

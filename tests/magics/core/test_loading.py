@@ -129,8 +129,8 @@ def test_every_module_declares_all() -> None:
             "upload", "files", "rm", "usage", "connect", "login", "status",
         ],
         "nb": [
-            "use", "new", "delete", "add", "source", "note", "search", "ask", "evaluate", "view",
-            "chat", "transform", "podcast", "play",
+            "use", "new", "delete", "add", "source", "note", "search", "ask", "evaluate", "export",
+            "view", "chat", "transform", "podcast", "play",
             "notebooks", "notebooks show", "notebooks new", "notebooks edit", "notebooks archive",
             "notebooks unarchive", "notebooks link", "notebooks unlink", "notebooks delete",
             "sources", "sources show", "sources new", "sources edit", "sources delete",

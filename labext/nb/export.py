@@ -1,0 +1,455 @@
+"""Write a notebook's notes, answers, insights and transcripts with numbered citations."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from labext import messages, storage
+from labext.actions import parameter
+from labext.errors import ConflictError, InputError, LabextError
+from labext.nb.records import Answer
+from labext.nb.references import (
+    Reference,
+    format_reference,
+    note_reference,
+    source_reference,
+    to_bibtex,
+)
+from labext.sanitize import strip_control
+
+if TYPE_CHECKING:
+    from labext.nb.client import NotebookClient
+
+ExportFormat = Literal["md", "html", "ipynb"]
+Part = Literal["notes", "answers", "insights", "transcripts"]
+PARTS: tuple[Part, ...] = get_args(Part)
+_SUFFIXES: Mapping[str, ExportFormat] = {
+    ".md": "md",
+    ".markdown": "md",
+    ".html": "html",
+    ".htm": "html",
+    ".ipynb": "ipynb",
+}
+_ID = r"(?:source|note|insight|source_insight):[A-Za-z0-9_-]{1,80}"
+_MARK = re.compile(rf"[ \t]*\[({_ID}(?:[,;] ?{_ID})*)\]")
+_BEGIN, _END = "\ue000", "\ue001"
+_NUMBERS = re.compile(f"{_BEGIN}([^{_BEGIN}{_END}]*){_END}")
+_PUNCTUATION = re.compile(r"([\\`*_{}\[\]<>#|~&!$])|^(\s*)([-+=]|\d+[.)])(?=\s|$)")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_STYLE = (
+    "max-width:46em;margin:2em auto;padding:0 1em;font:16px/1.5 system-ui,sans-serif;color:#222;"
+    "background:#fff;overflow-wrap:anywhere"
+)
+
+
+@dataclass(frozen=True)
+class Export:
+    """What was exported.
+
+    Attributes:
+        path: the file.
+        counts: the number of exported records by kind.
+        references: the cited sources and notes, in the order of their numbers.
+    """
+
+    path: Path
+    counts: Mapping[str, int]
+    references: tuple[Reference, ...]
+
+
+@dataclass
+class _Document:
+    """The sections of the document, in Markdown, with markers for citations."""
+
+    title: str
+    sections: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, kind: str, heading: str, parts: Iterable[tuple[str, str]]) -> None:
+        """Add a heading with parts, each a title and its text; nothing if there are none."""
+        count = 0
+        for title, text in parts:
+            if not count:
+                self.sections.append(f"## {heading}")
+            self.sections.append(f"### {escape_markdown(title)}\n\n{text}".rstrip())
+            count += 1
+        if count:
+            self.counts[kind] = count
+
+
+class _Citations:
+    """Numbers the cited sources and notes in the order in which they are mentioned."""
+
+    def __init__(self, find: Callable[[str, str], Reference | None]) -> None:
+        self._find = find
+        self._references: dict[str, Reference | None] = {}
+        self.cited: list[Reference] = []
+
+    def number(self, identifier: str, title: str = "") -> int | None:
+        """Return the number of a record; None if it is not known."""
+        if identifier not in self._references:
+            self._references[identifier] = self._find(identifier, title)
+        reference = self._references[identifier]
+        if reference is None:
+            return None
+        numbers = [cited.id for cited in self.cited]
+        if reference.id not in numbers:
+            self.cited.append(reference)
+            return len(self.cited)
+        return numbers.index(reference.id) + 1
+
+    def numbered(self, text: str, citations: Sequence[Mapping[str, Any]] = ()) -> str:
+        """Return Markdown with markers in place of its citation marks, then unquoted quotes."""
+        text = _clean_markdown(text)
+        queues: dict[str, list[Any]] = {}
+        for item in citations:
+            queues.setdefault(str(item.get("id")), []).append(item)
+        parts, at = [], 0
+        for mark in _MARK.finditer(text):
+            sentence = text[at : mark.start()]
+            marker = self._marker(re.split("[,;] ?", mark[1]), queues, sentence)
+            parts += [sentence, marker or mark[0]]
+            at = mark.end()
+        return "".join([*parts, text[at:]]) + self._quotes(text, citations)
+
+    def _marker(
+        self, identifiers: Iterable[str], queues: Mapping[str, list[Any]], sentence: str
+    ) -> str:
+        numbers = []
+        for identifier in identifiers:
+            items = queues.get(identifier, [])
+            matching = [item for item in items if _is_quoted(item, sentence)] or items[:1]
+            if len(items) > 1:
+                items[:] = [item for item in items if item not in matching] or matching
+            title = str(matching[0].get("title") or "") if matching else ""
+            number = self.number(identifier, title)
+            if number is not None:
+                pages = [item["page"] for item in matching if item.get("page")]
+                numbers += [_place(number, page) for page in pages or [None]]
+        return f" {_BEGIN}{'; '.join(dict.fromkeys(numbers))}{_END}" if numbers else ""
+
+    def _quotes(self, text: str, citations: Sequence[Mapping[str, Any]]) -> str:
+        lines = []
+        for item in citations:
+            number = self.number(str(item.get("id")), str(item.get("title") or ""))
+            quote = " ".join(str(item.get("quote") or "").split())
+            if number is None or not quote or _is_quoted(item, text):
+                continue
+            marker = f"{_BEGIN}{_place(number, item.get('page'))}{_END}"
+            lines.append(f"- {marker} “{escape_markdown(quote)}”")
+        return "\n\n" + "\n".join(dict.fromkeys(lines)) if lines else ""
+
+
+def export_notebook(
+    client: NotebookClient,
+    path: Path,
+    notebook: str,
+    *,
+    format: ExportFormat | None = None,
+    bibliography: Path | None = None,
+    overwrite: bool = False,
+    include: Collection[Part] = PARTS,
+    answers: Iterable[Answer] = (),
+) -> Export:
+    """Write a notebook to a file; see `NotebookClient.export`."""
+    form = format or _format_of(path)
+    _check_places(path, bibliography)
+    record = client.notebooks.get(notebook)
+    identifier = str(record["id"])
+    collector = _Collector(client, identifier)
+    document = _Document(_one_line(str(record["name"])))
+    if "notes" in include:
+        document.add("note", "Notes", collector.notes())
+    if "answers" in include:
+        document.add("answer", "Answers", collector.answers(answers))
+        document.add("chat", "Chats", collector.chats())
+    if "insights" in include:
+        document.add("insight", "Insights", collector.insights())
+    if "transcripts" in include:
+        document.add("transcript", "Podcasts", collector.transcripts())
+    if not document.counts:
+        raise InputError(
+            f"The notebook {messages.quote_value(document.title)} has nothing to export.",
+            "Write a note, or chat about its sources, first.",
+        )
+    cited = tuple(collector.citations.cited)
+    contents = {path: _WRITERS[form](document, cited).encode("utf-8", "replace")}
+    if bibliography is not None:
+        contents[bibliography] = strip_control(to_bibtex(cited)).encode("utf-8", "replace")
+    changed = [file for file, content in contents.items() if not _holds(file, content)]
+    for file in changed:
+        if file.exists() and not overwrite:
+            raise ConflictError(
+                f"The file {messages.quote_value(file.name)} exists already, with other content.",
+                f"Choose another name, or replace it with {parameter('overwrite')}.",
+            )
+    for file in changed:
+        storage.write_atomic(file, contents[file])
+    return Export(path, document.counts, cited)
+
+
+def _holds(file: Path, content: bytes) -> bool:
+    """Return whether a file has this content already."""
+    with storage.storage_errors(file):
+        return file.is_file() and file.read_bytes() == content
+
+
+class _Collector:
+    """Reads what is exported, as titles with texts in Markdown."""
+
+    def __init__(self, client: NotebookClient, notebook: str) -> None:
+        self._client = client
+        self._notebook = notebook
+        self._sources = {str(record["id"]): record for record in client.sources.iter(notebook)}
+        self._notes = {str(record["id"]): record for record in client.notes.iter(notebook)}
+        self._insights = {str(item["id"]): item for item in client.insights.iter(notebook)}
+        self.citations = _Citations(self._find)
+
+    def notes(self) -> Iterator[tuple[str, str]]:
+        for record in self._notes.values():
+            text = self.citations.numbered(str(record["content"] or ""))
+            yield str(record["title"] or "Untitled note"), text
+
+    def answers(self, answers: Iterable[Answer]) -> Iterator[tuple[str, str]]:
+        for answer in answers:
+            cited = [vars(citation) for citation in answer.citations]
+            yield answer.question or "Answer", self.citations.numbered(answer.text, cited)
+
+    def chats(self) -> Iterator[tuple[str, str]]:
+        for row in self._client.chat.sessions(self._notebook).to_dict("records"):
+            parts = []
+            session = self._client.chat.get(str(row["id"]))
+            for message in session["messages"] or ():
+                text = str(message["content"] or "")
+                if message["type"] == "human":
+                    parts.append(_quotation(text))
+                else:
+                    parts.append(self.citations.numbered(text, message["citations"] or ()))
+            if parts:
+                yield str(session["title"] or session["id"]), "\n\n".join(parts)
+
+    def insights(self) -> Iterator[tuple[str, str]]:
+        for record in self._insights.values():
+            source = self._sources.get(str(record["source_id"]), {})
+            kind = str(record["insight_type"] or "Insight")
+            number = self.citations.number(str(record["source_id"]))
+            text = self.citations.numbered(str(record["content"] or ""))
+            if number is not None:
+                text = f"From {_BEGIN}{number}{_END}.\n\n{text}"
+            title = _one_line(str(source.get("title") or ""))
+            yield f"{kind}: {title}" if title else kind, text
+
+    def transcripts(self) -> Iterator[tuple[str, str]]:
+        """Yield the transcripts of the notebook, and those that name no notebook."""
+        for episode in self._client.podcasts.iter():
+            if episode["notebook_id"] not in (None, "", self._notebook):
+                continue
+            if episode["job_status"] not in (None, "completed"):
+                continue
+            detail = self._client.podcasts.episode(str(episode["id"]))
+            turns = (detail["transcript"] or {}).get("transcript") or ()
+            lines = [
+                f"**{escape_markdown(str(turn.get('speaker') or '?'))}:** "
+                f"{escape_markdown(str(turn.get('dialogue') or ''))}"
+                for turn in turns
+                if isinstance(turn, Mapping)
+            ]
+            if lines:
+                yield str(detail["name"] or detail["id"]), "\n\n".join(lines)
+
+    def _find(self, identifier: str, title: str) -> Reference | None:
+        """Return the reference to a source, a note, or the source of an insight."""
+        if identifier in self._notes:
+            return note_reference(self._notes[identifier])
+        insight = self._insights.get(identifier)
+        source = identifier if insight is None else str(insight["source_id"])
+        if source in self._sources:
+            return source_reference(self._sources[source], self._text(source))
+        if not title:
+            return None
+        return Reference(identifier, _one_line(title), is_note=identifier.startswith("note:"))
+
+    def _text(self, source: str) -> str:
+        try:
+            return str(self._client.sources.get(source).get("full_text") or "")
+        except LabextError:
+            return ""
+
+
+def _format_of(path: Path) -> ExportFormat:
+    suffix = path.suffix.lower()
+    if suffix in _SUFFIXES:
+        return _SUFFIXES[suffix]
+    raise InputError(
+        f"The format of {messages.quote_value(path.name)} is not known.",
+        "Choose a name that ends in .md, .html or .ipynb, or name the format.",
+    )
+
+
+def _check_places(path: Path, bibliography: Path | None) -> None:
+    """Refuse the names of folders, and files in folders that do not exist."""
+    if bibliography is not None and bibliography.absolute() == path.absolute():
+        raise InputError(
+            "The bibliography has the name of the export.", "Choose another name for it."
+        )
+    for file in filter(None, (path, bibliography)):
+        if not file.parent.is_dir():
+            raise InputError(
+                f"There is no folder {file.parent}.",
+                "Make it first, or choose another one.",
+            )
+        if file.is_dir():
+            raise InputError(
+                f"{messages.quote_value(str(file))} is a folder.", "Add the name of a file."
+            )
+
+
+def escape_markdown(text: str) -> str:
+    """Return text on one line that Markdown shows as it is."""
+
+    def escape(match: re.Match[str]) -> str:
+        if match[1]:
+            return {"<": "&lt;", "&": "&amp;"}.get(match[1], f"\\{match[1]}")
+        marker = match[3]
+        return f"{match[2]}{marker[:-1]}\\{marker[-1]}"
+
+    return _PUNCTUATION.sub(escape, _one_line(_clean(text)))
+
+
+def _clean(text: str) -> str:
+    return strip_control(text).translate({ord(_BEGIN): None, ord(_END): None})
+
+
+def _clean_markdown(text: str) -> str:
+    """Return Markdown with its headings below level 3, and raw HTML as text."""
+    from markdown_it import MarkdownIt
+
+    text = _clean(text).strip()
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
+    inner = [child for token in tokens for child in token.children or ()]
+    has_html = any(token.type in ("html_block", "html_inline") for token in [*tokens, *inner])
+    lines = text.split("\n")
+    if has_html:
+        lines = [_TAG.sub("&lt;", line) for line in lines]
+    for token in tokens:
+        if token.type == "heading_open" and token.map and token.markup.startswith("#"):
+            line = lines[token.map[0]]
+            added = "#" * (min(len(token.markup) + 3, 6) - len(token.markup))
+            lines[token.map[0]] = line.replace("#", f"{added}#", 1)
+    return "\n".join(lines)
+
+
+def _quotation(text: str) -> str:
+    return "\n".join(f"> {escape_markdown(line)}".rstrip() for line in text.strip().splitlines())
+
+
+def _is_quoted(item: Mapping[str, Any], text: str) -> bool:
+    """Return whether a text contains the quote of a citation, apart from spaces and bold."""
+    quote = _comparable(str(item.get("quote") or ""))
+    return bool(quote) and quote in _comparable(text)
+
+
+def _comparable(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _place(number: int, page: object) -> str:
+    return f"{number}, p. {page}" if isinstance(page, int) and page > 0 else str(number)
+
+
+def _to_markdown(document: _Document, cited: Sequence[Reference]) -> str:
+    return "\n\n".join(_markdown_sections(document, cited)) + "\n"
+
+
+def _to_notebook(document: _Document, cited: Sequence[Reference]) -> str:
+    cells = [
+        {
+            "cell_type": "markdown",
+            "id": hashlib.sha256(f"{place}\n{text}".encode()).hexdigest()[:8] + f"-{place}",
+            "metadata": {},
+            "source": text,
+        }
+        for place, text in enumerate(_markdown_sections(document, cited))
+    ]
+    notebook = {
+        "cells": cells,
+        "metadata": {"language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+
+
+def _markdown_sections(document: _Document, cited: Sequence[Reference]) -> list[str]:
+    sections = [f"# {escape_markdown(document.title)}", *document.sections]
+    if cited:
+        sections.append("## References\n\n" + "\n\n".join(_markdown_references(cited)))
+    return [_NUMBERS.sub(_markdown_citation, text) for text in sections]
+
+
+def _markdown_citation(match: re.Match[str]) -> str:
+    is_link = match.string[match.end() :].startswith(("(", "[", ":"))
+    return f"\\[{match[1]}\\]" if is_link else f"[{match[1]}]"
+
+
+def _markdown_references(cited: Sequence[Reference]) -> Iterator[str]:
+    for number, reference in enumerate(cited, 1):
+        before, title, after = format_reference(reference)
+        before, after = escape_markdown(before), escape_markdown(after)
+        text = f"{before} *{escape_markdown(title)}*. {after}".strip()
+        yield f"{_BEGIN}{number}{_END} {text}"
+
+
+def _to_html(document: _Document, cited: Sequence[Reference]) -> str:
+    from markdown_it import MarkdownIt
+
+    # Without raw HTML and pictures: nothing runs, and nothing is loaded from elsewhere.
+    renderer = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    title = f"# {escape_markdown(document.title)}"
+    body = str(renderer.render("\n\n".join([title, *document.sections])))
+    if cited:
+        items = [
+            f'<p id="reference-{number}">[{number}] {_html_reference(reference)}</p>\n'
+            for number, reference in enumerate(cited, 1)
+        ]
+        body += f"<h2>References</h2>\n{''.join(items)}"
+    body = _NUMBERS.sub(_html_citation, body)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"<title>{html.escape(_clean(document.title))}</title>\n</head>\n"
+        f'<body style="{_STYLE}">\n{body}</body>\n</html>\n'
+    )
+
+
+def _html_citation(match: re.Match[str]) -> str:
+    places = (
+        f'<a href="#reference-{place.partition(",")[0]}">{place}</a>'
+        for place in match[1].split("; ")
+    )
+    return f"[{'; '.join(places)}]"
+
+
+def _html_reference(reference: Reference) -> str:
+    before, title, after = (html.escape(_clean(part)) for part in format_reference(reference))
+    link = re.search(r"https?://\S+$", after)
+    if link:
+        after = f'{after[: link.start()]}<a href="{link[0]}">{link[0]}</a>'
+    return f"{before} <cite>{title}</cite>. {after}".strip()
+
+
+_WRITERS: Mapping[ExportFormat, Callable[[_Document, Sequence[Reference]], str]] = {
+    "md": _to_markdown,
+    "html": _to_html,
+    "ipynb": _to_notebook,
+}

@@ -1,0 +1,167 @@
+"""Bibliographic references to sources: as text, and as BibTeX."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from labext.nb.records import Record
+
+_HEAD = 4000
+"""Characters at the beginning of a text in which bibliographic fields are looked for."""
+
+_FIELD = re.compile(
+    r"^[\W_]*(authors?|title|year|date|published|journal|doi|pages)[*_]*\s*[:=][*_]*\s*(\S.*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_DOI = re.compile(r"\b10\.\d{4,9}/[-._;()/:A-Za-z0-9]*[A-Za-z0-9]")
+_YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
+_BIBTEX_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "{": r"\textbraceleft{}",
+    "}": r"\textbraceright{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{character: f"\\{character}" for character in "%&$#_"},
+}
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A source or note that a text refers to.
+
+    Attributes:
+        id: its identifier.
+        title: its title; the file name or the identifier if there is none.
+        authors: the authors, as `Given Family` or `Family, Given`.
+        year, journal, doi, url: where and when it was published, as far as known.
+        file_name: the name of the file that was added.
+        is_note: True for a note of the notebook.
+    """
+
+    id: str
+    title: str
+    authors: tuple[str, ...] = ()
+    year: str = ""
+    journal: str = ""
+    doi: str = ""
+    url: str = ""
+    file_name: str = ""
+    is_note: bool = False
+
+
+def source_reference(record: Record, text: str = "") -> Reference:
+    """Return the reference to a source.
+
+    Authors, year, journal and DOI are read from lines such as `Authors: …` at the beginning of its
+    text.
+    """
+    file_name, url = str(record.get("file_name") or ""), str(record.get("url") or "")
+    head = text[:_HEAD]
+    fields: dict[str, str] = {}
+    for name, value in _FIELD.findall(head):
+        fields.setdefault(name.lower().removesuffix("s"), _one_line(value).strip("*_ "))
+    year = _YEAR.search(" ".join(fields.get(name, "") for name in ("year", "date", "published")))
+    doi = _DOI.search(fields.get("doi", "")) or _DOI.search(url)
+    return Reference(
+        str(record["id"]),
+        _one_line(str(record.get("title") or file_name or url or record["id"])),
+        tuple(split_authors(fields.get("author", ""))),
+        year[0] if year else "",
+        fields.get("journal", ""),
+        doi[0] if doi else "",
+        url,
+        file_name,
+    )
+
+
+def note_reference(record: Record) -> Reference:
+    """Return the reference to a note."""
+    return Reference(
+        str(record["id"]), _one_line(str(record.get("title") or record["id"])), is_note=True
+    )
+
+
+def split_authors(text: str) -> list[str]:
+    """Split a list of authors as BibTeX and title pages write it."""
+    if re.search(r"\band\b|;", text):
+        names = re.split(r"\s*(?:;|,?\s+and\s+)\s*", text)
+        if ";" not in text and len(names) == 2 and "," not in names[1]:
+            names = [*names[0].split(","), names[1]]
+    else:
+        names = text.split(",") if text.count(",") != 1 else [text]
+    return [name for name in (part.strip(" ,.") for part in names) if name]
+
+
+def format_reference(reference: Reference) -> tuple[str, str, str]:
+    """Return what stands before the title, the title, and what stands after it."""
+    year = f" ({reference.year})" if reference.year else ""
+    before = f"{_join_authors(reference.authors)}{year}." if reference.authors else ""
+    after = [] if reference.authors or not reference.year else [reference.year]
+    link = f"https://doi.org/{reference.doi}" if reference.doi else reference.url
+    file_name = "" if reference.file_name == reference.title else reference.file_name
+    after += [reference.journal, "note" if reference.is_note else "", file_name, link]
+    return before, reference.title, ". ".join(filter(None, after))
+
+
+def _join_authors(authors: Sequence[str]) -> str:
+    *first, last = authors
+    return f"{'; '.join(first)} & {last}" if first else last
+
+
+def to_bibtex(references: Iterable[Reference]) -> str:
+    """Return references as BibTeX entries with unique keys, UTF-8; notes are left out."""
+    entries, keys = [], set[str]()
+    for reference in references:
+        if reference.is_note:
+            continue
+        key = base = _citation_key(reference)
+        number = 1
+        while key in keys:
+            number += 1
+            key = f"{base}_{number}"
+        keys.add(key)
+        entries.append(_bibtex_entry(key, reference))
+    return "\n".join(entries) or "% No source is cited.\n"
+
+
+def _bibtex_entry(key: str, reference: Reference) -> str:
+    fields = {
+        "author": " and ".join(map(_bibtex_text, reference.authors)),
+        # Inner braces keep the capitals of names and acronyms.
+        "title": f"{{{_bibtex_text(reference.title)}}}",
+        "journal": _bibtex_text(reference.journal),
+        "year": reference.year,
+        "doi": reference.doi,
+        "url": quote(_one_line(reference.url), safe=":/?#[]@!$&'()*+,;=%-._~"),
+        "howpublished": "" if reference.journal else _bibtex_text(reference.file_name),
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    return "\n".join([f"@{'article' if reference.journal else 'misc'}{{{key},", *lines, "}"]) + "\n"
+
+
+def _bibtex_text(text: str) -> str:
+    return "".join(_BIBTEX_ESCAPES.get(character, character) for character in _one_line(text))
+
+
+def _citation_key(reference: Reference) -> str:
+    """Return a key such as `guzman1995tight`, of ASCII letters, digits and hyphens."""
+    words = re.findall(r"[a-z0-9]+", _ascii(reference.title))
+    if not reference.authors:
+        return "-".join(words[:4])[:40] or "source"
+    author = reference.authors[0]
+    family = author.split(",")[0] if "," in author else author.split()[-1]
+    family = "".join(re.findall(r"[a-z0-9]+", _ascii(family)))
+    word = next((word for word in words if len(word) > 3), "")
+    return f"{family}{reference.year}{word}" or "source"
+
+
+def _ascii(text: str) -> str:
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

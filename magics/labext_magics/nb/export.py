@@ -1,0 +1,79 @@
+"""`%nb export`: a notebook as a document with citations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labext import messages
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.nb import options, scope
+
+if TYPE_CHECKING:
+    from labext.nb.export import ExportFormat, Part
+
+
+def export(
+    call: Call,
+    *,
+    file: Path,
+    format: ExportFormat | None,
+    bibliography: Path | None,
+    only: list[Part],
+    notebook: str | None,
+    overwrite: bool,
+) -> None:
+    """Write notes, answers, insights and transcripts to a file, and report what it holds."""
+    from labext.nb.export import PARTS
+
+    about = scope.notebook_of(call, notebook)
+    with scope.interrupted_as_error("Run this line again.", "The export"):
+        written = call.nb.export(
+            file,
+            about.id,
+            format=format,
+            bibliography=bibliography,
+            overwrite=overwrite,
+            include=only or PARTS,
+            answers=call.session.answers.get(about.id, {}).values(),
+        )
+    counts = [messages.pluralize(count, kind) for kind, count in written.counts.items()]
+    cited = messages.pluralize(len(written.references), "reference")
+    output.print_message(f"Wrote {messages.join_words([*counts, cited])} to {file}.")
+    if bibliography is not None:
+        output.print_message(f"Wrote the cited sources to {bibliography}.")
+
+
+SHORTCUTS = (
+    Command(
+        "export",
+        "Write the notes, answers, insights and transcripts of a notebook to a file.",
+        export,
+        [Parameter("FILE", value_types.PATH, "the file: .md, .html or .ipynb", required=True)],
+        [
+            Parameter(
+                "format",
+                value_types.choice("md", "html", "ipynb"),
+                "the format, if the file name does not say it",
+            ),
+            Parameter(
+                "bibliography",
+                value_types.PATH,
+                "also write the cited sources to this BibTeX file",
+            ),
+            Parameter(
+                "only",
+                value_types.choice("notes", "answers", "insights", "transcripts"),
+                "write only these",
+                many=True,
+            ),
+            options.IN_NOTEBOOK,
+            Parameter("overwrite", None, "replace files that have other content"),
+        ],
+        details="Citations are numbered, and the cited sources listed at the end. Answers are the "
+        "chats of the notebook, and what `%nb ask` answered in this session.",
+        examples=["%nb export answers.md --bibliography library.bib"],
+    ),
+)
