@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 ExportFormat = Literal["md", "html", "ipynb"]
 Part = Literal["notes", "answers", "insights", "transcripts"]
 PARTS: tuple[Part, ...] = get_args(Part)
+_LEVEL = 4
+"""Level of the highest headings within a text."""
+
 _SUFFIXES: Mapping[str, ExportFormat] = {
     ".md": "md",
     ".markdown": "md",
@@ -328,7 +331,7 @@ def _clean(text: str) -> str:
 
 
 def _clean_markdown(text: str) -> str:
-    """Return Markdown with its headings below level 3, and raw HTML as text."""
+    """Return Markdown with its headings from level 4 on, and raw HTML as text."""
     from markdown_it import MarkdownIt
 
     text = _clean(text).strip()
@@ -338,11 +341,14 @@ def _clean_markdown(text: str) -> str:
     lines = text.split("\n")
     if has_html:
         lines = [_TAG.sub("&lt;", line) for line in lines]
-    for token in tokens:
-        if token.type == "heading_open" and token.map and token.markup.startswith("#"):
-            line = lines[token.map[0]]
-            added = "#" * (min(len(token.markup) + 3, 6) - len(token.markup))
-            lines[token.map[0]] = line.replace("#", f"{added}#", 1)
+    headings = [
+        token for token in tokens if token.type == "heading_open" and token.markup[:1] == "#"
+    ]
+    deeper = _LEVEL - min((len(token.markup) for token in headings), default=_LEVEL)
+    for token in headings:
+        assert token.map is not None
+        added = "#" * min(max(deeper, 0), 6 - len(token.markup))
+        lines[token.map[0]] = lines[token.map[0]].replace("#", f"{added}#", 1)
     return "\n".join(lines)
 
 

@@ -150,13 +150,13 @@ def _bibtex_text(text: str) -> str:
 def _citation_key(reference: Reference) -> str:
     """Return a key such as `guzman1995tight`, of ASCII letters, digits and hyphens."""
     words = re.findall(r"[a-z0-9]+", _ascii(reference.title))
+    long = [word for word in words if len(word) > 3] or words
     if not reference.authors:
-        return "-".join(words[:4])[:40] or "source"
+        return "-".join(long[:4])[:40] or "source"
     author = reference.authors[0]
     family = author.split(",")[0] if "," in author else author.split()[-1]
     family = "".join(re.findall(r"[a-z0-9]+", _ascii(family)))
-    word = next((word for word in words if len(word) > 3), "")
-    return f"{family}{reference.year}{word}" or "source"
+    return f"{family}{reference.year}{''.join(long[:1])}" or "source"
 
 
 def _ascii(text: str) -> str:

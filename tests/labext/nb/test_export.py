@@ -21,7 +21,11 @@ SOURCES = [
     {"id": "source:c", "title": "Not cited", "file_name": None, "url": None},
 ]
 NOTES = [
-    {"id": "note:n", "title": "Plan [x](y)", "content": f"# Aim\n\nKeep it off [source:b].{SCRIPT}"}
+    {
+        "id": "note:n",
+        "title": "Plan [x](y)",
+        "content": f"## Aim\n\n# Goal\n\nKeep it off [source:b].{SCRIPT}",
+    }
 ]
 SESSION = {
     "id": "chat_session:s",
@@ -103,7 +107,7 @@ def test_citations_are_numbered_across_the_document_with_their_pages(tmp_path: P
 def test_headings_of_contents_are_below_those_of_the_document(tmp_path: Path) -> None:
     export(tmp_path / "a.md")
     headings = re.findall("^#+ .*", (tmp_path / "a.md").read_text(), re.MULTILINE)
-    assert headings[1:4] == ["## Notes", r"### Plan \[x\](y)", "#### Aim"]
+    assert headings[1:5] == ["## Notes", r"### Plan \[x\](y)", "##### Aim", "#### Goal"]
 
 
 @pytest.mark.parametrize("suffix", ["md", "html", "ipynb"])
