@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from labext import messages
 from labext.errors import InputError, LabextError
@@ -216,7 +216,7 @@ class EvaluationRun:
             return None
         hits = self.client.search(
             expected.question,
-            cast("Any", self.search_type),
+            self.search_type,
             self.notebook,
             limit=self.limit or DEFAULT_RANKS,
         )

@@ -109,7 +109,7 @@ SHORTCUTS = (
         [
             Parameter(
                 "search-type",
-                value_types.choice("text", "vector"),
+                value_types.choice("hybrid", "text", "vector"),
                 "also search in this way, and return the rank of the first right passage",
             ),
             options.LIMIT,
