@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from labext import messages, storage
 from labext.actions import parameter
@@ -25,7 +25,12 @@ from labext.nb.references import (
 from labext.sanitize import strip_control
 
 if TYPE_CHECKING:
-    from labext.nb.client import NotebookClient
+    from labext.nb.chat import Chat
+    from labext.nb.insights import Insights
+    from labext.nb.notebooks import Notebooks
+    from labext.nb.notes import Notes
+    from labext.nb.podcasts import Podcasts
+    from labext.nb.sources import Sources
 
 ExportFormat = Literal["md", "html", "ipynb"]
 Part = Literal["notes", "answers", "insights", "transcripts"]
@@ -50,6 +55,17 @@ _STYLE = (
     "max-width:46em;margin:2em auto;padding:0 1em;font:16px/1.5 system-ui,sans-serif;color:#222;"
     "background:#fff;overflow-wrap:anywhere"
 )
+
+
+class Readable(Protocol):
+    """The resources of a client that an export reads."""
+
+    notebooks: Notebooks
+    sources: Sources
+    notes: Notes
+    chat: Chat
+    insights: Insights
+    podcasts: Podcasts
 
 
 @dataclass(frozen=True)
@@ -151,7 +167,7 @@ class _Citations:
 
 
 def export_notebook(
-    client: NotebookClient,
+    client: Readable,
     path: Path,
     notebook: str,
     *,
@@ -207,7 +223,7 @@ def _holds(file: Path, content: bytes) -> bool:
 class _Collector:
     """Reads what is exported, as titles with texts in Markdown."""
 
-    def __init__(self, client: NotebookClient, notebook: str) -> None:
+    def __init__(self, client: Readable, notebook: str) -> None:
         self._client = client
         self._notebook = notebook
         self._sources = {str(record["id"]): record for record in client.sources.iter(notebook)}
