@@ -41,13 +41,13 @@ def test_words_on_screen(
 
 
 def measured(nb: NotebookPage, service: Streaming, answer: int) -> list[float]:
-    """Ask, send partial answers one by one; return how long each took to the screen, in ms."""
+    """Ask, send words one by one; return how long each took to the screen, in ms."""
     sent = len(service.sent)
     words = [f"word{answer * WORDS_EACH + i}" for i in range(WORDS_EACH)]
     nb.run(0)
     nb.says("Asking…")
     for word in words:
-        service.say(type="answer", content=f"It is {word}.", citations=[])
+        service.say(type="words", content=f"It is {word}. ")
         time.sleep(PAUSE)
     seen: dict[str, float] = until(
         lambda: words[-1] in (found := nb.page.evaluate("() => window.seenAt")) and found

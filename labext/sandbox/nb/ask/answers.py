@@ -88,7 +88,7 @@ def quotable_sentences(text: str) -> list[str]:
     ]
 
 
-_OPEN_MARK = re.compile(r"[ \t]*(?:\[{1,2}[^\[\]\n]{0,600}\]?)?\Z")
+_OPEN_MARK = re.compile(r"[ \t]{0,4}(?:\[{1,2}[^\[\]\n]{0,600}\]?)?\Z")
 
 
 class MarkRemover:
@@ -108,7 +108,7 @@ class MarkRemover:
             self._on_words(ready)
 
 
-_MARK_WITH_SPACE = re.compile(rf"[ \t]*{MARK.pattern}")
+_MARK_WITH_SPACE = re.compile(rf"[ \t]{{0,4}}{MARK.pattern}")
 
 
 def unique_citations(citations: Iterable[Citation]) -> tuple[Citation, ...]:

@@ -26,7 +26,7 @@ MIN_SUPPORT = 0.4
 
 _MIN_QUOTED_WORDS = 2
 
-_GROUP = re.compile(rf"{MARK.pattern}(?:[ \t]*[,;]?[ \t]*{MARK.pattern})*")
+_GROUP = re.compile(rf"{MARK.pattern}(?:[ \t,;]{{0,4}}{MARK.pattern})*")
 _NAME = re.compile(
     r"(source|note)\s*:\s*(\w+)(?:#(\d{1,18}))?(?:\s*[“\"„«]([^“”\"„«»]{1,500})[”\"“»])?"
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -14,6 +15,7 @@ from labext.sandbox.nb.ask.answers import (
     NO_MATCH,
     Answer,
     ChatTurn,
+    MarkRemover,
     Search,
     citation_mark,
     cite,
@@ -262,6 +264,34 @@ def test_sentence_without_support_is_marked_and_cites_nothing(claim: str, expect
     assert ("[source:paper]" in answer.text) is expected
     for citation in answer.citations:
         assert citation.quote in citation.passage
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "[source:paper]" + " " * 200_000,
+        "[source:" * 20_000,
+        "“" * 100_000,
+        "1," * 50_000 + "[note:a]",
+    ],
+    ids=["spaces", "marks", "quotes", "numbers"],
+)
+def test_hostile_reply_is_checked_in_linear_time(reply: str) -> None:
+    started = time.perf_counter()
+    parse_citations(reply, GIVEN)
+    shown: list[str] = []
+    MarkRemover(shown.append).feed(reply)
+    assert time.perf_counter() - started < 2
+
+
+def test_marks_are_removed_from_words_in_any_pieces() -> None:
+    text = "It [is] so [source:a#1 “quoted words”], and [note:b] more."
+    for size in (1, 3, 50):
+        shown: list[str] = []
+        remover = MarkRemover(shown.append)
+        for start in range(0, len(text), size):
+            remover.feed(text[start : start + size])
+        assert "".join(shown) == "It [is] so, and more."
 
 
 @pytest.mark.parametrize(
