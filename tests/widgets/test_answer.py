@@ -276,10 +276,19 @@ class TestInATerminal:
                 so_far.append(capsys.readouterr().out)
 
         ask(events())
-        assert so_far == ["Searching: cAMP; leaks\n", f"· {QUOTE}\n"]
+        assert so_far == ["Searching: cAMP; leaks\n", ""]
         assert capsys.readouterr().out == (
-            f"\n{QUOTE} [1]\n\n- Then vary it. [2]\n\n"
+            f"· {QUOTE}\n\n{QUOTE} [1]\n\n- Then vary it. [2]\n\n"
             f"[1] paper.pdf, page 3: “{QUOTE}”\n[2] Plan: “Vary arabinose.”\n"
+        )
+
+    def test_answer_that_repeats_its_only_part_is_printed_once(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        answer = Answer(f"{QUOTE} [source:a1]", (PAPER,), QUESTION)
+        ask(iter([STRATEGY, PARTIAL, Final(answer)]))
+        assert capsys.readouterr().out == (
+            f"Searching: cAMP; leaks\n\n{QUOTE} [1]\n\n[1] paper.pdf, page 3: “{QUOTE}”\n"
         )
 
     def test_interrupted_stream_says_so(self, capsys: pytest.CaptureFixture[str]) -> None:

@@ -88,15 +88,14 @@ class TerminalOutput:
         self._streamed = ""  # the last answer printed word by word
 
     def show(self, state: AnswerState) -> None:
-        """Print the new search terms, partial answers and words."""
-        rows = [
-            text.search_text(state),
-            *(text.partial_text(*partial) for partial in state.partials),
-        ]
+        """Print the new search terms, partial answers and words.
+
+        The latest partial answer is printed with the next event: it may be the final answer.
+        """
         if self._line and not state.writing:
             self._end_line()
             self._printed += 1  # the partial answer with these words
-        self._print([row for row in rows if row])
+        self._print(state, len(state.partials) - (not state.writing))
         words = tidy(state.writing)
         self._stream.write(words[len(self._line) :])
         self._stream.flush()
@@ -106,8 +105,10 @@ class TerminalOutput:
         """Print the answer and its citations, or the reason for its absence."""
         if self._line:
             self._end_line()
-        elif self._printed and state.answer is not None:
-            self._stream.write("\n")
+        else:
+            self._print(state, len(state.partials) - self._is_last_partial(state))
+            if self._printed and state.answer is not None:
+                self._stream.write("\n")
         self._stream.write(f"{self._last_text(state)}\n")
         self._stream.flush()
 
@@ -122,7 +123,18 @@ class TerminalOutput:
         self._stream.write("\n")
         self._streamed, self._line = self._line, ""
 
-    def _print(self, rows: list[str]) -> None:
+    @staticmethod
+    def _is_last_partial(state: AnswerState) -> bool:
+        """Return whether the answer repeats the latest partial answer."""
+        if state.answer is None or not state.partials:
+            return False
+        answer = text.without_marks(state.answer.text, state.answer.citations)
+        return answer.split() == text.without_marks(*state.partials[-1]).split()
+
+    def _print(self, state: AnswerState, partials: int) -> None:
+        """Print the search terms and this number of partial answers, each once."""
+        rows = [text.search_text(state)] if state.searches else []
+        rows += [text.partial_text(*partial) for partial in state.partials[: max(partials, 0)]]
         for row in rows[self._printed :]:
             self._stream.write(f"{row}\n")
         self._stream.flush()
