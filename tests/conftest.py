@@ -170,17 +170,17 @@ def new_box(tmp_path: Path, services: list[str] | None) -> Iterator[NewBox]:
 
     `data_dir` names its folder; by default each call takes a new one.
     """
-    made: list[Sandbox] = []
+    sandboxes: list[Sandbox] = []
 
     def make(**options: Any) -> Sandbox:
-        options.setdefault("data_dir", tmp_path / f"box{len(made)}")
+        options.setdefault("data_dir", tmp_path / f"box{len(sandboxes)}")
         sandbox = Sandbox(**({"rate": "off", "services": services} | options))
-        made.append(sandbox)
+        sandboxes.append(sandbox)
         sandbox.start()
         return sandbox
 
     yield make
-    for sandbox in made:
+    for sandbox in sandboxes:
         sandbox.stop()
 
 

@@ -92,8 +92,8 @@ def download(how: str, url: str, target: Path) -> dict[str, float]:
         check=True,
         timeout=240,
     )
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    output: dict[str, float] = json.loads(done.stdout)
+    return output
 
 
 def test_a_large_result_to_disk(
@@ -106,18 +106,18 @@ def test_a_large_result_to_disk(
     with (tmp_path / "result").open("wb") as file:
         file.truncate(size)
     url = f"{serving(SERVER, tmp_path / 'result')}result.zip?signature=c0ffee"
-    found: dict[str, list[dict[str, float]]] = {"bare": [], "ours": []}
+    times: dict[str, list[dict[str, float]]] = {"bare": [], "ours": []}
 
     def take_turns() -> None:
-        for how in sorted(found, reverse=len(found["bare"]) % 2 == 0):
-            found[how].append(download(how, url, tmp_path / f"{how}.zip"))
+        for how in sorted(times, reverse=len(times["bare"]) % 2 == 0):
+            times[how].append(download(how, url, tmp_path / f"{how}.zip"))
 
     benchmark.pedantic(take_turns, rounds=15 if benchmark.enabled else 1, iterations=1)
-    assert all(each["bytes"] == size for results in found.values() for each in results)
-    usual = {how: median(each["seconds"] for each in results) for how, results in found.items()}
+    assert all(result["bytes"] == size for results in times.values() for result in results)
+    usual = {how: median(result["seconds"] for result in results) for how, results in times.items()}
     speed = {how: size / 2**20 / seconds for how, seconds in usual.items()}
     ratio = speed["ours"] / speed["bare"]
-    more = max(each["memory"] for each in found["ours"]) / 2**20
+    more = max(our["memory"] for our in times["ours"]) / 2**20
     benchmark.extra_info |= {"speed_ratio": ratio, "memory_mib": more}
     figure(
         f"{size / 2**20:,.0f} MiB to disk",

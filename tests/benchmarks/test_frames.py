@@ -88,9 +88,9 @@ def plain(url: str) -> pd.DataFrame:
 
 
 def cpu(act: Callable[[], pd.DataFrame]) -> float:
-    began = time.process_time()
+    started_at = time.process_time()
     table = act()
-    took = time.process_time() - began
+    took = time.process_time() - started_at
     assert len(table) == ROWS or len(table) == 1000
     return took
 

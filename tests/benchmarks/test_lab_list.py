@@ -204,9 +204,9 @@ DATA = {"generated": generate_pages, "the sandbox's own": sandbox_pages}
 
 
 def cpu(act: Callable[[], pd.DataFrame], rows: int) -> float:
-    began = time.process_time()
+    started_at = time.process_time()
     table = act()
-    took = time.process_time() - began
+    took = time.process_time() - started_at
     assert len(table) == rows
     return took
 
@@ -257,13 +257,13 @@ def test_sequences_to_a_frame(
     assert list(table.annotations) == list(reference.annotations)
     assert list(table.fields) == list(reference.fields)
     for _ in range(5 if benchmark.enabled else 1):
-        for version, found in memory.items():
-            found.append(peak(version, url, ca, rows))
+        for version, match in memory.items():
+            match.append(peak(version, url, ca, rows))
     ratio = statistics.median(
         ours / bare for ours, bare in zip(times["labext"], times["plain"], strict=True)
     )
-    median = {version: statistics.median(found) * 1000 for version, found in times.items()}
-    most = {version: statistics.median(found) for version, found in memory.items()}
+    median = {version: statistics.median(seconds) * 1000 for version, seconds in times.items()}
+    most = {version: statistics.median(match) for version, match in memory.items()}
     benchmark.extra_info |= {"cpu_ratio": ratio, "memory_mib": most}
     figure(
         f"{rows:,} sequences to a typed frame, {data} data",

@@ -29,8 +29,8 @@ def test_words_on_screen(
         delays = benchmark.pedantic(
             lambda: [measured(nb, service, n) for n in range(ANSWERS)], rounds=1, iterations=1
         )
-    very_first, *firsts = [each[0] for each in delays]
-    others = [delay for each in delays for delay in each[1:]]
+    very_first, *firsts = [delay_ms[0] for delay_ms in delays]
+    others = [delay for delay_ms in delays for delay in delay_ms[1:]]
     benchmark.extra_info["first_ms"] = firsts
     figure(
         "words of an answer on screen after they were sent, of 100 ms",
@@ -49,11 +49,11 @@ def measured(nb: NotebookPage, service: Streaming, answer: int) -> list[float]:
     for word in words:
         service.say(type="words", content=f"It is {word}. ")
         time.sleep(PAUSE)
-    seen: dict[str, float] = until(
-        lambda: words[-1] in (found := nb.page.evaluate("() => window.seenAt")) and found
+    seen_at: dict[str, float] = until(
+        lambda: words[-1] in (times := nb.page.evaluate("() => window.seenAt")) and times
     )
     service.say(type="final_answer", content="All is said.", citations=[])
     nb.says("All is said.")
     service.say(type="complete", final_answer="All is said.", citations=[])
     nb.idle()
-    return [seen[word] - at for word, at in zip(words, service.sent[sent:], strict=False)]
+    return [seen_at[word] - at for word, at in zip(words, service.sent[sent:], strict=False)]

@@ -205,8 +205,8 @@ def evaluate(
         figures.count_citations(answer, names)
         for kind in () if expected.refused else searches:
             hits = nb.search(expected.question, cast("Any", kind), limit=RANKED)
-            found = zip(hits["id"], hits["match"], strict=True)
-            figures.count_search(kind, expected, [Passage(names[id], text) for id, text in found])
+            matches = zip(hits["id"], hits["match"], strict=True)
+            figures.count_search(kind, expected, [Passage(names[id], text) for id, text in matches])
 
 
 def offers_search(nb: NotebookClient, kind: str) -> bool:

@@ -81,7 +81,7 @@ def test_a_long_pdf(
     session.headers["Authorization"] = f"Bearer {box.nb.password}"
     host = box.status().pid
     assert host is not None
-    made: list[dict[str, Any]] = []
+    created: list[dict[str, Any]] = []
 
     def add() -> None:
         answer = session.post(
@@ -90,20 +90,20 @@ def test_a_long_pdf(
             data={"process_async": "false"},
             timeout=280,
         )
-        made.append(answer.json())
+        created.append(answer.json())
 
     with session, Watch(host) as watch:
         benchmark.pedantic(add, rounds=5 if benchmark.enabled else 1, iterations=1)
-        began = time.perf_counter()
-        found = session.post(
+        started_at = time.perf_counter()
+        response = session.post(
             f"{box.nb.base_url}/search", json={"query": "arabinose"}, timeout=60
         ).json()
-        seconds = time.perf_counter() - began
-    assert all(each["status"] == "completed" and each["embedded"] for each in made), made[0][
+        seconds = time.perf_counter() - started_at
+    assert all(item["status"] == "completed" and item["embedded"] for item in created), created[0][
         "error"
     ]
-    assert found["results"]
-    passages = made[0]["passages"]
+    assert response["results"]
+    passages = created[0]["passages"]
     assert passages >= pages
     median = benchmark.stats.stats.median if benchmark.enabled else 0.0
     benchmark.extra_info |= {"pages": pages, "passages": passages, "memory": watch.most}

@@ -77,7 +77,7 @@ def test_player(
 
 def told(frames: list[tuple[float, float]]) -> str:
     """Say how long a button and the player took."""
-    button, player = (statistics.median(each) for each in zip(*frames, strict=True))
+    button, player = (statistics.median(item) for item in zip(*frames, strict=True))
     return f"{player - button:+.0f} ms: {player:.0f} ms, a plain button {button:.0f} ms"
 
 
@@ -97,22 +97,22 @@ def measured(
 
 def new_kernel(nb: NotebookPage) -> tuple[float, float]:
     """Measure both in a kernel of its own each."""
-    taken = []
+    durations = []
     for measure in (button, player):
         nb.page.evaluate(f"() => {PANEL}.sessionContext.restartKernel()")
         nb.ready()
         nb.run(0)
         nb.idle()
-        taken.append(measure(nb))
+        durations.append(measure(nb))
         nb.idle()
-    return taken[0], taken[1]
+    return durations[0], durations[1]
 
 
 def frames(nb: NotebookPage) -> tuple[float, float]:
     """Measure both in the kernel that is there."""
-    shown = button(nb)
+    play_button = button(nb)
     nb.idle()
-    return shown, player(nb)
+    return play_button, player(nb)
 
 
 def button(nb: NotebookPage) -> float:

@@ -42,8 +42,8 @@ def dialogue(seconds: float) -> list[Turn]:
     chosen = random.Random(1)
     turns = []
     for place in range(max(2, int(seconds / 10.3))):
-        said = " ".join(chosen.sample(FACTS, 2))
-        turns.append(Turn("Ada" if place % 2 else "Ben", said, opens=place % 10 == 0))
+        line = " ".join(chosen.sample(FACTS, 2))
+        turns.append(Turn("Ada" if place % 2 else "Ben", line, opens=place % 10 == 0))
     return turns
 
 
@@ -59,16 +59,16 @@ def test_ten_minutes_are_spoken_and_encoded(
     processor = []
 
     def make() -> list[Any]:
-        began = _processor_seconds()
+        started_at = _processor_seconds()
         cast = dict.fromkeys(("Ada", "Ben"), (model, None))
         site: Any = None  # a built-in voice asks it for nothing
-        spoken = recording.record_dialogue(site, turns, cast, target, lambda *_stage: None)
-        processor.append(_processor_seconds() - began)
-        return spoken
+        speech = recording.record_dialogue(site, turns, cast, target, lambda *_stage: None)
+        processor.append(_processor_seconds() - started_at)
+        return speech
 
-    spoken = benchmark.pedantic(make, rounds=3 if benchmark.enabled else 1, iterations=1)
-    assert len(spoken) == len(turns)
-    seconds = spoken[-1].end
+    turns_spoken = benchmark.pedantic(make, rounds=3 if benchmark.enabled else 1, iterations=1)
+    assert len(turns_spoken) == len(turns)
+    seconds = turns_spoken[-1].end
     wall = benchmark.stats.stats.median if benchmark.enabled else 0.0
     if benchmark.enabled:
         assert seconds > MINUTES * 60 * 0.95
@@ -110,11 +110,13 @@ def test_a_seek_in_an_episode(
         order = {"notebook_id": notebook, "episode_profile_id": "interview"}
         episode = told("POST", "/podcasts/generate", order)["episode_id"]
         until = time.monotonic() + 120
-        while (found := told("GET", f"/podcasts/episodes/{episode}"))["job_status"] != "completed":
-            assert found["job_status"] != "failed", found["error_message"]
+        while (episode_row := told("GET", f"/podcasts/episodes/{episode}"))[
+            "job_status"
+        ] != "completed":
+            assert episode_row["job_status"] != "failed", episode_row["error_message"]
             assert time.monotonic() < until
             time.sleep(0.05)
-        size = found["audio_bytes"]
+        size = episode_row["audio_bytes"]
         chosen = random.Random(1)
 
         def seek() -> int:
@@ -132,6 +134,6 @@ def test_a_seek_in_an_episode(
     median = benchmark.stats.stats.median if benchmark.enabled else 0.0
     worst = benchmark.stats.stats.max if benchmark.enabled else 0.0
     figure(
-        f"a seek in an episode of {found['duration']:.0f} s ({size / 2**20:.1f} MiB)",
+        f"a seek in an episode of {episode_row['duration']:.0f} s ({size / 2**20:.1f} MiB)",
         f"{median * 1000:.1f} ms until 64 KiB from there are here, {worst * 1000:.1f} ms at most",
     )

@@ -112,15 +112,15 @@ class Asker:
     def measure(self, asks: list[Callable[[], object]]) -> tuple[float, float]:
         """The usual request's seconds, and the host's CPU seconds for one."""
         asks[0]()
-        taken = []
+        durations = []
         before = self._host.cpu_times()
         for ask in asks:
-            began = time.perf_counter()
+            started_at = time.perf_counter()
             ask()
-            taken.append(time.perf_counter() - began)
+            durations.append(time.perf_counter() - started_at)
         after = self._host.cpu_times()
         used = after.user + after.system - before.user - before.system
-        return statistics.median(taken), used / len(asks)
+        return statistics.median(durations), used / len(asks)
 
 
 @pytest.fixture
@@ -155,9 +155,9 @@ def test_a_thousand_sources(
         assert len(rows) == sources
         return rows
 
-    began = time.perf_counter()
+    started_at = time.perf_counter()
     search("vector", None)()
-    first = time.perf_counter() - began
+    first = time.perf_counter() - started_at
     figure("the first search by meaning after a start", f"{first * 1000:.0f} ms")
     acts = {
         "list of the sources": (50, [listed] * requests),
@@ -172,14 +172,14 @@ def test_a_thousand_sources(
             [search("vector", identifiers) for _ in range(requests)],
         ),
     }
-    found = {}
+    results = {}
 
     def all_acts() -> None:
         for name, (_, asks) in acts.items():
-            found[name] = client.measure(asks)
+            results[name] = client.measure(asks)
 
     benchmark.pedantic(all_acts, rounds=1, iterations=1)
-    for name, (seconds, used) in found.items():
+    for name, (seconds, used) in results.items():
         benchmark.extra_info[name] = seconds
         figure(
             f"{name}, {sources:,} sources",

@@ -100,21 +100,21 @@ def test_short_texts(
     waits: list[float] = []
 
     def upload() -> None:
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         answer = session.post(
             f"{box.nb.base_url}/sources",
             json={"text": text(-1), "process_async": False},
             timeout=600,
         )
         assert answer.json()["status"] == "completed", answer.text
-        waits.append(time.perf_counter() - began)
+        waits.append(time.perf_counter() - started_at)
 
     with session, database_of(box) as database:
         upload()  # the model is loaded
         upload()
         before = cpu_seconds(host)
         queue_texts(database, count)
-        began = time.perf_counter()
+        start = time.perf_counter()
 
         def run() -> None:
             upload()
@@ -122,7 +122,7 @@ def test_short_texts(
                 time.sleep(0.02)
 
         benchmark.pedantic(run, rounds=1, iterations=1)
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - start
         cpu = cpu_seconds(host) - before
         with database.read() as reading:
             done = select(func.count()).select_from(Source).where(Source.status == COMPLETED)

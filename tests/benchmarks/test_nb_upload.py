@@ -88,8 +88,8 @@ def upload(how: str, url: str, path: Path) -> dict[str, float]:
         check=True,
         timeout=240,
     )
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    output: dict[str, float] = json.loads(done.stdout)
+    return output
 
 
 def test_a_large_source_from_disk(
@@ -103,19 +103,21 @@ def test_a_large_source_from_disk(
     with path.open("wb") as file:
         file.truncate(size)
     url = serving(SERVER)
-    found: dict[str, list[dict[str, float]]] = {"bare": [], "ours": []}
+    times: dict[str, list[dict[str, float]]] = {"bare": [], "ours": []}
 
     def take_turns() -> None:
-        for how in sorted(found, reverse=len(found["bare"]) % 2 == 0):
-            found[how].append(upload(how, url, path))
+        for how in sorted(times, reverse=len(times["bare"]) % 2 == 0):
+            times[how].append(upload(how, url, path))
 
     benchmark.pedantic(take_turns, rounds=15 if benchmark.enabled else 1, iterations=1)
     # The form's other fields and boundaries come on top.
-    assert all(0 < each["bytes"] - size < 2000 for results in found.values() for each in results)
-    usual = {how: median(each["seconds"] for each in results) for how, results in found.items()}
+    assert all(
+        0 < result["bytes"] - size < 2000 for results in times.values() for result in results
+    )
+    usual = {how: median(result["seconds"] for result in results) for how, results in times.items()}
     speed = {how: size / 2**20 / seconds for how, seconds in usual.items()}
     ratio = speed["ours"] / speed["bare"]
-    more = max(each["memory"] for each in found["ours"]) / 2**20
+    more = max(our["memory"] for our in times["ours"]) / 2**20
     benchmark.extra_info |= {"speed_ratio": ratio, "memory_mib": more}
     figure(
         f"{size / 2**20:,.0f} MiB from disk as a source",

@@ -57,9 +57,9 @@ def test_masking(
     text = (TEXTS[kind]() if kind in TEXTS else kind * (size // len(kind)))[:size]
 
     def masking() -> float:
-        began = time.process_time()
+        started_at = time.process_time()
         mask(text)
-        return time.process_time() - began
+        return time.process_time() - started_at
 
     masking()
     seconds = benchmark(masking)

@@ -83,10 +83,10 @@ class Service:
 
 
 def fork_server(host: psutil.Process) -> psutil.Process:
-    [found] = [
+    [results] = [
         p for p in host.children() if "labext.sandbox.core.executors.fork_server" in p.cmdline()
     ]
-    return found
+    return results
 
 
 @pytest.mark.parametrize("how", ["batches of 100", "single jobs"])
@@ -107,9 +107,9 @@ def test_jobs_a_minute(
         service.submit("measured", jobs, how.startswith("batches"))
         service.wait()
 
-    began = time.perf_counter()
+    started_at = time.perf_counter()
     benchmark.pedantic(run, rounds=1, iterations=1)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - started_at
     host, server, tools = (after - was for after, was in zip(service.cpu(), before, strict=True))
     done, running = service.used()
     assert done == jobs

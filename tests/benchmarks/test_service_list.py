@@ -95,15 +95,15 @@ class Asker:
     def measure(self, query: str, requests: int) -> tuple[float, float]:
         """The usual request's seconds, and the host's CPU seconds for one."""
         self.ask(query)
-        taken = []
+        durations = []
         before = self._host.cpu_times()
         for _ in range(requests):
-            began = time.perf_counter()
+            started_at = time.perf_counter()
             self.ask(query)
-            taken.append(time.perf_counter() - began)
+            durations.append(time.perf_counter() - started_at)
         after = self._host.cpu_times()
         cpu = after.user + after.system - before.user - before.system
-        return statistics.median(taken), cpu / requests
+        return statistics.median(durations), cpu / requests
 
 
 def test_a_list_of_a_thousand_rows(

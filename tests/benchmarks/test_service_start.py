@@ -23,14 +23,14 @@ pytestmark = [pytest.mark.benchmark, pytest.mark.usefixtures("cold")]
 
 
 def started(box: Sandbox) -> float:
-    began = time.perf_counter()
+    started_at = time.perf_counter()
     box.start()
-    return time.perf_counter() - began
+    return time.perf_counter() - started_at
 
 
 def memory(process: psutil.Process) -> str:
-    found = process.memory_full_info()
-    return f"{found.uss / MIB:.0f} MiB of its own, {found.rss / MIB:.0f} with what it shares"
+    result = process.memory_full_info()
+    return f"{result.uss / MIB:.0f} MiB of its own, {result.rss / MIB:.0f} with what it shares"
 
 
 def settled(process: psutil.Process) -> None:

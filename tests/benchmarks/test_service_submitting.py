@@ -98,8 +98,8 @@ def submit(how: str, jobs: int, box: Sandbox) -> dict[str, Any]:
         check=True,
         timeout=300,
     )
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    output: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return output
 
 
 @pytest.mark.parametrize("how", ["JobsClient", "%jobs batch"])
@@ -108,16 +108,16 @@ def test_thousands_of_jobs(
 ) -> None:
     jobs = 5000 if benchmark.enabled else 110
     box = new_box(rate="named", workers=2)
-    found = benchmark.pedantic(submit, (how, jobs, box), rounds=1, iterations=1)
-    asked = found["asked"]
-    assert asked["POST submit-batch"] == -(-jobs // 100)
-    assert set(found["statuses"]) <= {"200", "404"}
-    benchmark.extra_info |= found
-    others = sum(asked.values()) - asked["POST submit-batch"]
+    result = benchmark.pedantic(submit, (how, jobs, box), rounds=1, iterations=1)
+    requests = result["asked"]
+    assert requests["POST submit-batch"] == -(-jobs // 100)
+    assert set(result["statuses"]) <= {"200", "404"}
+    benchmark.extra_info |= result
+    others = sum(requests.values()) - requests["POST submit-batch"]
     figure(
         f"{jobs:,} jobs by {how}",
-        f"{asked['POST submit-batch']} requests that submit and {others} that look, none refused, "
-        f"in {found['seconds']:.1f} s ({found['cpu']:.1f} s of the client's CPU); "
-        f"{found['sent'] / 1000:,.0f} kB sent, {found['received'] / 1000:,.0f} kB received; "
-        f"{found['memory']:.0f} MiB more memory",
+        f"{requests['POST submit-batch']} submit requests, {others} others, none refused, "
+        f"in {result['seconds']:.1f} s ({result['cpu']:.1f} s of the client's CPU); "
+        f"{result['sent'] / 1000:,.0f} kB sent, {result['received'] / 1000:,.0f} kB received; "
+        f"{result['memory']:.0f} MiB more memory",
     )

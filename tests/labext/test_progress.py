@@ -137,8 +137,8 @@ def test_unknown_state_without_change_ends_the_watch(phase: str) -> None:
 @pytest.mark.parametrize("phase", sorted({*IN_PROGRESS, "In Queue", "Running"}))
 def test_known_state_is_watched_without_limit(phase: str) -> None:
     clock = Clock()
-    for seen in watch(Stuck(phase).look, clock=clock, sleep=clock.sleep):
-        if seen.unchanged > 2 * UNKNOWN_STATUS_PATIENCE:
+    for snapshot in watch(Stuck(phase).look, clock=clock, sleep=clock.sleep):
+        if snapshot.unchanged > 2 * UNKNOWN_STATUS_PATIENCE:
             return
     pytest.fail("the watch ended")
 
@@ -153,13 +153,13 @@ def test_finished_job_is_polled_once() -> None:
 def test_stopped_watch_has_no_outcome() -> None:
     clock, stop = Clock(), threading.Event()
     service = Service(clock, 3600)
-    seen = []
+    received = []
     for progress in watch(service.look, stop=stop, clock=clock, sleep=clock.sleep):
-        seen.append(progress)
+        received.append(progress)
         if progress.elapsed >= 10:
             stop.set()
-    assert seen[-1].outcome is None
-    assert seen[-1].elapsed <= 10 + TICK
+    assert received[-1].outcome is None
+    assert received[-1].elapsed <= 10 + TICK
 
 
 def test_done_counts_complete_jobs() -> None:

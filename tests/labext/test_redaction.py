@@ -292,9 +292,9 @@ def test_short_secrets_are_not_masked() -> None:
 def test_shortened_text_contains_no_part_of_a_secret(length: int, secret: str) -> None:
     register_secret("swordfish-of-the-deep")
     text = f"{'word ' * 30}{secret}{' word' * 2_000}"
-    shown = mask_start(text, length)
-    assert len(shown) <= length
-    assert not any(secret[:end] in shown for end in range(4, len(secret) + 1))
+    masked = mask_start(text, length)
+    assert len(masked) <= length
+    assert not any(secret[:end] in masked for end in range(4, len(secret) + 1))
 
 
 @pytest.mark.parametrize("total", [1, 99, 100, 101, 2_000, 4_000, 4_099, 4_100, 4_101, 50_000])

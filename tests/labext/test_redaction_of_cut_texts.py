@@ -84,8 +84,11 @@ def _line(text: str) -> str:
 def test_secret_at_the_cut_is_masked(message: Callable[[str], str], blank: str) -> None:
     register_secret(SECRET)
     for before in [*range(0, 90, 5), *range(465, 505, 5)]:
-        shown = message(f"x{blank * before}{SECRET} and more{' words' * 200}")
-        assert not any(SECRET[:end] in shown for end in range(4, len(SECRET))), (before, shown)
+        message_text = message(f"x{blank * before}{SECRET} and more{' words' * 200}")
+        assert not any(SECRET[:end] in message_text for end in range(4, len(SECRET))), (
+            before,
+            message_text,
+        )
 
 
 @pytest.mark.parametrize("message", [_reply, _no_event_stream])
@@ -105,9 +108,9 @@ def test_endless_response_is_quoted_without_part_of_a_secret(
     register_secret(SECRET)
     times: Iterator[float] = iter([0.0, 1.0, 2.0, 99.0])
     monkeypatch.setattr("time.monotonic", lambda: next(times))
-    shown = _no_event_stream(f"key {SECRET}")  # 14 bytes arrive in time
-    assert "no readable text" in shown
-    assert SECRET[:4] not in shown
+    message_text = _no_event_stream(f"key {SECRET}")  # 14 bytes arrive in time
+    assert "no readable text" in message_text
+    assert SECRET[:4] not in message_text
 
 
 def test_long_response_is_quoted() -> None:

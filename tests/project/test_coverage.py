@@ -32,20 +32,20 @@ def _without_names(method: str, path: str) -> tuple[str, str]:
 
 
 def _client_operations() -> set[tuple[str, str]]:
-    found = set()
+    names = set()
     for module in pkgutil.walk_packages(backends.__path__, f"{backends.__name__}."):
         for value in vars(importlib.import_module(module.name)).values():
-            for each in (value, *getattr(value, "__dict__", {}).values()):
-                if isinstance(each, Operation):
-                    found.add(_without_names(each.method, each.path))
-    return found
+            for item in (value, *getattr(value, "__dict__", {}).values()):
+                if isinstance(item, Operation):
+                    names.add(_without_names(item.method, item.path))
+    return names
 
 
 def test_tables_hold_every_operation_once() -> None:
     lines = OPERATIONS.read_text(encoding="utf-8").splitlines()
-    listed = [" ".join(line.split()[:2]) for line in lines if line]
-    assert sorted(row[0].strip("`") for row in ROWS) == sorted(listed)
-    assert len(listed) == 115
+    commands = [" ".join(line.split()[:2]) for line in lines if line]
+    assert sorted(row[0].strip("`") for row in ROWS) == sorted(commands)
+    assert len(commands) == 115
 
 
 def test_introduction_states_the_counts() -> None:
@@ -68,10 +68,10 @@ def test_named_methods_exist(operation: str) -> None:
         names = re.findall(r"`([\w.]+)`", CALLED[operation][0])
         assert names
         for name in names:
-            found: object = client
+            member: object = client
             for part in name.split("."):
-                found = getattr(found, part)
-            assert callable(found), name
+                member = getattr(member, part)
+            assert callable(member), name
 
 
 @pytest.mark.parametrize("operation", CALLED)

@@ -46,10 +46,10 @@ def texts(tree: ast.AST) -> Iterator[str]:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_text_has_magic_syntax(path: Path) -> None:
     tree = ast.parse(path.read_text("utf-8"))
-    found = [match for text in texts(tree) for match in SYNTAX.findall(text)]
-    assert sorted(found) == sorted(EXCEPTIONS.get(path.relative_to(ROOT).as_posix(), []))
+    matches = [match for text in texts(tree) for match in SYNTAX.findall(text)]
+    assert sorted(matches) == sorted(EXCEPTIONS.get(path.relative_to(ROOT).as_posix(), []))
 
 
 def test_the_check_finds_a_line_an_option_and_a_magic_that_is_filled_in() -> None:
     for text in ('"See `%jobs list`."', '"Add `--yes`."', 'f"Run `%{service} login`."'):
-        assert any(SYNTAX.search(found) for found in texts(ast.parse(f"x = {text}")))
+        assert any(SYNTAX.search(match) for match in texts(ast.parse(f"x = {text}")))

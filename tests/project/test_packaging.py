@@ -86,12 +86,12 @@ def test_the_source_distribution_builds_the_same_wheel(
 
 
 def test_the_top_level_is_fixed() -> None:
-    listed = subprocess.run(
+    tracked = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    if listed.returncode:
+    if tracked.returncode:
         pytest.skip("not a git checkout: what lies about here is nobody's business")
-    tops = {line.split("/")[0] for line in listed.stdout.splitlines()}
+    tops = {line.split("/")[0] for line in tracked.stdout.splitlines()}
     assert {top for top in tops if not top.startswith(".")} == TOP
 
 
@@ -168,13 +168,13 @@ def imported(path: Path) -> set[str]:
 
 
 def modules(nodes: Iterable[ast.AST]) -> set[str]:
-    found = set()
+    results = set()
     for node in nodes:
         if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
+            results |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
-            found.add((node.module or "").split(".")[0])
-    return found
+            results.add((node.module or "").split(".")[0])
+    return results
 
 
 def test_the_extras_nest_as_they_should() -> None:

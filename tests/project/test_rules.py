@@ -49,7 +49,7 @@ def read_test_names(path: str) -> frozenset[str]:
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
         inner = node.body if isinstance(node, ast.ClassDef) else [node]
         prefix = f"{node.name}::" if isinstance(node, ast.ClassDef) else ""
-        names |= {prefix + each.name for each in inner if isinstance(each, functions)}
+        names |= {prefix + node.name for node in inner if isinstance(node, functions)}
     return frozenset(name for name in names if name.split("::")[-1].startswith("test"))
 
 
@@ -92,8 +92,8 @@ def test_every_cited_rule_exists(file: Path) -> None:
     known = {row[0] for row in rows_of(file)}
     cited = re.compile(rf"\b{file.parent.name.upper()}-[0-9]+\b")
     for module in [*file.parent.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
-        found = set(cited.findall(module.read_text(encoding="utf-8")))
-        assert found <= known, f"{module.relative_to(ROOT)}: {sorted(found - known)}"
+        cited_tests = set(cited.findall(module.read_text(encoding="utf-8")))
+        assert cited_tests <= known, f"{module.relative_to(ROOT)}: {sorted(cited_tests - known)}"
 
 
 def test_wheel_contains_the_rules() -> None:

@@ -42,10 +42,10 @@ INNER = ("data", "blob", "about")
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None:
+    executable = shutil.which("chromium") or shutil.which("chromium-browser")
+    if executable is None:
         pytest.skip("Chromium is not on the PATH: apt-get install chromium")
-    return found
+    return executable
 
 
 @pytest.fixture(scope="session")
@@ -68,8 +68,8 @@ def browser(
     from playwright.sync_api import sync_playwright
 
     def note(request: Any) -> None:
-        asked = urlsplit(request.url)
-        if asked.scheme not in INNER and asked.hostname not in ("127.0.0.1", "localhost"):
+        parts = urlsplit(request.url)
+        if parts.scheme not in INNER and parts.hostname not in ("127.0.0.1", "localhost"):
             refused.append(request.url)
 
     with sync_playwright() as playwright:
@@ -114,17 +114,17 @@ def page_of(
     server: Server, browser: Any, labs: Callable[[str], Lab], request: pytest.FixtureRequest
 ) -> Iterator[Any]:
     """Make notebooks, of a file or a new one: `page_of().write("code", …).open()`."""
-    made: list[NotebookPage] = []
+    pages: list[NotebookPage] = []
 
     def make(path: Path | None = None) -> NotebookPage:
-        name = f"{request.node.name.removeprefix('test_')}-{len(made)}"
+        name = f"{request.node.name.removeprefix('test_')}-{len(pages)}"
         path = path or server.folder / f"{name}.ipynb"
-        made.append(NotebookPage(server, browser, labs, path))
-        return made[-1]
+        pages.append(NotebookPage(server, browser, labs, path))
+        return pages[-1]
 
     yield make
-    for each in made:
-        each.close()
+    for item in pages:
+        item.close()
     server.stop_kernels()
 
 

@@ -33,7 +33,7 @@ class Clock:
         assert seconds >= 0
         self.slept.append(seconds)
         self.now += seconds
-        for due in [each for each in self._scheduled if each[0] <= self.now]:
+        for due in [item for item in self._scheduled if item[0] <= self.now]:
             self._scheduled.remove(due)
             due[1]()
 

@@ -118,13 +118,13 @@ def _hang_up(connection: socket.socket) -> None:
 
 
 def _head(connection: socket.socket) -> Received | None:
-    held = b""
-    while b"\r\n\r\n" not in held:
+    buffer = b""
+    while b"\r\n\r\n" not in buffer:
         byte = connection.recv(1)
         if not byte:
             return None
-        held += byte
-    first, *lines = held.decode("latin-1").split("\r\n")
+        buffer += byte
+    first, *lines = buffer.decode("latin-1").split("\r\n")
     method, path, _ = first.split(" ")
     headers = {}
     for line in filter(None, lines):

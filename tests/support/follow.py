@@ -15,11 +15,15 @@ def follow(path: str) -> Iterator[Progress]:
     """Yield the content of the file, twenty times a second, until it names an outcome."""
     began = time.monotonic()
     while True:
-        told = json.loads(Path(path).read_text())
-        outcome = told.pop("outcome", None)
-        parts = tuple(Part(**part) for part in told.pop("parts", ()))
-        seen = Progress(**told, parts=parts, outcome=Outcome(outcome) if outcome else None)
-        yield seen if seen.elapsed else replace(seen, elapsed=time.monotonic() - began)
-        if seen.outcome is not None:
+        fields = json.loads(Path(path).read_text())
+        outcome = fields.pop("outcome", None)
+        parts = tuple(Part(**part) for part in fields.pop("parts", ()))
+        progress = Progress(**fields, parts=parts, outcome=Outcome(outcome) if outcome else None)
+        yield (
+            progress
+            if progress.elapsed
+            else replace(progress, elapsed=time.monotonic() - started_at)
+        )
+        if progress.outcome is not None:
             return
         time.sleep(0.05)

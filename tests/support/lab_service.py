@@ -124,9 +124,9 @@ class Runner:
     def user(self, *folders: str) -> tuple[str, str]:
         """A new user with a key: the e-mail address and the key."""
         email, key = f"{uuid.uuid4().hex[:10]}@x.example", new_key("sk_")
-        made = self._admin.add_user(email)
+        created = self._admin.add_user(email)
         self._admin.add_credential("key", email, key, "first")
-        self._grant(folders, user_id=made["id"])
+        self._grant(folders, user_id=created["id"])
         return email, key
 
     def _grant(self, folders: Sequence[str], **holder: str) -> None:
@@ -150,8 +150,8 @@ class Runner:
     def app(self, *folders: str) -> tuple[str, str, str]:
         """A new app: its name, client id and secret."""
         name, secret = f"app-{uuid.uuid4().hex[:10]}", new_key("cs_")
-        made = self._admin.add_app(name, f"id-{name}", secret)
-        self._grant(folders, app_id=made["id"])
+        created = self._admin.add_app(name, f"id-{name}", secret)
+        self._grant(folders, app_id=created["id"])
         return name, f"id-{name}", secret
 
     def secret(self, app: str, name: str) -> str:
@@ -179,13 +179,13 @@ class Runner:
     @contextmanager
     def open_to(self, networks: Sequence[str]) -> Iterator[None]:
         """`campus` is open to these addresses alone."""
-        for each in networks:
-            self._admin.add_range(each)
+        for network in networks:
+            self._admin.add_range(network)
         try:
             yield
         finally:
-            for each in networks:
-                self._admin.remove_range(each)
+            for network in networks:
+                self._admin.remove_range(network)
 
     @contextmanager
     def limits(self, **values: int) -> Iterator[None]:

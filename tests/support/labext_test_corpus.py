@@ -136,10 +136,10 @@ def document_texts() -> dict[str, list[str]]:
 def docstring(place: str) -> str:
     """Return the docstring of `module:name`, or of `module:`."""
     module, _, name = place.partition(":")
-    thing: Any = importlib.import_module(module)
+    target: Any = importlib.import_module(module)
     for attribute in filter(None, name.split(".")):
-        thing = getattr(thing, attribute)
-    text = inspect.getdoc(thing)
+        target = getattr(target, attribute)
+    text = inspect.getdoc(target)
     assert text, place
     return text
 

@@ -32,9 +32,9 @@ def wait(work: Path, payload: Payload) -> dict[str, Any]:
 
 def span(work: Path, payload: Payload) -> dict[str, Any]:
     """Return when this ran."""
-    began = time.monotonic()
+    started_at = time.monotonic()
     time.sleep(payload["seconds"])
-    return {"began": began, "ended": time.monotonic()}
+    return {"began": started_at, "ended": time.monotonic()}
 
 
 def surroundings(work: Path, payload: Payload) -> dict[str, Any]:

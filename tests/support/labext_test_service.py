@@ -70,11 +70,11 @@ class TestService:
 
     def orphans(self, site: Site) -> list[Path]:
         with site.database.read() as session:
-            kept = set(session.scalars(select(Row.name)))
+            existing_names = set(session.scalars(select(Row.name)))
         return [
             path
             for path in data_folder.list_entries(site.folder / "files")
-            if path.name not in kept
+            if path.name not in existing_names
         ]
 
     def connection(self, site: Site) -> dict[str, str]:
@@ -111,8 +111,8 @@ class TestService:
         @app.delete("/api/tasks/{name}")
         def cancel(name: str) -> bool:
             with site.database.write() as session:
-                found = site.queue.cancel(session, name, "stopped by hand")
-            return found and site.queue.wait(site.database, name, 5)
+                cancelled = site.queue.cancel(session, name, "stopped by hand")
+            return cancelled and site.queue.wait(site.database, name, 5)
 
         @app.post("/api/length")
         async def length(request: Request) -> int:

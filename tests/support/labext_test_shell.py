@@ -44,11 +44,11 @@ def opened(**config: Any) -> Iterator[InteractiveShell]:
 def offered(shell: InteractiveShell, cell: str) -> list[str]:
     """The cell with each completion at its end."""
     with provisionalcompleter():
-        found = list(shell.Completer.completions(cell, len(cell)))
-    return [cell[: each.start] + each.text for each in found]
+        completions = list(shell.Completer.completions(cell, len(cell)))
+    return [cell[: item.start] + item.text for item in completions]
 
 
 def comes(shell: InteractiveShell, cell: str, *found: str) -> None:
     """Check that completion offers at least these, possibly only after some tries."""
     tries = (set(offered(shell, cell)) for _ in range(100))
-    assert any(set(found) <= each for each in tries), offered(shell, cell)
+    assert any(set(found) <= attempt for attempt in tries), offered(shell, cell)

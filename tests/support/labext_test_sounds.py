@@ -18,7 +18,7 @@ def pitch(samples: Samples, rate: int) -> float:
     length = int(0.04 * rate)
     loud = 0.5 * math.sqrt(float(np.mean(np.square(samples))))
     lowest, highest = int(rate / 60), int(rate / 400)
-    found = []
+    results = []
     for start in range(0, len(samples) - length, length):
         frame = samples[start : start + length] - samples[start : start + length].mean()
         if math.sqrt(float(np.mean(np.square(frame)))) < loud:
@@ -26,8 +26,8 @@ def pitch(samples: Samples, rate: int) -> float:
         alike = np.correlate(frame, frame, "full")[length - 1 :]
         best = highest + int(np.argmax(alike[highest:lowest]))
         if alike[best] > 0.5 * alike[0]:
-            found.append(rate / best)
-    return float(np.median(found))
+            results.append(rate / best)
+    return float(np.median(results))
 
 
 def loudness(samples: Samples, rate: int) -> float:
@@ -61,7 +61,7 @@ def _shelf(rate: int) -> tuple[list[float], list[float]]:
     q, band = 0.7071752369554193, high**0.4996667741545416
     below = 1 + k / q + k * k
     over = [high + band * k / q + k * k, 2 * (k * k - high), high - band * k / q + k * k]
-    return [each / below for each in over], [
+    return [sample / below for sample in over], [
         1,
         2 * (k * k - 1) / below,
         (1 - k / q + k * k) / below,
@@ -78,9 +78,9 @@ def _biquad(samples: Samples, over: list[float], under: list[float]) -> Samples:
     x1 = x2 = y1 = y2 = 0.0
     b0, b1, b2 = over
     _, a1, a2 = under
-    made = []
+    sounds = []
     for x in samples.tolist():
         y = b0 * x + b1 * x1 + b2 * x2 - a1 * y1 - a2 * y2
         x2, x1, y2, y1 = x1, x, y1, y
-        made.append(y)
-    return np.array(made)
+        sounds.append(y)
+    return np.array(sounds)

@@ -42,13 +42,13 @@ class Warm:
         from labext.sandbox import host_process
 
         log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        asked = {
+        request = {
             "arguments": [str(folder.path), *options],
             "environment": host_process.host_environment(),
             "folder": str(folder.path),
         }
         try:
-            return Host(self, self.ask(asked, log)["pid"])
+            return Host(self, self.ask(request, log)["pid"])
         finally:
             os.close(log)
 

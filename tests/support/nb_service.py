@@ -40,9 +40,9 @@ class Description:
 
     def hold(self, response: requests.Response, **_options: Any) -> None:
         """Fail where an answer's status, type or body is not as described."""
-        path, asked = urlsplit(response.url).path, response.request.method
+        path, requested = urlsplit(response.url).path, response.request.method
         for method, pattern, operation in self._operations:
-            if method == asked and pattern.fullmatch(path):
+            if method == requested and pattern.fullmatch(path):
                 described = operation.definition.raw["responses"]
                 assert str(response.status_code) in described, (path, response.status_code)
                 operation.validate_response(response)

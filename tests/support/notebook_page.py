@@ -87,8 +87,8 @@ class NotebookPage:
     def write(self, *cells: str) -> NotebookPage:
         """Write the file, a code cell for each string."""
         spec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        made = [nbformat.v4.new_code_cell(cell) for cell in cells]
-        content = nbformat.v4.new_notebook(cells=made, metadata={"kernelspec": spec})
+        code_cells = [nbformat.v4.new_code_cell(cell) for cell in cells]
+        content = nbformat.v4.new_notebook(cells=code_cells, metadata={"kernelspec": spec})
         nbformat.write(content, self.path)
         return self
 
@@ -135,8 +135,8 @@ class NotebookPage:
     def _panel(self) -> None:
         """Wait until the file's cells are in front."""
         opened = f"(path) => window.jupyterapp && {PANEL}?.context?.path === path && {PANEL}.id"
-        found = self.page.wait_for_function(opened, arg=self.path.name)
-        self.panel = self.page.locator(f"[id='{found.json_value()}']")
+        handle = self.page.wait_for_function(opened, arg=self.path.name)
+        self.panel = self.page.locator(f"[id='{handle.json_value()}']")
         self.panel.locator(".jp-Notebook .jp-Cell").first.wait_for()
 
     def kernel_status(self) -> str:
@@ -214,7 +214,10 @@ class NotebookPage:
     def idle(self) -> None:
         """Wait until no cell runs: all it printed is on the page then."""
         prompts = self.panel.locator(".jp-InputPrompt")
-        until(lambda: not any("*" in each for each in prompts.all_inner_texts()), "the cells")
+        until(
+            lambda: not any("*" in inner_text for inner_text in prompts.all_inner_texts()),
+            "the cells",
+        )
         until(lambda: self.kernel_status() == "idle", "an idle kernel")
 
     def shot(self, name: str, locator: Any = None) -> None:

@@ -90,19 +90,19 @@ class OpenAI:
 
     def chats(self) -> list[Asked]:
         """The requests to chat models."""
-        return [each for each in self.asked if each.path == "/chat/completions"]
+        return [request for request in self.asked if request.path == "/chat/completions"]
 
     def embeddings(self) -> list[Asked]:
         """The requests to embedding models."""
-        return [each for each in self.asked if each.path == "/embeddings"]
+        return [request for request in self.asked if request.path == "/embeddings"]
 
     def speeches(self) -> list[Asked]:
         """The requests to speak."""
-        return [each for each in self.asked if each.path == "/audio/speech"]
+        return [request for request in self.asked if request.path == "/audio/speech"]
 
     def hearings(self) -> list[Asked]:
         """The requests to hear."""
-        return [each for each in self.asked if each.path == "/audio/transcriptions"]
+        return [request for request in self.asked if request.path == "/audio/transcriptions"]
 
     def held(self) -> Held:
         """A trouble that lets a request wait until it is let go, or its client leaves."""
@@ -175,8 +175,8 @@ def echoes_key(status: int) -> Trouble:
 
     def trouble(handler: BaseHTTPRequestHandler) -> None:
         sent = handler.headers.get("Authorization", "")
-        said = f"Incorrect API key provided: {sent.removeprefix('Bearer ')}; you sent {sent}"
-        answer(handler, status, {"error": {"message": said, "code": "invalid_api_key"}})
+        message = f"Incorrect API key provided: {sent.removeprefix('Bearer ')}; you sent {sent}"
+        answer(handler, status, {"error": {"message": message, "code": "invalid_api_key"}})
 
     return trouble
 
@@ -220,11 +220,11 @@ def tone(voice: str, text: str, rate: int = 16_000) -> bytes:
     if sys.byteorder == "big":
         samples.byteswap()
     file = io.BytesIO()
-    with wave.open(file, "wb") as made:
-        made.setnchannels(1)
-        made.setsampwidth(2)
-        made.setframerate(rate)
-        made.writeframes(samples.tobytes())
+    with wave.open(file, "wb") as created:
+        created.setnchannels(1)
+        created.setsampwidth(2)
+        created.setframerate(rate)
+        created.writeframes(samples.tobytes())
     return file.getvalue()
 
 
@@ -265,15 +265,15 @@ def serving(key: str | None = None) -> Iterator[OpenAI]:
 
         def _take(self, body: Any, files: Mapping[str, bytes]) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            asked = Asked(self.path.removeprefix("/v1"), headers, body, files, self.path)
-            known.asked.append(asked)
+            requests = Asked(self.path.removeprefix("/v1"), headers, body, files, self.path)
+            known.asked.append(requests)
             trouble = known.troubles.pop(0) if known.troubles else None
             if trouble is not None:
                 trouble(self)
             elif known.key is not None and headers.get("authorization") != f"Bearer {known.key}":
                 answer(self, 401, {"error": {"message": "Incorrect API key provided."}})
             else:
-                self._serve(asked)
+                self._serve(requests)
 
         def _serve(self, asked: Asked) -> None:
             if asked.path == "/chat/completions":

@@ -55,7 +55,11 @@ class Server:
 
     def stop_kernels(self) -> None:
         """End every session and its kernel; one that restarts just then is asked again."""
-        until(lambda: not [each for each in self._ask("/api/sessions") if not self._end(each)])
+        until(
+            lambda: (
+                not [session for session in self._ask("/api/sessions") if not self._end(session)]
+            )
+        )
 
     def _end(self, session: dict[str, Any]) -> bool:
         address = f"{self.url}/api/sessions/{session['id']}"
@@ -70,8 +74,8 @@ class Server:
 
     def _ask(self, path: str) -> list[dict[str, Any]]:
         with urllib.request.urlopen(f"{self.url}{path}", timeout=10) as answer:
-            found: list[dict[str, Any]] = json.load(answer)
-        return found
+            result: list[dict[str, Any]] = json.load(answer)
+        return result
 
 
 @contextmanager
@@ -146,7 +150,7 @@ def until(true: Callable[[], Any], what: str = "") -> Any:
     """Poll until `true()` is true; return its value."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        if found := true():
-            return found
+        if result := true():
+            return result
         time.sleep(0.05)
     raise AssertionError(f"not within {PATIENCE} s: {what or true}")

@@ -52,8 +52,8 @@ class TestMarks:
         )
 
     def test_unquoted_markers_take_passages_in_order(self) -> None:
-        said = shown_as("First. [source:a1] Second. [source:a1]", LEAKS, PAPER)
-        assert said == "First.[1] Second.[2] paper.pdf 4 paper.pdf 3"
+        output = shown_as("First. [source:a1] Second. [source:a1]", LEAKS, PAPER)
+        assert output == "First.[1] Second.[2] paper.pdf 4 paper.pdf 3"
 
     def test_unquoted_marker_takes_the_most_similar_passage(self) -> None:
         assert shown_as("The yield falls. [source:a1]", PAPER, LEAKS) == (
@@ -61,8 +61,10 @@ class TestMarks:
         )
 
     def test_marker_with_several_ids_keeps_the_uncited_ones(self) -> None:
-        said = shown_as("A. [source:a1, note:b2] B. [source:zz] C. [note:b2, note:zz]", PAPER, PLAN)
-        assert said.startswith("A.[1][2] B. [source:zz] C.[2] [note:zz]")
+        output = shown_as(
+            "A. [source:a1, note:b2] B. [source:zz] C. [note:b2, note:zz]", PAPER, PLAN
+        )
+        assert output.startswith("A.[1][2] B. [source:zz] C.[2] [note:zz]")
 
     def test_other_brackets_stay_and_internal_markers_are_stripped(self) -> None:
         text = "[1] [see: Fig. 2] arr[i:j] \ue0001\ue001"
@@ -107,8 +109,8 @@ def test_markdown(text: str, drawn: str) -> None:
 
 @pytest.mark.parametrize("piece", ["**a ", "*a", "`", "``a` ", "- a\n  ", "***", "1. a\n\n"])
 def test_unclosed_markdown_is_shown(piece: str) -> None:
-    shown = html.unescape(re.sub("<[^>]*>", "", markdown.to_html(piece * 20_000)))
-    assert shown.count("a") == piece.count("a") * 20_000
+    output = html.unescape(re.sub("<[^>]*>", "", markdown.to_html(piece * 20_000)))
+    assert output.count("a") == piece.count("a") * 20_000
 
 
 class TestPassages:
@@ -151,17 +153,17 @@ def ask(events: Iterator[AskEvent]) -> view.AnswerView:
 
 class TestInANotebook:
     def test_each_event_is_drawn_at_once(self, placeholders: Placeholders) -> None:
-        seen = []
+        received = []
 
         def events() -> Iterator[AskEvent]:
             for event in EVENTS:
                 yield event
-                seen.append(words(placeholders[0].states[-1]["html"]))
+                received.append(words(placeholders[0].states[-1]["html"]))
 
         ask(events())
         assert words(placeholders[0].states[0]["html"]) == f"{QUESTION} ● Asking…"
-        assert seen[0] == f"{QUESTION} Searching: cAMP; leaks ● Searching…"
-        assert f"Searching: cAMP; leaks {QUOTE} 1 [1] paper.pdf, page 3" in seen[1]
+        assert received[0] == f"{QUESTION} Searching: cAMP; leaks ● Searching…"
+        assert f"Searching: cAMP; leaks {QUOTE} 1 [1] paper.pdf, page 3" in received[1]
         last = placeholders[0].states[-1]
         assert (last["busy"], last["complete"]) == (False, True)
         assert last["announcement"] == "The answer is complete, with 2 citations."
@@ -169,7 +171,7 @@ class TestInANotebook:
     def test_live_citation_markers_are_labelled_buttons(self, placeholders: Placeholders) -> None:
         ask(iter(EVENTS))
         buttons = re.findall("<button.*?</button>", placeholders[0].states[-1]["html"])
-        assert [re.findall('aria-label="(.*?)"|>(.)<', each) for each in buttons] == [
+        assert [re.findall('aria-label="(.*?)"|>(.)<', button) for button in buttons] == [
             [("Citation 1: paper.pdf, page 3", ""), ("", "1")],
             [("Citation 2: Plan", ""), ("", "2")],
         ]
@@ -197,7 +199,7 @@ class TestInANotebook:
     ) -> None:
         answer = ask(iter(EVENTS))
         answer._ipython_display_()
-        assert [each.view for each in placeholders] == ["answer"]
+        assert [placeholder.view for placeholder in placeholders] == ["answer"]
         monkeypatch.setattr(view, "current_execution", lambda: "another run")
         answer._ipython_display_()
         assert len(placeholders) == 2
@@ -227,9 +229,9 @@ class TestBrokenOff:
     def test_error_keeps_the_partial_answer_and_is_raised(self, placeholders: Placeholders) -> None:
         with pytest.raises(UnreachableError):
             ask(then(UnreachableError("The answer was cut off.", "Ask again.")))
-        said = words(placeholders[0].saved[-1][0])
-        assert f"{QUOTE} [1]" in said
-        assert said.endswith("Interrupted: The answer was cut off.")
+        output = words(placeholders[0].saved[-1][0])
+        assert f"{QUOTE} [1]" in output
+        assert output.endswith("Interrupted: The answer was cut off.")
         assert not placeholders[0].states[-1]["busy"]
         assert placeholders[0].saved[-1][1].endswith("\nInterrupted: The answer was cut off.")
 
@@ -336,12 +338,15 @@ HOSTILE_CITATIONS = st.lists(
 @given(HOSTILE, HOSTILE, HOSTILE_CITATIONS)
 def test_answer_text_is_escaped(text: str, question: str, citations: list[Citation]) -> None:
     answer = Answer(text, tuple(citations), question, text)
-    came = AnswerState(question, text, (text,), ((text, tuple(citations)),))
-    for told in (came, AnswerState(question, text, (text,), came.partials, answer, broken=text)):
+    state = AnswerState(question, text, (text,), ((text, tuple(citations)),))
+    for answer_state in (
+        state,
+        AnswerState(question, text, (text,), state.partials, answer, broken=text),
+    ):
         for live in (False, True):
-            seen = ParsedHtml(static_view.render_html(told, live=live))
-            assert seen.tags | seen.attribute_names <= SAFE
-            assert not re.search("[\x1b\u202e]", seen.text)
+            received = ParsedHtml(static_view.render_html(answer_state, live=live))
+            assert received.tags | received.attribute_names <= SAFE
+            assert not re.search("[\x1b\u202e]", received.text)
 
 
 @given(st.text(st.sampled_from("ab c<&\"'\n\t.$"), max_size=80))
@@ -353,15 +358,17 @@ def test_secret_in_an_answer_is_masked_everywhere() -> None:
     leak = f"The key {KEY} is bad."
     citation = Citation("source:a1", leak, leak, f"Before. {leak} After.")
     answer = Answer(f"{leak} [source:a1]", (citation,), leak)
-    told = AnswerState(leak, leak, (leak,), ((leak, (citation,)),))
-    whole = AnswerState(leak, leak, (leak,), told.partials, answer)
-    shown = [
-        static_view.render_html(each, live=live) for each in (told, whole) for live in (True, False)
+    first_state = AnswerState(leak, leak, (leak,), ((leak, (citation,)),))
+    whole = AnswerState(leak, leak, (leak,), first_state.partials, answer)
+    outputs = [
+        static_view.render_html(text, live=live)
+        for text in (first_state, whole)
+        for live in (True, False)
     ]
-    shown += [
+    outputs += [
         static_view.render_html(AnswerState("", broken=leak)),
         str(labext_widgets.answer_view(answer)),
     ]
-    shown += [repr(labext_widgets.answer_view(answer))]
-    assert not [each for each in shown if KEY in each]
-    assert all(MASK in each for each in shown)
+    outputs += [repr(labext_widgets.answer_view(answer))]
+    assert not [item for item in outputs if KEY in item]
+    assert all(MASK in item for item in outputs)

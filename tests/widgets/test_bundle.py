@@ -99,8 +99,8 @@ def test_hub_imports_only_blobs_sent_by_the_kernel() -> None:
 def test_lock_file_names_no_registry() -> None:
     lock = json.loads((WIDGETS / "package-lock.json").read_text())
     assert lock["packages"]
-    assert not [name for name, each in lock["packages"].items() if "resolved" in each]
-    assert all("integrity" in each for name, each in lock["packages"].items() if name)
+    assert not [name for name, package in lock["packages"].items() if "resolved" in package]
+    assert all("integrity" in package for name, package in lock["packages"].items() if name)
 
 
 def test_style_sheets_share_no_class() -> None:

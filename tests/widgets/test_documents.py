@@ -94,9 +94,9 @@ def test_citations_of_messages_are_displayed_as_those_of_an_answer() -> None:
     assert ">Glucose represses.</mark>" in html
     text = frame_text(frame)
     assert "[1] Paper <b>, page 3: “Glucose represses.”" in text
-    for shown in (html, text):
-        assert "passage_id" not in shown
-        assert "[source:1]" not in shown
+    for rendering in (html, text):
+        assert "passage_id" not in rendering
+        assert "[source:1]" not in rendering
     assert frame["citations"].tolist() == [[], [CITATION]]
     assert "It** does" in frame_text(frame[["type", "content"]])
 

@@ -121,21 +121,23 @@ def test_running_batch() -> None:
     ],
 )
 def test_phases(phase: str, outcome: Outcome | None, marks: str) -> None:
-    seen = Progress("folds", "batch", phase, {"Complete": 3}, 3, outcome, "why" if outcome else "")
-    text = ParsedHtml(static_view.render_html(seen)).text
+    progress = Progress(
+        "folds", "batch", phase, {"Complete": 3}, 3, outcome, "why" if outcome else ""
+    )
+    text = ParsedHtml(static_view.render_html(progress)).text
     assert marks in text
     assert ("why" in text) is (outcome is not None)
 
 
 def test_unknown_state_is_sorted_between_running_and_queued() -> None:
-    seen = Progress("folds", "batch", "Running", {"In Queue": 1, "Thawing": 2, "Running": 3}, 6)
-    text = ParsedHtml(static_view.render_html(seen)).text
+    progress = Progress("folds", "batch", "Running", {"In Queue": 1, "Thawing": 2, "Running": 3}, 6)
+    text = ParsedHtml(static_view.render_html(progress)).text
     assert "■ 3 Running ■ 2 Thawing ■ 1 In Queue" in text
 
 
 def test_rare_states_are_grouped() -> None:
-    seen = Progress("folds", "batch", "Running", {f"state {i}": 2 for i in range(30)}, 60)
-    assert "■ 46 in other states" in ParsedHtml(static_view.render_html(seen)).text
+    progress = Progress("folds", "batch", "Running", {f"state {i}": 2 for i in range(30)}, 60)
+    assert "■ 46 in other states" in ParsedHtml(static_view.render_html(progress)).text
 
 
 def test_job_has_no_counts() -> None:
@@ -145,9 +147,9 @@ def test_job_has_no_counts() -> None:
 
 
 def test_batch_without_counts() -> None:
-    seen = Progress("folds", "batch", "Running")
-    assert static_view.render_text(seen) == "folds: Running (batch, watched 0:00)"
-    assert ("aria-valuemax", "1") in ParsedHtml(static_view.render_html(seen)).attributes
+    progress = Progress("folds", "batch", "Running")
+    assert static_view.render_text(progress) == "folds: Running (batch, watched 0:00)"
+    assert ("aria-valuemax", "1") in ParsedHtml(static_view.render_html(progress)).attributes
 
 
 def test_stalled_job_shows_the_time_without_progress() -> None:
@@ -164,21 +166,21 @@ def test_timestamp_is_shown_only_before_the_end() -> None:
 
 
 def test_transfer_of_known_size() -> None:
-    seen = Progress("folds", "results", "Fetching", elapsed=12, moved=120 * MB, size=340 * MB)
-    assert static_view.render_text(seen) == "folds: Fetching, 120 of 340 MB (0:12)"
-    read = ParsedHtml(static_view.render_html(seen))
+    progress = Progress("folds", "results", "Fetching", elapsed=12, moved=120 * MB, size=340 * MB)
+    assert static_view.render_text(progress) == "folds: Fetching, 120 of 340 MB (0:12)"
+    read = ParsedHtml(static_view.render_html(progress))
     assert read.text == "folds results 0:12● Fetching120 of 340 MB"
     assert ("aria-valuenow", str(120 * MB)) in read.attributes
     assert ("aria-valuemax", str(340 * MB)) in read.attributes
     assert ("aria-valuetext", "Fetching, 120 of 340 MB") in read.attributes
-    assert static_view.announcement(seen) == "folds: Fetching", "no reader is told every byte"
+    assert static_view.announcement(progress) == "folds: Fetching", "no reader is told every byte"
 
 
 def test_transfer_of_unknown_size() -> None:
-    seen = Progress("folds", "results", "Fetching part 1 of 3", elapsed=12, moved=120 * MB)
-    assert static_view.render_text(seen) == "folds: Fetching part 1 of 3, 120 MB (0:12)"
-    assert "labext-indeterminate" in static_view.render_html(seen)
-    none = replace(seen, phase="Merging", moved=0)
+    progress = Progress("folds", "results", "Fetching part 1 of 3", elapsed=12, moved=120 * MB)
+    assert static_view.render_text(progress) == "folds: Fetching part 1 of 3, 120 MB (0:12)"
+    assert "labext-indeterminate" in static_view.render_html(progress)
+    none = replace(progress, phase="Merging", moved=0)
     assert static_view.render_text(none) == "folds: Merging (0:12)"
 
 
@@ -201,13 +203,15 @@ def test_format_bytes(moved: int, size: int | None, shown: str) -> None:
 
 def test_secret_in_a_reason_is_masked() -> None:
     register_secret("hunter2-hunter2")
-    seen = Progress("a", "job", "Failed", outcome=Outcome.FAILED, reason="key hunter2-hunter2 bad")
-    for shown in (
-        static_view.render_html(seen),
-        static_view.render_text(seen),
-        static_view.announcement(seen),
+    progress = Progress(
+        "a", "job", "Failed", outcome=Outcome.FAILED, reason="key hunter2-hunter2 bad"
+    )
+    for rendering in (
+        static_view.render_html(progress),
+        static_view.render_text(progress),
+        static_view.announcement(progress),
     ):
-        assert "hunter2" not in shown
+        assert "hunter2" not in rendering
 
 
 @pytest.mark.parametrize(
@@ -279,19 +283,21 @@ def test_reduced_motion_disables_the_animation() -> None:
     ],
 )
 def test_batch_shows_rate_and_remaining_time(rate: float, remaining: float, said: str) -> None:
-    seen = replace(FOLDS, rate=rate, remaining=remaining)
-    assert said in static_view.render_text(seen)
-    assert all(part in ParsedHtml(static_view.render_html(seen)).text for part in said.split(", "))
+    progress = replace(FOLDS, rate=rate, remaining=remaining)
+    assert said in static_view.render_text(progress)
+    assert all(
+        part in ParsedHtml(static_view.render_html(progress)).text for part in said.split(", ")
+    )
 
 
 def test_failed_jobs_are_listed_with_their_reasons() -> None:
     failed = (Part("b1", "Stopped", reason="Out of <time>."), Part("b2", "Failed"))
-    seen = replace(FOLDS, parts=failed, phase="Complete", outcome=Outcome.COMPLETE)
-    assert static_view.render_lines(seen).splitlines()[1:] == [
+    progress = replace(FOLDS, parts=failed, phase="Complete", outcome=Outcome.COMPLETE)
+    assert static_view.render_lines(progress).splitlines()[1:] == [
         "  b1: Out of <time>.",
         "  b2: Failed",
     ]
-    text = ParsedHtml(static_view.render_html(seen)).text
+    text = ParsedHtml(static_view.render_html(progress)).text
     assert "b1" in text
     assert "Out of <time>." in text
 
@@ -317,7 +323,8 @@ P1 = Progress(
 
 def widths(progress: Progress) -> list[float]:
     return [
-        float(each) for each in re.findall(r"flex:0 1 ([\d.]+)%", static_view.render_html(progress))
+        float(match)
+        for match in re.findall(r"flex:0 1 ([\d.]+)%", static_view.render_html(progress))
     ]
 
 
@@ -372,7 +379,7 @@ def test_pipeline_without_counts_and_stage() -> None:
 
 @given(st.text(max_size=40) | st.from_regex(r"\d{1,6} of \d{1,6}: [a-z]*", fullmatch=True))
 def test_any_stage_name_is_rendered(stage: str) -> None:
-    seen = replace(P1, stage=stage)
-    assert 0 < static_view.fraction_reached(seen) <= 1
-    assert static_view.current_stage(seen)
+    progress = replace(P1, stage=stage)
+    assert 0 < static_view.fraction_reached(progress) <= 1
+    assert static_view.current_stage(progress)
     assert "<script" not in static_view.render_html(replace(P1, stage=f"{stage}<script>"))

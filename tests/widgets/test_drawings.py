@@ -377,12 +377,12 @@ def test_untrusted_text_is_escaped(index: int) -> None:
 def test_display_is_an_image_in_notebooks_and_a_table_in_terminals(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown: list[tuple[str, str]] = []
-    monkeypatch.setattr(drawing, "display_html", lambda html, text: shown.append((html, text)))
+    outputs: list[tuple[str, str]] = []
+    monkeypatch.setattr(drawing, "display_html", lambda html, text: outputs.append((html, text)))
     drawn = digest_of([100, 300])
     monkeypatch.setattr(drawing, "front_end", lambda: FrontEnd.EXECUTED)
     drawn._ipython_display_()
-    ((html, text),) = shown
+    ((html, text),) = outputs
     match = re.search(r'<img src="data:image/svg\+xml;base64,([^"]+)" alt="([^"]+)"', html)
     assert match is not None
     assert base64.b64decode(match[1]).decode() == drawn.svg

@@ -94,10 +94,10 @@ def service() -> Iterator[Service]:
 
 def check(nb: NotebookPage) -> None:
     """Check that nothing of the service's words has run, or would at a click."""
-    found = nb.page.evaluate(STATE)
-    assert found["hacked"] == 0
-    assert found["acting"] == []
-    assert not [link for link in found["links"] if link.startswith("javascript")]
+    state = nb.page.evaluate(STATE)
+    assert state["hacked"] == 0
+    assert state["acting"] == []
+    assert not [link for link in state["links"] if link.startswith("javascript")]
 
 
 def test_service_texts_run_no_script(
@@ -119,11 +119,11 @@ def test_service_texts_run_no_script(
     nb.output(0).hover()
     check(nb)
 
-    kept = nb.save()
-    assert sum("window.hacked" in str(cell.outputs) for cell in kept.cells) == len(LINES)
-    kept.cells.append(nbformat.v4.new_markdown_cell("Changed, so that its signature is none."))
+    saved = nb.save()
+    assert sum("window.hacked" in str(cell.outputs) for cell in saved.cells) == len(LINES)
+    saved.cells.append(nbformat.v4.new_markdown_cell("Changed, so that its signature is none."))
     again = page_of()
-    nbformat.write(kept, again.path)
+    nbformat.write(saved, again.path)
     again.open_without_kernel()
     until(lambda: "window.hacked" in again.output(1).inner_text(), "the kept outputs")
     trusted = "() => window.jupyterapp.shell.currentWidget.content.model.cells.get(1).trusted"

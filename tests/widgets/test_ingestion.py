@@ -33,9 +33,9 @@ def drawn(*rows: SourceRow, **more: Any) -> str:
 
 
 def test_each_source_has_a_row_with_stage_stall_and_reason() -> None:
-    said = words(static_view.render_html(ingestion_progress(MIDWAY)))
-    assert "1 Complete ■ 1 Failed ■ 1 Running ■ 1 In Queue" in said
-    rows = said.partition("1 In Queue ● ")[2]
+    output = words(static_view.render_html(ingestion_progress(MIDWAY)))
+    assert "1 Complete ■ 1 Failed ■ 1 Running ■ 1 In Queue" in output
+    rows = output.partition("1 In Queue ● ")[2]
     assert rows == (
         "paper.pdf Reading the pages, no progress for 0:42 ○ notes.docx In Queue "
         "✓ page.html Complete ✕ scan.pdf Failed The PDF is encrypted."
@@ -50,15 +50,15 @@ def test_several_sources_share_one_bar() -> None:
 
 
 def test_stall_of_all_sources_is_shown_once() -> None:
-    said = "No progress for 0:42."
-    assert said in drawn(READING, BROKEN, elapsed=60.0)
-    assert said not in drawn(READING, WAITING), "one of them has just changed"
-    assert said not in drawn(DONE, BROKEN, outcome=Outcome.FAILED)
+    stall_message = "No progress for 0:42."
+    assert stall_message in drawn(READING, BROKEN, elapsed=60.0)
+    assert stall_message not in drawn(READING, WAITING), "one of them has just changed"
+    assert stall_message not in drawn(DONE, BROKEN, outcome=Outcome.FAILED)
 
 
 def test_single_source_has_no_row() -> None:
-    seen = ingestion_progress(Ingestion((READING,), 7.0))
-    assert static_view.render_text(seen) == (
+    progress = ingestion_progress(Ingestion((READING,), 7.0))
+    assert static_view.render_text(progress) == (
         "paper.pdf: Reading the pages (ingestion, watched 0:07, no progress for 0:42)"
     )
     ended = ingestion_progress(Ingestion((BROKEN,), 7.0, Outcome.FAILED))
@@ -73,17 +73,17 @@ def test_unknown_status_is_shown_unchanged() -> None:
 
 def test_reconnect_note_is_shown_once() -> None:
     row = SourceRow("source:1", "paper.pdf", "running", "", "No response, trying again.")
-    shown = drawn(row, DONE)
-    assert shown.count("No response, trying again.") == 1, "of all that go on it is said once"
+    output = drawn(row, DONE)
+    assert output.count("No response, trying again.") == 1, "of all that go on it is said once"
 
 
 def test_failed_and_running_sources_are_listed_first() -> None:
     many = [SourceRow(f"source:{i}", f"file {i}", "completed") for i in range(1000)]
-    said = drawn(*many[:600], BROKEN, READING, *many[600:])
-    rows = said.partition("✕ scan.pdf")[2]
+    output = drawn(*many[:600], BROKEN, READING, *many[600:])
+    rows = output.partition("✕ scan.pdf")[2]
     assert rows.startswith(" Failed The PDF is encrypted. ● paper.pdf")
     assert rows.count("Complete") == static_view.MAX_PARTS - 2
-    assert said.endswith("… and 952 more")
+    assert output.endswith("… and 952 more")
 
 
 def test_terminal_redraws_one_line_and_lists_failures(
@@ -144,12 +144,12 @@ HOSTILE = st.text() | st.sampled_from(["<script>x</script>", "\"'onclick=x", "\x
 
 @given(st.lists(st.builds(SourceRow, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE), max_size=4))
 def test_source_texts_are_escaped(rows: list[SourceRow]) -> None:
-    seen = ingestion_progress(Ingestion(tuple(rows)))
-    html = ParsedHtml(static_view.render_html(seen))
+    progress = ingestion_progress(Ingestion(tuple(rows)))
+    html = ParsedHtml(static_view.render_html(progress))
     assert html.tags <= {"div", "span"}
     assert all(
         name in {"style", "class", "role"} or name.startswith("aria-")
         for name in html.attribute_names
     )
-    assert "\x1b" not in static_view.render_lines(seen)
-    assert "\u202e" not in static_view.render_lines(seen)
+    assert "\x1b" not in static_view.render_lines(progress)
+    assert "\u202e" not in static_view.render_lines(progress)

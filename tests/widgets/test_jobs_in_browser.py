@@ -43,7 +43,7 @@ def test_batch_of_250_jobs_is_one_row(
     nb.idle()
     nb.shot("real-complete-page")
     outputs = nb.save().cells[0].outputs
-    (picture,) = [each for each in outputs if "labext-bar" in each.data.get("text/html", "")]
+    (picture,) = [output for output in outputs if "labext-bar" in output.data.get("text/html", "")]
     assert "250 Complete" in picture.data["text/html"]
     assert set(picture.data) == {"text/html", "text/plain"}
     nb.run(2)

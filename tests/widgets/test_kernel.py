@@ -72,7 +72,7 @@ class Kernel:
         An interrupt is given again where nothing comes of it, as people do: Python loses one that
         comes while a finalizer runs.
         """
-        asked = self.client.execute(code, allow_stdin=True)
+        message_id = self.client.execute(code, allow_stdin=True)
         messages: list[dict[str, Any]] = []
         again = 3 if interrupt_after else 0
         while True:
@@ -86,7 +86,7 @@ class Kernel:
                 again -= 1
                 self.manager.interrupt_kernel()
                 continue
-            if message["parent_header"].get("msg_id") == asked:
+            if message["parent_header"].get("msg_id") == message_id:
                 messages.append(message)
                 kind = message["msg_type"]
                 if interrupt_after and kind == interrupt_after:
@@ -103,7 +103,7 @@ class Kernel:
                 return dict(message)
 
     def printed(self, code: str) -> str:
-        return "".join(each["content"]["text"] for each in of("stream", self.run(code)))
+        return "".join(message["content"]["text"] for message in of("stream", self.run(code)))
 
     def close(self) -> None:
         self.client.stop_channels()
@@ -112,11 +112,11 @@ class Kernel:
 
 
 def of(kind: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [each for each in messages if each["msg_type"] == kind]
+    return [message for message in messages if message["msg_type"] == kind]
 
 
 def texts(messages: list[dict[str, Any]]) -> list[str]:
-    return [each["content"]["data"]["text/plain"] for each in messages]
+    return [message["content"]["data"]["text/plain"] for message in messages]
 
 
 @pytest.fixture(scope="module")
@@ -135,15 +135,17 @@ def test_watch_is_one_plain_output_with_a_headless_widget(kernel: Kernel) -> Non
     name = display["content"]["transient"]["display_id"]
     assert updates[-1]["content"]["transient"]["display_id"] == name
     assert f'class="{name} ' in display["content"]["data"]["text/html"]
-    models = [each["content"]["data"]["state"] for each in of("comm_open", sent)]
-    carried = [each for each in models if "_esm" in each]
+    models = [message["content"]["data"]["state"] for message in of("comm_open", sent)]
+    carried = [model for model in models if "_esm" in model]
     assert len(carried) <= 1, "the bundle travels once a kernel"
-    (view,) = [each for each in models if each.get("target")]
+    (view,) = [model for model in models if model.get("target")]
     assert (view["view"], view["target"]) == ("progress", name)
     assert of("stream", sent) == []
     again = kernel.run("last = watch(stream())")
     assert not [
-        each for each in of("comm_open", again) if "_esm" in each["content"]["data"]["state"]
+        message
+        for message in of("comm_open", again)
+        if "_esm" in message["content"]["data"]["state"]
     ]
 
 
@@ -154,8 +156,10 @@ def test_transfer_ends_as_its_message_alone(kernel: Kernel) -> None:
     (update,) = of("update_display_data", sent)
     assert update["content"]["data"]["text/plain"] == "The results were downloaded to out."
     assert "labext-bar" not in update["content"]["data"]["text/html"]
-    (view,) = [each for each in of("comm_open", sent) if "_esm" not in str(each["content"])]
-    closed = [each["content"]["comm_id"] for each in of("comm_close", sent)]
+    (view,) = [
+        message for message in of("comm_open", sent) if "_esm" not in str(message["content"])
+    ]
+    closed = [message["content"]["comm_id"] for message in of("comm_close", sent)]
     assert view["content"]["comm_id"] in closed
     assert of("stream", sent) == []
 
@@ -182,7 +186,9 @@ def test_stop_button_calls_stop(kernel: Kernel) -> None:
     watching = "watch(stream(60), background=True, stop=lambda: called.append(1))"
     sent = kernel.run(f"called = []\n{watching}")
     view = next(
-        each for each in of("comm_open", sent) if each["content"]["data"]["state"].get("target")
+        message
+        for message in of("comm_open", sent)
+        if message["content"]["data"]["state"].get("target")
     )
     data = {"method": "custom", "content": {"do": "stop"}}
     content = {"comm_id": view["content"]["comm_id"], "data": data}
@@ -244,14 +250,16 @@ def test_executed_notebook_gets_the_final_state_alone(
         monkeypatch.setenv(name, value)
     cells = [STREAM, "last = watch(stream())"]
     cells.append("watch(stream(), background=True)\nlabext_widgets.display_message('Done.')")
-    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in cells])
-    made.cells.append(nbformat.v4.new_code_cell(TRANSFER))
-    NotebookClient(made, kernel_name="python3", timeout=60).execute()
-    outputs = [cell.outputs for cell in made.cells]
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(notebook) for notebook in cells]
+    )
+    notebook.cells.append(nbformat.v4.new_code_cell(TRANSFER))
+    NotebookClient(notebook, kernel_name="python3", timeout=60).execute()
+    outputs = [cell.outputs for cell in notebook.cells]
     (message,) = outputs[3]
     assert message.data["text/plain"] == "The results were downloaded to out."
     assert outputs[0] == []
-    assert [each.data["text/plain"] for each in outputs[1]] == [LAST]
-    assert [each.output_type for each in outputs[1]] == ["display_data"]
+    assert [output.data["text/plain"] for output in outputs[1]] == [LAST]
+    assert [output.output_type for output in outputs[1]] == ["display_data"]
     assert outputs[2][-1].data["text/plain"] == "Done."
-    assert "widgets" not in made.metadata, "no widget was made"
+    assert "widgets" not in notebook.metadata, "no widget was made"

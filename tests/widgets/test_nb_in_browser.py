@@ -70,20 +70,20 @@ SOURCES: list[dict[str, Any]] = [
 def looked(outcome: str = "", *, status: str = "") -> dict[str, Any]:
     """Return the sources at one poll; with a status, the running ones have it."""
     over = {"stage": "", "status": status} if status else {}
-    found = [
-        {"id": f"source:{i}"} | each | (over if each["status"] in ("running", "new") else {})
-        for i, each in enumerate(SOURCES)
+    source_rows = [
+        {"id": f"source:{i}"} | source | (over if source["status"] in ("running", "new") else {})
+        for i, source in enumerate(SOURCES)
     ]
-    return {"rows": found, "outcome": outcome}
+    return {"rows": source_rows, "outcome": outcome}
 
 
 def narrow(nb: NotebookPage, name: str, cell: int) -> None:
     """Keep a picture of a narrow page; nothing may stand out of it."""
     nb.page.set_viewport_size({"width": 690, "height": 1000})
-    shown = nb.output(cell).locator(".jp-OutputArea-output").first
-    until(lambda: shown.bounding_box()["width"] < 360, "a narrow page")
+    output = nb.output(cell).locator(".jp-OutputArea-output").first
+    until(lambda: output.bounding_box()["width"] < 360, "a narrow page")
     nb.shot(name, nb.output(cell))
-    assert shown.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+    assert output.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     nb.page.set_viewport_size({"width": 1000, "height": 800})
 
 
@@ -124,7 +124,7 @@ def the_answer_streams(nb: NotebookPage, service: Streaming) -> None:
     """All events arrive at once; a passage opened meanwhile stays open until the answer."""
     nb.run(0)
     nb.says("Asking…")
-    service.say(type="strategy", reasoning="Two ways.", searches=[{"term": each} for each in TERMS])
+    service.say(type="strategy", reasoning="Two ways.", searches=[{"term": term} for term in TERMS])
     nb.says("Searching: CRP and cAMP; leaky expression")
     service.say(type="answer", content=f"{QUOTE} [source:a1]", citations=CITATIONS[:1])
     nb.says(QUOTE)

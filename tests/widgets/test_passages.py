@@ -21,8 +21,8 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\u202etxt\x1b[2J
 
 
 def hit(text: str | None = TEXT, **fields: Any) -> dict[str, Any]:
-    found = {"id": "source:a1", "kind": "source", "title": "paper.pdf", "match": text, "page": 3}
-    return found | {"relevance": 2.0} | fields
+    citation = {"id": "source:a1", "kind": "source", "title": "paper.pdf", "match": text, "page": 3}
+    return citation | {"relevance": 2.0} | fields
 
 
 def hits(

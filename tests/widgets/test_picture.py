@@ -73,26 +73,26 @@ def test_file_is_saved_at_live_rate_without_live_view(
 def test_static_view_is_the_fallback_without_widgets(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    shown: list[str] = []
+    outputs: list[str] = []
     monkeypatch.setitem(sys.modules, "labext_widgets.core.hub", None)
     monkeypatch.delattr(labext_widgets.core, "hub", raising=False)  # another test has imported it
-    monkeypatch.setattr(placeholder, "display_html", lambda html, text, name: shown.append(text))
-    monkeypatch.setattr(placeholder, "update_html", lambda html, text, name: shown.append(text))
+    monkeypatch.setattr(placeholder, "display_html", lambda html, text, name: outputs.append(text))
+    monkeypatch.setattr(placeholder, "update_html", lambda html, text, name: outputs.append(text))
     picture = LiveView(clock=FakeClock())
     picture.show(RUNNING)
     picture.finish(COMPLETE)
     placeholder.close_all()
-    assert [each.split(":")[1].split(",")[0] for each in shown] == [" Running", " Complete"]
+    assert [item.split(":")[1].split(",")[0] for item in outputs] == [" Running", " Complete"]
     assert "showing the static view" in caplog.text
 
 
 def test_controls_and_notes(placeholders: Placeholders) -> None:
-    heard: list[Any] = []
-    picture = LiveView([STOP], on_message=heard.append, clock=FakeClock())
+    messages: list[Any] = []
+    picture = LiveView([STOP], on_message=messages.append, clock=FakeClock())
     picture.show(RUNNING)
     placeholders[0].message(do="stop")
     placeholders[0].receive("nonsense", [])
-    assert heard == ["stop"]
+    assert messages == ["stop"]
     picture.set_note("", pending="Stopping…")
     assert placeholders[0].states[-1]["pending"] == "Stopping…"
     picture.set_note("Not stopped: no.")
@@ -105,9 +105,9 @@ def test_message_replaces_the_picture(placeholders: Placeholders) -> None:
     picture = LiveView(clock=FakeClock())
     picture.show(replace(RUNNING, moved=1, size=2))
     picture.replace_by_text("It is <b>there</b>.")
-    said, closed = placeholders[0].saved[-2:]
-    assert said == render_message("It is <b>there</b>.")
-    assert "labext-bar" not in said[0]
+    last_output, closed = placeholders[0].saved[-2:]
+    assert last_output == render_message("It is <b>there</b>.")
+    assert "labext-bar" not in last_output[0]
     assert closed == ("closed", "")
 
 

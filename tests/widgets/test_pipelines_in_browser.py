@@ -48,7 +48,7 @@ def test_pipeline_shows_its_stages(
     nb.bar_says("Complete, 36 of 36 complete")
     nb.idle()
     outputs = nb.save().cells[0].outputs
-    (picture,) = [each for each in outputs if "labext-bar" in each.data.get("text/html", "")]
+    (picture,) = [output for output in outputs if "labext-bar" in output.data.get("text/html", "")]
     assert set(picture.data) == {"text/html", "text/plain"}
     assert picture.data["text/plain"].startswith("p1: Complete, 36 of 36 complete (pipeline")
     nb.run(2)

@@ -29,15 +29,15 @@ RECORD = {"name": "Episode 1", "duration": 125.4, "transcript": {"transcript": T
 
 
 def many(count: int) -> dict[str, Any]:
-    said = [{"speaker": "Host", "dialogue": f"Turn {i}.", "start": i} for i in range(count)]
-    return RECORD | {"transcript": said}
+    turns = [{"speaker": "Host", "dialogue": f"Turn {i}.", "start": i} for i in range(count)]
+    return RECORD | {"transcript": turns}
 
 
 class TestRecord:
     def test_title_duration_speakers_and_turns(self) -> None:
         of = parse_episode(RECORD)
         assert (of.title, of.duration, of.speakers) == ("Episode 1", 125.4, ["Host", "Guest"])
-        assert [(each.start, each.end) for each in of.turns] == [(0.0, 2.5), (3.0, None)]
+        assert [(turn.start, turn.end) for turn in of.turns] == [(0.0, 2.5), (3.0, None)]
 
     def test_transcript_without_times(self) -> None:
         bare = [{"speaker": "Host", "dialogue": "Line 1."}]
@@ -117,9 +117,9 @@ class TestPicture:
 
     def test_transcript_text_is_escaped(self) -> None:
         key = "sk-proj-12345678901234567890"
-        said = f"<script>alert(1)</script> </div> &amp; \u202egnp $1$ {key}"
-        told = [{"speaker": "<b>H\n</b>", "dialogue": said, "start": 1}]
-        of = parse_episode({"name": '"><img src=x>', "transcript": told})
+        dialogue = f"<script>alert(1)</script> </div> &amp; \u202egnp $1$ {key}"
+        hostile_turns = [{"speaker": "<b>H\n</b>", "dialogue": dialogue, "start": 1}]
+        of = parse_episode({"name": '"><img src=x>', "transcript": hostile_turns})
         html, text = static_view.render_html(of), static_view.render_text(of)
         assert ParsedHtml(html).tags == {"div", "span"}
         assert "<script>alert(1)</script> </div> &amp; gnp $1$" in words(html)
@@ -187,14 +187,14 @@ class TestPlayer:
     def test_audio_is_sent_on_request_to_the_requesting_player(
         self, placeholders: Placeholders
     ) -> None:
-        asked = []
-        labext_widgets.show_player(RECORD, lambda: asked.append(1) or MP3)
-        assert not asked
+        requests = []
+        labext_widgets.show_player(RECORD, lambda: requests.append(1) or MP3)
+        assert not requests
         assert exchange(placeholders[0], do="audio", player="a7") == [
             ({"loading": "a7"}, []),
             ({"audio": "a7"}, [MP3]),
         ]
-        assert len(asked) == 1
+        assert len(requests) == 1
 
     def test_unknown_messages_are_ignored(self, placeholders: Placeholders) -> None:
         labext_widgets.show_player(RECORD, lambda: MP3)

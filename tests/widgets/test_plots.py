@@ -244,8 +244,8 @@ def test_click_opens_the_job_below(
 def test_picture_is_saved_in_the_format_of_the_suffix(tmp_path: Path) -> None:
     plot = table_plot(JOBS, "folds", x="mfe", y="pairs")
     assert plot.save(tmp_path / "new" / "p.png").read_bytes().startswith(b"\x89PNG")
-    one, two = (table_plot(JOBS, "folds", x="mfe").save(tmp_path / f"{n}.svg") for n in range(2))
-    assert one.read_text() == two.read_text(), "the same picture is the same file"
+    first, two = (table_plot(JOBS, "folds", x="mfe").save(tmp_path / f"{n}.svg") for n in range(2))
+    assert first.read_text() == two.read_text(), "the same picture is the same file"
     with pytest.raises(InputError, match="no suffix of a picture format"):
         plot.save(tmp_path / "p.docx")
     assert plot.figure is plot.figure

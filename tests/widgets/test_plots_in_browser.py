@@ -60,13 +60,13 @@ def point(nb: NotebookPage, length: float, mfe: float) -> tuple[float, float]:
     """Return where a value is drawn on the page, found from two ticks of each axis."""
     area = nb.output().locator(".labext-plot-area")
     box = area.bounding_box()
-    found: Any = area.evaluate(
+    colors: Any = area.evaluate(
         """e => [...e.querySelectorAll('svg .labext-plot-tick')].map(t => {
           const b = t.getBoundingClientRect();
           return [t.textContent.replace('−', '-'), b.x + b.width / 2, b.y + b.height / 2];
         })"""
     )
-    ticks = [(float(text), x, y) for text, x, y in found]
+    ticks = [(float(text), x, y) for text, x, y in colors]
     xs = [(value, x) for value, x, y in ticks if y > box["y"] + box["height"] - 50 and value > 0]
     ys = [(value, y) for value, x, y in ticks if (value, x) not in xs]
     return _between(xs, length), _between(ys, mfe)

@@ -68,11 +68,11 @@ class TestDrawing:
 
     def test_job_without_stage_is_only_running(self) -> None:
         silent = looked(elapsed=95.0, unchanged=90.0)
-        said = words(static_view.render_html(silent))
-        assert "✓ In Queue ● Running ○ Complete" in said
-        assert "No progress for 1:30." in said
+        output = words(static_view.render_html(silent))
+        assert "✓ In Queue ● Running ○ Complete" in output
+        assert "No progress for 1:30." in output
         assert "labext-indeterminate" in static_view.render_html(silent)
-        assert "Outline" not in said
+        assert "Outline" not in output
         assert static_view.render_text(silent) == (
             "Episode 1: Running (podcast, watched 1:35, no progress for 1:30)"
         )
@@ -119,9 +119,9 @@ class TestRetry:
         assert last is not None
         assert (last.outcome, last.reason) == (Outcome.FAILED, FAILED.reason)
         (output,) = placeholders
-        said = words(output.html)
-        assert "✓ Dialogue ✕ Failed in speech, turn 12 of 40 ○ Encoding" in said
-        assert "The model answered <502>." in said
+        message = words(output.html)
+        assert "✓ Dialogue ✕ Failed in speech, turn 12 of 40 ○ Encoding" in message
+        assert "The model answered <502>." in message
         assert output.buttons == ["Retry"]
         assert "<button" not in output.html, "the saved picture has none"
 
@@ -196,7 +196,7 @@ class TestRetry:
     def test_complete_or_stopped_podcast_offers_no_retry(self, placeholders: Placeholders) -> None:
         follow(COMPLETE, retry=lambda: iter([]))
         follow(looked(phase="Canceled", outcome=Outcome.STOPPED), retry=lambda: iter([]))
-        assert [each.buttons for each in placeholders] == [[], []]
+        assert [placeholder.buttons for placeholder in placeholders] == [[], []]
 
     def test_no_retry_button_without_retry_callback(self, placeholders: Placeholders) -> None:
         follow(SPEECH, FAILED)

@@ -57,19 +57,19 @@ def record(**more: Any) -> dict[str, Any]:
     turns = [
         {
             "speaker": ("Maya, the host", "Dr. Ilan Roth")[i % 2],
-            "dialogue": said,
+            "dialogue": line,
             "start": i * LENGTH,
             "end": (i + 1) * LENGTH - 0.2,
         }
-        for i, said in enumerate(SAID * 3)
+        for i, line in enumerate(SAID * 3)
     ]
-    made = {
+    episode = {
         "id": "episode:1",
         "name": "Episode 1: arabinose & <glucose>, or when a promoter stays shut",
         "duration": len(turns) * LENGTH,
         "transcript": {"transcript": turns},
     }
-    return made | more
+    return episode | more
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def kept(nb: NotebookPage, words: str) -> str:
         assert set(output.data) == {"text/html", "text/plain"}
         return str(output.data["text/html"])
 
-    return str(until(lambda: words in (found := html()) and found, words))
+    return str(until(lambda: words in (html_text := html()) and html_text, words))
 
 
 def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) -> None:

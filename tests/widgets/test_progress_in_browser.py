@@ -175,11 +175,11 @@ def test_stop_watching_does_not_stop_the_batch(watched: Watched, script: Script)
 
 
 def test_click_while_the_kernel_is_busy_says_so(watched: Watched, tmp_path: Path) -> None:
-    begun, over = tmp_path / "begun", tmp_path / "over"
-    nb = watched(IN_BACKGROUND, BUSY.format(begun=str(begun), over=str(over)))
+    started, over = tmp_path / "begun", tmp_path / "over"
+    nb = watched(IN_BACKGROUND, BUSY.format(begun=str(started), over=str(over)))
     nb.idle()
     nb.run(1)
-    until(begun.exists)
+    until(started.exists)
     nb.remember()
     nb.page.get_by_role("button", name="Stop watching folds").click()
     nb.said("Stop watching…")
@@ -205,7 +205,7 @@ def test_kernel_interrupt_stops_only_the_watch(watched: Watched) -> None:
     nb.says("WatchInterrupted: Watching stopped; the batch continues.")
     nb.shot("interrupted", nb.output())
     outputs = nb.save().cells[0].outputs
-    assert [each.output_type for each in outputs] == ["display_data", "error"]
+    assert [output.output_type for output in outputs] == ["display_data", "error"]
     assert "Watching stopped; the batch continues." in outputs[0].data["text/plain"]
     assert "%jobs watch folds" in outputs[1].evalue
 

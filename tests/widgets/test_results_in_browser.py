@@ -29,11 +29,11 @@ class Service:
     """One complete job, whose archive comes as far as the test lets it."""
 
     def __init__(self) -> None:
-        held = io.BytesIO()
-        with zipfile.ZipFile(held, "w") as made:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
             for number in range(BLOCKS):
-                made.writestr(f"rank_{number}.pdb", bytes(BLOCK))
-        self.archive = held.getvalue()
+                archive.writestr(f"rank_{number}.pdb", bytes(BLOCK))
+        self.archive = buffer.getvalue()
         self.url = ""
         self.ranges: list[str | None] = []
         self.told = threading.Condition()
@@ -57,12 +57,12 @@ class Handler(QuietHandler):
         if "/download" not in self.path:
             self.send_json(ROW)
             return
-        asked, whole = self.headers.get("Range"), self.service.archive
-        self.service.ranges.append(asked)
-        at = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
+        range_header, whole = self.headers.get("Range"), self.service.archive
+        self.service.ranges.append(range_header)
+        at = int(range_header.removeprefix("bytes=").rstrip("-")) if range_header else 0
         span = f"bytes {at}-{len(whole) - 1}/{len(whole)}"
-        more = {"Content-Range": span} if asked else {}
-        self._answer(206 if asked else 200, b"", len(whole) - at, ETag='"one"', **more)
+        more = {"Content-Range": span} if range_header else {}
+        self._answer(206 if range_header else 200, b"", len(whole) - at, ETag='"one"', **more)
         while at < len(whole) and self.service.wait(1 + at // BLOCK):
             self.wfile.write(whole[at : at + BLOCK])
             at += BLOCK

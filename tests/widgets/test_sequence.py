@@ -80,9 +80,9 @@ def test_invalid_strand_is_refused() -> None:
 
 @pytest.mark.parametrize("bases", [None, "", "  ", float("nan")])
 def test_record_without_bases_names_the_column_to_request(bases: Any) -> None:
-    with pytest.raises(InputError, match="pTiny: the record has no bases") as told:
+    with pytest.raises(InputError, match="pTiny: the record has no bases") as error_info:
         sequence_viewer(CIRCLE | {"bases": bases})
-    assert "name `bases` among the columns" in told.value.next_step
+    assert "name `bases` among the columns" in error_info.value.next_step
 
 
 def test_invalid_record_is_refused() -> None:
@@ -133,26 +133,30 @@ def test_selection_is_synchronized_with_the_browser(placeholders: Placeholders) 
     viewer = sequence_viewer(CIRCLE)
     viewer._ipython_display_()
     viewer._ipython_display_()
-    one, two = placeholders
-    one.message(do="select", start=20, end=3, strand=-1, sender="a")
+    first_placeholder, two = placeholders
+    first_placeholder.message(do="select", start=20, end=3, strand=-1, sender="a")
     assert viewer.selection == Selection(20, 3, -1, "TTTTGA")
     expected = {"selection": {"start": 20, "end": 3, "strand": -1, "sender": "a"}}
-    assert (one.changes, two.changes) == ([expected], [expected]), "the other cell's map follows"
-    one.message(do="select", start=None, sender="a")
+    assert (first_placeholder.changes, two.changes) == ([expected], [expected]), (
+        "the other cell's map follows"
+    )
+    first_placeholder.message(do="select", start=None, sender="a")
     assert viewer.selection is None
     viewer.select(0, 4)
-    assert one.changes[-1] == {"selection": {"start": 0, "end": 4, "strand": 1, "sender": ""}}
+    assert first_placeholder.changes[-1] == {
+        "selection": {"start": 0, "end": 4, "strand": 1, "sender": ""}
+    }
     for nonsense in (
         {"do": "select", "start": 99, "end": 3, "strand": 1},
         {"do": "select", "start": "0", "end": 3, "strand": 1},
         {"do": "select", "start": 0, "end": 3, "strand": 7},
         {"do": "else", "start": None},
     ):
-        one.message(**nonsense)
+        first_placeholder.message(**nonsense)
     assert viewer.selection == Selection(0, 4, 1, "AAAA")
-    one.close()
+    first_placeholder.close()
     viewer.select(4, 8)
-    assert len(one.changes) == 3
+    assert len(first_placeholder.changes) == 3
     assert len(two.changes) == 4
     viewer.close()
     viewer.select(0, 8)
@@ -163,19 +167,19 @@ def test_live_view_gets_the_complete_state(placeholders: Placeholders) -> None:
     viewer = sequence_viewer(CIRCLE, enzymes="EcoRI")
     viewer.select(4, 8)
     viewer._ipython_display_()
-    (shown,) = placeholders
-    assert shown.view == "sequence"
-    assert shown.state["bases"] == CIRCLE["bases"]
-    assert shown.state["circular"] is True
-    assert [each["name"] for each in shown.state["annotations"]] == ["cs", "over"]
-    assert shown.state["translations"][0]["start"] == 4
-    assert [each["enzyme"] for each in shown.state["sites"]] == ["EcoRI"]
-    assert {each["enzyme"] for each in shown.state["unique"]} == set(viewer.unique_cutters())
-    assert shown.state["selection"] == {"start": 4, "end": 8, "strand": 1, "sender": ""}
+    (placeholder,) = placeholders
+    assert placeholder.view == "sequence"
+    assert placeholder.state["bases"] == CIRCLE["bases"]
+    assert placeholder.state["circular"] is True
+    assert [annotation["name"] for annotation in placeholder.state["annotations"]] == ["cs", "over"]
+    assert placeholder.state["translations"][0]["start"] == 4
+    assert [site["enzyme"] for site in placeholder.state["sites"]] == ["EcoRI"]
+    assert {item["enzyme"] for item in placeholder.state["unique"]} == set(viewer.unique_cutters())
+    assert placeholder.state["selection"] == {"start": 4, "end": 8, "strand": 1, "sender": ""}
     viewer.enzymes = "SmaI"
-    assert shown.changes == [{"sites": []}], "it does not cut"
-    assert "cut once by EcoRI" in shown.saved[0][1]
-    assert "cut once by" not in shown.saved[-1][1], "the saved picture follows"
+    assert placeholder.changes == [{"sites": []}], "it does not cut"
+    assert "cut once by EcoRI" in placeholder.saved[0][1]
+    assert "cut once by" not in placeholder.saved[-1][1], "the saved picture follows"
 
 
 def test_very_long_sequence_has_no_live_map(
@@ -184,9 +188,9 @@ def test_very_long_sequence_has_no_live_map(
     sequence_viewer(
         {"name": "long", "bases": "ACGTT" * (MAX_LIVE_BASES // 5 + 1)}
     )._ipython_display_()
-    (shown,) = placeholders
-    assert shown.states == []
-    assert "The interactive map supports up to 100,000 bases" in shown.saved[0][0]
+    (placeholder,) = placeholders
+    assert placeholder.states == []
+    assert "The interactive map supports up to 100,000 bases" in placeholder.saved[0][0]
 
 
 def test_terminal_prints_the_annotations(

@@ -38,19 +38,19 @@ def test_bundle_is_sent_once_and_only_for_its_views(
 ) -> None:
     progress = hub.mount("a", "progress", {})
     assert opened(sent, "code") == []
-    one = hub.mount("b", "sequence", {"bases": "ACGT"})
+    first_model = hub.mount("b", "sequence", {"bases": "ACGT"})
     two = hub.mount("c", "sequence", {"bases": "ACGT"})
     (bundle,) = opened(sent, "code")
     assert bundle["code"] == (hub._STATIC / "sequence.js").read_text("utf-8")
     assert progress.bundle == ""
-    assert one.bundle == two.bundle != ""
+    assert first_model.bundle == two.bundle != ""
     assert repr(hub._bundles["sequence.js"]) == "Bundle()"
-    for each in (progress, one, two):
-        hub.unmount(each)
+    for item in (progress, first_model, two):
+        hub.unmount(item)
     hub.close()
     assert hub._bundles == {}
     again = hub.mount("d", "sequence", {})
-    assert again.bundle != one.bundle, "after an unload it is sent anew"
+    assert again.bundle != first_model.bundle, "after an unload it is sent anew"
     hub.unmount(again)
 
 

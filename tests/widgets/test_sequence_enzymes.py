@@ -41,16 +41,16 @@ def test_cut_sites_match_biopython(circular: bool) -> None:
     for name in all_enzymes():
         # Biopython tells the base after the cut, counted from 1; it leaves out none at the ends.
         expected = {
-            (each - 1) % len(BASES)
-            for each in getattr(Restriction, name).search(Seq(BASES), linear=not circular)
+            (item - 1) % len(BASES)
+            for item in getattr(Restriction, name).search(Seq(BASES), linear=not circular)
         }
-        found = {each.cut for each in cut_sites(molecule, name)}
+        positions = {positions.cut for positions in cut_sites(molecule, name)}
         if circular:
-            assert found == expected, name
+            assert positions == expected, name
         else:
-            assert found <= expected, name
-            assert all(each < 30 or each > len(BASES) - 30 for each in expected - found), name
-        counted += len(found)
+            assert positions <= expected, name
+            assert all(row < 30 or row > len(BASES) - 30 for row in expected - positions), name
+        counted += len(positions)
     assert counted > 1000
 
 

@@ -46,17 +46,17 @@ def made(length: int, annotations: int, circular: bool, seed: int = 1, name: str
 
 def boxes(svg: str, italic_too: bool = True) -> list[tuple[float, float, float, float]]:
     """Where the names are: left, top, right, bottom, a letter taken for 5.6 pixels."""
-    found = []
-    for each in ET.fromstring(svg).iter(f"{SVG}text"):
-        size = float(each.get("font-size", 11))
+    labels = []
+    for element in ET.fromstring(svg).iter(f"{SVG}text"):
+        size = float(element.get("font-size", 11))
         if size != 11:
             continue
-        wide = len(each.text or "") * 5.6 * size / 11
-        anchor = each.get("text-anchor", "start")
-        x = float(each.get("x", 0)) - {"start": 0, "middle": wide / 2, "end": wide}[anchor]
-        y = float(each.get("y", 0))
-        found.append((x, y - 9, x + wide, y + 1))
-    return found
+        wide = len(element.text or "") * 5.6 * size / 11
+        anchor = element.get("text-anchor", "start")
+        x = float(element.get("x", 0)) - {"start": 0, "middle": wide / 2, "end": wide}[anchor]
+        y = float(element.get("y", 0))
+        labels.append((x, y - 9, x + wide, y + 1))
+    return labels
 
 
 @pytest.mark.parametrize("circular", [True, False])
@@ -76,18 +76,18 @@ def test_labels_stay_inside_the_picture_and_do_not_overlap(
         assert right <= width
         assert top >= 0
         assert bottom <= height
-    for i, one in enumerate(placed):
+    for i, mark in enumerate(placed):
         for other in placed[:i]:
-            apart = one[0] >= other[2] or other[0] >= one[2]
-            assert apart or one[1] >= other[3] or other[1] >= one[3], (one, other)
+            apart = mark[0] >= other[2] or other[0] >= mark[2]
+            assert apart or mark[1] >= other[3] or other[1] >= mark[3], (mark, other)
     assert len(root.findall(f"{SVG}path")) == min(len(on.annotations), 400)
 
 
 def test_circle_shows_size_and_truncated_name() -> None:
     on = made(9600, 3, True, name="a very long name of a plasmid, longer than any circle")
-    words = [each.text or "" for each in ET.fromstring(render_svg(on, ())).iter(f"{SVG}text")]
+    words = [element.text or "" for element in ET.fromstring(render_svg(on, ())).iter(f"{SVG}text")]
     assert "9,600 bp" in words
-    assert any(each.startswith("a very") and each.endswith("…") for each in words)
+    assert any(messages.startswith("a very") and messages.endswith("…") for messages in words)
 
 
 def test_picture_shows_only_unique_cutters() -> None:
@@ -113,12 +113,12 @@ def test_record_texts_are_escaped(circular: bool) -> None:
     on = parse_molecule(
         {"name": hostile, "bases": "ACGT" * 20, "isCircular": circular, "annotations": [mark]}
     )
-    shown = render_html(on, (), note=hostile)
-    assert "<script" not in shown
-    assert "<b " not in shown
-    (encoded,) = re.findall(r'src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"', shown)
+    html = render_html(on, (), note=hostile)
+    assert "<script" not in html
+    assert "<b " not in html
+    (encoded,) = re.findall(r'src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"', html)
     svg = base64.b64decode(encoded).decode()
-    assert {each.tag for each in ET.fromstring(svg).iter()} <= {
+    assert {element.tag for element in ET.fromstring(svg).iter()} <= {
         f"{SVG}{name}" for name in ("svg", "text", "title", "path", "circle", "polyline")
     }
 
@@ -138,6 +138,6 @@ def test_spread_positions_keeps_gap_and_order(wanted: list[float], gap: float) -
     placed = spread_positions(wanted, gap, -200, 200)
     assert len(placed) == len(wanted)
     assert all(b - a >= gap - 1e-6 for a, b in itertools.pairwise(placed))
-    assert all(-200 - 1e-6 <= each <= 200 + 1e-6 for each in placed)
+    assert all(-200 - 1e-6 <= mark <= 200 + 1e-6 for mark in placed)
     if all(b - a >= gap for a, b in itertools.pairwise(wanted)):
         assert placed == pytest.approx(wanted), "what does not touch stays"

@@ -41,27 +41,29 @@ patterns = st.text("".join(IUPAC), min_size=1, max_size=4)
 
 def plainly(bases: str, circular: bool, pattern: str) -> set[tuple[int, int, int]]:
     """Every place, every letter, one after the other."""
-    read, found = bases.upper().replace("U", "T"), set()
+    read, matches = bases.upper().replace("U", "T"), set()
     other = reverse_complement(pattern)
-    for strand, wanted in ((1, pattern), (-1, other)):
-        if (strand == -1 and other == pattern) or len(wanted) > len(read):
+    for strand, strand_pattern in ((1, pattern), (-1, other)):
+        if (strand == -1 and other == pattern) or len(strand_pattern) > len(read):
             continue
-        for start in range(len(read) if circular else len(read) - len(wanted) + 1):
-            part = [read[(start + i) % len(read)] for i in range(len(wanted))]
-            if all(set(IUPAC[a]) <= set(IUPAC[b]) for a, b in zip(part, wanted, strict=True)):
-                end = start + len(wanted)
-                found.add((start, end - len(read) if end > len(read) else end, strand))
-    return found
+        for start in range(len(read) if circular else len(read) - len(strand_pattern) + 1):
+            part = [read[(start + i) % len(read)] for i in range(len(strand_pattern))]
+            if all(
+                set(IUPAC[a]) <= set(IUPAC[b]) for a, b in zip(part, strand_pattern, strict=True)
+            ):
+                end = start + len(strand_pattern)
+                matches.add((start, end - len(read) if end > len(read) else end, strand))
+    return matches
 
 
 @given(mixed, st.booleans(), patterns)
 def test_search_matches_brute_force(bases: str, circular: bool, pattern: str) -> None:
-    found = search(Molecule("x", bases, circular), pattern)
-    assert len(found) == len({(each.start, each.strand) for each in found})
-    assert {(each.start, each.end, each.strand) for each in found} == plainly(
+    hits = search(Molecule("x", bases, circular), pattern)
+    assert len(hits) == len({(item.start, item.strand) for item in hits})
+    assert {(item.start, item.end, item.strand) for item in hits} == plainly(
         bases, circular, pattern
     )
-    assert found == sorted(found, key=lambda each: each.start)
+    assert hits == sorted(hits, key=lambda each: each.start)
 
 
 @given(dna, st.booleans(), dna)
@@ -98,7 +100,7 @@ def test_javascript_search_matches_python() -> None:
     if node is None:
         pytest.skip("node is not on the PATH; the page's search can't be run")
     drawn = random.Random(4)
-    asked = [
+    cases = [
         {
             "bases": "".join(drawn.choices("ACGTNacgu", k=drawn.randint(1, 40))),
             "circular": drawn.random() < 0.5,
@@ -109,19 +111,19 @@ def test_javascript_search_matches_python() -> None:
     ran = subprocess.run(
         [node, "--input-type=module", "-e", SCRIPT],
         cwd=JS,
-        input=json.dumps(asked),
+        input=json.dumps(cases),
         capture_output=True,
         text=True,
         timeout=60,
     )
     assert ran.returncode == 0, ran.stderr
-    found = 0
-    for each, answer in zip(asked, json.loads(ran.stdout), strict=True):
-        molecule = Molecule("x", each["bases"], each["circular"])
-        expected = search(molecule, each["pattern"])
+    hit_count = 0
+    for item, answer in zip(cases, json.loads(ran.stdout), strict=True):
+        molecule = Molecule("x", item["bases"], item["circular"])
+        expected = search(molecule, item["pattern"])
         assert [tuple(hit[:3]) for hit in answer] == [(h.start, h.end, h.strand) for h in expected]
         for start, end, strand, bases, bounds in answer:
             assert bases == molecule.part(start, end, strand)
             assert bounds == {"start": start, "end": end}
-        found += len(expected)
-    assert found > 400
+        hit_count += len(expected)
+    assert hit_count > 400

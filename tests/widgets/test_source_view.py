@@ -40,22 +40,22 @@ def test_passage_is_found_across_line_breaks_hyphens_and_ligatures() -> None:
 
 def test_parts_of_a_passage_are_found_one_by_one() -> None:
     page = "Arabinose induces it strongly. A figure is here. Glucose represses it."
-    found = find_passage("Arabinose induces it strongly. Glucose represses it.", page)
-    assert [page[slice(*part)] for part in found] == [
+    passage = find_passage("Arabinose induces it strongly. Glucose represses it.", page)
+    assert [page[slice(*part)] for part in passage] == [
         "Arabinose induces it strongly.",
         "Glucose represses it.",
     ]
 
 
 def test_view_opens_the_page_of_the_passage_and_marks_it(pdf: PdfPages) -> None:
-    shown = SourceView("paper.pdf", pdf, passage=ON_PAGE_2)
-    assert shown.page == 2
+    output = SourceView("paper.pdf", pdf, passage=ON_PAGE_2)
+    assert output.page == 2
     picture = pdf.render(2, ON_PAGE_2)
     assert picture is not None
     assert picture.boxes >= 1
     assert len(picture.data) <= MAX_BYTES
-    assert "Page 2 of" in shown.html()
-    assert f" *{ON_PAGE_2}" in " ".join(str(shown).split())
+    assert "Page 2 of" in output.html()
+    assert f" *{ON_PAGE_2}" in " ".join(str(output).split())
 
 
 def test_mark_covers_the_passage_in_yellow_and_nothing_else(pdf: PdfPages) -> None:
@@ -109,11 +109,11 @@ def test_live_view_turns_pages(
     pdf: PdfPages, placeholders: list[FakePlaceholder], set_front_end: Any
 ) -> None:
     set_front_end(FrontEnd.INTERACTIVE, view)
-    shown = SourceView("paper.pdf", pdf, line="%nb view paper.pdf")
-    shown._ipython_display_()
+    rendered = SourceView("paper.pdf", pdf, line="%nb view paper.pdf")
+    rendered._ipython_display_()
     (output,) = placeholders
     output.receive({"do": "page", "page": 2}, [])
-    assert shown.page == 2
+    assert rendered.page == 2
     assert output.changes[-1]["page"] == 2
     assert "page 2 of" in output.html
     output.receive({"do": "page", "page": "2; x"}, [])
@@ -130,10 +130,10 @@ def test_citation_opens_its_page(placeholders: list[FakePlaceholder], set_front_
     set_front_end(FrontEnd.INTERACTIVE, answers)
     citation = Citation(id="source:a1", title="paper.pdf", quote="a quote", page=2)
     answer = Answer(question="Why?", text="So. [source:a1]", citations=(citation,))
-    asked: list[Citation] = []
+    citations: list[Citation] = []
 
     def open_citation(cited: Citation) -> SourceView:
-        asked.append(cited)
+        citations.append(cited)
         return SourceView("paper.pdf", TextPages("It is a quote."), passage=cited.quote or "")
 
     answer_view(answer, open_citation)._ipython_display_()
@@ -143,6 +143,6 @@ def test_citation_opens_its_page(placeholders: list[FakePlaceholder], set_front_
     assert "%nb view &quot;paper.pdf&quot; --page 2" in output.html
     for number in (1, 2, "1"):
         output.receive({"do": "open", "citation": number}, [])
-    assert asked == [citation]
+    assert citations == [citation]
     assert [message["opened"] for message, _ in output.sent] == [1]
     assert "<mark" in output.sent[0][0]["html"]

@@ -19,16 +19,16 @@ MB = 1_000_000
 
 @pytest.fixture
 def surface(monkeypatch: pytest.MonkeyPatch) -> FakeSurface:
-    made = FakeSurface()
-    monkeypatch.setattr(transfer, "_surface", lambda: made)
-    return made
+    fake_surface = FakeSurface()
+    monkeypatch.setattr(transfer, "_surface", lambda: fake_surface)
+    return fake_surface
 
 
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    said: list[str] = []
-    monkeypatch.setattr(transfer, "display_message", said.append)
-    return said
+    message: list[str] = []
+    monkeypatch.setattr(transfer, "display_message", message.append)
+    return message
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_interrupt_reports_progress_and_how_to_resume(
         "Fetching was stopped at 120 of 340 MB. "
         "`%jobs results folds --to out` continues from there."
     )
-    stopped = [(each.phase, each.outcome) for each, _ in surface.finished]
+    stopped = [(call.phase, call.outcome) for call, _ in surface.finished]
     assert stopped == ([("Stopped", Outcome.STOPPED)] if drawn else [])
 
 

@@ -26,14 +26,14 @@ COMPLETE = Progress("folds", "batch", "Complete", outcome=Outcome.COMPLETE)
 
 @pytest.fixture
 def surface(monkeypatch: pytest.MonkeyPatch) -> FakeSurface:
-    made = FakeSurface()
-    monkeypatch.setattr(progress_watch, "progress_surface", lambda front: made)
-    monkeypatch.setattr(background, "Line", lambda **_: made)
-    return made
+    fake_surface = FakeSurface()
+    monkeypatch.setattr(progress_watch, "progress_surface", lambda front: fake_surface)
+    monkeypatch.setattr(background, "Line", lambda **_: fake_surface)
+    return fake_surface
 
 
 def watches() -> list[threading.Thread]:
-    return [each for each in threading.enumerate() if each.name.startswith("labext-watch")]
+    return [thread for thread in threading.enumerate() if thread.name.startswith("labext-watch")]
 
 
 def then(error: BaseException) -> Iterator[Progress]:

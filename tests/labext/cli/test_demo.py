@@ -121,8 +121,8 @@ def test_notebook_opens_in_jupyterlab_without_run(folder, data_dir):
     try:
         page = wait_for(f"http://localhost:{port}/lab/tree/jobs.ipynb?token=known", lab)
         assert page.status_code == 200, log.read_text()
-        listed = requests.get(f"http://localhost:{port}/api/contents?token=known", timeout=10)
-        assert "jobs.ipynb" in {entry["name"] for entry in listed.json()["content"]}
+        response = requests.get(f"http://localhost:{port}/api/contents?token=known", timeout=10)
+        assert "jobs.ipynb" in {entry["name"] for entry in response.json()["content"]}
         assert Sandbox(data_dir).status().running
         name = "@jupyterlab/apputils-extension:notification"
         settings = requests.get(

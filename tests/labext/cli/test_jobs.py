@@ -144,12 +144,12 @@ def test_stopped_sandbox_can_be_administered(run, box, tmp_path):
     sandbox.stop()
     try:
         run("accounts", "add", "new@course.example", data_dir=sandbox.data_dir)
-        made = run("keys", "add", "new@course.example", "--json", data_dir=sandbox.data_dir)
+        new_key = run("keys", "add", "new@course.example", "--json", data_dir=sandbox.data_dir)
         assert "not running" in run.error(
             "keys", "add", TEACHER, "--profile", "t", data_dir=sandbox.data_dir
         )
         sandbox.start()
-        header = {"x-api-key": json.loads(made[1])["key"]}
+        header = {"x-api-key": json.loads(new_key[1])["key"]}
         assert requests.get(f"{address}files", headers=header, timeout=30).json() == []
     finally:
         sandbox.stop()

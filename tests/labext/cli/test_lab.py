@@ -87,9 +87,9 @@ def key(lab: Any, person: str) -> str:
 @pytest.fixture
 def app(lab: Any) -> Iterator[dict[str, str]]:
     """An app of this test's own, which may see the vectors."""
-    made = lab.json("apps", "add", "robot")
+    new_app = lab.json("apps", "add", "robot")
     lab.json("grants", "add", "--app", "robot", "--folder", "Vectors")
-    yield made
+    yield new_app
     lab("apps", "remove", "robot", "--yes")
 
 
@@ -234,12 +234,12 @@ def test_suspended_user_loses_access(lab, api, person, key):
 
 def test_key_rotation_allows_an_overlap(lab, api, person, key):
     newer = lab.json("keys", "add", person, "--name", "newer")["api_key"]
-    assert [api.status(key=each) for each in (key, newer)] == [200, 200]
+    assert [api.status(key=secret) for secret in (key, newer)] == [200, 200]
     lab.output("keys", "remove", person, "key1", "--yes")
-    assert [api.status(key=each) for each in (key, newer)] == [401, 200]
-    listed = {each["name"]: each["deleted"] for each in lab.json("keys", "list", person)}
-    assert listed["newer"] is None
-    assert listed["key1"]
+    assert [api.status(key=secret) for secret in (key, newer)] == [401, 200]
+    deleted_by_name = {row["name"]: row["deleted"] for row in lab.json("keys", "list", person)}
+    assert deleted_by_name["newer"] is None
+    assert deleted_by_name["key1"]
     # its name stays taken, so that the log is not ambiguous
     assert "already" in lab.error("keys", "add", person, "--name", "key1", "--json")
 
@@ -249,9 +249,9 @@ def test_secret_rotation_allows_an_overlap(lab, api, app):
     newer = lab.json("secrets", "add", "robot")
     assert newer["client_id"] == app["client_id"]
     new = api.app_token(newer)["access_token"]
-    assert [api.status(token=each) for each in (old, new)] == [200, 200]
+    assert [api.status(token=secret) for secret in (old, new)] == [200, 200]
     lab.output("secrets", "remove", "robot", "secret1", "--yes")
-    assert [api.status(token=each) for each in (old, new)] == [401, 200]
+    assert [api.status(token=secret) for secret in (old, new)] == [401, 200]
     assert api.app_token(app)["status"] == 401
     assert api.app_token(newer)["status"] == 200
 
@@ -306,10 +306,10 @@ def test_place_is_created_filled_listed_and_removed(lab, api, person, key, tmp_p
         assert (project["organization"], project["team"]) == ("Physics", "Optics")
         folder = lab.json("folders", "add", "Vectors", "--project", "Lasers")
         assert folder["id"] in lab.error("grants", "add", "--user", person, "--folder", "Vectors")
-        made = lab.json(
+        imported_rows = lab.json(
             "sequences", "import", str(file), "--folder", folder["id"], "--creator", person
         )
-        assert [each["length"] for each in made] == [4, 6]
+        assert [item["length"] for item in imported_rows] == [4, 6]
         lab.output("grants", "add", "--user", person, "--team", "Optics")
         assert api.count(key) == 2
         assert "4 sequences" not in lab.error("organizations", "remove", "Physics")
@@ -318,7 +318,7 @@ def test_place_is_created_filled_listed_and_removed(lab, api, person, key, tmp_p
     names = ("teams", "projects", "folders", "sequences", "grants")
     assert [removed[name] for name in names] == [1, 1, 1, 2, 1]
     assert api.count(key) == 0
-    assert {each["name"] for each in lab.json("organizations", "list")} == {"Biology"}
+    assert {row["name"] for row in lab.json("organizations", "list")} == {"Biology"}
 
 
 def test_addresses_outside_the_ip_ranges_are_refused(lab, api, key):
@@ -330,7 +330,7 @@ def test_addresses_outside_the_ip_ranges_are_refused(lab, api, key):
         assert api.status(key=key) == 200
         assert "already" in lab.error("ip", "add", "127.0.0.1/32")
     finally:
-        for network in [each["network"] for each in lab.json("ip", "list")]:
+        for network in [row["network"] for row in lab.json("ip", "list")]:
             output = lab.output("ip", "remove", network)
     assert "all addresses are allowed" in output
     assert api.status(key=key) == 200
@@ -340,13 +340,13 @@ def test_audit_log_lists_identity_and_status(lab, api, person, key, app):
     api.status(key=key)
     api.status(token=api.app_token(app)["access_token"])
     api.get("nowhere", lab_service.basic(key))
-    found = lab.json("audit", "list", "--user", person)
-    assert [each["status"] for each in found[:2]] == [404, 200]
-    assert found[1]["credential"] == "key key1"
-    assert lab.json("audit", "list", "--user", person, "--limit", "1") == found[:1]
-    assert {each["app"] for each in lab.json("audit", "list", "--app", "robot")} == {"robot"}
-    assert {each["status"] for each in lab.json("audit", "list", "--status", "404")} == {404}
-    times = [each["time"] for each in lab.json("audit", "list")]
+    entries = lab.json("audit", "list", "--user", person)
+    assert [item["status"] for item in entries[:2]] == [404, 200]
+    assert entries[1]["credential"] == "key key1"
+    assert lab.json("audit", "list", "--user", person, "--limit", "1") == entries[:1]
+    assert {row["app"] for row in lab.json("audit", "list", "--app", "robot")} == {"robot"}
+    assert {row["status"] for row in lab.json("audit", "list", "--status", "404")} == {404}
+    times = [row["time"] for row in lab.json("audit", "list")]
     assert times == sorted(times, reverse=True)
 
 
@@ -354,17 +354,17 @@ def test_id_token_is_printed_alone_and_signs_in(lab, api, person):
     out = lab.output("id-token", person)
     assert out.count("\n") == 1
     assert api.status(token=out.strip()) == 200
-    made = lab.json("id-token", person, "--seconds", "-60")
-    assert (made["email"], made["seconds"], made["user"]) == (person, -60, True)
-    assert api.status(token=made["id_token"]) == 401
-    nobody = lab.json("id-token", "nobody@course.example")
-    assert nobody["user"] is False
-    assert api.status(token=nobody["id_token"]) == 401
+    created = lab.json("id-token", person, "--seconds", "-60")
+    assert (created["email"], created["seconds"], created["user"]) == (person, -60, True)
+    assert api.status(token=created["id_token"]) == 401
+    unknown_user = lab.json("id-token", "nobody@course.example")
+    assert unknown_user["user"] is False
+    assert api.status(token=unknown_user["id_token"]) == 401
     foreign = lab.json("id-token", person, "--audience", "elsewhere")["id_token"]
     assert api.status(token=foreign) == 401
-    reasons = {each["reason"] for each in lab.json("audit", "list", "--status", "401")}
+    reasons = {row["reason"] for row in lab.json("audit", "list", "--status", "401")}
     assert len(reasons) >= 3
-    assert not any(token in str(reasons) for token in (made["id_token"], foreign))
+    assert not any(token in str(reasons) for token in (created["id_token"], foreign))
 
 
 def test_sign_in_secret_is_printed_and_renewed(lab, api, box):
@@ -405,7 +405,7 @@ def test_tenant_accepts_only_id_tokens_of_its_provider(lab, api, person):
     assert api.status(token=token) == 200
     assert api.status(token=token, tenant="clinic") == 401
     keys = lab.json("provider", "rotate")
-    assert [each["in_use"] for each in keys] == [True] + [False] * (len(keys) - 1)
+    assert [key_row["in_use"] for key_row in keys] == [True] + [False] * (len(keys) - 1)
     assert api.status(token=token) == 200
     assert api.status(token=lab.output("id-token", person).strip()) == 200
 
@@ -426,16 +426,16 @@ def test_stopped_sandbox_can_be_administered(lab, tmp_path):
         Sandbox(where, rate="off", sequences=120, services=service).start()
         sandbox = Sandbox(where, rate="off", services=service)
         sandbox.stop()
-        made = lab.json("keys", "add", TEACHER, data_dir=where)
+        new_key = lab.json("keys", "add", TEACHER, data_dir=where)
         assert "not running" in lab.error("keys", "add", TEACHER, "--profile", "t", data_dir=where)
         url = "https://idp.example/.well-known/openid-configuration"
         lab.output("provider", "set", url, "--audience", "ours", data_dir=where)
         token = lab.output("id-token", TEACHER, data_dir=where).strip()
         folders = lab.json("sequences", "list", data_dir=where)
-        assert sum(each["sequences"] for each in folders) == 120
+        assert sum(folder["sequences"] for folder in folders) == 120
         sandbox.start()
         api = Api(sandbox)
-        assert api.status(key=made["api_key"]) == 200
+        assert api.status(key=new_key["api_key"]) == 200
         assert lab.json("provider", "list", data_dir=where)["configuration_url"] == url
         assert api.status(token=token) == 401
     finally:

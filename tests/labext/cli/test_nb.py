@@ -159,14 +159,14 @@ def test_status_counts_stored_objects(nb, box):
     for group, body in [("notebooks", {"name": "One"}), ("notes", {"content": "Two"})]:
         url = f"{box.nb.base_url}/{group}"
         assert requests.post(url, json=body, headers=headers, timeout=60).status_code == 200
-    found = nb.json("status")
-    assert (found["running"], found["base_url"], found["password"]) == (
+    result = nb.json("status")
+    assert (result["running"], result["base_url"], result["password"]) == (
         True,
         box.nb.base_url,
         True,
     )
-    assert found["notebooks"] == before["notebooks"] + 1
-    assert found["notes"] == before["notes"] + 1
+    assert result["notebooks"] == before["notebooks"] + 1
+    assert result["notes"] == before["notes"] + 1
     output = nb.output("status")
     assert box.nb.base_url in output
     assert box.nb.password not in output
@@ -179,8 +179,8 @@ def test_stopped_sandbox_can_be_administered(command, new_box, monkeypatch):
     typed(monkeypatch, PASSWORD)
     nb.output("password", "set", "--stdin", data_dir=box.data_dir)
     assert (box.data_dir / "secrets" / "nb_password").read_text() == PASSWORD
-    found = nb.json("status", data_dir=box.data_dir)
-    assert (found["running"], found["password"]) == (False, True)
+    result = nb.json("status", data_dir=box.data_dir)
+    assert (result["running"], result["password"]) == (False, True)
     nb.output("password", "remove", "--yes", data_dir=box.data_dir)
     assert not (box.data_dir / "connection.json").exists()
     box.start()

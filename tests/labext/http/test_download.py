@@ -209,8 +209,8 @@ def write_partial_file(path: Path, size: int, total: int | None) -> None:
 
 def test_last_modified_validates_a_partial_file(faulty: Any, into: Any, tmp_path: Path) -> None:
     date = "Sun, 22 Nov 2026 20:00:00 GMT"
-    begun = faulty.answer(CONTENT[:1000], length=len(CONTENT), Last_Modified=date)
-    server = faulty(begun, Store(etag=date))
+    partial_response = faulty.answer(CONTENT[:1000], length=len(CONTENT), Last_Modified=date)
+    server = faulty(partial_response, Store(etag=date))
     assert into(server).read_bytes() == CONTENT
     assert server.received[1].headers["if-range"] == date
 
@@ -388,18 +388,18 @@ def test_target_that_cannot_be_written_is_refused_before_the_request(
 def test_concurrent_download_to_the_same_file_is_refused(
     faulty: Any, into: Any, tmp_path: Path, before_each_chunk: Any
 ) -> None:
-    begun, go_on = threading.Event(), threading.Event()
+    body_started, go_on = threading.Event(), threading.Event()
     results: list[Path] = []
 
     def wait() -> None:
-        begun.set()
+        body_started.set()
         assert go_on.wait(10)
 
     before_each_chunk(wait)
     server = faulty(Store())
     first = threading.Thread(target=lambda: results.append(into(server)))
     first.start()
-    assert begun.wait(10)
+    assert body_started.wait(10)
     try:
         with pytest.raises(StorageError, match="Another download"):
             into(server)

@@ -300,16 +300,16 @@ def test_hostile_server_causes_a_typed_error_without_secret(
     tls = context if caller.tls else None
     for number, act in enumerate(MODES[mode]):
         server = faulty(act, tls=tls)
-        began = time.monotonic()
+        started_at = time.monotonic()
         failure = outcome_of(partial(caller.ask, server.url, ca, tmp_path / str(number)))
-        assert time.monotonic() - began < MOST_SECONDS, number
+        assert time.monotonic() - started_at < MOST_SECONDS, number
         assert server.count <= 200, number
         if failure is not None:
-            shown = f"{failure.message} {failure.next_step}"
+            message = f"{failure.message} {failure.next_step}"
             assert failure.message, number
             assert failure.next_step, number
-            assert "\n" not in shown, number
-            assert SECRET not in shown, number
+            assert "\n" not in message, number
+            assert SECRET not in message, number
         report.append("accepted" if failure is None else type(failure).__name__)
 
 

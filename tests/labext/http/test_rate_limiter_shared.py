@@ -91,10 +91,10 @@ def test_stricter_of_two_rates_applies_to_both(one: Rate, other: Rate, most: int
 def test_limiter_is_garbage_collected_with_its_last_client() -> None:
     make_limiter = shared_rate_limiter(URL, "short-lived", Rate(1, 10))
     ask(make_limiter)
-    gone = weakref.ref(make_limiter)
+    limiter_ref = weakref.ref(make_limiter)
     del make_limiter
     gc.collect()
-    assert gone() is None
+    assert limiter_ref() is None
 
 
 def test_unlimited_or_simulated_limiter_is_not_shared(clock: Clock) -> None:

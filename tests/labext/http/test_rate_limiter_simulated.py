@@ -148,9 +148,9 @@ class Client:
 
 
 def elapsed(client: Client, *acts: Callable[[], object]) -> float:
-    began = client.clock.now
+    started_at = client.clock.now
     client.clock.run(*acts)
-    return client.clock.now - began
+    return client.clock.now - started_at
 
 
 LATENCY = st.floats(0.001, 0.2)

@@ -182,13 +182,13 @@ def redirect(status: int, location: str) -> Any:
 
 
 def check(case: Case, send: Callable[[], Any], own: Any, foreign: Any, connected: Any) -> None:
-    shown = ""
+    output = ""
     try:
         send()
     except LabextError as error:
-        shown = str(error)
-    assert shown or case.away
-    assert SECRET not in shown
+        output = str(error)
+    assert output or case.away
+    assert SECRET not in output
     for request in foreign.received:
         sent = repr((request.path, request.headers, request.body)).encode()
         assert not any(form in sent for form in WIRE_FORMS), sent

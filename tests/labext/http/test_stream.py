@@ -67,13 +67,13 @@ def test_event_is_yielded_before_the_stream_ends(faulty: Any, transport: Any) ->
 
 def test_truncated_event_stream_is_an_error(faulty: Any, transport: Any) -> None:
     server = faulty(faulty.raw(HEAD + chunk("data: 1\n\n") + b"20\r\ndata: 2"))
-    seen: list[str] = []
+    received: list[str] = []
     with (
         pytest.raises(UnreachableError, match="truncated"),
         transport(server).stream(ASK) as response,
     ):
-        list(_recorded(read_events(response), seen))
-    assert seen == ["1"]
+        list(_recorded(read_events(response), received))
+    assert received == ["1"]
 
 
 def _recorded(stream: Any, seen: list[str]) -> Any:
@@ -95,8 +95,8 @@ def test_stalled_event_stream_times_out(faulty: Any, transport: Any) -> None:
 
 
 def test_stream_request_follows_the_retry_mode(faulty: Any, transport: Any) -> None:
-    begun = faulty.raw(HEAD + chunk("data: 1\n\n") + b"0\r\n\r\n")
-    server = faulty(faulty.silence, faulty.answer("busy", 503), begun)
+    partial_response = faulty.raw(HEAD + chunk("data: 1\n\n") + b"0\r\n\r\n")
+    server = faulty(faulty.silence, faulty.answer("busy", 503), partial_response)
     with transport(server).stream(ASK) as response:
         assert [event.data for event in read_events(response)] == ["1"]
     assert server.count == 3

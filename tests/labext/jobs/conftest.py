@@ -286,14 +286,14 @@ class Ledger:
                 row["statuses"] = self._tally(self.members[name])
             return Answer(body=self.by_name(row))
         inner = {member for members in self.members.values() for member in members}
-        listed = (
+        listing = (
             self.members.get(batch, [])
             if batch is not None
             else [name for name in reversed(self.rows) if name not in inner]
         )
         start, limit = int(query.get("startKey", 0)), int(query.get("limit", 1000))
-        rows = [self.rows[name] for name in listed[start : start + limit]]
-        key = str(start + limit) if start + limit < len(listed) else ""
+        rows = [self.rows[name] for name in listing[start : start + limit]]
+        key = str(start + limit) if start + limit < len(listing) else ""
         return Answer(body=self.as_list(rows, key))
 
     def do_result(self, query: dict[str, str], body: Any) -> Answer:

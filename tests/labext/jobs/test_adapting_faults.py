@@ -38,11 +38,11 @@ def test_adapted_and_original_names_are_listed(client: JobsClient, ledger: Any) 
     assert "digests-part1of2-pBAD30" in jobs
     assert len(set(jobs)) == 133
     assert done.frame["name"].tolist() == SEQS["name"].tolist()
-    listed = client.jobs(batch="digests")
-    assert listed.columns[:3].tolist() == ["Name", "name", "Type"]
-    assert listed["name"].tolist() == SEQS["name"].tolist()
-    assert listed["id"].tolist() == SEQS["id"].tolist()
-    assert listed.set_index("name").loc[ORCHIDS[0], "Name"] == JOB
+    rows = client.jobs(batch="digests")
+    assert rows.columns[:3].tolist() == ["Name", "name", "Type"]
+    assert rows["name"].tolist() == SEQS["name"].tolist()
+    assert rows["id"].tolist() == SEQS["id"].tolist()
+    assert rows.set_index("name").loc[ORCHIDS[0], "Name"] == JOB
 
 
 def test_rows_are_joined_by_original_names(

@@ -136,8 +136,8 @@ def test_blank_text_is_an_empty_cell_of_a_required_parameter(empty: str) -> None
 def test_mapping_arrays_and_list_define_the_same_jobs() -> None:
     expected = {"a": {"t": 1, "s": "x"}, "b": {"t": 2}}
     arrays = {"jobNames": ["a", "b"], "settings": [{"s": "x"}, {"t": 2}]}
-    listed = [{"jobName": "a", "settings": {"s": "x"}}, {"jobName": "b", "settings": {"t": 2}}]
-    for form in ({"a": {"s": "x"}, "b": {"t": 2}}, arrays, listed, {"jobs": listed}):
+    rows = [{"jobName": "a", "settings": {"s": "x"}}, {"jobName": "b", "settings": {"t": 2}}]
+    for form in ({"a": {"s": "x"}, "b": {"t": 2}}, arrays, rows, {"jobs": rows}):
         assert named_settings(form, {"t": 1}) == expected
 
 

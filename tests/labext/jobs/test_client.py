@@ -103,8 +103,8 @@ def test_job_from_submission_to_results(box_client: JobsClient, tmp_path: Path) 
         == (box_client.show("main-helix")["Score"][0]["atoms"])
     )
     assert not box_client.download("main-helix", tmp_path / "out").fetched
-    one = box_client.download("main-helix", tmp_path / "one.pdb", file="peptide.pdb")
-    assert one.path.read_text() == atoms
+    first = box_client.download("main-helix", tmp_path / "one.pdb", file="peptide.pdb")
+    assert first.path.read_text() == atoms
     structures = box_client.download("main-helix", tmp_path / "s", pdbs_only=True)
     assert structures.files["file"].tolist() == ["peptide.pdb"]
     alone = box_client.download("main-helix", tmp_path / "alone.zip")
@@ -132,10 +132,10 @@ def test_batch_of_250_jobs_is_split_and_shown_as_one(
     assert sent.frame["Name"].tolist() == frame["name"].tolist()
     with pytest.raises(NotReadyError, match="folds is not complete"):
         box_client.download("folds", tmp_path / "early")
-    seen = list(box_client.watch("folds"))
-    assert {progress.total for progress in seen} == {250}
-    assert all(sum(progress.states.values()) == 250 for progress in seen)
-    assert seen[-1].outcome is Outcome.COMPLETE
+    snapshots = list(box_client.watch("folds"))
+    assert {progress.total for progress in snapshots} == {250}
+    assert all(sum(progress.states.values()) == 250 for progress in snapshots)
+    assert snapshots[-1].outcome is Outcome.COMPLETE
     again = box_client.submit_batch(
         "folds", "rna_fold", frame, name_column="name", mapping={"sequence": "bases"}
     )
@@ -309,6 +309,6 @@ def test_list_continues_at_its_start_key(box_client: JobsClient) -> None:
     rest = box_client.jobs(limit=1, start_key=first.attrs["start_key"])
     assert rest["JobName"].tolist() == ["page-0"]
     assert box_client.jobs().attrs["start_key"] == ""
-    listed: Any = [row["JobName"] for row in box_client.iter_jobs()]
-    assert listed == box_client.jobs()["JobName"].tolist()
+    job_names: Any = [row["JobName"] for row in box_client.iter_jobs()]
+    assert job_names == box_client.jobs()["JobName"].tolist()
     assert isinstance(first["Settings"][0], dict)

@@ -42,9 +42,9 @@ def test_requests_of_an_hour_of_watching(
         ledger._tally = lambda _: {}
     monkeypatch.setattr(progress, "TICK", 15.0)
     watched = JobWatcher(client._service, client._parts, name, clock=clock)
-    for seen in progress.watch(watched.look, clock=clock, sleep=clock.sleep):
-        assert seen.outcome is None
-        if seen.elapsed >= HOUR:
+    for snapshot in progress.watch(watched.look, clock=clock, sleep=clock.sleep):
+        assert snapshot.outcome is None
+        if snapshot.elapsed >= HOUR:
             break
     assert ledger.count("jobs") == requests <= 410
 

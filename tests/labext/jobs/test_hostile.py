@@ -66,7 +66,7 @@ def shown(output: Any) -> list[str]:
 def check(output: Any) -> None:
     """Check that an output is inert."""
     for text in shown(output):
-        assert not [each for each in STEERING if each in text], ascii(text)
+        assert not [character for character in STEERING if character in text], ascii(text)
     if "data" not in output:
         return
     assert set(output.data) <= {"text/html", "text/plain"}
@@ -74,7 +74,7 @@ def check(output: Any) -> None:
     markup = Markup()
     markup.feed(html)
     assert markup.acts == [], html
-    assert not [each for each in STEERING if each in html], ascii(html)
+    assert not [character for character in STEERING if character in html], ascii(html)
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_error_with_hostile_text_is_one_safe_line(
         client.job("x")
     error = raised.value
     for text in (str(error), error.server or "", repr(error), error._render_traceback_()[0]):
-        assert not [each for each in STEERING if each in text], ascii(text)
+        assert not [character for character in STEERING if character in text], ascii(text)
     assert "\n" not in str(error)
 
 
@@ -183,8 +183,8 @@ def test_frame_replaces_control_characters_only() -> None:
         [Column("t", "text"), Column("j", "json")],
     )
     assert frame["t"][0].startswith(f"é\t\n{REPLACEMENT}{REPLACEMENT}]0;hacked")
-    shown = frame.to_string() + str(frame.to_dict("records"))
-    assert not [each for each in STEERING if each in shown]
+    rendered = frame.to_string() + str(frame.to_dict("records"))
+    assert not [character for character in STEERING if character in rendered]
 
 
 DIRECTION_CONTROLS = {

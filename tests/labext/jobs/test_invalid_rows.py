@@ -69,8 +69,8 @@ def test_skip_invalid_submits_valid_rows_and_returns_the_others(
     assert not again.created
     assert again.refused["Error"].tolist() == done.refused["Error"].tolist()
     assert ledger.count("submit-batch") == 1
-    listed = client.jobs(batch="few")
-    assert listed["note"].tolist() == ["n0"], "joined to the rows that were submitted"
+    rows = client.jobs(batch="few")
+    assert rows["note"].tolist() == ["n0"], "joined to the rows that were submitted"
 
 
 def test_skip_invalid_without_invalid_rows_refuses_nothing(client: JobsClient, ledger: Any) -> None:
@@ -220,8 +220,10 @@ class TestServiceThatChecksOneJobAtATime:
         self, client: JobsClient, ledger: Any
     ) -> None:
         submit(client, skip_invalid=True)
-        taken = ledger.answer(body={"valid": False, "error": "Job name a is already taken."})
-        ledger.fail("validate-job", taken)
+        name_conflict = ledger.answer(
+            body={"valid": False, "error": "Job name a is already taken."}
+        )
+        ledger.fail("validate-job", name_conflict)
         assert not submit(client, skip_invalid=True).created
 
 

@@ -261,11 +261,11 @@ def test_missing_or_duplicate_names_cannot_be_joined() -> None:
 
 
 def test_part_counts_as_sent_only_if_its_name_was_free(journal: Journal) -> None:
-    free, taken = "folds-part1of2", "folds-part2of2"
+    free, used_name = "folds-part1of2", "folds-part2of2"
     assert not journal.write(PLAN, [free]).was_sent_from_here(free), "it was not sent"
-    for part in (free, taken):
+    for part in (free, used_name):
         journal.log("folds").note(PartEvent.SENDING, part)
     entry = journal.read("folds")
     assert entry is not None
     assert entry.was_sent_from_here(free)
-    assert not entry.was_sent_from_here(taken), "nothing shows that its name was free"
+    assert not entry.was_sent_from_here(used_name), "nothing shows that its name was free"

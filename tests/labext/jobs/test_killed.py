@@ -193,13 +193,11 @@ def test_client_killed_repeatedly_submits_each_job_once(
         assert "big is now complete on the service, with 1,000 jobs." in done.message
         assert jobs.resume("big").sent == ()
         assert jobs.unfinished().empty
-        listed = list(jobs.iter_jobs(subjobs=True))
-    parents = [row["JobName"] for row in listed if row["Type"] == "batch"]
+        rows = list(jobs.iter_jobs(subjobs=True))
+    parents = [row["JobName"] for row in rows if row["Type"] == "batch"]
     assert sorted(parents) == sorted(done.parts)
-    submitted = {
-        row["JobName"]: json.loads(row["Settings"]) for row in listed if row["Type"] == TOOL
-    }
-    assert len(listed) == JOBS + PARTS
+    submitted = {row["JobName"]: json.loads(row["Settings"]) for row in rows if row["Type"] == TOOL}
+    assert len(rows) == JOBS + PARTS
     expected = plan()
     assert submitted == {
         row.JobName: expected[str(row.Name)] for row in done.frame.itertuples(index=False)

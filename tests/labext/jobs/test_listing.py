@@ -89,9 +89,9 @@ def test_missing_part_keeps_its_input_rows(client: JobsClient, split: Any) -> No
     assert table["JobStatus"].isna().sum() == 100
     assert client.job("folds")["statuses"] == {"In Queue": 150, "not sent": 100}
     split.complete("folds-part1of3", "folds-part3of3")
-    (seen,) = client.watch("folds")
-    assert "folds-part2of3 is missing on the service" in seen.reason
-    assert seen.total == 250
+    (snapshots,) = client.watch("folds")
+    assert "folds-part2of3 is missing on the service" in snapshots.reason
+    assert snapshots.total == 250
 
 
 def test_batch_with_other_settings_is_not_joined_to_the_journal(

@@ -202,9 +202,13 @@ def test_watch_reports_state_and_stage(client: JobsClient, ledger: Any) -> None:
     ledger.rows["p1"] |= {"JobStatus": "Running", "Stage": "1 of 2: Structure"}
     ledger.rows["p1-stage1-fold"]["JobStatus"] = "Complete"
     watch = client.watch("p1")
-    seen = next(watch)
-    assert (seen.kind, seen.phase, seen.stage) == ("pipeline", "Running", "1 of 2: Structure")
-    assert (dict(seen.states), seen.total, seen.outcome) == ({"Complete": 1}, 1, None)
+    snapshot = next(watch)
+    assert (snapshot.kind, snapshot.phase, snapshot.stage) == (
+        "pipeline",
+        "Running",
+        "1 of 2: Structure",
+    )
+    assert (dict(snapshot.states), snapshot.total, snapshot.outcome) == ({"Complete": 1}, 1, None)
     ledger.rows["p1"] |= {"JobStatus": "Stopped", "Reason": "Stage 2 (Again) failed: x."}
     *_, last = watch
     assert (last.outcome, last.phase, last.stage) == (Outcome.STOPPED, "Stopped", "")
@@ -219,8 +223,8 @@ def test_watch_counts_jobs_if_there_is_no_tally(client: JobsClient, ledger: Any)
     ledger.members["p1"] = ["p1-a"]
     ledger.rows["p1"]["JobStatus"] = "Running"
     ledger.by_name = lambda row: {k: v for k, v in row.items() if k != "statuses"}
-    seen = next(client.watch("p1"))
-    assert (dict(seen.states), seen.stage) == ({"In Queue": 1}, "")
+    snapshot = next(client.watch("p1"))
+    assert (dict(snapshot.states), snapshot.stage) == ({"In Queue": 1}, "")
 
 
 ABSENT = [

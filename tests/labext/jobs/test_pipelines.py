@@ -42,15 +42,18 @@ def test_pipeline_from_submission_to_results(box_client: JobsClient, tmp_path: P
     assert (sent.created, sent.message) == (True, "way submitted to queue.")
     with pytest.raises(NotReadyError):
         box_client.download("way", tmp_path / "early")
-    seen = list(box_client.watch("way"))
-    assert {item.kind for item in seen} == {"pipeline"}
-    stages = [item.stage for item in seen if item.outcome is None and item.stage]
+    snapshots = list(box_client.watch("way"))
+    assert {item.kind for item in snapshots} == {"pipeline"}
+    stages = [item.stage for item in snapshots if item.outcome is None and item.stage]
     assert stages[0] == "1 of 2: Structure Prediction"
     assert list(dict.fromkeys(stages)) in (
         ["1 of 2: Structure Prediction"],  # where a look came too late for the second
         ["1 of 2: Structure Prediction", "2 of 2: Scoring PDB"],
     )
-    assert (seen[-1].outcome, dict(seen[-1].states)) == (Outcome.COMPLETE, {"Complete": 3})
+    assert (snapshots[-1].outcome, dict(snapshots[-1].states)) == (
+        Outcome.COMPLETE,
+        {"Complete": 3},
+    )
     assert box_client.wait("way")["JobStatus"] == "Complete"
 
     jobs = box_client.jobs(batch="way", scores=True)
@@ -60,11 +63,11 @@ def test_pipeline_from_submission_to_results(box_client: JobsClient, tmp_path: P
     assert jobs["JobName"].str.startswith("way-stage").all()
     assert "way" in box_client.jobs()["JobName"].tolist()
     assert not box_client.jobs()["JobName"].str.startswith("way-").any()
-    shown = box_client.show("way")
-    assert shown["Settings"][0] == {"initialInputs": [PEPTIDE], "stages": STAGES}
-    assert shown["statuses"][0] == {"Complete": 3}
+    pipeline_view = box_client.show("way")
+    assert pipeline_view["Settings"][0] == {"initialInputs": [PEPTIDE], "stages": STAGES}
+    assert pipeline_view["statuses"][0] == {"Complete": 3}
     hours = jobs["WeightedHours"].sum()
-    assert shown["WeightedHours"][0] == pytest.approx(hours)
+    assert pipeline_view["WeightedHours"][0] == pytest.approx(hours)
 
     downloaded = box_client.download("way", tmp_path / "way")
     assert {file.partition("/")[0] for file in downloaded.files["file"]} == {
@@ -77,8 +80,10 @@ def test_pipeline_from_submission_to_results(box_client: JobsClient, tmp_path: P
     (scored,) = [item for item in crate if item["@id"] == "#job-way-stage2-normal_modes"]
     assert {"@id": "stage1-peptide_build/peptide.pdb"} in scored["object"]
     assert not box_client.download("way", tmp_path / "way").fetched
-    one = box_client.download("way", tmp_path / "one.pdb", file="stage1-peptide_build/peptide.pdb")
-    assert one.path.read_text().count("CA ") >= len(PEPTIDE)
+    first = box_client.download(
+        "way", tmp_path / "one.pdb", file="stage1-peptide_build/peptide.pdb"
+    )
+    assert first.path.read_text().count("CA ") >= len(PEPTIDE)
     assert (
         box_client.download("way", tmp_path / "s", pdbs_only=True)
         .files["file"]
@@ -145,7 +150,7 @@ def test_stop_of_a_pipeline_stops_its_jobs(box_client: JobsClient) -> None:
     assert box_client.job("many")["JobStatus"] == "Stopped"
     states = box_client.jobs(batch="many").attrs["statuses"]
     assert states.get("Running", 0) == states.get("In Queue", 0) == 0
-    assert [each.outcome for each in box_client.watch("many")] == [Outcome.STOPPED]
+    assert [snapshot.outcome for snapshot in box_client.watch("many")] == [Outcome.STOPPED]
 
 
 def test_invalid_pipeline_is_refused(box_client: JobsClient) -> None:

@@ -52,9 +52,9 @@ def crate_in(folder: Path, name: str = CRATE) -> dict[str, dict[str, Any]]:
                 if isinstance(item, dict):
                     assert set(item) == {"@id"}, "a flat graph"
                     assert item["@id"] in entities or item["@id"] in outside
-    listed = {part["@id"] for part in several(root["hasPart"])}
-    assert listed == {item["@id"] for item in graph if item["@type"] == "File"}
-    for item in listed:
+    part_ids = {part["@id"] for part in several(root["hasPart"])}
+    assert part_ids == {item["@id"] for item in graph if item["@type"] == "File"}
+    for item in part_ids:
         content = (folder / unquote(item)).read_bytes()
         assert entities[item]["contentSize"] == str(len(content))
         assert entities[item]["sha256"] == hashlib.sha256(content).hexdigest()

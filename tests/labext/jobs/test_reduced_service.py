@@ -63,8 +63,8 @@ def test_refused_lookup_does_not_count_as_a_free_name(
 
 def test_400_not_found_of_a_repeated_delete_is_success(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
-    gone = ledger.answer(400, "Job f1 not found", "text/plain")
-    ledger.fail("delete-job", ledger.lost_after(), gone)
+    job_not_found = ledger.answer(400, "Job f1 not found", "text/plain")
+    ledger.fail("delete-job", ledger.lost_after(), job_not_found)
     client.delete("f1")
     assert ledger.count("delete-job") == 2
     assert not ledger.rows
@@ -78,8 +78,13 @@ def test_pipeline_without_a_job_list_is_watched(
     ledger.add("p1", "pipeline", JobStatus="Running")
     ledger.fail("jobs", None, ledger.answer(status, "No batch p1", "text/plain"))
     watch = client.watch("p1")
-    seen = next(watch)
-    assert (seen.kind, seen.phase, dict(seen.states), seen.stage) == ("pipeline", "Running", {}, "")
+    snapshot = next(watch)
+    assert (snapshot.kind, snapshot.phase, dict(snapshot.states), snapshot.stage) == (
+        "pipeline",
+        "Running",
+        {},
+        "",
+    )
     ledger.complete("p1")
     *_, last = watch
     assert last.outcome is Outcome.COMPLETE
@@ -93,7 +98,7 @@ def test_watch_ends_if_a_batch_without_tally_is_deleted(client: JobsClient, ledg
     watch = client.watch("b1")
     assert dict(next(watch).states) == {"In Queue": 1}
     ledger.fail("jobs", None, ledger.answer(400, "Batch b1 not found", "text/plain"))
-    assert next(seen for seen in watch if not seen.states).outcome is None
+    assert next(snapshot for snapshot in watch if not snapshot.states).outcome is None
     del ledger.rows["b1"]
     *_, last = watch
     assert (last.phase, last.outcome) == ("Deleted", Outcome.STOPPED)

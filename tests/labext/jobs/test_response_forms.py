@@ -150,14 +150,14 @@ def test_unknown_state_is_shown_and_does_not_end_a_watch(client: JobsClient, led
     ledger.rows["b"]["batchStatus"] = "Hibernating"
     ledger.rows["b-x"]["JobStatus"] = "Dreaming"
     stop = threading.Event()
-    seen = []
+    received = []
     for progress in client.watch("b", stop):
-        seen.append(progress)
+        received.append(progress)
         if progress.elapsed > 1.5:
             stop.set()
-    assert seen[-1].phase == "Hibernating"
-    assert seen[-1].states == {"Dreaming": 1}
-    assert seen[-1].outcome is None
+    assert received[-1].phase == "Hibernating"
+    assert received[-1].states == {"Dreaming": 1}
+    assert received[-1].outcome is None
     assert ledger.count("jobs") <= 4
 
 
@@ -182,8 +182,8 @@ def test_outcome_of_a_batch_is_its_own_status(client: JobsClient, ledger: Any) -
 def test_single_job_with_a_tally_is_not_a_batch(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
     ledger.by_name = lambda row: {**row, "statuses": {"In Queue": 1}}
-    seen = next(client.watch("f1"))
-    assert (seen.kind, seen.states, seen.total) == ("job", {}, None)
+    snapshot = next(client.watch("f1"))
+    assert (snapshot.kind, snapshot.states, snapshot.total) == ("job", {}, None)
 
 
 @pytest.mark.parametrize(
@@ -200,9 +200,9 @@ def test_final_states_end_a_watch(
 ) -> None:
     ledger.add("f1", Reason="time limit")
     ledger.rows["f1"]["JobStatus"] = state
-    (seen,) = client.watch("f1")
-    assert seen.outcome is outcome
-    assert seen.reason == ("" if outcome is Outcome.COMPLETE else "time limit")
+    (snapshots,) = client.watch("f1")
+    assert snapshots.outcome is outcome
+    assert snapshots.reason == ("" if outcome is Outcome.COMPLETE else "time limit")
 
 
 @pytest.mark.usefixtures("quick_looks")

@@ -130,9 +130,9 @@ def test_download_as_archive(client: JobsClient, done: Any, tmp_path: Path) -> N
 
 
 def test_download_of_one_file_or_structures(client: JobsClient, done: Any, tmp_path: Path) -> None:
-    one = client.download("f1", tmp_path, file="rank_1.pdb")
-    assert one.path == tmp_path / "rank_1.pdb"
-    assert one.path.read_text() == "ATOM f1\n"
+    downloaded = client.download("f1", tmp_path, file="rank_1.pdb")
+    assert downloaded.path == tmp_path / "rank_1.pdb"
+    assert downloaded.path.read_text() == "ATOM f1\n"
     assert done.bodies("result")[-1] == {"jobName": "f1", "fileName": "rank_1.pdb"}
     named = client.download("f1", tmp_path / "mine.pdb", file="rank_1.pdb", email="a@b.org")
     assert named.path == tmp_path / "mine.pdb"
@@ -361,14 +361,14 @@ def test_progress_of_a_split_batch_is_cumulative(
 ) -> None:
     events: list[Any] = []
     client.download("b", tmp_path, on_bytes=lambda *now: events.append(now), on_phase=events.append)
-    one, two = (len(split.archives[f"b-part{n}of2"]) for n in (1, 2))
+    first, two = (len(split.archives[f"b-part{n}of2"]) for n in (1, 2))
     until = events.index("Merging")
     assert events[:until] == [
         "Fetching",
         "Fetching part 1 of 2",
-        (one, None),
+        (first, None),
         "Fetching part 2 of 2",
-        (one + two, one + two),
+        (first + two, first + two),
     ]
     assert events[-1] == (events[-1][1], events[-1][1]), "all is unpacked"
     assert events.index("Unpacking") > until

@@ -71,9 +71,9 @@ def test_resume_lists_and_completes_unfinished_batches(
     assert ip.user_ns["left"].empty
     assert capsys.readouterr().out == ""
     ip.run_cell("%jobs resume").raise_error()
-    shown = capsys.readouterr().out
-    assert shown.count("No unfinished batches were sent from this machine.") == 1
-    assert "Empty" not in shown
+    output = capsys.readouterr().out
+    assert output.count("No unfinished batches were sent from this machine.") == 1
+    assert "Empty" not in output
     assert ledger.count("submit-batch") == 3
 
 
@@ -130,5 +130,5 @@ def test_resume_completes_unfinished_names(new_shell: Shells, ledger: Any) -> No
     ip = new_shell()
     line = "%jobs resume fo"
     with provisionalcompleter():
-        offered = [found.text for found in ip.Completer.completions(line, len(line))]
+        offered = [completion.text for completion in ip.Completer.completions(line, len(line))]
     assert "folds" in offered

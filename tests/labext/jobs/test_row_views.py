@@ -187,8 +187,8 @@ def test_sequences_are_monospaced_and_texts_left_aligned() -> None:
     name = re.findall(r'<div style="([^"]*)">a1</div>', html)
     assert "text-align:left" in name[0]
     assert "monospace" not in name[0]
-    one = str(frame_html(shown(rows_[0])))
-    assert re.search(rf'monospace[^"]*">{bases}<', one)
+    first = str(frame_html(shown(rows_[0])))
+    assert re.search(rf'monospace[^"]*">{bases}<', first)
 
 
 def test_pandas_options_apply() -> None:
@@ -277,7 +277,7 @@ def test_submitted_job_is_shown_in_one_line(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_control_characters_in_a_submitted_row_are_removed() -> None:
     row = {"JobName": "a\x1b[31m", "Type": "digest", "JobStatus": "Stopped", "Reason": "x\u202ey"}
-    shown = SUBMITTED.show(jobs_frame([row]))
-    for text in (frame_text(shown), frame_html(shown) or ""):
+    view = SUBMITTED.show(jobs_frame([row]))
+    for text in (frame_text(view), frame_html(view) or ""):
         assert "\x1b" not in text
         assert "\u202e" not in text

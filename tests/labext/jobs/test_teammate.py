@@ -52,9 +52,9 @@ def test_split_batch_of_a_teammate_is_shown_as_one(
         next(teacher.watch("cuts"))
     assert teacher.jobs(email=STUDENT)["JobName"].tolist() == ["cuts"]
     assert teacher.show("cuts", email=STUDENT)["statuses"].tolist() == [{"Complete": 105}]
-    listed = teacher.jobs(batch="cuts", email=STUDENT, scores=True)
-    assert listed["Name"].tolist() == list(jobs)
-    assert listed["score.cuts"].tolist() == [n % 3 + 1 for n in range(105)]
+    rows = teacher.jobs(batch="cuts", email=STUDENT, scores=True)
+    assert rows["Name"].tolist() == list(jobs)
+    assert rows["score.cuts"].tolist() == [n % 3 + 1 for n in range(105)]
     fetched = teacher.download("cuts", tmp_path / "out", email=STUDENT)
     assert (tmp_path / "out" / "metrics.csv").read_text().count("\n") == 106
     assert fetched.files["file"].str.startswith("j104/").any()

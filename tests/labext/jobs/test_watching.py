@@ -31,7 +31,7 @@ def test_watch_continues_after_an_outage(client: JobsClient, ledger: Any, how: s
     watch = client.watch("b")
     first = next(watch)
     silent(ledger, how, looks=1)
-    away = next(seen for seen in watch if seen.reason)
+    away = next(snapshot for snapshot in watch if snapshot.reason)
     assert (away.phase, away.states, away.outcome) == (first.phase, first.states, None)
     assert away.reason.startswith("No response, trying again. ")
     ledger.complete("b")
@@ -104,8 +104,8 @@ def test_failed_jobs_of_a_batch_are_listed_with_their_reasons(
 ) -> None:
     ledger.add_batch("b", {name: {} for name in "uvwxyz"})
     fail(ledger, "b", {"v": "Out of time.", "x": "sequence is empty"})
-    seen = next(client.watch("b"))
-    assert [(part.name, part.state, part.reason) for part in seen.parts] == [
+    snapshot = next(client.watch("b"))
+    assert [(part.name, part.state, part.reason) for part in snapshot.parts] == [
         ("v", "Stopped", "Out of time."),
         ("x", "Stopped", "sequence is empty"),
     ]

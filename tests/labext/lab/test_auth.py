@@ -50,17 +50,17 @@ def test_repr_shows_no_secret() -> None:
     ]
     for auth in ways:
         with LabClient("https://lab.example", auth, rate=None) as client:
-            shown = repr(auth) + repr(client) + repr(client._http) + auth.identity
+            rendered = repr(auth) + repr(client) + repr(client._http) + auth.identity
         for secret in (KEY, "s3cret-of-the-app", token, token.split(".")[1]):
-            assert secret not in shown
+            assert secret not in rendered
     assert mask(f"{KEY} s3cret-of-the-app {token}").count("•") == 9
     assert "notebook-app" in repr(ways[1])  # which opens nothing
 
 
 def test_identity_is_per_key_app_or_user() -> None:
     assert ApiKey(KEY).identity == ApiKey(f" {KEY} ").identity != ApiKey(f"{KEY}1").identity
-    one, other = ClientCredentials("a", "secret-1"), ClientCredentials("a", "secret-2", "b@c.de")
-    assert one.identity == other.identity
+    first, other = ClientCredentials("a", "secret-1"), ClientCredentials("a", "secret-2", "b@c.de")
+    assert first.identity == other.identity
     assert (
         IdToken(fake_id_token(exp=1)).identity
         == IdToken(fake_id_token(exp=2, email="Ada@lab.example")).identity

@@ -150,15 +150,20 @@ def test_foreign_files_round_trip(
 ) -> None:
     records = files.read(DATA / name)
     assert len(records) == count
-    one = records[0]
-    assert (one["name"], one["length"], one["isCircular"], len(one["annotations"])) == first
+    record = records[0]
+    assert (
+        record["name"],
+        record["length"],
+        record["isCircular"],
+        len(record["annotations"]),
+    ) == first
     for kind in ("gb", "fasta"):
         assert files.read(files.write(records, tmp_path / f"again.{kind}", whole=True)) == records
 
 
 def test_foreign_description_is_kept() -> None:
-    one, *_ = files.read(DATA / "ls_orchid.fasta")
-    assert one["description"].startswith("C.irapeanum 5.8S rRNA gene")
+    record, *_ = files.read(DATA / "ls_orchid.fasta")
+    assert record["description"].startswith("C.irapeanum 5.8S rRNA gene")
 
 
 # --- refusals ----------------------------------------------------------------------------------

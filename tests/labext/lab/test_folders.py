@@ -73,8 +73,8 @@ def test_ambiguous_folder_name_lists_the_folders(lab: LabClient, tenant: Any, na
     tenant.fail("folders", listing(tenant, *pair, folder("lib_3", "vectors", None)))
     with pytest.raises(ConflictError) as caught:
         lab.sequences(folder=name)
-    listed = "lib_1 (project src_1), lib_2 (project src_2)"
-    assert listed in caught.value.message
+    matches = "lib_1 (project src_1), lib_2 (project src_2)"
+    assert matches in caught.value.message
     assert ("lib_3" in caught.value.message) is (name == "VECTORS")
     assert "`lib_1`" in caught.value.next_step
     assert tenant.count("dna-sequences") == 0

@@ -160,8 +160,8 @@ def test_record_moved_between_pages_is_listed_once(lab: LabClient, tenant: Any) 
     pages = lab.iter_sequences()
     first = next(pages)
     tenant.records.insert(0, {**tenant.records[0], "id": "seq_new"})
-    listed = [first["id"], *(row["id"] for row in pages)]
-    assert len(listed) == len(set(listed)) == 150
+    record_ids = [first["id"], *(row["id"] for row in pages)]
+    assert len(record_ids) == len(set(record_ids)) == 150
 
 
 def test_control_characters_are_replaced(lab: LabClient, tenant: Any) -> None:

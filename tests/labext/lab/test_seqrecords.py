@@ -103,10 +103,10 @@ def same(one: Any, other: Any) -> bool:
 
 @given(records())
 def test_record_round_trip(record: dict[str, Any]) -> None:
-    made = to_seqrecord(record)
-    assert str(made.seq) == record["bases"]
-    assert same(from_seqrecord(made), record)
-    assert same(from_seqrecord(through_a_file(made)), record)
+    seqrecord = to_seqrecord(record)
+    assert str(seqrecord.seq) == record["bases"]
+    assert same(from_seqrecord(seqrecord), record)
+    assert same(from_seqrecord(through_a_file(seqrecord)), record)
 
 
 PLASMID = {
@@ -135,10 +135,10 @@ def marked(**fields: Any) -> dict[str, Any]:
 
 
 def test_genbank_file_has_standard_features() -> None:
-    made = through_a_file(to_seqrecord(PLASMID))
-    assert (made.id, made.name) == ("seq_4fK9", "pBAD30")
-    assert made.annotations["topology"] == "circular"
-    [feature] = made.features
+    seqrecord = through_a_file(to_seqrecord(PLASMID))
+    assert (seqrecord.id, seqrecord.name) == ("seq_4fK9", "pBAD30")
+    assert seqrecord.annotations["topology"] == "circular"
+    [feature] = seqrecord.features
     assert feature.type == "CDS"
     assert str(feature.location) == "[10:40](-)"
     assert feature.qualifiers == {
@@ -148,7 +148,7 @@ def test_genbank_file_has_standard_features() -> None:
         "note": ["regulator of the arabinose BAD promoter"],
         "gene": ["araC"],
     }
-    assert "comment" not in made.annotations
+    assert "comment" not in seqrecord.annotations
 
 
 @pytest.mark.parametrize(
@@ -168,9 +168,9 @@ def test_feature_across_the_origin_is_one_feature(
     start: int, end: int, strand: int, location: str
 ) -> None:
     record = marked(start=start, end=end, strand=strand)
-    made = through_a_file(to_seqrecord(record))
-    assert [str(each.location) for each in made.features] == [location]
-    assert from_seqrecord(made) == record
+    seqrecord = through_a_file(to_seqrecord(record))
+    assert [str(feature.location) for feature in seqrecord.features] == [location]
+    assert from_seqrecord(seqrecord) == record
 
 
 @pytest.mark.parametrize(
@@ -191,19 +191,19 @@ def test_feature_across_the_origin_is_one_feature(
     ],
 )
 def test_foreign_feature_keeps_its_location(location: Any) -> None:
-    made = SeqRecord(
+    seqrecord = SeqRecord(
         Seq("ACGT" * 25),
         id="X1",
         name="X1",
         annotations={"molecule_type": "DNA", "topology": "circular"},
         features=[SeqFeature(location, type="CDS", qualifiers={"label": ["one"]})],
     )
-    record = from_seqrecord(made)
+    record = from_seqrecord(seqrecord)
     again = to_seqrecord(record)
     assert str(again.features[0].location) == str(location)
     assert from_seqrecord(through_a_file(again)) == record
     cover = record["annotations"][0]
-    inside = [each % 100 for each in range(cover["start"], cover["end"])] or [
+    inside = [n % 100 for n in range(cover["start"], cover["end"])] or [
         *range(cover["start"], 100),
         *range(cover["end"]),
     ]
@@ -214,17 +214,17 @@ def test_foreign_feature_keeps_its_location(location: Any) -> None:
 def test_real_genbank_files_round_trip(file: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BiopythonWarning)  # of what stands in these files
-        found = list(SeqIO.parse(io.StringIO((DATA / file).read_text()), "genbank"))
-    for made in found:
-        record = from_seqrecord(made)
+        seqrecords = list(SeqIO.parse(io.StringIO((DATA / file).read_text()), "genbank"))
+    for seqrecord in seqrecords:
+        record = from_seqrecord(seqrecord)
         again = to_seqrecord(record)
         assert from_seqrecord(through_a_file(again)) == record
-        assert str(again.seq) == str(made.seq)
-        assert again.id == (made.name if made.id == "." else made.id)
-        assert [str(each.location) for each in again.features] == [
-            str(each.location) for each in made.features
+        assert str(again.seq) == str(seqrecord.seq)
+        assert again.id == (seqrecord.name if seqrecord.id == "." else seqrecord.id)
+        assert [str(feature.location) for feature in again.features] == [
+            str(feature.location) for feature in seqrecord.features
         ]
-        for mine, theirs in zip(again.features, made.features, strict=True):
+        for mine, theirs in zip(again.features, seqrecord.features, strict=True):
             assert mine.type == theirs.type
             label = mine.qualifiers.pop("label")
             mine.qualifiers.pop("labext", None)
@@ -234,24 +234,24 @@ def test_real_genbank_files_round_trip(file: str) -> None:
 
 def test_changes_to_the_seqrecord_are_kept() -> None:
     record = marked(name="araC µ", strand=0, end=0) | {"name": "my plasmid", "aliases": ["p30"]}
-    made = to_seqrecord(record)
-    made.name = "renamed"
-    [feature] = made.features
+    seqrecord = to_seqrecord(record)
+    seqrecord.name = "renamed"
+    [feature] = seqrecord.features
     feature.qualifiers["label"] = ["other"]
     feature.location = SimpleLocation(2, 8, strand=-1)
-    found = from_seqrecord(through_a_file(made))
-    assert found["name"] == "renamed"
-    assert found["aliases"] == ["p30"]
-    [annotation] = found["annotations"]
+    restored = from_seqrecord(through_a_file(seqrecord))
+    assert restored["name"] == "renamed"
+    assert restored["aliases"] == ["p30"]
+    [annotation] = restored["annotations"]
     assert (annotation["name"], annotation["start"], annotation["end"]) == ("other", 2, 8)
     assert annotation["strand"] == -1
 
 
 def test_slice_keeps_its_features() -> None:
-    made = to_seqrecord(marked(name="araC µ"))[5:50]
-    found = from_seqrecord(made)
-    assert (found["bases"], found["length"]) == (("ACGT" * 25)[5:50], 45)
-    [annotation] = found["annotations"]
+    seqrecord = to_seqrecord(marked(name="araC µ"))[5:50]
+    restored = from_seqrecord(seqrecord)
+    assert (restored["bases"], restored["length"]) == (("ACGT" * 25)[5:50], 45)
+    [annotation] = restored["annotations"]
     assert (annotation["name"], annotation["start"], annotation["end"]) == ("araC µ", 5, 35)
 
 
@@ -263,6 +263,6 @@ def test_record_without_bases_is_refused(bases: Any) -> None:
 
 @pytest.mark.parametrize("kept", ["{", "[1]", "{'id':5}", "{'id':[[],[1,2]]}", "{'bases':[1]}"])
 def test_damaged_labext_comment_is_ignored(kept: str) -> None:
-    made = to_seqrecord(PLASMID)
-    made.annotations["comment"] = f"labext:{kept}"
-    assert from_seqrecord(made) == PLASMID
+    seqrecord = to_seqrecord(PLASMID)
+    seqrecord.annotations["comment"] = f"labext:{kept}"
+    assert from_seqrecord(seqrecord) == PLASMID

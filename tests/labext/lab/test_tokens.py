@@ -141,16 +141,16 @@ def test_token_type_bearer_is_case_insensitive_and_optional(tenant: Any, kind: s
 
 
 def test_token_is_requested_before_the_rate_limit_slot(tenant: Any, monkeypatch: Any) -> None:
-    seen: list[str] = []
-    tenant.while_token = lambda: seen.append("token")
+    received: list[str] = []
+    tenant.while_token = lambda: received.append("token")
     with tenant.client(tenant.app(), rate=Rate(50, 10)) as lab:
         pacer = lab._http._rate_limiter
         slot = pacer.slot
         monkeypatch.setattr(
-            pacer, "slot", lambda patience: (seen.append("turn"), slot(patience))[1]
+            pacer, "slot", lambda patience: (received.append("turn"), slot(patience))[1]
         )
         lab.whoami()
-    assert seen == ["token", "turn"]
+    assert received == ["token", "turn"]
 
 
 def test_threads_request_one_token(tenant: Any) -> None:

@@ -30,7 +30,9 @@ EVENTS = [
 
 
 def full_stream(stream: Any) -> str:
-    return ": hello\n\n" + "".join(stream.event(**each) for each in (STRATEGY, PART, END, COMPLETE))
+    return ": hello\n\n" + "".join(
+        stream.event(**event) for event in (STRATEGY, PART, END, COMPLETE)
+    )
 
 
 @given(st.lists(st.integers(1, 500), max_size=40))
@@ -91,7 +93,7 @@ def test_final_answer_ends_an_open_stream(faulty, client_of, stream):
 
 def test_error_event_masks_the_key(faulty, client_of, stream):
     failure = {"type": "error", "message": f"The provider answered 401: api_key='{KEY}'"}
-    server = faulty(stream.of([stream.event(**each) for each in (STRATEGY, PART, failure)]))
+    server = faulty(stream.of([stream.event(**event) for event in (STRATEGY, PART, failure)]))
     received: list[Any] = []
     with pytest.raises(ServiceError, match="The provider answered 401") as caught:
         received.extend(collect(client_of(server).ask_stream("Why?"), received))
@@ -111,7 +113,7 @@ def collect(events: Any, received: list[Any]) -> Any:
 @pytest.mark.parametrize("sent", [[], [STRATEGY], [STRATEGY, PART]])
 def test_stream_without_a_final_answer_is_incomplete(faulty, client_of, stream, sent):
     truncated = stream.event(**END)[:-20]  # the last event is cut too
-    server = faulty(stream.of([*(stream.event(**each) for each in sent), truncated]))
+    server = faulty(stream.of([*(stream.event(**request) for request in sent), truncated]))
     received: list[Any] = []
     with pytest.raises(ServiceError, match="answer is incomplete") as caught:
         collect(client_of(server).ask_stream("Why?"), received)

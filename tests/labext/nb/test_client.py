@@ -70,10 +70,10 @@ def test_status_and_password(nb, box):
         with pytest.raises(SignInError, match="does not accept the password"):
             stranger.notebooks.list()
     with (
-        NotebookClient(box.nb.base_url) as nobody,
+        NotebookClient(box.nb.base_url) as unauthenticated,
         pytest.raises(SignInError, match="requires a password"),
     ):
-        nobody.notebooks.list()
+        unauthenticated.notebooks.list()
 
 
 class TestNotebooks:
@@ -111,10 +111,10 @@ class TestNotebooks:
         nb.notes.create("A note.", notebook=name)
         nb.chat.create(name, "Talk")
         preview = nb.notebooks.preview(name)
-        counts = [preview[each] for each in list(records.PREVIEW)[2:]]
+        counts = [preview[field] for field in list(records.PREVIEW)[2:]]
         assert counts == [1, 1, 1, 1]
         deletion = nb.notebooks.delete(name, delete_sources=True)
-        assert [deletion[each] for each in list(records.NOTEBOOK_DELETION)[1:]] == [1, 1, 1, 1]
+        assert [deletion[field] for field in list(records.NOTEBOOK_DELETION)[1:]] == [1, 1, 1, 1]
         with pytest.raises(NotFoundError):
             nb.sources.get(own["id"])
         assert nb.sources.get(shared["id"])["notebooks"] == [other]
@@ -283,7 +283,7 @@ class TestAnswers:
             assert cited.quote in cited.passage
         first, *between, last = nb.ask_stream(question, notebook=library)
         assert isinstance(first, Strategy)
-        assert all(isinstance(each, Partial) for each in between)
+        assert all(isinstance(entry, Partial) for entry in between)
         assert last == Final(answer)
 
     def test_empty_notebook_has_no_answer(self, nb, name):
@@ -305,7 +305,7 @@ class TestAnswers:
         assert isinstance(reply, Answer)
         assert {cited.title for cited in reply.citations} == {"paper.txt"}
         detail = nb.chat.get("Talk")
-        assert [each["type"] for each in detail["messages"]] == ["human", "ai"]
+        assert [message["type"] for message in detail["messages"]] == ["human", "ai"]
         assert list(nb.chat.messages("Talk")["content"])[1] == reply.text
         changed = nb.chat.update("Talk", title="Talked", model_override="model:extractive")
         assert (changed["title"], changed["model_override"]) == ("Talked", "model:extractive")

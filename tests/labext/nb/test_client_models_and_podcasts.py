@@ -70,7 +70,7 @@ def episode(nb: NotebookClient, voice: str) -> str:
     assert list(sent) == list(records.EPISODE_SUBMISSION)
     snapshots = list(nb.podcasts.watch("Episode 1"))
     assert snapshots[-1].outcome is Outcome.COMPLETE, snapshots[-1].reason
-    assert {each.subject for each in snapshots} == {"Episode 1"}
+    assert {snapshot.subject for snapshot in snapshots} == {"Episode 1"}
     job = nb.podcasts.job(sent["job_id"])
     assert list(job) == list(records.JOB)
     assert job["result"]["episode_id"] == sent["episode_id"]
@@ -288,8 +288,8 @@ class TestPodcasts:
         record = nb.podcasts.episode(episode)
         assert list(record) == list(records.EPISODE_DETAIL)
         lines = record["transcript"]["transcript"]
-        assert len({each["speaker"] for each in lines}) == 2
-        assert all(each["start"] < each["end"] <= record["duration"] for each in lines)
+        assert len({line["speaker"] for line in lines}) == 2
+        assert all(line["start"] < line["end"] <= record["duration"] for line in lines)
         assert record["outline"]["segments"]
         written = nb.podcasts.audio(episode, tmp_path)
         assert written == tmp_path / "Episode 1.mp3"

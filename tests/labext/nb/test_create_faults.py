@@ -88,7 +88,7 @@ def test_gateway_502_has_an_unknown_outcome(faulty, client_of, action):
 def test_lost_response_to_a_retry_is_resolved_by_a_read(faulty, client_of):
     server = faulty(faulty.silence, faulty.answer(SOURCE | {"status": "running"}))
     assert client_of(server).sources.retry("source:1")["status"] == "running"
-    assert [each.method for each in server.received] == ["POST", "GET"]
+    assert [request.method for request in server.received] == ["POST", "GET"]
 
 
 def test_link_and_delete_are_retried(faulty, client_of):
@@ -144,9 +144,9 @@ def test_secrets_in_server_messages_are_masked(faulty, client_of, status, error_
     with pytest.raises(error_type) as caught:
         client.notebooks.list()
     error = caught.value
-    shown = f"{error} {error!r} {error.server} {error._render_traceback_()} {client!r}"
-    assert client_of.password not in shown
-    assert KEY not in shown
+    output = f"{error} {error!r} {error.server} {error._render_traceback_()} {client!r}"
+    assert client_of.password not in output
+    assert KEY not in output
     assert server.received[0].headers["authorization"] == f"Bearer {client_of.password}"
 
 

@@ -118,8 +118,8 @@ def test_answer_is_right_with_all_facts_and_cited_right_with_their_passages() ->
 def test_refusals_are_answers_without_citations_or_with_a_statement() -> None:
     expected = ExpectedAnswer("?", "near miss", refused=True)
     assert evaluate(expected, Answer("No passage matches well enough."))["refused_right"]
-    said = cited("The sources do not mention pUC19 [source:paper].", (PAPER, "pBAD30"))
-    assert evaluate(expected, said)["right"] is True
+    cited_answer = cited("The sources do not mention pUC19 [source:paper].", (PAPER, "pBAD30"))
+    assert evaluate(expected, cited_answer)["right"] is True
     answered = cited("It is 4,923 bp long.", (PAPER, "4,923 base pairs"))
     assert evaluate(expected, answered)["right"] is False
     assert not is_refusal(answered)

@@ -142,7 +142,7 @@ class TestDownloads:
         )
         assert written == tmp_path / "paper.pdf"
         assert written.read_bytes() == CONTENT
-        assert [each.name for each in tmp_path.iterdir()] == ["paper.pdf"]
+        assert [path.name for path in tmp_path.iterdir()] == ["paper.pdf"]
         assert progress[-1] == (len(CONTENT), len(CONTENT))
         headers = server.received[1].headers
         assert headers["authorization"] == f"Bearer {client_of.password}"
@@ -224,10 +224,12 @@ class TestDownloads:
 @pytest.mark.parametrize("length", [b"Content-Length: 100\r\n", b""])
 @pytest.mark.parametrize("kind", [b"text/html", b"application/pdf"])
 def test_exists_depends_on_the_status_only(faulty, client_of, length, kind):
-    there = faulty.raw(b"HTTP/1.1 200 OK\r\nContent-Type: " + kind + b"\r\n" + length + b"\r\n")
-    assert client_of(faulty(there)).sources.exists("source:1") is True
-    gone = faulty(faulty.answer(b"", 404))
-    assert client_of(gone).sources.exists("source:1") is False
+    partial_response = faulty.raw(
+        b"HTTP/1.1 200 OK\r\nContent-Type: " + kind + b"\r\n" + length + b"\r\n"
+    )
+    assert client_of(faulty(partial_response)).sources.exists("source:1") is True
+    deleted = faulty(faulty.answer(b"", 404))
+    assert client_of(deleted).sources.exists("source:1") is False
     refused = faulty(faulty.answer(b"", 401))
     with pytest.raises(SignInError):
         client_of(refused).sources.exists("source:1")

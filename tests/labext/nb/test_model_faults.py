@@ -41,7 +41,7 @@ def test_lost_response_has_an_unknown_outcome_and_is_not_retried(faulty, client_
 def test_lost_response_to_a_new_model_is_resolved_by_the_list(faulty, client_of):
     server = faulty(faulty.silence, faulty.answer([MODEL]))
     assert client_of(server).models.create("gpt", "llm", "openai")["id"] == "model:1"
-    assert [each.method for each in server.received] == ["POST", "GET"]
+    assert [request.method for request in server.received] == ["POST", "GET"]
 
 
 def test_idempotent_change_is_retried(faulty, client_of):

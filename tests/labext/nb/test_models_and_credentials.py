@@ -155,7 +155,7 @@ class TestSpeakers:
     def test_one_or_several_speakers(self, service, nb):
         nb.speaker_profiles.create("host", {"name": "Ada"})
         nb.speaker_profiles.create("pair", [{"name": "Ada"}, {"name": "Max"}])
-        assert [each["speakers"] for each in service.sent] == [
+        assert [request["speakers"] for request in service.sent] == [
             [{"name": "Ada"}],
             [{"name": "Ada"}, {"name": "Max"}],
         ]

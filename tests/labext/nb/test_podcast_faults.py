@@ -119,14 +119,14 @@ class TestGenerating:
         server = faulty(faulty.answer([]), getattr(faulty, fault), faulty.answer([EPISODE]))
         fields = client_of(server).podcasts.generate(*ORDER)
         assert (fields["episode_id"], fields["job_id"]) == ("episode:1", "command:1")
-        assert [each.method for each in server.received] == ["GET", "POST", "GET"]
+        assert [request.method for request in server.received] == ["GET", "POST", "GET"]
 
     def test_unresolved_lost_response_has_an_unknown_outcome(self, faulty, client_of):
         server = faulty(faulty.answer([EPISODE]), faulty.silence, faulty.answer([EPISODE]))
         with pytest.raises(OutcomeUnknownError, match="may or may not") as caught:
             client_of(server).podcasts.generate(*ORDER)
         assert "`nb.podcasts.episodes()`" in caught.value.next_step
-        assert [each.method for each in server.received].count("POST") == 1
+        assert [request.method for request in server.received].count("POST") == 1
 
     @pytest.mark.parametrize(
         ("status", "detail", "kind", "step"),

@@ -50,7 +50,7 @@ def watch(wire: RequestExecutor, service: Any, clock: Clock) -> Any:
 
 
 def update(service: Any, source: str, **fields: Any) -> Callable[[], None]:
-    return lambda: next(each for each in service.sources if each["id"] == source).update(fields)
+    return lambda: next(item for item in service.sources if item["id"] == source).update(fields)
 
 
 def test_watch_reports_each_stage_until_complete(watch, service, clock):
@@ -58,13 +58,13 @@ def test_watch_reports_each_stage_until_complete(watch, service, clock):
     clock.at(3, update(service, paper, status="running", stage="reading"))
     clock.at(10, update(service, paper, status="completed", stage=""))
     snapshots = list(watch(paper))
-    rows = [row for each in snapshots for row in each.rows]
+    rows = [row for snapshot in snapshots for row in snapshot.rows]
     assert {(row.status, row.stage) for row in rows} == {
         ("new", ""),
         ("running", "reading"),
         ("completed", ""),
     }
-    assert all(each.outcome is None for each in snapshots[:-1])
+    assert all(snapshot.outcome is None for snapshot in snapshots[:-1])
     assert snapshots[-1].outcome is Outcome.COMPLETE
     assert snapshots[-1].elapsed == pytest.approx(10, abs=1.5)
     assert rows[0].title == rows[-1].title == "paper.pdf"
@@ -76,8 +76,8 @@ def test_seconds_unchanged_are_counted_per_stage(watch, service, clock):
     clock.at(60, update(service, paper, status="completed"))
     snapshots = list(watch(paper))
     longest = {}
-    for each in snapshots:
-        (row,) = each.rows
+    for snapshot in snapshots:
+        (row,) = snapshot.rows
         longest[row.stage] = max(longest.get(row.stage, 0), row.unchanged)
     assert longest["reading"] == pytest.approx(20, abs=1.5)
     assert longest["embedding"] == pytest.approx(40, abs=1.5)
@@ -91,7 +91,7 @@ def test_seconds_unchanged_are_counted_per_stage(watch, service, clock):
 def test_stalled_source_has_a_hint(watch, service, clock, status, after, hint):
     paper = service.source("paper.pdf", status=status)
     clock.at(after + 20, update(service, paper, status="completed"))
-    rows = [each.rows[0] for each in watch(paper)]
+    rows = [snapshot.rows[0] for snapshot in watch(paper)]
     hinted = [row for row in rows if row.reason]
     assert {row.status for row in hinted} == {status}
     assert hinted[0].unchanged == pytest.approx(after, abs=1.5)
@@ -102,15 +102,15 @@ def test_stalled_source_has_a_hint(watch, service, clock, status, after, hint):
 
 def test_moving_queue_has_no_stall_hint(watch, service, clock):
     files = [service.source(f"paper {n}", status="new") for n in range(4)]
-    for n, each in enumerate(files):
-        clock.at(40 * (n + 1), update(service, each, status="completed"))
-    assert not {row.reason for each in watch(*files) for row in each.rows} - {""}
+    for n, file in enumerate(files):
+        clock.at(40 * (n + 1), update(service, file, status="completed"))
+    assert not {row.reason for snapshot in watch(*files) for row in snapshot.rows} - {""}
 
 
 def test_unknown_status_does_not_end_the_watch(watch, service, clock):
     paper = service.source("paper.pdf", status="levitating")
     clock.at(5, update(service, paper, status="completed"))
-    statuses = [each.rows[0].status for each in watch(paper)]
+    statuses = [snapshot.rows[0].status for snapshot in watch(paper)]
     assert (statuses[0], statuses[-1]) == ("levitating", "completed")
 
 
@@ -138,8 +138,8 @@ def test_finished_source_is_not_polled_again(watch, service, clock):
 
 def test_many_sources_are_polled_through_the_list(watch, service, clock):
     many = [service.source(f"paper {n}", status="new") for n in range(300)]
-    for n, each in enumerate(many):
-        clock.at(n / 10, update(service, each, status="completed"))
+    for n, source in enumerate(many):
+        clock.at(n / 10, update(service, source, status="completed"))
     service.max_page = 100
     *_, last = watch(*many)
     assert [row.id for row in last.rows] == many
@@ -162,7 +162,7 @@ def test_short_outage_does_not_end_the_watch(watch, service, clock):
     next(watching)
     service.script = [GONE] * 20
     clock.at(200, update(service, paper, status="completed"))
-    reasons = [each.rows[0].reason for each in watching]
+    reasons = [snapshot.rows[0].reason for snapshot in watching]
     assert any(reason.startswith("No response, trying again.") for reason in reasons)
     assert reasons[-1] == ""
 
@@ -207,10 +207,10 @@ def test_wait_error_names_failed_and_stalled_sources():
 def test_all_pages_are_listed(wire, service):
     identifiers = [service.source(f"paper {n}") for n in range(7)]
     service.max_page = 3
-    listed = list(iter_sources(wire, ContractBackend()))
-    assert [each["id"] for each in listed] == identifiers
+    sources = list(iter_sources(wire, ContractBackend()))
+    assert [source["id"] for source in sources] == identifiers
     assert [
-        each["id"] for each in iter_sources(wire, ContractBackend(), limit=5, offset=1)
+        source["id"] for source in iter_sources(wire, ContractBackend(), limit=5, offset=1)
     ] == identifiers[1:6]
     for bad in ({"limit": 0}, {"offset": -1}):
         with pytest.raises(InputError):

@@ -59,30 +59,33 @@ def test_ambiguous_file_name_marks_the_failed_source(titles, service):
 
 
 def test_title_in_a_notebook_never_matches_another_notebook(titles, service):
-    here, there = service.notebook("here"), service.notebook("there")
-    mine = service.source("paper.pdf", here)
-    service.source("paper.pdf", there)
-    only_there = service.source("page.html", there)
-    assert titles.find("source", "paper.pdf", here) == mine
+    first_notebook, existing = service.notebook("here"), service.notebook("there")
+    mine = service.source("paper.pdf", first_notebook)
+    service.source("paper.pdf", existing)
+    only_there = service.source("page.html", existing)
+    assert titles.find("source", "paper.pdf", first_notebook) == mine
     with pytest.raises(NotFoundError, match=rf"in here; it is in there \({only_there}\)") as caught:
-        titles.find_all("source", ["paper.pdf", "page.html"], here)
+        titles.find_all("source", ["paper.pdf", "page.html"], first_notebook)
     assert only_there in caught.value.next_step
-    assert titles.find_all("source", [only_there, "paper.pdf"], here) == [only_there, mine]
+    assert titles.find_all("source", [only_there, "paper.pdf"], first_notebook) == [
+        only_there,
+        mine,
+    ]
     for noun, put in (("note", service.note), ("session", service.session)):
-        put("Plan", there)
+        put("Plan", existing)
         with pytest.raises(NotFoundError, match="it is in there"):
-            titles.find(noun, "Plan", here)
+            titles.find(noun, "Plan", first_notebook)
 
 
 def test_unknown_title_suggests_a_similar_one_of_the_notebook(titles, service):
-    here, there = service.notebook("here"), service.notebook("there")
-    service.source("paper.pdf", here)
-    service.source("papers.pdf", there)
+    first_notebook, existing = service.notebook("here"), service.notebook("there")
+    service.source("paper.pdf", first_notebook)
+    service.source("papers.pdf", existing)
     with pytest.raises(NotFoundError, match=r'in here \(did you mean "paper.pdf"\?\)'):
-        titles.find("source", "papr.pdf", here)
+        titles.find("source", "papr.pdf", first_notebook)
     service.source("page.html")
     with pytest.raises(NotFoundError, match=r"it is in no notebook \(source:0002\)"):
-        titles.find("source", "page.html", here)
+        titles.find("source", "page.html", first_notebook)
 
 
 def test_unknown_title_suggests_a_similar_one(titles, service):
@@ -159,9 +162,9 @@ def test_model_of_the_requested_type_is_preferred(titles, service):
 
 
 def test_transformation_is_found_by_name_or_title(titles, service):
-    one = service.other("/transformations", "key", title="Key findings")
-    assert titles.find("transformation", "key") == one
-    assert titles.find("transformation", "key FINDINGS") == one
+    transformation = service.other("/transformations", "key", title="Key findings")
+    assert titles.find("transformation", "key") == transformation
+    assert titles.find("transformation", "key FINDINGS") == transformation
     with pytest.raises(NotFoundError, match="no transformation") as caught:
         titles.find("transformation", "Key finding")
     assert "did you mean" in caught.value.message
@@ -177,8 +180,8 @@ def test_unknown_profile_suggests_the_list(titles, service, noun):
 
 
 def test_episode_is_found_by_its_job(titles, service):
-    one = service.other("/podcasts/episodes", "Ep 1", job_id="7f3a")
-    assert titles.find("episode", "7f3a") == one
+    episode = service.other("/podcasts/episodes", "Ep 1", job_id="7f3a")
+    assert titles.find("episode", "7f3a") == episode
 
 
 def test_title_is_searched_on_all_pages(titles, service):
@@ -190,10 +193,10 @@ def test_title_is_searched_on_all_pages(titles, service):
 
 class TestScope:
     def test_scope_of_a_notebook_is_its_sources_and_notes(self, titles, service):
-        here, there = service.notebook("here"), service.notebook("there")
-        source, note = service.source("a", here), service.note("b", here)
-        service.source("c", there)
-        service.note("d", there)
+        first_notebook, existing = service.notebook("here"), service.notebook("there")
+        source, note = service.source("a", first_notebook), service.note("b", first_notebook)
+        service.source("c", existing)
+        service.note("d", existing)
         assert resolve_scope(titles, notebook="here") == Scope((source,), (note,))
         without = resolve_scope(titles, notebook="here", include_notes=False)
         assert (without.sources, without.holds("note", note)) == ((source,), False)
@@ -204,9 +207,9 @@ class TestScope:
         assert resolve_scope(titles, notebook="here").is_empty
 
     def test_named_sources_must_be_in_the_notebook(self, titles, service):
-        here = service.notebook("here")
-        mine, elsewhere = service.source("a", here), service.source("b")
-        service.note("n", here)
+        first_notebook = service.notebook("here")
+        mine, elsewhere = service.source("a", first_notebook), service.source("b")
+        service.note("n", first_notebook)
         assert resolve_scope(titles, notebook="here", source_ids=["a"]) == Scope((mine,), None)
         with pytest.raises(NotFoundError, match=elsewhere):
             resolve_scope(titles, notebook="here", source_ids=["a", "b"])

@@ -114,7 +114,7 @@ class TestAddSeveral:
         items = [str(paper), "https://example.org/page", paper]
         records = self.add_several(wire, items, lambda *each: progress.append(each))
         assert [record["id"] for record in records] == ["source:1", "source:2", "source:3"]
-        assert [bool(each.files) for each in requests] == [True, False, True]
+        assert [bool(request.files) for request in requests] == [True, False, True]
         assert progress == [("paper.pdf", 4, 4)] * 2
         assert len(self.add_several(wire, str(paper))) == 1
 
@@ -152,4 +152,4 @@ class TestAddSeveral:
     def test_rejection_not_caused_by_the_item_stops(self, wire, requests):
         with pytest.raises(NotFoundError, match="missing: No such notebook"):
             self.add_several(wire, ["https://example.org/missing", "https://example.org/page"])
-        assert all("missing" in each.json["url"] for each in requests)
+        assert all("missing" in request.json["url"] for request in requests)

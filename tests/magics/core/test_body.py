@@ -104,9 +104,9 @@ def test_body_reader_handles_any_text(text: str) -> None:
 
 
 def test_job_body_may_be_settings_only() -> None:
-    found = jobs_body.parse_job("sequence: GAATTC\nenzymes: [EcoRI]", LINE)
-    assert found.tool == "digest"
-    assert found.settings == {
+    job = jobs_body.parse_job("sequence: GAATTC\nenzymes: [EcoRI]", LINE)
+    assert job.tool == "digest"
+    assert job.settings == {
         "sequence": BareText("GAATTC", "GAATTC"),
         "enzymes": [BareText("EcoRI", "EcoRI")],
     }
@@ -116,8 +116,8 @@ def test_job_body_may_be_complete() -> None:
     text = (
         '{"type": "digest", "name": "cut", "settings": {"sequence": "A"}, "projectTag": "proj_1"}'
     )
-    found = jobs_body.parse_job(text, Job(None, None, {"enzymes": "x"}, None))
-    assert found == Job("digest", "cut", {"sequence": "A", "enzymes": "x"}, "proj_1")
+    job = jobs_body.parse_job(text, Job(None, None, {"enzymes": "x"}, None))
+    assert job == Job("digest", "cut", {"sequence": "A", "enzymes": "x"}, "proj_1")
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ JOBS = {"a": {"bases": "ACGU"}, "1": {"bases": "NO"}}
     ],
 )
 def test_batch_body_forms(text: str) -> None:
-    found = jobs_body.parse_batch(text, BATCH)
-    assert (found.name, found.tool) == ("folds", "rna_fold")
-    assert {name: cell_body.untyped(own) for name, own in found.jobs.items()} == JOBS
+    batch = jobs_body.parse_batch(text, BATCH)
+    assert (batch.name, batch.tool) == ("folds", "rna_fold")
+    assert {name: cell_body.untyped(own) for name, own in batch.jobs.items()} == JOBS
 
 
 def test_batch_beyond_limits_is_refused() -> None:
@@ -162,8 +162,8 @@ def test_batch_beyond_limits_is_refused() -> None:
         "{type: t, batchName: b, jobNames: [a], settings: [{}],"
         " maxRuntimeSeconds: 5, weightedHoursBudget: 0.5}"
     )
-    found = jobs_body.parse_batch(text, Batch(None, None))
-    assert (found.name, found.tool, found.max_runtime, found.budget) == ("b", "t", 5, 0.5)
+    batch = jobs_body.parse_batch(text, Batch(None, None))
+    assert (batch.name, batch.tool, batch.max_runtime, batch.budget) == ("b", "t", 5, 0.5)
 
 
 @pytest.mark.parametrize(

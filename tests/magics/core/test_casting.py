@@ -65,9 +65,9 @@ def in_a_body(name: str, text: str) -> Any:
 def test_word_is_converted_to_the_parameter_type(
     read: Any, name: str, text: str, value: object
 ) -> None:
-    found = read(name, text)
-    assert found == value
-    assert type(found) is type(value)
+    result = read(name, text)
+    assert result == value
+    assert type(result) is type(value)
 
 
 def test_lists_and_objects() -> None:

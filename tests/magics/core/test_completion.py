@@ -118,9 +118,9 @@ def complete(shell: InteractiveShell) -> Complete:
         at = cell.index("|")
         text = cell.replace("|", "")
         with provisionalcompleter():
-            found = list(shell.Completer.completions(text, at))
-        assert all(c.end == at for c in found)
-        return [text[: c.start] + c.text for c in found]
+            completions = list(shell.Completer.completions(text, at))
+        assert all(c.end == at for c in completions)
+        return [text[: c.start] + c.text for c in completions]
 
     return completed
 
@@ -265,9 +265,9 @@ def test_command_invalidates_cached_names(
     complete("%jobs watch h|")
     assert jobs.asked == 1
     shell.run_cell("%jobs files --folders --out f")
-    asked = jobs.asked
+    requests = jobs.asked
     complete("%jobs watch h|")
-    assert jobs.asked == asked + 1
+    assert jobs.asked == requests + 1
 
 
 def test_unload_ends_the_threads(shell: InteractiveShell, complete: Complete, jobs: Jobs) -> None:
@@ -283,11 +283,11 @@ def test_first_tab_after_connecting_offers_names(
     shell: InteractiveShell, jobs: Jobs, complete: Complete
 ) -> None:
     candidates.prefetch(shell, "jobs").join()
-    asked = jobs.asked
+    requests = jobs.asked
     assert complete("%jobs show h|") == ["%jobs show helix1", "%jobs show helix2"]
     assert complete("%jobs submit pep|") == ["%jobs submit peptide_build"]
     assert complete("%jobs run-pipeline h|") == ["%jobs run-pipeline helix-to-modes"]
-    assert jobs.asked == asked
+    assert jobs.asked == requests
 
 
 def test_tab_after_connecting_does_not_wait_for_a_silent_service(
@@ -295,9 +295,9 @@ def test_tab_after_connecting_does_not_wait_for_a_silent_service(
 ) -> None:
     jobs.let.clear()
     candidates.prefetch(shell, "jobs")
-    began = time.monotonic()
+    started_at = time.monotonic()
     complete("%jobs show h|")
-    assert time.monotonic() - began < 5  # the service answers after 10 s
+    assert time.monotonic() - started_at < 5  # the service answers after 10 s
     assert LOOKUP_TIMEOUT < 0.3
 
 

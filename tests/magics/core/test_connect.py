@@ -255,7 +255,7 @@ def test_no_key_is_in_history_or_output(
 ) -> None:  # fmt: skip
     monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
     asked_for(box.jobs.api_key)
-    shown = []
+    outputs = []
     for line in (
         f"%jobs connect {box.jobs.base_url}",
         "%jobs status",
@@ -266,7 +266,7 @@ def test_no_key_is_in_history_or_output(
         "%jobs tools",
         "%jobs list",
     ):
-        shown.append(str(run(line)))
-    shown += [capsys.readouterr().out, *shell.history_manager.input_hist_raw]
-    shown += [repr(value) for name, value in shell.user_ns.items() if name[:1] != "_"]
-    assert box.jobs.api_key not in "".join(shown)
+        outputs.append(str(run(line)))
+    outputs += [capsys.readouterr().out, *shell.history_manager.input_hist_raw]
+    outputs += [repr(value) for name, value in shell.user_ns.items() if name[:1] != "_"]
+    assert box.jobs.api_key not in "".join(outputs)

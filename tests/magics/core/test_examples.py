@@ -55,7 +55,7 @@ def _cells(lines: list[str]) -> Iterator[str]:
 
 
 HELP = {
-    name: [cell for each in magic_named(name).commands for cell in _cells([*each.examples])]
+    name: [cell for command in magic_named(name).commands for cell in _cells([*command.examples])]
     for name in ("lab", "jobs", "nb")
 }
 BLOCKS = [
@@ -142,12 +142,12 @@ def test_python_of_the_readme_runs(
     _run(local, ['%nb use "Arabinose induction" --create'])
     monkeypatch.chdir(tmp_path / "data")
     used = connection("lab")
-    given = {"key": used.secrets["api_key"], "ca_bundle": used.options.get("ca_bundle")}
+    value = {"key": used.secrets["api_key"], "ca_bundle": used.options.get("ca_bundle")}
     blocks = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
     assert len(blocks) == 3
     for block in blocks:
         code = block.replace("https://lab.example.org", used.base_url)
-        exec(code.replace("ApiKey(key)", "ApiKey(key), verify=ca_bundle"), given)
+        exec(code.replace("ApiKey(key)", "ApiKey(key), verify=ca_bundle"), value)
 
 
 def test_examples_of_providers_run(
@@ -183,7 +183,8 @@ def test_example_of_signing_in_as_an_app_runs(local: InteractiveShell) -> None:
 
 
 @pytest.mark.parametrize(
-    "cell", [cell for each in HELP.values() for cell in each if cell.startswith(ELSEWHERE)]
+    "cell",
+    [cell for help_entry in HELP.values() for cell in help_entry if cell.startswith(ELSEWHERE)],
 )
 def test_example_of_another_server_looks_for_it(shell: InteractiveShell, cell: str) -> None:
     error = shell.run_cell(cell).error_in_exec

@@ -56,11 +56,11 @@ def fails(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> Run:
     def run(line: str) -> LabextError:
         capsys.readouterr()
         error = shell.run_cell(line, store_history=True).error_in_exec
-        shown = capsys.readouterr().out
+        output = capsys.readouterr().out
         assert isinstance(error, LabextError), error
-        assert len(shown.strip().splitlines()) == 1, shown
+        assert len(output.strip().splitlines()) == 1, output
         assert error.next_step
-        assert KEY not in shown
+        assert KEY not in output
         return error
 
     return run
@@ -146,11 +146,11 @@ def offers(faulty: Any, use: Any) -> Callable[..., Any]:
 
 
 def archive(files: dict[str, bytes]) -> bytes:
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w") as made:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as created:
         for name, content in files.items():
-            made.writestr(name, content)
-    return held.getvalue()
+            created.writestr(name, content)
+    return buffer.getvalue()
 
 
 def test_expired_url(faulty: Any, fails: Run, offers: Any, tmp_path: Path) -> None:
@@ -230,12 +230,16 @@ class Halves:
         self.content, self.between = content, between
 
     def __call__(self, connection: Any, request: Any) -> bool:
-        asked = request.headers.get("range")
-        start = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
+        range_header = request.headers.get("range")
+        start = int(range_header.removeprefix("bytes=").rstrip("-")) if range_header else 0
         whole, half = len(self.content), len(self.content) // 2
-        span = f"Content-Range: bytes {start}-{whole - 1}/{whole}\r\n".encode() if asked else b""
-        connection.sendall(HALF % (b"206 X" if asked else b"200 X", whole - start, span))
-        if not asked:
+        span = (
+            f"Content-Range: bytes {start}-{whole - 1}/{whole}\r\n".encode()
+            if range_header
+            else b""
+        )
+        connection.sendall(HALF % (b"206 X" if range_header else b"200 X", whole - start, span))
+        if not range_header:
             connection.sendall(self.content[:half])
             start = half
             self.between()
@@ -249,9 +253,9 @@ BIG = {"big.bin": bytes(2 * 1024 * 1024), "log.txt": b"done"}
 def test_slow_download_shows_progress_then_its_message(offers: Any, terminal: Terminal) -> None:
     offers(Halves(archive(BIG), lambda: terminal.until("of 2.10 MB")))
     assert terminal.run("df = %jobs results done1 --to out") is None
-    drawn, said = terminal.getvalue().rsplit("\r\x1b[K", 1)
+    drawn, message = terminal.getvalue().rsplit("\r\x1b[K", 1)
     assert drawn.startswith("\rdone1: Fetching, 0.52 of 2.10 MB (0:00)\x1b[K")
-    assert said == "The results (2 files) were downloaded to out.\n"
+    assert message == "The results (2 files) were downloaded to out.\n"
     terminal.truncate(0)
     assert terminal.run("df = %jobs results done1 --to out") is None
     assert "\r" not in terminal.getvalue(), "what already exists needs no bar"
@@ -269,16 +273,18 @@ def test_interrupted_download_is_resumed(offers: Any, terminal: Terminal, to: st
     assert isinstance(error, TransferInterrupted)
     assert error.message.startswith("Fetching was stopped at ")
     assert error.next_step == f"`%jobs results done1 --to {to}` continues from there."
-    shown = terminal.getvalue().rsplit("\r\x1b[K", 1)[1].splitlines()
-    assert shown[0].startswith("done1: Stopped, ")
-    assert len(shown) == 2, shown
+    lines = terminal.getvalue().rsplit("\r\x1b[K", 1)[1].splitlines()
+    assert lines[0].startswith("done1: Stopped, ")
+    assert len(lines) == 2, lines
     assert terminal.run(f"df = {error.next_step.split('`')[1]}") is None
-    asked = [each.headers.get("range") for each in server.received if "download" in each.path]
-    assert asked[0] is None
-    assert len(asked) == 2
-    assert int(asked[1].removeprefix("bytes=").rstrip("-")) >= 512 * 1024
-    kept = Path("alone.zip" if to.endswith(".zip") else "out/done1.zip")
-    assert kept.read_bytes() == content
+    ranges = [
+        ranges.headers.get("range") for ranges in server.received if "download" in ranges.path
+    ]
+    assert ranges[0] is None
+    assert len(ranges) == 2
+    assert int(ranges[1].removeprefix("bytes=").rstrip("-")) >= 512 * 1024
+    partial_path = Path("alone.zip" if to.endswith(".zip") else "out/done1.zip")
+    assert partial_path.read_bytes() == content
 
 
 def test_slow_download_without_live_output_prints_only_its_message(

@@ -23,10 +23,10 @@ pytestmark = pytest.mark.contract
 def client(box: Sandbox) -> Iterator[JobsClient]:
     """The sandbox's job service with one complete job."""
     service = box.connection()["jobs"]
-    with JobsClient(service["base_url"], service["api_key"]) as found:
-        found.submit("first-tab", "digest", {"sequence": "GAATTC", "enzymes": "EcoRI"})
-        found.wait("first-tab")
-        yield found
+    with JobsClient(service["base_url"], service["api_key"]) as result:
+        result.submit("first-tab", "digest", {"sequence": "GAATTC", "enzymes": "EcoRI"})
+        result.wait("first-tab")
+        yield result
 
 
 @pytest.fixture(params=["environment", "sandbox"])
@@ -74,7 +74,7 @@ def test_first_tab_of_any_kind_looks_up_names(shell: InteractiveShell) -> None:
         if thread.name.startswith("labext-names"):
             thread.join()
     assert "first-tab" in names.get("jobs/jobs", list)
-    assert "digest" in [each["name"] for each in names.get("jobs/tools", list)]
+    assert "digest" in [field["name"] for field in names.get("jobs/tools", list)]
 
 
 def test_no_completions_without_a_configured_service(shell: InteractiveShell) -> None:

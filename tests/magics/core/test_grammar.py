@@ -113,19 +113,34 @@ def test_missing_arguments_have_empty_values() -> None:
     ],
 )
 def test_options_stand_anywhere_and_in_both_forms(line: str) -> None:
-    found = values(line)
-    assert (found["tool"], found["name"], found["yes"]) == ("digest", "cut", True)
+    parsed_values = values(line)
+    assert (parsed_values["tool"], parsed_values["name"], parsed_values["yes"]) == (
+        "digest",
+        "cut",
+        True,
+    )
 
 
 def test_values_have_types() -> None:
-    found = values("run x --limit 5 --budget 0.5 --to out/x --max-runtime=60 --rate off")
-    assert (found["limit"], found["budget"], found["to"]) == (5, 0.5, Path("out/x"))
-    assert (found["max_runtime"], found["rate"]) == (60, "off")
+    parsed_values = values("run x --limit 5 --budget 0.5 --to out/x --max-runtime=60 --rate off")
+    assert (parsed_values["limit"], parsed_values["budget"], parsed_values["to"]) == (
+        5,
+        0.5,
+        Path("out/x"),
+    )
+    assert (parsed_values["max_runtime"], parsed_values["rate"]) == (60, "off")
 
 
 def test_expressions_pass_objects() -> None:
-    found = values("run {t} --limit {n} --name {i} --to={p}", t="digest", n=7.0, i=3, p=Path("o"))
-    assert (found["tool"], found["limit"], found["name"], found["to"]) == (
+    parsed_values = values(
+        "run {t} --limit {n} --name {i} --to={p}", t="digest", n=7.0, i=3, p=Path("o")
+    )
+    assert (
+        parsed_values["tool"],
+        parsed_values["limit"],
+        parsed_values["name"],
+        parsed_values["to"],
+    ) == (
         "digest",
         7,
         "3",
@@ -147,9 +162,11 @@ def test_repeated_settings_keep_strings_and_objects() -> None:
 
 def test_columns_and_variables() -> None:
     frame = object()
-    found = values('run x --map "a=my column" --map {m} --from rows', m={"b": "c"}, rows=frame)
-    assert found["map"] == [{"a": "my column"}, {"b": "c"}]
-    assert found["from_"] is frame
+    parsed_values = values(
+        'run x --map "a=my column" --map {m} --from rows', m={"b": "c"}, rows=frame
+    )
+    assert parsed_values["map"] == [{"a": "my column"}, {"b": "c"}]
+    assert parsed_values["from_"] is frame
     assert values("run x --from {[r]}", r=1)["from_"] == [1]
 
 
@@ -172,20 +189,20 @@ def test_many_arguments_and_the_end_of_options() -> None:
     ],
 )
 def test_help_at_every_level(line: str, topic: str) -> None:
-    found = parse(line)
-    assert found.command is None
-    assert found.topic == topic
-    assert help.help_text(DEMO, found.topic)
+    parsed = parse(line)
+    assert parsed.command is None
+    assert parsed.topic == topic
+    assert help.help_text(DEMO, parsed.topic)
 
 
 def test_help_names_every_command_and_option() -> None:
     overview = help.help_text(DEMO)
     assert all(command.name in overview for command in DEMO.commands)
-    told = help.help_text(DEMO, "run")
-    assert all(f"--{option.name}" in told for option in DEMO.commands[0].options)
-    assert told.startswith("%demo run TOOL [options]")
-    assert "%demo run digest" in told
-    assert max(map(len, told.splitlines())) <= help.WIDTH
+    help_page = help.help_text(DEMO, "run")
+    assert all(f"--{option.name}" in help_page for option in DEMO.commands[0].options)
+    assert help_page.startswith("%demo run TOOL [options]")
+    assert "%demo run digest" in help_page
+    assert max(map(len, help_page.splitlines())) <= help.WIDTH
 
 
 @pytest.mark.parametrize(
@@ -238,9 +255,9 @@ def test_cell_body_is_refused_by_a_line_command() -> None:
 
 
 def test_expressions_of_an_invalid_line_are_not_evaluated() -> None:
-    seen: list[int] = []
-    refused("run x --set a={seen.append(1)} --bogus", seen=seen)
-    assert not seen
+    received: list[int] = []
+    refused("run x --set a={seen.append(1)} --bogus", seen=received)
+    assert not received
 
 
 def test_expression_sees_local_variables_and_json_literals() -> None:

@@ -205,9 +205,9 @@ NAMES_ON_OPEN_NOTEBOOK = {
 
 COMMANDS = sorted(
     (
-        f"{name} {each.name}"
+        f"{name} {command.name}"
         for name in ("lab", "jobs", "nb")
-        for each in magic_named(name).commands
+        for command in magic_named(name).commands
     ),
     key=lambda title: title.endswith("logout"),  # the others need to be signed in
 )
@@ -241,15 +241,15 @@ class Wire:
             return response
         body = response.raw.read(decode_content=True)
         if self.mode == "errors":
-            said = {"error": HOSTILE, "detail": HOSTILE, "message": HOSTILE}
-            return self._answer(response, 409, said)
+            error_body = {"error": HOSTILE, "detail": HOSTILE, "message": HOSTILE}
+            return self._answer(response, 409, error_body)
         if "event-stream" in kind or body.startswith(b"data: "):
             return self._streamed(response, body)
         try:
-            found = json.loads(body)
+            payload = json.loads(body)
         except ValueError:
             return self._whole(response, response.status_code, body)
-        return self._answer(response, response.status_code, self._hostile(found))
+        return self._answer(response, response.status_code, self._hostile(payload))
 
     def _get(self, adapter: HTTPAdapter, request: Any) -> requests.Response:
         response = requests.Response()
@@ -267,12 +267,12 @@ class Wire:
 
     def _hostile(self, value: Any, key: str = "") -> Any:
         if isinstance(value, str):
-            kept = self.mode == "texts" and KEPT.fullmatch(key)
-            return value if kept else value + HOSTILE
+            preserved = self.mode == "texts" and KEPT.fullmatch(key)
+            return value if preserved else value + HOSTILE
         if isinstance(value, list):
-            return [self._hostile(each, key) for each in value]
+            return [self._hostile(child, key) for child in value]
         if isinstance(value, dict):
-            return {name: self._hostile(each, name) for name, each in value.items()}
+            return {name: self._hostile(child, name) for name, child in value.items()}
         return value
 
     def _answer(self, response: requests.Response, status: int, content: Any) -> requests.Response:
@@ -410,9 +410,9 @@ class Kernel:
 @pytest.fixture
 def server(service: str, request: pytest.FixtureRequest) -> Server:
     """The notebook service of a test."""
-    found = request.getfixturevalue("open_notebook" if service == "open notebook" else "sandbox")
-    assert isinstance(found, Server)
-    return found
+    fixture = request.getfixturevalue("open_notebook" if service == "open notebook" else "sandbox")
+    assert isinstance(fixture, Server)
+    return fixture
 
 
 @pytest.fixture(params=["terminal", "notebook"])
@@ -472,7 +472,7 @@ def shown(
         capsys.readouterr()
         name, _, command = title.partition(" ")
         line, _, body = f"{command} {text}".partition(" : ")
-        told = ""
+        error_text = ""
         try:
             if body:
                 result = front.run_cell_magic(name, line, body)
@@ -481,21 +481,23 @@ def shown(
             if result is not None:
                 displayed.append(front.display_formatter.format(result)[0])
         except LabextError as error:
-            told = f"{error} {error.message} {error.next_step} {error.server} {error.path}"
+            error_text = f"{error} {error.message} {error.next_step} {error.server} {error.path}"
         printed = capsys.readouterr()
-        found = {"stdout": printed.out, "stderr": printed.err, "the error": told}
+        outputs = {"stdout": printed.out, "stderr": printed.err, "the error": error_text}
         for data in displayed:
-            found |= {f"{kind} {len(found)}": str(each) for kind, each in data.items()}
-        return found
+            outputs |= {
+                f"{kind} {len(outputs)}": str(rendering) for kind, rendering in data.items()
+            }
+        return outputs
 
     return run
 
 
 def _wrong(shown: dict[str, str]) -> Iterator[str]:
     for where, text in shown.items():
-        if found := STEERING.search(text):
-            around = text[max(found.start() - 60, 0) : found.end() + 60]
-            yield f"{found[0]!r} in {where}: {around!r}"
+        if match := STEERING.search(text):
+            around = text[max(match.start() - 60, 0) : match.end() + 60]
+            yield f"{match[0]!r} in {where}: {around!r}"
         if "html" in where and "<b>hostile" in text:
             yield f"unescaped HTML in {where}"
 
@@ -518,11 +520,11 @@ def test_no_command_shows_control_characters(
             if title == "nb connect":
                 text = server.address
             wire.mode = mode
-            found = shown(title, text)
+            outputs = shown(title, text)
             wire.mode = ""
-            wrong += [f"%{title} {text}: {each}" for each in _wrong(found)]
-            showing |= {title for each in found.values() if "hostile" in each}
-            refused |= {title} if "This notebook service " in found["the error"] else set()
+            wrong += [f"%{title} {text}: {item}" for item in _wrong(outputs)]
+            showing |= {title for item in outputs.values() if "hostile" in item}
+            refused |= {title} if "This notebook service " in outputs["the error"] else set()
     assert not wrong, "\n".join(wrong)
     assert len(showing) >= LEAST[service], sorted(showing)
     if service == "open notebook":

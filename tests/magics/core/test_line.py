@@ -104,16 +104,16 @@ def test_unclosed_bracket_or_quote_is_located(line: str, where: str) -> None:
     "line", ["list;", "list ;", "list ; ", "list;  # quiet", 'x="a b";', "{x};", ";"]
 )
 def test_trailing_semicolon_suppresses_output(line: str) -> None:
-    found = tokenize(line)
-    assert found.silent
-    assert not any(token.text.endswith(";") for token in found.tokens)
+    tokens = tokenize(line)
+    assert tokens.silent
+    assert not any(token.text.endswith(";") for token in tokens.tokens)
 
 
 @pytest.mark.parametrize("line", ["a;b", "a; b", "'list;'", "CC;C x"])
 def test_semicolon_elsewhere_is_literal(line: str) -> None:
-    found = tokenize(line)
-    assert not found.silent
-    assert any(";" in token.text for token in found.tokens)
+    tokens = tokenize(line)
+    assert not tokens.silent
+    assert any(";" in token.text for token in tokens.tokens)
 
 
 def test_quoted_token_is_no_option() -> None:
@@ -124,8 +124,8 @@ def test_quoted_token_is_no_option() -> None:
 @given(st.lists(st.text(), max_size=5))
 def test_every_text_can_be_written_as_one_token(words: list[str]) -> None:
     tokens = tokenize(" ".join(quote(word) for word in words)).tokens
-    found = [t.text if t.expression is None else eval(t.expression) for t in tokens]
-    assert found == words
+    output = [t.text if t.expression is None else eval(t.expression) for t in tokens]
+    assert output == words
 
 
 @given(st.lists(st.text(min_size=1).filter(lambda t: not any(c.isspace() for c in t)), max_size=6))

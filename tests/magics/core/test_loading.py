@@ -68,10 +68,10 @@ def test_magic_docstring_is_the_help(
 ) -> None:
     shell.run_line_magic("load_ext", "labext")
     assert not shell.run_cell("%jobs").error_in_exec
-    told = capsys.readouterr().out
-    assert "submit" in told
+    output = capsys.readouterr().out
+    assert "submit" in output
     info = shell.object_inspect("%jobs")
-    assert info["docstring"].strip() == told.strip()
+    assert info["docstring"].strip() == output.strip()
     shell.run_cell("%jobs?")
     assert "Submit one job." in capsys.readouterr().out
     for line in ("%jobs submit --help", "%jobs submit?", "%jobs submit ??"):
@@ -169,8 +169,8 @@ def test_handlers_accept_their_declared_parameters() -> None:
     for name in MAGICS:
         for command in dispatch.magic_named(name).commands:
             declared = {p.key for p in (*command.arguments, *command.options)} - {"out"}
-            taken = inspect.signature(command.run).parameters
-            named = {p for p, of in taken.items() if of.kind is not of.VAR_KEYWORD} - {"call"}
+            parameters = inspect.signature(command.run).parameters
+            named = {p for p, of in parameters.items() if of.kind is not of.VAR_KEYWORD} - {"call"}
             assert named <= declared, command.name
-            takes_others = any(of.kind is of.VAR_KEYWORD for of in taken.values())
+            takes_others = any(of.kind is of.VAR_KEYWORD for of in parameters.values())
             assert takes_others or named == declared, command.name

@@ -63,21 +63,21 @@ def enter(terminal: pexpect.spawn, line: str) -> str:
 def test_tutorial_cells_run_in_a_terminal(terminal: pexpect.spawn) -> None:
     terminal.expect(PROMPT)
     notebook = nbformat.read(examples.examples_folder() / "jobs.ipynb", as_version=4)
-    shown = {}
+    outputs = {}
     for cell in notebook.cells:
         if cell.cell_type == "code":
             for line in cell.source.splitlines():
-                shown[line.split("#")[0].strip()] = enter(terminal, line)
-    for line, text in shown.items():
+                outputs[line.split("#")[0].strip()] = enter(terminal, line)
+    for line, text in outputs.items():
         assert not re.search(r"^\w+(Error|Interrupted):|Traceback", text, re.MULTILINE), (
             f"{line}: {text}"
         )
-    assert "peptide_build" in shown["tools"]
-    watched = shown["%jobs watch folds"]
+    assert "peptide_build" in outputs["tools"]
+    watched = outputs["%jobs watch folds"]
     assert re.search(r"\r[^\r\n]", watched), "the line is drawn again, not printed anew"
     assert "Complete" in watched
-    assert "<div" not in "".join(shown.values())
-    assert "score.mfe" in shown['scores.sort_values("score.mfe").head()']
+    assert "<div" not in "".join(outputs.values())
+    assert "score.mfe" in outputs['scores.sort_values("score.mfe").head()']
 
 
 def test_error_is_one_line(terminal: pexpect.spawn) -> None:

@@ -139,14 +139,14 @@ def test_bad_input_is_one_line_and_changes_nothing(
     for line, what in LINES:
         capsys.readouterr()
         done = run(line)
-        shown = capsys.readouterr().out
+        output = capsys.readouterr().out
         error = done.error_in_exec
         if not isinstance(error, LabextError):
             wrong.append(f"{line}: {error!r}")
         elif what not in f"{error.message} {error.next_step}":
             wrong.append(f"{line}: {error}")
-        elif not error.next_step or "\n" in str(error) or len(shown.strip().splitlines()) != 1:
-            wrong.append(f"{line}: not one line: {shown}")
+        elif not error.next_step or "\n" in str(error) or len(output.strip().splitlines()) != 1:
+            wrong.append(f"{line}: not one line: {output}")
     assert not wrong, "\n".join(wrong)
     assert snapshot(shell, tmp_path) == before
 

@@ -71,9 +71,9 @@ def test_tutorial_cells_run_twice(
     run: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     first = [run(cell) for cell in CELLS]
-    told = capsys.readouterr().out
-    assert "helix1 submitted to queue." in told
-    assert f"{ROWS} jobs" in told
+    output = capsys.readouterr().out
+    assert "helix1 submitted to queue." in output
+    assert f"{ROWS} jobs" in output
     tools, parameters, helix, watched, files = first[1:6]
     assert "peptide_build" in set(tools["name"])
     assert "conformation" in set(parameters["name"])
@@ -96,10 +96,10 @@ def test_tutorial_cells_run_twice(
 
     written = {p: p.stat().st_mtime_ns for p in (tmp_path / "out").rglob("*")}
     second = [run(cell) for cell in CELLS]
-    told = capsys.readouterr().out
-    assert "helix1 already exists with the same settings" in told
-    assert f"folds already exists with the same {ROWS} jobs" in told
-    assert "are already complete" in told
+    output = capsys.readouterr().out
+    assert "helix1 already exists with the same settings" in output
+    assert f"folds already exists with the same {ROWS} jobs" in output
+    assert "are already complete" in output
     assert {p: p.stat().st_mtime_ns for p in (tmp_path / "out").rglob("*")} == written
     assert len(second[14]) == len(first[14])
 
@@ -114,9 +114,9 @@ def test_cell_magics_submit(ready: Run, shell: InteractiveShell) -> None:
     assert list(ready(f"%%jobs submit\n{whole}")["Created"]) == list(row["Created"])
     batch = "%%jobs batch cellbatch --type rna_fold --wait --out kept\n"
     assert ready(batch + "NO: {sequence: ACGUACGU}\n'1e5': {sequence: GGGGAAAACCCC}\n") is None
-    kept = shell.user_ns["kept"]
-    assert list(kept["Name"]) == ["NO", "1e5"]
-    assert kept["score.mfe"].notna().all()
+    result = shell.user_ns["kept"]
+    assert list(result["Name"]) == ["NO", "1e5"]
+    assert result["score.mfe"].notna().all()
 
 
 def test_python_objects_on_the_line(ready: Run, shell: InteractiveShell) -> None:
@@ -141,8 +141,8 @@ def test_python_objects_on_the_line(ready: Run, shell: InteractiveShell) -> None
 
 def test_check_submits_nothing(ready: Run, capsys: pytest.CaptureFixture[str]) -> None:
     before = list(ready("%jobs list")["JobName"])
-    shown = ready("%jobs submit digest --check --set sequence=GAATTC --set enzymes=EcoRI,HindIII")
-    assert dict(zip(shown["setting"], shown["value"], strict=True))["sequence"] == "GAATTC"
+    check = ready("%jobs submit digest --check --set sequence=GAATTC --set enzymes=EcoRI,HindIII")
+    assert dict(zip(check["setting"], check["value"], strict=True))["sequence"] == "GAATTC"
     ready(
         "import pandas as pd\nrows = pd.DataFrame({'n': ['a', 'b'], 'sequence': ['ACGU', 'GGCC']})"
     )
@@ -210,8 +210,8 @@ def test_list_options(ready: Run) -> None:
     rest = ready(f"%jobs list --start-key {first.attrs['start_key']} --limit 1")
     assert len(first) == len(rest) == 1
     assert list(first["JobName"]) != list(rest["JobName"])
-    one = ready("%jobs results listed2 --to one --file score.json")
-    assert len(one) == 1
+    score_file = ready("%jobs results listed2 --to one --file score.json")
+    assert len(score_file) == 1
     ready("import pandas as pd\nmine = pd.DataFrame({'who': ['a'], 'note': ['x']})")
     joined = ready("%jobs list --batch listed --from mine --name-column who")
     assert list(joined["note"]) == ["x"]
@@ -225,8 +225,8 @@ def test_status_shows_no_secret(
     assert status["value"]["address"] == box.jobs.base_url
     sandbox = ready("%lab sandbox status")
     assert sandbox["value"]["state"] == "running"
-    shown = capsys.readouterr().out + status.to_string() + sandbox.to_string()
-    assert box.jobs.api_key not in shown
+    output = capsys.readouterr().out + status.to_string() + sandbox.to_string()
+    assert box.jobs.api_key not in output
 
 
 def test_semicolon_hides_the_result_and_out_stores_it(

@@ -45,8 +45,8 @@ def test_submission_after_replacing_its_file_is_a_conflict(
 
     file.write_text(FOUR)
     assert ready("%jobs upload stale.fasta")["status"].tolist() == ["replaced"]
-    told = capsys.readouterr().out
-    assert "replaced the file of that name of 42 bytes" in told
+    output = capsys.readouterr().out
+    assert "replaced the file of that name of 42 bytes" in output
     for cell, name in ((submit, "stale"), (pipeline, "stale-p"), (batch, "stale-b")):
         with pytest.raises(ConflictError, match=r"stale\.fasta has 56 bytes .*had 42") as raised:
             ready(cell)
@@ -95,8 +95,8 @@ def test_failing_input_keeps_the_results_of_others(
         "%%jobs pipeline part --wait --to out/part\n"
         f"initialInputs: [ACDEFGHIKLMNPQRSTVWY, AC, ACDEFGHIKL]\n{stages}"
     )
-    told = capsys.readouterr().out
-    assert "1 of 6 jobs did not complete: stage2-normal_modes-2 (pdbFile: it has 2 res" in told
+    output = capsys.readouterr().out
+    assert "1 of 6 jobs did not complete: stage2-normal_modes-2 (pdbFile: it has 2 res" in output
     table = ready("%jobs results part --to out/part --frame")
     assert table["JobStatus"].tolist() == ["Complete"] * 4 + ["Stopped", "Complete"]
     assert table["Input"].tolist()[4] == "AC"
@@ -129,9 +129,9 @@ def test_results_of_an_interrupted_batch(
     line = "--type rna_fold --from rna --name-column name --map sequence=bases"
     ready(f"%jobs batch budgeted {line} --budget 0.0015 --over-budget --wait")
     files = ready("%jobs results budgeted --to out/budgeted")["file"]
-    told = capsys.readouterr().out
-    assert "did not complete" in told
-    assert "The batch's budget of 0.0015 weighted hours is used up" in told
+    output = capsys.readouterr().out
+    assert "did not complete" in output
+    assert "The batch's budget of 0.0015 weighted hours is used up" in output
     assert "metrics.csv" in files.tolist()
 
     ready(f"%jobs batch halted {line}")
@@ -164,9 +164,9 @@ def test_invalid_rows_are_named_and_the_others_submitted(
     assert refused.columns.tolist() == ["Name", "Error", "seq"]
     assert refused["Name"].tolist() == ["b", "c"]
     assert "2 rows were left out as invalid: b, c." in capsys.readouterr().out
-    listed = ready("%jobs list --batch partly")
-    assert listed["Name"].tolist() == ["a", "d"]
-    assert listed["seq"].tolist() == ["GAATTC", "GGG"]
+    rows = ready("%jobs list --batch partly")
+    assert rows["Name"].tolist() == ["a", "d"]
+    assert rows["seq"].tolist() == ["GAATTC", "GGG"]
     assert ready(f"{line} --skip-invalid")["Name"].tolist() == ["b", "c"]
     assert "partly already exists with the same 2 jobs" in capsys.readouterr().out
 
@@ -175,9 +175,9 @@ def test_job_list_filters_by_state_tool_and_time(ready: Run) -> None:
     cut = "%jobs submit digest --name {} --set sequence={} --set enzymes=EcoRI --wait"
     ready(cut.format("filtered-1", "GAATTC"))
     ready(cut.format("filtered-2", "GGAATTCC"))
-    found = ready("%jobs list --state complete --tool digest --since 1h")
-    assert {"filtered-1", "filtered-2"} <= set(found["JobName"])
-    assert set(found["Type"]) <= {"digest", "batch", "pipeline"}
+    filtered = ready("%jobs list --state complete --tool digest --since 1h")
+    assert {"filtered-1", "filtered-2"} <= set(filtered["JobName"])
+    assert set(filtered["Type"]) <= {"digest", "batch", "pipeline"}
     assert ready("%jobs list --tool digest --since 1h --limit 1")["JobName"][0] == "filtered-2"
     assert ready("%jobs list --state running --since {__import__('datetime').timedelta()}").empty
     with pytest.raises(InputError, match='did you mean "Complete"'):

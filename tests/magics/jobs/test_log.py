@@ -33,8 +33,8 @@ def test_log_of_a_complete_job_is_text_and_displayed_once(
     assert isinstance(text, JobLog)
     assert text.startswith("digest with ")
     assert text.raw == text
-    shown = printed("%jobs log cut1")
-    assert shown.count("digest with ") == 1
+    output = printed("%jobs log cut1")
+    assert output.count("digest with ") == 1
     files = ready("%jobs outputs cut1").set_index("file")
     assert files["view"]["fragments.csv"] == "map and gel"
     assert files["bytes"]["log.txt"] == len(text.encode())
@@ -46,9 +46,9 @@ def test_log_and_outputs_of_a_running_and_a_stopped_job(ready: Run, printed: Pri
           " time.sleep(0.1)")  # fmt: skip
     assert "rna_fold with " in printed("%jobs log slow1")
     ready("%jobs stop slow1")
-    shown = printed("text = %jobs log slow1 --follow")
-    assert shown.count("rna_fold with ") == 1
-    assert shown.endswith("\nStopped: Stopped by hand.\n")
+    output = printed("text = %jobs log slow1 --follow")
+    assert output.count("rna_fold with ") == 1
+    assert output.endswith("\nStopped: Stopped by hand.\n")
     assert "log.txt" in set(ready("%jobs outputs slow1")["file"])
 
 
@@ -57,9 +57,9 @@ def test_log_of_a_failed_job_ends_with_its_reason(ready: Run, printed: Printed) 
     ready(
         f"atom = {atom + chr(10)!r}\n%jobs submit normal_modes --name bad1 --set pdbFile={{atom}}"
     )
-    shown = printed("text = %jobs log bad1 --follow")
-    assert shown.splitlines()[-1].startswith("Stopped: pdbFile: ")
-    assert printed("%jobs log bad1").endswith(shown)
+    output = printed("text = %jobs log bad1 --follow")
+    assert output.splitlines()[-1].startswith("Stopped: pdbFile: ")
+    assert printed("%jobs log bad1").endswith(output)
 
 
 def test_batch_and_unknown_job_are_refused_in_one_line(ready: Run) -> None:
@@ -107,21 +107,21 @@ def test_log_is_cleaned() -> None:
 @pytest.fixture
 def displays(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """The HTML and text of each display and of each update of one."""
-    seen: list[tuple[str, str]] = []
-    monkeypatch.setattr(job_log, "display_html", lambda html, text: seen.append((html, text)))
+    received: list[tuple[str, str]] = []
+    monkeypatch.setattr(job_log, "display_html", lambda html, text: received.append((html, text)))
 
     class Placeholder:
         def __init__(self, html: str, text: str) -> None:
             self.update(html, text)
 
         def update(self, html: str, text: str) -> None:
-            seen.append((html, text))
+            received.append((html, text))
 
         def close(self) -> None:
-            seen.append(("closed", ""))
+            received.append(("closed", ""))
 
     monkeypatch.setattr("labext_widgets.core.placeholder.Placeholder", Placeholder)
-    return seen
+    return received
 
 
 @pytest.fixture

@@ -19,12 +19,12 @@ def inputs(text: str) -> Any:
 
 
 def test_pipeline_body() -> None:
-    found = parse_pipeline(
+    pipeline = parse_pipeline(
         f"initialInputs: [ACDEFGHIKLMNPQRSTVWY]\n{STAGES}", Pipeline("p1", "proj_1")
     )
-    assert (found.name, found.project) == ("p1", "proj_1")
-    assert found.inputs == ["ACDEFGHIKLMNPQRSTVWY"]
-    (stage,) = found.stages
+    assert (pipeline.name, pipeline.project) == ("p1", "proj_1")
+    assert pipeline.inputs == ["ACDEFGHIKLMNPQRSTVWY"]
+    (stage,) = pipeline.stages
     assert stage["task"].text == "Fold it"
     assert stage["toolSettings"]["fold"]["temperature"] == BareText("37", 37)
 
@@ -37,10 +37,10 @@ def test_pipeline_inputs_stay_strings() -> None:
 
 
 def test_json_value_is_accepted() -> None:
-    found = parse_pipeline(
+    pipeline = parse_pipeline(
         '{"jobName": "p3", "initialInputs": ["GGG", 7], "stages": [{"task": "a"}]}', LINE
     )
-    assert found == Pipeline("p3", None, ["GGG", 7], [{"task": "a"}])
+    assert pipeline == Pipeline("p3", None, ["GGG", 7], [{"task": "a"}])
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,9 @@ def test_tutorial_cells_run_twice(
     assert row[["JobName", "Type"]].iloc[0].tolist() == ["p1", "pipeline"]
     watched = ready("%jobs watch p1")
     assert watched["JobStatus"].tolist() == ["Complete"]
-    told = capsys.readouterr().out
-    assert "p1 submitted to queue." in told
-    assert "p1: Complete, 3 of 3 complete (pipeline" in told
+    output = capsys.readouterr().out
+    assert "p1 submitted to queue." in output
+    assert "p1: Complete, 3 of 3 complete (pipeline" in output
     assert ready("%jobs list --batch p1 --scores")["score.residues"].tolist() == [20, 20, 20]
     files = ready("%jobs results p1 --to out/p1")
     assert (tmp_path / "out" / "p1" / "metrics.csv").is_file()
@@ -46,9 +46,9 @@ def test_tutorial_cells_run_twice(
     assert again["Created"].tolist() == row["Created"].tolist()
     assert ready("%jobs results p1 --to out/p1")["sha256"].equals(files["sha256"])
     ready(RUN_SAVED)
-    told = capsys.readouterr().out
-    assert "p1 already exists with the same stages and inputs (Complete)" in told
-    assert "p2 already exists with the same inputs (Complete)" in told
+    output = capsys.readouterr().out
+    assert "p1 already exists with the same stages and inputs (Complete)" in output
+    assert "p2 already exists with the same inputs (Complete)" in output
 
 
 def test_one_line_submission_generates_a_name(
@@ -63,11 +63,11 @@ def test_one_line_submission_generates_a_name(
     same = ready("%jobs run-pipeline helix-to-modes --inputs MKTAYIAKQR --inputs=MKTAYIAKQL")
     assert same["JobName"].tolist() == row["JobName"].tolist()
     body = PIPELINE.partition("\n")[2].replace("ACDEFGHIKLMNPQRSTVWY", "ACDEFGHIKL")
-    made = ready(f"%%jobs pipeline --wait --out kept\n{body}")
-    assert made is None
-    kept = shell.user_ns["kept"]
-    assert kept["JobName"][0].startswith("pipeline-")
-    assert ready(f"%%jobs pipeline\n{body}")["JobName"].tolist() == kept["JobName"].tolist()
+    pipeline = ready(f"%%jobs pipeline --wait --out kept\n{body}")
+    assert pipeline is None
+    result = shell.user_ns["kept"]
+    assert result["JobName"][0].startswith("pipeline-")
+    assert ready(f"%%jobs pipeline\n{body}")["JobName"].tolist() == result["JobName"].tolist()
 
 
 def test_pipeline_inputs_from_a_variable(ready: Run, shell: InteractiveShell) -> None:
@@ -103,9 +103,9 @@ def test_pipeline_stage_without_pipe_is_reported(
         "  - {task: Look, toolSettings: {structure_summary: {pdbFile: pipe}}}\n"
     )
     assert row["JobName"].tolist() == ["unfed"]
-    told = capsys.readouterr().out.splitlines()
-    assert "No setting of stage 1 is `pipe`: it does not use the inputs." in told
-    assert not any("stage 2" in line for line in told)
+    output = capsys.readouterr().out.splitlines()
+    assert "No setting of stage 1 is `pipe`: it does not use the inputs." in output
+    assert not any("stage 2" in line for line in output)
     ready("%jobs watch unfed")
     capsys.readouterr()
     ready("%jobs delete unfed --preview")
@@ -144,10 +144,10 @@ BAD = {
 
 @pytest.mark.parametrize("what", BAD)
 def test_bad_input_is_one_line(ready: Run, what: str) -> None:
-    cell, kind, said = BAD[what]
+    cell, kind, message = BAD[what]
     with pytest.raises(kind) as raised:
         ready(cell)
-    assert said in raised.value.message
+    assert message in raised.value.message
     assert raised.value.next_step
     assert "p9" not in set(ready("%jobs list")["JobName"])
 

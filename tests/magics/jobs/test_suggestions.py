@@ -65,12 +65,12 @@ def test_list_verb_suggests_the_noun_alone() -> None:
 def test_suggestion_is_never_destructive(line: str) -> None:
     hint = _hint(line)
     destructive = [
-        f"`%{magic} {each.name}`"
+        f"`%{magic} {command.name}`"
         for magic in SERVICES
-        for each in magic_named(magic).commands
-        if each.destroys
+        for command in magic_named(magic).commands
+        if command.destroys
     ]
-    assert not any(each in hint for each in destructive)
+    assert not any(command in hint for command in destructive)
 
 
 @pytest.mark.parametrize(
@@ -78,10 +78,10 @@ def test_suggestion_is_never_destructive(line: str) -> None:
     [("help", ""), ("help submit", "submit"), ("help submit digest", "submit")],
 )
 def test_help_is_a_command_too(line: str, topic: str) -> None:
-    wanted = parse(magic_named("jobs"), tokenize(line), Namespace({}, None))
-    assert (wanted.topic, wanted.command) == (topic, None)
+    parsed = parse(magic_named("jobs"), tokenize(line), Namespace({}, None))
+    assert (parsed.topic, parsed.command) == (topic, None)
 
 
 def test_destructive_commands_are_listed() -> None:
-    known = {each.name for each in magic_named("jobs").commands if each.destroys}
+    known = {command.name for command in magic_named("jobs").commands if command.destroys}
     assert known == {"stop", "delete", "rm"}

@@ -136,13 +136,13 @@ def connected(box: Sandbox, tenant: str = "campus") -> str:
 def test_invalid_keys(
     refused: Refused, box: Sandbox, admin: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = admin("keys", "add", STUDENT, "--name", "short-lived")
+    new_key = admin("keys", "add", STUDENT, "--name", "short-lived")
     admin("keys", "remove", STUDENT, "short-lived", "--yes")
     for key, kind, what in (
         ("wrong-key-0123456789", SignInError, "rejected the API key"),
-        (made["api_key"], SignInError, "rejected the API key"),
-        (f"{made['api_key'][:5]} {made['api_key'][5:]}", InputError, "contains spaces"),
-        (f"Basic {made['api_key']}", InputError, "a header, not a key"),
+        (new_key["api_key"], SignInError, "rejected the API key"),
+        (f"{new_key['api_key'][:5]} {new_key['api_key'][5:]}", InputError, "contains spaces"),
+        (f"Basic {new_key['api_key']}", InputError, "a header, not a key"),
     ):
         monkeypatch.setenv("LABEXT_LAB_API_KEY", key)
         error = refused(connected(box), kind)
@@ -183,12 +183,12 @@ def test_suspended_user_and_user_without_grants(
     refused: Refused, shell: InteractiveShell, box: Sandbox, admin: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    made = admin("keys", "add", "suspended@sandbox.local", "--name", "late")
-    monkeypatch.setenv("LABEXT_LAB_API_KEY", made["api_key"])
+    new_key = admin("keys", "add", "suspended@sandbox.local", "--name", "late")
+    monkeypatch.setenv("LABEXT_LAB_API_KEY", new_key["api_key"])
     error = refused(connected(box), AccessError)
     assert error.message.endswith("(“The user is suspended”).")
-    made = admin("keys", "add", "guest@sandbox.local", "--name", "visit")
-    monkeypatch.setenv("LABEXT_LAB_API_KEY", made["api_key"])
+    new_key = admin("keys", "add", "guest@sandbox.local", "--name", "visit")
+    monkeypatch.setenv("LABEXT_LAB_API_KEY", new_key["api_key"])
     shell.run_cell(connected(box)).raise_error()
     assert len(shell.run_line_magic("lab", "sequences")) == 0
     refused("%lab show pBAD30", NotFoundError)
@@ -198,14 +198,14 @@ def test_app_without_grants_and_archived_app(
     refused: Refused, shell: InteractiveShell, box: Sandbox, admin: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    made = admin("apps", "add", "lines")
-    monkeypatch.setenv("LABEXT_LAB_CLIENT_ID", made["client_id"])
-    monkeypatch.setenv("LABEXT_LAB_CLIENT_SECRET", made["client_secret"])
+    new_app = admin("apps", "add", "lines")
+    monkeypatch.setenv("LABEXT_LAB_CLIENT_ID", new_app["client_id"])
+    monkeypatch.setenv("LABEXT_LAB_CLIENT_SECRET", new_app["client_secret"])
     shell.run_cell(f"{connected(box)} --method oauth").raise_error()
     assert "grant the app access" in refused("%lab sequences", AccessError).next_step
-    told = shell.run_line_magic("lab", "status")["value"]
-    assert told["answers"] == "yes, but the sign-in is refused"
-    assert told["signed in as"] == f"the app {made['client_id']}, without a user"
+    status = shell.run_line_magic("lab", "status")["value"]
+    assert status["answers"] == "yes, but the sign-in is refused"
+    assert status["signed in as"] == f"the app {new_app['client_id']}, without a user"
     admin("apps", "archive", "lines")
     refused("%lab sequences", AccessError)
     assert "unarchive" in refused(f"{connected(box)} --method oauth", AccessError).next_step

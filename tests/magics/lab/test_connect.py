@@ -137,8 +137,8 @@ def status(run: Run) -> dict[str, str]:
 
 
 def who(run: Run) -> dict[str, Any]:
-    found = run("%lab whoami").iloc[0].astype("object")
-    return dict(found.where(found.notna(), None))
+    identity = run("%lab whoami").iloc[0].astype("object")
+    return dict(identity.where(identity.notna(), None))
 
 
 def test_sandbox_sign_in_prompts_for_nothing(sandbox: Run, user: User, box: Sandbox) -> None:
@@ -208,10 +208,10 @@ def test_id_token_from_environment_or_prompt(
     run: Run, address: str, user: User, id_token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connect = f"%lab connect {address} --method oidc"
-    with pytest.raises(SetupError) as nobody:
+    with pytest.raises(SetupError) as error_info:
         run(connect)
-    assert "LABEXT_LAB_ID_TOKEN" in nobody.value.next_step
-    assert f"id-token {STUDENT}".split()[0] in nobody.value.next_step
+    assert "LABEXT_LAB_ID_TOKEN" in error_info.value.next_step
+    assert f"id-token {STUDENT}".split()[0] in error_info.value.next_step
     user.answers = [id_token]
     run(connect)
     assert (who(run)["email"], who(run)["method"]) == (STUDENT, "oidc")
@@ -429,8 +429,8 @@ def test_untrusted_certificate_is_reported_before_the_key_prompt(
 
 
 def test_unreachable_host_is_reported_before_the_key_prompt(run: Run, user: User) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as busy_socket:
+        port = busy_socket.getsockname()[1]
     with pytest.raises(UnreachableError, match="No lab platform answers"):
         run(f"%lab connect https://127.0.0.1:{port}")
     assert not user.unseen
@@ -501,7 +501,7 @@ def test_no_secret_is_in_history_or_output(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     user.answers = [box.lab.client_id, box.lab.client_secret, id_token]
-    shown = [
+    outputs = [
         str(sandbox(line))
         for line in (
             "%lab sandbox status",
@@ -518,7 +518,7 @@ def test_no_secret_is_in_history_or_output(
         )
     ]
     assert not user.answers
-    shown += [capsys.readouterr().out, *shell.history_manager.input_hist_raw]
-    shown += [repr(value) for name, value in shell.user_ns.items() if name[:1] != "_"]
+    outputs += [capsys.readouterr().out, *shell.history_manager.input_hist_raw]
+    outputs += [repr(value) for name, value in shell.user_ns.items() if name[:1] != "_"]
     for secret in (box.lab.api_key, box.lab.client_secret, id_token):
-        assert secret not in "".join(shown)
+        assert secret not in "".join(outputs)

@@ -82,16 +82,16 @@ def test_ambiguous_folder_lists_the_candidates(run: Run, command: Callable[[str]
     try:
         with pytest.raises(ConflictError) as caught:
             run("%lab sequences --folder Vectors")
-        ids = [each["id"] for each in lab.json("folders", "list") if each["name"] == "Vectors"]
+        ids = [row["id"] for row in lab.json("folders", "list") if row["name"] == "Vectors"]
         assert len(ids) == 2
-        assert all(f"{each} (project src_" in caught.value.message for each in ids)
-        (counts,) = {len(run(f"%lab sequences --folder {each}")) for each in ids} - {3}
+        assert all(f"{record_id} (project src_" in caught.value.message for record_id in ids)
+        (counts,) = {len(run(f"%lab sequences --folder {record_id}")) for record_id in ids} - {3}
         assert counts == 0
     finally:
         second = next(
-            each["id"]
-            for each in lab.json("folders", "list")
-            if (each["name"], each["project"]) == ("Vectors", "Cold response")
+            row["id"]
+            for row in lab.json("folders", "list")
+            if (row["name"], row["project"]) == ("Vectors", "Cold response")
         )
         lab.output("folders", "remove", second)
     with pytest.raises(NotFoundError, match='did you mean "Vectors"'):
@@ -135,11 +135,11 @@ def test_frame_is_exported(run: Run, tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_status_shows_profile_address_and_user(run: Run, box: Sandbox) -> None:
-    told = dict(run("%lab status")["value"])
-    assert told["profile"] == "sandbox"
-    assert told["address"] == box.lab.base_url
-    assert told["sequences"] == f"{len(run('%lab sequences')):,}"
-    assert "by API key" in told["signed in as"]
+    status = dict(run("%lab status")["value"])
+    assert status["profile"] == "sandbox"
+    assert status["address"] == box.lab.base_url
+    assert status["sequences"] == f"{len(run('%lab sequences')):,}"
+    assert "by API key" in status["signed in as"]
 
 
 def test_tab_offers_names_columns_and_words(run: Run, shell: InteractiveShell) -> None:

@@ -142,9 +142,9 @@ def test_failed_sources_are_named_after_the_others_finished(
     assert "2 of 3 sources failed" in error.message
     assert "broken.pdf: " in error.message
     assert "odd.bin: " in error.message
-    found = run("%nb sources").set_index("file_name")
-    assert found.loc["page.html", "status"] == "completed"
-    assert found.loc["broken.pdf", "error"] in error.message + "."
+    sources = run("%nb sources").set_index("file_name")
+    assert sources.loc["page.html", "status"] == "completed"
+    assert sources.loc["broken.pdf", "error"] in error.message + "."
     assert isinstance(refused("%nb sources retry broken.pdf --wait"), JobFailedError)
     run("%nb delete Failing --yes --delete-sources")
 

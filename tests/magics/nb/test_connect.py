@@ -43,13 +43,13 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     given: list[str] = []
 
     def ask(_: str = "", stream: Any = None) -> str:
-        if not given:
+        if not passwords:
             raise StdinNotImplementedError
-        return given.pop(0)
+        return passwords.pop(0)
 
     monkeypatch.setattr(getpass, "getpass", ask)
     monkeypatch.setattr(builtins, "input", ask)
-    return given
+    return passwords
 
 
 def status(run: Run) -> dict[str, str]:
@@ -62,9 +62,9 @@ def test_password_prompt_is_hidden(
 ) -> None:  # fmt: skip
     line, password = f"%nb connect {nb_box.nb.base_url}", nb_box.nb.password
     assert password is not None
-    nobody = refused(line)
-    assert isinstance(nobody, SetupError)
-    assert "LABEXT_NB_PASSWORD" in nobody.next_step
+    error = refused(line)
+    assert isinstance(error, SetupError)
+    assert "LABEXT_NB_PASSWORD" in error.next_step
     answers.append(WRONG)
     wrong = refused(line)
     assert isinstance(wrong, SignInError)
@@ -74,16 +74,16 @@ def test_password_prompt_is_hidden(
     assert status(run)["profile"] == "sandbox", "nothing has changed"
     answers.append(password)
     run(line)
-    told = status(run)
-    assert told["address"].rstrip("/") == nb_box.nb.base_url.rstrip("/")
-    assert "accepted" in told["password needed"]
+    status_values = status(run)
+    assert status_values["address"].rstrip("/") == nb_box.nb.base_url.rstrip("/")
+    assert "accepted" in status_values["password needed"]
     run("%nb logout")
     assert isinstance(refused("%nb notebooks"), SignInError)
     assert "%nb login" in status(run)["password needed"]
     answers.append(password)
     run("%nb login\n%nb notebooks")
-    shown = capsys.readouterr()
-    for text in (shown.out, shown.err, str(nobody), str(wrong), str(told)):
+    captured = capsys.readouterr()
+    for text in (captured.out, captured.err, str(error), str(wrong), str(status_values)):
         assert password not in text
         assert WRONG not in text
 
@@ -131,14 +131,14 @@ class Open(BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers["Content-Length"]))
         path = self.path.removeprefix("/api")
         if path == "/search/ask":
-            lines = "".join(f"data: {json.dumps(each)}\n\n" for each in self.events)
+            lines = "".join(f"data: {json.dumps(event)}\n\n" for event in self.events)
             self.answer(200, lines, "text/event-stream")
         elif path == "/chat/sessions":
             session = {"id": "chat_session:1", "title": "T", "notebook_id": "notebook:1"}
             self.answer(200, json.dumps(session))
         else:
-            said = f"The provider answered 401: Incorrect API key provided: {KEY}."
-            self.answer(502, json.dumps({"detail": said}))
+            detail = f"The provider answered 401: Incorrect API key provided: {KEY}."
+            self.answer(502, json.dumps({"detail": detail}))
 
     def answer(self, code: int, text: str, kind: str = "application/json") -> None:
         self.send_response(code)
@@ -181,8 +181,8 @@ def test_connection_error_does_not_show_the_key(
         assert failed.status == 502
         assert "provider answered 401" in failed.message
         assert KEY not in str(failed)
-    shown = capsys.readouterr()
-    assert KEY not in shown.out + shown.err
+    captured = capsys.readouterr()
+    assert KEY not in captured.out + captured.err
 
 
 def test_no_service_listens(refused: Refused, shell: InteractiveShell) -> None:
@@ -252,8 +252,8 @@ def test_failed_connect_saves_nothing_and_names_the_service_in_use(
 
 
 def test_unneeded_password_is_not_saved(run: Run, printed: Printed, replay: Replay) -> None:
-    told = printed(f"%nb connect {replay.base_url} --save open --keep")
-    assert "The service needs no password, so none is stored." in told
+    output = printed(f"%nb connect {replay.base_url} --save open --keep")
+    assert "The service needs no password, so none is stored." in output
     assert status(run)["profile"] == "open"
     run("%nb connect sandbox")
     assert "Connected to" in printed("%nb connect open --keep")

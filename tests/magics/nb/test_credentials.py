@@ -59,14 +59,17 @@ def test_credential_life_cycle(
     monkeypatch.setenv(VARIABLE, str(provider.key))
     assert f"using the key in {VARIABLE}" in printed(line)
     monkeypatch.delenv(VARIABLE)
-    told = printed(line)  # no key is asked for
-    assert "was kept" in told
-    assert "`%nb credentials edit bench --new-key`" in told
+    output = printed(line)  # no key is asked for
+    assert "was kept" in output
+    assert "`%nb credentials edit bench --new-key`" in output
     assert isinstance(refused(f"{line}/other"), ConflictError)
 
-    shown = run("%nb credentials show bench")
-    assert (shown.iloc[0]["provider"], bool(shown.iloc[0]["has_api_key"])) == ("openai", True)
-    for frame in (shown, run("%nb credentials"), run("%nb credentials by-provider openai")):
+    credential = run("%nb credentials show bench")
+    assert (credential.iloc[0]["provider"], bool(credential.iloc[0]["has_api_key"])) == (
+        "openai",
+        True,
+    )
+    for frame in (credential, run("%nb credentials"), run("%nb credentials by-provider openai")):
         assert "bench" in set(frame["name"])
         assert str(provider.key) not in frame.to_string()
     assert "bench" not in set(run("%nb credentials --provider groq")["name"])
@@ -91,15 +94,15 @@ def test_credential_life_cycle(
 def test_key_prompt_is_hidden(
     printed: Printed, provider: OpenAI, monkeypatch: pytest.MonkeyPatch, shell: InteractiveShell
 ) -> None:
-    asked: list[str] = []
+    prompts: list[str] = []
 
     def ask(prompt: str) -> str:
-        asked.append(prompt)
+        prompts.append(prompt)
         return str(provider.key)
 
     monkeypatch.setattr(sign_in, "prompt_secret", ask)
     printed(f"%nb credentials new openai --name typed --base-url {provider.base_url}")
-    assert asked == ["Key of openai: "]
+    assert prompts == ["Key of openai: "]
     assert "works" in printed("%nb credentials test typed")
     assert str(provider.key) not in str(shell.user_ns["In"])
     printed("%nb credentials delete typed --yes")
@@ -113,15 +116,15 @@ def test_models_of_a_credential_are_registered(
     named = "%nb credentials register lab --model alpha=llm --model beta=embedding"
     assert "Added 2 models" in printed(named)
     assert "No new models; kept 2 existing ones." in printed(named)
-    there = run("%nb credentials register lab --all").set_index("name")
-    assert set(offered["name"]) | {"alpha", "beta"} == set(there.index)
-    assert there.loc["beta", "type"] == "embedding"
-    assert set(there["credential"]) == {"lab"}
+    models = run("%nb credentials register lab --all").set_index("name")
+    assert set(offered["name"]) | {"alpha", "beta"} == set(models.index)
+    assert models.loc["beta", "type"] == "embedding"
+    assert set(models["credential"]) == {"lab"}
     run("%nb models defaults --set chat=alpha")
     error = refused("%nb credentials delete lab --yes")
     run("%nb models defaults --set chat=extractive")
     assert "slot chat" in error.message
-    count = len(there)
+    count = len(models)
     assert f"with {count} models" in printed("%nb credentials delete lab --preview")
 
 

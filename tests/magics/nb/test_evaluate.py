@@ -36,25 +36,25 @@ def test_answers_are_compared_and_summarized(
     assert result["refused_right"].tolist()[2] is True
     assert result["rank"].tolist()[0] == 1
     assert (result["seconds"] > 0).all()
-    shown = capsys.readouterr().out
-    assert "3 of 3 complete" in shown
-    assert "rightly cited" in shown
-    assert "67%" in shown
+    output = capsys.readouterr().out
+    assert "3 of 3 complete" in output
+    assert "rightly cited" in output
+    assert "67%" in output
 
 
 def test_interrupt_keeps_the_questions_that_were_asked(
     run: Run, questions: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    prompts: list[str] = []
 
     def ask(_: NotebookClient, question: str, *__: Any, **___: Any) -> Answer:
-        asked.append(question)
-        if len(asked) == 2:
+        prompts.append(question)
+        if len(prompts) == 2:
             raise KeyboardInterrupt
         return Answer("It has the p15A origin.")
 
     monkeypatch.setattr(NotebookClient, "ask", ask)
-    assert run(f"%nb evaluate {questions}")["question"].tolist() == asked[:1]
+    assert run(f"%nb evaluate {questions}")["question"].tolist() == prompts[:1]
     assert "Interrupted after 1 of 3 questions" in capsys.readouterr().out
 
 

@@ -114,13 +114,13 @@ def page(tmp_path: Path) -> Iterator[str]:
 
 
 def travel(shell: InteractiveShell, given: Mapping[str, str]) -> Travelled:
-    seen = Travelled()
+    visited = Travelled()
     for name, line in STEPS.items():
         done = shell.run_cell(line.format(**given))
         if done.error_in_exec is not None:
-            seen.refused[name] = type(done.error_in_exec).__name__
-        seen.results[name] = done.result
-    return seen
+            visited.refused[name] = type(done.error_in_exec).__name__
+        visited.results[name] = done.result
+    return visited
 
 
 ONLY_HERE = {
@@ -181,31 +181,33 @@ def test_same_lines_return_the_same_frames(
     monkeypatch.setattr("labext.progress.interval", lambda _: 0.1)
     monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.1)
     assert not cli.main(["sandbox", "nb", "fetch", "allow-private", *_at(nb_box)])
-    given = {"page": page, "text": TEXT, "llm": "extractive", "voice": "", "writing": ""}
-    here = travel(shell, given)
+    choices = {"page": page, "text": TEXT, "llm": "extractive", "voice": "", "writing": ""}
+    first_run = travel(shell, choices)
     assert not cli.main(["sandbox", "nb", "fetch", "deny-private", *_at(nb_box)])
     with serving() as server:
         shell.run_cell(f"%nb connect {server.base_url}").raise_error()
         for profile in server.state.speaker_profiles.values():
             profile["voice_model"] = next(iter(server.state.models))  # of all, also of unused ones
-        there = travel(shell, given | {"llm": "fake-chat", "voice": VOICE, "writing": WRITING})
+        second_run = travel(
+            shell, choices | {"llm": "fake-chat", "voice": VOICE, "writing": WRITING}
+        )
     assert not server.faults
     assert not server.state.sources
     assert not server.state.notebooks
 
     expected = {"dead page": "JobFailedError", "without yes": "InputError"}
-    assert here.refused == there.refused == expected
-    kinds = {name: type(each) for name, each in here.results.items()}
-    assert {name: type(each) for name, each in there.results.items()} == kinds
-    ours, theirs = here.frames(), there.frames()
+    assert first_run.refused == second_run.refused == expected
+    kinds = {name: type(item) for name, item in first_run.results.items()}
+    assert {name: type(item) for name, item in second_run.results.items()} == kinds
+    ours, theirs = first_run.frames(), second_run.frames()
     for name, frame in ours.items():
         assert dtypes(theirs[name]) == dtypes(frame), name
         if "similarity" not in frame:  # each search has another order
             assert names(theirs[name]) == names(frame), name
     filled = [name for name in ours if len(ours[name]) and len(theirs[name])]
     both = [(empty(ours[name]), empty(theirs[name])) for name in filled]
-    assert set().union(*(there - here for here, there in both)) == set(ONLY_HERE)
-    assert set().union(*(here - there for here, there in both)) == set(ONLY_THERE)
+    assert set().union(*(first - first for first, first in both)) == set(ONLY_HERE)
+    assert set().union(*(first - first for first, first in both)) == set(ONLY_THERE)
 
 
 def _at(box: Sandbox) -> list[str]:

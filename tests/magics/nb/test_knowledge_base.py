@@ -60,8 +60,8 @@ def test_tutorial_cells_can_be_repeated(
     assert counts(shell)[["source_count", "note_count"]].tolist() == [4, 1]
 
     assert "This session uses Arabinose induction" in printed(CELLS[0])
-    told = printed(CELLS[1])
-    assert "paper.pdf, protocol.docx, page.html are already in Arabinose induction" in told
+    output = printed(CELLS[1])
+    assert "paper.pdf, protocol.docx, page.html are already in Arabinose induction" in output
     assert "it was kept" in printed(CELLS[2])
     assert "it was kept" in printed(CELLS[4])
     for cell in CELLS[3:]:
@@ -72,13 +72,13 @@ def test_tutorial_cells_can_be_repeated(
     answer = run(CELLS[6])
     assert "cyclic AMP" in answer.text
     assert answer.citations
-    assert all(each.quote in each.passage for each in answer.citations)
+    assert all(citation.quote in citation.passage for citation in answer.citations)
     assert "arabinose" in run(CELLS[7]).text
 
     preview = printed(CELLS[-1])
     assert "Nothing was changed" in preview
-    gone = printed(LAST)
-    assert "with 1 note and 1 chat and 4 sources" in gone
+    deleted = printed(LAST)
+    assert "with 1 note and 1 chat and 4 sources" in deleted
     assert run("%nb notebooks").query("name == 'Arabinose induction'").empty
     assert "this session uses it" in printed(CELLS[0])
     run(LAST)

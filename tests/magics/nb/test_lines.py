@@ -57,8 +57,8 @@ Parse = Callable[..., grammar.ParsedLine]
     ],
 )
 def test_valid_lines(parse: Parse, line: str, has_body: bool, values: dict[str, Any]) -> None:
-    found = parse(line, has_body=has_body).values
-    assert {name: found[name] for name in values} == values
+    parsed_values = parse(line, has_body=has_body).values
+    assert {name: parsed_values[name] for name in values} == values
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_unknown_verb_lists_the_verbs(parse: Parse, line: str, said: str) -> Non
 
 
 def test_help_is_grouped() -> None:
-    told = help.help_text(magic.MAGIC)
-    headings = [line for line in told.splitlines() if line.endswith(":") and line[0] != " "]
+    help_page = help.help_text(magic.MAGIC)
+    headings = [line for line in help_page.splitlines() if line.endswith(":") and line[0] != " "]
     assert headings == [
         *("Most used:", "Notebooks:", "Sources:", "Notes:", "Chats:"),
         *("Transformations:", "Podcasts:", "Models:", "Credentials:", "The service:"),
     ]
-    assert all(f"  {command.name} " in told for command in magic.MAGIC.commands)
+    assert all(f"  {command.name} " in help_page for command in magic.MAGIC.commands)
     of_sources = help.help_text(magic.MAGIC, "sources")
     assert "--offset" in of_sources
     assert "sources retry" in of_sources

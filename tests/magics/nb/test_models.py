@@ -21,7 +21,7 @@ def lab(run: Run, provider: OpenAI, monkeypatch: pytest.MonkeyPatch) -> Iterator
     run(f"%nb credentials new openai_compatible --name lab --base-url {provider.base_url}")
     run("%nb models new helper --type llm --provider openai-compatible --credential lab")
     yield provider
-    slots = " ".join(f"--set {each}=extractive" for each in ("chat", "transformation", "summary"))
+    slots = " ".join(f"--set {name}=extractive" for name in ("chat", "transformation", "summary"))
     run(f"%nb models defaults {slots}\n%nb credentials delete lab --yes")
 
 
@@ -30,8 +30,8 @@ def slots_of(run: Run, model: str) -> str:
 
 
 def test_models_are_listed_with_their_slots(run: Run) -> None:
-    listed = run("%nb models").set_index("name")
-    assert "chat" in listed.loc["extractive", "slots"].split(", ")
+    models = run("%nb models").set_index("name")
+    assert "chat" in models.loc["extractive", "slots"].split(", ")
     assert "extractive" in frame_text(run("%nb models --type llm"))
     assert set(run("%nb models --type embedding")["type"]) == {"embedding"}
     providers = run("%nb models providers").set_index("provider")
@@ -61,11 +61,11 @@ def test_model_slots_serve_their_purpose(run: Run, lab: OpenAI) -> None:
     run('%nb use "Slots" --create\n%nb note "Glucose lowers cyclic AMP." --title Sugar')
     lab.replies = lambda _: "**Sugar** matters."
     assert run('%nb transform "Key findings" --note Sugar').text == "**Sugar** matters."
-    asked = lab.chats()[-1]
-    assert asked.headers["authorization"] == f"Bearer {lab.key}"
-    assert asked.body["model"] == "helper"
-    assert "Glucose lowers cyclic AMP." in asked.text
-    assert run("%nb transformations prompt").text.strip() in asked.text
+    chat_request = lab.chats()[-1]
+    assert chat_request.headers["authorization"] == f"Bearer {lab.key}"
+    assert chat_request.body["model"] == "helper"
+    assert "Glucose lowers cyclic AMP." in chat_request.text
+    assert run("%nb transformations prompt").text.strip() in chat_request.text
     count = len(lab.chats())
     run("%nb chat 'What does glucose do?'")
     assert len(lab.chats()) > count
@@ -114,9 +114,9 @@ def test_model_is_created_once_and_deleted_when_unused(
 def test_credential_test_reports_duration_or_raises(
     run: Run, printed: Printed, refused: Refused, lab: OpenAI
 ) -> None:
-    told = printed("%nb models test helper")
-    assert "The model helper of openai_compatible works (" in told
-    assert " s)" in told
+    output = printed("%nb models test helper")
+    assert "The model helper of openai_compatible works (" in output
+    assert " s)" in output
     assert lab.chats()[-1].body["model"] == "helper"
     lab.key = "sk-another-0123456789abcdef"
     error = refused("%nb models test helper")
@@ -132,9 +132,9 @@ def test_provider_models_are_adopted(run: Run, printed: Printed, lab: OpenAI) ->
     assert not offered.empty
     assert "new" in printed("%nb models sync openai_compatible")
     assert "Added 0 models" in printed("%nb models sync openai-compatible")
-    there = run("%nb models by-provider openai_compatible")
-    assert set(offered["name"]) <= set(there["name"])
-    assert set(there["credential"]) == {"lab"}
+    models = run("%nb models by-provider openai_compatible")
+    assert set(offered["name"]) <= set(models["name"])
+    assert set(models["credential"]) == {"lab"}
     assert "openai_compatible" in set(run("%nb models sync")["provider"])
 
 

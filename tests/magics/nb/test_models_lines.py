@@ -54,8 +54,8 @@ KEY = "sk-proj-4f9b2c7d8e1a6035"
     ],
 )  # fmt: skip
 def test_valid_lines(parse: Parse, line: str, has_body: bool, values: dict[str, Any]) -> None:
-    found = parse(line, has_body=has_body).values
-    assert {name: found[name] for name in values} == values
+    parsed_values = parse(line, has_body=has_body).values
+    assert {name: parsed_values[name] for name in values} == values
 
 
 @pytest.mark.parametrize(
@@ -95,12 +95,12 @@ def test_key_on_a_line_is_refused_and_masked(
     monkeypatch.setattr(redaction, "_known", set())
     with pytest.raises(InputError) as caught:
         parse(line)
-    said = str(caught.value)
-    assert "it was not used" in said
-    assert "LABEXT_NB_<PROVIDER>_KEY" in said
-    assert "%nb connect" not in said
-    assert "hunter2" not in said
-    assert KEY not in said
+    message = str(caught.value)
+    assert "it was not used" in message
+    assert "LABEXT_NB_<PROVIDER>_KEY" in message
+    assert "%nb connect" not in message
+    assert "hunter2" not in message
+    assert KEY not in message
 
 
 @pytest.mark.parametrize("name", ["lab", "openai-lab-2026-main", "Our server, 2nd floor", "x" * 40])
@@ -133,20 +133,20 @@ def test_environment_key_is_used_and_masked(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sign_in, "prompt_secret", nobody)
     monkeypatch.setenv("LABEXT_NB_OPENAI_COMPATIBLE_KEY", "a key of ours")
     for provider in ("openai_compatible", "openai-compatible"):
-        found = credentials.key_for(provider)
-        assert found.value == "a key of ours"
-        assert found.origin == ", using the key in LABEXT_NB_OPENAI_COMPATIBLE_KEY"
-        assert "a key" not in repr(found)
+        key = credentials.key_for(provider)
+        assert key.value == "a key of ours"
+        assert key.origin == ", using the key in LABEXT_NB_OPENAI_COMPATIBLE_KEY"
+        assert "a key" not in repr(key)
     assert redaction.mask("it is a key of ours") == f"it is {redaction.MASK}"
 
 
 def test_prompted_key_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "_known", set())
     monkeypatch.delenv("LABEXT_NB_OPENAI_KEY", raising=False)
-    asked: list[str] = []
-    monkeypatch.setattr(sign_in, "prompt_secret", unseen("typed by hand", asked))
+    prompts: list[str] = []
+    monkeypatch.setattr(sign_in, "prompt_secret", unseen("typed by hand", prompts))
     assert credentials.key_for("openai").value == "typed by hand"
-    assert asked == ["Key of openai: "]
+    assert prompts == ["Key of openai: "]
     assert redaction.mask("typed by hand") == redaction.MASK
 
 
@@ -161,12 +161,12 @@ def test_missing_prompt_names_the_environment_variable(monkeypatch: pytest.Monke
 def test_no_key_prompt_where_none_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OLLAMA", "OPENAI_COMPATIBLE", "OPENAI"):
         monkeypatch.delenv(f"LABEXT_NB_{name}_KEY", raising=False)
-    asked: list[str] = []
-    monkeypatch.setattr(sign_in, "prompt_secret", unseen("", asked))
+    prompts: list[str] = []
+    monkeypatch.setattr(sign_in, "prompt_secret", unseen("", prompts))
     assert credentials.key_for("ollama").value is None
-    assert asked == []
+    assert prompts == []
     assert credentials.key_for("openai_compatible").value is None
-    assert asked == ["Key of openai_compatible (leave empty if none is needed): "]
+    assert prompts == ["Key of openai_compatible (leave empty if none is needed): "]
     for provider in ("openai", "ollama"):
         with pytest.raises(SetupError, match="No key was entered"):
             credentials.key_for(provider, must=True)

@@ -32,9 +32,9 @@ def server(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 def lines(hint: str) -> list[str]:
     """The lines of `%nb` that a hint names; of the providers, the one on this machine."""
-    found = re.findall(r"`(%nb [^`]+)`", hint)
-    local = [each for each in found if "new ollama" in each]
-    return local or [each for each in found if "models --type" not in each]
+    commands = re.findall(r"`(%nb [^`]+)`", hint)
+    local = [item for item in commands if "new ollama" in item]
+    return local or [item for item in commands if "models --type" not in item]
 
 
 @pytest.fixture
@@ -78,8 +78,8 @@ def test_hints_lead_from_no_model_to_a_podcast(
     assert followed == [
         "%nb profiles edit solo_expert --outline-model fake-chat --transcript-model fake-chat",
         *(
-            f"%nb profiles edit {each} --voice-model fake-tts"
-            for each in ("business_panel", "solo_expert", "tech_experts")
+            f"%nb profiles edit {profile_name} --voice-model fake-tts"
+            for profile_name in ("business_panel", "solo_expert", "tech_experts")
         ),
     ]
     assert list(run("%nb episodes")["job_status"]) == ["completed"]
@@ -99,10 +99,10 @@ def test_add_without_embedding_model_warns(
     server: Replay, printed: Printed, tmp_path: Path
 ) -> None:
     (tmp_path / "plan.md").write_text("Vary the arabinose first.")
-    told = printed("%nb add plan.md --wait")
-    assert "No embedding model is set" in told
-    assert "`%nb credentials new ollama" in told
-    assert "`%nb sources embed plan.md`" in told
+    output = printed("%nb add plan.md --wait")
+    assert "No embedding model is set" in output
+    assert "`%nb credentials new ollama" in output
+    assert "`%nb sources embed plan.md`" in output
     run_lines = printed("%nb credentials new ollama --name o\n%nb credentials register o --all")
     assert "`%nb models setup o`" in run_lines
     assert "`%nb models auto-assign`" in run_lines
@@ -114,14 +114,14 @@ def test_register_all_probes_and_names_models_of_unknown_type(
     server: Replay, run: Run, printed: Printed
 ) -> None:
     run("%nb credentials new ollama --name o")
-    told = printed("%nb credentials register o --all")
+    output = printed("%nb credentials register o --all")
     offered = set(run("%nb credentials discover o")["name"])
     models = run("%nb models").set_index("name")
     assert set(models.index) >= WORKING
     assert not FAILING & set(models.index), "what failed its test is not there"
-    assert all(name in told for name in offered)
-    assert "fail-chat (OpenAI-compatible endpoint error" in told
-    assert "--model fail-chat=llm`" in told or "--model badkey-chat=llm`" in told
+    assert all(name in output for name in offered)
+    assert "fail-chat (OpenAI-compatible endpoint error" in output
+    assert "--model fail-chat=llm`" in output or "--model badkey-chat=llm`" in output
     types = models["type"]
     expected = {"fake-chat": "llm", "fake-embed": "embedding", "fake-tts": "tts", "fake-stt": "stt"}
     assert {name: types[name] for name in expected} == expected
@@ -153,12 +153,14 @@ def test_auto_assign_names_empty_slots_with_reasons(
 ) -> None:
     printed("%nb credentials new ollama --name o")
     run("%nb credentials register o --model fake-chat=llm --model fake-embed=embedding")
-    told = printed("%nb models auto-assign")
-    assert "Set the slot chat to " in told
-    assert "does not fill the slot transformation automatically" in told
-    assert "`%nb models defaults --set transformation=fake-chat`" in told
-    assert "The slots speech_to_text, text_to_speech stay empty. There is no model of type" in told
-    assert "podcast" not in told
+    output = printed("%nb models auto-assign")
+    assert "Set the slot chat to " in output
+    assert "does not fill the slot transformation automatically" in output
+    assert "`%nb models defaults --set transformation=fake-chat`" in output
+    assert (
+        "The slots speech_to_text, text_to_speech stay empty. There is no model of type" in output
+    )
+    assert "podcast" not in output
     run("%nb models new fake-tts --type tts --provider ollama --credential o")
     assert "--set text_to_speech=fake-tts`" in printed("%nb models auto-assign")
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.contract
 
 
 def names(frame: Any, column: str = "title") -> list[str]:
-    return [str(each) for each in frame[column]]
+    return [str(item) for item in frame[column]]
 
 
 def test_notebook_life_cycle(run: Run, printed: Printed) -> None:
@@ -24,8 +24,8 @@ def test_notebook_life_cycle(run: Run, printed: Printed) -> None:
     run("%nb notebooks new Beta")
     assert "Using Beta" in printed("%nb use")
     run("%nb notebooks edit Alpha --name Gamma --description other --archived yes")
-    shown = run("%nb notebooks show Gamma").iloc[0]
-    assert (shown["description"], shown["archived"]) == ("other", True)
+    notebook = run("%nb notebooks show Gamma").iloc[0]
+    assert (notebook["description"], notebook["archived"]) == ("other", True)
     assert "Gamma" in names(run("%nb notebooks --archived yes"), "name")
     assert "Gamma" not in names(run("%nb notebooks --archived no"), "name")
     run("%nb notebooks unarchive Gamma")
@@ -56,9 +56,9 @@ def test_notes(run: Run, printed: Printed) -> None:
     assert "Added the note " in printed(
         "%%nb note --type ai\nGlucose lowers cyclic AMP. It does so fast."
     )
-    found = run("%nb notes").set_index("title")
-    assert found.loc["Two", "note_type"] == "ai"
-    assert found.loc[found["note_type"] == "ai"].index.notna().all()  # it is given a title
+    notes = run("%nb notes").set_index("title")
+    assert notes.loc["Two", "note_type"] == "ai"
+    assert notes.loc[notes["note_type"] == "ai"].index.notna().all()  # it is given a title
     run("%nb use Others --create")
     run("%nb note elsewhere --title One --notebook Others")
     assert run("%nb notes show One").iloc[0]["content"] == "elsewhere"
@@ -86,8 +86,8 @@ def test_source_life_cycle(
     assert list(both["status"]) == ["completed", "completed"]
     assert set(both["topic"]) == {"media"}
     run("%nb sources edit a.txt --title Selection --topic drugs")
-    shown = run("%nb sources show Selection").iloc[0]
-    assert (shown["topic"], shown["file_name"]) == ("drugs", "a.txt")
+    source = run("%nb sources show Selection").iloc[0]
+    assert (source["topic"], source["file_name"]) == ("drugs", "a.txt")
     assert "Ampicillin selects" in printed("%nb sources show Selection --text")
     assert run("%nb sources status Selection").iloc[0]["status"] == "completed"
     assert "insight_type" in run("%nb sources insights Selection").columns
@@ -143,12 +143,12 @@ def test_search_options(run: Run) -> None:
     assert "Far" not in names(run("%nb search plasmid --notebook Found"))
 
     answer = run("%nb ask 'What keeps the plasmid in the culture?' --notebook Found")
-    assert {each.title for each in answer.citations} >= {"Drug"}
+    assert {citation.title for citation in answer.citations} >= {"Drug"}
     narrowed = run(
         "%%nb ask --notebook Found --note Sugar --limit 2 --min-similarity -1 --simple\n"
         "What represses the promoter?"
     )
-    assert {each.title for each in narrowed.citations} == {"Sugar"}
+    assert {citation.title for citation in narrowed.citations} == {"Sugar"}
     run("%nb delete Found --yes\n%nb delete Elsewhere --yes")
 
 
@@ -156,8 +156,8 @@ def test_chat_continues(run: Run, printed: Printed) -> None:
     run("%nb use Talk --create\n%nb note 'Arabinose opens the loop of AraC.' --title Loop")
     assert 'Started the chat "What opens the loop?".' in printed("%%nb chat\nWhat opens the loop?")
     assert "Started the chat" not in printed("%nb chat 'And what closes it?'")
-    shown = run("%nb sessions show 'What opens the loop?'")
-    assert list(shown["type"]) == ["human", "ai", "human", "ai"]
+    session = run("%nb sessions show 'What opens the loop?'")
+    assert list(session["type"]) == ["human", "ai", "human", "ai"]
     assert 'Started the chat "What opens the loop? (2)".' in printed(
         "%nb chat --new 'What opens the loop?'"
     )

@@ -27,8 +27,8 @@ pytestmark = pytest.mark.contract
 def test_backend_is_detected_and_can_be_chosen(
     open_notebook_server: Replay, run: Run, refused: Refused
 ) -> None:
-    told = run("%nb status")["value"]
-    assert list(told[["backend", "version", "database"]]) == [
+    status = run("%nb status")["value"]
+    assert list(status[["backend", "version", "database"]]) == [
         "open-notebook",
         "1.14.0",
         "online",
@@ -89,7 +89,7 @@ def test_new_profiles_get_default_models_and_distinct_voices(
         e for e in open_notebook_server.state.speaker_profiles.values() if e["name"] == "pair"
     )
     assert pair["voice_model"] == voice
-    assert [each["voice_id"] for each in pair["speakers"]] == ["onyx", "nova"]
+    assert [speaker["voice_id"] for speaker in pair["speakers"]] == ["onyx", "nova"]
     open_notebook_server.state.models[str(voice)]["provider"] = "elevenlabs"
     assert "has no voice" in refused("%nb profiles new solo --speaker Ada").message
 
@@ -118,9 +118,9 @@ def test_stalled_source_is_reported_and_the_watch_can_be_interrupted(
     error = refused("%nb add data/protocol.docx --wait")
     assert isinstance(error, WatchInterrupted)
     assert "%nb sources wait" in error.next_step
-    told = capsys.readouterr().out
-    assert state in told
-    assert "Interrupting stops only the watch" in told
+    output_value = capsys.readouterr().out
+    assert state in output_value
+    assert "Interrupting stops only the watch" in output_value
 
 
 def _kept() -> dict[str, Any]:
@@ -264,10 +264,10 @@ def test_file_without_original_is_matched_by_name_only(
     file = tmp_path / "plan.txt"
     for content in ("Vary arabinose.", "Vary arabinose, then glucose."):
         file.write_text(content)
-        told = printed(f"%nb add {file}")
+        message = printed(f"%nb add {file}")
         open_notebook_server.state.files.clear()
-    assert "already in Here; kept" in told
-    assert "only its name was compared" in told
+    assert "already in Here; kept" in message
+    assert "only its name was compared" in message
     assert len(open_notebook_server.sent("POST", "/sources")) == 1
 
 
@@ -277,8 +277,8 @@ def test_renamed_file_with_a_title_is_added_once(
     (tmp_path / "plan.txt").write_text("Vary arabinose.")
     run("%nb use Elsewhere --create\n%nb add plan.txt --wait\n%nb use Here")
     for _ in range(3):
-        told = printed("%nb add plan.txt --title 'The plan' --wait")
-    assert "plan.txt is already in Here; kept" in told
+        message = printed("%nb add plan.txt --title 'The plan' --wait")
+    assert "plan.txt is already in Here; kept" in message
     assert list(run("%nb sources")["file_name"]) == ["plan (1).txt"]
     (tmp_path / "plan.txt").write_text("Vary glucose.")
     assert len(run("%nb add plan.txt --wait")) == 1
@@ -303,10 +303,10 @@ def test_context_size_is_shown_before_sending(
     monkeypatch.setattr(output, "print_message", noted)
     run("%%nb note --title Plan\nVary the arabinose first.")
     run("%%nb chat\nWhat should I vary first?")
-    (size,) = [each for each in sent if "tokens of sources and notes are sent" in each[0]]
+    (size,) = [status for status in sent if "tokens of sources and notes are sent" in status[0]]
     assert size[1] == 0
-    (asked,) = open_notebook_server.sent("POST", "/chat/execute")
-    assert asked.body["context"]["notes"]
+    (status,) = open_notebook_server.sent("POST", "/chat/execute")
+    assert status.body["context"]["notes"]
 
 
 def test_failed_episode_is_recreated_under_its_name(

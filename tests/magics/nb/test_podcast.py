@@ -68,36 +68,36 @@ def test_episode_is_created_once_and_played(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = run(LINE)
-    (identifier,) = made["id"]
-    assert (made["name"].item(), made["job_status"].item()) == ("Episode 1", "completed")
-    assert made["duration"].item() > 3
+    episode = run(LINE)
+    (identifier,) = episode["id"]
+    assert (episode["name"].item(), episode["job_status"].item()) == ("Episode 1", "completed")
+    assert episode["duration"].item() > 3
     assert list(run("%nb episodes")["id"]) == list(run("%nb episodes --notebook Talked")["id"])
 
     turns = run("%nb episodes show 'Episode 1' --transcript")
     assert set(turns["speaker"]) == {"Alex", "Robin"}
     assert turns["start"].is_monotonic_increasing
-    assert turns["end"].iloc[-1] <= made["duration"].item()
+    assert turns["end"].iloc[-1] <= episode["duration"].item()
     played = printed("%nb play 'Episode 1'")
     assert all(line in played for line in turns["dialogue"])
     assert '`%nb episodes download "Episode 1"`' in played
 
     assert "out.mp3" in printed("%nb episodes download 'Episode 1' --to out.mp3")
     assert soundfile.info(tmp_path / "out.mp3").duration == pytest.approx(
-        made["duration"].item(), abs=1
+        episode["duration"].item(), abs=1
     )
     assert "Episode 1.mp3" in printed("%nb episodes download 'Episode 1'")
-    assert (tmp_path / "Episode 1.mp3").stat().st_size == made["audio_bytes"].item()
+    assert (tmp_path / "Episode 1.mp3").stat().st_size == episode["audio_bytes"].item()
 
     assert "already exists and was kept" in printed(f"{LINE} --speakers host,guest")
-    shown: list[Any] = []
+    displayed: list[Any] = []
     with monkeypatch.context() as patch:
         patch.setattr("labext_widgets.core.front_end.front_end", lambda: FrontEnd.INTERACTIVE)
-        patch.setattr("labext_widgets.show_player", lambda *given: shown.append(given))
+        patch.setattr("labext_widgets.show_player", lambda *given: displayed.append(given))
         run(LINE)
-    ((record, sound),) = shown
+    ((record, sound),) = displayed
     assert [turn["dialogue"] for turn in record["transcript"]["transcript"]] == [*turns["dialogue"]]
-    assert len(sound()) == made["audio_bytes"].item()
+    assert len(sound()) == episode["audio_bytes"].item()
     for other, how in {
         f"{LINE} --speakers guest,host": "with other speakers",
         f"{LINE} --briefing Briefly.": "with another briefing",

@@ -21,8 +21,8 @@ def _as_before(run: Run) -> Iterator[None]:
     yield
     with labext.connect("nb") as nb:
         for group in (nb.episode_profiles, nb.speaker_profiles):
-            for each in [each for each in group.iter() if each["name"] not in SEEDED]:
-                group.delete(each["id"])
+            for field in [field for field in group.iter() if field["name"] not in SEEDED]:
+                group.delete(field["id"])
 
 
 def test_profile_life_cycle(run: Run, printed: Printed) -> None:
@@ -101,7 +101,7 @@ def test_tab_completions(run: Run, shell: InteractiveShell) -> None:
     def comes(cell: str, *found: str) -> None:
         """Names that arrive late are completed by a later Tab."""
         tries = (set(offered(shell, cell)) for _ in range(100))
-        assert any(set(found) == each for each in tries), offered(shell, cell)
+        assert any(set(found) == attempt for attempt in tries), offered(shell, cell)
 
     start = "%nb podcast --name x --profile"
     comes(f"{start} l", f"{start} lecture")

@@ -92,43 +92,43 @@ def test_source_of_another_notebook_names_that_notebook(
 
 
 def test_show_by_title_prefers_the_current_notebook(notebooks: None, run: Run) -> None:
-    (here,) = sources_of(run, "B")
-    assert list(run("%nb sources show protocol.docx")["id"]) == [here]
-    assert set(run("%nb sources insights protocol.docx")["source_id"]) == {here}
-    assert set(run("%nb insights --source protocol.docx")["source_id"]) == {here}
+    (source,) = sources_of(run, "B")
+    assert list(run("%nb sources show protocol.docx")["id"]) == [source]
+    assert set(run("%nb sources insights protocol.docx")["source_id"]) == {source}
+    assert set(run("%nb insights --source protocol.docx")["source_id"]) == {source}
     run("%nb use A")
-    assert list(run("%nb sources show protocol.docx")["id"]) == sources_of(run, "A") != [here]
+    assert list(run("%nb sources show protocol.docx")["id"]) == sources_of(run, "A") != [source]
 
 
 def test_deleting_a_shared_source_names_both_notebooks(
     notebooks: None, run: Run, printed: Printed
 ) -> None:
-    (here,) = sources_of(run, "B")
-    run(f"%nb sources link {here} --notebook A")
-    told = printed(f"%nb sources delete {here} --preview")
-    assert "of A, B" in told or "of B, A" in told
+    (source,) = sources_of(run, "B")
+    run(f"%nb sources link {source} --notebook A")
+    output = printed(f"%nb sources delete {source} --preview")
+    assert "of A, B" in output or "of B, A" in output
     run("%nb sources unlink protocol.docx")
     assert not sources_of(run, "B")
-    assert here in sources_of(run, "A"), "unlinked, not deleted"
+    assert source in sources_of(run, "A"), "unlinked, not deleted"
 
 
 def test_link_takes_a_title_of_any_notebook(notebooks: None, run: Run) -> None:
     run("%nb sources delete protocol.docx --yes")
-    (there,) = sources_of(run, "A")
+    (source,) = sources_of(run, "A")
     run("%nb sources link protocol.docx")
-    assert sources_of(run, "B") == [there]
+    assert sources_of(run, "B") == [source]
 
 
 def test_link_takes_the_source_of_the_current_notebook(notebooks: None, run: Run) -> None:
-    (here,) = sources_of(run, "B")
+    (source,) = sources_of(run, "B")
     run("%nb sources link protocol.docx --notebook A")
-    assert here in sources_of(run, "A")
+    assert source in sources_of(run, "A")
 
 
 def test_delete_by_title_needs_a_current_notebook(
     notebooks: None, run: Run, printed: Printed, refused: Refused, shell: InteractiveShell
 ) -> None:
-    (here,), (there,) = sources_of(run, "B"), sources_of(run, "A")
+    (source,), (existing,) = sources_of(run, "B"), sources_of(run, "A")
     run("%nb use C --create\n%nb delete C --yes")  # none is in use now
     for line in (
         "%nb sources delete protocol.docx --yes",
@@ -140,8 +140,8 @@ def test_delete_by_title_needs_a_current_notebook(
         assert isinstance(error, InputError), line
         assert "No notebook is in use" in error.message, line
         assert "--all" in error.next_step, line
-    assert " of B." in printed(f"%nb sources delete {here} --yes")
-    assert sources_of(run, "A") == [there]
+    assert " of B." in printed(f"%nb sources delete {source} --yes")
+    assert sources_of(run, "A") == [existing]
 
 
 def test_file_of_two_notebooks_is_not_added_again(
@@ -149,7 +149,7 @@ def test_file_of_two_notebooks_is_not_added_again(
 ) -> None:
     for _ in range(2):
         assert "protocol.docx is already in B; kept" in printed("%nb add data/protocol.docx")
-    assert [len(sources_of(run, each)) for each in ("A", "B")] == [1, 1]
+    assert [len(sources_of(run, title)) for title in ("A", "B")] == [1, 1]
 
 
 def test_changed_file_is_added_beside_the_old_source(
@@ -160,9 +160,9 @@ def test_changed_file_is_added_beside_the_old_source(
     run("%nb add plan.md --wait")
     (old,) = set(sources_of(run, "B")) - set(run("%nb sources show protocol.docx")["id"])
     file.write_text("Induce with 0.2 % arabinose.")  # of the same size
-    told = printed("%nb add plan.md --wait")
-    assert f"another plan.md ({old})" in told
-    assert f"%nb sources delete {old} --yes" in told
+    output = printed("%nb add plan.md --wait")
+    assert f"another plan.md ({old})" in output
+    assert f"%nb sources delete {old} --yes" in output
     assert "plan.md is already in B" in printed("%nb add plan.md")
     assert len(sources_of(run, "B")) == 3
 

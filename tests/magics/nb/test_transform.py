@@ -42,11 +42,11 @@ def bench(run: Run) -> Iterator[None]:
 def test_transformed_text_is_shown_and_returned(
     bench: None, run: Run, printed: Printed, shell: InteractiveShell
 ) -> None:
-    made = run('%nb transform "Key findings" --source "Bench notes"')
-    assert "promoter" in made.text
-    shown = printed('%nb transform "Key findings" --source "Bench notes"')
-    assert "Key findings: Bench notes" in shown
-    assert made.text.splitlines()[0] in shown
+    result = run('%nb transform "Key findings" --source "Bench notes"')
+    assert "promoter" in result.text
+    output = printed('%nb transform "Key findings" --source "Bench notes"')
+    assert "Key findings: Bench notes" in output
+    assert result.text.splitlines()[0] in output
     assert printed('%nb transform "Key findings" --source "Bench notes";').strip() == ""
     run('%nb transform "Key findings" --note Leak --out kept')
     assert "leaks" in shell.user_ns["kept"].text
@@ -58,19 +58,19 @@ def test_transformed_text_is_shown_and_returned(
 
 def test_transform_gives_one_text_per_source(bench: None, run: Run, printed: Printed) -> None:
     line = '%nb transform "Key findings" --source "Bench notes" --source "Cold room" --note Leak'
-    made = run(line)
-    assert [each.title for each in made] == [
+    result = run(line)
+    assert [item.title for item in result] == [
         "Key findings: Bench notes",
         "Key findings: Cold room",
         "Key findings: Leak",
     ]
-    assert "Ampicillin" in made[1].text
-    assert "Ampicillin" not in made[0].text
-    told = printed(line + " --save Found")
-    assert 'Added the note "Found: Cold room" to Bench.' in told
+    assert "Ampicillin" in result[1].text
+    assert "Ampicillin" not in result[0].text
+    output = printed(line + " --save Found")
+    assert 'Added the note "Found: Cold room" to Bench.' in output
     notes = run("%nb notes").set_index("title")
     assert notes.loc["Found: Cold room", "note_type"] == "ai"
-    assert notes.loc["Found: Cold room", "content"].strip() == made[1].text.strip()
+    assert notes.loc["Found: Cold room", "content"].strip() == result[1].text.strip()
 
 
 def test_saved_text_is_written_once_and_never_overwrites_a_note(
@@ -80,8 +80,8 @@ def test_saved_text_is_written_once_and_never_overwrites_a_note(
     assert 'Added the note "Findings" to Bench.' in printed(line.format("Bench notes"))
     assert "it was kept" in printed(line.format("Bench notes"))
     assert "Replaced the text" in printed(line.format("Cold room"))
-    found = run("%nb notes show Findings").iloc[0]
-    assert "Ampicillin" in found["content"]
+    note = run("%nb notes show Findings").iloc[0]
+    assert "Ampicillin" in note["content"]
     assert len(run("%nb notes")) == 2
     error = refused('%nb transform "Key findings" --source "Cold room" --save Leak')
     assert isinstance(error, ConflictError)
@@ -98,9 +98,9 @@ def test_transformation_life_cycle(
         '%%nb transformations new "Methods" --apply-default\n'
         "List every reagent with its concentration."
     )
-    listed = run("%nb transformations")
-    assert list(listed["name"]).count("Methods") == 1
-    assert "Key findings" in set(listed["name"])
+    transformations = run("%nb transformations")
+    assert list(transformations["name"]).count("Methods") == 1
+    assert "Key findings" in set(transformations["name"])
     for other in ('--prompt "Another one."', NEW.partition('"Methods" ')[2] + " --title T"):
         error = refused(f'%nb transformations new "Methods" {other}')
         assert isinstance(error, ConflictError)
@@ -110,10 +110,10 @@ def test_transformation_life_cycle(
     assert "Methods" in set(run("%nb sources insights Medium")["insight_type"])
     run("%nb transformations edit Methods --apply-default no --title Reagents --description all")
     run("%%nb transformations edit Methods --name Materials\nList every buffer.")
-    shown = run("%nb transformations show Materials").iloc[0]
-    assert shown["prompt"] == "List every buffer."
-    assert (shown["title"], shown["description"]) == ("Reagents", "all")
-    assert not shown["apply_default"]
+    transformation = run("%nb transformations show Materials").iloc[0]
+    assert transformation["prompt"] == "List every buffer."
+    assert (transformation["title"], transformation["description"]) == ("Reagents", "all")
+    assert not transformation["apply_default"]
     run("%nb transformations edit Materials --model extractive")
     assert run("%nb transformations show Materials").iloc[0]["model"] == "extractive"
     run("%nb transformations edit Materials --no-model")

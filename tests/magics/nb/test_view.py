@@ -22,9 +22,9 @@ def added(run: Run) -> None:
 
 
 def test_pages_and_passages_of_sources(run: Run, refused: Refused, added: None) -> None:
-    shown = run("%nb view paper.pdf --page 2")
-    assert (shown.page, shown.pages) == (2, 2)
-    assert shown.picture().startswith(b"\x89PNG")
+    view = run("%nb view paper.pdf --page 2")
+    assert (view.page, view.pages) == (2, 2)
+    assert view.picture().startswith(b"\x89PNG")
     assert run('%nb view paper.pdf --passage "Vary the concentration"').page == 2
     assert "arabinose" in run("%nb view protocol.docx").text
     assert "its pages are 1 to 2" in str(refused("%nb view paper.pdf --page 3"))
@@ -38,8 +38,8 @@ def test_text_is_shown_without_the_file(
         raise error
 
     monkeypatch.setattr(Sources, "download", refuse)
-    shown = run('%nb view paper.pdf --page 2 --passage "Vary the concentration"')
-    assert NO_FILE in str(shown)
-    assert "*Vary the concentration" in str(shown)
+    view = run('%nb view paper.pdf --page 2 --passage "Vary the concentration"')
+    assert NO_FILE in str(view)
+    assert "*Vary the concentration" in str(view)
     with pytest.raises(InputError, match="displayed as text"):
-        shown.picture()
+        view.picture()

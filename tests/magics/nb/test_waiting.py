@@ -82,10 +82,10 @@ def test_question_waits_for_processing_sources(
     server: Replay, worker_comes: None, run: Run, capsys: pytest.CaptureFixture[str], line: str
 ) -> None:
     assert run(line) is not None
-    told = capsys.readouterr().out
-    assert "is still being processed: protocol.docx. Waiting" in told
-    assert "`--no-wait`" in told
-    assert "Complete" in told
+    output = capsys.readouterr().out
+    assert "is still being processed: protocol.docx. Waiting" in output
+    assert "`--no-wait`" in output
+    assert "Complete" in output
     assert sent(server)
     run(line)
     assert "being processed" not in capsys.readouterr().out
@@ -106,8 +106,8 @@ def test_interrupted_wait_sends_no_question(
 def test_no_wait_names_the_sources_left_out(
     server: Replay, interrupted: None, printed: Printed, line: str
 ) -> None:
-    told = printed(f"{line} --no-wait")
-    assert "is still being processed, so not included: protocol.docx." in told
+    output = printed(f"{line} --no-wait")
+    assert "is still being processed, so not included: protocol.docx." in output
     assert sent(server)
 
 
@@ -133,8 +133,8 @@ def test_failed_source_is_named_and_the_rest_is_used(
 ) -> None:
     run("%nb add http://127.0.0.1:9/none")
     server.state.works = True
-    told = printed("%nb ask 'Arabinose?'")
-    assert "http://127.0.0.1:9/none could not be processed, so it is not included: Could" in told
+    output = printed("%nb ask 'Arabinose?'")
+    assert "http://127.0.0.1:9/none could not be processed, so it is not included: Could" in output
     assert sent(server)
 
 
@@ -156,17 +156,17 @@ def test_podcast_waits_or_names_the_sources_left_out(
     server: Replay, worker_comes: None, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(f"{SET_MODELS}%nb podcast --name One --profile solo_expert")
-    told = capsys.readouterr().out
-    assert f"{PENDING}: protocol.docx. Waiting" in told
-    assert "`--background`" in told
+    output = capsys.readouterr().out
+    assert f"{PENDING}: protocol.docx. Waiting" in output
+    assert "`--background`" in output
     assert server.state.sources.popitem()[1]["status"] == "completed"
 
 
 def test_insight_waits_for_its_source(
     server: Replay, worker_comes: None, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = run("%nb insights new 'Dense Summary' --source protocol.docx")
-    assert list(made["insight_type"]) == ["Dense Summary"]
+    insight = run("%nb insights new 'Dense Summary' --source protocol.docx")
+    assert list(insight["insight_type"]) == ["Dense Summary"]
     assert "is still being processed: protocol.docx. Waiting." in capsys.readouterr().out
 
 
@@ -223,9 +223,9 @@ def test_vector_question_waits_for_embeddings(
     server: Replay, vectors_come: None, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("%nb ask 'What about arabinose?' --all") is not None
-    told = capsys.readouterr().out
-    assert "1 source is still being processed: protocol.docx. Waiting" in told
-    assert "Complete" in told
+    output = capsys.readouterr().out
+    assert "1 source is still being processed: protocol.docx. Waiting" in output
+    assert "Complete" in output
 
 
 def test_vector_search_names_sources_without_embeddings(

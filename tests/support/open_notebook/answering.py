@@ -56,5 +56,5 @@ def routes(*modules: ModuleType) -> dict[tuple[str, str], Handler]:
 def parts(operation: Operation, path: str) -> tuple[str, ...]:
     """The values of a path's placeholders."""
     pattern = re.sub(r"\{\w+\}", "([^/]+)", operation.template)
-    found = re.fullmatch(pattern, path)
-    return found.groups() if found else ()
+    match = re.fullmatch(pattern, path)
+    return match.groups() if match else ()

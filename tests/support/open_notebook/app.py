@@ -51,8 +51,8 @@ def application(replay: Replay) -> Starlette:
             body, uploaded = await _body(request, operation)
         except ValueError:
             return said("meta.bad_json")
-        shown = dict(body) if isinstance(body, dict) else body
-        replay.asked.append(Asked(request.method, path, dict(request.query_params), shown))
+        redacted = dict(body) if isinstance(body, dict) else body
+        replay.asked.append(Asked(request.method, path, dict(request.query_params), redacted))
         _check_names(replay, operation, request, body)
         if (missing := _missing(operation, request, body)) is not None:
             return missing
@@ -64,19 +64,19 @@ def application(replay: Replay) -> Starlette:
 def _unauthenticated(replay: Replay, request: Request, path: str) -> Response | None:
     if replay.password is None or path in OPEN:
         return None
-    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if not scheme:
         return said("auth.none")
     if scheme.lower() != "bearer":
         return said("auth.basic_scheme")
-    return None if given == replay.password else said("auth.wrong")
+    return None if token == replay.password else said("auth.wrong")
 
 
 def _operation(replay: Replay, method: str, path: str) -> facts.Operation | Response:
-    fitting = [each for each in facts.operations() if each.fits(path)]
-    for each in fitting:
-        if each.method == method:
-            return each
+    fitting = [operation for operation in facts.operations() if operation.fits(path)]
+    for item in fitting:
+        if item.method == method:
+            return item
     if path == "/openapi.json":
         return JSONResponse({"info": {"title": "Open Notebook API", "version": "0.1.0"}})
     replay.faults.append(f"{method} {path}: there is no such route")
@@ -89,10 +89,10 @@ async def _body(
     """The fields of the body, and the name and the bytes of the file in it."""
     if operation.kind == "form":
         async with request.form() as form:
-            fields = {name: each for name, each in form.items() if isinstance(each, str)}
-            for each in form.values():
-                if isinstance(each, UploadFile) and each.filename:
-                    return fields, (each.filename, await each.read())
+            fields = {name: value for name, value in form.items() if isinstance(value, str)}
+            for value in form.values():
+                if isinstance(value, UploadFile) and value.filename:
+                    return fields, (value.filename, await value.read())
         return fields, None
     content = await request.body()
     return (json.loads(content) if content else None), None
@@ -114,8 +114,8 @@ def _check_names(replay: Replay, operation: facts.Operation, request: Request, b
 
 def _missing(operation: facts.Operation, request: Request, body: Any) -> Response | None:
     """The server's refusal where something required is not there; a fault of the client too."""
-    given = {*request.query_params, *(body if isinstance(body, dict) else ())}
-    lacking = sorted(operation.needed - given)
+    parameters = {*request.query_params, *(body if isinstance(body, dict) else ())}
+    lacking = sorted(operation.needed - parameters)
     return answers.missing(lacking, operation.query, body) if lacking else None
 
 
@@ -141,7 +141,7 @@ def _answered(
         uploaded,
     )
     try:
-        found = route(call, *answering.parts(operation, path))
+        reply = route(call, *answering.parts(operation, path))
     except Refused as refused:
         return refused.response
-    return found if isinstance(found, Response) else JSONResponse(found)
+    return reply if isinstance(reply, Response) else JSONResponse(reply)

@@ -37,8 +37,8 @@ def rebuild(call: Call) -> Any:
     """By a command."""
     state = call.state
     total = sum(
-        len(things)
-        for name, things in (
+        len(records)
+        for name, records in (
             ("sources", state.sources),
             ("notes", state.notes),
             ("insights", state.insights),
@@ -81,32 +81,32 @@ def put_chat(call: Call, _source: str, identifier: str) -> Any:
 def message(call: Call, source: str, identifier: str) -> Response:
     """Return events in plain text: every reply so far, the context, and the end."""
     state = call.state
-    found = known(state.source_sessions, identifier, "chat.session_get_missing")
-    wanted = call.body.get("model_override") or found["model_override"]
-    model = state.models.get(wanted) if wanted else state.model_for("chat")
+    session = known(state.source_sessions, identifier, "chat.session_get_missing")
+    model_override = call.body.get("model_override") or session["model_override"]
+    model = state.models.get(model_override) if model_override else state.model_for("chat")
     if model is None:
         refuse("chat.execute_bad_model")
     text = call.body["message"]
-    said: list[Thing] = [{"type": "user_message", "content": text, "timestamp": None}]
+    new_messages: list[Thing] = [{"type": "user_message", "content": text, "timestamp": None}]
     if model["name"] in FAILING:
         words = recordings()[f"search.ask_sse.{model['name']}"].events[-1]["message"]
-        said.append({"type": "error", "message": words})
+        new_messages.append({"type": "error", "message": words})
     else:
         human, ai = recordings()["chat.execute"].answer["messages"]
         answer = f"Fake answer ({model['name']}) to: '{text}'. [{source}] [note:madeup]"
-        kept = state.messages[identifier]
-        kept += [{**human, "content": text}, {**ai, "content": answer}]
-        found["message_count"] = len(kept)
-        said += [
-            {"type": "ai_message", "content": each["content"], "timestamp": None}
-            for each in kept
-            if each["type"] == "ai"
+        messages = state.messages[identifier]
+        messages += [{**human, "content": text}, {**ai, "content": answer}]
+        session["message_count"] = len(messages)
+        new_messages += [
+            {"type": "ai_message", "content": item["content"], "timestamp": None}
+            for item in messages
+            if item["type"] == "ai"
         ]
-        given = {"sources": [source], "insights": [], "notes": []}
-        said += [{"type": "context_indicators", "data": given}, {"type": "complete"}]
+        context = {"sources": [source], "insights": [], "notes": []}
+        new_messages += [{"type": "context_indicators", "data": context}, {"type": "complete"}]
 
     def lines() -> Iterator[str]:
-        for event in said:
+        for event in new_messages:
             yield f"data: {json.dumps(event)}\n\n"
 
     return StreamingResponse(lines(), media_type="text/plain")
@@ -116,8 +116,10 @@ def begun(state: State, command: str, **result: Any) -> str:
     """Have a command wait for the worker; return its identifier."""
     job = state.new("command")
     about = {"app_name": "open_notebook", "command_name": command, "started_at": now()}
-    told = {"execution_metadata": about, "success": True, **result}
-    state.jobs[job] = like("commands.job", job_id=job, status="new", result=None) | {"then": told}
+    payload = {"execution_metadata": about, "success": True, **result}
+    state.jobs[job] = like("commands.job", job_id=job, status="new", result=None) | {
+        "then": payload
+    }
     return job
 
 

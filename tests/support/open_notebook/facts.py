@@ -79,13 +79,13 @@ def recordings() -> Mapping[str, Recording]:
     """Every recording by its name."""
     lines = (_HERE / "recordings.jsonl").read_text(encoding="utf-8").splitlines()
     every = (json.loads(line) for line in lines)
-    return {each["name"]: Recording(**each) for each in every}
+    return {item["name"]: Recording(**item) for item in every}
 
 
 def asked(name: str) -> Any:
     """The body that a recorded request had."""
-    told = recordings()[name]
-    return told.json or told.form
+    recording = recordings()[name]
+    return recording.json or recording.form
 
 
 @cache
@@ -98,15 +98,15 @@ def operations() -> tuple[Operation, ...]:
 def _operation(line: str) -> Operation:
     head, _, fields = line.partition(": ")
     method, template, *more = head.split()
-    query = [each[1:] for each in more if each.startswith("?")]
-    kind = next((each for each in more if not each.startswith("?")), "")
+    query = [item[1:] for item in more if item.startswith("?")]
+    kind = next((item for item in more if not item.startswith("?")), "")
     names = [*query, *fields.split()]
     return Operation(
         method,
         template,
-        frozenset(each.rstrip("*") for each in query),
-        frozenset(each.rstrip("*") for each in fields.split()),
-        frozenset(each.rstrip("*") for each in names if each.endswith("*")),
+        frozenset(item.rstrip("*") for item in query),
+        frozenset(word.rstrip("*") for word in fields.split()),
+        frozenset(item.rstrip("*") for item in names if item.endswith("*")),
         kind,
     )
 
@@ -118,7 +118,7 @@ def like(name: str, /, **changed: Any) -> dict[str, Any]:
         KeyError: a field is not among the recorded ones.
     """
     answer = copy.deepcopy(recordings()[name].answer)
-    one: dict[str, Any] = answer[0] if isinstance(answer, list) else answer
-    if unknown := changed.keys() - one.keys():
+    first_answer: dict[str, Any] = answer[0] if isinstance(answer, list) else answer
+    if unknown := changed.keys() - first_answer.keys():
         raise KeyError(f"{name} has no {', '.join(sorted(unknown))}")
-    return {**one, **changed}
+    return {**first_answer, **changed}

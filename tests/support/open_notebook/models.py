@@ -24,8 +24,8 @@ TEST = {"embedding": "fake-embed", "text_to_speech": "fake-tts", "speech_to_text
 @route("GET", "/api/models")
 def models(call: Call) -> Any:
     """Of one type, by the server's name of it."""
-    wanted = call.query.get("type")
-    return [each for each in call.state.models.values() if wanted in (None, each["type"])]
+    model_type = call.query.get("type")
+    return [model for model in call.state.models.values() if model_type in (None, model["type"])]
 
 
 @route("POST", "/api/models")
@@ -35,17 +35,17 @@ def new_model(call: Call) -> Any:
     if body["type"] not in TYPES:
         refuse("models.create_bad_type_llm")
     key = ("name", "provider", "type")
-    if any(all(each[k] == body[k] for k in key) for each in call.state.models.values()):
+    if any(all(model[k] == body[k] for k in key) for model in call.state.models.values()):
         refuse("models.create_dup")
-    made = like(
+    model = like(
         "models.create.fake-tts",
         **{name: body.get(name) for name in (*key, "credential")},
         id=call.state.new("model"),
         created=now(),
         updated=now(),
     )
-    call.state.models[made["id"]] = made
-    return made
+    call.state.models[model["id"]] = model
+    return model
 
 
 @route("DELETE", "/api/models/{model_id}")
@@ -81,7 +81,7 @@ def defaults(call: Call) -> Any:
 @route("PUT", "/api/models/defaults")
 def put_defaults(call: Call) -> Any:
     """Some of them; the chat's, the transformations' and the embedding's can't be cleared."""
-    if any(call.body.get(each, "") is None for each in REQUIRED):
+    if any(call.body.get(field, "") is None for field in REQUIRED):
         refuse("models.defaults_put_clear_required")
     call.state.defaults.update({k: v for k, v in call.body.items() if k in call.state.defaults})
     return call.state.defaults
@@ -98,7 +98,7 @@ def discover(_: Call, provider: str) -> Any:
     """Return the models that a provider offers."""
     told = recordings()
     known_one = provider == "openai_compatible"
-    return told["models.discover" if known_one else "models.discover_unknown"].answer
+    return recorded["models.discover" if known_one else "models.discover_unknown"].answer
 
 
 @route("POST", "/api/models/sync/{provider}")
@@ -110,27 +110,27 @@ def sync(_: Call, provider: str) -> Any:
 @route("POST", "/api/models/sync")
 def sync_all(_: Call) -> Any:
     """Of every provider; no recording shows it: the fields are those of the server's schema."""
-    one = like("models.sync_one")
+    sync_result = like("models.sync_one")
     return {
-        "results": {one["provider"]: one},
-        "total_discovered": one["discovered"],
-        "total_new": one["new"],
+        "results": {sync_result["provider"]: sync_result},
+        "total_discovered": sync_result["discovered"],
+        "total_new": sync_result["new"],
     }
 
 
 @route("GET", "/api/models/count/{provider}")
 def count(call: Call, provider: str) -> Any:
     """By type."""
-    of = [each["type"] for each in call.state.models.values() if each["provider"] == provider]
+    of = [model["type"] for model in call.state.models.values() if model["provider"] == provider]
     counts = Counter(of)
-    told = {each: counts[each] for each in TYPES}
-    return like("models.count", provider=provider, counts=told, total=len(of))
+    counts_by_type = {counts_by_type: counts[counts_by_type] for counts_by_type in TYPES}
+    return like("models.count", provider=provider, counts=counts_by_type, total=len(of))
 
 
 @route("GET", "/api/models/by-provider/{provider}")
 def by_provider(call: Call, provider: str) -> Any:
     """A provider's."""
-    return [each for each in call.state.models.values() if each["provider"] == provider]
+    return [model for model in call.state.models.values() if model["provider"] == provider]
 
 
 @route("POST", "/api/models/auto-assign")
@@ -146,7 +146,7 @@ def auto_assign(call: Call) -> Any:
         if state.defaults.get(slot):
             skipped.append(slot)
             continue
-        if fitting := [i for i, each in state.models.items() if each["type"] == kind]:
+        if fitting := [i for i, item in state.models.items() if item["type"] == kind]:
             filled[slot] = fitting[0]
     state.defaults.update(filled)
     return like("models.auto_assign", assigned=filled, skipped=skipped)
@@ -162,8 +162,8 @@ def status(call: Call) -> Any:
 @route("GET", "/api/credentials")
 def credentials(call: Call) -> Any:
     """All, or a provider's."""
-    wanted = call.query.get("provider")
-    return [e for e in call.state.credentials.values() if wanted in (None, e["provider"])]
+    provider = call.query.get("provider")
+    return [e for e in call.state.credentials.values() if provider in (None, e["provider"])]
 
 
 @route("GET", "/api/credentials/by-provider/{provider}")
@@ -183,7 +183,7 @@ def new_credential(call: Call) -> Any:
         refuse("credentials.create_linklocal_url")
     if url and not url.startswith(("http://", "https://")):
         refuse("credentials.create_bad_url")
-    made = like(
+    created = like(
         "credentials.create",
         id=call.state.new("credential"),
         name=body["name"],
@@ -193,8 +193,8 @@ def new_credential(call: Call) -> Any:
         created=now(),
         updated=now(),
     )
-    call.state.credentials[made["id"]] = made
-    return JSONResponse(made, 201)
+    call.state.credentials[created["id"]] = created
+    return JSONResponse(created, 201)
 
 
 @route("GET", "/api/credentials/{credential_id}")
@@ -220,50 +220,55 @@ def delete_credential(call: Call, identifier: str) -> Any:
     state = call.state
     known(state.credentials, identifier, "credentials.delete_missing")
     del state.credentials[identifier]
-    gone = [i for i, each in state.models.items() if each["credential"] == identifier]
-    for each in gone:
-        del state.models[each]
-    return like("credentials.delete", deleted_models=len(gone))
+    model_ids = [
+        i for i, model_ids in state.models.items() if model_ids["credential"] == identifier
+    ]
+    for item in model_ids:
+        del state.models[item]
+    return like("credentials.delete", deleted_models=len(model_ids))
 
 
 @route("POST", "/api/credentials/{credential_id}/test")
 def test_credential(call: Call, identifier: str) -> Any:
     """OpenAI's own server is not to be reached from here."""
-    found = known(call.state.credentials, identifier, "credentials.get_missing")
-    near = found["provider"] in NEAR
+    result = known(call.state.credentials, identifier, "credentials.get_missing")
+    near = result["provider"] in NEAR
     return like("credentials.test" if near else "credentials.test_openai_offline")
 
 
 @route("POST", "/api/credentials/{credential_id}/discover")
 def discover_by(call: Call, identifier: str) -> Any:
     """Of OpenAI's the list is built in."""
-    found = known(call.state.credentials, identifier, "credentials.get_missing")
-    name = "discover" if found["provider"] in NEAR else "discover_openai_offline"
-    return like(f"credentials.{name}", credential_id=identifier, provider=found["provider"])
+    result = known(call.state.credentials, identifier, "credentials.get_missing")
+    name = "discover" if result["provider"] in NEAR else "discover_openai_offline"
+    return like(f"credentials.{name}", credential_id=identifier, provider=result["provider"])
 
 
 @route("POST", "/api/credentials/{credential_id}/register-models")
 def register(call: Call, identifier: str) -> Any:
     """Each has a name, a provider and a type."""
-    found = known(call.state.credentials, identifier, "credentials.get_missing")
-    there = {(e["name"], e["type"]) for e in call.state.models.values()}
-    made = 0
-    for each in call.body["models"]:
-        if not isinstance(each, dict) or not {"name", "provider"} <= each.keys():
+    result = known(call.state.credentials, identifier, "credentials.get_missing")
+    existing = {(e["name"], e["type"]) for e in call.state.models.values()}
+    created_count = 0
+    for requested_model in call.body["models"]:
+        if (
+            not isinstance(requested_model, dict)
+            or not {"name", "provider"} <= requested_model.keys()
+        ):
             refuse("credentials.register_models_seed_style_422")
-        if (each["name"], each["model_type"]) in there:
+        if (requested_model["name"], requested_model["model_type"]) in existing:
             continue
-        made += 1
+        created_count += 1
         model = like(
             "models.create.fake-tts",
             id=call.state.new("model"),
-            name=each["name"],
-            provider=found["provider"],
-            type=each["model_type"],
+            name=requested_model["name"],
+            provider=result["provider"],
+            type=requested_model["model_type"],
             credential=identifier,
         )
         call.state.models[model["id"]] = model
-    return {"created": made, "existing": len(call.body["models"]) - made}
+    return {"created": created_count, "existing": len(call.body["models"]) - created_count}
 
 
 @route("GET", "/api/transformations")
@@ -276,7 +281,7 @@ def transformations(call: Call) -> Any:
 def new_transformation(call: Call) -> Any:
     """Its four texts have to be there."""
     fields = ("name", "title", "description", "prompt")
-    made = like(
+    created = like(
         "transformations.create",
         **{name: call.body[name] for name in fields},
         id=call.state.new("transformation"),
@@ -285,8 +290,8 @@ def new_transformation(call: Call) -> Any:
         created=now(),
         updated=now(),
     )
-    call.state.transformations[made["id"]] = made
-    return made
+    call.state.transformations[created["id"]] = created
+    return created
 
 
 @route("GET", "/api/transformations/{transformation_id}")
@@ -316,14 +321,14 @@ def execute(call: Call) -> Any:
     """By a model, or the one for transformations."""
     state, body = call.state, call.body
     known(state.transformations, body["transformation_id"], "transformations.execute_missing")
-    wanted = body.get("model_id")
-    if wanted is not None:
-        model = known(state.models, wanted, "transformations.execute_bad_model")
+    model_id = body.get("model_id")
+    if model_id is not None:
+        model = known(state.models, model_id, "transformations.execute_bad_model")
         if model["name"] in FAILING:
             refuse(f"transformations.execute.{model['name']}")
     output = f"Fake answer (fake-chat) to: '{body['input_text'][-80:]}'. "
-    given = {"transformation_id": body["transformation_id"], "model_id": wanted}
-    return like("transformations.execute", output=output, **given)
+    execution = {"transformation_id": body["transformation_id"], "model_id": model_id}
+    return like("transformations.execute", output=output, **execution)
 
 
 @route("GET", "/api/transformations/default-prompt")

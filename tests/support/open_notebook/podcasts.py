@@ -52,11 +52,11 @@ def delete_episode_profile(call: Call, identifier: str) -> Any:
 @route("POST", "/api/episode-profiles/{profile_id}/duplicate")
 def duplicate_episode_profile(call: Call, identifier: str) -> Any:
     """Its name with a word more."""
-    found = known(call.state.episode_profiles, identifier, "episode_profiles.get_by_id_404")
+    profile = known(call.state.episode_profiles, identifier, "episode_profiles.get_by_id_404")
     new = call.state.new("episode_profile")
-    made = {**found, "id": new, "name": f"{found['name']} - Copy"}
-    call.state.episode_profiles[new] = made
-    return made
+    duplicate = {**profile, "id": new, "name": f"{profile['name']} - Copy"}
+    call.state.episode_profiles[new] = duplicate
+    return duplicate
 
 
 @route("GET", "/api/speaker-profiles")
@@ -95,19 +95,19 @@ def delete_speaker_profile(call: Call, identifier: str) -> Any:
 @route("POST", "/api/speaker-profiles/{profile_id}/duplicate")
 def duplicate_speaker_profile(call: Call, identifier: str) -> Any:
     """Its name with a word more."""
-    found = known(call.state.speaker_profiles, identifier, "speaker_profiles.get_missing")
+    profile = known(call.state.speaker_profiles, identifier, "speaker_profiles.get_missing")
     new = call.state.new("speaker_profile")
-    made = {**found, "id": new, "name": f"{found['name']} - Copy"}
-    call.state.speaker_profiles[new] = made
-    return made
+    duplicate = {**profile, "id": new, "name": f"{profile['name']} - Copy"}
+    call.state.speaker_profiles[new] = duplicate
+    return duplicate
 
 
 @route("POST", "/api/podcasts/generate")
 def generate(call: Call) -> Any:
     """Accepted also where nothing can come of it; the job tells."""
     state, body = call.state, call.body
-    profiles = {each["name"]: each for each in state.episode_profiles.values()}
-    speakers = {each["name"]: each for each in state.speaker_profiles.values()}
+    profiles = {profile["name"]: profile for profile in state.episode_profiles.values()}
+    speakers = {profile["name"]: profile for profile in state.speaker_profiles.values()}
     if body["episode_profile"] not in profiles or body["speaker_profile"] not in speakers:
         refuse("podcasts.generate_unknown_profile")
     if not body.get("notebook_id") and not body.get("content"):
@@ -120,8 +120,8 @@ def generate(call: Call) -> Any:
         "speakers": speakers[body["speaker_profile"]],
         "briefing": body.get("briefing_suffix") or "",
     }
-    told = like("podcasts.generate", job_id=job, episode_name=body["episode_name"])
-    return told | {
+    reply = like("podcasts.generate", job_id=job, episode_name=body["episode_name"])
+    return reply | {
         "message": f"Podcast generation started for episode '{body['episode_name']}'",
         "episode_profile": body["episode_profile"],
     }
@@ -131,16 +131,16 @@ def generate(call: Call) -> Any:
 def job(call: Call, identifier: str) -> Any:
     """Each look moves it on; nothing tells how far it is."""
     state = call.state
-    found = known(state.jobs, identifier, "podcasts.job_missing")
-    _step(state, identifier, found)
+    job_row = known(state.jobs, identifier, "podcasts.job_missing")
+    _step(state, identifier, job_row)
     names = {"completed": "podcasts.job_completed", "failed": "podcasts.job_failed"}
-    told = like(names.get(found["status"], "podcasts.job_running"), job_id=identifier)
-    told["status"] = found["status"]
-    if found["status"] == "completed":
-        told["result"]["episode_id"] = found["episode"]
-    if found["status"] == "failed":
-        told["error_message"] = found["reason"]
-    return told
+    reply = like(names.get(job_row["status"], "podcasts.job_running"), job_id=identifier)
+    reply["status"] = job_row["status"]
+    if job_row["status"] == "completed":
+        reply["result"]["episode_id"] = job_row["episode"]
+    if job_row["status"] == "failed":
+        reply["error_message"] = job_row["reason"]
+    return reply
 
 
 @route("GET", "/api/podcasts/episodes")
@@ -166,55 +166,55 @@ def delete_episode(call: Call, identifier: str) -> Any:
 @route("GET", "/api/podcasts/episodes/{episode_id}/audio")
 def audio(call: Call, identifier: str) -> Any:
     """In parts too."""
-    found = known(call.state.episodes, identifier, "podcasts.audio_missing")
-    if not found["audio_file"]:
+    result = known(call.state.episodes, identifier, "podcasts.audio_missing")
+    if not result["audio_file"]:
         refuse("podcasts.audio_of_failed")
-    told = recordings()["podcasts.audio"].told
-    etag = {"etag": told["etag"], "accept-ranges": "bytes"}
-    wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", call.headers.get("range", ""))
-    if wanted is None:
+    headers = recordings()["podcasts.audio"].told
+    etag = {"etag": headers["etag"], "accept-ranges": "bytes"}
+    range_match = re.fullmatch(r"bytes=(\d+)-(\d*)", call.headers.get("range", ""))
+    if range_match is None:
         return Response(SOUND, headers=etag, media_type="audio/mpeg")
-    first, last = int(wanted[1]), min(int(wanted[2] or len(SOUND) - 1), len(SOUND) - 1)
-    shown = {**etag, "content-range": f"bytes {first}-{last}/{len(SOUND)}"}
-    return Response(SOUND[first : last + 1], 206, headers=shown, media_type="audio/mpeg")
+    first, last = int(range_match[1]), min(int(range_match[2] or len(SOUND) - 1), len(SOUND) - 1)
+    output = {**etag, "content-range": f"bytes {first}-{last}/{len(SOUND)}"}
+    return Response(SOUND[first : last + 1], 206, headers=output, media_type="audio/mpeg")
 
 
 @route("POST", "/api/podcasts/episodes/{episode_id}/retry")
 def retry(call: Call, identifier: str) -> Any:
     """The episode goes, and another one comes; no recording shows the answer."""
     state = call.state
-    found = known(state.episodes, identifier, "podcasts.episode_missing")
-    if found["job_status"] != "failed":
+    result = known(state.episodes, identifier, "podcasts.episode_missing")
+    if result["job_status"] != "failed":
         refuse("podcasts.retry_completed")
     del state.episodes[identifier]
     job = state.new("command")
-    profiles = {each["name"]: each for each in state.episode_profiles.values()}
-    speakers = {each["name"]: each for each in state.speaker_profiles.values()}
+    profiles = {profile["name"]: profile for profile in state.episode_profiles.values()}
+    speakers = {profile["name"]: profile for profile in state.speaker_profiles.values()}
     state.jobs[job] = {
         "status": "new",
-        "name": found["name"],
-        "profile": profiles[found["episode_profile"]["name"]],
-        "speakers": speakers[found["speaker_profile"]["name"]],
-        "briefing": found["briefing"],
+        "name": result["name"],
+        "profile": profiles[result["episode_profile"]["name"]],
+        "speakers": speakers[result["speaker_profile"]["name"]],
+        "briefing": result["briefing"],
     }
     return {"job_id": job, "message": "Retry submitted successfully"}
 
 
 def _named(profiles: dict[str, Thing], name: str, absent: str) -> Thing:
-    found = next((each for each in profiles.values() if each["name"] == name), None)
-    return found if found is not None else refuse(absent)
+    profile = next((profile for profile in profiles.values() if profile["name"] == name), None)
+    return profile if profile is not None else refuse(absent)
 
 
 def _save_episode_profile(call: Call, identifier: str) -> Thing:
     body = call.body
     if not 3 <= int(body.get("num_segments", 5)) <= 20:
         refuse("episode_profiles.create_bad_segments")
-    named = {each["name"]: each["id"] for each in call.state.speaker_profiles.values()}
+    named = {profile["name"]: profile["id"] for profile in call.state.speaker_profiles.values()}
     config = body["speaker_config"]
     speakers = named.get(config, config)
     names = {identifier: name for name, identifier in named.items()}
     optional = ("description", "outline_llm", "transcript_llm", "language", "max_tokens")
-    made = like(
+    profile = like(
         "episode_profiles.create",
         id=identifier,
         name=body["name"],
@@ -224,21 +224,21 @@ def _save_episode_profile(call: Call, identifier: str) -> Thing:
         num_segments=body.get("num_segments", 5),
         **{name: body.get(name) for name in optional},
     )
-    call.state.episode_profiles[identifier] = made
-    return made
+    call.state.episode_profiles[identifier] = profile
+    return profile
 
 
 def _save_speaker_profile(call: Call, identifier: str) -> Thing:
     body = call.body
     needed = {"name", "voice_id", "backstory", "personality"}
-    if any(not needed <= each.keys() for each in body["speakers"]):
+    if any(not needed <= speaker.keys() for speaker in body["speakers"]):
         refuse("speaker_profiles.create_bad")
     fields = ("name", "description", "voice_model", "speakers")
-    made = like(
+    profile = like(
         "speaker_profiles.get_by_name", id=identifier, **{name: body.get(name) for name in fields}
     )
-    call.state.speaker_profiles[identifier] = made
-    return made
+    call.state.speaker_profiles[identifier] = profile
+    return profile
 
 
 def _step(state: State, identifier: str, found: Thing) -> None:
@@ -251,7 +251,7 @@ def _step(state: State, identifier: str, found: Thing) -> None:
     if not state.moves:
         return
     # The speakers that the episode does not use are validated too.
-    speaking = all(each["voice_model"] for each in state.speaker_profiles.values())
+    speaking = all(profile["voice_model"] for profile in state.speaker_profiles.values())
     if not found["profile"]["outline_llm"] or not speaking:
         reason = f"Episode profile '{found['profile']['name']}' has no models configured"
         found.update(status="failed", reason=reason)
@@ -262,7 +262,7 @@ def _step(state: State, identifier: str, found: Thing) -> None:
         return
     voice = state.models.get(found["speakers"]["voice_model"], {}).get("name")
     failed = voice == "fail-tts"
-    made = like(
+    created = like(
         "podcasts.episode_failed" if failed else "podcasts.episode",
         id=state.new("episode"),
         name=found["name"],
@@ -270,12 +270,14 @@ def _step(state: State, identifier: str, found: Thing) -> None:
     )
     for name, profile in (("episode_profile", "profile"), ("speaker_profile", "speakers")):
         now_told = found[profile]
-        made[name] = {key: now_told.get(key, told) for key, told in made[name].items()}
+        created[name] = {
+            key: now_told.get(key, recorded_value) for key, recorded_value in created[name].items()
+        }
     if not failed:
-        made["audio_url"] = f"/api/podcasts/episodes/{made['id']}/audio"
-    state.episodes[made["id"]] = made
+        created["audio_url"] = f"/api/podcasts/episodes/{created['id']}/audio"
+    state.episodes[created["id"]] = created
     found.update(
         status="failed" if failed else "completed",
         reason=recordings()["podcasts.job_failed"].answer["error_message"],
-        episode=made["id"],
+        episode=created["id"],
     )

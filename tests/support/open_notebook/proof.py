@@ -50,7 +50,7 @@ class Proof:
     @property
     def names(self) -> list[str]:
         """The names of the recordings."""
-        return [each.name for each in self.recordings]
+        return [recording.name for recording in self.recordings]
 
     def __str__(self) -> str:
         return f"{self.method}-{self.names[-1]}" if self.by else self.method
@@ -72,9 +72,9 @@ def derived(name: str, **changes: Any) -> Recording:
 def operation_of(told: Recording) -> Operation:
     """The operation of the server's schema that a recording is of."""
     path = told.path.replace("%3A", ":")
-    for each in operations():
-        if each.method == told.method and each.fits(path):
-            return each
+    for operation in operations():
+        if operation.method == told.method and operation.fits(path):
+            return operation
     raise LookupError(told.name)
 
 
@@ -84,14 +84,17 @@ def check_sent(proof: Proof, heard: list[Heard]) -> None:
     Raises:
         AssertionError: one is not.
     """
-    asked = [(each.method, each.path) for each in heard]
-    told = [(each.method, each.path.replace("%3A", ":")) for each in proof.recordings]
-    assert asked == told
-    for one, recorded in zip(heard, proof.recordings, strict=True):
+    actual_calls = [(actual_calls.method, actual_calls.path) for actual_calls in heard]
+    expected_calls = [
+        (expected_calls.method, expected_calls.path.replace("%3A", ":"))
+        for expected_calls in proof.recordings
+    ]
+    assert actual_calls == expected_calls
+    for request, recorded in zip(heard, proof.recordings, strict=True):
         operation = operation_of(recorded)
-        assert set(one.query) <= operation.query
-        _check_values(proof, one.query, recorded.query)
-        body = one.body if isinstance(one.body, dict) else {}
+        assert set(request.query) <= operation.query
+        _check_values(proof, request.query, recorded.query)
+        body = request.body if isinstance(request.body, dict) else {}
         assert set(body) <= operation.body
         files = {name: value[0] for name, value in recorded.files.items()}
         sent = recorded.json if recorded.json is not None else {**recorded.form, **files}
@@ -101,8 +104,10 @@ def check_sent(proof: Proof, heard: list[Heard]) -> None:
 def _check_values(proof: Proof, sent: Mapping[str, Any], recorded: Mapping[str, Any]) -> None:
     assert set(sent) - proof.schema == set(recorded) - proof.left
     for name in set(sent) & set(recorded) - proof.other:
-        told = recorded[name]
-        assert sent[name] == (told if isinstance(sent[name], type(told)) else str(told)), name
+        recording = recorded[name]
+        assert sent[name] == (
+            recording if isinstance(sent[name], type(recording)) else str(recording)
+        ), name
 
 
 def check_made(proof: Proof, result: Any) -> None:

@@ -77,8 +77,8 @@ async def _heard(request: Request) -> Heard:
     if "multipart" in request.headers.get("content-type", ""):
         async with request.form() as form:
             body = {
-                name: each.filename if isinstance(each, UploadFile) else each
-                for name, each in form.items()
+                name: value.filename if isinstance(value, UploadFile) else value
+                for name, value in form.items()
             }
     elif content := await request.body():
         body = json.loads(content)
@@ -89,7 +89,7 @@ async def _heard(request: Request) -> Heard:
 
 def _answer(told: Recording) -> Response:
     if told.events:
-        lines = "".join(f"data: {json.dumps(each)}\n\n" for each in told.events)
+        lines = "".join(f"data: {json.dumps(event)}\n\n" for event in told.events)
         return Response(lines, told.status, media_type="text/event-stream")
     headers = {k: v for k, v in told.told.items() if k not in ("content-type", "location")}
     kind = told.told.get("content-type")

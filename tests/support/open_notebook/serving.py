@@ -49,7 +49,11 @@ class Replay:
 
     def sent(self, method: str, path: str) -> list[Asked]:
         """The requests of a method to a path below `/api`."""
-        return [each for each in self.asked if (each.method, each.path) == (method, f"/api{path}")]
+        return [
+            request
+            for request in self.asked
+            if (request.method, request.path) == (method, f"/api{path}")
+        ]
 
 
 @contextmanager

@@ -35,12 +35,12 @@ def sources(call: Call) -> Any:
     within = query.get("notebook_id")
     if within is not None and within not in state.notebooks:
         refuse("sources.list_missing_notebook")
-    found = state.in_notebook(within) if within else list(state.sources.values())
-    for each in found:
-        _step(state, each)
+    result = state.in_notebook(within) if within else list(state.sources.values())
+    for item in result:
+        _step(state, item)
     down = query.get("sort_order", "desc") == "desc"
-    found = sorted(found, key=lambda each: str(each.get(by)), reverse=down)
-    return [_listed(state, each) for each in found[offset : offset + limit]]
+    result = sorted(result, key=lambda each: str(each.get(by)), reverse=down)
+    return [_listed(state, item) for item in result[offset : offset + limit]]
 
 
 @route("POST", "/api/sources")
@@ -52,11 +52,11 @@ def new_source(call: Call) -> Any:
     if kind not in ("text", "link", "upload"):
         refuse("sources.create_bad_type")
     within = _notebooks(call)
-    if any(each not in state.notebooks for each in within):
+    if any(item not in state.notebooks for item in within):
         refuse("sources.create_notebook_missing")
     _check(call, kind)
     later = _true(body.get("async_processing"))
-    made = like(
+    created = like(
         "sources.create_text_async_json",
         id=state.new("source"),
         title=body.get("title") or "Processing...",
@@ -64,38 +64,42 @@ def new_source(call: Call) -> Any:
         updated=now(),
         command_id=state.new("command"),
     )
-    state.sources[made["id"]] = made
-    made["asset"] = _asset(call, kind)
-    state.texts[made["id"]] = _text(call, kind)
-    wanted = body.get("transformations") or []
-    state.wanted[made["id"]] = json.loads(wanted) if isinstance(wanted, str) else wanted
+    state.sources[created["id"]] = created
+    created["asset"] = _asset(call, kind)
+    state.texts[created["id"]] = _text(call, kind)
+    transformation_names = body.get("transformations") or []
+    state.wanted[created["id"]] = (
+        json.loads(transformation_names)
+        if isinstance(transformation_names, str)
+        else transformation_names
+    )
     if call.file is not None:
-        state.files[made["id"]] = call.file[1]
-    state.links += [(each, made["id"]) for each in within]
+        state.files[created["id"]] = call.file[1]
+    state.links += [(item, created["id"]) for item in within]
     if _true(body.get("embed")):
-        state.embedded.add(made["id"])
+        state.embedded.add(created["id"])
     if not later:
         if call.file is not None and call.file[1].startswith(_UNREAD):
             refuse("sources.upload_broken_pdf_sync")
-        _finish(state, made)
-    answer = _whole(state, made, None)
+        _finish(state, created)
+    answer = _whole(state, created, None)
     return {**answer, "asset": None} if later else answer  # told only once it is processed
 
 
 @route("GET", "/api/sources/{source_id}")
 def source(call: Call, identifier: str) -> Any:
     """With its text."""
-    found = known(call.state.sources, identifier, "sources.get_missing")
+    result = known(call.state.sources, identifier, "sources.get_missing")
     within = [n for n, s in call.state.links if s == identifier]
-    return _whole(call.state, found, within)
+    return _whole(call.state, result, within)
 
 
 @route("PUT", "/api/sources/{source_id}")
 def put_source(call: Call, identifier: str) -> Any:
     """Its title and its topics."""
-    found = known(call.state.sources, identifier, "sources.get_missing")
-    found.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
-    return _whole(call.state, found, None)
+    result = known(call.state.sources, identifier, "sources.get_missing")
+    result.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
+    return _whole(call.state, result, None)
 
 
 @route("DELETE", "/api/sources/{source_id}")
@@ -104,7 +108,7 @@ def delete_source(call: Call, identifier: str) -> Any:
     known(call.state.sources, identifier, "sources.delete_missing")
     del call.state.sources[identifier]
     call.state.files.pop(identifier, None)
-    call.state.links = [each for each in call.state.links if each[1] != identifier]
+    call.state.links = [link for link in call.state.links if link[1] != identifier]
     return like("sources.delete")
 
 
@@ -112,15 +116,15 @@ def delete_source(call: Call, identifier: str) -> Any:
 def status(call: Call, identifier: str) -> Any:
     """Each look moves it on: new, running, then its end."""
     state = call.state
-    found = known(state.sources, identifier, "sources.get_missing")
-    _step(state, found)
+    result = known(state.sources, identifier, "sources.get_missing")
+    _step(state, result)
     name = {
         "completed": "sources.status_poll_1",
         "failed": "sources.dead_status",
         "running": "sources.status_poll_0",
-    }.get(found["status"], "sources.status_poll_0")
-    told = like(name, status=found["status"], command_id=found["command_id"])
-    return told | ({"message": "Source queued"} if found["status"] in ("new", "queued") else {})
+    }.get(result["status"], "sources.status_poll_0")
+    reply = like(name, status=result["status"], command_id=result["command_id"])
+    return reply | ({"message": "Source queued"} if result["status"] in ("new", "queued") else {})
 
 
 @route("HEAD", "/api/sources/{source_id}/download")
@@ -131,44 +135,46 @@ def download(call: Call, identifier: str) -> Any:
     if identifier not in call.state.files:
         refuse("sources.download_text_source_404")
     name = str(call.state.sources[identifier]["asset"]["file_path"]).rpartition("/")[2]
-    told = recordings()["sources.download"].told
+    message = recordings()["sources.download"].told
     headers = {
         "content-disposition": f"attachment; filename*=utf-8''{quote(name)}",
-        "accept-ranges": told["accept-ranges"],
+        "accept-ranges": message["accept-ranges"],
     }
-    return Response(call.state.files[identifier], headers=headers, media_type=told["content-type"])
+    return Response(
+        call.state.files[identifier], headers=headers, media_type=message["content-type"]
+    )
 
 
 @route("POST", "/api/sources/{source_id}/retry")
 def retry(call: Call, identifier: str) -> Any:
     """Of one that failed, or that runs and never ends."""
     state = call.state
-    found = known(state.sources, identifier, "sources.retry_missing")
-    if found["status"] == "completed":
+    result = known(state.sources, identifier, "sources.retry_missing")
+    if result["status"] == "completed":
         refuse("sources.retry_completed")
     state.polls.pop(identifier, None)
-    found.update(status="queued", command_id=state.new("command"))
-    return {**_whole(state, found, None), "processing_info": {"retry": True, "queued": True}}
+    result.update(status="queued", command_id=state.new("command"))
+    return {**_whole(state, result, None), "processing_info": {"retry": True, "queued": True}}
 
 
 @route("GET", "/api/sources/{source_id}/insights")
 def insights(call: Call, identifier: str) -> Any:
     """Return the insights of a source."""
     known(call.state.sources, identifier, "sources.insights_missing")
-    return [each for each in call.state.insights.values() if each["source_id"] == identifier]
+    return [item for item in call.state.insights.values() if item["source_id"] == identifier]
 
 
 @route("POST", "/api/sources/{source_id}/insights")
 def new_insight(call: Call, identifier: str) -> Any:
     """Made by a command, a little later."""
-    state, wanted = call.state, call.body["transformation_id"]
+    state, transformation_id = call.state, call.body["transformation_id"]
     known(state.sources, identifier, "sources.get_missing")
-    made = known(state.transformations, wanted, "transformations.get_missing")
+    transformation = known(state.transformations, transformation_id, "transformations.get_missing")
     command = state.new("command")
-    insight = _insight(state, identifier, made)
+    insight = _insight(state, identifier, transformation)
     state.jobs[command] = like("commands.job", job_id=command, status="new") | {"makes": insight}
-    told = like("insights.create_202", source_id=identifier, transformation_id=wanted)
-    return JSONResponse({**told, "command_id": command}, 202)
+    reply = like("insights.create_202", source_id=identifier, transformation_id=transformation_id)
+    return JSONResponse({**reply, "command_id": command}, 202)
 
 
 @route("GET", "/api/insights/{insight_id}")
@@ -189,15 +195,15 @@ def delete_insight(call: Call, identifier: str) -> Any:
 def save_insight(call: Call, identifier: str) -> Any:
     """A note without a type."""
     state = call.state
-    found = _one_insight(state, identifier)
-    title = f"{found['insight_type']} from source {state.sources[found['source_id']]['title']}"
-    made = like(
-        "insights.save_as_note", id=state.new("note"), title=title, content=found["content"]
+    result = _one_insight(state, identifier)
+    title = f"{result['insight_type']} from source {state.sources[result['source_id']]['title']}"
+    note = like(
+        "insights.save_as_note", id=state.new("note"), title=title, content=result["content"]
     )
-    state.notes[made["id"]] = made
+    state.notes[note["id"]] = note
     if call.body.get("notebook_id"):
-        state.of[made["id"]] = call.body["notebook_id"]
-    return made
+        state.of[note["id"]] = call.body["notebook_id"]
+    return note
 
 
 @route("GET", "/api/commands/jobs/{job_id}")
@@ -210,8 +216,8 @@ def command(call: Call, identifier: str) -> Any:
         return like("commands.job", job_id=identifier, status=of["status"], result=None)
     job = known(state.jobs, identifier, "commands.job_missing")
     moved(state, job)
-    if job["status"] == "completed" and (made := job.pop("makes", None)) is not None:
-        state.insights[made["id"]] = made
+    if job["status"] == "completed" and (created := job.pop("makes", None)) is not None:
+        state.insights[created["id"]] = created
     return {name: job[name] for name in recordings()["commands.job"].answer}
 
 
@@ -241,11 +247,13 @@ def _notebooks(call: Call) -> list[str]:
     body = call.body
     if body.get("notebook_id") and body.get("notebooks"):
         refuse("sources.create_both_notebook_fields")
-    given = body.get("notebooks") or ([body["notebook_id"]] if body.get("notebook_id") else [])
-    if not isinstance(given, str):
-        return list(given)
+    notebook_ids = body.get("notebooks") or (
+        [body["notebook_id"]] if body.get("notebook_id") else []
+    )
+    if not isinstance(notebook_ids, str):
+        return list(notebook_ids)
     try:
-        return list(json.loads(given))
+        return list(json.loads(notebook_ids))
     except ValueError:
         refuse("sources.create_notebooks_badjson")
 
@@ -273,12 +281,12 @@ def _asset(call: Call, kind: str) -> Thing:
 
 def _free_name(state: State, name: str) -> str:
     """The name under which an upload is stored: one folder holds those of all notebooks."""
-    assets = (each["asset"] or {} for each in state.sources.values())
-    taken = {each.get("file_path") for each in assets}
+    assets = (item["asset"] or {} for item in state.sources.values())
+    used_paths = {used_paths.get("file_path") for used_paths in assets}
     stem, suffix = os.path.splitext(name)
     numbered = (f"{stem} ({n}){suffix}" for n in itertools.count(1))
     names = itertools.chain([name], numbered)
-    return next(each for each in names if f"{_UPLOADS}{each}" not in taken)
+    return next(field for field in names if f"{_UPLOADS}{field}" not in used_paths)
 
 
 def _text(call: Call, kind: str) -> str:
@@ -316,8 +324,8 @@ def _step(state: State, found: Thing) -> None:
 
 
 def _finish(state: State, found: Thing) -> None:
-    wanted = state.wanted.pop(found["id"], [])
-    if wanted and state.model_for("transformation") is None:
+    transformation_ids = state.wanted.pop(found["id"], [])
+    if transformation_ids and state.model_for("transformation") is None:
         dead = dict(recordings()["sources.dead_status"].answer["processing_info"])
         dead["error"] = recordings()["notes.create_ai_no_title_no_model"].answer["detail"]
         found.update(status="failed", processing_info=dead)
@@ -334,9 +342,9 @@ def _finish(state: State, found: Thing) -> None:
         processing_info=info,
         updated=now(),
     )
-    for each in wanted:
-        made = _insight(state, found["id"], state.transformations[each])
-        state.insights[made["id"]] = made
+    for item in transformation_ids:
+        created = _insight(state, found["id"], state.transformations[item])
+        state.insights[created["id"]] = created
 
 
 def _insight(state: State, source: str, by: Thing) -> Thing:

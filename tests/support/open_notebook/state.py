@@ -62,25 +62,27 @@ class State:
 
     def __post_init__(self) -> None:
         """Set it up as the recorded one was: models, defaults, profiles, transformations."""
-        told = recordings()
-        self.defaults = dict(told["models.defaults_empty"].answer)
+        recorded = recordings()
+        self.defaults = dict(recorded["models.defaults_empty"].answer)
         if not self.fresh:
             self._set_up_models()
         for name in ("episode_profiles", "speaker_profiles", "transformations"):
-            every = told[f"{name}.list"].answer
-            setattr(self, name, {each["id"]: dict(each) for each in every})
-        self.instructions = told["transformations.default_prompt_get"].answer[
+            every = recorded[f"{name}.list"].answer
+            setattr(self, name, {item["id"]: dict(item) for item in every})
+        self.instructions = recorded["transformations.default_prompt_get"].answer[
             "transformation_instructions"
         ]
-        self.settings = dict(told["meta.settings"].answer)
+        self.settings = dict(recorded["meta.settings"].answer)
 
     def _set_up_models(self) -> None:
-        told = recordings()
-        self.models = {each["id"]: dict(each) for each in told["models.list"].answer}
-        self.defaults = dict(told["models.defaults_put_partial"].answer)
+        recorded = recordings()
+        self.models = {model["id"]: dict(model) for model in recorded["models.list"].answer}
+        self.defaults = dict(recorded["models.defaults_put_partial"].answer)
         chat = like("models.list", id=str(self.defaults["default_chat_model"]), name="fake-chat")
         self.models.setdefault(chat["id"], {**chat, "type": "language"})
-        self.credentials = {each["id"]: dict(each) for each in told["credentials.list"].answer}
+        self.credentials = {
+            credential["id"]: dict(credential) for credential in recorded["credentials.list"].answer
+        }
 
     def new(self, table: str) -> str:
         """An identifier that nothing has yet."""
@@ -92,8 +94,8 @@ class State:
 
     def model_for(self, slot: str) -> Thing | None:
         """The model of a default slot; the slots that are empty lean on that for chats."""
-        found = self.defaults.get(f"default_{slot}_model")
-        return self.models.get(str(found or self.defaults.get("default_chat_model")))
+        model_id = self.defaults.get(f"default_{slot}_model")
+        return self.models.get(str(model_id or self.defaults.get("default_chat_model")))
 
     def in_notebook(self, notebook: str) -> list[Thing]:
         """The sources of a notebook, a row for every link."""

@@ -23,7 +23,7 @@ def sessions(call: Call) -> Any:
     """Of one notebook, which has to be named."""
     within = call.query["notebook_id"]
     known(call.state.notebooks, within, "chat.sessions_list_missing_nb")
-    return [each for each in call.state.sessions.values() if each["notebook_id"] == within][::-1]
+    return [item for item in call.state.sessions.values() if item["notebook_id"] == within][::-1]
 
 
 @route("POST", "/api/chat/sessions")
@@ -32,7 +32,7 @@ def new_session(call: Call) -> Any:
     state, within = call.state, call.body["notebook_id"]
     known(state.notebooks, within, "chat.session_create_missing_nb")
     identifier = state.new("chat_session")
-    made = like(
+    created = like(
         "chat.session_create",
         id=identifier,
         notebook_id=within,
@@ -41,24 +41,24 @@ def new_session(call: Call) -> Any:
         created=now(),
         updated=now(),
     )
-    state.sessions[identifier] = made
+    state.sessions[identifier] = created
     state.of[identifier], state.messages[identifier] = within, []
-    return made
+    return created
 
 
 @route("GET", "/api/chat/sessions/{session_id}")
 def session(call: Call, identifier: str) -> Any:
     """With its messages."""
-    found = known(call.state.sessions, identifier, "chat.session_get_missing")
-    return {**found, "messages": call.state.messages[identifier]}
+    result = known(call.state.sessions, identifier, "chat.session_get_missing")
+    return {**result, "messages": call.state.messages[identifier]}
 
 
 @route("PUT", "/api/chat/sessions/{session_id}")
 def put_session(call: Call, identifier: str) -> Any:
     """Its title and its model."""
-    found: Thing = known(call.state.sessions, identifier, "chat.session_get_missing")
-    found.update(call.body, updated=now())
-    return found
+    result: Thing = known(call.state.sessions, identifier, "chat.session_get_missing")
+    result.update(call.body, updated=now())
+    return result
 
 
 @route("DELETE", "/api/chat/sessions/{session_id}")
@@ -84,18 +84,18 @@ def execute(call: Call) -> Any:
     """The model sees the context that is sent, and nothing else."""
     state, body = call.state, call.body
     identifier = body["session_id"]
-    found = known(state.sessions, identifier, "chat.execute_missing_session")
+    result = known(state.sessions, identifier, "chat.execute_missing_session")
     if not isinstance(body["context"], dict):
         refuse("chat.execute_context_string")
-    wanted = body.get("model_override") or found["model_override"]
-    model = state.models.get(wanted) if wanted else state.model_for("chat")
+    model_override = body.get("model_override") or result["model_override"]
+    model = state.models.get(model_override) if model_override else state.model_for("chat")
     if model is None:
-        refuse("chat.execute_bad_model" if wanted else "chat.execute_no_model_configured")
+        refuse("chat.execute_bad_model" if model_override else "chat.execute_no_model_configured")
     if model["name"] in FAILING:
         name = f"chat.execute.{model['name']}"
         refuse(name if name in recordings() else f"transformations.execute.{model['name']}")
     state.messages[identifier] += _exchange(body["message"], model, body["context"])
-    found.update(message_count=len(state.messages[identifier]), updated=now())
+    result.update(message_count=len(state.messages[identifier]), updated=now())
     return {"session_id": identifier, "messages": state.messages[identifier]}
 
 
@@ -103,14 +103,14 @@ def execute(call: Call) -> Any:
 def source_sessions(call: Call, source_id: str) -> Any:
     """About one source."""
     every = call.state.source_sessions.values()
-    return [each for each in every if each["source_id"] == source_id]
+    return [item for item in every if item["source_id"] == source_id]
 
 
 @route("POST", "/api/sources/{source_id}/chat/sessions")
 def new_source_session(call: Call, source_id: str) -> Any:
     """No recording shows one: the fields are those of the server's schema."""
     identifier = call.state.new("chat_session")
-    made = {
+    created = {
         "id": identifier,
         "title": call.body.get("title") or "Source chat",
         "source_id": source_id,
@@ -119,16 +119,16 @@ def new_source_session(call: Call, source_id: str) -> Any:
         "updated": now(),
         "message_count": 0,
     }
-    call.state.source_sessions[identifier] = made
+    call.state.source_sessions[identifier] = created
     call.state.messages[identifier] = []
-    return made
+    return created
 
 
 @route("GET", "/api/sources/{source_id}/chat/sessions/{session_id}")
 def source_session(call: Call, _source: str, identifier: str) -> Any:
     """With its messages."""
-    found = known(call.state.source_sessions, identifier, "chat.session_get_missing")
-    return {**found, "messages": call.state.messages[identifier], "context_indicators": None}
+    result = known(call.state.source_sessions, identifier, "chat.session_get_missing")
+    return {**result, "messages": call.state.messages[identifier], "context_indicators": None}
 
 
 @route("DELETE", "/api/sources/{source_id}/chat/sessions/{session_id}")
@@ -152,9 +152,9 @@ def search(call: Call) -> Any:
         refuse("search.vector_empty_query" if kind == "vector" else "search.empty_query")
     if kind == "vector" and state.defaults.get("default_embedding_model") is None:
         refuse("search.vector_no_embedding_model")
-    found = [_hit(state, each, kind) for each in _found(state, body, kind)]
-    found = found[: int(body.get("limit", 100))]
-    return {"results": found, "total_count": len(found), "search_type": kind}
+    hits = [_hit(state, hits, kind) for hits in _found(state, body, kind)]
+    hits = hits[: int(body.get("limit", 100))]
+    return {"results": hits, "total_count": len(hits), "search_type": kind}
 
 
 @route("POST", "/api/search/ask")
@@ -190,34 +190,39 @@ def ask_simple(call: Call) -> Any:
 def _asked(call: Call) -> str:
     """Return the name of the model that plans the searches."""
     if call.state.defaults.get("default_embedding_model") is None:  # of its source, not recorded
-        told = recordings()["search.vector_no_embedding_model"].answer["detail"]
-        detail = told.replace("Vector search", "Ask feature")
+        recording = recordings()["search.vector_no_embedding_model"].answer["detail"]
+        detail = recording.replace("Vector search", "Ask feature")
         raise Refused(JSONResponse({"detail": detail}, 400))
-    for each in ("strategy_model", "answer_model", "final_answer_model"):
-        model = known(call.state.models, call.body[each], "search.ask_bad_models")
+    for name in ("strategy_model", "answer_model", "final_answer_model"):
+        model = known(call.state.models, call.body[name], "search.ask_bad_models")
         if model["type"] != "language":
             refuse("search.ask_embed_as_model")
     return str(call.state.models[call.body["strategy_model"]]["name"])
 
 
 def _exchange(message: str, model: Thing, context: Thing) -> list[Thing]:
-    seen = [each["id"] for part in context.values() if isinstance(part, list) for each in part]
-    marks = " ".join(f"[{each}]" for each in seen)
+    context_ids = [
+        context_ids["id"]
+        for part in context.values()
+        if isinstance(part, list)
+        for context_ids in part
+    ]
+    marks = " ".join(f"[{item}]" for item in context_ids)
     answer = f"Fake answer ({model['name']}) to: '{message}'. {marks}".strip()
     human, ai = recordings()["chat.execute"].answer["messages"]
     return [{**human, "content": message}, {**ai, "content": answer}]
 
 
 def _sources(state: State, config: Thing) -> list[Thing]:
-    found = []
+    hits = []
     for identifier, how in (config.get("sources") or {}).items():
         if how == "not in context" or identifier not in state.sources:
             continue
-        made = [e for e in state.insights.values() if e["source_id"] == identifier]
-        one = {"id": identifier, "title": state.sources[identifier]["title"], "insights": made}
+        insights = [e for e in state.insights.values() if e["source_id"] == identifier]
+        hit = {"id": identifier, "title": state.sources[identifier]["title"], "insights": insights}
         whole = {"full_text": state.texts[identifier]} if how == "full content" else {}
-        found.append(one | whole)
-    return found
+        hits.append(hit | whole)
+    return hits
 
 
 def _notes(state: State, config: Thing) -> list[Thing]:
@@ -230,11 +235,11 @@ def _notes(state: State, config: Thing) -> list[Thing]:
 
 def _found(state: State, body: Thing, kind: str) -> list[str]:
     tables = [("search_sources", state.sources), ("search_notes", state.notes)]
-    every = [each for name, table in tables if body.get(name, True) for each in table]
-    wanted = set(re.findall(r"\w+", body["query"].lower()))
+    every = [item for name, table in tables if body.get(name, True) for item in table]
+    query_words = set(re.findall(r"\w+", body["query"].lower()))
     if kind == "vector":
-        every = [each for each in every if state.has_vectors(each)]
-    return sorted(each for each in every if wanted & _words(state, each))
+        every = [item for item in every if state.has_vectors(item)]
+    return sorted(item for item in every if query_words & _words(state, item))
 
 
 def _words(state: State, identifier: str) -> set[str]:
@@ -244,10 +249,10 @@ def _words(state: State, identifier: str) -> set[str]:
 
 
 def _hit(state: State, identifier: str, kind: str) -> Thing:
-    thing = state.notes.get(identifier) or state.sources[identifier]
-    told = {"id": identifier, "parent_id": identifier, "title": thing["title"]}
+    record = state.notes.get(identifier) or state.sources[identifier]
+    hit = {"id": identifier, "parent_id": identifier, "title": record["title"]}
     if kind == "text":
         # Without an order: a later one may fit better, as was recorded.
-        return told | {"relevance": round(1.4 - 1 / (len(told["title"] or "") + 2), 6)}
-    text = state.texts.get(identifier) or str(thing.get("content"))
-    return told | {"matches": [text[:300]], "similarity": 0.5 - 1 / (len(text) + 10)}
+        return hit | {"relevance": round(1.4 - 1 / (len(hit["title"] or "") + 2), 6)}
+    text = state.texts.get(identifier) or str(record.get("content"))
+    return hit | {"matches": [text[:300]], "similarity": 0.5 - 1 / (len(text) + 10)}

@@ -63,10 +63,10 @@ def notebooks(call: Call) -> Any:
     field, _, way = call.query.get("order_by", "updated desc").partition(" ")
     if field not in _ORDERS:
         refuse("notebooks.list_order_updated_at_400")
-    found = [_counted(call.state, each) for each in call.state.notebooks.values()]
-    if (wanted := call.query.get("archived")) is not None:
-        found = [each for each in found if each["archived"] is (wanted == "true")]
-    return sorted(found, key=lambda each: str(each[field]), reverse=way == "desc")
+    results = [_counted(call.state, item) for item in call.state.notebooks.values()]
+    if (archived := call.query.get("archived")) is not None:
+        results = [item for item in results if item["archived"] is (archived == "true")]
+    return sorted(results, key=lambda each: str(each[field]), reverse=way == "desc")
 
 
 @route("POST", "/api/notebooks")
@@ -76,7 +76,7 @@ def new_notebook(call: Call) -> Any:
         refuse("notebooks.create_desc_null_422")
     if not call.body["name"].strip():
         refuse("notebooks.create_empty_name")
-    made = like(
+    created = like(
         "notebooks.create",
         id=call.state.new("notebook"),
         name=call.body["name"],
@@ -84,8 +84,8 @@ def new_notebook(call: Call) -> Any:
         created=now(),
         updated=now(),
     )
-    call.state.notebooks[made["id"]] = made
-    return made
+    call.state.notebooks[created["id"]] = created
+    return created
 
 
 @route("GET", "/api/notebooks/{notebook_id}")
@@ -107,12 +107,12 @@ def put_notebook(call: Call, identifier: str) -> Any:
 @route("GET", "/api/notebooks/{notebook_id}/delete-preview")
 def preview(call: Call, identifier: str) -> Any:
     """Sessions are not counted."""
-    found = _notebook(call, identifier, "notebooks.delete_preview_missing")
+    result = _notebook(call, identifier, "notebooks.delete_preview_missing")
     exclusive, shared = _linked(call.state, identifier)
     return like(
         "notebooks.delete_preview",
         notebook_id=identifier,
-        notebook_name=found["name"],
+        notebook_name=result["name"],
         note_count=len(_of(call.state, identifier, call.state.notes)),
         exclusive_source_count=len(exclusive),
         shared_source_count=len(shared),
@@ -125,22 +125,22 @@ def delete_notebook(call: Call, identifier: str) -> Any:
     state = call.state
     _notebook(call, identifier, "notebooks.delete_missing")
     exclusive, shared = _linked(state, identifier)
-    gone = call.query.get("delete_exclusive_sources") == "true"
+    delete_exclusive = call.query.get("delete_exclusive_sources") == "true"
     notes = _of(state, identifier, state.notes)
     sessions = _of(state, identifier, state.sessions)
     for table, identifiers in ((state.notes, notes), (state.sessions, sessions)):
-        for each in identifiers:
-            del table[each]
-    if gone:
-        for each in exclusive:
-            del state.sources[each]
+        for item in identifiers:
+            del table[item]
+    if delete_exclusive:
+        for item in exclusive:
+            del state.sources[item]
     state.links = [(n, s) for n, s in state.links if n != identifier]
     del state.notebooks[identifier]
     return like(
         "notebooks.delete_exclusive",
         deleted_notes=len(notes),
-        deleted_sources=len(exclusive) if gone else 0,
-        unlinked_sources=len(shared) if gone else len(exclusive) + len(shared),
+        deleted_sources=len(exclusive) if delete_exclusive else 0,
+        unlinked_sources=len(shared) if delete_exclusive else len(exclusive) + len(shared),
         deleted_chat_sessions=len(sessions),
     )
 
@@ -157,7 +157,7 @@ def link(call: Call, notebook_id: str, source_id: str) -> Any:
 @route("DELETE", "/api/notebooks/{notebook_id}/sources/{source_id}")
 def unlink(call: Call, notebook_id: str, source_id: str) -> Any:
     """Again is well too."""
-    call.state.links = [each for each in call.state.links if each != (notebook_id, source_id)]
+    call.state.links = [item for item in call.state.links if item != (notebook_id, source_id)]
     return like("notebooks.unlink")
 
 
@@ -167,12 +167,12 @@ def notes(call: Call) -> Any:
     within = call.query.get("notebook_id")
     if within is not None and within not in call.state.notebooks:
         refuse("notes.list_missing_nb")
-    found = [
-        {**each, "content": None, "command_id": None}
-        for identifier, each in call.state.notes.items()
+    results = [
+        {**item, "content": None, "command_id": None}
+        for identifier, item in call.state.notes.items()
         if within in (None, call.state.of.get(identifier))
     ]
-    return found[::-1]
+    return results[::-1]
 
 
 @route("POST", "/api/notes")
@@ -192,7 +192,7 @@ def new_note(call: Call) -> Any:
         if state.model_for("transformation") is None:
             refuse("notes.create_ai_no_title_no_model")
         title = recordings()["notes.create_ai_no_title"].answer["title"]
-    made = like(
+    created = like(
         "notes.create",
         id=state.new("note"),
         title=title,
@@ -201,11 +201,11 @@ def new_note(call: Call) -> Any:
         created=now(),
         updated=now(),
     )
-    state.notes[made["id"]] = made
-    state.embedded.add(made["id"])
+    state.notes[created["id"]] = created
+    state.embedded.add(created["id"])
     if within is not None:
-        state.of[made["id"]] = within
-    return made
+        state.of[created["id"]] = within
+    return created
 
 
 @route("GET", "/api/notes/{note_id}")
@@ -219,9 +219,9 @@ def put_note(call: Call, identifier: str) -> Any:
     """Update a note; null leaves a value unchanged."""
     if call.body.get("note_type") not in (None, "human", "ai"):
         refuse("notes.put_bad_type")
-    found: Thing = known(call.state.notes, identifier, "notes.get_missing")
-    found.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
-    return found
+    result: Thing = known(call.state.notes, identifier, "notes.get_missing")
+    result.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
+    return result
 
 
 @route("DELETE", "/api/notes/{note_id}")
@@ -233,8 +233,8 @@ def delete_note(call: Call, identifier: str) -> Any:
 
 
 def _notebook(call: Call, identifier: str, absent: str) -> Thing:
-    found: Thing = known(call.state.notebooks, identifier, absent)
-    return found
+    result: Thing = known(call.state.notebooks, identifier, absent)
+    return result
 
 
 def _counted(state: State, notebook: Thing) -> Thing:
@@ -248,11 +248,11 @@ def _counted(state: State, notebook: Thing) -> Thing:
 
 
 def _of(state: State, notebook: str, things: dict[str, Thing]) -> list[str]:
-    return [each for each in things if state.of.get(each) == notebook]
+    return [thing for thing in things if state.of.get(thing) == notebook]
 
 
 def _linked(state: State, notebook: str) -> tuple[set[str], set[str]]:
     """The sources of this notebook alone, and those of others too."""
-    here = {each["id"] for each in state.in_notebook(notebook)}
+    source_ids = {source_ids["id"] for source_ids in state.in_notebook(notebook)}
     elsewhere = {source for other, source in state.links if other != notebook}
-    return here - elsewhere, here & elsewhere
+    return source_ids - elsewhere, source_ids & elsewhere

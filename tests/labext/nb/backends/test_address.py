@@ -102,4 +102,4 @@ def test_client_error_names_the_url_of_the_api(replay, page):
         assert url in caught.value.message
         root = url.removesuffix("/notebooks")
         assert caught.value.next_step == f"Use {root}/api."
-    assert {each.path for each in replay.asked} <= {"/api/config"}
+    assert {request.path for request in replay.asked} <= {"/api/config"}

@@ -134,9 +134,9 @@ class TestModels:
         assert (openai["new"], openai["error"]) == (2, None)
         assert groq["new"] is None
         assert groq["error"] == f"It refused the key {MASK}."
-        one = drive(backend.sync("openai"), {"discovered": 9, "new": 2, "existing": 7})
-        assert one.line == ("POST", "/models/sync/openai")
-        assert one.result == [openai]
+        sync_result = drive(backend.sync("openai"), {"discovered": 9, "new": 2, "existing": 7})
+        assert sync_result.line == ("POST", "/models/sync/openai")
+        assert sync_result.result == [openai]
 
     def test_failed_test_masks_the_key(self, drive):
         call = drive(backend.test_model("model:1"), {"success": False, "message": f"Not {KEY}."})

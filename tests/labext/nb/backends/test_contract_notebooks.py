@@ -173,7 +173,7 @@ def test_rejected_json_falls_back_to_the_legacy_endpoint(drive, status):
     rejection = InputError("No JSON here.", status=status)
     call = drive(backend.add_text("value", **FIELDS), rejection, SOURCE)
     first, second = call.requests
-    assert [each.op.path for each in call.requests] == ["sources", "sources/json"]
+    assert [request.op.path for request in call.requests] == ["sources", "sources/json"]
     assert first.json == second.json
     assert call.result["id"] == "source:1"
 
@@ -194,8 +194,8 @@ def test_keys_in_source_errors_are_masked(drive):
     assert call.line == ("GET", "/sources/source%3A1/status")
     assert list(call.result) == list(records.STATUS)
     assert "sk-abc" not in call.result["error"]
-    listed = drive(backend.sources(None, 1, 0, None), [SOURCE | response]).result[0]
-    assert "sk-abc" not in listed["error"]
+    listed_source = drive(backend.sources(None, 1, 0, None), [SOURCE | response]).result[0]
+    assert "sk-abc" not in listed_source["error"]
 
 
 def test_update_delete_and_look_for_a_source(drive):

@@ -165,7 +165,7 @@ class TestReading:
                 progress_record[key] is None or progress_record[key] >= 0
                 for key in ("done", "total")
             )
-            assert all(isinstance(each, str) for each in progress_record["stages"])
+            assert all(isinstance(stage, str) for stage in progress_record["stages"])
         for line in (record["transcript"] or {"transcript": []})["transcript"]:
             assert list(line) == list(records.LINE)
             assert all(line[key] is None or 0 <= line[key] < 100 for key in ("start", "end"))
@@ -192,22 +192,22 @@ class TestProfiles:
 
     def test_requests_of_profiles(self, drive, kind):
         path, answer = KINDS[kind]
-        one = f"{path}/{kind}%3A1"
-        listed = drive(backend.profiles(PROFILES[kind]), [answer])
-        assert listed.line == ("GET", path)
-        record = listed.result[0]
-        shown = drive(backend.profile(PROFILES[kind], f"{kind}:1"), answer)
-        assert (shown.line, shown.result) == (("GET", one), record)
+        profile_path = f"{path}/{kind}%3A1"
+        profiles = drive(backend.profiles(PROFILES[kind]), [answer])
+        assert profiles.line == ("GET", path)
+        record = profiles.result[0]
+        profile = drive(backend.profile(PROFILES[kind], f"{kind}:1"), answer)
+        assert (profile.line, profile.result) == (("GET", profile_path), record)
         new = drive(self.call("new", kind, {"name": "a"}), answer)
         assert (new.line, new.only.json) == (("POST", path), {"name": "a"})
         changed = drive(self.call("change", kind, f"{kind}:1", {"name": "a"}), answer)
-        assert changed.line == ("PUT", one)
+        assert changed.line == ("PUT", profile_path)
         copied = drive(self.call("copy", kind, f"{kind}:1"), answer)
         assert (copied.line, copied.only.op.repeat) == (
-            ("POST", f"{one}/duplicate"),
+            ("POST", f"{profile_path}/duplicate"),
             RetryMode.UNSENT,
         )
-        assert drive(self.call("delete", kind, f"{kind}:1"), None).line == ("DELETE", one)
+        assert drive(self.call("delete", kind, f"{kind}:1"), None).line == ("DELETE", profile_path)
 
     def test_lost_response_is_resolved_by_the_name(self, drive, kind):
         _, answer = KINDS[kind]

@@ -85,7 +85,7 @@ def test_hits_are_parsed(drive):
 
 
 def test_hits_outside_the_scope_are_dropped(drive):
-    response = [{"id": each} for each in ("source:1", "source:2", "note:1")]
+    response = [{"id": identifier} for identifier in ("source:1", "source:2", "note:1")]
     call = drive(
         backend.search(Query("lac", Scope(sources=("source:1",))), "text"), {"results": response}
     )
@@ -309,5 +309,5 @@ class TestChat:
 
 def test_status(drive):
     call = drive(backend.status(), {"version": "1.2", "dbStatus": "online"}, {"auth_enabled": True})
-    assert [each.op.path for each in call.requests] == ["config", "auth/status"]
+    assert [request.op.path for request in call.requests] == ["config", "auth/status"]
     assert call.result == {"version": "1.2", "database": "online", "password_needed": True}

@@ -59,7 +59,7 @@ def server(description: Answer, *, orders: bool) -> Iterator[tuple[str, list[str
         if not orders and request.query_params.get("order_by", "").startswith("updated_at"):
             return JSONResponse(REJECTED_ORDER.answer, REJECTED_ORDER.status)
         times = {"created_at": None, "updated_at": None} if orders else {}
-        return JSONResponse([{**each, **times} for each in NOTEBOOKS])
+        return JSONResponse([{**notebook, **times} for notebook in NOTEBOOKS])
 
     with listening(Starlette(routes=[Route("/{path:path}", answer)])) as root:
         yield f"{root}/api", requests
@@ -131,8 +131,8 @@ def test_detection_with_a_password():
         with NotebookClient(replay.base_url, "s3cret pass") as nb:
             assert nb.status()["backend"] == "open-notebook"
             assert nb.status()["signed_in"] is True
-        for given in (None, "wrong"):
-            with NotebookClient(replay.base_url, given) as nb:
+        for password in (None, "wrong"):
+            with NotebookClient(replay.base_url, password) as nb:
                 recording = nb.status()
                 assert (recording["backend"], recording["signed_in"]) == ("open-notebook", False)
                 with pytest.raises(SignInError, match="password") as raised:

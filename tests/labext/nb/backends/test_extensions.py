@@ -44,9 +44,13 @@ def watch_command(
 def test_short_outage_does_not_end_the_watch(failure):
     command, clock = watch_command("new", failure, failure, "running", "completed")
     snapshots = [*command.watch(sleep=clock.sleep)]
-    assert any(each.reason.startswith("No response") for each in snapshots)
+    assert any(snapshot.reason.startswith("No response") for snapshot in snapshots)
     assert (snapshots[-1].outcome, snapshots[-1].reason) == (Outcome.COMPLETE, "")
-    assert [*dict.fromkeys(each.phase for each in snapshots)] == ["In Queue", "Running", "Complete"]
+    assert [*dict.fromkeys(snapshot.phase for snapshot in snapshots)] == [
+        "In Queue",
+        "Running",
+        "Complete",
+    ]
 
 
 @pytest.mark.parametrize("failure", [GONE, DOWN])
@@ -84,7 +88,7 @@ def test_result_is_awaited_after_completion():
     command, clock = watch_command("completed", find_result=lambda: results.pop(0))
     snapshots = [*command.watch(sleep=clock.sleep)]
     assert command.result == INSIGHT
-    assert [*dict.fromkeys(each.phase for each in snapshots)] == ["Running", "Complete"]
+    assert [*dict.fromkeys(snapshot.phase for snapshot in snapshots)] == ["Running", "Complete"]
 
     without_result, clock = watch_command("completed", find_result=lambda: None)
     with pytest.raises(JobFailedError, match="there is no result"):
@@ -108,7 +112,7 @@ def test_reply_is_the_last_message_and_cites_known_sources():
         {"type": "ai_message", "content": "Nothing is read after the end."},
     )
     assert (answer.text, answer.question) == (expected, "Why?")
-    assert [each.id for each in answer.citations] == ["source:a"]
+    assert [citation.id for citation in answer.citations] == ["source:a"]
 
 
 @pytest.mark.parametrize(
@@ -161,8 +165,8 @@ def test_contract_insight_is_searched_and_copied(drive):
         {"id": "source:3", "title": "Bench", "insights_count": 1},
     ]
     not_found = NotFoundError("Gone.", "See.", status=404)
-    found = drive(ContractBackend().insight("source_insight:1"), sources, not_found, [INSIGHT])
-    assert found.result["source_id"] == "source:3"
+    insight = drive(ContractBackend().insight("source_insight:1"), sources, not_found, [INSIGHT])
+    assert insight.result["source_id"] == "source:3"
     with pytest.raises(NotFoundError, match="no insight source_insight:2"):
         drive(ContractBackend().insight("source_insight:2"), sources, not_found, [INSIGHT], [])
     copied = drive(

@@ -38,6 +38,6 @@ def test_placeholder_title_is_replaced_by_file_or_url(title, asset, expected):
 
 
 def test_only_a_single_source_has_a_passage_count(drive):
-    (listed,) = drive(backend.sources(None, 10, 0, None), [source()]).result
-    assert listed["passages"] is None
+    (listed_source,) = drive(backend.sources(None, 10, 0, None), [source()]).result
+    assert listed_source["passages"] is None
     assert drive(backend.source("source:1"), source(embedded_chunks=3)).result["passages"] == 3

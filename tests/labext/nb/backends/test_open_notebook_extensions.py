@@ -51,7 +51,7 @@ def without_pause_or_fault(replay: Replay, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def bodies(replay: Replay, method: str, path: str) -> list[Any]:
-    return [each.body for each in replay.sent(method, path)]
+    return [request.body for request in replay.sent(method, path)]
 
 
 # Settings
@@ -239,7 +239,9 @@ def test_source_chat_lifecycle(nb, replay):
     )
     second = nb.source_chats.send("Bench notes", chat["id"], "And then?")
     assert "'And then?'" in second.text  # the reply before it comes again before it
-    assert [(each.id, each.title) for each in second.citations] == [(source, "Bench notes")]
+    assert [(citation.id, citation.title) for citation in second.citations] == [
+        (source, "Bench notes")
+    ]
     sent = bodies(replay, "POST", f"/sources/{source}/chat/sessions/{chat['id']}/messages")
     assert sent == [{"message": "Which strain?"}, {"message": "And then?"}]
     messages = nb.source_chats.messages("Bench notes", "About it")

@@ -83,13 +83,13 @@ def test_settings(run, error_of, capsys):
 def test_insights(run, error_of, capsys):
     created = run('%nb insights new "Simple Summary" --source "Bench notes"')
     assert list(created["insight_type"]) == ["Simple Summary"]
-    everything = run("%nb insights")
-    assert set(created["id"]) <= set(everything["id"])
-    assert list(run("%nb insights --source 'Bench notes'")["id"]) == list(everything["id"])
+    insights = run("%nb insights")
+    assert set(created["id"]) <= set(insights["id"])
+    assert list(run("%nb insights --source 'Bench notes'")["id"]) == list(insights["id"])
     assert "Keep one of them" in error_of("%nb insights --all --notebook Growth")
-    shown = run('%nb insights show "simple summary" --source "Bench notes"')
-    assert shown.title == "Simple Summary of Bench notes"
-    assert shown.text == created["content"].iloc[0]
+    insight = run('%nb insights show "simple summary" --source "Bench notes"')
+    assert insight.title == "Simple Summary of Bench notes"
+    assert insight.text == created["content"].iloc[0]
 
     note = run('%nb insights save "Simple Summary"')
     assert list(note["title"]) == ["Simple Summary from source Bench notes"]
@@ -120,11 +120,11 @@ def test_failed_insight_is_an_error(run, error_of, replay):
 
         failing = threading.Thread(target=fail, daemon=True)
         failing.start()
-        said = error_of('%nb insights new "Simple Summary" --source "Bench notes"')
+        message = error_of('%nb insights new "Simple Summary" --source "Bench notes"')
         failing.join(10)
     finally:
         replay.state.works = True
-    assert "The insight Simple Summary has failed: No such model." in said
+    assert "The insight Simple Summary has failed: No such model." in message
 
 
 def test_vectors(run, error_of, capsys):
@@ -133,8 +133,8 @@ def test_vectors(run, error_of, capsys):
     assert "Computing vectors of Plan." in capsys.readouterr().out
     done = run("%nb embeddings rebuild --mode all --no-insights")
     assert list(done["status"]) == ["completed"]
-    begun = run("%nb embeddings rebuild --background")
-    job = begun["job_id"].iloc[0]
+    started = run("%nb embeddings rebuild --background")
+    job = started["job_id"].iloc[0]
     assert f"`%nb embeddings status {job}` shows the progress" in capsys.readouterr().out
     assert list(run(f"%nb embeddings status {job}")["job_id"]) == [job]
     assert "all excluded" in error_of(

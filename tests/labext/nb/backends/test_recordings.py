@@ -39,7 +39,7 @@ def outcome(proof: Proof, wire: RequestExecutor, folder: Path) -> Any:
     if not isinstance(request, Request):
         return request
     if proof.recordings[-1].events:
-        return [OpenNotebookBackend().parse_event(each, "?") for each in wire.events(request, 10)]
+        return [OpenNotebookBackend().parse_event(event, "?") for event in wire.events(request, 10)]
     return wire.download(request, folder / "file").stat().st_size
 
 
@@ -72,6 +72,6 @@ def test_citations_are_limited_to_the_context(in_context):
     next(steps)
     with pytest.raises(StopIteration) as ended:
         steps.send(recording.answer)
-    cited = [each.id for each in ended.value.value.citations]
+    cited = [citation.id for citation in ended.value.value.citations]
     marked = ["note:rh4bk8rexnua5a5c6tt3", "source:iv8t6jwqw9lo4amjyr0f"]
     assert cited == ([*marked, "source:tyu15omdv02ep90uauvu"] if context else [])

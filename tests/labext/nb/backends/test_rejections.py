@@ -40,16 +40,16 @@ def _operations() -> Iterator[Operation]:
     for module in modules:
         yield from (value for value in vars(module).values() if isinstance(value, Operation))
     for kind in (podcasts.EPISODE_PROFILES, podcasts.SPEAKER_PROFILES):
-        yield from (each for each in vars(kind).values() if isinstance(each, Operation))
+        yield from (var for var in vars(kind).values() if isinstance(var, Operation))
 
 
 def operation(recording: Recording) -> Operation:
     """Return the client's name of the rejected operation."""
     template = _bare(operation_of(recording).template.removeprefix("/api/"))
     return next(
-        each
-        for each in _operations()
-        if each.method == recording.method and _bare(each.path) == template
+        item
+        for item in _operations()
+        if item.method == recording.method and _bare(item.path) == template
     )
 
 
@@ -58,7 +58,9 @@ def _bare(path: str) -> str:
 
 
 REJECTIONS = [
-    each for each in recordings().values() if each.status >= 400 and each.name not in NEVER_ASKED
+    recording
+    for recording in recordings().values()
+    if recording.status >= 400 and recording.name not in NEVER_ASKED
 ]
 
 
@@ -91,8 +93,8 @@ def test_rejection_has_one_line_and_an_action(recording, script, wire):
     assert error.message.endswith((".", "…"))
     assert not re.search(r"Settings|api_key='sk|sk-fake|\n|\[\{|Object with id", str(error))
     if recording.answer and isinstance(recording.answer["detail"], list):
-        for each in recording.answer["detail"]:
-            assert each["msg"] in error.message
+        for item in recording.answer["detail"]:
+            assert item["msg"] in error.message
     assert error.status == recording.status
 
 
@@ -164,7 +166,7 @@ def test_error_event_has_its_next_step(name, message, step):
 )
 def test_failure_in_a_stream_is_an_error(name, before, message):
     *events, last = recordings()[name].events
-    assert len([OpenNotebookBackend().parse_event(each, QUESTION) for each in events]) >= before
+    assert len([OpenNotebookBackend().parse_event(event, QUESTION) for event in events]) >= before
     with pytest.raises(ServiceError, match=message):
         OpenNotebookBackend().parse_event(last, QUESTION)
 
@@ -213,9 +215,11 @@ def test_offline_database_is_not_reported_as_not_found(answer, call, script, wir
 
 
 def test_outage_while_listing_notes_is_an_error(script, wire):
-    listed, gone = recordings()["notes.list"], recordings()["notes.get_missing"]
+    listing, not_found = recordings()["notes.list"], recordings()["notes.get_missing"]
     notes = OpenNotebookBackend().notes
-    error = error_of(script, wire, listed, gone, DATABASE_OFFLINE, call=lambda w: w.run(notes()))
+    error = error_of(
+        script, wire, listing, not_found, DATABASE_OFFLINE, call=lambda w: w.run(notes())
+    )
     assert "database is offline" in error.message
 
 

@@ -39,9 +39,9 @@ def independent(recording: Recording) -> bool:
 
 
 REJECTIONS = [
-    each
-    for each in recordings().values()
-    if each.status >= 400 and independent(each) and each.name not in OTHER_SETUP
+    recording
+    for recording in recordings().values()
+    if recording.status >= 400 and independent(recording) and recording.name not in OTHER_SETUP
 ]
 
 
@@ -60,8 +60,8 @@ def test_rejection_equals_the_recorded_one(replay, recording):
         if isinstance(expected, str):
             assert actual == expected
         else:
-            assert {(each["type"], *each["loc"]) for each in actual} == {
-                (each["type"], *each["loc"]) for each in expected
+            assert {(row["type"], *row["loc"]) for row in actual} == {
+                (row["type"], *row["loc"]) for row in expected
             }
 
 
@@ -85,8 +85,8 @@ def test_file_name_survives_renaming_by_the_server(replay, tmp_path):
         for name in ("One", "Two"):
             notebook = nb.notebooks.create(name)["id"]
             added = nb.sources.add_file(file, notebook, process_async=False)
-            (listed,) = nb.sources.iter(notebook)
-            for record in (added, listed, nb.sources.get(added["id"])):
+            (listed_source,) = nb.sources.iter(notebook)
+            for record in (added, listed_source, nb.sources.get(added["id"])):
                 assert (record["title"], record["file_name"]) == (file.name, file.name)
         path = replay.state.sources[added["id"]]["asset"]["file_path"]
         assert path == "/data/uploads/yield.tar (1).gz"
@@ -117,7 +117,7 @@ def test_note_titles_need_no_content(replay):
         replay.asked.clear()
         assert nb.notes.names(notebook) == ["Two", "One"]
         assert nb.notes.find("One", notebook)
-        assert {each.path for each in replay.asked} == {"/api/notes"}
+        assert {request.path for request in replay.asked} == {"/api/notes"}
         assert list(nb.notes.list(notebook)["content"]) == ["Something.", "Something."]
 
 

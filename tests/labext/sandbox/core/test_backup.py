@@ -91,26 +91,26 @@ def word_of(folder: DataFolder) -> str:
 def tree(path: Path) -> dict[str, Any]:
     """All that is below a folder, but the locks: files with their content, folders with None."""
     return {
-        str(each.relative_to(path)): each.read_bytes() if each.is_file() else None
-        for each in path.rglob("*")
-        if each.name not in ("host.lock", "backup.lock") and not each.is_symlink()
+        str(file.relative_to(path)): file.read_bytes() if file.is_file() else None
+        for file in path.rglob("*")
+        if file.name not in ("host.lock", "backup.lock") and not file.is_symlink()
     }
 
 
 def is_whole(folder: DataFolder, word: str) -> bool:
     """Whether the data are those of `filled(…, word)`, and nothing else."""
-    found = {
+    contents = {
         name: content.decode()
         for top in ("secrets", "jobs", "nb", "ports.json")
         for name, content in tree(folder.path).items()
         if (name == top or name.startswith(f"{top}/")) and content is not None
     }
     mine = {*KEPT, f"jobs/jobs/only_{word}/out"}
-    others = {name for name in found if name.startswith("jobs/jobs/only_")} - mine
+    others = {name for name in contents if name.startswith("jobs/jobs/only_")} - mine
     return (
         word_of(folder) == word
         and not others
-        and {name: found.get(name) for name in mine} == dict.fromkeys(mine, word)
+        and {name: contents.get(name) for name in mine} == dict.fromkeys(mine, word)
     )
 
 
@@ -127,17 +127,17 @@ def made(tmp_path: Path) -> BackupResult:
 
 def test_backup_is_private_and_contains_only_data(folder, tmp_path):
     before = tree(folder.path)
-    made = back_up(folder, tmp_path / "b.zip")
-    assert made.file.stat().st_mode & 0o777 == 0o600
+    created = back_up(folder, tmp_path / "b.zip")
+    assert created.file.stat().st_mode & 0o777 == 0o600
     assert tree(folder.path) == before
-    with zipfile.ZipFile(made.file) as archive:
+    with zipfile.ZipFile(created.file) as archive:
         manifest = json.loads(archive.read("manifest.json"))
         assert archive.testzip() is None
-    paths = {each["path"] for each in manifest["files"]}
+    paths = {file["path"] for file in manifest["files"]}
     assert paths == {*KEPT, "jobs/jobs/only_old/out", "sandbox.sqlite"}
-    assert made.files == len(paths)
-    assert made.skipped == ()
-    assert [each.name for each in tmp_path.iterdir() if each.suffix not in ("", ".zip")] == []
+    assert created.files == len(paths)
+    assert created.skipped == ()
+    assert [path.name for path in tmp_path.iterdir() if path.suffix not in ("", ".zip")] == []
 
 
 def test_backup_is_restored_into_a_private_folder(made, tmp_path):
@@ -171,11 +171,11 @@ def test_database_is_copied_while_files_are_pinned(folder, tmp_path, monkeypatch
 
     monkeypatch.setattr(backup, "_link_file", linked)
     monkeypatch.setattr(backup, "_connect", opened)
-    made = back_up(folder, tmp_path / "b.zip")
+    created = back_up(folder, tmp_path / "b.zip")
     monkeypatch.undo()
     assert written == ["after"]
     assert word_of(folder) == "after"
-    restore(DataFolder(tmp_path / "restored"), made.file)
+    restore(DataFolder(tmp_path / "restored"), created.file)
     assert word_of(DataFolder(tmp_path / "restored")) == "old"
 
 
@@ -232,9 +232,9 @@ def test_restore_replaces_data_only_on_request_and_keeps_the_old_data(made, fold
     previous = restore(folder, made.file, replace=True).previous
     assert is_whole(folder, "new")
     assert previous is not None
-    kept = tree(previous)
+    previous_files = tree(previous)
     for name in (*KEPT, "jobs/jobs/only_old/out", "jobs/incoming/half", "nb/work/a/page"):
-        assert kept[name] == b"old"
+        assert previous_files[name] == b"old"
     assert previous.parent == folder.quarantine
     assert (folder.quarantine / "x" / "old").read_text() == "old"
 

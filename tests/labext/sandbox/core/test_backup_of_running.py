@@ -87,9 +87,9 @@ def working(box: Sandbox, folder: Path) -> Iterator[Callable[[], None]]:
                 jobs.delete(f"job{number - 4}")
 
         def sources(number: int) -> None:
-            made = upload_source(box, f"paper{number}")
+            source = upload_source(box, f"paper{number}")
             if number % 2:
-                nb(box, "DELETE", f"sources/{made}")
+                nb(box, "DELETE", f"sources/{source}")
 
         rounds |= dict.fromkeys((files, results, sources), 0)
         threads = [threading.Thread(target=again, args=(act,)) for act in rounds]

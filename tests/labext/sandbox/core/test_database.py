@@ -140,15 +140,15 @@ def test_commit_callback_is_dropped_on_rollback(database):
 
 
 def test_commit_callback_runs_without_the_lock(database):
-    seen: list[int | None] = []
+    received: list[int | None] = []
 
     def look() -> None:
         with database.write() as session:
-            seen.append(session.execute(text("SELECT 1")).scalar())
+            received.append(session.execute(text("SELECT 1")).scalar())
 
     with database.write() as session:
         after_commit(session, look)
-    assert seen == [1]
+    assert received == [1]
 
 
 def test_other_schema_version_is_refused(database):
@@ -184,7 +184,7 @@ def test_nullable_column_is_added_to_an_existing_table(tmp_path):
     database.create(nb.metadata)
     with database.engine.connect() as connection:
         columns = {row[1] for row in connection.exec_driver_sql("PRAGMA table_info(nb_messages)")}
-        kept = connection.exec_driver_sql("SELECT count(*) FROM nb_notebooks").scalar()
+        row_count = connection.exec_driver_sql("SELECT count(*) FROM nb_notebooks").scalar()
     database.close()
     assert "usage" in columns
-    assert kept == 1
+    assert row_count == 1

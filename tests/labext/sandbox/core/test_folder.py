@@ -61,15 +61,15 @@ def test_lock_is_held_until_its_process_ends(tmp_path):
 
 def test_only_one_process_acquires_the_lock(tmp_path):
     locks = [FileLock(tmp_path / "some.lock") for _ in range(20)]
-    got: list[bool] = []
+    acquired: list[bool] = []
     threads = [
-        threading.Thread(target=lambda lock=lock: got.append(lock.acquire())) for lock in locks
+        threading.Thread(target=lambda lock=lock: acquired.append(lock.acquire())) for lock in locks
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert got.count(True) == 1
+    assert acquired.count(True) == 1
     for lock in locks:
         lock.release()
 

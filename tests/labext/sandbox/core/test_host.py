@@ -101,8 +101,8 @@ def test_started_host_answers_and_its_files_are_private(small_box):
     assert connection["data_dir"] == str(box.data_dir)
     assert urlsplit(connection["jobs"]["base_url"]).hostname == "127.0.0.1"
     for path in (box.data_dir, *box.data_dir.rglob("*")):
-        wanted = 0o700 if path.is_dir() else 0o600
-        assert path.stat().st_mode & 0o777 == wanted, path
+        expected_mode = 0o700 if path.is_dir() else 0o600
+        assert path.stat().st_mode & 0o777 == expected_mode, path
     assert connection["jobs"]["api_key"] not in repr((box.jobs, status))
 
 
@@ -145,8 +145,8 @@ def test_host_outlives_its_starter_without_its_file_descriptors(small_box, tmp_p
             assert not [
                 open_file for open_file in process.open_files() if "kernel" in open_file.path
             ]
-            taken = {link.laddr.port for link in process.net_connections() if link.laddr}
-            assert server.getsockname()[1] not in taken
+            ports = {link.laddr.port for link in process.net_connections() if link.laddr}
+            assert server.getsockname()[1] not in ports
 
 
 def test_task_process_has_neither_socket_nor_lock(small_box):
@@ -296,8 +296,8 @@ def test_stale_pid_is_ignored(small_box):
 def test_host_ends_with_its_tasks_if_its_folder_is_removed(small_box, then):
     box = small_box()
     put(box, "descend", "deep", seconds=60)
-    gone = [*pids(box, "deep"), pid_of(box)]
-    gone += [process.pid for process in psutil.Process(pid_of(box)).children(recursive=True)]
+    old_pids = [*pids(box, "deep"), pid_of(box)]
+    old_pids += [process.pid for process in psutil.Process(pid_of(box)).children(recursive=True)]
     elsewhere = box.data_dir.with_name("elsewhere")
     if then == "deleted":
         shutil.rmtree(box.data_dir)
@@ -306,7 +306,7 @@ def test_host_ends_with_its_tasks_if_its_folder_is_removed(small_box, then):
     if then == "replaced":
         other = small_box(data_dir=box.data_dir)
         put(other, "wait", "new", seconds=60)
-    poll(lambda: all(is_gone(pid) for pid in gone))
+    poll(lambda: all(is_gone(pid) for pid in old_pids))
     if then == "deleted":
         assert not box.data_dir.exists()
     elif then == "moved":
@@ -341,9 +341,9 @@ def test_folder_with_other_files_is_neither_used_nor_deleted(tmp_path):
 
 
 def test_missing_package_error_names_the_install_command(tmp_path, monkeypatch):
-    found = importlib_find_spec()
+    spec = importlib_find_spec()
     monkeypatch.setattr(
-        "importlib.util.find_spec", lambda name: None if name == "uvicorn" else found(name)
+        "importlib.util.find_spec", lambda name: None if name == "uvicorn" else spec(name)
     )
     with pytest.raises(SetupError) as caught:
         Sandbox(tmp_path / "box").start()
@@ -443,9 +443,9 @@ def test_open_request_does_not_delay_the_stop(small_box):
     link.putrequest("POST", "/api/length")
     link.putheader("Content-Length", "1000")
     link.endheaders()
-    began = time.monotonic()
+    started_at = time.monotonic()
     assert box.stop()
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - started_at < 10
     link.close()
 
 

@@ -197,15 +197,15 @@ def test_failed_transaction_enqueues_nothing(database, queue, transitions):
 
 
 def test_listeners_are_called_once_after_commit(database, queue):
-    seen: list[int] = []
+    received: list[int] = []
 
     def look() -> None:
         with database.read() as session:
-            seen.append(len(session.scalars(select(Task)).all()))
+            received.append(len(session.scalars(select(Task)).all()))
 
     queue.listen(look)
     _put(database, queue, "a", "b", "c")
-    assert seen == [3]
+    assert received == [3]
 
 
 def test_listeners_are_called_on_cancel(database, queue, transitions):
@@ -225,8 +225,8 @@ def test_listeners_are_called_on_cancel(database, queue, transitions):
 def test_task_is_found_by_its_key(database, queue):
     first, second = _put(database, queue, "a", "b")
     with database.read() as session:
-        found = [queue.find(session, key) for key in ("a", "b", "c")]
-    assert [task and task.id for task in found] == [first, second, None]
+        tasks = [queue.find(session, key) for key in ("a", "b", "c")]
+    assert [task and task.id for task in tasks] == [first, second, None]
 
 
 def test_key_is_unique_until_its_task_ends(database, queue, transitions):

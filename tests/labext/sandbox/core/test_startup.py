@@ -37,10 +37,10 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 def quarantined(box: Sandbox) -> dict[str, bytes]:
     """The files of all quarantine folders, by their path in the data folder."""
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for folder in (box.data_dir / "quarantine").iterdir():
-        found |= tree(folder)
-    return found
+        contents |= tree(folder)
+    return contents
 
 
 def start_error(box: Sandbox) -> LabextError:
@@ -93,12 +93,12 @@ def test_emptied_database_is_refused_and_files_are_untouched(filled, loss, capsy
         database.write_bytes(before[:4096] + b"x" * (len(before) - 4096))
     else:
         database.write_bytes(b"x" * 4096 + before[4096:])
-    kept = tree(box.data_dir / "jobs") | tree(box.data_dir / "nb")
+    data_files = tree(box.data_dir / "jobs") | tree(box.data_dir / "nb")
     error = start_error(box)
     assert ("damaged" if loss in ("damaged", "header") else "is empty") in error.message
     assert str(database) in error.message
     assert "labext sandbox restore FILE --yes" in error.next_step
-    assert tree(box.data_dir / "jobs") | tree(box.data_dir / "nb") == kept
+    assert tree(box.data_dir / "jobs") | tree(box.data_dir / "nb") == data_files
     if database.exists():
         with (
             pytest.raises(LabextError, match=r"is empty|damaged"),

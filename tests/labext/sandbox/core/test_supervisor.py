@@ -40,16 +40,16 @@ def test_task_returns_its_result(harness: Harness) -> None:
 
 
 def test_environment_of_a_task(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = harness.run("surroundings").result
-    assert found["cwd"] == found["work"] == str(harness.work("only"))
-    assert found["leads"], "it leads its own process group and session"
-    assert found["mode"] == 0o600
-    assert found["core"] == 0
-    assert found["nice"] >= 5
-    assert all(found["signals"]), "signal handlers are reset"
-    assert found["modules"] == []
-    assert found["environment"]["OMP_NUM_THREADS"] == "1"
-    assert "pytest" not in found["main"]
+    surroundings = harness.run("surroundings").result
+    assert surroundings["cwd"] == surroundings["work"] == str(harness.work("only"))
+    assert surroundings["leads"], "it leads its own process group and session"
+    assert surroundings["mode"] == 0o600
+    assert surroundings["core"] == 0
+    assert surroundings["nice"] >= 5
+    assert all(surroundings["signals"]), "signal handlers are reset"
+    assert surroundings["modules"] == []
+    assert surroundings["environment"]["OMP_NUM_THREADS"] == "1"
+    assert "pytest" not in surroundings["main"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -67,9 +67,9 @@ def test_keys_in_the_environment_are_hidden_from_a_task(
 ) -> None:
     monkeypatch.setenv("LABEXT_JOBS_API_KEY", "some-secret")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "some-secret")
-    found = new_harness().run("surroundings").result["environment"]
-    assert "some-secret" not in found.values()
-    assert "PATH" in found
+    environment = new_harness().run("surroundings").result["environment"]
+    assert "some-secret" not in environment.values()
+    assert "PATH" in environment
 
 
 def test_task_error_is_the_reason(harness: Harness) -> None:
@@ -164,10 +164,10 @@ def test_tasks_start_in_queue_order(new_harness: NewHarness) -> None:
 def test_cancel_ends_all_processes_of_a_task(harness: Harness) -> None:
     harness.put("descend", "only")
     pids = descendants(harness)
-    began = time.monotonic()
+    started_at = time.monotonic()
     harness.cancel("only")
     poll(lambda: all(no_process(pid) for pid in pids), 2.0)
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - started_at < 2.0
     outcome = harness.result("only")
     assert (outcome.outcome, outcome.reason) == ("stopped", "stopped by hand")
     assert outcome.seconds > 0
@@ -177,7 +177,7 @@ def test_cancel_ends_all_processes_of_a_task(harness: Harness) -> None:
 @pytest.mark.parametrize("end", ["stop", "itself", "death"])
 def test_detached_processes_end_with_their_task_only(harness: Harness, end: str) -> None:
     harness.put("descend", "neighbour")
-    kept = descendants(harness, "neighbour")
+    children = descendants(harness, "neighbour")
     harness.put("escape", "only", seconds=300 if end == "stop" else 0, die=end == "death")
     pids = descendants(harness)
     if end == "stop":
@@ -186,7 +186,7 @@ def test_detached_processes_end_with_their_task_only(harness: Harness, end: str)
     outcome = {"stop": "stopped", "itself": "done", "death": "failed"}[end]
     assert harness.result("only", 10).outcome == outcome
     assert [pid for pid in pids if not no_process(pid)] == []
-    assert not any(is_gone(pid) for pid in kept)
+    assert not any(is_gone(pid) for pid in children)
     harness.cancel("neighbour")
     harness.result("neighbour")
 
@@ -391,7 +391,7 @@ def test_idle_supervisor_uses_no_cpu(forking_harness: Harness) -> None:
     assert thread.native_id is not None
 
     def spent() -> float:
-        threads = {one.id: one for one in psutil.Process().threads()}
+        threads = {thread.id: thread for thread in psutil.Process().threads()}
         mine = threads[thread.native_id]
         times = server.cpu_times()
         return float(mine.user_time + mine.system_time + times.user + times.system)

@@ -31,11 +31,11 @@ def identity(harness: Harness, key: str, **payload: Any) -> dict[str, Any]:
 
 
 def test_warm_process_runs_several_tasks_in_separate_folders(warm_harness: Harness) -> None:
-    found = [identity(warm_harness, key) for key in ("a", "b", "c")]
-    assert len({task["pid"] for task in found}) == 1
-    assert len({task["temporary"] for task in found}) == 3
-    assert len({task["nice"] for task in found}) == 1
-    assert all(task["cwd"] == task["work"] and task["log"] == "identified\n" for task in found)
+    results = [identity(warm_harness, key) for key in ("a", "b", "c")]
+    assert len({task["pid"] for task in results}) == 1
+    assert len({task["temporary"] for task in results}) == 3
+    assert len({task["nice"] for task in results}) == 1
+    assert all(task["cwd"] == task["work"] and task["log"] == "identified\n" for task in results)
 
 
 def test_process_of_another_task_kind_runs_one_task(forking_harness: Harness) -> None:

@@ -167,12 +167,12 @@ def kill_and_restart(box: Sandbox) -> Api:
 
 def processes_in(folder: Path) -> list[psutil.Process]:
     """Return the processes whose working directory is in a folder."""
-    found = []
+    results = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             if Path(process.cwd()).is_relative_to(folder):
-                found.append(process)
-    return found
+                results.append(process)
+    return results
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:

@@ -54,8 +54,8 @@ def person(admin, kit, service):
         return email, kit.Api(service, key)
 
     yield make
-    there = {account["email"] for account in admin(service, "accounts", "list")}
-    for email in there.intersection(made):
+    emails = {account["email"] for account in admin(service, "accounts", "list")}
+    for email in emails.intersection(made):
         admin(service, "accounts", "remove", email, "--yes")
 
 
@@ -121,9 +121,9 @@ def test_account_over_its_budget_cannot_submit(admin, kit, service, person, add_
     assert api.post("submit-job", {"jobName": kit.name(), **job}).status_code == 403
     admin(service, "budgets", "remove", "--account", email)
     api.submit("digest", kit.cut())
-    listed = {b["name"]: b for b in admin(service, "budgets", "list")}
-    assert listed[email]["budget"] is None
-    assert listed[email]["used"] >= 1.5
+    budgets = {b["name"]: b for b in admin(service, "budgets", "list")}
+    assert budgets[email]["budget"] is None
+    assert budgets[email]["used"] >= 1.5
 
 
 def test_usage_statistics_give_the_smaller_of_both_budgets_left(
@@ -144,11 +144,11 @@ def test_usage_statistics_give_the_smaller_of_both_budgets_left(
 def test_no_account_of_an_organization_over_its_budget_can_submit(
     admin, kit, service, person, organization, api, add_usage
 ):
-    (one, first), (_two, second) = person(organization), person(organization)
+    (first_email, first), (_two, second) = person(organization), person(organization)
     admin(service, "budgets", "set", 0.25, "--organization", organization)
     job = {"type": "digest", "settings": kit.cut()}
     second.submit("digest", kit.cut())
-    add_usage(one, 0.5)
+    add_usage(first_email, 0.5)
     for account in (first, second):
         message = account.refused("submit-job", {"jobName": kit.name(), **job}, 403)
         assert organization in message
@@ -169,12 +169,12 @@ def test_only_owners_see_the_jobs_of_their_organization(admin, kit, service, per
     (member, student), (_email, owner) = person(organization), person(organization, "--owner")
     _other, stranger = person("sandbox", "--owner")
     name = student.submit("digest", kit.cut())
-    asked = [
+    requests = [
         ("jobs", {"organization": "true"}),
         ("jobs", {"jobEmail": member}),
         ("usage-statistics", {"scope": "organization"}),
     ]
-    for path, query in asked:
+    for path, query in requests:
         assert owner.get(path, **query).status_code == 200
     assert [row["JobName"] for row in owner.rows(organization="true")] == [name]
     usage = owner.get("usage-statistics", scope="organization", statistic="jobs").json()
@@ -182,7 +182,7 @@ def test_only_owners_see_the_jobs_of_their_organization(admin, kit, service, per
     assert stranger.get("jobs", jobEmail=member).status_code == 404
     assert name not in [row["JobName"] for row in stranger.rows(organization="true")]
     colleague, third = person(organization)
-    for path, query in asked:
+    for path, query in requests:
         kit.sentence(third.get(path, **query), 403)
     admin(service, "accounts", "set", colleague, "--owner", "yes")
     assert third.get("jobs", organization="true").status_code == 200
@@ -228,23 +228,23 @@ def test_removing_an_account_removes_its_jobs_processes_and_files(admin, kit, se
         }
 
     email, api = person()
-    there = kept()
+    before_removal = kept()
     api.upload("a.txt", b"kept for a while")
     done = api.submit("digest", kit.cut())
     api.ended(done)
     batch = api.batch([kit.SLOW] * 3, type="rna_fold")
     # A row is Running a moment before its folder is made and its process started.
-    api.until(batch, lambda _row: len(kept() - there) >= 3 and bool(children(service)))
-    told = admin(service, "accounts", "remove", email, refused=True)
-    assert "1 key, 5 jobs, 1 uploaded file" in told
-    assert "not ended" in told
+    api.until(batch, lambda _row: len(kept() - before_removal) >= 3 and bool(children(service)))
+    message = admin(service, "accounts", "remove", email, refused=True)
+    assert "1 key, 5 jobs, 1 uploaded file" in message
+    assert "not ended" in message
     assert api.get("files").status_code == 200
     running = children(service)
     assert running
     gone = admin(service, "accounts", "remove", email, "--yes")
     assert (gone["keys"], gone["jobs"], gone["files"]) == (1, 5, 1)
     assert not any(process.is_running() for process in running)
-    assert kept() <= there
+    assert kept() <= before_removal
     kit.sentence(api.get("files"), 401)
     assert email in admin(service, "accounts", "remove", email, refused=True)
 
@@ -284,8 +284,8 @@ def test_only_the_organization_can_run_its_saved_pipeline(
     file.write_text(
         "stages:\n  - {task: Cutting, toolSettings: {digest: {sequence: pipe, enzymes: [EcoRI]}}}\n"
     )
-    made = admin(service, "pipelines", "add", "cut", file, "--organization", organization)
-    assert made["stages"][0]["task"] == "Cutting"
+    pipeline = admin(service, "pipelines", "add", "cut", file, "--organization", organization)
+    assert pipeline["stages"][0]["task"] == "Cutting"
     names = [p["name"] for p in admin(service, "pipelines", "list", "--organization", organization)]
     assert names == ["cut"]
     body = {"jobName": kit.name(), "pipelineName": "cut", "inputs": ["AAGAATTCAA"]}
@@ -295,9 +295,9 @@ def test_only_the_organization_can_run_its_saved_pipeline(
     assert member.row(body["jobName"])["JobStatus"] == "Complete"
     assert stranger.post("run-pipeline", body).status_code == 404
     file.write_text("stages: [{task: Cutting, toolSettings: {digst: {sequence: pipe}}}]\n")
-    told = admin(
+    message = admin(
         service, "pipelines", "add", "x", file, "--organization", organization, refused=True
     )
-    assert "digst" in told
+    assert "digst" in message
     admin(service, "pipelines", "remove", "cut", "--organization", organization, "--yes")
     assert member.post("run-pipeline", body | {"jobName": kit.name()}).status_code == 404

@@ -66,13 +66,15 @@ scores = st.dictionaries(
 @given(st.lists(scores, min_size=1, max_size=5))
 def test_metrics_table_keeps_the_scores(tmp_path_factory, given_scores):
     target = tmp_path_factory.mktemp("metrics") / "metrics.csv"
-    kept = [orjson.loads(orjson.dumps(score)) for score in given_scores]
-    parts = [{"name": f"j{n}", "status": "Complete", "score": s} for n, s in enumerate(kept)]
+    expected_scores = [orjson.loads(orjson.dumps(score)) for score in given_scores]
+    parts = [
+        {"name": f"j{n}", "status": "Complete", "score": s} for n, s in enumerate(expected_scores)
+    ]
     result_archives.write_metrics(target, parts)
     with target.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["job"] for row in rows] == [part["name"] for part in parts]
-    for row, score in zip(rows, kept, strict=True):
+    for row, score in zip(rows, expected_scores, strict=True):
         for key, value in score.items():
             assert (row[key] if isinstance(value, str) else float(row[key])) == value
 

@@ -150,8 +150,8 @@ def test_invalid_batch_stores_no_job(api, kit):
     name = kit.name()
     body = arrays(batchName=name, jobNames=["a", "b"], settings=[kit.cut(), kit.cut("QQ")])
     assert "Job b" in kit.sentence(api.post("submit-batch", body))
-    for taken in (name, f"{name}-a", f"{name}-b"):
-        assert api.get("jobs", jobName=taken).status_code == 404
+    for used_name in (name, f"{name}-a", f"{name}-b"):
+        assert api.get("jobs", jobName=used_name).status_code == 404
 
 
 @pytest.mark.parametrize("taken", ["{}", "{}-b"])
@@ -166,9 +166,9 @@ def test_batch_names_and_job_names_must_differ(api, kit, taken):
 def test_result_url_is_only_in_the_row_of_a_complete_batch(api, kit):
     name = api.batch([kit.cut()])
     assert "resultUrl" in api.ended(name)
-    listed = next(row for row in api.rows(limit=100) if row["JobName"] == name)
-    assert listed["batchStatus"] == "Complete"
-    assert "resultUrl" not in listed
+    batch_row = next(row for row in api.rows(limit=100) if row["JobName"] == name)
+    assert batch_row["batchStatus"] == "Complete"
+    assert "resultUrl" not in batch_row
     subjob = api.row(f"{name}-j0")
     assert not {"batchStatus", "resultUrl", "AggregationError"} & set(subjob)
 

@@ -29,10 +29,10 @@ def test_files_lists_folders_only_on_request(api, kit):
     api.upload(inner, b"a", folder=folder)
     api.upload(outer, b"b")
     assert api.get("files", folder=folder).json() == [inner]
-    listed = api.get("files").json()
-    assert outer in listed
-    assert inner not in listed
-    assert not any(name.endswith("/") for name in listed)
+    files = api.get("files").json()
+    assert outer in files
+    assert inner not in files
+    assert not any(name.endswith("/") for name in files)
     assert f"{folder}/" in api.get("files", includeFolders="true").json()
     assert api.get("files", folder=kit.name()).json() == []
     assert "includeFolders" in kit.sentence(api.get("files", includeFolders="yes"))
@@ -81,10 +81,12 @@ def test_stored_files_are_readable_by_their_owner_only(new_box, kit):
     for name in (helix, batch):
         api.ended(name)
     api.archive(helix, pdbsOnly=True)
-    kept = [*box.data_dir.rglob("*")]
-    assert {"pdbs.zip", "archive.zip", "metrics.csv", "log.txt"} <= {path.name for path in kept}
+    stored_paths = [*box.data_dir.rglob("*")]
+    assert {"pdbs.zip", "archive.zip", "metrics.csv", "log.txt"} <= {
+        path.name for path in stored_paths
+    }
     # The authority's certificate alone is to be handed on.
-    assert {path.name for path in kept if path.stat().st_mode & 0o077} <= {"ca.pem"}
+    assert {path.name for path in stored_paths if path.stat().st_mode & 0o077} <= {"ca.pem"}
 
 
 def test_accounts_cannot_see_files_of_others(api, teacher, kit):
@@ -218,9 +220,9 @@ def test_folders_are_listed_while_they_contain_files(api, teacher, kit):
     first, second = sorted([kit.name(), kit.name()])
     for folder in (second, first, first):
         api.upload(f"{kit.name()}.txt", b"a", folder=folder)
-    listed = api.get("getFolders").json()
-    assert [name for name in listed if name in (first, second)] == [first, second]
-    assert "" not in listed
+    folders = api.get("getFolders").json()
+    assert [name for name in folders if name in (first, second)] == [first, second]
+    assert "" not in folders
     assert first not in teacher.get("getFolders").json()
     api.delete("delete-file", folder=first)
     assert first not in api.get("getFolders").json()

@@ -111,11 +111,11 @@ def test_lab_and_nb_can_be_read_while_the_disk_is_full(new_box: Any) -> None:
             assert read.ok, (path, read.text)
         for kind in ("text", "vector"):
             query = {"query": "arabinose", "search_type": kind}
-            found = requests.post(
+            response = requests.post(
                 f"{box.nb.base_url}/search", json=query, headers=password, timeout=60
             )
-            assert found.ok, (kind, found.text)
-            assert found.json()["results"], kind
+            assert response.ok, (kind, response.text)
+            assert response.json()["results"], kind
 
 
 def test_upload_to_a_full_disk_leaves_nothing(

@@ -163,8 +163,8 @@ def test_hostile_file_names_are_listed_as_text(stored, site, student):
         pass
     names = [file["path"] for file in _listed(site, student)]
     assert set(names) == {"<script>\x1b[2J.csv", "a%2f..&b=1", "\\udcff.pdb"}
-    found = job_logs.find_job_output(site, student, {"name": "job1", "file": "a%2f..&b=1"})
-    assert found.file.read_bytes() == b"1"
+    output_file = job_logs.find_job_output(site, student, {"name": "job1", "file": "a%2f..&b=1"})
+    assert output_file.file.read_bytes() == b"1"
 
 
 def test_files_of_a_queued_job_cannot_be_read(stored, site, student):

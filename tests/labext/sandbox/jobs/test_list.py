@@ -22,14 +22,14 @@ def names(api, kit):
 
 
 def pages(api, **query):
-    key, found = "", []
+    key, found_rows = "", []
     while True:
         answer = api.get("jobs", startKey=key, **query).json()
         assert len(answer["jobs"]) <= int(query["limit"])
-        found.append(answer)
+        found_rows.append(answer)
         key = answer["startKey"]
         if not key:
-            return found
+            return found_rows
 
 
 def test_job_name_returns_one_row_with_its_statuses(api, names):
@@ -50,16 +50,16 @@ def test_list_has_three_fields_and_no_subjobs(api, names):
     answer = api.get("jobs").json()
     assert set(answer) == {"jobs", "startKey", "statuses"}
     assert set(answer["statuses"]) >= TALLY
-    listed = [row["JobName"] for row in answer["jobs"]]
-    assert [name for name in listed if name in names] == names[::-1]  # newest first
-    assert f"{names[-1]}-j0" not in listed
+    job_names = [row["JobName"] for row in answer["jobs"]]
+    assert [name for name in job_names if name in names] == names[::-1]  # newest first
+    assert f"{names[-1]}-j0" not in job_names
     assert answer["startKey"] == ""
 
 
 def test_subjobs_are_listed_on_request(api, names):
-    listed = [row["JobName"] for row in api.rows(includeSubjobs="true")]
-    assert {f"{names[-1]}-j{place}" for place in range(3)} <= set(listed)
-    assert len(listed) == len(set(listed))
+    job_names = [row["JobName"] for row in api.rows(includeSubjobs="true")]
+    assert {f"{names[-1]}-j{place}" for place in range(3)} <= set(job_names)
+    assert len(job_names) == len(set(job_names))
 
 
 def test_jobs_of_a_batch_are_in_order_of_submission(api, names):
@@ -72,25 +72,25 @@ def test_jobs_of_a_batch_are_in_order_of_submission(api, names):
 @pytest.mark.parametrize("query", [{}, {"includeSubjobs": "true"}])
 def test_pages_concatenate_to_the_whole_list(api, names, query):
     whole = [row["JobName"] for row in api.rows(**query)]
-    found = pages(api, limit="2", **query)
-    assert [row["JobName"] for page in found for row in page["jobs"]] == whole
-    assert all(page["statuses"] == found[0]["statuses"] for page in found)
-    assert sum(found[0]["statuses"].values()) == len(whole)
+    found_rows = pages(api, limit="2", **query)
+    assert [row["JobName"] for page in found_rows for row in page["jobs"]] == whole
+    assert all(page["statuses"] == found_rows[0]["statuses"] for page in found_rows)
+    assert sum(found_rows[0]["statuses"].values()) == len(whole)
 
 
 def test_batch_is_listed_in_pages(api, names):
-    found = pages(api, limit="2", batch=names[-1])
-    assert [len(page["jobs"]) for page in found] == [2, 1]
-    assert found[0]["statuses"]["Complete"] == 3  # of the selection, not of the page
+    found_rows = pages(api, limit="2", batch=names[-1])
+    assert [len(page["jobs"]) for page in found_rows] == [2, 1]
+    assert found_rows[0]["statuses"]["Complete"] == 3  # of the selection, not of the page
 
 
 def test_newer_jobs_do_not_shift_pages(api, kit, names):
     first = api.get("jobs", limit=2).json()
     api.submit("digest", kit.cut())
     second = api.get("jobs", limit=2, startKey=first["startKey"]).json()
-    listed = [row["JobName"] for page in (first, second) for row in page["jobs"]]
+    job_names = [row["JobName"] for page in (first, second) for row in page["jobs"]]
     times = [row["Created"] for page in (first, second) for row in page["jobs"]]
-    assert len(set(listed)) == 4
+    assert len(set(job_names)) == 4
     assert all(later >= earlier for later, earlier in pairwise(times))
 
 

@@ -43,9 +43,9 @@ def test_description_is_valid_openapi_3_0(description):
 
 
 def test_description_has_the_eight_core_operations(description):
-    found = operations(description)
-    assert set(found) == CORE
-    assert len({operation["operationId"] for operation in found.values()}) == len(CORE)
+    documented = operations(description)
+    assert set(documented) == CORE
+    assert len({operation["operationId"] for operation in documented.values()}) == len(CORE)
 
 
 def test_every_operation_needs_the_key_and_lists_its_errors(description):
@@ -105,6 +105,6 @@ def test_described_job_fields_are_those_that_occur(description, api, teacher, ki
     rows = [api.ended(name) for name in (good, tagged, batch, stopped)]
     rows += teacher.rows(organization="true", limit=20)
     known = set(description["components"]["schemas"]["Job"]["properties"])
-    seen = set().union(*rows)
-    assert seen <= known
-    assert known - seen <= {"AggregationError", "Stage"}
+    returned = set().union(*rows)
+    assert returned <= known
+    assert known - returned <= {"AggregationError", "Stage"}

@@ -170,10 +170,10 @@ def test_setting_accepts_only_its_kinds_of_content(tmp_path):
     (protein,) = piping.files_to_pipe(KINDS, "j", tmp_path, {"molecule": "protein"})
     unknown = OutputFile("j/out.fasta", file)
     pieces = [dna, protein, unknown, TextInput("x")]
-    asked = {"sequence": "pipe"}
-    assert piping.accepted_values(KINDS, asked, pieces) == [dna, unknown, TextInput("x")]
-    asked["molecule"] = "protein"
-    assert piping.accepted_values(KINDS, asked, pieces) == [protein, unknown, TextInput("x")]
+    settings = {"sequence": "pipe"}
+    assert piping.accepted_values(KINDS, settings, pieces) == [dna, unknown, TextInput("x")]
+    settings["molecule"] = "protein"
+    assert piping.accepted_values(KINDS, settings, pieces) == [protein, unknown, TextInput("x")]
     assert piping.accepted_values(KINDS, {"any": "pipe"}, pieces) == pieces
 
 

@@ -64,8 +64,8 @@ def test_end_of_a_stage_starts_the_next_with_its_files(site, student):
     assert waiting(site) == ["p-stage2-normal_modes-1", "p-stage2-normal_modes-2"]
     assert row(site, "p").stage_shown == "2 of 2: Score"
     job = row(site, "p-stage2-normal_modes-2")
-    kept = job_files.inputs_folder(site, job.id) / "pdbFile" / "peptide.pdb"
-    assert kept.read_text() == PDB
+    input_file = job_files.inputs_folder(site, job.id) / "pdbFile" / "peptide.pdb"
+    assert input_file.read_text() == PDB
     assert orjson.loads(job.settings) == {"pdbFile": "p-stage1-peptide_build-2/peptide.pdb"}
 
 
@@ -275,8 +275,8 @@ def test_account_over_its_budget_cannot_submit_pipelines(site, student):
 
 def test_pipeline_stops_if_a_tool_is_no_longer_installed(site, student, monkeypatch):
     submit(site, student)
-    there = [tool for tool in catalogue.all_tools() if tool.name != "normal_modes"]
-    monkeypatch.setattr(catalogue, "all_tools", lambda: there)
+    tools = [tool for tool in catalogue.all_tools() if tool.name != "normal_modes"]
+    monkeypatch.setattr(catalogue, "all_tools", lambda: tools)
     finish(site, "p-stage1-peptide_build")
     assert row(site, "p").reason == (
         "Stage 2 (Score) could not start: there is no tool 'normal_modes' any more."

@@ -94,8 +94,8 @@ def test_archive_has_a_folder_for_each_job_and_the_metrics(api, kit):
     assert {entry.split("/")[0] for entry in archive.namelist()} == {"metrics.csv", *parts}
     table = csv.DictReader(io.StringIO(archive.read("metrics.csv").decode()))
     assert [line["job"] for line in table] == parts
-    one = api.session.get(api.address(name, fileName="stage1-peptide_build-2/peptide.pdb"))
-    assert one.content == archive.read("stage1-peptide_build-2/peptide.pdb")
+    response = api.session.get(api.address(name, fileName="stage1-peptide_build-2/peptide.pdb"))
+    assert response.content == archive.read("stage1-peptide_build-2/peptide.pdb")
     pdbs = api.archive(name, pdbsOnly=True).namelist()
     assert len(pdbs) == 2 + 2 * 3
     assert all(pdb.endswith(".pdb") for pdb in pdbs)
@@ -111,8 +111,8 @@ def test_tool_runs_once_for_each_input_and_each_piped_output(api, kit):
         *(f"stage2-normal_modes-{n}" for n in (1, 2)),
         *(f"stage3-normal_modes-{n}" for n in (1, 2, 3, 4)),
     ]
-    taken = [kit.json(job["Settings"])["pdbFile"] for job in api.rows(batch=name)[4:]]
-    assert taken == [
+    input_files = [kit.json(job["Settings"])["pdbFile"] for job in api.rows(batch=name)[4:]]
+    assert input_files == [
         f"{name}-stage2-normal_modes-{job}/mode{mode}.pdb" for job in (1, 2) for mode in (1, 2)
     ]
 
@@ -129,8 +129,8 @@ def test_tool_gets_only_suitable_outputs_of_the_previous_stage(api, kit):
     name = submit(api, kit, [stage(both), stage(MODES)], ["ACGTACGT", "GGGGGGGG"])
     row = api.ended(name)
     assert row["JobStatus"] == "Complete", row
-    taken = [kit.json(job["Settings"])["pdbFile"] for job in api.rows(batch=name)[4:]]
-    assert taken == [f"{name}-stage1-peptide_build-{n}/peptide.pdb" for n in (1, 2)]
+    input_files = [kit.json(job["Settings"])["pdbFile"] for job in api.rows(batch=name)[4:]]
+    assert input_files == [f"{name}-stage1-peptide_build-{n}/peptide.pdb" for n in (1, 2)]
 
 
 def test_input_is_an_upload_an_earlier_output_or_content(api, kit):
@@ -222,8 +222,8 @@ def test_deleting_a_running_pipeline_leaves_nothing(new_box, kit):
     assert kit.processes_in(box.data_dir / "jobs") == []
     assert api.rows(includeSubjobs="true") == []
     assert list((box.data_dir / "jobs" / "jobs").iterdir()) == []
-    for gone in (name, f"{name}-stage1-digest-1"):
-        kit.sentence(api.get("jobs", jobName=gone), 404)
+    for deleted_name in (name, f"{name}-stage1-digest-1"):
+        kit.sentence(api.get("jobs", jobName=deleted_name), 404)
     submitted = api.post(
         "submit-pipeline", {"jobName": name, "initialInputs": ["ACGT"], "stages": stages[:1]}
     )
@@ -266,8 +266,8 @@ def test_pipeline_continues_after_a_kill(new_box, kit, killed_stage):
     row = api.ended(name)
     assert row["JobStatus"] == "Complete", row
     assert row["statuses"] == {"Complete": 15, "Running": 0, "In Queue": 0, "Stopped": 0}
-    listed = names(api, name)
-    assert len(set(listed)) == 15
+    listed_names = names(api, name)
+    assert len(set(listed_names)) == 15
     assert len(api.archive(name).read("metrics.csv").splitlines()) == 16
 
 

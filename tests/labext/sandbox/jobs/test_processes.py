@@ -146,9 +146,9 @@ def test_processes_end_with_a_killed_fork_server(
 
 
 def test_processes_of_other_jobs_continue(loose, living):
-    one, pids = living("job")
+    first, pids = living("job")
     before = {psutil.Process(pid) for pid in pids}
-    loose.submit("digest", {"sequence": "ACGT", "enzymes": "EcoRI"}, other := f"{one}x")
+    loose.submit("digest", {"sequence": "ACGT", "enzymes": "EcoRI"}, other := f"{first}x")
     assert loose.ended(other)["JobStatus"] == "Complete"
     assert all(process.is_running() for process in before)
     loose.delete("delete-job", {"jobName": other})

@@ -177,8 +177,8 @@ def test_file_deleted_before_the_download_is_404(site, student, monkeypatch):
     job(site, student, "f")
     finish(site, "f")
     address = job_files.create_result_url(site, student, body_of("f", fileName="a.pdb"))
-    found = job_files.DownloadFile(Path("/nowhere/a.pdb"), "a.pdb")
-    monkeypatch.setattr(job_files, "find_download", lambda *_: found)
+    download = job_files.DownloadFile(Path("/nowhere/a.pdb"), "a.pdb")
+    monkeypatch.setattr(job_files, "find_download", lambda *_: download)
     assert get(site, address).status_code == 404
 
 

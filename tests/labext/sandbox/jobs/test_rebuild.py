@@ -13,7 +13,7 @@ import requests
 
 pytestmark = pytest.mark.contract
 
-PEPTIDES = [{"sequence": each} for each in ("ACDEFGHIK", "MKTAYIAKQR", "GIGKFLHSAK")]
+PEPTIDES = [{"sequence": name} for name in ("ACDEFGHIK", "MKTAYIAKQR", "GIGKFLHSAK")]
 
 
 def jobs_in(archive):
@@ -39,15 +39,15 @@ def used(box):
     database = Database.at(box.data_dir / "sandbox.sqlite")
     try:
         with database.read() as session:
-            found = session.execute(select(Job.id, Job.bytes).where(Job.parent_id.is_(None))).all()
+            rows = session.execute(select(Job.id, Job.bytes).where(Job.parent_id.is_(None))).all()
     finally:
         database.close()
     archives = {
         job.id: box.data_dir / "jobs" / "jobs" / str(job.id) / "work" / "archive.zip"
-        for job in found
+        for job in rows
     }
-    there = {n: file.stat().st_size for n, file in archives.items() if file.is_file()}
-    return {job.id: job.bytes for job in found if job.bytes}, there
+    sizes = {n: file.stat().st_size for n, file in archives.items() if file.is_file()}
+    return {job.id: job.bytes for job in rows if job.bytes}, sizes
 
 
 def test_archive_is_rebuilt_without_a_deleted_job(new_box, kit):
@@ -65,7 +65,7 @@ def test_archive_is_rebuilt_without_a_deleted_job(new_box, kit):
             {"fileName": "j1/peptide.pdb"},
         )
     ]
-    assert all(requests.get(each, timeout=60).status_code == 200 for each in given_out)
+    assert all(requests.get(item, timeout=60).status_code == 200 for item in given_out)
 
     assert name in delete(api, f"{name}-j1")
     after = api.ended(name)
@@ -82,11 +82,11 @@ def test_archive_is_rebuilt_without_a_deleted_job(new_box, kit):
     assert "j1" not in metrics
     kit.sentence(api.post("result", {"jobName": name, "fileName": "j1/peptide.pdb"}), 404)
     for address in given_out:
-        got = requests.get(address, timeout=60)
-        assert got.status_code == 404 or b"j1" not in got.content
+        response = requests.get(address, timeout=60)
+        assert response.status_code == 404 or b"j1" not in response.content
     assert requests.get(given_out[-1], timeout=60).status_code == 404
-    counted, there = used(box)
-    assert counted == there
+    counted, on_disk = used(box)
+    assert counted == on_disk
 
 
 def test_batch_whose_jobs_were_all_deleted_is_stopped(new_box, kit):
@@ -153,8 +153,8 @@ def test_rebuilt_archive_has_none_of_many_deleted_jobs(new_box, kit):
     assert api.ended(name)["batchStatus"] == "Complete"
     left = [f"j{n}" for n in range(20, 24)]
     assert jobs_in(api.archive(name)) == (set(left), left)
-    counted, there = used(box)
-    assert counted == there
+    counted, on_disk = used(box)
+    assert counted == on_disk
 
 
 def test_job_deleted_during_first_aggregation_is_left_out(new_box, kit):
@@ -179,10 +179,10 @@ def test_kill_during_a_rebuild_brings_no_deleted_job_back(new_box, kit):
         time.sleep(0.02 * n)  # the archive is about to be built, is being built, or is there
         api = kit.kill_and_restart(box)
         assert api.ended(name)["batchStatus"] == "Complete"
-        left = [f"j{each}" for each in range(n + 1, 12)]
+        left = [f"j{number}" for number in range(n + 1, 12)]
         assert jobs_in(api.archive(name)) == (set(left), left)
-        counted, there = used(box)
-        assert counted == there
+        counted, on_disk = used(box)
+        assert counted == on_disk
 
 
 def test_archive_is_rebuilt_with_full_storage(new_box, kit):

@@ -76,11 +76,11 @@ def test_job_uses_the_file_as_it_was_at_submission(new_box, kit, structure):
     assert answer.status_code == 200
     api.upload("a.pdb", b"ATOM")
     api.delete("delete-file", filePath="a.pdb")
-    kept = box.data_dir / "jobs" / "jobs" / "2" / "inputs"
-    assert [file.name for file in kept.rglob("*.pdb")] == ["a.pdb"]
+    inputs_folder = box.data_dir / "jobs" / "jobs" / "2" / "inputs"
+    assert [file.name for file in inputs_folder.rglob("*.pdb")] == ["a.pdb"]
     assert api.ended(name)["JobStatus"] == "Complete"
     deadline = time.monotonic() + 60
-    while kept.exists():  # it goes once the end is recorded
+    while inputs_folder.exists():  # it goes once the end is recorded
         assert time.monotonic() < deadline
         time.sleep(0.01)
 

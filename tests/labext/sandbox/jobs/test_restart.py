@@ -69,9 +69,9 @@ def test_acknowledged_jobs_exist_once_after_a_kill(new_box, kit):
     api = kit.Api(box)
     for name in acknowledged:
         assert api.ended(name)["JobStatus"] == "Complete"
-    listed = [row["JobName"] for row in api.rows()]
-    assert len(listed) == len(set(listed))
-    assert len(acknowledged) <= len(listed) <= len(acknowledged) + 4  # whose answers were lost
+    job_names = [row["JobName"] for row in api.rows()]
+    assert len(job_names) == len(set(job_names))
+    assert len(acknowledged) <= len(job_names) <= len(acknowledged) + 4  # whose answers were lost
 
 
 def test_rows_files_and_urls_survive_a_restart(new_box, kit):

@@ -29,7 +29,7 @@ def test_shortest_time_limit_applies(new_box, kit):
     search = {"query": ">q\nMKTAYIAKQR\n", "targets": ">t\nMKTAYIAKQRQISFVK\n"}
     api.submit("hmm_search", search)
     api.batch([kit.cut()], maxRuntimeSeconds=30)
-    found = limits_of_waiting(box)
-    assert found["hmm_search"] == available_tools()["hmm_search"].seconds == 60
-    assert found["digest"] == 30
-    assert found["rna_fold"] == 15 * 60
+    limits = limits_of_waiting(box)
+    assert limits["hmm_search"] == available_tools()["hmm_search"].seconds == 60
+    assert limits["digest"] == 30
+    assert limits["rna_fold"] == 15 * 60

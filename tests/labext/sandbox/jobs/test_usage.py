@@ -33,13 +33,13 @@ def test_usage_is_counted_once_and_kept_after_deletion(student, kit, service):
         "byTool": {},
         "byUser": {STUDENT: 0},
     }
-    one = student.submit("digest", kit.cut())
+    job = student.submit("digest", kit.cut())
     batch = student.batch([kit.cut()] * 3)
     refused = student.post(
-        "submit-job", {"jobName": one, "type": "digest", "settings": kit.cut()}
+        "submit-job", {"jobName": job, "type": "digest", "settings": kit.cut()}
     )  # the name is taken: nothing is counted
     assert refused.status_code == 400
-    hours = student.ended(one)["WeightedHours"] + student.ended(batch)["WeightedHours"]
+    hours = student.ended(job)["WeightedHours"] + student.ended(batch)["WeightedHours"]
 
     def holds():
         jobs = used(student, statistic="jobs", scope="user")
@@ -51,7 +51,7 @@ def test_usage_is_counted_once_and_kept_after_deletion(student, kit, service):
         assert weighted["byTool"] == {"digest": weighted["total"]}
 
     holds()
-    for name in (one, batch):
+    for name in (job, batch):
         assert student.delete("delete-job", {"jobName": name}).status_code == 200
     holds()
 

@@ -85,7 +85,7 @@ class TenantClient:
         on_behalf_of: str | None = None,
     ) -> Response:
         sent = [("host", "localhost"), *(headers or [])]
-        sent += [("authorization", each) for each in authorization]
+        sent += [("authorization", header) for header in authorization]
         sent += [("on-behalf-of", on_behalf_of)] if on_behalf_of is not None else []
         scope = {
             "type": "http",

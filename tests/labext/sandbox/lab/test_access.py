@@ -61,14 +61,17 @@ def opens(grant: str) -> tuple[set[str], set[str]]:
 
 PLACES = [
     None,
-    *[("folderId", each) for each in [*FOLDERS, "lib_nowhere"]],
-    *[("projectId", each) for each in ["src_a", "src_b", "src_c", "src_d", "src_z", "src_nowhere"]],
+    *[("folderId", folder_id) for folder_id in [*FOLDERS, "lib_nowhere"]],
+    *[
+        ("projectId", folder_id)
+        for folder_id in ["src_a", "src_b", "src_c", "src_d", "src_z", "src_nowhere"]
+    ],
     ("projectId", EMPTY_PROJECT),
 ]
 PAIRS_PLACES = [
     None,
-    *[("folderId", each) for each in ("lib_a1", "lib_a2", "lib_c1")],
-    *[("projectId", each) for each in ("src_a", "src_b", EMPTY_PROJECT)],
+    *[("folderId", folder_id) for folder_id in ("lib_a1", "lib_a2", "lib_c1")],
+    *[("projectId", folder_id) for folder_id in ("src_a", "src_b", EMPTY_PROJECT)],
 ]
 FEW_PLACES = [None, ("folderId", "lib_a1"), ("folderId", "lib_nowhere")]
 
@@ -153,8 +156,8 @@ def expected_log(cell: Cell) -> tuple[str | None, str | None]:
     if not cell.by_app:
         return _email(cell.grant, cell.state), None
     ended = cell.state in ("deleted", "expired")  # whom such a token acts for is not looked at
-    nobody = cell.users_grant is None or ended or cell.state == "user unknown"
-    user = None if nobody else _email(cell.users_grant or "", cell.state)
+    no_user = cell.users_grant is None or ended or cell.state == "user unknown"
+    user = None if no_user else _email(cell.users_grant or "", cell.state)
     return user, _app(cell.grant, cell.state)
 
 
@@ -189,7 +192,7 @@ class Matrix:
     def _places(self) -> None:
         """Every folder holds two sequences."""
         with self.world.database.write() as session:
-            tenants = {each: self.world.tenant_id(session, each) for each in ("campus", "clinic")}
+            tenants = {name: self.world.tenant_id(session, name) for name in ("campus", "clinic")}
             for id in ("org_1", "org_2", "org_z"):
                 tenant_id = tenants["clinic" if id == "org_z" else "campus"]
                 session.add(Organization(id=id, tenant_id=tenant_id, name=id))
@@ -284,9 +287,11 @@ def test_identity_lists_the_sequences_of_its_grants(matrix, identity, state):
         response = matrix.ask(cell, "dna-sequences")
         rows = None
         if response.status == 200:
-            found = [row["folderId"] for row in response.json()["dnaSequences"]]
-            assert sorted(found) == sorted([*set(found)] * 2), "both of a folder's sequences"
-            rows = set(found)
+            folder_ids = [row["folderId"] for row in response.json()["dnaSequences"]]
+            assert sorted(folder_ids) == sorted([*set(folder_ids)] * 2), (
+                "both of a folder's sequences"
+            )
+            rows = set(folder_ids)
         if (response.status, rows) != expected(cell):
             wrong.append((cell, response.status, rows, expected(cell)))
     assert not wrong, f"{len(wrong)} of {len(requested)}, the first: {wrong[0]}"
@@ -298,10 +303,10 @@ def test_identity_lists_the_sequences_of_its_grants(matrix, identity, state):
 def test_identity_is_reported_or_refused(matrix, identity, state):
     requested = [cell for cell in cells(identity, state) if cell.place is None]
     response = [matrix.ask(cell, "users/me") for cell in requested]
-    assert [each.status for each in response] == [expected_me(cell) for cell in requested]
-    for cell, each in zip(requested, response, strict=True):
-        if each.status == 200:
-            assert each.json()["email"] == _email(cell.users_grant or cell.grant, "good")
+    assert [row.status for row in response] == [expected_me(cell) for cell in requested]
+    for cell, row in zip(requested, response, strict=True):
+        if row.status == 200:
+            assert row.json()["email"] == _email(cell.users_grant or cell.grant, "good")
 
 
 def test_matrix_covers_every_outcome():

@@ -71,9 +71,9 @@ def test_entry_names_the_acting_identity(world, kit):
 
 def test_token_call_names_the_app_only_with_valid_credentials(world):
     secret = world.app("asks")
-    gone = world.secret("asks", "gone", deleted=True)
+    deleted_secret = world.secret("asks", "gone", deleted=True)
     world.campus.token(client_id="id-asks", client_secret=secret)
-    world.campus.token(client_id="id-asks", client_secret=gone)
+    world.campus.token(client_id="id-asks", client_secret=deleted_secret)
     world.campus.token(client_id="id-asks", client_secret="wrong")
     world.campus.token(client_id="id-asks")
     world.clinic.token(client_id="id-asks", client_secret=secret)
@@ -304,11 +304,11 @@ LIMITS = ("limit", "remaining", "reset")
 def test_rate_limit_headers_follow_the_sliding_window(limited_world, kit):
     world, clock = limited_world
     value = kit.basic(world.user("ann@x.y"))
-    seen = []
+    events = []
     for seconds in (0, 2.5, 2.5, 4, 0):
         clock.now += seconds
-        seen.append(_limit_headers(world.campus.get("users/me", value)))
-    assert seen == [(5, 4, 10), (5, 3, 8), (5, 2, 5), (5, 1, 1), (5, 0, 1)]
+        events.append(_limit_headers(world.campus.get("users/me", value)))
+    assert events == [(5, 4, 10), (5, 3, 8), (5, 2, 5), (5, 1, 1), (5, 0, 1)]
     refused = world.campus.get("users/me", value)
     assert (refused.status, _limit_headers(refused)) == (429, (5, 0, 1))
     assert refused.json()["error"]["message"] == "More than 5 requests in 10 seconds."
@@ -338,12 +338,12 @@ def test_only_authenticated_calls_count_against_the_rate_limit(limited_world, ki
         (bearer, "HEAD", "/api/v2/users/me", 405),
         (bearer, "GET", "/api/v2/dna-sequences", 403),
     ]
-    seen = []
+    events = []
     for value, method, path, status in counted:
         response = world.campus.ask(method, path, value)
         assert response.status == status
-        seen.append(_limit_headers(response)[1])
-    assert seen == [4, 3, 4, 3, 2, 1]
+        events.append(_limit_headers(response)[1])
+    assert events == [4, 3, 4, 3, 2, 1]
     for _ in range(7):
         response = world.campus.token(client_id="id-bare", client_secret="cs_bare_first")
         assert response.status == 200
@@ -356,9 +356,9 @@ def test_users_and_apps_have_separate_rate_limits(limited_world, kit):
     keys = [world.user("ann@x.y"), world.key("ann@x.y", "second")]
     tokens = [world.token(world.app("app")), world.token(world.secret("app", "second"))]
     anns = [kit.basic(keys[0]), kit.basic(keys[1]), kit.id_token("ann@x.y")]
-    assert [_limit_headers(world.campus.get("users/me", each))[1] for each in anns] == [4, 3, 2]
-    apps = [f"Bearer {each}" for each in tokens]
-    assert [_limit_headers(world.campus.get("users/me", each))[1] for each in apps] == [4, 3]
+    assert [_limit_headers(world.campus.get("users/me", ann))[1] for ann in anns] == [4, 3, 2]
+    apps = [f"Bearer {token}" for token in tokens]
+    assert [_limit_headers(world.campus.get("users/me", item))[1] for item in apps] == [4, 3]
     # For a user the app spends its own.
     response = world.campus.get("users/me", apps[0], on_behalf_of="ann@x.y")
     assert (response.status, _limit_headers(response)[1]) == (200, 2)

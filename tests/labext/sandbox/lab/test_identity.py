@@ -166,7 +166,7 @@ def test_email_with_lookalike_characters_is_unknown(world, kit):
 
 
 def test_same_email_at_two_tenants_is_two_users(world, kit):
-    here = world.user("two@x.y")
+    user = world.user("two@x.y")
     with world.database.write() as session:
         there = User(
             id="ent_two_there",
@@ -185,9 +185,9 @@ def test_same_email_at_two_tenants_is_two_users(world, kit):
                 created=current_timestamp(),
             )
         )
-    assert world.campus.get("users/me", kit.basic(here)).json()["id"] == "ent_two@x.y"
+    assert world.campus.get("users/me", kit.basic(user)).json()["id"] == "ent_two@x.y"
     assert world.clinic.get("users/me", kit.basic("sk_there")).json()["id"] == "ent_two_there"
-    assert world.clinic.get("users/me", kit.basic(here)).status == 401
+    assert world.clinic.get("users/me", kit.basic(user)).status == 401
     assert world.campus.get("users/me", kit.basic("sk_there")).status == 401
     # The identity provider speaks for the tenant that trusts it, and for no other.
     assert world.campus.get("users/me", kit.id_token("two@x.y")).json()["id"] == "ent_two@x.y"
@@ -247,7 +247,7 @@ def test_grant_to_an_empty_organization_shows_nothing(world):
 def test_tokens_end_with_their_deleted_secret(world):
     old = world.app("turn", organization_id=_organization(world))
     tokens = [world.token(old), world.token(world.secret("turn", "second"))]
-    statuses = [world.campus.get("dna-sequences", f"Bearer {each}").status for each in tokens]
+    statuses = [world.campus.get("dna-sequences", f"Bearer {token}").status for token in tokens]
     assert statuses == [200, 200]
     with world.database.write() as session:
         session.execute(
@@ -255,7 +255,7 @@ def test_tokens_end_with_their_deleted_secret(world):
             .where(Secret.app_id == "app_turn", Secret.name == "first")
             .values(deleted=current_timestamp())
         )
-    statuses = [world.campus.get("dna-sequences", f"Bearer {each}").status for each in tokens]
+    statuses = [world.campus.get("dna-sequences", f"Bearer {token}").status for token in tokens]
     assert statuses == [401, 200]
 
 

@@ -23,8 +23,8 @@ def own(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runner(own, kit):
-    with kit.Runner.of(own) as made:
-        yield made
+    with kit.Runner.of(own) as created:
+        yield created
 
 
 def _limit_headers(response) -> tuple[int, int, int]:

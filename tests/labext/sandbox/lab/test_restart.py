@@ -31,7 +31,8 @@ def test_credentials_survive_a_killed_host(new_box, kit):
 
         def first_page(**query):
             answers = [
-                api.get("dna-sequences", each, pageSize=1, **query).json() for each in credentials
+                api.get("dna-sequences", credential, pageSize=1, **query).json()
+                for credential in credentials
             ]
             assert answers == answers[:1] * 3
             return answers[0]

@@ -70,14 +70,14 @@ def test_app_token_opens_the_granted_places(api, kit, runner):
     form = api.token(client_id, secret)
     grant = {"grant_type": "client_credentials"}
     basic = api.ask("POST", "token", data=grant, auth=HTTPBasicAuth(client_id, secret))
-    seen = []
+    received = []
     for response in (form, basic):
         assert response.status_code == 200, response.text
         body = response.json()
         assert (body["token_type"], body["expires_in"]) == ("Bearer", 900)
-        seen.append({row["name"] for row in api.rows(f"Bearer {body['access_token']}")})
-    assert seen[0] == seen[1]
-    assert len(seen[0]) == 7
+        received.append({row["name"] for row in api.rows(f"Bearer {body['access_token']}")})
+    assert received[0] == received[1]
+    assert len(received[0]) == 7
     assert {entry["app"] for entry in runner.logged(app=name)} == {name}
     assert {entry["path"] for entry in runner.logged(app=name)} == {
         "/api/v2/token",
@@ -86,19 +86,19 @@ def test_app_token_opens_the_granted_places(api, kit, runner):
 
 
 def test_hidden_and_missing_places_are_refused_alike(api, kit, runner):
-    _, seen = runner.user(VECTORS)
+    _, visible = runner.user(VECTORS)
     _, other = runner.user(CACTI)
     hidden = api.rows(kit.basic(other))[0]["folderId"]
-    mine = api.rows(kit.basic(seen))[0]["folderId"]
-    assert api.rows(kit.basic(seen), folderId=mine)
+    mine = api.rows(kit.basic(visible))[0]["folderId"]
+    assert api.rows(kit.basic(visible), folderId=mine)
     answers = [
-        kit.message(api.get("dna-sequences", kit.basic(seen), folderId=each), 403)
-        for each in (hidden, "lib_nowhere", "x")
+        kit.message(api.get("dna-sequences", kit.basic(visible), folderId=folder_id), 403)
+        for folder_id in (hidden, "lib_nowhere", "x")
     ]
     assert len(set(answers)) == 1
     # Permission comes before the rest of the query.
-    kit.message(api.get("dna-sequences", kit.basic(seen), folderId=hidden, pageSize="many"), 403)
-    kit.message(api.get("dna-sequences", kit.basic(seen), pageSize="many"), 400)
+    kit.message(api.get("dna-sequences", kit.basic(visible), folderId=hidden, pageSize="many"), 403)
+    kit.message(api.get("dna-sequences", kit.basic(visible), pageSize="many"), 400)
 
 
 def test_app_on_behalf_of_a_user_sees_what_both_may_see(api, kit, runner):
@@ -110,8 +110,8 @@ def test_app_on_behalf_of_a_user_sees_what_both_may_see(api, kit, runner):
     assert response.headers["Result-Count"] == "7"
     assert api.ask("GET", "users/me", bearer, headers=headers).json()["email"] == email
     assert "not a user" in kit.message(api.get("users/me", bearer), 404)
-    seen = [(entry["user"], entry["app"]) for entry in runner.logged(app=name, limit=3)]
-    assert seen == [(None, name), (email, name), (email, name)]
+    logged = [(entry["user"], entry["app"]) for entry in runner.logged(app=name, limit=3)]
+    assert logged == [(None, name), (email, name), (email, name)]
     runner.suspend(email)
     kit.message(api.ask("GET", "dna-sequences", bearer, headers=headers), 403)
     (entry,) = runner.logged(app=name, limit=1)
@@ -151,8 +151,8 @@ def test_keys_secrets_and_tokens_are_stored_as_hashes(api, kit, runner):
     content = b"".join(path.read_bytes() for path in folder.rglob("*.sqlite*"))
     content += b"".join(path.read_bytes() for path in folder.rglob("*.log"))
     assert email.encode() in content
-    for each in (key, secret, token, id_token.rpartition(".")[2]):
-        assert each.encode() not in content
+    for secret_value in (key, secret, token, id_token.rpartition(".")[2]):
+        assert secret_value.encode() not in content
 
 
 def test_head_is_refused_without_a_body(api, kit, runner):

@@ -22,9 +22,11 @@ def hands_shake(found: Certificate, bundle: Path, name: str = "localhost") -> bo
     """Whether a client that trusts the bundle alone takes the certificate for this name."""
     server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server_side.load_cert_chain(found.chain, found.key)
-    one, other = ssl.MemoryBIO(), ssl.MemoryBIO()
-    server = server_side.wrap_bio(one, other, server_side=True)
-    client = ssl.create_default_context(cafile=bundle).wrap_bio(other, one, server_hostname=name)
+    incoming, other = ssl.MemoryBIO(), ssl.MemoryBIO()
+    server = server_side.wrap_bio(incoming, other, server_side=True)
+    client = ssl.create_default_context(cafile=bundle).wrap_bio(
+        other, incoming, server_hostname=name
+    )
     done = set[ssl.SSLObject]()
     for _ in range(4):
         for side in (client, server):
@@ -50,13 +52,13 @@ def shown(found: Certificate) -> x509.Certificate:
 
 
 def test_certificate_is_trusted_through_the_authority(tmp_path, secrets):
-    found = endpoints.ensure_certificate(tmp_path, secrets)
+    certificate = endpoints.ensure_certificate(tmp_path, secrets)
     for name in ("localhost", "127.0.0.1", "::1"):
-        assert hands_shake(found, endpoints.ca_bundle_path(tmp_path), name)
-    assert not hands_shake(found, endpoints.ca_bundle_path(tmp_path), "labext.example")
+        assert hands_shake(certificate, endpoints.ca_bundle_path(tmp_path), name)
+    assert not hands_shake(certificate, endpoints.ca_bundle_path(tmp_path), "labext.example")
     other = tmp_path / "other.pem"
     trustme.CA().cert_pem.write_to_path(other)
-    assert not hands_shake(found, other)
+    assert not hands_shake(certificate, other)
 
 
 def test_valid_certificate_is_reused(tmp_path, secrets):
@@ -69,23 +71,23 @@ def test_valid_certificate_is_reused(tmp_path, secrets):
 def test_keys_are_private_and_the_bundle_is_readable(tmp_path, secrets):
     umask = os.umask(0o077)  # the host's
     try:
-        found = endpoints.ensure_certificate(tmp_path, secrets)
+        certificate = endpoints.ensure_certificate(tmp_path, secrets)
     finally:
         os.umask(umask)
     modes = {path.name: path.stat().st_mode & 0o777 for path in secrets.iterdir()}
     assert set(modes.values()) == {0o600}
-    assert found.key.name in modes
+    assert certificate.key.name in modes
     assert endpoints.ca_bundle_path(tmp_path).stat().st_mode & 0o777 == 0o644
     assert b"PRIVATE" not in endpoints.ca_bundle_path(tmp_path).read_bytes()
 
 
 def test_certificate_is_valid_with_a_clock_off_by_a_year(tmp_path, secrets):
-    made = shown(endpoints.ensure_certificate(tmp_path, secrets))
+    details = shown(endpoints.ensure_certificate(tmp_path, secrets))
     now, year = datetime.now(UTC), timedelta(days=365)
-    assert made.not_valid_before_utc < now - year
-    assert made.not_valid_after_utc > now + year
+    assert details.not_valid_before_utc < now - year
+    assert details.not_valid_after_utc > now + year
     # Apple's and Chrome's bound for certificates of one's own authorities
-    assert made.not_valid_after_utc - made.not_valid_before_utc < timedelta(days=825)
+    assert details.not_valid_after_utc - details.not_valid_before_utc < timedelta(days=825)
 
 
 def test_certificate_that_expires_soon_is_renewed(tmp_path, secrets, monkeypatch):
@@ -93,15 +95,15 @@ def test_certificate_that_expires_soon_is_renewed(tmp_path, secrets, monkeypatch
         patch.setattr(endpoints, "VALIDITY", timedelta(days=150))
         old = shown(endpoints.ensure_certificate(tmp_path, secrets))
     authority = endpoints.ca_bundle_path(tmp_path).read_bytes()
-    found = endpoints.ensure_certificate(tmp_path, secrets)
-    assert shown(found).not_valid_after_utc > old.not_valid_after_utc
+    certificate = endpoints.ensure_certificate(tmp_path, secrets)
+    assert shown(certificate).not_valid_after_utc > old.not_valid_after_utc
     assert endpoints.ca_bundle_path(tmp_path).read_bytes() == authority
-    assert hands_shake(found, endpoints.ca_bundle_path(tmp_path))
+    assert hands_shake(certificate, endpoints.ca_bundle_path(tmp_path))
 
 
 @pytest.mark.parametrize("content", [None, b"", b"-----BEGIN CERTIFICATE-----", b"\xff" * 40])
 def test_missing_or_changed_bundle_is_rewritten(tmp_path, secrets, content):
-    found = endpoints.ensure_certificate(tmp_path, secrets)
+    certificate = endpoints.ensure_certificate(tmp_path, secrets)
     bundle = endpoints.ca_bundle_path(tmp_path)
     before = bundle.read_bytes()
     if content is None:
@@ -110,7 +112,7 @@ def test_missing_or_changed_bundle_is_rewritten(tmp_path, secrets, content):
         bundle.write_bytes(content)
     endpoints.ensure_certificate(tmp_path, secrets)
     assert bundle.read_bytes() == before
-    assert hands_shake(found, bundle)
+    assert hands_shake(certificate, bundle)
 
 
 def test_certificate_of_another_authority_is_replaced(tmp_path, secrets):
@@ -123,8 +125,8 @@ def test_certificate_of_another_authority_is_replaced(tmp_path, secrets):
 
 
 def test_authority_with_a_foreign_key_is_replaced(tmp_path, secrets):
-    one, other = trustme.CA(), trustme.CA()
-    (secrets / "lab_ca.pem").write_bytes(one.cert_pem.bytes() + other.private_key_pem.bytes())
+    first_ca, other = trustme.CA(), trustme.CA()
+    (secrets / "lab_ca.pem").write_bytes(first_ca.cert_pem.bytes() + other.private_key_pem.bytes())
     assert hands_shake(
         endpoints.ensure_certificate(tmp_path, secrets), endpoints.ca_bundle_path(tmp_path)
     )
@@ -154,8 +156,8 @@ def test_damaged_files_are_replaced(tmp_path_factory, file, place, damage):
 
 def test_concurrent_starts_share_one_authority(tmp_path, secrets):
     with ThreadPoolExecutor(8) as threads:
-        found = list(
+        certificates = list(
             threads.map(lambda _: endpoints.ensure_certificate(tmp_path, secrets), range(16))
         )
-    assert hands_shake(found[0], endpoints.ca_bundle_path(tmp_path))
+    assert hands_shake(certificates[0], endpoints.ca_bundle_path(tmp_path))
     assert {path.name for path in secrets.iterdir()} == {"lab_ca.pem", "lab_tls.pem"}

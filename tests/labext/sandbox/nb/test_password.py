@@ -14,8 +14,8 @@ PASSWORD = "correct-horse-battery"
 
 
 def test_password_is_stored_as_salted_scrypt_hash() -> None:
-    one, other = hash_password(PASSWORD), hash_password(PASSWORD)
-    kind, salt, slow = one.split("$")
+    first_hash, other = hash_password(PASSWORD), hash_password(PASSWORD)
+    kind, salt, slow = first_hash.split("$")
     assert kind == "scrypt"
     created = hashlib.scrypt(PASSWORD.encode(), salt=bytes.fromhex(salt), n=1 << 14, r=8, p=1)
     assert slow == created.hex()

@@ -80,13 +80,13 @@ CREDENTIALS = (
     *(
         proof(
             "test_credential",
-            lambda d, one=one: d.test_credential(one),
+            lambda d, one=identifier: d.test_credential(one),
             name,
             fields={"provider": "category", **TEST_RESULT},
             untold="details",
             holds={"success": good},
         )
-        for name, one, good in (
+        for name, identifier, good in (
             ("credentials.test", CREDENTIAL_ID, True),
             ("credentials.test_openai_offline", DOOMED_CREDENTIAL, False),
         )

@@ -12,8 +12,8 @@ from open_notebook.proved.ids import AI_NOTE, BARE_NOTE, NOTE_ID, NOTEBOOK_ID
 
 def _note(identifier: str, title: str | None, content: str) -> Any:
     """A note as it is looked at: only one was."""
-    told = recordings()["notes.get"]
-    answer = {**told.answer, "id": identifier, "title": title, "content": content}
+    recording = recordings()["notes.get"]
+    answer = {**recording.answer, "id": identifier, "title": title, "content": content}
     return derived("notes.get", asks=f"GET /api/notes/{identifier}", answer=answer)
 
 

@@ -61,12 +61,12 @@ def installed(tool: Tool) -> Tool:
 
 def files(inputs: dict[str, Path | str], folder: Path) -> dict[str, Path]:
     """The files of an example, those that are given by their content written into `folder`."""
-    found = {}
+    result = {}
     for name, value in inputs.items():
-        found[name] = value if isinstance(value, Path) else folder / f"{name}.txt"
+        result[name] = value if isinstance(value, Path) else folder / f"{name}.txt"
         if isinstance(value, str):
-            found[name].write_text(value)
-    return found
+            result[name].write_text(value)
+    return result
 
 
 def test_catalogue_imports_no_heavy_package():

@@ -193,9 +193,9 @@ def test_choice_is_the_best_of_all_codon_combinations(protein, patterns):
             best_codons(choices, PatternMatcher(patterns))
         return
     best = max(sum(worth for _, worth in codons) for codons in clear)
-    found = best_codons(choices, PatternMatcher(patterns))
-    assert any(found == [codon for codon, _ in codons] for codons in clear)
-    assert sum(log(usage.weight[codon]) for codon in found) == pytest.approx(best)
+    result = best_codons(choices, PatternMatcher(patterns))
+    assert any(result == [codon for codon, _ in codons] for codons in clear)
+    assert sum(log(usage.weight[codon]) for codon in result) == pytest.approx(best)
 
 
 CLASSES = str.maketrans({"R": "[AG]", "Y": "[CT]", "N": "."})

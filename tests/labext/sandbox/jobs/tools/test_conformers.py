@@ -29,8 +29,8 @@ def run(out: Path, smiles: str, **options):
 
 def places(path: Path, element: str = "") -> np.ndarray:
     lines = [x for x in path.read_text().splitlines() if x.startswith("HETATM")]
-    kept = [x for x in lines if not element or x[76:78].strip() == element]
-    return np.array([[float(x[at : at + 8]) for at in (30, 38, 46)] for x in kept])
+    atom_lines = [x for x in lines if not element or x[76:78].strip() == element]
+    return np.array([[float(x[at : at + 8]) for at in (30, 38, 46)] for x in atom_lines])
 
 
 def molecules(out: Path) -> list:
@@ -96,19 +96,23 @@ def test_rotating_a_symmetric_group_gives_no_new_conformer(tmp_path):
 
 
 def test_files_are_reproducible_for_a_seed(tmp_path):
-    found = []
+    results = []
     for turn, seed in enumerate((3, 3, 4)):
         run(tmp_path / str(turn), ASPIRIN, seed=seed)
         files = (tmp_path / str(turn)).iterdir()
-        found.append({path.name: path.read_bytes() for path in files})
-    assert found[0] == found[1] != found[2]
+        results.append({path.name: path.read_bytes() for path in files})
+    assert results[0] == results[1] != results[2]
 
 
 def test_sdf_and_pdb_files_agree(tmp_path):
     score, rows = run(tmp_path / "out", ASPIRIN)
-    found = molecules(tmp_path / "out")
-    assert len(found) == score["conformers"] == len(list((tmp_path / "out").glob("rank_*.pdb")))
-    for row, molecule in zip(rows, found, strict=True):
+    found_molecules = molecules(tmp_path / "out")
+    assert (
+        len(found_molecules)
+        == score["conformers"]
+        == len(list((tmp_path / "out").glob("rank_*.pdb")))
+    )
+    for row, molecule in zip(rows, found_molecules, strict=True):
         assert molecule.GetProp("_Name") == f"rank_{row['rank']}"
         assert float(molecule.GetProp("energy_kcal_mol")) == float(row["energy"])
         assert Chem.MolToSmiles(Chem.RemoveHs(molecule)) == Chem.CanonSmiles(ASPIRIN)

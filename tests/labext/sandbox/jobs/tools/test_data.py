@@ -17,23 +17,23 @@ STEM, LOOP, FLANK, ROWS = 5, range(3, 13), 8, 250
 
 def sequences() -> dict[str, str]:
     """Each source sequence by its accession without a version, in the order of the files."""
-    found = {}
+    result = {}
     for name in SOURCES:
         text = (DATA / name).read_text()
         if name.endswith(".gb"):
             accession = re.search(r"^LOCUS\s+(\S+)", text, re.M)[1]
-            found[accession] = genbank_bases(name)
+            result[accession] = genbank_bases(name)
             continue
         for record in text.split(">")[1:]:
             header, *lines = record.split("\n")
             accession = re.search(r"(Z\d+)\.\d", header)[1]
-            found[accession] = "".join(lines)
-    return {accession: letters.upper() for accession, letters in found.items()}
+            result[accession] = "".join(lines)
+    return {accession: letters.upper() for accession, letters in result.items()}
 
 
 def stems(letters: str) -> list[tuple[int, int, int, int]]:
     """(stem, loop, start, end) of every inverted repeat with its flanks, from 0, end excluded."""
-    found = []
+    results = []
     for inner in range(len(letters)):
         for loop in LOOP:
             across, stem = inner + loop + 1, 0
@@ -46,8 +46,8 @@ def stems(letters: str) -> list[tuple[int, int, int, int]]:
                 stem += 1
             start, end = inner - stem + 1 - FLANK, across + stem + FLANK
             if stem >= STEM and start >= 0 and end <= len(letters) and end - start >= 30:
-                found.append((stem, loop, start, end))
-    return found
+                results.append((stem, loop, start, end))
+    return results
 
 
 def hairpins() -> list[tuple[str, str]]:
@@ -55,13 +55,13 @@ def hairpins() -> list[tuple[str, str]]:
     order = {accession: place for place, accession in enumerate(sequences())}
     ranked = []
     for accession, letters in sequences().items():
-        taken: list[tuple[int, int]] = []
+        durations: list[tuple[int, int]] = []
         for stem, loop, start, end in sorted(
             stems(letters), key=lambda found: (-found[0], found[1], found[2])
         ):
             bases = letters[start:end]
-            if set(bases) <= set("ACGT") and all(end <= a or b <= start for a, b in taken):
-                taken.append((start, end))
+            if set(bases) <= set("ACGT") and all(end <= a or b <= start for a, b in durations):
+                durations.append((start, end))
                 ranked.append((-stem, loop, order[accession], start, accession, bases))
     chosen: dict[str, tuple[int, int, str]] = {}
     for _, _, place, start, accession, bases in sorted(ranked):

@@ -55,8 +55,8 @@ def test_two_enzymes_on_linear_dna(tmp_path):
     ],
 )
 def test_kinds_of_fragment_ends(tmp_path, enzyme, site, pieces, kind, overhang):
-    _, rows, found = digest(tmp_path, site, [enzyme])
-    assert found == pieces
+    _, rows, fragments = digest(tmp_path, site, [enzyme])
+    assert fragments == pieces
     assert rows[0]["right_end"] == rows[1]["left_end"] == kind
     assert rows[0]["right_overhang"] == overhang
 
@@ -125,8 +125,8 @@ def test_cuts_match_text_search(tmp_path_factory, sequence, circular):
     # MboI is ^GATC, TaqI is T^CGA; a cut needs both strands within the molecule
     size = len(sequence)
     letters = sequence + sequence[:3] if circular else sequence
-    expected = {(found.start()) % size for found in re.finditer("(?=GATC)", letters)}
-    expected |= {(found.start() + 1) % size for found in re.finditer("(?=TCGA)", letters)}
+    expected = {(match.start()) % size for match in re.finditer("(?=GATC)", letters)}
+    expected |= {(match.start() + 1) % size for match in re.finditer("(?=TCGA)", letters)}
     if not circular:
         overhang = {cut: 4 if sequence.startswith("GATC", cut) else 2 for cut in expected}
         expected = {cut for cut in expected if cut > 0 and cut + overhang[cut] < size}

@@ -84,10 +84,12 @@ def sequences(path: Path) -> dict[str, str]:
 def test_both_genes_of_pbad30_are_found(tmp_path):
     _, rows = find(tmp_path, f">pBAD30\n{genbank_bases('pBAD30.gb')}\n")
     proteins = sequences(tmp_path / "proteins.fasta")
-    found = set(proteins.values())
+    found_proteins = set(proteins.values())
     # AraC and the beta-lactamase, by how they start and end
-    assert any(p.startswith("MAEAQNDPLLPGYS") and p.endswith("VAVKLS") for p in found)
-    assert any(p.startswith("MSIQHFRVALIPFFAAFCLPVFAHPETLVKVKDAEDQLGARVGYIELD") for p in found)
+    assert any(p.startswith("MAEAQNDPLLPGYS") and p.endswith("VAVKLS") for p in found_proteins)
+    assert any(
+        p.startswith("MSIQHFRVALIPFFAAFCLPVFAHPETLVKVKDAEDQLGARVGYIELD") for p in found_proteins
+    )
     assert len(rows) < 10
 
 
@@ -142,18 +144,18 @@ def test_single_mode_trains_on_the_genome(tmp_path):
     letters = [
         c for c in codon_optimise.CODONS if codon_optimise.GENETIC_CODE[c] != "*" and c[2] in "GC"
     ]
-    made, dna = {}, ""
+    expected_genes, dna = {}, ""
     for _ in range(40):
         dna += "TTAATTAATTAA" + "".join(chance.choices("AT", k=60)) + "AGGAGGTATATA"
         gene = "ATG" + "".join(chance.choices(letters, k=chance.randint(150, 300))) + "TAA"
-        made[len(dna) + 1, len(dna) + len(gene), "+"] = gene
+        expected_genes[len(dna) + 1, len(dna) + len(gene), "+"] = gene
         dna += gene
     score, rows = find(tmp_path, f">made\n{dna}\n", mode="single")
     assert score["mode"] == "single"
-    found = {stop(row) for row in rows}
-    assert len(found & {(end, strand) for _, end, strand in made}) >= 36
-    shown = find(tmp_path, f">made\n{dna}\n")[0]
-    assert shown["mode"] == "meta"  # a good model needs 100,000
+    found_stops = {stop(row) for row in rows}
+    assert len(found_stops & {(end, strand) for _, end, strand in expected_genes}) >= 36
+    first_row = find(tmp_path, f">made\n{dna}\n")[0]
+    assert first_row["mode"] == "meta"  # a good model needs 100,000
 
 
 @needs_pyrodigal

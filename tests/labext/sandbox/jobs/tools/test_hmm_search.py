@@ -55,17 +55,17 @@ def relative(letters: str, seed: int, alphabet: str, share: float) -> str:
 
 @needs_pyhmmer
 def test_protein_finds_only_itself_among_those_of_its_plasmid(tmp_path):
-    everything = proteins()
+    all_proteins = proteins()
     for name in ("YP_pPCP01", "YP_pPCP07"):
-        score, rows = search(tmp_path, fasta(query=everything[name]), fasta(**everything))
-        length = str(len(everything[name]))
+        score, rows = search(tmp_path, fasta(query=all_proteins[name]), fasta(**all_proteins))
+        length = str(len(all_proteins[name]))
         assert rows[0]["target"] == name
         assert [rows[0][key] for key in ("length", "end", "profile_end")] == [length] * 3
         assert [rows[0][key] for key in ("start", "profile_start")] == ["1", "1"]
         assert score["members"] == 1
         assert score["best_evalue"] < 1e-50
-        assert score["profile_length"] == len(everything[name])
-        assert score["targets"] == len(everything)
+        assert score["profile_length"] == len(all_proteins[name])
+        assert score["targets"] == len(all_proteins)
 
 
 @needs_pyhmmer
@@ -78,8 +78,8 @@ def test_family_finds_a_relative_within_a_longer_protein(tmp_path):
     noise = ["".join(chance.choices(letters, k=200)) for _ in range(50)]
     targets = {f"noise{i}": text for i, text in enumerate(noise)}
     targets["twice"] = noise[0] + relative(core, 99, letters, 0.3) + noise[1] + core + noise[2]
-    score, found = search(tmp_path, fasta(**rows), fasta(**targets))
-    members = [row for row in found if row["member"] == "yes"]
+    score, result = search(tmp_path, fasta(**rows), fasta(**targets))
+    members = [row for row in result if row["member"] == "yes"]
     assert [row["target"] for row in members] == ["twice", "twice"]
     for row, start in zip(members, (201, 481), strict=True):
         assert abs(int(row["start"]) - start) <= 3
@@ -129,12 +129,12 @@ def test_alignment_of_three_orchids_finds_all_ten(tmp_path):
 
 @needs_pyhmmer
 def test_written_profile_finds_the_same_hits(tmp_path):
-    everything = proteins()
-    first = search(tmp_path, fasta(a=everything["YP_pPCP05"]), fasta(**everything))
+    all_proteins = proteins()
+    first = search(tmp_path, fasta(a=all_proteins["YP_pPCP05"]), fasta(**all_proteins))
     profile = (tmp_path / "profile.hmm").read_text()
     assert profile.startswith("HMMER3/")
     assert "\nDATE" not in profile
-    assert search(tmp_path, profile, fasta(**everything)) == first
+    assert search(tmp_path, profile, fasta(**all_proteins)) == first
 
 
 @needs_pyhmmer
@@ -142,12 +142,12 @@ def test_stockholm_and_fasta_queries_agree(tmp_path):
     rows = {"a": "MKTAYIAKQRQISFVKSHFSRQ", "b": "MKTAYLAKQR-ISFVKSHFARQ"}
     stockholm = "".join(f"{name} {letters}\n" for name, letters in rows.items())
     targets = fasta(t="GG" + rows["a"] + "GG")
-    found = [
+    results = [
         search(tmp_path, text, targets)
         for text in (fasta(**rows), f"# STOCKHOLM 1.0\n{stockholm}//\n")
     ]
-    assert found[0] == found[1]
-    assert found[0][1][0]["start"] == "3"
+    assert results[0] == results[1]
+    assert results[0][1][0]["start"] == "3"
 
 
 @needs_pyhmmer

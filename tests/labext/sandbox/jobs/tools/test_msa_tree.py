@@ -24,7 +24,7 @@ needs_biotite = pytest.mark.skipif(
 
 def paths(tree: msa_tree.TreeNode) -> dict[tuple[str, str], float]:
     """The way from each leaf to each other one, by names in order."""
-    found: dict[tuple[str, str], float] = {}
+    distances_by_pair: dict[tuple[str, str], float] = {}
 
     def below(node: msa_tree.TreeNode) -> dict[str, float]:
         if not node.branches:
@@ -35,11 +35,11 @@ def paths(tree: msa_tree.TreeNode) -> dict[tuple[str, str], float]:
         ]
         for left, right in combinations(sides, 2):
             for a, b in ((a, b) for a in left for b in right):
-                found[min(a, b), max(a, b)] = left[a] + right[b]
+                distances_by_pair[min(a, b), max(a, b)] = left[a] + right[b]
         return {name: way for side in sides for name, way in side.items()}
 
     below(tree)
-    return found
+    return distances_by_pair
 
 
 def test_neighbour_joining_matches_a_worked_example():
@@ -89,9 +89,9 @@ def test_additive_distances_reconstruct_their_tree(tree):
     for (a, b), way in ways.items():
         i, j = names.index(a), names.index(b)
         distances[i, j] = distances[j, i] = way
-    found = msa_tree.join_neighbours(distances, names)
-    assert paths(found) == pytest.approx(ways)
-    assert all(length > -1e-9 for _, length in branches(found))
+    joined = msa_tree.join_neighbours(distances, names)
+    assert paths(joined) == pytest.approx(ways)
+    assert all(length > -1e-9 for _, length in branches(joined))
 
 
 UNEVEN = [[0, 9, 1, 9], [9, 0, 1, 2], [1, 1, 0, 9], [9, 2, 9, 0]]
@@ -262,9 +262,9 @@ def test_orchids_of_a_genus_are_monophyletic(tmp_path):
     ],
 )
 def test_invalid_setting_is_named(options, message):
-    found = TOOL.check({"sequences": "its.fasta", **options})
-    assert found is not None
-    assert message in found
+    settings_error = TOOL.check({"sequences": "its.fasta", **options})
+    assert settings_error is not None
+    assert message in settings_error
 
 
 def test_uploaded_file_is_checked_when_the_job_runs(tmp_path):

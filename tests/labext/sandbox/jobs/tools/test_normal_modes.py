@@ -55,8 +55,8 @@ def test_tetrahedron_has_its_textbook_spectrum():
 def test_hessian_is_the_second_derivative_of_the_energy(seed, by_distance):
     places = globule(seed, 8)
     constants = normal_modes.spring_constants(places, 12, by_distance)
-    found = normal_modes.build_hessian(places, constants)
-    assert np.allclose(found, found.T, rtol=0, atol=1e-12)
+    hessian = normal_modes.build_hessian(places, constants)
+    assert np.allclose(hessian, hessian.T, rtol=0, atol=1e-12)
     rest = np.linalg.norm(places[:, None] - places[None], axis=2)
 
     def force(at: np.ndarray) -> np.ndarray:
@@ -72,7 +72,7 @@ def test_hessian_is_the_second_derivative_of_the_energy(seed, by_distance):
         shift = np.zeros(24)
         shift[which] = step
         slope = force(places + shift.reshape(8, 3)) - force(places - shift.reshape(8, 3))
-        assert np.allclose(slope / 2 / step, found[which], atol=1e-5)
+        assert np.allclose(slope / 2 / step, hessian[which], atol=1e-5)
 
 
 @settings(max_examples=20, deadline=None)

@@ -46,8 +46,8 @@ def test_residue_is_read_from_one_alternative_location(write):
         atom(2, (9, 0, 0), alternative="A", residue="SER", occupancy="0.50"),
         atom(2, (9, 1, 0), alternative="B", residue="THR", occupancy="0.50"),
     )
-    one, two = read_residues(path, "x")
-    assert [a.xyz for a in one.atoms.values()] == [(0, 0, 0), (2, 0, 0), (2, 1, 0)]
+    first_residue, two = read_residues(path, "x")
+    assert [a.xyz for a in first_residue.atoms.values()] == [(0, 0, 0), (2, 0, 0), (2, 1, 0)]
     assert (two.name, two.atoms["CA"].xyz) == ("SER", (9, 0, 0))
 
 

@@ -127,13 +127,13 @@ def test_structure_has_the_requested_angles(tmp_path_factory, pairs, data):
     for i, row in enumerate(rows, 1):
         if i > 1:
             ends = atoms[i - 1, "C"], atoms[i, "N"], atoms[i, "CA"], atoms[i, "C"]
-            for found in (dihedral(*ends), float(row["phi"])):
-                assert math.cos(math.radians(found - phi[i - 1])) > 0.9999
+            for match in (dihedral(*ends), float(row["phi"])):
+                assert math.cos(math.radians(match - phi[i - 1])) > 0.9999
             assert abs(float(row["omega"])) > 179
         following = (i + 1, "N") if i < len(rows) else (i, "O")
         ends = atoms[i, "N"], atoms[i, "CA"], atoms[i, "C"], atoms[following]
-        asked = psi[i - 1] + (180 if i == len(rows) else 0)
-        assert math.cos(math.radians(dihedral(*ends) - asked)) > 0.9999
+        expected_angle = psi[i - 1] + (180 if i == len(rows) else 0)
+        assert math.cos(math.radians(dihedral(*ends) - expected_angle)) > 0.9999
 
 
 def test_angles_can_be_text(tmp_path):

@@ -31,27 +31,27 @@ def fragment(tmp_path: Path, first: int, last: int) -> Path:
     """Residues of the first helix of the domain, as they stand in its file."""
     path = tmp_path / "fragment.pdb"
     with (DATA / "1A8O.pdb").open() as file:
-        kept = [x for x in file if x.startswith("ATOM") and first <= int(x[22:26]) <= last]
-    path.write_text("".join(kept))
+        atom_lines = [x for x in file if x.startswith("ATOM") and first <= int(x[22:26]) <= last]
+    path.write_text("".join(atom_lines))
     return path
 
 
 def handedness(residues) -> list[int]:
     """+1 for each L residue, -1 for D, 0 for glycine."""
-    found = []
+    results = []
     for residue in residues:
         if "CB" not in residue.atoms:
-            found.append(0)
+            results.append(0)
             continue
         n, c, cb, ca = (np.array(residue.atoms[name].xyz) for name in ("N", "C", "CB", "CA"))
-        found.append(int(np.sign(np.dot(np.cross(n - ca, c - ca), cb - ca))))
-    return found
+        results.append(int(np.sign(np.dot(np.cross(n - ca, c - ca), cb - ca))))
+    return results
 
 
 def bond_lengths(residues) -> list[float]:
     return [
-        float(np.linalg.norm(np.subtract(one.atoms["C"].xyz, two.atoms["N"].xyz)))
-        for one, two in pairwise(residues)
+        float(np.linalg.norm(np.subtract(first.atoms["C"].xyz, two.atoms["N"].xyz)))
+        for first, two in pairwise(residues)
     ]
 
 
@@ -94,8 +94,8 @@ def test_helix_keeps_its_chirality_and_bonds(magainin):
     assert set(handedness(end)) == {0, 1}
     assert [residue.name for residue in start] == [residue.name for residue in end]
     assert all(1.28 < length < 1.40 for length in bond_lengths(end))
-    for one, two in pairwise(end):
-        atoms = [(one, "CA"), (one, "C"), (two, "N"), (two, "CA")]
+    for first, two in pairwise(end):
+        atoms = [(first, "CA"), (first, "C"), (two, "N"), (two, "CA")]
         omega = _protein.dihedral_angle(*(residue.atoms[name].xyz for residue, name in atoms))
         assert abs(omega) > 160  # every peptide bond trans, as it was built
     # Half of the backbone's oxygens are within reach of the hydrogen four residues on.
@@ -158,8 +158,8 @@ def test_crystal_fragment_hardly_moves(tmp_path):
     start = _pdb.read_residues(path, "x")
     end = _pdb.read_residues(tmp_path / "out" / "start.pdb", "x")
     assert [residue.number for residue in end] == [residue.number for residue in start]
-    for one, two in zip(start, end, strict=True):
-        for atom in one.heavy:  # the heavy atoms start where the file has them
+    for first, two in zip(start, end, strict=True):
+        for atom in first.heavy:  # the heavy atoms start where the file has them
             assert two.atoms[atom.name].xyz == pytest.approx(atom.xyz, abs=0.0011)
     last = end[-1].atoms
     apart = [np.linalg.norm(np.subtract(last["OXT"].xyz, last[x].xyz)) for x in ("C", "O")]

@@ -89,10 +89,10 @@ def test_lonely_pairs_can_be_excluded(tmp_path):
     sequence = "GACAAAAGUCAAGGCAAAAGCCAUCAAAAGAUAC"
     for lonely in (True, "false"):
         _, lines, _ = fold(tmp_path, sequence, lonelyPairs=lonely)
-        found = set(rna_fold.base_pairs(lines[2]))
-        stacked = {(i, j) for i, j in found if {(i + 1, j - 1), (i - 1, j + 1)} & found}
+        pairs = set(rna_fold.base_pairs(lines[2]))
+        stacked = {(i, j) for i, j in pairs if {(i + 1, j - 1), (i - 1, j + 1)} & pairs}
         if lonely == "false":
-            assert found == stacked
+            assert pairs == stacked
 
 
 @pytest.mark.parametrize(

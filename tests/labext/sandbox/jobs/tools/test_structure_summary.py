@@ -45,9 +45,9 @@ def test_helices_of_a_real_domain_match_its_file(tmp_path):
     for line in (DATA / "1A8O.pdb").read_text().splitlines():
         if line.startswith("HELIX"):
             named |= set(range(int(line[21:25]), int(line[33:37]) + 1))
-    found = {int(row["residue"]) for row in rows if row["structure"] == "helix"}
-    assert len(found & named) / len(found | named) > 0.75
-    assert score["helix"] == pytest.approx(len(found) / 70, abs=1e-4)
+    helix_residues = {int(row["residue"]) for row in rows if row["structure"] == "helix"}
+    assert len(helix_residues & named) / len(helix_residues | named) > 0.75
+    assert score["helix"] == pytest.approx(len(helix_residues) / 70, abs=1e-4)
     assert score["helix"] + score["coil"] == pytest.approx(1, abs=2e-4)
     assert (score["residues"], score["chains"], score["strand"]) == (70, 1, 0)
     # 556 heavy protein atoms, says REMARK 3 of the file; the 88 waters are left out.
@@ -145,11 +145,11 @@ def test_rotation_changes_almost_nothing(tmp_path_factory, sequence, seed):
             place = np.array([float(line[at : at + 8]) for at in (30, 38, 46)]) @ turn + 20
             line = line[:30] + "".join(f"{x:8.3f}" for x in place) + line[54:]
         moved.append(line)
-    one, _ = run(folder / "out", path)
+    first_rows, _ = run(folder / "out", path)
     two, _ = run(folder / "out", written(folder, "\n".join(moved)))
-    assert two["sasa"] == pytest.approx(one["sasa"], rel=0.02)
-    assert two["radius_of_gyration"] == pytest.approx(one["radius_of_gyration"], abs=0.003)
-    assert {two[k] - one[k] for k in ("residues", "atoms", "helix", "strand")} == {0}
+    assert two["sasa"] == pytest.approx(first_rows["sasa"], rel=0.02)
+    assert two["radius_of_gyration"] == pytest.approx(first_rows["radius_of_gyration"], abs=0.003)
+    assert {two[k] - first_rows[k] for k in ("residues", "atoms", "helix", "strand")} == {0}
 
 
 def test_hydrogens_are_ignored(tmp_path):

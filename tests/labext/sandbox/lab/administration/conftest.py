@@ -16,14 +16,14 @@ from labext.sandbox.lab.administration import LabAdministration
 @pytest.fixture(scope="session")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A platform as it is from the start."""
-    made = new_site(tmp_path_factory.mktemp("seeded"))
-    seed.seed(made)
-    made.database.close()
-    return made.folder
+    seeded_site = new_site(tmp_path_factory.mktemp("seeded"))
+    seed.seed(seeded_site)
+    seeded_site.database.close()
+    return seeded_site.folder
 
 
 @pytest.fixture
 def admin(seeded: Path, tmp_path: Path) -> Iterator[LabAdministration]:
-    found = new_site(shutil.copytree(seeded, tmp_path / "site"))
-    yield LabAdministration(found, running=False)
-    found.database.close()
+    site_copy = new_site(shutil.copytree(seeded, tmp_path / "site"))
+    yield LabAdministration(site_copy, running=False)
+    site_copy.database.close()

@@ -31,8 +31,8 @@ def rows(admin) -> dict[str, int]:
 
 
 def test_email_is_case_insensitive(admin):
-    made = admin.add_user("Ada.Lovelace@Course.example")
-    assert (made["email"], made["name"]) == ("ada.lovelace@course.example", "Ada Lovelace")
+    user = admin.add_user("Ada.Lovelace@Course.example")
+    assert (user["email"], user["name"]) == ("ada.lovelace@course.example", "Ada Lovelace")
     with pytest.raises(ConflictError):
         admin.add_user("ADA.LOVELACE@course.example")
     assert admin.set_suspended("Ada.Lovelace@course.EXAMPLE", True)["suspended"]
@@ -93,19 +93,19 @@ def test_removal_reports_exactly_what_it_deletes(admin, noun):
 
 
 def test_empty_folder_is_removed_without_confirmation(admin):
-    made = admin.add_folder("Scratch", "Barcodes")
-    assert admin.remove_place("folder", "Scratch", yes=False)["id"] == made["id"]
+    folder = admin.add_folder("Scratch", "Barcodes")
+    assert admin.remove_place("folder", "Scratch", yes=False)["id"] == folder["id"]
 
 
 def test_ambiguous_place_name_needs_an_identifier(admin):
-    here = admin.add_folder("Primers", "Barcodes")
-    there = admin.add_folder("Primers", "Cold response")
+    folder = admin.add_folder("Primers", "Barcodes")
+    other_folder = admin.add_folder("Primers", "Cold response")
     with pytest.raises(ConflictError) as caught:
         admin.add_grant(("user", STUDENT), "folder", "Primers")
-    assert here["id"] in str(caught.value)
-    assert there["id"] in str(caught.value)
-    made = admin.add_grant(("user", STUDENT), "folder", there["id"])
-    assert made["id"] == there["id"]
+    assert folder["id"] in str(caught.value)
+    assert other_folder["id"] in str(caught.value)
+    grant = admin.add_grant(("user", STUDENT), "folder", other_folder["id"])
+    assert grant["id"] == other_folder["id"]
     with pytest.raises(ConflictError):
         admin.add_folder("Primers", "Barcodes")
 
@@ -115,22 +115,22 @@ def test_organization_is_required_if_there_are_several(admin):
     admin.add_organization("Physics")
     with pytest.raises(ConflictError, match="2 organizations"):
         admin.add_project("Lasers")
-    made = admin.add_project("Lasers", "Physics")
-    assert (made["organization"], made["team"]) == ("Physics", None)
+    project = admin.add_project("Lasers", "Physics")
+    assert (project["organization"], project["team"]) == ("Physics", None)
 
 
 def test_projects_survive_the_removal_of_their_team(admin):
     before = admin.places("project")
     admin.remove_place("team", "Cloning course", yes=True)
     after = admin.places("project")
-    assert [each["id"] for each in after] == [each["id"] for each in before]
-    assert {each["team"] for each in after} == {None}
+    assert [row["id"] for row in after] == [row["id"] for row in before]
+    assert {row["team"] for row in after} == {None}
 
 
 def test_credential_names_are_unique_per_owner(admin):
     for owner in (STUDENT, "teacher@sandbox.local"):
-        made = admin.add_credential("key", owner, f"sk_{owner}")
-        assert made == {"user": owner, "name": "key1"}
+        credential = admin.add_credential("key", owner, f"sk_{owner}")
+        assert credential == {"user": owner, "name": "key1"}
     assert admin.add_credential("secret", "notebook", "cs")["name"] == "secret1"
     assert "sk_" not in str(admin.credentials("key"))
 
@@ -157,10 +157,10 @@ def test_removed_app_loses_its_tokens(admin):
 
 
 def test_app_name_takes_precedence_over_client_id(admin):
-    made = admin.add_app("robot", "client_robot", "cs")
-    admin.add_app(made["id"], "client_other", "cs2")
+    app = admin.add_app("robot", "client_robot", "cs")
+    admin.add_app(app["id"], "client_other", "cs2")
     assert admin.app("client_robot")["name"] == "robot"
-    assert admin.app(made["id"])["client_id"] == "client_other"
+    assert admin.app(app["id"])["client_id"] == "client_other"
 
 
 @pytest.mark.parametrize(
@@ -191,11 +191,11 @@ def test_unsafe_redirect_uri_is_refused(admin, uri, may):
 @given(st.ip_addresses(), st.integers(0, 128))
 def test_ip_range_is_stored_in_canonical_form(admin, address, prefix):
     text = f"{address}/{min(prefix, address.max_prefixlen)}"
-    kept = admin.add_range(text)["network"]
-    assert ip_network(kept, strict=True) == ip_network(text, strict=False)
+    network = admin.add_range(text)["network"]
+    assert ip_network(network, strict=True) == ip_network(text, strict=False)
     with pytest.raises(ConflictError):
-        admin.add_range(f" {kept} ")
-    assert admin.remove_range(text) == {"removed": kept, "left": 0}
+        admin.add_range(f" {network} ")
+    assert admin.remove_range(text) == {"removed": network, "left": 0}
 
 
 @same_fixtures

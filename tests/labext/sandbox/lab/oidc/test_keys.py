@@ -30,12 +30,12 @@ def test_only_public_members_are_published(tmp_path):
 
 
 def test_rotated_keys_stay_published(tmp_path):
-    seen = kids(tmp_path)
+    first_kids = kids(tmp_path)
     for _ in range(service.MAX_KEYS):
         newest = service.rotate_signing_keys(tmp_path)[0].kid
-        assert newest not in seen
-        seen.insert(0, newest)
-        assert kids(tmp_path) == seen[: service.MAX_KEYS]
+        assert newest not in first_kids
+        first_kids.insert(0, newest)
+        assert kids(tmp_path) == first_kids[: service.MAX_KEYS]
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"keys": [1]}', '{"keys": [{"kty": "RSA"}]}'])
@@ -47,5 +47,5 @@ def test_damaged_file_is_replaced(tmp_path, content):
 
 def test_concurrent_first_use_generates_one_key(tmp_path):
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda _: kids(tmp_path), range(8)))
-    assert found == [found[0]] * 8
+        key_sets = list(threads.map(lambda _: kids(tmp_path), range(8)))
+    assert key_sets == [key_sets[0]] * 8

@@ -223,7 +223,7 @@ def test_published_keys_verify_id_tokens(provider):
     assert all(set(key) == {"kty", "n", "e", "kid", "use", "alg"} for key in keys)
     token = provider.redeem(provider.code()).json()["id_token"]
     kid = jwt.get_unverified_header(token)["kid"]
-    [key] = [each for each in keys if each["kid"] == kid]
+    [key] = [key for key in keys if key["kid"] == kid]
     jwt.decode(
         token,
         jwt.PyJWK(key).key,

@@ -93,11 +93,11 @@ class Lists:
 
     def page(self, given=None, *, tenant_id=None):
         """A page's records, its `nextToken`, and how many the query finds."""
-        wanted = schemas.parse_sequence_query(given or {})
+        query = schemas.parse_sequence_query(given or {})
         with self.site.database.read() as session:
             body, headers = service.list_sequences(
                 session,
-                wanted,
+                query,
                 self.folders,
                 tenant_id=self.tenant.id if tenant_id is None else tenant_id,
                 origin=ORIGIN,

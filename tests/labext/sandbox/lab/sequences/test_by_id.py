@@ -86,8 +86,8 @@ def test_bulk_get_returns_records_in_the_requested_order(api):
 
 def test_bulk_get_reports_invisible_ids(api, hidden):
     known = api.rows()[0]["id"]
-    asked = ",".join([known, "seq_nothere1", hidden["id"]])
-    refused = message(api.get("dna-sequences:bulk-get", dnaSequenceIds=asked), 400)
+    ids = ",".join([known, "seq_nothere1", hidden["id"]])
+    refused = message(api.get("dna-sequences:bulk-get", dnaSequenceIds=ids), 400)
     assert f"seq_nothere1, {hidden['id']}" in refused
     assert known not in refused
     for params in ({}, {"dnaSequenceIds": ""}, {"ids": known}):
@@ -113,8 +113,8 @@ def test_web_url_shows_a_visible_sequence(box, api, hidden):
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
     text = unescape(re.sub(r"<[^>]*>|\s", "", page.text))
     feature = record["annotations"][0]["name"]
-    for shown in (record["name"], record["id"], record["bases"], "VEC003", "circular", feature):
-        assert re.sub(r"\s", "", shown) in text
+    for value in (record["name"], record["id"], record["bases"], "VEC003", "circular", feature):
+        assert re.sub(r"\s", "", value) in text
     assert not re.search(r"(?:src|href)=", page.text)
     assert api.url(record["webURL"], returning="id", colour="red").text == page.text
     for who, url, status in (
@@ -170,12 +170,12 @@ def test_visible_folders_are_listed_by_name(box, api):
         "nextToken": "",
     }
     assert api.get(f"folders/{vectors}").json() == named["folders"][0]
-    everything = folders(api)
-    assert everything == sorted(everything, key=str.casefold)
+    all_folders = folders(api)
+    assert all_folders == sorted(all_folders, key=str.casefold)
     assert {record["folderId"] for record in api.rows()} <= {
         folder["id"] for folder in api.get("folders").json()["folders"]
     }
-    assert "Orchid ITS regions" not in everything
+    assert "Orchid ITS regions" not in all_folders
     assert "Orchid ITS regions" in folders(Api.of_user(box, "teacher"))
     assert folders(Api.of_user(box, "guest")) == []
     message(
@@ -184,27 +184,27 @@ def test_visible_folders_are_listed_by_name(box, api):
 
 
 def test_folder_list_is_filtered_sorted_and_paged(api):
-    everything = folders(api)
+    all_folders = folders(api)
     project = tables.stable_identifier("src", "campus", "Cloning course")
     vectors = tables.stable_identifier("lib", "campus", "Vectors")
-    assert folders(api, sort="name:desc") == everything[::-1]
+    assert folders(api, sort="name:desc") == all_folders[::-1]
     assert folders(api, nameIncludes="GEST") == ["Digests"]
     assert set(folders(api, projectId=project)) == {"Vectors", "Digests", "Fragments and mutants"}
     assert folders(api, ids=vectors) == ["Vectors"]
-    assert folders(api, parentFolderId="NO_PARENT") == everything
+    assert folders(api, parentFolderId="NO_PARENT") == all_folders
     assert folders(api, parentFolderId=vectors) == []
     assert folders(api, archiveReason="ANY_ARCHIVED") == []
-    assert folders(api, archiveReason="ANY_ARCHIVED_OR_NOT_ARCHIVED") == everything
+    assert folders(api, archiveReason="ANY_ARCHIVED_OR_NOT_ARCHIVED") == all_folders
     assert folders(api, pageSize=0) == []
-    found, token = list[str](), ""
+    pages, token = list[str](), ""
     while True:
         page = api.get("folders", pageSize=2, nextToken=token).json()
         assert len(page["folders"]) <= 2
-        found += [folder["name"] for folder in page["folders"]]
+        pages += [folder["name"] for folder in page["folders"]]
         token = page["nextToken"]
         if not token:
             break
-    assert found == everything
+    assert pages == all_folders
 
 
 @pytest.mark.parametrize(

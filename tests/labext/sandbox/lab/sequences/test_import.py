@@ -51,12 +51,12 @@ def put(own_lists, tmp_path):
 
 def test_fasta_file_is_imported(own_lists, put):
     imported = put(FASTA)
-    assert [{**each, "id": ""} for each in imported] == [
+    assert [{**record, "id": ""} for record in imported] == [
         {"id": "", "name": "one", "length": 9, "isCircular": False},
         {"id": "", "name": "two", "length": 11, "isCircular": False},
     ]
     first, second, *_ = own_lists.all()  # the latest, in the file's order
-    assert [first["id"], second["id"]] == [each["id"] for each in imported]
+    assert [first["id"], second["id"]] == [record["id"] for record in imported]
     assert first["bases"] == "ACGTacgtn"
     assert first["customFields"] == {"Description": {"value": "first of all"}}
     assert first["creator"]["handle"] == "guest"
@@ -156,4 +156,6 @@ def test_fasta_written_by_biopython_round_trips(tmp_path_factory, records):
     path = tmp_path_factory.mktemp("fasta") / "some.fa"
     written = [SeqRecord(Seq(bases), id=name, description="") for name, bases in records]
     SeqIO.write(written, path, "fasta")
-    assert [(each.name, each.bases) for each in importing.read_sequences(path)] == records
+    assert [
+        (sequence.name, sequence.bases) for sequence in importing.read_sequences(path)
+    ] == records

@@ -72,9 +72,9 @@ def test_sort_orders_all_pages(simultaneous, sort, column, falling):
             )
         ).all()
     expected = sorted(rows, key=lambda row: (getattr(row, column), row.id), reverse=falling)
-    found = simultaneous.all({"pageSize": "7"} | ({"sort": sort} if sort else {}))
-    assert [record["id"] for record in found] == [row.id for row in expected]
-    assert simultaneous.page()[2] == len(found)
+    result = simultaneous.all({"pageSize": "7"} | ({"sort": sort} if sort else {}))
+    assert [record["id"] for record in result] == [row.id for row in expected]
+    assert simultaneous.page()[2] == len(result)
 
 
 def test_default_sort_is_latest_first(lists):
@@ -108,14 +108,14 @@ def test_empty_list_has_an_empty_token(lists):
 
 def test_sequences_added_during_paging_shift_no_page(own_lists):
     before = own_lists.all()
-    found, token, _ = own_lists.page({"pageSize": "30"})
+    page, token, _ = own_lists.page({"pageSize": "30"})
     for _ in range(20):
         put(own_lists, "late", "later")
         if not token:
             break
         more, token, _ = own_lists.page({"pageSize": "30", "nextToken": token})
-        found += more
-    assert [record["id"] for record in found] == [record["id"] for record in before]
+        page += more
+    assert [record["id"] for record in page] == [record["id"] for record in before]
 
 
 def test_sequence_added_after_the_current_page_is_listed(own_lists):
@@ -141,8 +141,8 @@ def test_page_token_is_bound_to_its_query(lists):
 def test_page_size_and_fields_may_change_between_pages(lists):
     _, token, _ = lists.page({"pageSize": "2", "sort": "name"})
     query = {"sort": "name", "nextToken": token}
-    (one,), _, _ = lists.page(query | {"pageSize": "1", "returning": "dnaSequences.id"})
-    assert one == {"id": lists.all({"sort": "name"})[2]["id"]}
+    (record,), _, _ = lists.page(query | {"pageSize": "1", "returning": "dnaSequences.id"})
+    assert record == {"id": lists.all({"sort": "name"})[2]["id"]}
 
 
 def test_changed_page_token_is_refused(lists):
@@ -381,17 +381,17 @@ def test_archived_sequences_are_listed_on_request(lists):
     assert lists.all({"archiveReason": "Made in error"}) == [archived]
     assert lists.all({"archiveReason": "Retired"}) == []
     assert archived not in lists.all()
-    everything = lists.all(ARCHIVED_OR_NOT)
-    assert archived in everything
-    assert len(everything) == len(lists.all()) + 1
+    all_rows = lists.all(ARCHIVED_OR_NOT)
+    assert archived in all_rows
+    assert len(all_rows) == len(lists.all()) + 1
     assert lists.all({"ids": archived["id"]}) == []  # it is there, but filtered
 
 
 def test_only_visible_folders_are_listed(lists, lists_of):
     narrow = lists_of(lists.site, ["Digests", "Cold-regulated genes"])
-    found = narrow.all()
-    assert {record["folderId"] for record in found} == narrow.folders
-    assert narrow.page()[2] == len(found) == 8
+    result = narrow.all()
+    assert {record["folderId"] for record in result} == narrow.folders
+    assert narrow.page()[2] == len(result) == 8
     assert narrow.all({"folderId": lists.folder_ids["Vectors"]}) == []
     narrow.folders = frozenset()
     assert narrow.page() == ([], "", 0)
@@ -491,13 +491,13 @@ def test_numeric_field_is_compared_as_a_number(fragments, value, holds):
     starts = {
         record["id"]: record["fields"]["First base"]["value"] for record in fragments.all(FRAGMENT)
     }
-    found = fragments.all(FRAGMENT | {"schemaField.First base": value})
+    result = fragments.all(FRAGMENT | {"schemaField.First base": value})
     expected = {identifier for identifier, start in starts.items() if holds(start)}
-    assert {record["id"] for record in found} == expected
+    assert {record["id"] for record in result} == expected
     exact = next(iter(starts.values()))
     for text in (f"{exact}", f"{exact}.0"):
-        found = fragments.all(FRAGMENT | {"schemaField.First base": text})
-        assert {r["fields"]["First base"]["value"] for r in found} == {exact}
+        result = fragments.all(FRAGMENT | {"schemaField.First base": text})
+        assert {r["fields"]["First base"]["value"] for r in result} == {exact}
 
 
 @pytest.mark.parametrize(
@@ -565,10 +565,10 @@ def test_only_url_fields_are_prefixed_with_the_origin(own_lists):
     with own_lists.site.database.write() as session:
         student = session.get_one(User, tables.stable_identifier("ent", "campus", "student"))
         home = FilingContext.of(session, session.get_one(Folder, folder), student)
-        made = sequence_row(
+        row = sequence_row(
             SequenceEntry(name, "ACGT"), home, "seq_odd00000", "2026-01-01T00:00:00.000000+00:00"
         )
-        insert_rows(session, [made])
+        insert_rows(session, [row])
     (record,) = own_lists.all({"ids": "seq_odd00000"})
     assert record["name"] == name
     assert record["apiURL"] == "https://localhost:20001/api/v2/dna-sequences/seq_odd00000"

@@ -44,12 +44,12 @@ def test_query_parameters_are_decoded(api):
         record["name"]
         for record in api.rows(**{"names.anyOf": ",".join(f'"{name}"' for name in names)})
     } == {*names}
-    found = api.rows(modifiedAt="> 2026-03-02T16:00:00+00:00 AND < 2026-03-02T17:00:00+00:00")
-    assert found[0]["name"] == "pBAD30"
+    rows = api.rows(modifiedAt="> 2026-03-02T16:00:00+00:00 AND < 2026-03-02T17:00:00+00:00")
+    assert rows[0]["name"] == "pBAD30"
     assert api.get(
         "dna-sequences", name="pBAD30", returning="dnaSequences.id,dnaSequences.name"
     ).json() == {
-        "dnaSequences": [{"id": found[0]["id"], "name": "pBAD30"}],
+        "dnaSequences": [{"id": rows[0]["id"], "name": "pBAD30"}],
         "nextToken": "",
     }
 
@@ -78,9 +78,9 @@ def test_page_token_of_another_tenant_is_refused(api, box):
 def test_page_token_of_another_user_grants_no_access(api, box):
     mine = {record["id"] for record in api.rows()}
     token = get_list(Api.of_user(box, "teacher"), pageSize=5).json()["nextToken"]
-    found = get_list(api, pageSize=100, nextToken=token).json()["dnaSequences"]
-    assert found
-    assert {record["id"] for record in found} <= mine
+    response = get_list(api, pageSize=100, nextToken=token).json()["dnaSequences"]
+    assert response
+    assert {record["id"] for record in response} <= mine
     assert get_list(Api.of_user(box, "guest"), nextToken=token).json()["dnaSequences"] == []
 
 
@@ -102,8 +102,8 @@ def test_list_is_complete_during_imports(new_box, tmp_path):
     for sort in ("modifiedAt", "createdAt:asc", "name"):
         thread = threading.Thread(target=import_some)
         thread.start()
-        found = [record["id"] for page in api.pages(pageSize=25, sort=sort) for record in page]
+        record_ids = [record["id"] for page in api.pages(pageSize=25, sort=sort) for record in page]
         thread.join()
-        assert len(found) == len({*found})
-        assert before <= {*found}
+        assert len(record_ids) == len({*record_ids})
+        assert before <= {*record_ids}
     assert len(api.rows()) == 699 + added == 699 + 3 * 3 * 12

@@ -193,7 +193,9 @@ def test_qualifiers_become_custom_fields():
     pla = next(a for a in ppcp1.features.annotations if (a["type"], a["name"]) == ("CDS", "pla"))
     assert {"name": "EC_number", "value": "3.4.23.48"} in pla["customFields"]
     assert pla["notes"].startswith("outer membrane protease")
-    assert {each["name"] for each in pla["customFields"]}.isdisjoint({"note", "translation"})
+    assert {customField["name"] for customField in pla["customFields"]}.isdisjoint(
+        {"note", "translation"}
+    )
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -221,7 +223,7 @@ def test_translation_matches_its_regions(file):
 def test_joined_gene_keeps_its_regions():
     kin2 = importing.read_sequences(sample_data.DATA_FOLDER / "cor6_6.gb")[1]
     (translation,) = kin2.features.translations
-    pieces = [(each["start"], each["end"]) for each in translation["regions"]]
+    pieces = [(region["start"], region["end"]) for region in translation["regions"]]
     assert pieces == [(103, 160), (319, 390), (503, 579)]
     assert (translation["start"], translation["end"]) == (103, 579)
 
@@ -261,14 +263,14 @@ def test_fragment_keeps_features_wholly_within_it(start):
     ((entry, _),) = pairs("NC_005816.gb")
     bases, features = extract_subsequence(entry, start, 3000)
     assert bases == (entry.bases * 2)[start : start + 3000]
-    kept = [marked(bases, mark) for mark in features.annotations]
+    kept_features = [marked(bases, mark) for mark in features.annotations]
     doubled = (entry.bases * 2)[start : start + 3000]
     inside = [
         marked(entry.bases, mark)
         for mark in entry.features.annotations
         if (mark["start"] - start) % len(entry.bases) + mark["end"] - mark["start"] <= len(doubled)
     ]
-    assert kept == inside
+    assert kept_features == inside
     for mark in features.translations:
         pieces = "".join(bases[r["start"] : r["end"]] for r in mark["regions"])
         assert len(pieces) == 3 * len(mark["aminoAcids"]) + 3  # and the stop
@@ -278,8 +280,8 @@ def written_as(location, *, circular, bases="AAAACCCCGGGGTTTTACGT", **qualifiers
     """Return the bases of a CDS at this location of a record."""
     record = SeqRecord(Seq(bases), annotations={"molecule_type": "DNA"})
     record.annotations["topology"] = "circular" if circular else "linear"
-    given = {name: [value] for name, value in qualifiers.items()}
-    record.features = [SeqFeature(location, type="CDS", qualifiers=given)]
+    qualifier_lists = {name: [value] for name, value in qualifiers.items()}
+    record.features = [SeqFeature(location, type="CDS", qualifiers=qualifier_lists)]
     return extract_features(record)
 
 
@@ -317,12 +319,14 @@ def test_unknown_and_remote_positions_are_skipped():
 
 @pytest.mark.parametrize("code", ["99", "eleven", "1"])
 def test_unknown_genetic_code_falls_back_to_the_standard_code(code):
-    found = written_as(SimpleLocation(0, 6, 1), circular=False, transl_table=code, codon_start=code)
-    assert found.translations[0]["geneticCode"] == "STANDARD"
-    assert found.translations[0]["aminoAcids"] == "KT"
+    written = written_as(
+        SimpleLocation(0, 6, 1), circular=False, transl_table=code, codon_start=code
+    )
+    assert written.translations[0]["geneticCode"] == "STANDARD"
+    assert written.translations[0]["aminoAcids"] == "KT"
 
 
 def test_pseudogene_has_no_translation():
-    found = written_as(SimpleLocation(0, 6, 1), circular=False, pseudo="")
-    assert found.translations == []
-    assert len(found.annotations) == 1
+    written = written_as(SimpleLocation(0, 6, 1), circular=False, pseudo="")
+    assert written.translations == []
+    assert len(written.annotations) == 1

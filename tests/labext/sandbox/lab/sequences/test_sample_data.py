@@ -122,8 +122,8 @@ def test_annotations_of_samples_are_correct(filled, made):
             assert 0 <= mark["start"] < mark["end"] <= FRAGMENT_LENGTH
             marks += 1
         for primer in record["primers"]:
-            found = Seq(record["bases"][primer["start"] : primer["end"]])
-            assert primer["bases"] in (str(found), str(found.reverse_complement()))
+            binding_site = Seq(record["bases"][primer["start"] : primer["end"]])
+            assert primer["bases"] in (str(binding_site), str(binding_site.reverse_complement()))
         for protein in record["translations"]:
             read = "".join(record["bases"][r["start"] : r["end"]] for r in protein["regions"])
             read = Seq(read) if protein["strand"] == 1 else Seq(read).reverse_complement()

@@ -31,9 +31,9 @@ def campus(session, name=CAMPUS):
 
 def person(session, handle, tenant=CAMPUS):
     email = f"{handle}@sandbox.local"
-    found = access_control.find_user_by_email(session, campus(session, tenant).id, email)
-    assert found is not None
-    return found
+    user = access_control.find_user_by_email(session, campus(session, tenant).id, email)
+    assert user is not None
+    return user
 
 
 def names_of(session, caller):
@@ -62,16 +62,16 @@ def test_app_sees_sequences_no_user_sees(site):
     with site.database.read() as session:
         app = session.scalars(select(App).where(App.name == "notebook")).one()
         assert app.permissions == ["sequences:read"]
-        seen = names_of(session, Caller(app.tenant_id, None, app, ""))
-        assert seen == {*COURSE, "Cactus rpl16 introns", "Orchid ITS regions"}
+        visible_names = names_of(session, Caller(app.tenant_id, None, app, ""))
+        assert visible_names == {*COURSE, "Cactus rpl16 introns", "Orchid ITS regions"}
 
 
 def test_clinic_shares_nothing_with_campus(site):
     with site.database.read() as session:
         assert not campus(session, CLINIC).enterprise
         clinician = person(session, "clinician", CLINIC)
-        seen = names_of(session, Caller(clinician.tenant_id, clinician, None, ""))
-        assert seen == {"Reference sequences"}
+        visible_names = names_of(session, Caller(clinician.tenant_id, clinician, None, ""))
+        assert visible_names == {"Reference sequences"}
         teachers = session.scalars(select(User).where(User.handle == "teacher")).all()
         assert len({teacher.id for teacher in teachers}) == 2
 
@@ -93,7 +93,7 @@ def test_some_sequences_share_a_name(lists):
 
 def test_seeded_credentials_are_valid_and_distinct(site):
     people = [(plan.tenant, person.handle) for plan in TENANT_PLANS for person in plan.people]
-    keys = [seed.seeded_key(site, *each) for each in people]
+    keys = [seed.seeded_key(site, *item) for item in people]
     client_id, client_secret = seed.seeded_client(site)
     assert len({*keys, client_secret}) == len(keys) + 1
     assert seed.student_key(site) == keys[people.index((CAMPUS, "student"))]
@@ -103,8 +103,8 @@ def test_seeded_credentials_are_valid_and_distinct(site):
         app = session.scalars(select(App).where(App.client_id == client_id)).one()
         secret = session.scalars(select(Secret).where(Secret.app_id == app.id)).one()
         assert secret.hash == hash_key(client_secret)
-    kept = [path for path in site.secrets.iterdir() if path.name.startswith("lab_")]
-    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
+    key_files = [path for path in site.secrets.iterdir() if path.name.startswith("lab_")]
+    assert {path.stat().st_mode & 0o777 for path in key_files} == {0o600}
 
 
 def test_sandboxes_share_sequences_but_not_keys(site, new_platform, lists_of):
@@ -138,18 +138,18 @@ def test_provider_address_follows_its_port(site):
     moved = replace(site, origins={**site.origins, PROVIDER_ENDPOINT: "https://localhost:29999"})
     seed.seed(moved)
     with site.database.read() as session:
-        found = campus(session)
-        assert found.enterprise
-        assert found.audience == DEFAULT_AUDIENCE
+        tenant = campus(session)
+        assert tenant.enterprise
+        assert tenant.audience == DEFAULT_AUDIENCE
         address = "https://localhost:29999/.well-known/openid-configuration"
-        assert found.configuration_url == address
+        assert tenant.configuration_url == address
         assert campus(session, CLINIC).configuration_url is None
 
 
 def test_provider_set_by_an_administrator_is_kept(site):
     with site.database.write() as session:
-        found = campus(session)
-        found.configuration_url, found.audience = "https://idp.example/openid", "another"
+        tenant = campus(session)
+        tenant.configuration_url, tenant.audience = "https://idp.example/openid", "another"
     seed.seed(site)
     with site.database.read() as session:
         assert campus(session).configuration_url == "https://idp.example/openid"

@@ -176,9 +176,11 @@ def _fill(admin: NotebookAdministration) -> None:
                 session.flush()
                 session.add(NotebookSource(notebook_id=NOTEBOOK, source_id=identifier))
             else:
-                here = NOTEBOOK if identifier == "note:plan" else OTHER
+                notebook = NOTEBOOK if identifier == "note:plan" else OTHER
                 session.add(
-                    Note(id=identifier, notebook_id=here, title=title, content=text, kind="human")
+                    Note(
+                        id=identifier, notebook_id=notebook, title=title, content=text, kind="human"
+                    )
                 )
             index.index_passages(session, identifier, title, split_passages([(None, text)]))
         session.add(

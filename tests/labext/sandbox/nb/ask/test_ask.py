@@ -47,9 +47,9 @@ def test_answer_cites_quotes_of_the_sources(api: Any, kit: Any) -> None:
         assert citation["quote"] in citation["passage"]
         assert citation["passage"] in text
         assert f"[{citation['id']}]" in answer["answer"]
-        shown = " ".join(answer["answer"].replace("**", "").replace("> ", "").split())
-        assert " ".join(citation["quote"].split()) in shown
-        assert "glucose is added to the uninduced culture" in shown
+        answer_text = " ".join(answer["answer"].replace("**", "").replace("> ", "").split())
+        assert " ".join(citation["quote"].split()) in answer_text
+        assert "glucose is added to the uninduced culture" in answer_text
 
 
 def test_question_without_shared_words_is_answered(api: Any) -> None:
@@ -319,21 +319,21 @@ def test_provider_failure_at_any_step_is_reported(
 def test_disconnect_cancels_a_streamed_answer(
     api: Any, served: Any, provider: Any, kit: Any
 ) -> None:
-    held = provider.held()
+    hold = provider.held()
     provider.replies = replies
-    provider.troubles = [None, held]
+    provider.troubles = [None, hold]
     with api.opened(WHY, model_override=served.add()) as response:
         read = kit.events(response)
         assert next(read)["type"] == "strategy"
-        assert held.entered.wait(30)  # the answer is only being made
+        assert hold.entered.wait(30)  # the answer is only being made
     assert provider.left.wait(30)
     assert len(provider.asked) == 2
     assert api.simple(WHY)["citations"]
 
 
 def test_disconnect_cancels_a_simple_answer(api: Any, served: Any, provider: Any) -> None:
-    held = provider.held()
-    provider.troubles = [held]
+    hold = provider.held()
+    provider.troubles = [hold]
     body = {"question": WHY, "model_override": served.add()}
     with pytest.raises(requests.ReadTimeout):
         requests.post(
@@ -342,6 +342,6 @@ def test_disconnect_cancels_a_simple_answer(api: Any, served: Any, provider: Any
             headers=api.session.headers,
             timeout=(30, 0.5),
         )
-    assert held.entered.wait(30)
+    assert hold.entered.wait(30)
     assert provider.left.wait(30)
     assert len(provider.asked) == 1

@@ -46,22 +46,24 @@ def test_sessions_are_listed_by_notebook_last_used_first(api: Any, kit: Any) -> 
     first, second = api.chat(), api.chat()
     other = api.call("POST", "chat/sessions", {"notebook_id": kit.OTHER})["id"]
     api.say(first, WHY)
-    here = api.call("GET", f"chat/sessions?notebook_id={kit.NOTEBOOK}")
-    assert [item["id"] for item in here][:2] == [first, second]
-    assert here[0]["message_count"] == 2
-    assert all(set(item) == FIELDS for item in here)
-    assert other not in {item["id"] for item in here}
+    sessions = api.call("GET", f"chat/sessions?notebook_id={kit.NOTEBOOK}")
+    assert [item["id"] for item in sessions][:2] == [first, second]
+    assert sessions[0]["message_count"] == 2
+    assert all(set(item) == FIELDS for item in sessions)
+    assert other not in {item["id"] for item in sessions}
     assert {first, second, other} <= {item["id"] for item in api.call("GET", "chat/sessions")}
-    assert here[1]["title"] != here[0]["title"]  # nobody gave them one
+    assert sessions[1]["title"] != sessions[0]["title"]  # nobody gave them one
 
 
 def test_invalid_chat_requests_are_refused(api: Any, kit: Any) -> None:
     session = api.chat()
-    here = {"notebook_id": kit.NOTEBOOK}
+    in_notebook = {"notebook_id": kit.NOTEBOOK}
     api.error(404, "POST", "chat/sessions", {"notebook_id": "notebook:nobody"})
     api.error(404, "GET", "chat/sessions?notebook_id=notebook:nobody")
-    api.error(404, "POST", "chat/sessions", {**here, "model_override": "model:nobody"})
-    api.error(422, "POST", "chat/sessions", {**here, "model_override": "model:all-minilm-l6-v2"})
+    api.error(404, "POST", "chat/sessions", {**in_notebook, "model_override": "model:nobody"})
+    api.error(
+        422, "POST", "chat/sessions", {**in_notebook, "model_override": "model:all-minilm-l6-v2"}
+    )
     api.error(400, "POST", "chat/sessions", {})
     api.error(404, "PUT", f"chat/sessions/{session}", {"model_override": "model:nobody"})
     api.error(400, "PUT", f"chat/sessions/{session}", {"title": ""})
@@ -126,8 +128,8 @@ def test_conversation_is_limited_to_its_notebook(api: Any, kit: Any) -> None:
 def test_message_is_limited_to_its_context(
     api: Any, served: Any, provider: Any, context: Any, result: set[str]
 ) -> None:
-    asked = "What about the arabinose concentration?"
-    api.say(api.chat(), asked, context=context, model_override=served.add())
+    question = "What about the arabinose concentration?"
+    api.say(api.chat(), question, context=context, model_override=served.add())
     (request,) = provider.chats()
     arguments = {
         name
@@ -221,16 +223,16 @@ def test_messages_of_a_session_are_answered_in_sequence(
     api: Any, served: Any, provider: Any
 ) -> None:
     provider.replies = lambda body: f"To {body['messages'][-1]['content']}"
-    held = provider.held()
-    provider.troubles = [held]
+    hold = provider.held()
+    provider.troubles = [hold]
     session, other = api.chat(model_override=served.add()), api.chat()
     with ThreadPoolExecutor() as pool:
         first = pool.submit(api.say, session, "One")
-        assert held.entered.wait(30)
+        assert hold.entered.wait(30)
         second = pool.submit(api.say, session, "Two")
         assert len(api.say(other, WHY)) == 2  # others don't wait
         assert len(provider.chats()) == 1
-        held.release.set()
+        hold.release.set()
         assert contents(first.result(30)) == ["One", "Reply after a wait."]
         assert contents(second.result(30)) == ["One", "Reply after a wait.", "Two", "To Two"]
     assert [item["content"] for item in provider.chats()[1].body["messages"]][1:] == [
@@ -241,23 +243,23 @@ def test_messages_of_a_session_are_answered_in_sequence(
 def test_session_deleted_during_an_answer_stays_deleted(
     api: Any, served: Any, provider: Any
 ) -> None:
-    held = provider.held()
-    provider.troubles = [held]
+    hold = provider.held()
+    provider.troubles = [hold]
     session = api.chat(model_override=served.add())
     with ThreadPoolExecutor() as pool:
         body = {"session_id": session, "message": WHY}
         waiting = pool.submit(api.error, 404, "POST", "chat/execute", body)
-        assert held.entered.wait(30)
+        assert hold.entered.wait(30)
         api.call("DELETE", f"chat/sessions/{session}")
-        held.release.set()
+        hold.release.set()
         assert session in waiting.result(30)
 
 
 def test_disconnect_cancels_a_message_and_keeps_the_session(
     api: Any, served: Any, provider: Any
 ) -> None:
-    held = provider.held()
-    provider.troubles = [held]
+    hold = provider.held()
+    provider.troubles = [hold]
     session = api.chat(model_override=served.add())
     with pytest.raises(requests.ReadTimeout):
         requests.post(
@@ -266,7 +268,7 @@ def test_disconnect_cancels_a_message_and_keeps_the_session(
             headers=api.session.headers,
             timeout=(30, 0.5),
         )
-    assert held.entered.wait(30)
+    assert hold.entered.wait(30)
     assert provider.left.wait(30)
     assert contents(api.say(session, WHY)) == [WHY, "Reply of talker."]
 

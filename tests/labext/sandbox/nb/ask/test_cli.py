@@ -29,10 +29,10 @@ def test_model_add_use_and_remove(
     message = run.output("models", "add", "talker", "--base-url", f"{provider.base_url}/")
     assert "models default SLOT talker" in message
     assert run.output("models", "default", "chat", "talker") == "The model for chat is talker.\n"
-    listed = run.output("models", "list")
-    assert provider.base_url in listed
-    assert "extractive" in listed
-    assert "the-wrong-key" not in message + listed
+    listing = run.output("models", "list")
+    assert provider.base_url in listing
+    assert "extractive" in listing
+    assert "the-wrong-key" not in message + listing
 
     refusal = api.error(502, "POST", "search/ask/simple", {"question": WHY})
     assert "give it another" in refusal
@@ -93,11 +93,11 @@ def test_duplicate_model_is_refused(run: Any, served: Any, provider: Any) -> Non
 
 
 def test_ambiguous_model_name_lists_both_ids(run: Any, served: Any) -> None:
-    one, two = served.add("twin"), served.add("twin", "embedding")
+    first_id, two = served.add("twin"), served.add("twin", "embedding")
     message = run.error("models", "default", "chat", "twin")
-    assert one in message
+    assert first_id in message
     assert two in message
-    run.output("models", "default", "chat", one)
+    run.output("models", "default", "chat", first_id)
     run.output("models", "default", "chat", "extractive")
 
 

@@ -342,9 +342,9 @@ def test_endless_page_times_out(site, target, parts):
 
 
 def test_closed_port_is_reported(target):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and does not listen
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}/"
+    with socket.socket() as busy_socket:
+        busy_socket.bind(("127.0.0.1", 0))  # and does not listen
+        url = f"http://127.0.0.1:{busy_socket.getsockname()[1]}/"
         with pytest.raises(UnreadableError, match="does not answer"):
             fetch_page(url, target, OPEN)
 

@@ -245,22 +245,22 @@ def test_credential_provider_cannot_change(nb: Any) -> None:
 def test_stored_key_is_not_sent_to_another_server(nb: Any, provider: Any) -> None:
     created = nb.credential(name="lab")
     path, other = f"credentials/{created['id']}", "http://models.example:8000/v1"
-    here = provider.base_url
+    provider_url = provider.base_url
     for base_url in (
         other,
-        here.replace("http:", "https:"),
-        here.replace("127.0.0.1", "localhost"),
+        provider_url.replace("http:", "https:"),
+        provider_url.replace("127.0.0.1", "localhost"),
     ):
         message = nb.error(400, "PUT", path, {"base_url": base_url, "name": "x"})
         assert "another server" in message
         assert "give it along with the address" in message
     assert nb.call("GET", path) == created
-    assert nb.call("PUT", path, {"base_url": f"{here}/"})["base_url"] == here
-    assert nb.call("PUT", path, {"base_url": f"{here}/more"})["has_api_key"] is True
-    given = nb.call("PUT", path, {"base_url": other, "api_key": "another-key-1234"})
-    assert (given["base_url"], given["has_api_key"]) == (other, True)
-    without = nb.call("PUT", path, {"base_url": here, "api_key": None})
-    assert (without["base_url"], without["has_api_key"]) == (here, False)
+    assert nb.call("PUT", path, {"base_url": f"{provider_url}/"})["base_url"] == provider_url
+    assert nb.call("PUT", path, {"base_url": f"{provider_url}/more"})["has_api_key"] is True
+    response = nb.call("PUT", path, {"base_url": other, "api_key": "another-key-1234"})
+    assert (response["base_url"], response["has_api_key"]) == (other, True)
+    without = nb.call("PUT", path, {"base_url": provider_url, "api_key": None})
+    assert (without["base_url"], without["has_api_key"]) == (provider_url, False)
     assert nb.call("PUT", path, {"base_url": other})["base_url"] == other
 
 

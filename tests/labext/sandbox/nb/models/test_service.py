@@ -127,8 +127,8 @@ def test_rejected_key_has_a_hint(nb: Any) -> None:
 
 
 def test_disconnect_cancels_a_model_test(nb: Any, provider: Any) -> None:
-    held = provider.held()
-    provider.troubles = [held]
+    hold = provider.held()
+    provider.troubles = [hold]
     model = nb.model()
 
     def ask() -> None:
@@ -137,7 +137,7 @@ def test_disconnect_cancels_a_model_test(nb: Any, provider: Any) -> None:
 
     thread = threading.Thread(target=ask)
     thread.start()
-    assert held.entered.wait(30)
+    assert hold.entered.wait(30)
     thread.join()
     assert provider.left.wait(30)
 

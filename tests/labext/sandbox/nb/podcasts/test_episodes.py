@@ -73,8 +73,8 @@ def test_completed_job_has_the_result(podcasts, ordered):
     assert (result["transcript"], result["outline"]) == (created["transcript"], created["outline"])
     assert result["processing_time"] > 0
     assert (job["progress"], job["error_message"], job["stage"]) == (None, None, "")
-    (listed,) = (e for e in podcasts.call("GET", "podcasts/episodes") if e["id"] == created["id"])
-    assert listed == {k: v for k, v in created.items() if k not in ("outline", "transcript")}
+    (episode,) = (e for e in podcasts.call("GET", "podcasts/episodes") if e["id"] == created["id"])
+    assert episode == {k: v for k, v in created.items() if k not in ("outline", "transcript")}
 
 
 def test_audio_supports_range_requests(audio):
@@ -197,8 +197,8 @@ def test_language_models_write_outline_and_transcript(podcasts, kit, provider, m
     assert [item["name"] for item in created["outline"]["segments"]] == ["Part 1", "Part 2"]
     turns = created["transcript"]["transcript"]
     assert [(turn["speaker"], turn["dialogue"]) for turn in turns] == message * 2
-    spoken = sorted(request.body["input"] for request in provider.speeches())
-    assert spoken == sorted(text for _who, text in message * 2)
+    spoken_texts = sorted(request.body["input"] for request in provider.speeches())
+    assert spoken_texts == sorted(text for _who, text in message * 2)
     assert [request.body["model"] for request in provider.chats()] == [
         "planner",
         "writer",
@@ -214,12 +214,12 @@ def test_language_models_write_outline_and_transcript(podcasts, kit, provider, m
 
 
 def test_episode_can_be_deleted_while_running(podcasts, provider, spoken_by):
-    held = provider.held()
-    provider.troubles.append(held)
+    hold = provider.held()
+    provider.troubles.append(hold)
     before = podcasts.files()
     ordered = podcasts.order(podcasts.filled_notebook(), podcasts.profile(), spoken_by("Ada"))
     path = f"podcasts/episodes/{ordered['episode_id']}"
-    assert held.entered.wait(30)
+    assert hold.entered.wait(30)
     deadline = time.monotonic() + 30
     while (job := podcasts.job(ordered["job_id"]))["progress"]["stage"] != "speech":
         assert time.monotonic() < deadline, job

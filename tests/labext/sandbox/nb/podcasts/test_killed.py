@@ -18,10 +18,10 @@ def test_episode_survives_killed_processes(new_box, podcasts_of, provider, key):
     order = (podcasts.filled_notebook(), podcasts.profile(), podcasts.speakers("Ada", model=model))
 
     # The process that makes it: failed, with a reason, and nothing is left of it.
-    held = provider.held()
-    provider.troubles.append(held)
+    hold = provider.held()
+    provider.troubles.append(hold)
     ordered = podcasts.order(*order)
-    assert held.entered.wait(30)
+    assert hold.entered.wait(30)
     worker(box).kill()
     failed = podcasts.until(ordered["job_id"])
     assert failed["status"] == "failed"
@@ -29,10 +29,10 @@ def test_episode_survives_killed_processes(new_box, podcasts_of, provider, key):
     assert podcasts.files() == set()
 
     # The host, while the episode is made again: it is taken up by the next one.
-    held = provider.held()
-    provider.troubles.append(held)
+    hold = provider.held()
+    provider.troubles.append(hold)
     again = podcasts.call("POST", f"podcasts/episodes/{ordered['episode_id']}/retry")
-    assert held.entered.wait(30)
+    assert hold.entered.wait(30)
     host = psutil.Process(box.status().pid)
     host.kill()
     host.wait(30)

@@ -87,8 +87,8 @@ def test_null_clears_optional_fields(podcasts):
     )
     body = dict.fromkeys(("language", "max_tokens", "outline_llm", "default_briefing", "name"))
     changed = podcasts.call("PUT", f"episode-profiles/{created}", body)
-    taken = ("language", "max_tokens", "outline_llm")
-    assert [changed[name] for name in taken] == [None, None, None]
+    used_fields = ("language", "max_tokens", "outline_llm")
+    assert [changed[name] for name in used_fields] == [None, None, None]
     assert changed["default_briefing"] == "Short."
 
 

@@ -71,8 +71,8 @@ def work(site, add):
     folder = tasks.PODCAST.kind(site).work(task)
     folder.mkdir()
     result_audio(folder).write_bytes(b"sound")
-    spoken = [SpokenTurn("Ada", "Hello.", 0.3, 1.5)]
-    write_result(folder, [Segment("All", "of it", "short")], spoken)
+    spoken_turns = [SpokenTurn("Ada", "Hello.", 0.3, 1.5)]
+    write_result(folder, [Segment("All", "of it", "short")], spoken_turns)
     return folder, task, running
 
 

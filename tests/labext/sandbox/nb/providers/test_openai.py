@@ -293,8 +293,8 @@ def test_oversized_response_is_502(
 
 
 def test_cancelled_token_ends_the_call(site: Site, provider: Any, add_model: Any) -> None:
-    held = provider.held()
-    provider.troubles = [held]
+    hold = provider.held()
+    provider.troubles = [hold]
     line, model = CancelToken(), add_model()
     ended: list[BaseException] = []
 
@@ -306,7 +306,7 @@ def test_cancelled_token_ends_the_call(site: Site, provider: Any, add_model: Any
 
     thread = threading.Thread(target=call)
     thread.start()
-    assert held.entered.wait(30)
+    assert hold.entered.wait(30)
     line.cancel()
     thread.join(30)
     assert len(ended) == 1

@@ -104,8 +104,8 @@ def test_segments_are_the_sections_of_the_material() -> None:
     segments = writer.template_outline(INDUCTION, 3)
     assert [item.name for item in segments] == ["The switch", "The dose", "Restriction enzymes"]
     assert segments[0].description == "Quotations from switch"
-    (one,) = writer.template_outline(INDUCTION, 1)
-    assert (one.name, one.description) == (
+    (segment,) = writer.template_outline(INDUCTION, 1)
+    assert (segment.name, segment.description) == (
         "The switch",
         "Quotations from switch, Restriction enzymes",
     )

@@ -119,8 +119,8 @@ def test_headings_rulers_and_reference_lists_are_dropped() -> None:
 )
 def test_rows_items_and_fields_stay_lines_of_their_own(text: str, line: str) -> None:
     answer = request("Where does EcoRI cut?", [hit("source:a", 1, text)])
-    shown = answer.text.replace(" [source:a]", "").splitlines()
-    assert line in [row.strip("> ").strip() for row in shown]
+    lines = answer.text.replace(" [source:a]", "").splitlines()
+    assert line in [row.strip("> ").strip() for row in lines]
     assert "---" not in answer.text
 
 
@@ -401,9 +401,9 @@ def test_long_conversation_is_cut_at_a_user_message(length: int, maximum: int) -
 
 
 def test_final_answer_merges_quotations() -> None:
-    one = request("How long were cells induced?")
+    short_request = request("How long were cells induced?")
     two = request("Whom to ask before the freezer is defrosted?")
-    final = PassageQuoter(True).final("?", [one, two, one, NO_MATCH], GIVEN)
-    assert final.citations == (*one.citations, *two.citations)
+    final = PassageQuoter(True).final("?", [short_request, two, short_request, NO_MATCH], GIVEN)
+    assert final.citations == (*short_request.citations, *two.citations)
     assert final.text.count(INTRODUCTION) == 1
     assert PassageQuoter(True).final("?", [NO_MATCH], GIVEN) == NO_MATCH

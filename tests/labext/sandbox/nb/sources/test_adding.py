@@ -178,10 +178,10 @@ def test_invalid_form_is_refused(sources, detail, content_type, body, expected):
 
 
 def test_unknown_notebook_stores_nothing(sources, detail):
-    before, listed = sources.files(), len(sources.listed(limit=1000))
+    before, source_count = sources.files(), len(sources.listed(limit=1000))
     assert "notebook" in detail(sources.send(b"Text.", notebook_id="notebook:none"), 404)
     assert sources.files() == before
-    assert len(sources.listed(limit=1000)) == listed
+    assert len(sources.listed(limit=1000)) == source_count
 
 
 @pytest.mark.parametrize("declared", [True, False])

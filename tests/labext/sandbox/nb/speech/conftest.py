@@ -135,6 +135,8 @@ def episode(tmp_path_factory: pytest.TempPathFactory, espeak: Model, site: Site)
     path = tmp_path_factory.mktemp("episode") / "episode.mp3"
     stages: list[tuple[str, int, int]] = []
     cast = dict.fromkeys(("Ada", "Ben", "Cleo", "Dan"), (espeak, None))
-    spoken = recording.record_dialogue(site, TURNS, cast, path, lambda *stage: stages.append(stage))
+    dialogue = recording.record_dialogue(
+        site, TURNS, cast, path, lambda *stage: stages.append(stage)
+    )
     samples, rate = soundfile.read(path, dtype="float32")
-    return Episode(spoken, stages, path, samples, rate)
+    return Episode(dialogue, stages, path, samples, rate)

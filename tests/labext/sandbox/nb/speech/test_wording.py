@@ -131,10 +131,10 @@ def test_pieces_of_arbitrary_text_are_short_and_speakable(text):
     ],
 )
 def test_normalization_is_linear(text):
-    began = time.process_time()
+    started_at = time.process_time()
     for piece in normalization.split_for_speech(text):
         assert len(piece) <= normalization.MAX_PIECE_LENGTH
-    assert time.process_time() - began < 20  # minutes, were it not linear
+    assert time.process_time() - started_at < 20  # minutes, were it not linear
 
 
 @pytest.mark.parametrize(

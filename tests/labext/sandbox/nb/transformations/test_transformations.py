@@ -43,9 +43,9 @@ def test_transformation_create_get_update_delete(api: Any):
 
 
 def test_transformation_names_need_not_be_unique(api: Any):
-    one, other = api.make(), api.make()
-    assert one["id"] != other["id"]
-    for item in (one, other):
+    first_id, other = api.make(), api.make()
+    assert first_id["id"] != other["id"]
+    for item in (first_id, other):
         api.call("DELETE", f"transformations/{item['id']}")
 
 
