@@ -1,9 +1,8 @@
-"""What the benchmarks share: their figures at the end of the run, and a server beside them.
+"""Fixtures of the benchmarks: a summary of their figures and a local server.
 
     python -m pytest -m benchmark -n 0 --benchmark-only
 
-Without `--benchmark-only`, and always under xdist, each runs once with little data: that it works
-is tested, no time is.
+Without `--benchmark-only`, and always under xdist, each runs once with little data, untimed.
 """
 
 from __future__ import annotations

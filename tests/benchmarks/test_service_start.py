@@ -34,7 +34,7 @@ def memory(process: psutil.Process) -> str:
 
 
 def settled(process: psutil.Process) -> None:
-    """Until a process has loaded what it loads at its start: it no longer computes."""
+    """Wait until a process has finished loading and no longer uses CPU."""
     until = time.monotonic() + 60
     before, now = -1.0, 0.0
     while now > before:

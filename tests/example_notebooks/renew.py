@@ -2,8 +2,7 @@
 
     python tests/example_notebooks/renew.py lab.ipynb
 
-In a copy of the folder with a sandbox of its own, as the tests do; what would tell of this machine
-is taken out.
+Runs in a copy of the folder with its own sandbox; paths and names of this machine are removed.
 """
 
 from __future__ import annotations

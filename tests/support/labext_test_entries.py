@@ -92,7 +92,7 @@ def escape(work: Path, payload: Payload) -> dict[str, Any]:
     """Start two that cut loose as far as a process can; then wait, end, or die.
 
     One is a daemon of two forks, one a program without the task's environment. Both lead sessions
-    of their own, work elsewhere and ignore what asks them to end.
+    of their own, work elsewhere and ignore SIGTERM.
     """
     first = os.fork()
     if first == 0:

@@ -29,7 +29,7 @@ FORMS = tuple(KEY_HEADERS)
 
 @dataclass
 class ModelServer:
-    """A server and what it received.
+    """A model server with its recorded requests.
 
     Attributes:
         form: its wire form.

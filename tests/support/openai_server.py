@@ -9,9 +9,8 @@ A conftest makes it a fixture::
         with serving() as server:
             yield server
 
-`server.replies` says what the chat models answer, `server.vector` what the embedding models make of
-a text, `server.sound` what is spoken, `server.hears` what is heard, `server.models` what it says it
-has, and `server.troubles` what goes wrong with the next requests.
+Set `server.replies` (chat), `server.vector` (embeddings), `server.sound` (speech), `server.hears`
+(transcripts), `server.models` (its model list) and `server.troubles` (faults of the next requests).
 """
 
 from __future__ import annotations
@@ -70,8 +69,8 @@ class OpenAI:
         asked: the requests in their order.
         replies: the reply of a chat model to a body.
         vector: the vector of a text.
-        sound: the file that a text is spoken as, by the body of the request.
-        hears: what is heard in a file.
+        sound: the audio file for the body of a speech request.
+        hears: the transcript of a file.
         models: the names at `/models`.
         troubles: for the next requests, one each; None is none.
         left: set when a client left while it waited in `held`.

@@ -222,7 +222,7 @@ def test_every_command_is_run_or_exempt_with_a_reason() -> None:
 class Wire:
     """A proxy between the client and the service.
 
-    `mode` is empty, `texts` (what is not needed to go on), `all` or `errors`.
+    `mode` is empty, `texts` (fields that later requests do not need), `all` or `errors`.
     """
 
     mode = ""

@@ -56,7 +56,7 @@ class User:
     Attributes:
         answers: in turn; without one there is nobody.
         keeps: whether they want it in the keyring.
-        unseen, seen: what was asked for without an echo, and with one.
+        unseen, seen: the prompts without and with an echo.
         offers: how often the keyring was offered.
     """
 

@@ -1,4 +1,4 @@
-"""Commands, vectors and chats about a source: what is beyond the contract.
+"""Routes beyond the contract: commands, vectors and chats about a source.
 
 Of commands that are begun, of rebuilding, and of chats about a source there is no recording: their
 answers have the fields of the server's schema.

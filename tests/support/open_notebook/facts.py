@@ -16,12 +16,12 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Recording:
-    """A request, and what was answered.
+    """A recorded request with its answer.
 
     Attributes:
         asks: method and path.
-        query, json, form: what was sent.
-        status, answer: what came back; the answer is JSON.
+        query, json, form: of the request.
+        status, answer: of the response; the answer is JSON.
         events: of a streamed answer, in its place.
         told: headers of the answer that say something.
     """

@@ -28,7 +28,7 @@ class Proof:
         schema: names that are sent and are in none of the recordings: the server's schema has them.
         left: names that were recorded and are not sent.
         other: names whose values differ from the recorded ones.
-        result: what comes of it where that is no record.
+        result: the expected result if it is not a record.
     """
 
     method: str

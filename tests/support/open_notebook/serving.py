@@ -36,9 +36,9 @@ class Replay:
     Attributes:
         base_url: ends in `/api`.
         password: that it asks for; None is none.
-        state: what it has.
+        state: its records.
         asked: every request, in their order.
-        faults: requests that a real server would have answered with something else than was meant.
+        faults: requests that a real server would have not answered as the client expects.
     """
 
     base_url: str = ""

@@ -18,14 +18,14 @@ class State:
     Attributes:
         links: notebook and source; a second link of the same is a second row, as on the server.
         of: the notebook of a note or a chat session.
-        texts: what is in a source or a note.
+        texts: the text of a source or a note.
         wanted: of a source the transformations by which it gets insights.
         files: the bytes of an upload, or of an episode.
         messages: of a chat session.
         embedded: sources and notes that a vector search finds.
         polls: how often a source or a job was asked for; it moves on with each.
-        works: False where no worker runs: what is queued stays as it is.
-        moves: False where a worker was killed: what runs stays running.
+        works: False if no worker runs; queued jobs stay queued.
+        moves: False if a worker was killed; running jobs stay running.
         vectors: False where those of processed sources are still being computed.
         fresh: as it was installed: no models, no credentials, no default models.
     """

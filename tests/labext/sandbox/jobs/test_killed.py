@@ -1,7 +1,7 @@
 """The service is killed at random moments while a client submits, runs, aggregates, deletes.
 
-The client keeps a ledger of what it asked for, and types the same line again after an error, as a
-user would. In the end the service must have what the ledger says: nothing lost, nothing doubled.
+The client keeps a ledger of its requests and types the same line again after an error, as a
+user would. In the end the service must match the ledger: nothing lost, nothing doubled.
 """
 
 from __future__ import annotations

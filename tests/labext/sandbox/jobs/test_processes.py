@@ -1,7 +1,7 @@
 """Whatever ends a job ends its processes within two seconds, however they have cut loose.
 
 The job's processes are its own, a child, a grandchild, one in a session of its own, and two more
-that ignore what asks them to end, work elsewhere and lack the job's environment: a daemon of two
+that ignore SIGTERM, work elsewhere and lack the job's environment: a daemon of two
 forks and a program.
 """
 

@@ -2,7 +2,7 @@
 
 No answer is a 500; its status and its type are among those described, its body is as described,
 and nothing is told without the password. Whether a right request is taken also depends on what is
-there, and what the description doesn't know is ignored, so that neither is checked.
+there, and unknown names are ignored, so that neither is checked.
 """
 
 from __future__ import annotations
