@@ -200,7 +200,7 @@ def evaluate(
     searches = [kind for kind in SEARCHES if offers_search(nb, kind)]
     for expected in questions:
         answer = nb.ask(expected.question)
-        passages = [Passage(names[item.id], item.quote) for item in answer.citations]
+        passages = [Passage(names[citation.id], citation.quote) for citation in answer.citations]
         figures.count_answer(expected, passages)
         figures.count_citations(answer, names)
         for kind in () if expected.refused else searches:

@@ -77,7 +77,7 @@ def test_player(
 
 def told(frames: list[tuple[float, float]]) -> str:
     """Say how long a button and the player took."""
-    button, player = (statistics.median(item) for item in zip(*frames, strict=True))
+    button, player = (statistics.median(times) for times in zip(*frames, strict=True))
     return f"{player - button:+.0f} ms: {player:.0f} ms, a plain button {button:.0f} ms"
 
 

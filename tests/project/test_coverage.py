@@ -35,9 +35,9 @@ def _client_operations() -> set[tuple[str, str]]:
     names = set()
     for module in pkgutil.walk_packages(backends.__path__, f"{backends.__name__}."):
         for value in vars(importlib.import_module(module.name)).values():
-            for item in (value, *getattr(value, "__dict__", {}).values()):
-                if isinstance(item, Operation):
-                    names.add(_without_names(item.method, item.path))
+            for member in (value, *getattr(value, "__dict__", {}).values()):
+                if isinstance(member, Operation):
+                    names.add(_without_names(member.method, member.path))
     return names
 
 

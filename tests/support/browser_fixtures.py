@@ -123,8 +123,8 @@ def page_of(
         return pages[-1]
 
     yield make
-    for item in pages:
-        item.close()
+    for page in pages:
+        page.close()
     server.stop_kernels()
 
 

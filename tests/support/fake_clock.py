@@ -33,7 +33,9 @@ class Clock:
         assert seconds >= 0
         self.slept.append(seconds)
         self.now += seconds
-        for due in [item for item in self._scheduled if item[0] <= self.now]:
+        for due in [
+            scheduled_call for scheduled_call in self._scheduled if scheduled_call[0] <= self.now
+        ]:
             self._scheduled.remove(due)
             due[1]()
 

@@ -45,7 +45,7 @@ def offered(shell: InteractiveShell, cell: str) -> list[str]:
     """The cell with each completion at its end."""
     with provisionalcompleter():
         completions = list(shell.Completer.completions(cell, len(cell)))
-    return [cell[: item.start] + item.text for item in completions]
+    return [cell[: completion.start] + completion.text for completion in completions]
 
 
 def comes(shell: InteractiveShell, cell: str, *found: str) -> None:

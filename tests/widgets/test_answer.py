@@ -370,5 +370,5 @@ def test_secret_in_an_answer_is_masked_everywhere() -> None:
         str(labext_widgets.answer_view(answer)),
     ]
     outputs += [repr(labext_widgets.answer_view(answer))]
-    assert not [item for item in outputs if KEY in item]
-    assert all(MASK in item for item in outputs)
+    assert not [output for output in outputs if KEY in output]
+    assert all(MASK in output for output in outputs)

@@ -82,7 +82,7 @@ def test_static_view_is_the_fallback_without_widgets(
     picture.show(RUNNING)
     picture.finish(COMPLETE)
     placeholder.close_all()
-    assert [item.split(":")[1].split(",")[0] for item in outputs] == [" Running", " Complete"]
+    assert [output.split(":")[1].split(",")[0] for output in outputs] == [" Running", " Complete"]
     assert "showing the static view" in caplog.text
 
 

@@ -45,8 +45,8 @@ def test_bundle_is_sent_once_and_only_for_its_views(
     assert progress.bundle == ""
     assert first_model.bundle == two.bundle != ""
     assert repr(hub._bundles["sequence.js"]) == "Bundle()"
-    for item in (progress, first_model, two):
-        hub.unmount(item)
+    for model in (progress, first_model, two):
+        hub.unmount(model)
     hub.close()
     assert hub._bundles == {}
     again = hub.mount("d", "sequence", {})

@@ -41,8 +41,8 @@ def test_cut_sites_match_biopython(circular: bool) -> None:
     for name in all_enzymes():
         # Biopython tells the base after the cut, counted from 1; it leaves out none at the ends.
         expected = {
-            (item - 1) % len(BASES)
-            for item in getattr(Restriction, name).search(Seq(BASES), linear=not circular)
+            (cut - 1) % len(BASES)
+            for cut in getattr(Restriction, name).search(Seq(BASES), linear=not circular)
         }
         positions = {positions.cut for positions in cut_sites(molecule, name)}
         if circular:

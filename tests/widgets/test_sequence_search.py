@@ -59,10 +59,8 @@ def plainly(bases: str, circular: bool, pattern: str) -> set[tuple[int, int, int
 @given(mixed, st.booleans(), patterns)
 def test_search_matches_brute_force(bases: str, circular: bool, pattern: str) -> None:
     hits = search(Molecule("x", bases, circular), pattern)
-    assert len(hits) == len({(item.start, item.strand) for item in hits})
-    assert {(item.start, item.end, item.strand) for item in hits} == plainly(
-        bases, circular, pattern
-    )
+    assert len(hits) == len({(hit.start, hit.strand) for hit in hits})
+    assert {(hit.start, hit.end, hit.strand) for hit in hits} == plainly(bases, circular, pattern)
     assert hits == sorted(hits, key=lambda each: each.start)
 
 
@@ -118,9 +116,9 @@ def test_javascript_search_matches_python() -> None:
     )
     assert ran.returncode == 0, ran.stderr
     hit_count = 0
-    for item, answer in zip(cases, json.loads(ran.stdout), strict=True):
-        molecule = Molecule("x", item["bases"], item["circular"])
-        expected = search(molecule, item["pattern"])
+    for case, answer in zip(cases, json.loads(ran.stdout), strict=True):
+        molecule = Molecule("x", case["bases"], case["circular"])
+        expected = search(molecule, case["pattern"])
         assert [tuple(hit[:3]) for hit in answer] == [(h.start, h.end, h.strand) for h in expected]
         for start, end, strand, bases, bounds in answer:
             assert bases == molecule.part(start, end, strand)

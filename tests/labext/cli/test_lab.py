@@ -309,7 +309,7 @@ def test_place_is_created_filled_listed_and_removed(lab, api, person, key, tmp_p
         imported_rows = lab.json(
             "sequences", "import", str(file), "--folder", folder["id"], "--creator", person
         )
-        assert [item["length"] for item in imported_rows] == [4, 6]
+        assert [imported_row["length"] for imported_row in imported_rows] == [4, 6]
         lab.output("grants", "add", "--user", person, "--team", "Optics")
         assert api.count(key) == 2
         assert "4 sequences" not in lab.error("organizations", "remove", "Physics")
@@ -341,7 +341,7 @@ def test_audit_log_lists_identity_and_status(lab, api, person, key, app):
     api.status(token=api.app_token(app)["access_token"])
     api.get("nowhere", lab_service.basic(key))
     entries = lab.json("audit", "list", "--user", person)
-    assert [item["status"] for item in entries[:2]] == [404, 200]
+    assert [entry["status"] for entry in entries[:2]] == [404, 200]
     assert entries[1]["credential"] == "key key1"
     assert lab.json("audit", "list", "--user", person, "--limit", "1") == entries[:1]
     assert {row["app"] for row in lab.json("audit", "list", "--app", "robot")} == {"robot"}

@@ -43,8 +43,10 @@ def test_pipeline_from_submission_to_results(box_client: JobsClient, tmp_path: P
     with pytest.raises(NotReadyError):
         box_client.download("way", tmp_path / "early")
     snapshots = list(box_client.watch("way"))
-    assert {item.kind for item in snapshots} == {"pipeline"}
-    stages = [item.stage for item in snapshots if item.outcome is None and item.stage]
+    assert {snapshot.kind for snapshot in snapshots} == {"pipeline"}
+    stages = [
+        snapshot.stage for snapshot in snapshots if snapshot.outcome is None and snapshot.stage
+    ]
     assert stages[0] == "1 of 2: Structure Prediction"
     assert list(dict.fromkeys(stages)) in (
         ["1 of 2: Structure Prediction"],  # where a look came too late for the second

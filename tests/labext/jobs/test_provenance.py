@@ -48,16 +48,16 @@ def crate_in(folder: Path, name: str = CRATE) -> dict[str, dict[str, Any]]:
     for entity in graph:
         assert entity["@type"]
         for value in entity.values():
-            for item in value if isinstance(value, list) else [value]:
-                if isinstance(item, dict):
-                    assert set(item) == {"@id"}, "a flat graph"
-                    assert item["@id"] in entities or item["@id"] in outside
+            for entry in value if isinstance(value, list) else [value]:
+                if isinstance(entry, dict):
+                    assert set(entry) == {"@id"}, "a flat graph"
+                    assert entry["@id"] in entities or entry["@id"] in outside
     part_ids = {part["@id"] for part in several(root["hasPart"])}
     assert part_ids == {item["@id"] for item in graph if item["@type"] == "File"}
-    for item in part_ids:
-        content = (folder / unquote(item)).read_bytes()
-        assert entities[item]["contentSize"] == str(len(content))
-        assert entities[item]["sha256"] == hashlib.sha256(content).hexdigest()
+    for part_id in part_ids:
+        content = (folder / unquote(part_id)).read_bytes()
+        assert entities[part_id]["contentSize"] == str(len(content))
+        assert entities[part_id]["sha256"] == hashlib.sha256(content).hexdigest()
     return entities
 
 
@@ -78,7 +78,7 @@ def test_split_batch_has_one_crate(client: JobsClient, split: Any, tmp_path: Pat
     fetched = client.download("b", tmp_path / "out")
     crate = crate_in(tmp_path / "out")
     assert files_in(crate) == {*fetched.files["file"], "b.zip"}
-    runs = [item["@id"] for item in crate["./"]["mentions"]]
+    runs = [mention["@id"] for mention in crate["./"]["mentions"]]
     assert runs == [
         "#job-b-part1of2-x",
         "#job-b-part1of2-yy",

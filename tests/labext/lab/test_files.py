@@ -98,7 +98,7 @@ def test_biopython_reads_the_file(kind: Any, tmp_path: Path) -> None:
     if kind == "genbank":
         assert plasmid.annotations["topology"] == "circular"
         assert plasmid.id == "seq_4fK9"
-        labels = [item.qualifiers["label"] for item in plasmid.features]
+        labels = [feature.qualifiers["label"] for feature in plasmid.features]
         assert labels == [["over the origin"], ["end"]]
 
 
@@ -218,7 +218,7 @@ def test_failed_write_keeps_the_existing_file(tmp_path: Path) -> None:
     for bad in ([PRIMER, {"name": "b"}], [PRIMER, PRIMER]):
         refused(InputError, bad, path, force=True)
     assert files.read(path) == [PRIMER]
-    assert [item.name for item in tmp_path.iterdir()] == ["a.fa"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.fa"]
 
 
 def test_unwritable_folder_is_a_storage_error(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_missing_column_is_reported(column: str, tmp_path: Path) -> None:
 
 
 def test_duplicate_names_are_reported_with_ids(tmp_path: Path) -> None:
-    rows = [PRIMER | {"id": item} for item in ("seq_1", "seq_2")] + [PLASMID]
+    rows = [PRIMER | {"id": name} for name in ("seq_1", "seq_2")] + [PLASMID]
     message = refused(ConflictError, rows, tmp_path / "a.gb")
     assert "primer (seq_1, seq_2)" in message
     assert str(PLASMID["name"]) not in message

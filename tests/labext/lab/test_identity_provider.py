@@ -60,7 +60,7 @@ def test_expired_id_token_is_replaced(tenant: Any, provider: ProviderSignIn) -> 
         assert len(lab.sequences()) == 2
         now += 700
         assert len(lab.sequences()) == 2
-    sent = [item.token for item in tenant.received if item.path == "dna-sequences"]
+    sent = [request.token for request in tenant.received if request.path == "dna-sequences"]
     assert sent == [first, second]
     assert IdToken(provider).identity == IdToken(fake_id_token()).identity
 

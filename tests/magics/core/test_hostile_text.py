@@ -522,8 +522,8 @@ def test_no_command_shows_control_characters(
             wire.mode = mode
             outputs = shown(title, text)
             wire.mode = ""
-            wrong += [f"%{title} {text}: {item}" for item in _wrong(outputs)]
-            showing |= {title for item in outputs.values() if "hostile" in item}
+            wrong += [f"%{title} {text}: {problem}" for problem in _wrong(outputs)]
+            showing |= {title for text in outputs.values() if "hostile" in text}
             refused |= {title} if "This notebook service " in outputs["the error"] else set()
     assert not wrong, "\n".join(wrong)
     assert len(showing) >= LEAST[service], sorted(showing)

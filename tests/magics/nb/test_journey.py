@@ -197,8 +197,8 @@ def test_same_lines_return_the_same_frames(
 
     expected = {"dead page": "JobFailedError", "without yes": "InputError"}
     assert first_run.refused == second_run.refused == expected
-    kinds = {name: type(item) for name, item in first_run.results.items()}
-    assert {name: type(item) for name, item in second_run.results.items()} == kinds
+    kinds = {name: type(value) for name, value in first_run.results.items()}
+    assert {name: type(value) for name, value in second_run.results.items()} == kinds
     ours, theirs = first_run.frames(), second_run.frames()
     for name, frame in ours.items():
         assert dtypes(theirs[name]) == dtypes(frame), name

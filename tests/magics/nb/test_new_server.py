@@ -33,8 +33,8 @@ def server(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Iterator
 def lines(hint: str) -> list[str]:
     """The lines of `%nb` that a hint names; of the providers, the one on this machine."""
     commands = re.findall(r"`(%nb [^`]+)`", hint)
-    local = [item for item in commands if "new ollama" in item]
-    return local or [item for item in commands if "models --type" not in item]
+    local = [command for command in commands if "new ollama" in command]
+    return local or [command for command in commands if "models --type" not in command]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.contract
 
 
 def names(frame: Any, column: str = "title") -> list[str]:
-    return [str(item) for item in frame[column]]
+    return [str(cell) for cell in frame[column]]
 
 
 def test_notebook_life_cycle(run: Run, printed: Printed) -> None:

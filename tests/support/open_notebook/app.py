@@ -74,9 +74,9 @@ def _unauthenticated(replay: Replay, request: Request, path: str) -> Response | 
 
 def _operation(replay: Replay, method: str, path: str) -> facts.Operation | Response:
     fitting = [operation for operation in facts.operations() if operation.fits(path)]
-    for item in fitting:
-        if item.method == method:
-            return item
+    for operation in fitting:
+        if operation.method == method:
+            return operation
     if path == "/openapi.json":
         return JSONResponse({"info": {"title": "Open Notebook API", "version": "0.1.0"}})
     replay.faults.append(f"{method} {path}: there is no such route")

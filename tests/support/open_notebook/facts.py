@@ -79,7 +79,7 @@ def recordings() -> Mapping[str, Recording]:
     """Every recording by its name."""
     lines = (_HERE / "recordings.jsonl").read_text(encoding="utf-8").splitlines()
     every = (json.loads(line) for line in lines)
-    return {item["name"]: Recording(**item) for item in every}
+    return {fields["name"]: Recording(**fields) for fields in every}
 
 
 def asked(name: str) -> Any:
@@ -98,8 +98,8 @@ def operations() -> tuple[Operation, ...]:
 def _operation(line: str) -> Operation:
     head, _, fields = line.partition(": ")
     method, template, *more = head.split()
-    query = [item[1:] for item in more if item.startswith("?")]
-    kind = next((item for item in more if not item.startswith("?")), "")
+    query = [word[1:] for word in more if word.startswith("?")]
+    kind = next((word for word in more if not word.startswith("?")), "")
     names = [*query, *fields.split()]
     return Operation(
         method,

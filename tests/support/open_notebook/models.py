@@ -223,8 +223,8 @@ def delete_credential(call: Call, identifier: str) -> Any:
     model_ids = [
         i for i, model_ids in state.models.items() if model_ids["credential"] == identifier
     ]
-    for item in model_ids:
-        del state.models[item]
+    for model_id in model_ids:
+        del state.models[model_id]
     return like("credentials.delete", deleted_models=len(model_ids))
 
 

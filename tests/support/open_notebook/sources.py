@@ -36,8 +36,8 @@ def sources(call: Call) -> Any:
     if within is not None and within not in state.notebooks:
         refuse("sources.list_missing_notebook")
     result = state.in_notebook(within) if within else list(state.sources.values())
-    for item in result:
-        _step(state, item)
+    for entry in result:
+        _step(state, entry)
     down = query.get("sort_order", "desc") == "desc"
     result = sorted(result, key=lambda each: str(each.get(by)), reverse=down)
     return [_listed(state, item) for item in result[offset : offset + limit]]
@@ -52,7 +52,7 @@ def new_source(call: Call) -> Any:
     if kind not in ("text", "link", "upload"):
         refuse("sources.create_bad_type")
     within = _notebooks(call)
-    if any(item not in state.notebooks for item in within):
+    if any(notebook_id not in state.notebooks for notebook_id in within):
         refuse("sources.create_notebook_missing")
     _check(call, kind)
     later = _true(body.get("async_processing"))
@@ -75,7 +75,7 @@ def new_source(call: Call) -> Any:
     )
     if call.file is not None:
         state.files[created["id"]] = call.file[1]
-    state.links += [(item, created["id"]) for item in within]
+    state.links += [(notebook_id, created["id"]) for notebook_id in within]
     if _true(body.get("embed")):
         state.embedded.add(created["id"])
     if not later:
@@ -342,8 +342,8 @@ def _finish(state: State, found: Thing) -> None:
         processing_info=info,
         updated=now(),
     )
-    for item in transformation_ids:
-        created = _insight(state, found["id"], state.transformations[item])
+    for transformation_id in transformation_ids:
+        created = _insight(state, found["id"], state.transformations[transformation_id])
         state.insights[created["id"]] = created
 
 

@@ -103,7 +103,7 @@ def execute(call: Call) -> Any:
 def source_sessions(call: Call, source_id: str) -> Any:
     """About one source."""
     every = call.state.source_sessions.values()
-    return [item for item in every if item["source_id"] == source_id]
+    return [record for record in every if record["source_id"] == source_id]
 
 
 @route("POST", "/api/sources/{source_id}/chat/sessions")
@@ -207,7 +207,7 @@ def _exchange(message: str, model: Thing, context: Thing) -> list[Thing]:
         if isinstance(part, list)
         for context_ids in part
     ]
-    marks = " ".join(f"[{item}]" for item in context_ids)
+    marks = " ".join(f"[{context_id}]" for context_id in context_ids)
     answer = f"Fake answer ({model['name']}) to: '{message}'. {marks}".strip()
     human, ai = recordings()["chat.execute"].answer["messages"]
     return [{**human, "content": message}, {**ai, "content": answer}]
@@ -235,11 +235,11 @@ def _notes(state: State, config: Thing) -> list[Thing]:
 
 def _found(state: State, body: Thing, kind: str) -> list[str]:
     tables = [("search_sources", state.sources), ("search_notes", state.notes)]
-    every = [item for name, table in tables if body.get(name, True) for item in table]
+    every = [record for name, table in tables if body.get(name, True) for record in table]
     query_words = set(re.findall(r"\w+", body["query"].lower()))
     if kind == "vector":
-        every = [item for item in every if state.has_vectors(item)]
-    return sorted(item for item in every if query_words & _words(state, item))
+        every = [record for record in every if state.has_vectors(record)]
+    return sorted(record for record in every if query_words & _words(state, record))
 
 
 def _words(state: State, identifier: str) -> set[str]:

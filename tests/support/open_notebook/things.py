@@ -65,7 +65,7 @@ def notebooks(call: Call) -> Any:
         refuse("notebooks.list_order_updated_at_400")
     results = [_counted(call.state, item) for item in call.state.notebooks.values()]
     if (archived := call.query.get("archived")) is not None:
-        results = [item for item in results if item["archived"] is (archived == "true")]
+        results = [result for result in results if result["archived"] is (archived == "true")]
     return sorted(results, key=lambda each: str(each[field]), reverse=way == "desc")
 
 
@@ -129,11 +129,11 @@ def delete_notebook(call: Call, identifier: str) -> Any:
     notes = _of(state, identifier, state.notes)
     sessions = _of(state, identifier, state.sessions)
     for table, identifiers in ((state.notes, notes), (state.sessions, sessions)):
-        for item in identifiers:
-            del table[item]
+        for entry in identifiers:
+            del table[entry]
     if delete_exclusive:
-        for item in exclusive:
-            del state.sources[item]
+        for entry in exclusive:
+            del state.sources[entry]
     state.links = [(n, s) for n, s in state.links if n != identifier]
     del state.notebooks[identifier]
     return like(

@@ -93,8 +93,8 @@ def test_rejection_has_one_line_and_an_action(recording, script, wire):
     assert error.message.endswith((".", "…"))
     assert not re.search(r"Settings|api_key='sk|sk-fake|\n|\[\{|Object with id", str(error))
     if recording.answer and isinstance(recording.answer["detail"], list):
-        for item in recording.answer["detail"]:
-            assert item["msg"] in error.message
+        for entry in recording.answer["detail"]:
+            assert entry["msg"] in error.message
     assert error.status == recording.status
 
 

@@ -65,7 +65,7 @@ def test_archive_is_rebuilt_without_a_deleted_job(new_box, kit):
             {"fileName": "j1/peptide.pdb"},
         )
     ]
-    assert all(requests.get(item, timeout=60).status_code == 200 for item in given_out)
+    assert all(requests.get(url, timeout=60).status_code == 200 for url in given_out)
 
     assert name in delete(api, f"{name}-j1")
     after = api.ended(name)

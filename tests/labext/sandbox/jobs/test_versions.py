@@ -29,4 +29,4 @@ def test_version_line_lists_every_required_package():
     for tool in available_tools().values():
         made_of = execution.version_line(tool).partition(" with ")[2].split(", ")
         assert len(made_of) == len(tool.requires) + 2, tool.name
-        assert all(item.split()[-1][0].isdigit() for item in made_of)
+        assert all(line.split()[-1][0].isdigit() for line in made_of)

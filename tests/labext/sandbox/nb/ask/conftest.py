@@ -104,7 +104,9 @@ class Models:
 
     def default(self, slot: str, model: str | None) -> None:
         """The model of a slot."""
-        names = {slot: item["id"] for item in self.admin.models() for slot in item["default_for"]}
+        names = {
+            slot: model["id"] for model in self.admin.models() for slot in model["default_for"]
+        }
         self.slots.setdefault(slot, names.get(slot))
         self.admin.set_default(slot, model)
 
@@ -112,7 +114,7 @@ class Models:
         for slot, model in self.slots.items():
             self.admin.set_default(slot, model)
         for model in self.added:
-            if model in {item["id"] for item in self.admin.models()}:
+            if model in {model["id"] for model in self.admin.models()}:
                 self.admin.remove_model(model, yes=True)
 
 

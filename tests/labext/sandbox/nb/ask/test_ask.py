@@ -80,7 +80,7 @@ def test_built_in_model_streams_the_same_events(api: Any) -> None:
     strategy, partial, final, complete = api.stream(WHY)
     assert strategy["type"] == "strategy"
     assert "Without a language model" in strategy["reasoning"]
-    assert [item["term"] for item in strategy["searches"]] == [WHY]
+    assert [search["term"] for search in strategy["searches"]] == [WHY]
     assert [item["type"] for item in (partial, final, complete)] == [
         "answer",
         "final_answer",
@@ -209,8 +209,8 @@ def test_remote_model_gets_key_prompt_and_passages(
         assert citation["quote"] in citation["passage"]
         assert citation["quote"].startswith("Glucose lowers")
     plan, first = provider.chats()  # a single answer is not merged
-    assert {item.headers["authorization"] for item in provider.asked} == {f"Bearer {kit.KEY}"}
-    assert {item.body["model"] for item in provider.asked} == {"talker"}
+    assert {request.headers["authorization"] for request in provider.asked} == {f"Bearer {kit.KEY}"}
+    assert {request.body["model"] for request in provider.asked} == {"talker"}
     assert all(WHY in item.text for item in (plan, first))
     assert kit.TEXTS["source:paper"][1] in first.text
     assert "Say why." in first.text
@@ -234,7 +234,7 @@ def test_each_step_uses_its_own_model(
     ids = {name: served.add(name) for name in ("talker", "other", "third")}
     served.default("chat", ids["talker"])
     api.simple(WHY, **{field: ids[name] for field, name in by_name.items()})
-    assert [item.body["model"] for item in provider.chats()] == models
+    assert [chat.body["model"] for chat in provider.chats()] == models
 
 
 def test_built_in_model_can_do_single_steps(api: Any, served: Any, provider: Any) -> None:
@@ -242,7 +242,7 @@ def test_built_in_model_can_do_single_steps(api: Any, served: Any, provider: Any
     answer = api.simple(WHY, model_override="model:extractive", strategy_model=served.add())
     assert len(provider.chats()) == 1
     assert answer["model"] == "extractive"
-    assert {item["id"] for item in answer["citations"]} == {"source:paper"}
+    assert {citation["id"] for citation in answer["citations"]} == {"source:paper"}
 
 
 def test_empty_chat_slot_is_422(api: Any, served: Any) -> None:
@@ -309,7 +309,7 @@ def test_provider_failure_at_any_step_is_reported(
     message = api.error(status, "POST", "search/ask/simple", body)
     provider.troubles = [None] * good + [trouble]
     events = api.stream(WHY, model_override=model)
-    assert [item["type"] for item in events] == [*["strategy", "answer"][:good], "error"]
+    assert [event["type"] for event in events] == [*["strategy", "answer"][:good], "error"]
     assert set(events[-1]) - {"action"} == {"type", "message"}
     for words in (message, events[-1]["message"]):
         assert output in words

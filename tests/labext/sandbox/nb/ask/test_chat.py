@@ -18,7 +18,7 @@ FIELDS = {
 
 
 def contents(messages: list[Any]) -> list[str]:
-    return [item["content"] for item in messages]
+    return [message["content"] for message in messages]
 
 
 def test_session_create_update_get_delete(api: Any, served: Any, kit: Any) -> None:
@@ -47,10 +47,10 @@ def test_sessions_are_listed_by_notebook_last_used_first(api: Any, kit: Any) -> 
     other = api.call("POST", "chat/sessions", {"notebook_id": kit.OTHER})["id"]
     api.say(first, WHY)
     sessions = api.call("GET", f"chat/sessions?notebook_id={kit.NOTEBOOK}")
-    assert [item["id"] for item in sessions][:2] == [first, second]
+    assert [session["id"] for session in sessions][:2] == [first, second]
     assert sessions[0]["message_count"] == 2
-    assert all(set(item) == FIELDS for item in sessions)
-    assert other not in {item["id"] for item in sessions}
+    assert all(set(session) == FIELDS for session in sessions)
+    assert other not in {session["id"] for session in sessions}
     assert {first, second, other} <= {item["id"] for item in api.call("GET", "chat/sessions")}
     assert sessions[1]["title"] != sessions[0]["title"]  # nobody gave them one
 
@@ -173,7 +173,7 @@ def test_model_of_message_precedes_session_and_slot(
     override = {"model_override": ids[session]} if session else {}
     more = {"model_override": ids[call]} if call else {}
     answer = api.say(api.chat(**override), "Hello there", **more)[-1]
-    assert [item.body["model"] for item in provider.chats()] == [used]
+    assert [chat.body["model"] for chat in provider.chats()] == [used]
     assert answer["model"] == used
 
 
@@ -235,7 +235,7 @@ def test_messages_of_a_session_are_answered_in_sequence(
         hold.release.set()
         assert contents(first.result(30)) == ["One", "Reply after a wait."]
         assert contents(second.result(30)) == ["One", "Reply after a wait.", "Two", "To Two"]
-    assert [item["content"] for item in provider.chats()[1].body["messages"]][1:] == [
+    assert [message["content"] for message in provider.chats()[1].body["messages"]][1:] == [
         "One", "Reply after a wait.", "Two",
     ]  # fmt: skip
 
@@ -318,8 +318,8 @@ def test_context_is_limited_to_its_configuration(
     api: Any, kit: Any, requested: Any, sources: list[str], notes: list[str]
 ) -> None:
     response = api.call("POST", "chat/context", {"notebook_id": kit.NOTEBOOK, **requested})
-    assert [item["id"] for item in response["context"]["sources"]] == sources
-    assert [item["id"] for item in response["context"]["notes"]] == notes
+    assert [source["id"] for source in response["context"]["sources"]] == sources
+    assert [note["id"] for note in response["context"]["notes"]] == notes
     assert (response["char_count"] == 0) == (not sources and not notes)
 
 

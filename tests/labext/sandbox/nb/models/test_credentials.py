@@ -74,7 +74,7 @@ def test_key_can_be_replaced_and_removed(nb: Any, provider: Any) -> None:
     assert nb.tested(model)["success"] is True
     assert nb.call("PUT", path, {"api_key": None})["has_api_key"] is False
     nb.tested(model)
-    sent = [item.headers.get("authorization") for item in provider.asked]
+    sent = [request.headers.get("authorization") for request in provider.asked]
     assert sent == ["Bearer the-first-key-1234", f"Bearer {nb.KEY}", None]
 
 
@@ -157,7 +157,7 @@ def test_model_without_credential_uses_the_oldest(nb: Any, provider: Any) -> Non
     nb.tested(nb.model(credential=second["id"]))  # names its own, which is not the first
     nb.call("DELETE", f"credentials/{first['id']}")
     assert nb.tested(model)["success"] is False
-    sent = [item.headers["authorization"] for item in provider.chats()]
+    sent = [chat.headers["authorization"] for chat in provider.chats()]
     assert sent == [f"Bearer {nb.KEY}", *["Bearer another-key-1234"] * 2]
 
 
@@ -180,7 +180,7 @@ def test_tasks_use_the_environment_key(nb: Any, other: Any) -> None:
     nb.call("POST", "sources", json={"text": "Lactose is a sugar.", "process_async": False})
     result = nb.call("POST", "search", {"query": "sugar", "search_type": "vector"})
     assert result["results"]
-    sent = {item.headers["authorization"] for item in other.embeddings()}
+    sent = {embedding.headers["authorization"] for embedding in other.embeddings()}
     assert sent == {f"Bearer {nb.ENVIRONMENT_KEY}"}
 
 

@@ -81,11 +81,11 @@ def test_model_test_sends_key_model_and_prompt(nb: Any, provider: Any) -> None:
     }
     assert all(item["success"] for item in result.values()), result
     chat, embedding, speech, hearing = provider.asked
-    assert [item.path for item in provider.asked] == [
+    assert [request.path for request in provider.asked] == [
         *("/chat/completions", "/embeddings", "/audio/speech", "/audio/transcriptions")
     ]
-    assert {item.headers["authorization"] for item in provider.asked} == {f"Bearer {nb.KEY}"}
-    models = [item.body["model"] for item in provider.asked]
+    assert {request.headers["authorization"] for request in provider.asked} == {f"Bearer {nb.KEY}"}
+    models = [request.body["model"] for request in provider.asked]
     assert models == ["a-llm", "a-embedding", "a-tts", "a-stt"]
     assert "Hello" in chat.text
     assert "Hello" in embedding.body["input"][0]

@@ -121,8 +121,8 @@ def model_of(admin: NotebookAdministration, provider: openai_server.OpenAI) -> I
         return added[-1]
 
     yield add
-    for item in added:
-        admin.remove_model(item, yes=True)
+    for entry in added:
+        admin.remove_model(entry, yes=True)
 
 
 @pytest.fixture

@@ -147,8 +147,8 @@ def test_failed_episode_has_a_reason_and_is_retried_once(podcasts, kit, provider
     podcasts.call("PUT", f"episode-profiles/{profile}", {"description": "Mended."})
     with ThreadPoolExecutor(4) as pool:
         answers = [*pool.map(lambda _: podcasts.post(f"{path}/retry"), range(4))]
-    assert sorted(item.status_code for item in answers) == [200, 400, 400, 400]
-    (again,) = (item.json() for item in answers if item.ok)
+    assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400]
+    (again,) = (answer.json() for answer in answers if answer.ok)
     assert again["episode_id"] == ordered["episode_id"]
     assert podcasts.until(again["job_id"])["status"] == "completed"
     podcasts.error(404, "GET", f"podcasts/jobs/{ordered['job_id']}")
@@ -194,7 +194,7 @@ def test_language_models_write_outline_and_transcript(podcasts, kit, provider, m
     again = podcasts.call("POST", f"{path}/retry")
     assert podcasts.until(again["job_id"])["status"] == "completed"
     created = podcasts.call("GET", path)
-    assert [item["name"] for item in created["outline"]["segments"]] == ["Part 1", "Part 2"]
+    assert [segment["name"] for segment in created["outline"]["segments"]] == ["Part 1", "Part 2"]
     turns = created["transcript"]["transcript"]
     assert [(turn["speaker"], turn["dialogue"]) for turn in turns] == message * 2
     spoken_texts = sorted(request.body["input"] for request in provider.speeches())

@@ -52,7 +52,7 @@ def test_profile_names_are_unique_and_copies_numbered(podcasts, kit, path):
         400, "PUT", f"{path}/{second['id']}", {"name": first["name"]}
     )
     copies = [podcasts.call("POST", f"{path}/{first['id']}/duplicate") for _ in range(2)]
-    assert [item["name"].removeprefix(first["name"]) for item in copies] == [" - Copy", " - Copy 2"]
+    assert [copy["name"].removeprefix(first["name"]) for copy in copies] == [" - Copy", " - Copy 2"]
     for copy in copies:
         same = {"id", "name", "created_at", "updated_at"}
         assert {k: v for k, v in copy.items() if k not in same} == {

@@ -35,7 +35,9 @@ Guzman L. wrote a long article about the promoter in a journal.
 
 
 def test_split_joins_wrapped_lines_and_drops_headings_rulers_and_references() -> None:
-    assert [(item.text, item.heading, item.complete) for item in parse_sentences(TEXT)] == [
+    assert [
+        (sentence.text, sentence.heading, sentence.complete) for sentence in parse_sentences(TEXT)
+    ] == [
         (
             "Cells were induced with 0.2 % arabinose at 37 °C for four hours.",
             "Induction of pBAD30",
@@ -87,7 +89,7 @@ def test_sentences_of_frequent_words_are_selected() -> None:
         "The colony grew upon a plate of medium. A vector carries one operon on this plasmid. "
         "Every strain carries a vector with an operon."
     )
-    assert [item.text for item in select_sentences(result, 1)] == [
+    assert [sentence.text for sentence in select_sentences(result, 1)] == [
         "A vector carries one operon on this plasmid."
     ]
 

@@ -172,7 +172,7 @@ def test_base_url_without_path_is_retried_with_v1(
     provider.troubles = [openai_server.says(404, "404 page not found", "text/plain")]
     root = provider.base_url.removesuffix("/v1")
     assert calls.chat(site, add_model(base_url=root), HELLO) == "Reply of talker."
-    assert [item.whole_path for item in provider.asked] == [
+    assert [request.whole_path for request in provider.asked] == [
         "/chat/completions",
         "/v1/chat/completions",
     ]
@@ -182,7 +182,7 @@ def test_base_url_without_path_is_requested_once_if_it_answers(
     site: Site, provider: Any, add_model: Any
 ) -> None:
     calls.chat(site, add_model(base_url=provider.base_url.removesuffix("/v1")), HELLO)
-    assert [item.whole_path for item in provider.asked] == ["/chat/completions"]
+    assert [request.whole_path for request in provider.asked] == ["/chat/completions"]
 
 
 def test_base_url_with_path_is_not_retried(site: Site, provider: Any, add_model: Any) -> None:

@@ -102,7 +102,11 @@ def test_markup_citations_and_tables_are_not_spoken() -> None:
 
 def test_segments_are_the_sections_of_the_material() -> None:
     segments = writer.template_outline(INDUCTION, 3)
-    assert [item.name for item in segments] == ["The switch", "The dose", "Restriction enzymes"]
+    assert [segment.name for segment in segments] == [
+        "The switch",
+        "The dose",
+        "Restriction enzymes",
+    ]
     assert segments[0].description == "Quotations from switch"
     (segment,) = writer.template_outline(INDUCTION, 1)
     assert (segment.name, segment.description) == (

@@ -68,8 +68,8 @@ def test_outline_prompt_contains_the_episode_plan(
     (request,) = provider.asked
     names = ("For beginners.", "Alex", "Led a programme", "Asks one thing", "Names numbers")
     material = ("0.2 % arabinose", "Bench notes")
-    for item in (*names, *material, "German", "700", "2 segments"):
-        assert item in request.text
+    for entry in (*names, *material, "German", "700", "2 segments"):
+        assert entry in request.text
     assert "Induction" not in request.text  # a notebook's name is no topic
     assert request.body["max_tokens"] == 700
     assert request.body["model"] == "talker"
@@ -94,7 +94,7 @@ def test_dialogue_is_written_per_segment(site: Site, talker: Model, provider: op
         Turn("Robin Hood", "Twice as much."),
     ]
     assert progress == [(0, 2), (1, 2), (2, 2)]
-    first, second = (item.text for item in provider.asked)
+    first, second = (request.text for request in provider.asked)
     assert "greet the listeners" in first
     assert "sum up the main findings" not in first
     assert "sum up the main findings" in second
@@ -194,7 +194,7 @@ def test_long_material_is_summarised_by_the_slot_model(
     )
     writer.write_outline(site, talker, EpisodePlan(material, CAST))
     *parts, last = provider.asked
-    assert {item.body["model"] for item in parts} == {"summariser"}
+    assert {part.body["model"] for part in parts} == {"summariser"}
     assert last.body["model"] == "talker"
     assert "In short." in last.text
     assert "0.2 % arabinose" in last.text
@@ -269,9 +269,9 @@ _JSON = st.recursive(
 @given(st.text(max_size=200), _JSON)
 def test_arbitrary_reply_has_only_known_speakers(text: str, value: object):
     for reply in (text, json.dumps(value), f"{text}{json.dumps(value)}"):
-        assert {item.speaker for item in llm_writer.parse_turns(reply, CAST)} <= {
+        assert {turn.speaker for turn in llm_writer.parse_turns(reply, CAST)} <= {
             "Alex",
             "Robin Hood",
         }
-        assert all(item.dialogue for item in llm_writer.parse_turns(reply, CAST))
-        assert all(item.name for item in llm_writer.parse_segments(reply, 3))
+        assert all(turn.dialogue for turn in llm_writer.parse_turns(reply, CAST))
+        assert all(segment.name for segment in llm_writer.parse_segments(reply, 3))

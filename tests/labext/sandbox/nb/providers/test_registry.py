@@ -22,7 +22,7 @@ KEY = "correct-horse-battery-staple"
 
 def slots(site: Site) -> dict[str, str]:
     with site.database.read() as session:
-        return {item.slot: item.model_id for item in session.scalars(select(DefaultModel))}
+        return {row.slot: row.model_id for row in session.scalars(select(DefaultModel))}
 
 
 def seed_again(site: Site) -> None:

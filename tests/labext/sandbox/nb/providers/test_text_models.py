@@ -142,7 +142,7 @@ def test_unsupported_question_has_no_match(question: str) -> None:
 def test_similar_passage_matches_without_shared_words() -> None:
     question = "Whom do I contact prior to thawing?"
     near, far = (hit("note:plan", 3, NOTE.text, similarity=value) for value in (0.5, 0.2))
-    assert [item.quote for item in request(question, [near]).citations] == [NOTE.text]
+    assert [citation.quote for citation in request(question, [near]).citations] == [NOTE.text]
     assert request(question, [far]) == NO_MATCH
     uncalibrated = PassageQuoter(False).answer(question, Search(question, ""), [near])
     assert uncalibrated == NO_MATCH
@@ -168,7 +168,7 @@ def test_each_side_of_a_comparison_has_its_passage() -> None:
     ]
     other = hit("source:b", 9, "MT19937 has a state vector.", similarity=0.4)
     answer = request("How do the state vectors of Philox and of MT19937 differ?", [*many, other])
-    assert {item.id for item in answer.citations} == {"source:a", "source:b"}
+    assert {citation.id for citation in answer.citations} == {"source:a", "source:b"}
     plain = hit("source:c", 8, "The plane of best fit was contributed by Firth.", similarity=0.1)
     fast = hit("source:d", 7, "FastCluster was contributed by iwatobipen.", similarity=0.1)
     question = "Who contributed the plane of best fit, and who FastCluster?"
@@ -189,7 +189,7 @@ def test_low_scoring_passage_is_not_quoted() -> None:
     near = hit("source:near", 1, "Arabinose induces the araBAD promoter within minutes.")
     far = hit("source:far", 2, "The promoter was named long ago.")
     answer = request("How fast does arabinose induce the araBAD promoter?", [far, near])
-    assert [item.id for item in answer.citations] == ["source:near"]
+    assert [citation.id for citation in answer.citations] == ["source:near"]
 
 
 _TEXTS = st.text(alphabet=st.sampled_from("glucose arabinose.\n#-1?! "), max_size=200) | st.text()
@@ -209,7 +209,10 @@ def test_quotes_are_literal_for_arbitrary_texts(texts: list[str], question: str)
 @given(_TEXTS)
 def test_quotable_sentences_are_limited_in_length(text: str) -> None:
     long = f"{text}{'word ' * 400}."
-    assert all(len(item) <= MAX_QUOTE_LENGTH and item in long for item in quotable_sentences(long))
+    assert all(
+        len(sentence) <= MAX_QUOTE_LENGTH and sentence in long
+        for sentence in quotable_sentences(long)
+    )
 
 
 def test_citation_marks_resolve_to_passages() -> None:
@@ -218,7 +221,7 @@ def test_citation_marks_resolve_to_passages() -> None:
         "[source:paper#1]. Dana knows [note:plan; source:paper#2].",
         GIVEN,
     )
-    assert [(item.passage_id, item.quote[:12]) for item in answer.citations] == [
+    assert [(citation.passage_id, citation.quote[:12]) for citation in answer.citations] == [
         (2, "Cells were i"),
         (1, "Glucose lowe"),
         (3, "Ask Dana bef"),
@@ -240,7 +243,7 @@ def test_citation_marks_resolve_to_passages() -> None:
 def test_unknown_citation_marks_are_removed(reply: str, text: str) -> None:
     answer = parse_citations(reply, GIVEN)
     assert answer.text == text
-    assert {item.id for item in answer.citations} <= {"source:paper", "note:plan"}
+    assert {citation.id for citation in answer.citations} <= {"source:paper", "note:plan"}
 
 
 @pytest.mark.parametrize(
@@ -349,7 +352,7 @@ def test_strategy_is_parsed_from_surrounding_text() -> None:
 )
 def test_strategy_without_searches_uses_the_question(reply: str) -> None:
     strategy = LlmAnswerWriter("m", Model(reply)).strategy("Why glucose?")
-    assert [item.term for item in strategy.searches] == ["Why glucose?"]
+    assert [search.term for search in strategy.searches] == ["Why glucose?"]
 
 
 def test_prompt_contains_numbered_passages_and_marks() -> None:
@@ -358,14 +361,14 @@ def test_prompt_contains_numbered_passages_and_marks() -> None:
         "How induced?", Search("induction", "Be short."), GIVEN
     )
     (prompt,) = (message["content"] for message in model.sent[0])
-    for place, item in enumerate(GIVEN, 1):
-        assert f"Passage {place} {passage_mark(item)} {item.title}" in prompt
-        assert item.text in prompt
+    for place, entry in enumerate(GIVEN, 1):
+        assert f"Passage {place} {passage_mark(entry)} {entry.title}" in prompt
+        assert entry.text in prompt
     assert "page 3" in prompt
     for expected in ("How induced?", "induction", "Be short."):
         assert expected in prompt
     assert answer.text == "By arabinose [source:paper]."
-    assert [item.passage_id for item in answer.citations] == [2]
+    assert [citation.passage_id for citation in answer.citations] == [2]
 
 
 def test_model_is_not_called_without_passages() -> None:

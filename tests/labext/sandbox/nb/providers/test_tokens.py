@@ -25,7 +25,7 @@ measured it. Spin for 10 min. Discard.
 
 
 def test_sentences_are_split_at_sentence_ends() -> None:
-    assert [" ".join(item.split()) for item in segmentation.split_sentences(PAPER)] == [
+    assert [" ".join(sentence.split()) for sentence in segmentation.split_sentences(PAPER)] == [
         "# Tight control of pBAD30",
         "E. coli cells were induced with 0.2 % arabinose (Fig. 2) at an OD of 0.5.",
         "Expression from the araBAD promoter is repressed by glucose, see Guzman et al. 1995.",

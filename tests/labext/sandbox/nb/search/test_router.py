@@ -52,18 +52,18 @@ def test_text_search_response(client: TestClient) -> None:
 def test_vector_search_response(client: TestClient) -> None:
     answer = search(client, query="sugar switches a gene", search_type="vector").json()
     assert answer["search_type"] == "vector"
-    assert {item["id"] for item in answer["results"]} == {"source:a", "note:b"}
-    assert all(MIN_SIMILARITY <= item["similarity"] <= 1 for item in answer["results"])
-    assert not any("relevance" in item for item in answer["results"])
+    assert {result["id"] for result in answer["results"]} == {"source:a", "note:b"}
+    assert all(MIN_SIMILARITY <= result["similarity"] <= 1 for result in answer["results"])
+    assert not any("relevance" in result for result in answer["results"])
 
 
 def test_hybrid_search_response(client: TestClient) -> None:
     body = {"query": "arabinose", "search_type": "hybrid"}
     answer = search(client, **body).json()
     assert answer["search_type"] == "hybrid"
-    for item in answer["results"]:
-        assert -1 <= item["similarity"] <= 1
-        assert 0 < item["relevance"] <= 1
+    for result in answer["results"]:
+        assert -1 <= result["similarity"] <= 1
+        assert 0 < result["relevance"] <= 1
     assert len(answer["results"]) == 2
 
 
@@ -71,13 +71,13 @@ def test_hybrid_search_without_model_finds_words(client: TestClient, shared: Wor
     shared.embed_by(None)
     answer = search(client, query="arabinose", search_type="hybrid").json()
     shared.embed_by("all-minilm-l6-v2")
-    assert [item["similarity"] for item in answer["results"]] == [None, None]
+    assert [result["similarity"] for result in answer["results"]] == [None, None]
 
 
 def test_search_filters_are_applied(client: TestClient) -> None:
     def matching(**body: object) -> list[str]:
         kind = {"query": "arabinose promoter", "search_type": "vector"}
-        return sorted(item["id"] for item in search(client, **kind | body).json()["results"])
+        return sorted(result["id"] for result in search(client, **kind | body).json()["results"])
 
     assert matching() == ["note:b", "source:a"]
     assert matching(source_ids=["source:a"]) == matching(include_notes=False) == ["source:a"]

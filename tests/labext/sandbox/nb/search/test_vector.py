@@ -48,7 +48,7 @@ def test_vector_hits_are_sorted_by_cosine_similarity(world: World) -> None:
         world.source(name, text)
     hits = world.vector(PARAPHRASE, min_similarity=-1)
     query, *vectors = MiniLmEmbedder().embed([PARAPHRASE, *(hit.text for hit in hits)])
-    assert [hit.similarity for hit in hits] == pytest.approx([query @ item for item in vectors])
+    assert [hit.similarity for hit in hits] == pytest.approx([query @ vector for vector in vectors])
     assert [hit.similarity for hit in hits] == sorted((h.similarity for h in hits), reverse=True)
 
 

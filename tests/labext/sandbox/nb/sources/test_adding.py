@@ -112,7 +112,7 @@ def test_source_is_added_to_a_notebook(sources):
     created = sources.text("In it.", notebook_id=notebook)
     sources.text("Not in it.")
     assert created["notebooks"] == [notebook]
-    assert [item["id"] for item in sources.listed(notebook_id=notebook)] == [created["id"]]
+    assert [row["id"] for row in sources.listed(notebook_id=notebook)] == [created["id"]]
 
 
 @pytest.mark.parametrize(

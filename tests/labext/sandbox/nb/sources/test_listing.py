@@ -34,7 +34,7 @@ def three(sources):
 def test_sources_are_listed_in_the_requested_order(sources, three, order, places):
     notebook, created = three
     query = {"notebook_id": notebook} | ({} if order is None else {"order_by": order})
-    assert [item["id"] for item in sources.listed(**query)] == [created[place] for place in places]
+    assert [row["id"] for row in sources.listed(**query)] == [created[place] for place in places]
 
 
 def test_source_list_is_paginated(sources, three):
@@ -51,11 +51,11 @@ def test_source_list_has_fifty_rows_by_default(sources):
     notebook = sources.notebook()
     many = [f"source:listed{number}" for number in range(51)]
     with sources.back() as session:
-        session.add_all(Source(id=item, kind="text", status=COMPLETED) for item in many)
+        session.add_all(Source(id=source, kind="text", status=COMPLETED) for source in many)
         session.flush()
-        session.add_all(NotebookSource(notebook_id=notebook, source_id=item) for item in many)
+        session.add_all(NotebookSource(notebook_id=notebook, source_id=source) for source in many)
     assert len(sources.listed(notebook_id=notebook)) == 50
-    assert {item["id"] for item in sources.listed(notebook_id=notebook, limit=1000)} == set(many)
+    assert {row["id"] for row in sources.listed(notebook_id=notebook, limit=1000)} == set(many)
     deleted = sources.call("DELETE", f"notebooks/{notebook}", params={"delete_sources": "true"})
     assert deleted["deleted_sources"] == 51
 
@@ -123,7 +123,7 @@ def test_source_can_be_deleted_while_processed(sources, site):
         assert site.asked.acquire(timeout=30)
         sources.call("DELETE", f"sources/{created['id']}")
     assert not (sources.folder / "work" / created["id"].partition(":")[2]).exists()
-    assert created["id"] not in [item["id"] for item in sources.listed()]
+    assert created["id"] not in [row["id"] for row in sources.listed()]
 
 
 def test_processing_resumes_after_a_kill(new_box, sources_of, site):

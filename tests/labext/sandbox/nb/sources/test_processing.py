@@ -123,7 +123,7 @@ def test_source_has_an_insight_of_key_sentences(sources):
 
 def search(sources, query: str, **more: object) -> list[str]:
     body = {"query": query, **more}
-    return [item["parent_id"] for item in sources.call("POST", "search", json=body)["results"]]
+    return [result["parent_id"] for result in sources.call("POST", "search", json=body)["results"]]
 
 
 def test_search_hit_has_the_page(sources):

@@ -60,8 +60,8 @@ def test_speakers_have_distinct_constant_pitches(episode):
 
 def test_loudness_is_normalized_per_speaker(episode):
     assert loudness(episode.samples, episode.rate) == pytest.approx(-19, abs=1.0)
-    for item in episode.spoken:
-        assert loudness(episode.of(item), episode.rate) == pytest.approx(-19, abs=1.5)
+    for entry in episode.spoken:
+        assert loudness(episode.of(entry), episode.rate) == pytest.approx(-19, abs=1.5)
 
 
 def test_audio_is_not_clipped(episode):
@@ -106,7 +106,7 @@ def test_failing_voice_leaves_the_target_unchanged(monkeypatch, tmp_path, espeak
         return Sound(np.full(RATE, 0.1, np.float32), RATE)
 
     monkeypatch.setattr(engine, "synthesize", say)
-    turns = [Turn("Ada", f"This is the {item} turn.") for item in ("first", "second", "third")]
+    turns = [Turn("Ada", f"This is the {name} turn.") for name in ("first", "second", "third")]
     with pytest.raises(HTTPException, match="down"):
         recording.record_dialogue(site, turns, {"Ada": (espeak, None)}, target, ignore)
     assert target.read_bytes() == b"what was there"

@@ -50,7 +50,7 @@ class Api(nb_service.Api):
             time.sleep(0.05)
         insights = self.call("GET", f"sources/{created}/insights")
         return {"id": created} | status, {
-            item["insight_type"]: item["content"] for item in insights
+            insight["insight_type"]: insight["content"] for insight in insights
         }
 
     def model(self, name: str, base_url: str) -> str:

@@ -45,8 +45,8 @@ def test_transformation_create_get_update_delete(api: Any):
 def test_transformation_names_need_not_be_unique(api: Any):
     first_id, other = api.make(), api.make()
     assert first_id["id"] != other["id"]
-    for item in (first_id, other):
-        api.call("DELETE", f"transformations/{item['id']}")
+    for identifier in (first_id, other):
+        api.call("DELETE", f"transformations/{identifier['id']}")
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,8 @@ def test_default_transformations_create_insights_of_new_sources(api: Any, provid
     assert "- “Cells were induced with 0.2 % arabinose.”" in insights["How much"]
     assert insights["Asked"] == "Reply of reader."
     assert TEXT in provider.asked[0].text
-    for item in (mine, request):
-        api.call("DELETE", f"transformations/{item['id']}")
+    for entry in (mine, request):
+        api.call("DELETE", f"transformations/{entry['id']}")
     assert set(api.processed(TEXT)[1]) == {"Key findings"}
 
 
