@@ -13,7 +13,7 @@ from labext.progress import Outcome, Part, Progress
 
 def follow(path: str) -> Iterator[Progress]:
     """Yield the content of the file, twenty times a second, until it names an outcome."""
-    began = time.monotonic()
+    started_at = time.monotonic()
     while True:
         fields = json.loads(Path(path).read_text())
         outcome = fields.pop("outcome", None)

@@ -250,9 +250,7 @@ def test_executed_notebook_gets_the_final_state_alone(
         monkeypatch.setenv(name, value)
     cells = [STREAM, "last = watch(stream())"]
     cells.append("watch(stream(), background=True)\nlabext_widgets.display_message('Done.')")
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(notebook) for notebook in cells]
-    )
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     notebook.cells.append(nbformat.v4.new_code_cell(TRANSFER))
     NotebookClient(notebook, kernel_name="python3", timeout=60).execute()
     outputs = [cell.outputs for cell in notebook.cells]

@@ -44,7 +44,7 @@ def test_cut_sites_match_biopython(circular: bool) -> None:
             (cut - 1) % len(BASES)
             for cut in getattr(Restriction, name).search(Seq(BASES), linear=not circular)
         }
-        positions = {positions.cut for positions in cut_sites(molecule, name)}
+        positions = {site.cut for site in cut_sites(molecule, name)}
         if circular:
             assert positions == expected, name
         else:

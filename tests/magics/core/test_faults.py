@@ -278,7 +278,7 @@ def test_interrupted_download_is_resumed(offers: Any, terminal: Terminal, to: st
     assert len(lines) == 2, lines
     assert terminal.run(f"df = {error.next_step.split('`')[1]}") is None
     ranges = [
-        ranges.headers.get("range") for ranges in server.received if "download" in ranges.path
+        request.headers.get("range") for request in server.received if "download" in request.path
     ]
     assert ranges[0] is None
     assert len(ranges) == 2

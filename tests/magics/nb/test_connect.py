@@ -40,7 +40,7 @@ KEY = "sk-proj-4f9b2c7d8e1a6035abcd"
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Hidden input that a user will type; once it is empty there is no user."""
-    given: list[str] = []
+    passwords: list[str] = []
 
     def ask(_: str = "", stream: Any = None) -> str:
         if not passwords:

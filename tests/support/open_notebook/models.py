@@ -96,7 +96,7 @@ def providers(call: Call) -> Any:
 @route("GET", "/api/models/discover/{provider}")
 def discover(_: Call, provider: str) -> Any:
     """Return the models that a provider offers."""
-    told = recordings()
+    recorded = recordings()
     known_one = provider == "openai_compatible"
     return recorded["models.discover" if known_one else "models.discover_unknown"].answer
 
@@ -123,7 +123,7 @@ def count(call: Call, provider: str) -> Any:
     """By type."""
     of = [model["type"] for model in call.state.models.values() if model["provider"] == provider]
     counts = Counter(of)
-    counts_by_type = {counts_by_type: counts[counts_by_type] for counts_by_type in TYPES}
+    counts_by_type = {model_type: counts[model_type] for model_type in TYPES}
     return like("models.count", provider=provider, counts=counts_by_type, total=len(of))
 
 
@@ -220,9 +220,7 @@ def delete_credential(call: Call, identifier: str) -> Any:
     state = call.state
     known(state.credentials, identifier, "credentials.delete_missing")
     del state.credentials[identifier]
-    model_ids = [
-        i for i, model_ids in state.models.items() if model_ids["credential"] == identifier
-    ]
+    model_ids = [i for i, model in state.models.items() if model["credential"] == identifier]
     for model_id in model_ids:
         del state.models[model_id]
     return like("credentials.delete", deleted_models=len(model_ids))

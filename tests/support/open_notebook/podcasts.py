@@ -106,8 +106,8 @@ def duplicate_speaker_profile(call: Call, identifier: str) -> Any:
 def generate(call: Call) -> Any:
     """Accepted also where nothing can come of it; the job tells."""
     state, body = call.state, call.body
-    profiles = {profile["name"]: profile for profile in state.episode_profiles.values()}
-    speakers = {profile["name"]: profile for profile in state.speaker_profiles.values()}
+    profiles = {row["name"]: row for row in state.episode_profiles.values()}
+    speakers = {row["name"]: row for row in state.speaker_profiles.values()}
     if body["episode_profile"] not in profiles or body["speaker_profile"] not in speakers:
         refuse("podcasts.generate_unknown_profile")
     if not body.get("notebook_id") and not body.get("content"):
@@ -188,8 +188,8 @@ def retry(call: Call, identifier: str) -> Any:
         refuse("podcasts.retry_completed")
     del state.episodes[identifier]
     job = state.new("command")
-    profiles = {profile["name"]: profile for profile in state.episode_profiles.values()}
-    speakers = {profile["name"]: profile for profile in state.speaker_profiles.values()}
+    profiles = {row["name"]: row for row in state.episode_profiles.values()}
+    speakers = {row["name"]: row for row in state.speaker_profiles.values()}
     state.jobs[job] = {
         "status": "new",
         "name": result["name"],
@@ -201,7 +201,7 @@ def retry(call: Call, identifier: str) -> Any:
 
 
 def _named(profiles: dict[str, Thing], name: str, absent: str) -> Thing:
-    profile = next((profile for profile in profiles.values() if profile["name"] == name), None)
+    profile = next((row for row in profiles.values() if row["name"] == name), None)
     return profile if profile is not None else refuse(absent)
 
 
@@ -209,7 +209,7 @@ def _save_episode_profile(call: Call, identifier: str) -> Thing:
     body = call.body
     if not 3 <= int(body.get("num_segments", 5)) <= 20:
         refuse("episode_profiles.create_bad_segments")
-    named = {profile["name"]: profile["id"] for profile in call.state.speaker_profiles.values()}
+    named = {row["name"]: row["id"] for row in call.state.speaker_profiles.values()}
     config = body["speaker_config"]
     speakers = named.get(config, config)
     names = {identifier: name for name, identifier in named.items()}
@@ -251,7 +251,7 @@ def _step(state: State, identifier: str, found: Thing) -> None:
     if not state.moves:
         return
     # The speakers that the episode does not use are validated too.
-    speaking = all(profile["voice_model"] for profile in state.speaker_profiles.values())
+    speaking = all(row["voice_model"] for row in state.speaker_profiles.values())
     if not found["profile"]["outline_llm"] or not speaking:
         reason = f"Episode profile '{found['profile']['name']}' has no models configured"
         found.update(status="failed", reason=reason)

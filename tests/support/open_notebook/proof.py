@@ -84,10 +84,9 @@ def check_sent(proof: Proof, heard: list[Heard]) -> None:
     Raises:
         AssertionError: one is not.
     """
-    actual_calls = [(actual_calls.method, actual_calls.path) for actual_calls in heard]
+    actual_calls = [(request.method, request.path) for request in heard]
     expected_calls = [
-        (expected_calls.method, expected_calls.path.replace("%3A", ":"))
-        for expected_calls in proof.recordings
+        (recording.method, recording.path.replace("%3A", ":")) for recording in proof.recordings
     ]
     assert actual_calls == expected_calls
     for request, recorded in zip(heard, proof.recordings, strict=True):

@@ -282,7 +282,7 @@ def _asset(call: Call, kind: str) -> Thing:
 def _free_name(state: State, name: str) -> str:
     """The name under which an upload is stored: one folder holds those of all notebooks."""
     assets = (item["asset"] or {} for item in state.sources.values())
-    used_paths = {used_paths.get("file_path") for used_paths in assets}
+    used_paths = {asset.get("file_path") for asset in assets}
     stem, suffix = os.path.splitext(name)
     numbered = (f"{stem} ({n}){suffix}" for n in itertools.count(1))
     names = itertools.chain([name], numbered)

@@ -152,7 +152,7 @@ def search(call: Call) -> Any:
         refuse("search.vector_empty_query" if kind == "vector" else "search.empty_query")
     if kind == "vector" and state.defaults.get("default_embedding_model") is None:
         refuse("search.vector_no_embedding_model")
-    hits = [_hit(state, hits, kind) for hits in _found(state, body, kind)]
+    hits = [_hit(state, record, kind) for record in _found(state, body, kind)]
     hits = hits[: int(body.get("limit", 100))]
     return {"results": hits, "total_count": len(hits), "search_type": kind}
 
@@ -201,12 +201,7 @@ def _asked(call: Call) -> str:
 
 
 def _exchange(message: str, model: Thing, context: Thing) -> list[Thing]:
-    context_ids = [
-        context_ids["id"]
-        for part in context.values()
-        if isinstance(part, list)
-        for context_ids in part
-    ]
+    context_ids = [row["id"] for part in context.values() if isinstance(part, list) for row in part]
     marks = " ".join(f"[{context_id}]" for context_id in context_ids)
     answer = f"Fake answer ({model['name']}) to: '{message}'. {marks}".strip()
     human, ai = recordings()["chat.execute"].answer["messages"]

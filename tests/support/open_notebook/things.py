@@ -253,6 +253,6 @@ def _of(state: State, notebook: str, things: dict[str, Thing]) -> list[str]:
 
 def _linked(state: State, notebook: str) -> tuple[set[str], set[str]]:
     """The sources of this notebook alone, and those of others too."""
-    source_ids = {source_ids["id"] for source_ids in state.in_notebook(notebook)}
+    source_ids = {source["id"] for source in state.in_notebook(notebook)}
     elsewhere = {source for other, source in state.links if other != notebook}
     return source_ids - elsewhere, source_ids & elsewhere
