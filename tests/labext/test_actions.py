@@ -51,12 +51,14 @@ def examples(text: str) -> Iterator[Action]:
 def test_python_form_calls_an_existing_method(kind: str) -> None:
     full = next(action for action in examples('the "best"') if action.kind == kind)
     for action in (full, Action(kind)):
-        call = ast.parse(actions.python_call(action), mode="eval").body
-        assert isinstance(call, ast.Call)
-        inspect.signature(_resolve(call.func)).bind(
-            *[ast.literal_eval(argument) for argument in call.args],
-            **{str(word.arg): ast.literal_eval(word.value) for word in call.keywords},
-        )
+        for statement in ast.parse(actions.python_call(action)).body:
+            assert isinstance(statement, ast.Expr)
+            call = statement.value
+            assert isinstance(call, ast.Call)
+            inspect.signature(_resolve(call.func)).bind(
+                *[ast.literal_eval(argument) for argument in call.args],
+                **{str(word.arg): ast.literal_eval(word.value) for word in call.keywords},
+            )
 
 
 def _resolve(node: ast.expr) -> Any:

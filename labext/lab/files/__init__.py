@@ -265,7 +265,7 @@ def write(
     path: str | PathLike[str],
     *,
     format: Format | None = None,
-    force: bool = False,
+    overwrite: bool = False,
     whole: bool = False,
 ) -> Path:
     """Write sequences to a file, which is there whole, or as it was.
@@ -277,7 +277,7 @@ def write(
         records: a frame with the columns `name` and `bases`, a record, or several.
         path: where; folders that are missing are made.
         format: `fasta` or `genbank`; None goes by the end of the path.
-        force: whether a file that holds something else is replaced.
+        overwrite: replace a file with other content.
         whole: whether FASTA keeps all of a record too, behind its name; GenBank always does.
 
     Returns:
@@ -295,10 +295,10 @@ def write(
     text = _to_genbank(rows) if kind == "genbank" else _to_fasta(rows, whole)
     if _has_content(target, text.encode()) or _has_records(target, rows, text[:1]):
         return target  # a notebook runs twice
-    if target.exists() and not force:
+    if target.exists() and not overwrite:
         raise ConflictError(
             f"{target} already exists with other content.",
-            f"Replace it with {parameter('force')}, or write to another path.",
+            f"Replace it with {parameter('overwrite')}, or write to another path.",
         )
     make_folder(target.parent)
     write_atomic(target, text.encode())

@@ -186,7 +186,7 @@ def export(
     format: Format | None,
     to: Path,
     whole: bool,
-    force: bool,
+    overwrite: bool,
 ) -> None:
     """Write sequences of the platform, or of a frame, to a file, and report its path."""
     from labext.lab import files
@@ -201,7 +201,7 @@ def export(
     else:
         records = frame_of(from_)
     before = _stamp(to)
-    written = files.write(records, to, format=format, whole=whole, force=force)
+    written = files.write(records, to, format=format, whole=whole, overwrite=overwrite)
     if from_ is not None and (format or files.SUFFIXES.get(to.suffix.lower())) == "genbank":
         _report_missing(records)
     many = messages.pluralize(len(records), "sequence")
@@ -245,7 +245,7 @@ EXPORT = Command(
         ),
         Parameter("to", value_types.PATH, "the output file", required=True),
         Parameter("whole", None, "store the complete records in a FASTA file"),
-        Parameter("force", None, "replace a file with other content"),
+        Parameter("overwrite", None, "replace a file with other content"),
     ],
     details="`labext.lab.files.read` reads such a file: GenBank files and FASTA files written "
     "with --whole contain complete records, other FASTA files only names and bases. A "

@@ -73,7 +73,7 @@ def test_written_records_round_trip(
     tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]], kind: Any
 ) -> None:
     path = tmp_path_factory.getbasetemp() / f"again.{kind}"
-    files.write(records, path, format=kind, force=True, whole=True)
+    files.write(records, path, format=kind, overwrite=True, whole=True)
     assert json.dumps(files.read(path), sort_keys=True) == json.dumps(records, sort_keys=True)
 
 
@@ -176,14 +176,14 @@ def refused(error: type[LabextError], *arguments: Any, **options: Any) -> str:
     return caught.value.message
 
 
-def test_existing_file_is_replaced_with_force_only(tmp_path: Path) -> None:
+def test_existing_file_is_replaced_with_overwrite_only(tmp_path: Path) -> None:
     path = tmp_path / "a.fa"
     path.write_text("mine")
     with pytest.raises(ConflictError, match="already exists") as caught:
         files.write([PRIMER], path)
-    assert "force=True" in caught.value.next_step
+    assert "overwrite=True" in caught.value.next_step
     assert path.read_text() == "mine"
-    files.write([PRIMER], path, force=True, whole=True)
+    files.write([PRIMER], path, overwrite=True, whole=True)
     assert files.read(path) == [PRIMER]
 
 
@@ -216,7 +216,7 @@ def test_failed_write_keeps_the_existing_file(tmp_path: Path) -> None:
     path = tmp_path / "a.fa"
     files.write([PRIMER], path, whole=True)
     for bad in ([PRIMER, {"name": "b"}], [PRIMER, PRIMER]):
-        refused(InputError, bad, path, force=True)
+        refused(InputError, bad, path, overwrite=True)
     assert files.read(path) == [PRIMER]
     assert [path.name for path in tmp_path.iterdir()] == ["a.fa"]
 

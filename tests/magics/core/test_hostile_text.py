@@ -41,7 +41,7 @@ KEPT = re.compile(
 LINES = {
     "lab connect": ["sandbox"],
     "lab show": ["pBAD30"],
-    "lab export": ["pBAD30 --to out/p.gb --force"],
+    "lab export": ["pBAD30 --to out/p.gb --overwrite"],
     "lab logout": ["--yes"],
     "jobs tool": ["digest"],
     "jobs submit": [

@@ -64,7 +64,7 @@ LINES = [
     ("%lab export pBAD30 --to a.txt", InputError, "`--format fasta` or `--format genbank`"),
     ("%lab export pBAD30 --to a.gb --format embl", InputError, "fasta or genbank"),
     ("%lab export pBAD30 nosuch --to a.gb", NotFoundError, "nosuch"),
-    ("%lab export pBAD30 --to there.gb", ConflictError, "--force"),
+    ("%lab export pBAD30 --to there.gb", ConflictError, "--overwrite"),
     ("%lab export --from hole --to a.fa", InputError, "Without bases: b"),
     ("%lab export --from blank --to a.fa", InputError, "Without bases: b"),
     ("%lab export --from odd --to a.fa", InputError, "is not a base"),

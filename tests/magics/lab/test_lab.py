@@ -119,7 +119,7 @@ def test_export_can_be_repeated(
     written = files.read(tmp_path / "out" / "two.gb")
     assert [record["name"] for record in written] == ["pBAD30", "kin1"]
     assert len(written[0]["annotations"]) == 13
-    run("%lab export kin1 --to out/two.gb --force")
+    run("%lab export kin1 --to out/two.gb --overwrite")
     assert capsys.readouterr().out == "Wrote 1 sequence to out/two.gb.\n"
 
 
