@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, MetaData, create_engine, event, func, inspect, select
+from sqlalchemy import ColumnElement, Engine, MetaData, create_engine, event, func, select
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, OperationalError
@@ -18,7 +18,7 @@ from sqlalchemy.orm import DeclarativeBase, Session
 from labext import storage
 from labext.errors import SetupError
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Increase it with every change of a table; a database with another version is refused.
 
 New columns that may be null need no new version: they are added to existing tables.
@@ -52,7 +52,7 @@ class Database:
         return cls(f"sqlite:///{path}")
 
     def create(self, *metadata: MetaData) -> None:
-        """Create missing tables, indexes, and columns that may be null.
+        """Create missing tables and indexes.
 
         Raises:
             SetupError: the database was made by another version of labext.
@@ -60,24 +60,9 @@ class Database:
         self.check_version()
         for tables in metadata:
             tables.create_all(self._writes[True])
-            self._add_columns(tables)
         if self.engine.dialect.name == "sqlite":
             with self._writes[True].begin() as connection:
                 connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
-
-    def _add_columns(self, metadata: MetaData) -> None:
-        """Add the missing columns that may be null, which an earlier version did not have."""
-        with self._writes[True].begin() as connection:
-            for table in metadata.sorted_tables:
-                existing = {
-                    column["name"] for column in inspect(connection).get_columns(table.name)
-                }
-                for column in table.columns:
-                    if column.name not in existing and column.nullable:
-                        kind = column.type.compile(connection.dialect)
-                        connection.exec_driver_sql(
-                            f'ALTER TABLE "{table.name}" ADD COLUMN "{column.name}" {kind}'
-                        )
 
     def check_version(self) -> None:
         """Raise SetupError if the tables were created by another version of labext."""
