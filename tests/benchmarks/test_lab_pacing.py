@@ -135,7 +135,7 @@ def test_250_pages_at_100_in_10_seconds(
         )
 
 
-def test_100_pages_at_60_in_30_seconds_told_by_the_headers(
+def test_100_pages_at_60_in_30_seconds_by_the_headers(
     benchmark: Any, figure: Callable[[str, str], None], serving: Callable[..., str], tmp_path: Path
 ) -> None:
     pages, window = 100, 30 if benchmark.enabled else 1

@@ -76,7 +76,7 @@ def test_outputs_are_plain(first: Any) -> None:
     assert kinds <= {"text/plain", "text/html"}
 
 
-def test_a_second_run_takes_what_is_there(second: Any) -> None:
+def test_second_run_uses_existing_objects(second: Any) -> None:
     assert re.search(r"already|taken as", said(second, "%jobs submit peptide_build"))
     assert re.search(r"already|taken as", said(second, "%jobs batch folds"))
     assert "already" in said(second, "%jobs results folds")

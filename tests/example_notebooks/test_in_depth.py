@@ -38,7 +38,7 @@ def second(first: dict[str, str], room: Path) -> dict[str, str]:
     return execute(room)
 
 
-def test_the_first_run_does_what_it_shows(first: dict[str, str], room: Path) -> None:
+def test_first_run_succeeds(first: dict[str, str], room: Path) -> None:
     assert "relax1 is stopped." in first["stop"]
     assert "p1: Complete, 3 of 3 complete (pipeline" in first["watch"]
     assert "p2: Complete, 2 of 2 complete (pipeline" in first["watch-saved"]
@@ -46,7 +46,7 @@ def test_the_first_run_does_what_it_shows(first: dict[str, str], room: Path) -> 
     assert (room / "out" / "p1" / "metrics.csv").is_file()
 
 
-def test_a_second_run_takes_what_is_there(second: dict[str, str]) -> None:
+def test_second_run_uses_existing_objects(second: dict[str, str]) -> None:
     assert "relax1 already exists" in second["submit"]
     assert "relax1 is already Stopped." in second["stop"]
     for cell in ("pipeline", "saved", "batch", "resume"):

@@ -50,6 +50,6 @@ def test_the_sequences_become_files_and_jobs(first: Any, room: Path) -> None:
     assert "names were adapted: " in said(first, "batch")
 
 
-def test_a_second_run_takes_what_is_there(second: Any) -> None:
+def test_second_run_uses_existing_objects(second: Any) -> None:
     for cell in ("export-one", "export-all", "batch"):
         assert "already" in said(second, cell)

@@ -41,7 +41,7 @@ def test_a_second_time_writes_nothing(ours: Path, tmp_path: Path) -> None:
     assert placed.same == ["data/table.csv", "jobs.ipynb"]
 
 
-def test_a_newer_version_replaces_what_the_user_left_alone(ours: Path, tmp_path: Path) -> None:
+def test_newer_version_replaces_unchanged_examples(ours: Path, tmp_path: Path) -> None:
     examples.copy_examples(tmp_path / "demo")
     (ours / "jobs.ipynb").write_text("second version")
     assert examples.copy_examples(tmp_path / "demo").written == ["jobs.ipynb"]

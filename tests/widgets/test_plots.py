@@ -363,7 +363,7 @@ def test_table_of_a_tool_has_its_figure(file: str) -> None:
     assert job_plot("job", {file: table.iloc[:0]}) is None
 
 
-def test_figures_say_what_they_show() -> None:
+def test_figures_have_descriptions() -> None:
     angles, _, _ = FIGURES["ramachandran.csv"]
     panel = job_plot("job", {"a.csv": angles})._chart.panels[0]
     assert [m.name for m in panel.marks] == ["favoured (approximate)", "glycine"]

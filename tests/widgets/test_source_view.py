@@ -58,7 +58,7 @@ def test_view_opens_the_page_of_the_passage_and_marks_it(pdf: PdfPages) -> None:
     assert f" *{ON_PAGE_2}" in " ".join(str(output).split())
 
 
-def test_mark_covers_the_passage_in_yellow_and_nothing_else(pdf: PdfPages) -> None:
+def test_yellow_mark_covers_only_the_passage(pdf: PdfPages) -> None:
     from PIL import Image
 
     plain, marked = (

@@ -53,7 +53,7 @@ def test_watch_draws_every_snapshot_and_returns_the_last(surface: FakeSurface) -
     assert surface.finished == [(COMPLETE, "")]
 
 
-def test_interrupt_says_what_continues_and_how_to_resume(surface: FakeSurface) -> None:
+def test_interrupt_explains_how_to_resume(surface: FakeSurface) -> None:
     with pytest.raises(WatchInterrupted, match=r"the batch continues.* `%jobs watch folds`"):
         watch(then(KeyboardInterrupt()))
     assert surface.finished == [(RUNNING, "Watching stopped; the batch continues.")]

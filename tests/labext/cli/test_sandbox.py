@@ -56,7 +56,7 @@ def test_start_status_and_stop(run, data_dir):
     assert "was not running" in run("stop")[1]
 
 
-def test_reset_needs_yes_and_names_what_is_deleted(run, data_dir):
+def test_reset_needs_yes_and_names_the_deleted_data(run, data_dir):
     run("start")
     code, out, err = run("reset")
     assert (code, out) == (1, "")

@@ -85,7 +85,7 @@ def test_no_run_gives_no_estimate() -> None:
     assert estimate([], [{"n": 1}]) is None
 
 
-def test_choices_are_told_apart() -> None:
+def test_estimate_depends_on_choices() -> None:
     runs = [Run({"mode": mode}, 10.0 if mode == "slow" else 1.0, None) for mode in ("slow", "fast")]
     expected = estimate(runs * 10, [{"mode": "slow"}, {"mode": "fast"}])
     assert expected is not None

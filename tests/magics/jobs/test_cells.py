@@ -1,4 +1,4 @@
-"""The issue's cells, and others, through a real shell against a real local service."""
+"""Cells of users, in a real shell against a real local service."""
 
 from __future__ import annotations
 

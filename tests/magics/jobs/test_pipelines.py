@@ -83,7 +83,7 @@ def test_pipeline_inputs_from_a_variable(ready: Run, shell: InteractiveShell) ->
     assert "--inputs" in raised.value.next_step
 
 
-def test_numbers_in_a_body_are_what_the_tool_takes(ready: Run) -> None:
+def test_numbers_in_a_body_are_cast_by_the_tool(ready: Run) -> None:
     row = ready(
         "%%jobs pipeline numbers\ninputs: [MKTAYIAKQR]\nstages:\n"
         "  - task: Build\n    toolSettings:\n      peptide_build: {sequence: pipe}\n"

@@ -128,7 +128,7 @@ def test_excluded_sources_are_not_awaited(
     assert "being processed" not in printed(f"{line} {more}")
 
 
-def test_failed_source_is_named_and_the_rest_is_used(
+def test_failed_source_is_named_and_the_others_are_used(
     server: Replay, run: Run, printed: Printed
 ) -> None:
     run("%nb add http://127.0.0.1:9/none")

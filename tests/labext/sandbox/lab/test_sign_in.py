@@ -101,7 +101,7 @@ def test_hidden_and_missing_places_are_refused_alike(api, kit, runner):
     kit.message(api.get("dna-sequences", kit.basic(visible), pageSize="many"), 400)
 
 
-def test_app_on_behalf_of_a_user_sees_what_both_may_see(api, kit, runner):
+def test_app_on_behalf_of_a_user_sees_objects_that_both_may_see(api, kit, runner):
     name, client_id, secret = runner.app(CACTI, VECTORS)
     email, _ = runner.user(CACTI, ORCHIDS)
     bearer = f"Bearer {api.token(client_id, secret).json()['access_token']}"

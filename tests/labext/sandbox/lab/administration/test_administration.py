@@ -63,7 +63,7 @@ def test_objects_of_another_tenant_are_not_found(admin):
 
 
 @pytest.mark.parametrize("noun", PLACE_KINDS)
-def test_removal_reports_exactly_what_it_deletes(admin, noun):
+def test_removal_reports_the_deleted_records(admin, noun):
     tables = {
         "teams": "lab_teams",
         "projects": "lab_projects",

@@ -113,7 +113,7 @@ def test_deeply_nested_tables_are_read(read):
     assert 1 <= read(out.getvalue()).text.count("level") <= 40
 
 
-def test_pdf_heading_is_a_paragraph_of_its_own(read):
+def test_pdf_heading_is_a_separate_paragraph(read):
     text = (
         "Cells grow until noon and are then\nkept cold.\nWhat to vary\nVary the temperature first."
     )
