@@ -140,7 +140,7 @@ def test_scrolling_selection_and_themes(page_of: Pages, refused: list[str]) -> N
 
     nb.theme("JupyterLab Dark")
     settle(page)
-    assert max(canvas.evaluate(GROUND)) < 60
+    until(lambda: max(canvas.evaluate(GROUND)) < 60, "a dark alignment")
     nb.shot("alignment-dark")
     page.set_viewport_size({"width": 700, "height": 900})
     until(lambda: area.bounding_box()["width"] < 400, "a narrow page")
@@ -149,7 +149,7 @@ def test_scrolling_selection_and_themes(page_of: Pages, refused: list[str]) -> N
     assert out.locator(".labext-live").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     nb.theme("JupyterLab Light")
     settle(page)
-    assert min(canvas.evaluate(GROUND)) > 200
+    until(lambda: min(canvas.evaluate(GROUND)) > 200, "a light alignment")
     nb.shot("alignment-light-narrow")
     assert len(nb.kept("data:image/svg+xml;base64,")) < 200_000
     assert nb.errors == []

@@ -7,6 +7,7 @@
 import { createButton, createElement } from "../dom.js";
 import { formatNumber } from "../format.js";
 import { addStyle } from "../style.js";
+import { observeTheme } from "../theme.js";
 import { isGap, SCHEMES } from "./colours.js";
 import { moveCursor } from "./keyboard.js";
 import { Layout, MAX_ZOOM } from "./layout.js";
@@ -224,12 +225,11 @@ export function alignment(root, handle) {
   const onResize = handle.guarded(resize);
   const resizeObserver = new ResizeObserver(onResize);
   resizeObserver.observe(root);
-  const themeObserver = new MutationObserver(onResize);
-  themeObserver.observe(document.body, { attributeFilter: ["data-jp-theme-name", "class"] });
+  const stopTheme = observeTheme(onResize);
   return () => {
     cancelAnimationFrame(frame);
     resizeObserver.disconnect();
-    themeObserver.disconnect();
+    stopTheme();
   };
 }
 

@@ -15,6 +15,7 @@ import {
   createStatus,
   createToolbar,
 } from "../toolbar.js";
+import { observeTheme } from "../theme.js";
 import { createAnimation } from "./animation.js";
 import { Canvas } from "./canvas.js";
 import { sendPicture } from "./picture.js";
@@ -267,12 +268,11 @@ export function structure(root, handle) {
     canvas?.touch();
   });
   stage.addEventListener("pointerup", schedulePicture);
-  const themes = new MutationObserver(handle.guarded(() => {
+  const onThemeChange = handle.guarded(() => {
     scene?.setBackground();
     scene?.applyStyle(selection);
-  }));
-  const attributes = ["data-jp-theme-name", "data-jp-theme-light", "class"];
-  themes.observe(document.body, { attributes: true, attributeFilter: attributes });
+  });
+  const stopTheme = observeTheme(onThemeChange);
 
   handle.onChange((change) => {
     if (change.style || change.scheme) draw();
@@ -285,7 +285,7 @@ export function structure(root, handle) {
   return () => {
     clearTimeout(pictureTimer);
     resizes.disconnect();
-    themes.disconnect();
+    stopTheme();
     animation?.pause();
     canvas?.close();
   };

@@ -26,6 +26,23 @@ function addStyle(id, css) {
   if (style.textContent !== css) style.textContent = css;
 }
 
+// js/theme.js
+var THEME_ATTRIBUTES = ["data-jp-theme-name", "data-jp-theme-light", "class"];
+function observeTheme(listener) {
+  let frame = 0;
+  const observer = new MutationObserver(() => {
+    frame ||= requestAnimationFrame(() => {
+      frame = 0;
+      listener();
+    });
+  });
+  observer.observe(document.body, { attributeFilter: THEME_ATTRIBUTES });
+  return () => {
+    cancelAnimationFrame(frame);
+    observer.disconnect();
+  };
+}
+
 // js/alignment/colours.js
 var SCHEMES = [
   ["class", "By class"],
@@ -821,12 +838,11 @@ function alignment(root, handle) {
   const onResize = handle.guarded(resize);
   const resizeObserver = new ResizeObserver(onResize);
   resizeObserver.observe(root);
-  const themeObserver = new MutationObserver(onResize);
-  themeObserver.observe(document.body, { attributeFilter: ["data-jp-theme-name", "class"] });
+  const stopTheme = observeTheme(onResize);
   return () => {
     cancelAnimationFrame(frame);
     resizeObserver.disconnect();
-    themeObserver.disconnect();
+    stopTheme();
   };
 }
 function ungappedPosition(row, column) {
