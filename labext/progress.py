@@ -170,10 +170,10 @@ def watch(
         if now_seen != last_seen:
             last_seen, changed = now_seen, now
 
-        def at(now: float, seen: Progress = last_seen, changed: float = changed) -> Progress:
+        def at(now: float, observed: Progress = last_seen, changed: float = changed) -> Progress:
             rate, remaining = pace.at(now)
             return replace(
-                seen,
+                observed,
                 elapsed=now - began,
                 unchanged=now - changed,
                 running=ran_since.at(now),
@@ -202,11 +202,13 @@ class _RateEstimator:
         self._looks: deque[tuple[float, int]] = deque(maxlen=_MAX_SAMPLES)
         self._left = 0
 
-    def add(self, now: float, seen: Progress) -> None:
+    def add(self, now: float, observed: Progress) -> None:
         """Take a look into account; only of a batch is the number of parts known from the start."""
-        goes_on = seen.kind == "batch" and seen.outcome is None and seen.total is not None
-        self._left = (seen.total or 0) - seen.ended if goes_on else 0
-        self._looks.append((now, seen.ended))
+        goes_on = (
+            observed.kind == "batch" and observed.outcome is None and observed.total is not None
+        )
+        self._left = (observed.total or 0) - observed.ended if goes_on else 0
+        self._looks.append((now, observed.ended))
 
     def at(self, now: float) -> tuple[float | None, float | None]:
         """Return the rate and the remaining seconds; None for both where they aren't known."""
@@ -225,14 +227,14 @@ class _RunningTime:
         self._since: float | None = None
         self._waited = False
 
-    def add(self, now: float, seen: Progress) -> None:
+    def add(self, now: float, observed: Progress) -> None:
         """Take a look into account."""
-        if seen.outcome is not None or seen.phase != "Running":
+        if observed.outcome is not None or observed.phase != "Running":
             self._since, self._waited = None, True
         elif self._since is None:
-            if seen.started is not None:
+            if observed.started is not None:
                 # The clocks may differ: it has not begun in the future.
-                self._since = now - max(self._now_utc() - seen.started, 0.0)
+                self._since = now - max(self._now_utc() - observed.started, 0.0)
             elif self._waited:
                 self._since = now
 

@@ -38,9 +38,9 @@ def option(name: str, metavar: str, help: str, **settings: Any) -> Decorator:
     return click.option(name, metavar=metavar, help=help, **settings)
 
 
-def profile_option(service: str, what: str) -> Decorator:
+def profile_option(service: str, noun: str) -> Decorator:
     """Declare the option that stores created credentials; see `labext.cli.groups`."""
-    return option("--profile", "NAME", f"Store address and {what} for %{service} connect NAME.")
+    return option("--profile", "NAME", f"Store address and {noun} for %{service} connect NAME.")
 
 
 class Group(click.Group):

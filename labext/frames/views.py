@@ -273,7 +273,7 @@ class RowView(View):
         """Return the columns that fit beside one another, and the names of those that don't."""
         room = display_width()
         labels = (str(frame.index[row]) for row in _visible_rows(len(frame)))
-        left, taken, others = room - max(map(len, labels)), list[_DisplayColumn](), list[str]()
+        left, fitting, others = room - max(map(len, labels)), list[_DisplayColumn](), list[str]()
         for column in self._parts(frame):
             part = column.clipped(room // _SHARE)
             needed = _column_width(part, frame.index)
@@ -282,14 +282,14 @@ class RowView(View):
                 and needed > left >= max(_MIN_WIDTH, len(part.label)) + _COLUMN_GAP
             ):
                 part, needed = part.clipped(left - _COLUMN_GAP), left
-            if needed <= left or not taken:
+            if needed <= left or not fitting:
                 left -= needed
-                taken.append(part)
+                fitting.append(part)
             else:
                 others.append(part.label)
         note = f"; not shown: {messages.join_words(others)}" if others else ""
         size = textwrap.fill(f"[{_frame_summary(frame, 'x')}{note}]", room)
-        return f"{_frame_as_text(_joined_columns(taken, frame.index))}\n\n{size}"
+        return f"{_frame_as_text(_joined_columns(fitting, frame.index))}\n\n{size}"
 
     def _fields(self, frame: pd.DataFrame) -> list[tuple[str, str]]:
         """Return the non-empty fields of one row, as labels and values."""

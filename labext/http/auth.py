@@ -71,7 +71,7 @@ class BasicKeyAuth(requests.auth.AuthBase):
         return f"{type(self).__name__}()"
 
 
-def clean_secret(secret: str, what: str) -> str:
+def clean_secret(secret: str, label: str) -> str:
     """Strip a secret, register it for masking, and return it.
 
     Raises:
@@ -81,10 +81,10 @@ def clean_secret(secret: str, what: str) -> str:
     secret = secret.strip()
     register_secret(secret)
     if not secret:
-        raise InputError(f"The {what} is empty.", f"Give the {what} that the service gave you.")
+        raise InputError(f"The {label} is empty.", f"Give the {label} that the service gave you.")
     if not (secret.isascii() and secret.isprintable()):
         raise InputError(
-            f"The {what} holds characters that no {what} has.",
-            f"Copy the {what} again, without line breaks and typographic quotes.",
+            f"The {label} holds characters that no {label} has.",
+            f"Copy the {label} again, without line breaks and typographic quotes.",
         )
     return secret

@@ -24,8 +24,8 @@ class PageGuard:
         cursor: the cursor of the first page.
     """
 
-    def __init__(self, what: str, cursor: str = "") -> None:
-        self._what = what
+    def __init__(self, name: str, cursor: str = "") -> None:
+        self._name = name
         self._cursors = {cursor}
         self._seen: set[Hashable] = set()
         self._pages = self._repeated = self._empty = 0
@@ -66,6 +66,6 @@ class PageGuard:
                 self._cursors.add(cursor)
             return
         raise ResponseLimitError(
-            f"{self._what} does not end: it {why}.",
+            f"{self._name} does not end: it {why}.",
             "Give a limit or a filter, or tell the administrator of the service.",
         )

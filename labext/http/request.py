@@ -120,10 +120,10 @@ class Request:
         try:
             stream = self.content()
         except OSError as failure:
-            what, why = failure.filename or "The content to send", failure.strerror
+            name, why = failure.filename or "The content to send", failure.strerror
             stream = None
         if stream is None:
-            raise InputError(f"{what} can't be read ({why}).", "Check the file.")
+            raise InputError(f"{name} can't be read ({why}).", "Check the file.")
         with closing(stream):
             yield stream
 

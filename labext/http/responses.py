@@ -261,9 +261,9 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
     )
 
 
-def _limit_exceeded(what: str, step: str) -> ConnectionFailure:
+def _limit_exceeded(message: str, step: str) -> ConnectionFailure:
     return ConnectionFailure(
-        FailureStage.LIMIT, "a limit was exceeded", ResponseLimitError(what, step)
+        FailureStage.LIMIT, "a limit was exceeded", ResponseLimitError(message, step)
     )
 
 

@@ -93,8 +93,8 @@ def concat_input_rows(
     """
     import pandas as pd
 
-    taken, input_columns = set(jobs.columns), list(map(str, rows.columns))
-    renamed = [f"{name}{SUFFIX}" if name in taken else name for name in input_columns]
+    job_columns, input_columns = set(jobs.columns), list(map(str, rows.columns))
+    renamed = [f"{name}{SUFFIX}" if name in job_columns else name for name in input_columns]
     right = rows.set_axis(pd.Index(renamed), axis=1).reset_index(drop=True)
     both = pd.concat([jobs.reset_index(drop=True), right], axis=1)
     if name_column not in input_columns:
@@ -204,7 +204,7 @@ def usage_frame(answer: Any, statistic: str, scope: str) -> pd.DataFrame:
     for group, numbers in (("tool", tools), ("user", users)):
         rows += [
             (group, strip_control(name), number)
-            for name, number in sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
+            for name, number in sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
         ]
     table = pd.DataFrame(rows, columns=["group", "name", statistic])
     whole = statistic == "jobs" and all(row[2].is_integer() for row in rows)

@@ -145,8 +145,8 @@ def name_fault(name: object) -> str | None:
     return "contains a space" if strange == " " else f"contains {strange!r}"
 
 
-def check_name(name: object, what: str = "job") -> str:
-    """Return the name of a `what` if it is valid.
+def check_name(name: object, noun: str = "job") -> str:
+    """Return the name of a `noun` if it is valid.
 
     Raises:
         InputError: it is not.
@@ -154,7 +154,7 @@ def check_name(name: object, what: str = "job") -> str:
     wrong = name_fault(name)
     if wrong is not None or not isinstance(name, str):
         raise InputError(
-            f"The {what} name {messages.quote_value(name)} {wrong}.",
+            f"The {noun} name {messages.quote_value(name)} {wrong}.",
             f"Use 1 to {MAX_NAME_LENGTH} letters, digits, - and _.",
         )
     return name
@@ -291,9 +291,9 @@ def _replace_invalid(name: str, room: int) -> str:
     return _INVALID_CHARACTER.sub("-", name)[:room]
 
 
-def _with_digest(name: str, kept: str, room: int) -> str:
+def _with_digest(name: str, adapted: str, room: int) -> str:
     digits = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:_DIGEST_LENGTH]
-    return f"{kept[: room - _DIGEST_LENGTH - 1]}-{digits}"
+    return f"{adapted[: room - _DIGEST_LENGTH - 1]}-{digits}"
 
 
 def adapted_names_message(originals: Mapping[str, str]) -> str:

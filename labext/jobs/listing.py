@@ -99,7 +99,7 @@ class JobFilter:
         descends = all(later >= earlier for later, earlier in pairwise(known_times))
         return len(known_times) == len(times) and descends and known_times[-1] < self.since
 
-    def check_state(self, seen: Mapping[str, int]) -> None:
+    def check_state(self, counts: Mapping[str, int]) -> None:
         """Check a state that no row is in.
 
         Raises:
@@ -107,7 +107,7 @@ class JobFilter:
         """
         if self.state is None or _normalize_state(self.state) in _STATE_GROUPS:
             return
-        states = [*dict.fromkeys([*STATES, *seen])]
+        states = [*dict.fromkeys([*STATES, *counts])]
         if _normalize_state(self.state) not in map(_normalize_state, states):
             raise InputError(
                 f'No job is "{self.state}"{messages.did_you_mean(self.state, states)}.',

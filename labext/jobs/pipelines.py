@@ -121,12 +121,12 @@ def clean_stages(catalogue: ToolCatalogue, stages: Any) -> list[Stage]:
         )
     if not stages:
         raise InputError("The pipeline has no stages.", _next_step(None))
-    sent, faults, tool = _clean_tools(catalogue.cached_tools(), stages)
+    cleaned, faults, tool = _clean_tools(catalogue.cached_tools(), stages)
     if faults:
-        sent, faults, tool = _clean_tools(catalogue.read(), stages)
+        cleaned, faults, tool = _clean_tools(catalogue.read(), stages)
     if faults:
         raise _pipeline_error(faults, _next_step(tool))
-    return sent
+    return cleaned
 
 
 def stages_without_input(stages: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -142,7 +142,7 @@ def _clean_tools(
     tools: Mapping[str, Tool], stages: Sequence[Any]
 ) -> tuple[list[Stage], list[str], str | None]:
     """Return the stages, all faults, and a tool whose settings have one."""
-    sent: list[Stage] = []
+    cleaned_stages: list[Stage] = []
     faults: list[str] = []
     at_fault: str | None = None
     for number, stage in enumerate(stages, start=1):
@@ -162,8 +162,8 @@ def _clean_tools(
             )
             faults += [f"stage {number}, {tool.name}: {fault}" for fault in tool_faults]
             at_fault = tool.name if tool_faults else at_fault
-        sent.append(cleaned)
-    return sent, faults, at_fault
+        cleaned_stages.append(cleaned)
+    return cleaned_stages, faults, at_fault
 
 
 def _shape_fault(stage: Any) -> str | None:

@@ -81,7 +81,7 @@ def submit_once(
     type: str,
     send: Callable[[], str],
     unlike: Callable[[JobRecord], str | None],
-    same_what: str,
+    shared_properties: str,
     content: InputContent,
 ) -> Submission:
     """Send a submission under a name of its own, unless it already exists.
@@ -93,7 +93,7 @@ def submit_once(
         send: sends it, and returns the service's message.
         unlike: returns in a few words how the row with this name differs from this submission; None
             if it is the same submission.
-        same_what: the properties that such a row shares with this submission, in the plural.
+        shared_properties: properties that such a row shares with this submission, in the plural.
         content: the content of the files that the settings name.
 
     Raises:
@@ -111,13 +111,17 @@ def submit_once(
 
     row = same()
     if row is not None:
-        return Submission(name, type, False, _reuse_message(name, row, same_what, content), row)
+        return Submission(
+            name, type, False, _reuse_message(name, row, shared_properties, content), row
+        )
     content.remember(name)
     message, row, created = send_once(
         name, send, same, f"1 {type}" if type == "pipeline" else f"1 job of {type}"
     )
     if row is not None and not created:
-        return Submission(name, type, False, _reuse_message(name, row, same_what, content), row)
+        return Submission(
+            name, type, False, _reuse_message(name, row, shared_properties, content), row
+        )
     return Submission(name, type, True, message or f"{name} was submitted.", row)
 
 
@@ -144,7 +148,7 @@ def validate_job(
 
 
 def send_once(
-    name: str, send: Callable[[], str], same: Callable[[], JobRecord | None], what: str
+    name: str, send: Callable[[], str], same: Callable[[], JobRecord | None], description: str
 ) -> tuple[str, JobRecord | None, bool]:
     """Send a submission whose name was free; if its response is lost, look up the outcome.
 
@@ -152,7 +156,7 @@ def send_once(
         name: for messages.
         send: sends it, and returns the service's message.
         same: looks the name up: the row if it is this submission, None if it is free.
-        what: number of jobs and tool, for messages.
+        description: number of jobs and tool, for messages.
 
     Returns:
         The service's message; the row if it was looked up; whether this call sent it.
@@ -173,18 +177,18 @@ def send_once(
         except UnreachableError as error:
             if lost is None:
                 raise  # it did not arrive
-            raise _outcome_unknown(name, what, lost, error) from None
+            raise _outcome_unknown(name, description, lost, error) from None
         except ServiceError as error:
             # Lost on the way, or failed by the service's own word, and perhaps after the fact.
             lost = error
-        row = _look_up(name, same, lost or refused, what)
+        row = _look_up(name, same, lost or refused, description)
         if row is not None:
             return "", row, lost is not None
         if refused is not None:
             raise refused
     if lost is None:
         raise ServiceError(f"{name} could not be submitted.")
-    raise _never_arrived(name, what, lost)
+    raise _never_arrived(name, description, lost)
 
 
 def name_taken_error(name: str, unlike: str) -> ConflictError:
@@ -197,22 +201,22 @@ def name_taken_error(name: str, unlike: str) -> ConflictError:
 
 
 def _look_up(
-    name: str, same: Callable[[], JobRecord | None], after: LabextError | None, what: str
+    name: str, same: Callable[[], JobRecord | None], after: LabextError | None, description: str
 ) -> JobRecord | None:
     try:
         return same()
     except ConflictError:
         raise
     except LabextError as error:
-        raise _outcome_unknown(name, what, after or error, error) from None
+        raise _outcome_unknown(name, description, after or error, error) from None
 
 
 def _outcome_unknown(
-    name: str, what: str, lost: LabextError, now: LabextError
+    name: str, description: str, lost: LabextError, now: LabextError
 ) -> OutcomeUnknownError:
     return _with_server_message(
         lost,
-        f"{name} ({what}) was sent, but the response was lost, and looking it up failed: "
+        f"{name} ({description}) was sent, but the response was lost, and looking it up failed: "
         f"{now.message}",
         "{action} shows later whether it exists; submitting it again checks first and creates no "
         "duplicate.",
@@ -220,14 +224,14 @@ def _outcome_unknown(
     )
 
 
-def _never_arrived(name: str, what: str, lost: LabextError) -> LabextError:
+def _never_arrived(name: str, description: str, lost: LabextError) -> LabextError:
     """Return the error for a submission that was sent repeatedly and never found on the service."""
     if not isinstance(lost, OutcomeUnknownError):
         return lost  # the service itself reported the failure
     return _with_server_message(
         lost,
-        f"{name} ({what}) was sent {_TRIES} times without a response, and did not exist when "
-        f"it was looked up: {lost.message}",
+        f"{name} ({description}) was sent {_TRIES} times without a response, and did not exist "
+        f"when it was looked up: {lost.message}",
         "{action} shows whether it exists now; submitting it again checks first and creates no "
         "duplicate.",
         Action.show_job(name),
@@ -254,13 +258,12 @@ def _job_difference(type: str, settings: Mapping[str, Any], row: JobRecord) -> s
     return submission_difference(type, settings, row)
 
 
-def _reuse_message(name: str, row: JobRecord, same_what: str, content: InputContent) -> str:
+def _reuse_message(name: str, row: JobRecord, shared_properties: str, content: InputContent) -> str:
     """Return the message that an identical submission exists, and how to rerun it if useful."""
-    message = (
-        f"{name} already exists with the same {same_what} ({records.phase(row)}); nothing was "
-    )
+    phase = records.phase(row)
+    message = f"{name} already exists with the same {shared_properties} ({phase}); nothing was sent"
     if caveat := content.caveat(name, row):
-        return f"{message}sent. {caveat}"
+        return f"{message}. {caveat}"
     if records.outcome(row) not in (None, Outcome.COMPLETE):
-        return f"{message}sent; to run it again, delete it first: {Action.delete_job(name)}."
-    return f"{message}sent."
+        return f"{message}; to run it again, delete it first: {Action.delete_job(name)}."
+    return f"{message}."

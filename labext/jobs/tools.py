@@ -283,22 +283,22 @@ def normalize_settings(
             have it.
     """
     faults: list[str] = []
-    sent: dict[str, Any] = {}
+    cleaned: dict[str, Any] = {}
     for name, raw in settings.items():
         if _is_pipe_value(tool, str(name), raw, passed):
-            sent[str(name)] = passed
+            cleaned[str(name)] = passed
             continue
         fault, value = _clean_one(tool, str(name), raw)
         if fault:
             faults.append(fault)
         else:
-            sent[str(name)] = value
+            cleaned[str(name)] = value
     faults += [
         f"{parameter.name} is missing"
         for parameter in tool.parameters.values()
         if parameter.required and parameter.name not in settings
     ]
-    return sent, faults
+    return cleaned, faults
 
 
 def settings_error(tool: Tool, faults: list[str], step: str | None = None) -> InputError:
@@ -359,10 +359,10 @@ def split_file_path(value: str) -> tuple[str, str] | None:
     return None if path is None else (path["head"], path["rest"])
 
 
-def _is_pipe_value(tool: Tool, name: str, given: Any, passed: str | None) -> bool:
+def _is_pipe_value(tool: Tool, name: str, value: Any, passed: str | None) -> bool:
     if passed is None or name not in tool.parameters or name in INTERNAL_FIELDS:
         return False
-    return isinstance(given, str) and given == passed
+    return isinstance(value, str) and value == passed
 
 
 def _clean_one(tool: Tool, name: str, value: Any) -> tuple[str | None, Any]:
@@ -481,10 +481,10 @@ class ToolCatalogue:
 
 
 def _clean_job(tool: Tool, settings: Mapping[str, Any]) -> dict[str, Any]:
-    sent, faults = normalize_settings(tool, settings)
+    cleaned, faults = normalize_settings(tool, settings)
     if faults:
         raise settings_error(tool, faults)
-    return sent
+    return cleaned
 
 
 def _clean_jobs(

@@ -173,9 +173,9 @@ def _upload_to_store(
         raise _incomplete_upload(source, f"only {stored.size:,} of {size:,} bytes arrived")
 
 
-def _incomplete_upload(source: Path, what: str) -> ServiceError:
+def _incomplete_upload(source: Path, reason: str) -> ServiceError:
     return ServiceError(
-        f"{source.name} was sent to the service's storage, but {what}.", "Upload it again."
+        f"{source.name} was sent to the service's storage, but {reason}.", "Upload it again."
     )
 
 

@@ -195,9 +195,9 @@ def folder_names(http: HttpClient, limit: int | None = _MAX_FOLDERS) -> list[str
     return list(dict.fromkeys(folder.name for folder in islice(list_folders(http), limit)))
 
 
-def _folders_named(name: str, found: Iterable[Folder]) -> list[Folder]:
+def _folders_named(name: str, folders: Iterable[Folder]) -> list[Folder]:
     """Return the folders of a name; those of another case only where none has the very name."""
-    same = [folder for folder in found if folder.name.casefold() == name.casefold()]
+    same = [folder for folder in folders if folder.name.casefold() == name.casefold()]
     return [folder for folder in same if folder.name == name] or same
 
 

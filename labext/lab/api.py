@@ -110,11 +110,13 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
     def map_error(failure: ErrorResponse) -> LabextError | None:
         match failure.status:
             case 401:
-                what, step, action = (
+                message, step, action = (
                     _NOT_SIGNED_IN if method is None else _UNAUTHORIZED.get(method, _UNKNOWN_METHOD)
                 )
                 return SignInError(
-                    _with_server_message(failure, f"The lab platform {what}"), step, action=action
+                    _with_server_message(failure, f"The lab platform {message}"),
+                    step,
+                    action=action,
                 )
             case 403:
                 whom = _CONTACTS.get(method or "", "an administrator of the platform for access")
@@ -158,10 +160,10 @@ def _request_name(failure: ErrorResponse) -> str:
     return "get the current user" if failure.op.name == CURRENT_USER.name else failure.op.name
 
 
-def _with_server_message(failure: ErrorResponse, what: str) -> str:
+def _with_server_message(failure: ErrorResponse, message: str) -> str:
     """Return the explanation of a refusal, and the platform's own message."""
     words = failure.server_message.strip().rstrip(".")
-    return f"{what} (“{words}”)." if words else f"{what}."
+    return f"{message} (“{words}”)." if words else f"{message}."
 
 
 Record = dict[str, Any]
@@ -215,7 +217,7 @@ def _is_list(value: Any) -> bool:
 
 
 def iter_pages(
-    ask: Callable[[str], Page], seen: set[str], *, noun: str = _NOUN
+    ask: Callable[[str], Page], seen_ids: set[str], *, noun: str = _NOUN
 ) -> Iterator[list[Record]]:
     """Yield the records of each page without those seen before.
 
@@ -223,7 +225,7 @@ def iter_pages(
 
     Args:
         ask: returns the page of a token; the first token is empty.
-        seen: the IDs of earlier records; new ones are added.
+        seen_ids: the IDs of earlier records; new ones are added.
         noun: the kind of the records, for error messages.
 
     Raises:
@@ -233,7 +235,7 @@ def iter_pages(
     while True:
         page = ask(token)
         guard.add_page(map(record_id, page.records))
-        new = [record for record in page.records if _is_new(record, seen)]
+        new = [record for record in page.records if _is_new(record, seen_ids)]
         if page.token:
             guard.check_next(page.token)
         yield new
@@ -248,11 +250,11 @@ def record_id(record: Record) -> str | None:
     return identifier if isinstance(identifier, str) and identifier else None
 
 
-def _is_new(record: Record, seen: set[str]) -> bool:
+def _is_new(record: Record, seen_ids: set[str]) -> bool:
     identifier = record_id(record)
     if identifier is None:
         return True
-    if identifier in seen:
+    if identifier in seen_ids:
         return False
-    seen.add(identifier)
+    seen_ids.add(identifier)
     return True

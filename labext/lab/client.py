@@ -199,10 +199,10 @@ class LabClient(ServiceClient):
         """Return the names of the sequences that were changed last, each once."""
         return listing.sequence_names(self._lister, limit)
 
-    def _filters(self, given: Mapping[str, Any]) -> Filters:
+    def _filters(self, filters: Mapping[str, Any]) -> Filters:
         """Return the filters of a list, with the folder looked up."""
-        named = {name: value for name, value in given.items() if name != "folder"}
-        folder = given.get("folder")
+        named = {name: value for name, value in filters.items() if name != "folder"}
+        folder = filters.get("folder")
         if folder is not None:
             if named.get("folder_id") is not None:
                 raise InputError("The filters folder and folder_id are both given.", "Give one.")

@@ -77,9 +77,9 @@ def verify_download(episode: Record, sound: Path) -> None:
 
 def episode_error(name: str, reason: str) -> JobFailedError:
     """Return the error for a failed episode, with the reason and the next step."""
-    what, step = split_message(reason or "the service gives no reason", "Fix the cause.")
+    message, step = split_message(reason or "the service gives no reason", "Fix the cause.")
     return JobFailedError(
-        f"{messages.quote_value(name)} has failed: {what.rstrip('.')}.",
+        f"{messages.quote_value(name)} has failed: {message.rstrip('.')}.",
         f"{step.rstrip('.')}, then {{action}}.",
         action=Action.retry_episode(name),
     )
@@ -177,14 +177,14 @@ class EpisodeWatch(Watch):
         self,
         executor: RequestExecutor,
         backend: ContractBackend,
-        what: str,
+        name: str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(clock)
         self._executor = executor
         self._backend = backend
-        self._what = what
-        self._is_job = parse_command_id(what) is not None
+        self._target = name
+        self._is_job = parse_command_id(name) is not None
         self.episode: Record | None = None
 
     def watch(
@@ -211,15 +211,15 @@ class EpisodeWatch(Watch):
         return episode_error(snapshot.subject, snapshot.reason)
 
     def _by_itself(self) -> Progress:
-        self.episode = record = self._executor.run(self._backend.episode(self._what))
-        return build_snapshot(record["name"] or self._what, record["job_status"], record, record)
+        self.episode = record = self._executor.run(self._backend.episode(self._target))
+        return build_snapshot(record["name"] or self._target, record["job_status"], record, record)
 
     def _by_job(self) -> Progress:
-        job = self._executor.run(self._backend.podcast_job(self._what))
+        job = self._executor.run(self._backend.podcast_job(self._target))
         status = job["status"]
         if self._last is None or phase_of(status) == "Complete":
             self.episode = self._find_episode(job)
-        name = self._what if self.episode is None else self.episode["name"]
+        name = self._target if self.episode is None else self.episode["name"]
         return build_snapshot(name, job["status"], job, self.episode)
 
     def _find_episode(self, job: Record) -> Record | None:
@@ -227,7 +227,7 @@ class EpisodeWatch(Watch):
         episode_id = (job["result"] or {}).get("episode_id")
         if not episode_id:
             episodes = self._executor.run(self._backend.episodes())
-            matching = [record["id"] for record in episodes if record["job_id"] == self._what]
+            matching = [record["id"] for record in episodes if record["job_id"] == self._target]
             if not matching:
                 return None
             episode_id = matching[0]

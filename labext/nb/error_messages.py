@@ -130,8 +130,8 @@ _OPERATION_SLOTS = {_GENERATE: "podcast", _RUN: "transformation"}
 
 def split_message(words: str, step: str) -> tuple[str, str]:
     """Split a message into the error and the next step; `step` is the fallback for the latter."""
-    what, *own = _NEXT_STEP_START.split(words.strip(), maxsplit=1)
-    return what.strip(), own[0] if own else step
+    message, *own = _NEXT_STEP_START.split(words.strip(), maxsplit=1)
+    return message.strip(), own[0] if own else step
 
 
 def explain_message(
@@ -139,7 +139,7 @@ def explain_message(
     doing: str,
     step: str | None,
     action: Action | None = None,
-    sent: Action | None = None,
+    server_action: Action | None = None,
 ) -> Explanation:
     """Return the error and the next step for a service's message.
 
@@ -148,17 +148,17 @@ def explain_message(
         doing: the name of the operation that failed: `delete a model`.
         step: the next step if the message implies none.
         action: the action of that.
-        sent: the action that was downloaded with the message.
+        server_action: the action that was downloaded with the message.
     """
-    what, own = split_message(words, "")
-    if sent is not None:
-        return Explanation(what, sent.sentence(own), sent)
+    message, own = split_message(words, "")
+    if server_action is not None:
+        return Explanation(message, server_action.sentence(own), server_action)
     if "`" in own or "pip install" in own:
-        return Explanation(what, own)
+        return Explanation(message, own)
     for cause in _CAUSES:
-        if re.search(cause.doing, doing) and re.search(rf"(?i){cause.words}", what):
-            return Explanation(what, cause.step, _with_slot(cause.action, what, doing))
-    return Explanation(what, own) if own else Explanation(what, step, action)
+        if re.search(cause.doing, doing) and re.search(rf"(?i){cause.words}", message):
+            return Explanation(message, cause.step, _with_slot(cause.action, message, doing))
+    return Explanation(message, own) if own else Explanation(message, step, action)
 
 
 def list_action(doing: str) -> Action | None:
@@ -167,9 +167,9 @@ def list_action(doing: str) -> Action | None:
     return next(matches, None)
 
 
-def _with_slot(action: Action, what: str, doing: str) -> Action:
+def _with_slot(action: Action, message: str, doing: str) -> Action:
     """Fill in the default slot that a message or an operation refers to."""
-    words = re.sub(r"[-\s]", "_", what.casefold())
+    words = re.sub(r"[-\s]", "_", message.casefold())
     named = (slot for slot in SLOTS if re.search(rf"(?<![a-z]){slot}(?![a-z])", words))
     slot = next(named, _OPERATION_SLOTS.get(doing))
     return action if slot is None else action.with_arguments(slot=slot)
@@ -384,7 +384,7 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
 
 
 def _sign_in_error(failure: ErrorResponse, *, has_password: bool) -> SignInError:
-    what = "does not accept the password" if has_password else "requires a password"
+    reason = "does not accept the password" if has_password else "requires a password"
     # In parentheses, since masking treats text after "password:" as a secret.
     words = (
         f" (“{failure.server_message.strip().rstrip('.')}”)"
@@ -393,7 +393,7 @@ def _sign_in_error(failure: ErrorResponse, *, has_password: bool) -> SignInError
     )
     step = "Check it" if has_password else "Give it"
     return SignInError(
-        f"The notebook service {what}{words}.",
+        f"The notebook service {reason}{words}.",
         f"{step}: {{action}}, or LABEXT_NB_PASSWORD.",
         action=Action.sign_in("nb", "password"),
     )
@@ -435,11 +435,13 @@ def _build_error(
     action: Action | None = None,
 ) -> LabextError:
     """Return the error for an error response; `step` and `action` if its message implies none."""
-    found = rewrite_message(failure.server_message)
-    if found.next_step is None and found.action is None:
-        found = explain_message(found.message, failure.op.name, step, action, failure.action)
-    message = _compose_message(replace(failure, server_message=found.message), otherwise)
-    return kind(message, found.next_step, action=found.action)
+    explanation = rewrite_message(failure.server_message)
+    if explanation.next_step is None and explanation.action is None:
+        explanation = explain_message(
+            explanation.message, failure.op.name, step, action, failure.action
+        )
+    message = _compose_message(replace(failure, server_message=explanation.message), otherwise)
+    return kind(message, explanation.next_step, action=explanation.action)
 
 
 def _compose_message(failure: ErrorResponse, otherwise: str) -> str:

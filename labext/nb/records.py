@@ -158,7 +158,7 @@ def build_record(fields: Fields, values: Mapping[str, Any]) -> Record:
     return record
 
 
-def require_mapping(response: Any, what: str) -> Mapping[str, Any]:
+def require_mapping(response: Any, noun: str) -> Mapping[str, Any]:
     """Return response data that must be a JSON object.
 
     Raises:
@@ -166,10 +166,10 @@ def require_mapping(response: Any, what: str) -> Mapping[str, Any]:
     """
     if isinstance(response, Mapping):
         return response
-    raise ServiceError(f"The notebook service's response about {what} is invalid.")
+    raise ServiceError(f"The notebook service's response about {noun} is invalid.")
 
 
-def require_list(response: Any, what: str) -> list[Mapping[str, Any]]:
+def require_list(response: Any, noun: str) -> list[Mapping[str, Any]]:
     """Return response data that must be a list of JSON objects.
 
     Raises:
@@ -177,7 +177,7 @@ def require_list(response: Any, what: str) -> list[Mapping[str, Any]]:
     """
     if isinstance(response, list) and all(isinstance(item, Mapping) for item in response):
         return response
-    raise ServiceError(f"The notebook service's list of {what} is invalid.")
+    raise ServiceError(f"The notebook service's list of {noun} is invalid.")
 
 
 def drop_none(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,16 +192,16 @@ def string_items(response: Any) -> list[str]:
     )
 
 
-def parse_record(fields: Fields, response: Any, what: str) -> Record:
+def parse_record(fields: Fields, response: Any, noun: str) -> Record:
     """Parse a record that must have an identifier.
 
     Raises:
         ServiceError: the data is not a JSON object, or has no identifier.
     """
-    record = build_record(fields, require_mapping(response, what))
+    record = build_record(fields, require_mapping(response, noun))
     if isinstance(record["id"], str) and record["id"]:
         return record
-    raise ServiceError(f"The notebook service's response about {what} has no identifier.")
+    raise ServiceError(f"The notebook service's response about {noun} has no identifier.")
 
 
 def to_frame(fields: Fields, records: Iterable[Record]) -> pd.DataFrame:

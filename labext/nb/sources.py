@@ -127,7 +127,7 @@ class Sources(Resource):
 
     def add(
         self,
-        what: Iterable[Path | str] | Path | str,
+        items: Iterable[Path | str] | Path | str,
         notebook: str | None = None,
         topic: str | None = None,
         process_async: bool = True,
@@ -141,7 +141,7 @@ class Sources(Resource):
         type, does not prevent the others from being added.
 
         Args:
-            what: paths, and URLs that begin with http:// or https://.
+            items: paths, and URLs that begin with http:// or https://.
             notebook: the notebook to add the sources to; None for none.
             topic: the topic of all sources.
             process_async: as for `add_file`.
@@ -159,7 +159,7 @@ class Sources(Resource):
 
         options = self._options(notebook, None, topic, process_async)
         steps = uploads.add_several(
-            self._executor, self._backend, what, options, on_bytes, on_rejected
+            self._executor, self._backend, items, options, on_bytes, on_rejected
         )
         added = []
         for record in steps:

@@ -86,6 +86,13 @@ def browser(
 
 
 @pytest.fixture
+def sandbox_of_notebooks(server: Server) -> Iterator[None]:
+    """Reset the sandbox that notebooks have started, after the test."""
+    yield
+    Sandbox(server.home / "labext-sandbox").reset()
+
+
+@pytest.fixture
 def gate(server: Server) -> Iterator[Gate]:
     """A job service that `%lab sandbox start` finds running, and the gate before its tools."""
     box = Sandbox(

@@ -56,6 +56,7 @@ _RUN_AXE = """() => axe.run(
     {include: [[".jp-OutputArea-output"]]}, {resultTypes: ["violations"]})"""
 
 
+@pytest.mark.usefixtures("sandbox_of_notebooks")
 def test_axe_finds_nothing_serious_in_any_view(
     page_of: Callable[..., NotebookPage], server: Server
 ) -> None:

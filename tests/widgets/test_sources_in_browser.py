@@ -25,6 +25,7 @@ CELLS = (
 )
 
 
+@pytest.mark.usefixtures("sandbox_of_notebooks")
 def test_passages_and_pages(page_of: Callable[..., NotebookPage], refused: list[str]) -> None:
     nb = page_of().write(*CELLS).open()
     nb.run(0)

@@ -127,13 +127,13 @@ def _all_columns(columns: list[str], name_column: str | None, tool: Tool) -> dic
     if strange or not others:
         are = "is not a setting" if len(strange) == 1 else "are not settings"
         hint = messages.did_you_mean(strange[0], tool.parameters) if strange else ""
-        what = (
+        message = (
             f"{messages.join_words(strange)} {are} of {tool.name}{hint}"
             if strange
             else f"No column is a setting of {tool.name}"
         )
         raise InputError(
-            f"{what}.",
+            f"{message}.",
             f"Name the columns that hold settings: {parameter('mapping', 'setting=column')}.",
         )
     return {column: column for column in others}
@@ -341,17 +341,17 @@ class BatchDraft:
         """Return the error that names every faulty row."""
         better = self.errors.get(frozenset(self.faults))
         if better is not None:
-            what, step, action = better.message, better.next_step, better.action
+            message, step, action = better.message, better.next_step, better.action
         else:
-            what = f"{self._what()}: {'; '.join(self.fault_lines())}."
+            message = f"{self._summary()}: {'; '.join(self.fault_lines())}."
             action = Action.show_tool(self.type)
             step = action.sentence()
         if others := len(self.valid_rows):
             rest = messages.pluralize(others, "job")
             step += f" {parameter('skip_invalid')} submits the other {rest}."
-        return InvalidJobsError(what, step, refused=self.refused, action=action)
+        return InvalidJobsError(message, step, refused=self.refused, action=action)
 
-    def _what(self) -> str:
+    def _summary(self) -> str:
         if not self._by_service:
             return f"These settings of {self.type} can't be used"
         jobs = messages.pluralize(len(self.names), "job")

@@ -99,11 +99,11 @@ class SendLog:
         begun: set[str] = set()
         whole = False
         for line in lines:
-            what, value = _parse_event(line)
-            if what == _COMPLETE:
+            event_name, value = _parse_event(line)
+            if event_name == _COMPLETE:
                 whole = True
-            elif what in _EVENT_VALUES and isinstance(value, str):
-                event = parts[value] = PartEvent(what)
+            elif event_name in _EVENT_VALUES and isinstance(value, str):
+                event = parts[value] = PartEvent(event_name)
                 if event is PartEvent.SENDING:
                     begun.add(value)
                     whole = False
@@ -123,8 +123,10 @@ class SendLog:
         except OSError:
             return False
 
-    def _add(self, what: str, value: str | bool) -> None:
-        line = json.dumps({what: value, "at": datetime.now(UTC).isoformat(timespec="seconds")})
+    def _add(self, event_name: str, value: str | bool) -> None:
+        line = json.dumps(
+            {event_name: value, "at": datetime.now(UTC).isoformat(timespec="seconds")}
+        )
         with storage_errors(self._path):
             is_new = not self._path.exists()
             with open(

@@ -237,13 +237,13 @@ class UsageMethods(BaseClient):
         """
         from labext.jobs import frames
 
-        for what, value, choices in (
+        for label, value, choices in (
             ("statistic", statistic, frames.STATISTICS),
             ("scope", scope, frames.SCOPES),
         ):
             if value not in choices:
                 raise InputError(
-                    f"There is no {what} {messages.quote_value(value)}.",
+                    f"There is no {label} {messages.quote_value(value)}.",
                     f"Give {' or '.join(choices)}.",
                 )
         return frames.usage_frame(self._service.usage(statistic, scope), statistic, scope)

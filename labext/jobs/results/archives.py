@@ -214,7 +214,7 @@ def _extract(
     info: zipfile.ZipInfo,
     path: str,
     target: Path,
-    tell: Callable[[int], None],
+    on_bytes: Callable[[int], None],
 ) -> ArchiveFile:
     target.parent.mkdir(parents=True, exist_ok=True)
     digest, size = hashlib.sha256(), 0
@@ -223,7 +223,7 @@ def _extract(
             digest.update(block)
             size += len(block)
             out.write(block)
-            tell(len(block))
+            on_bytes(len(block))
     if size != info.file_size:
         raise zipfile.BadZipFile(f"{path} has {size:,} bytes, not {info.file_size:,}")
     return ArchiveFile(path, size, digest.hexdigest())
@@ -247,7 +247,7 @@ def _check_sizes(infos: list[zipfile.ZipInfo], bounds: ArchiveBounds) -> None:
 def _check_no_overlap(infos: list[zipfile.ZipInfo]) -> None:
     """Refuse files that share bytes of the archive: few of them would unpack to any number."""
     end, before = 0, ""
-    for info in sorted(infos, key=lambda each: each.header_offset):
+    for info in sorted(infos, key=lambda member: member.header_offset):
         if info.header_offset < end:
             raise _unsafe_archive(f"{info.filename!r} overlaps {before!r}")
         end = info.header_offset + _LOCAL_HEADER + info.compress_size
@@ -343,7 +343,7 @@ class MetricsMerger:
         out = io.StringIO(newline="")
         lines = csv.DictWriter(out, list(self._columns), restval="", lineterminator="\n")
         lines.writeheader()
-        ordered = sorted(self._rows, key=lambda found: place.get(found[0], len(place)))
+        ordered = sorted(self._rows, key=lambda item: place.get(item[0], len(place)))
         lines.writerows(row for _, row in ordered)
         return out.getvalue()
 
@@ -381,7 +381,7 @@ def merge_archives(
         StorageError: the disk is full.
     """
     metrics = MetricsMerger()
-    taken: set[str] = {METRICS}
+    used_paths: set[str] = {METRICS}
     done, newest = 0, (1980, 1, 1, 0, 0, 0)
     making = target.with_name(f"{target.name}.making")
     with (
@@ -402,13 +402,13 @@ def merge_archives(
                             whole,
                             info,
                             out,
-                            _unique_path(f"{own}/{inner}", f"{name}/{path}", taken),
+                            _unique_path(f"{own}/{inner}", f"{name}/{path}", used_paths),
                         )
                     elif _is_metrics(inner):
                         _check_metrics_size(info, name)
                         metrics.add(name, b"".join(read_blocks(whole, info)))
                     else:
-                        _copy_member(whole, info, out, _merged_path(inner, name, taken))
+                        _copy_member(whole, info, out, _merged_path(inner, name, used_paths))
                     done += info.file_size
                     if on_bytes:
                         on_bytes(done, None)
@@ -451,20 +451,22 @@ def _is_metrics(path: str) -> bool:
     return "/" not in path and path.lower().endswith(".csv") and "metrics" in path.lower()
 
 
-def _merged_path(path: str, part: str, taken: set[str]) -> str:
+def _merged_path(path: str, part: str, used_paths: set[str]) -> str:
     """Return a path's place in the merged archive: the job's folder, or the part's own."""
     first, *rest = PurePosixPath(path).parts
     beside = f"{part.rpartition('-')[2]}/{path}"
     if not rest:
-        taken.add(beside)
+        used_paths.add(beside)
         return beside
-    return _unique_path("/".join([identity.strip_batch_name(first, part), *rest]), beside, taken)
+    return _unique_path(
+        "/".join([identity.strip_batch_name(first, part), *rest]), beside, used_paths
+    )
 
 
-def _unique_path(path: str, otherwise: str, taken: set[str]) -> str:
+def _unique_path(path: str, otherwise: str, used_paths: set[str]) -> str:
     """Return a path, or a variant if it is taken; register it as taken."""
-    chosen = otherwise if path in taken else path
-    taken.add(chosen)
+    chosen = otherwise if path in used_paths else path
+    used_paths.add(chosen)
     return chosen
 
 

@@ -38,21 +38,21 @@ def initial_inputs(
     stages = _list_field(settings, "stages")
     inputs: dict[str, str | None] = {}
     for row, stage in jobs:
-        taken = [*_stage_inputs(row, stages, stage)]
-        inputs[str(row.get("JobName"))] = _initial_input(taken, initial, inputs)
+        stage_inputs = [*_stage_inputs(row, stages, stage)]
+        inputs[str(row.get("JobName"))] = _initial_input(stage_inputs, initial, inputs)
     return [*inputs.values()]
 
 
 def _initial_input(
-    taken: Sequence[Any], initial: Sequence[Any], before: Mapping[str, str | None]
+    stage_inputs: Sequence[Any], initial: Sequence[Any], before: Mapping[str, str | None]
 ) -> str | None:
-    for value in taken:
+    for value in stage_inputs:
         job, _, path = value.partition("/") if isinstance(value, str) else ("", "", "")
         if path and job in before:
             return before[job]
         if value in initial:
             return _input_text(value)
-    return _input_text(initial[0]) if taken and len(initial) == 1 else None
+    return _input_text(initial[0]) if stage_inputs and len(initial) == 1 else None
 
 
 def _stage_inputs(row: JobRecord, stages: Sequence[Any], stage: int | None) -> Iterator[Any]:
@@ -121,7 +121,7 @@ def results_frame(
         frame.insert(3, "Stage", _stage_numbers(jobs["Name"]))
         frame.insert(4, "Input", _text_array(_input_column(row, jobs, frame["Stage"])))
     scores = conversion.spread_column(jobs[["Score"]], "Score", _METRIC)
-    frame = concat_input_rows(frame, _plain_names(scores, _METRIC, taken=frame.columns))
+    frame = concat_input_rows(frame, _plain_names(scores, _METRIC, existing_columns=frame.columns))
     inputs = lister.inputs(jobs, query, input_rows, name_column)
     beside = None if inputs is None else inputs.rows
     if beside is None:
@@ -142,12 +142,16 @@ def _settings_columns(jobs: pd.DataFrame) -> pd.DataFrame:
 
     spread = conversion.spread_column(jobs[["Settings"]], "Settings", _SETTING)
     internal = [f"{_SETTING}.{name}" for name in INTERNAL_FIELDS]
-    return _plain_names(spread.drop(columns=internal, errors="ignore"), _SETTING, taken=())
+    return _plain_names(
+        spread.drop(columns=internal, errors="ignore"), _SETTING, existing_columns=()
+    )
 
 
-def _plain_names(spread: pd.DataFrame, prefix: str, taken: Iterable[Any]) -> pd.DataFrame:
+def _plain_names(
+    spread: pd.DataFrame, prefix: str, existing_columns: Iterable[Any]
+) -> pd.DataFrame:
     """Return spread columns by their plain names, as in metrics.csv; a taken one keeps the long."""
-    existing = set(taken) | set(spread.columns)
+    existing = set(existing_columns) | set(spread.columns)
     short = {column: str(column).removeprefix(f"{prefix}.") for column in spread.columns}
     return spread.rename(
         columns={long: name for long, name in short.items() if name not in existing}

@@ -109,9 +109,9 @@ def install_archive(
     files = unpack_into_stage(archive, stage, on_bytes, bounds)
     stored_archive = archives.describe_file(archive, archive.name)
     paths = {file.path for file in files}
-    if taken := paths & {stored_archive.path, record}:
+    if conflicts := paths & {stored_archive.path, record}:
         raise ArchiveError(
-            f"The archive holds a file {taken.pop()}, which is what is written here.",
+            f"The archive holds a file {conflicts.pop()}, which is what is written here.",
             "Fetch only the archive, to a path that ends in .zip.",
         )
     earlier = () if before is None else (*before.files, *before.earlier)

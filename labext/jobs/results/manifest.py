@@ -215,11 +215,11 @@ def file_matches(folder: Path, file: ArchiveFile) -> bool:
         return False
 
 
-def run_identity(name: str, found: Mapping[str, JobRecord | None]) -> dict[str, Any]:
+def run_identity(name: str, rows: Mapping[str, JobRecord | None]) -> dict[str, Any]:
     """Return the fields that identify the run of a result; of a split batch those of its parts."""
-    if name in found and (row := found[name]) is not None:
+    if name in rows and (row := rows[name]) is not None:
         return records.run_fields(row)
-    return {"name": name, "parts": [row and records.run_fields(row) for row in found.values()]}
+    return {"name": name, "parts": [row and records.run_fields(row) for row in rows.values()]}
 
 
 def recorded_fields(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -179,7 +179,7 @@ class _Crate:
         self,
         name: str,
         job: Mapping[str, Any],
-        made: Mapping[str, Sequence[str]],
+        outputs: Mapping[str, Sequence[str]],
         files: Mapping[str, str],
     ) -> None:
         """Add the files of other jobs in the folder that a setting names: `<Job>/path`."""
@@ -188,7 +188,7 @@ class _Crate:
             source, _, path = value.partition("/") if isinstance(value, str) else ("", "", "")
             inputs = [
                 files[file]
-                for file in made.get(source, ())
+                for file in outputs.get(source, ())
                 if path and (file == path or file.endswith(f"/{path}"))
             ]
             if len(inputs) == 1:

@@ -189,8 +189,8 @@ class ResultsFetcher:
             callbacks.phase("Unpacking")
             earlier = () if before is None else (*before.files, *before.earlier)
 
-            def begin(files: list[ArchiveFile], kept: ArchiveFile) -> None:
-                begun = replace(fresh, files=tuple(files), archive=kept)
+            def begin(files: list[ArchiveFile], stored: ArchiveFile) -> None:
+                begun = replace(fresh, files=tuple(files), archive=stored)
                 stale = tuple(file for file in earlier if file.path not in begun.paths)
                 replace(begun, earlier=stale).write(record)
 
@@ -212,8 +212,8 @@ class ResultsFetcher:
             done = replace(fresh, files=tuple(files), archive=stored_archive)
             done.write(record)
             provenance.write_crate(folder)
-        what = f"were downloaded to {folder}" if fetched else f"in {folder} were repaired"
-        return self._results(job, folder, done, fetched, what)
+        action = f"were downloaded to {folder}" if fetched else f"in {folder} were repaired"
+        return self._results(job, folder, done, fetched, action)
 
     def _single(
         self,
@@ -273,7 +273,7 @@ class ResultsFetcher:
         path: Path,
         done: Manifest,
         fetched: bool,
-        what: str,
+        action: str,
     ) -> Results:
         import pandas as pd
 
@@ -292,7 +292,7 @@ class ResultsFetcher:
         build_frame = partial(
             results_frame, self._lister, job.row, job.selection.email, path, unpacked
         )
-        message = f"The results ({count}) {what}{self._left_out(job, done)}."
+        message = f"The results ({count}) {action}{self._left_out(job, done)}."
         return Results(path, files, fetched, archive, message, build_frame)
 
     def _left_out(self, job: ResultsJob, done: Manifest) -> str:

@@ -334,12 +334,12 @@ class ClientCredentials(RenewableBearerAuth):
         return self._endpoint
 
 
-def _check_word(value: str, what: str) -> str:
+def _check_word(value: str, label: str) -> str:
     value = value.strip()
     if not value or not value.isascii() or not value.isprintable() or " " in value:
         raise InputError(
-            f"This is not a {what}: it is empty, or contains spaces or invalid characters.",
-            f"Copy the {what} again from the developer console.",
+            f"This is not a {label}: it is empty, or contains spaces or invalid characters.",
+            f"Copy the {label} again from the developer console.",
         )
     return value
 

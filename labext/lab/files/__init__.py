@@ -90,13 +90,13 @@ def to_records(records: Any) -> list[Fields]:
     return rows
 
 
-def unique_names(found: Iterable[Fields], longest: Callable[[Fields], int]) -> Iterator[str]:
+def unique_names(sequences: Iterable[Fields], longest: Callable[[Fields], int]) -> Iterator[str]:
     """Yield each record's name as one word, of at most so many characters, no two alike."""
-    taken: set[str] = set()
-    for row in found:
+    used: set[str] = set()
+    for row in sequences:
         most = longest(row)
-        word = encoding.unique_name(encoding.to_token(display_name(row), most), taken, most)
-        taken.add(word)
+        word = encoding.unique_name(encoding.to_token(display_name(row), most), used, most)
+        used.add(word)
         yield word
 
 
@@ -136,16 +136,16 @@ def _cell_value(cell: Any) -> Any:
     return cell
 
 
-def _check_bases(found: Sequence[Fields]) -> None:
-    if not found:
+def _check_bases(sequences: Sequence[Fields]) -> None:
+    if not sequences:
         raise InputError("There is no sequence to write.", "Widen the search, or name another one.")
-    without = [_row_label(row, place) for place, row in enumerate(found) if not _has_bases(row)]
+    without = [_row_label(row, place) for place, row in enumerate(sequences) if not _has_bases(row)]
     if without:
         raise InputError(
             f"Without bases: {messages.join_words(without)}.",
             "Fetch the column `bases` too, or leave those rows out.",
         )
-    for place, row in enumerate(found):
+    for place, row in enumerate(sequences):
         odd = _BASES_PATTERN.sub("", row["bases"])
         if odd:
             raise InputError(
@@ -154,14 +154,14 @@ def _check_bases(found: Sequence[Fields]) -> None:
             )
 
 
-def _check_names(found: Sequence[Fields]) -> None:
-    unnamed = [place for place, row in enumerate(found) if not display_name(row)]
+def _check_names(sequences: Sequence[Fields]) -> None:
+    unnamed = [place for place, row in enumerate(sequences) if not display_name(row)]
     if unnamed:
         raise InputError(
             f"Without a name: {messages.join_words([f'row {place}' for place in unnamed])}.",
             "Name those rows, or leave them out.",
         )
-    twins = _duplicate_names(found)
+    twins = _duplicate_names(sequences)
     if twins:
         duplicates = [
             f"{name} ({messages.join_words(ids)})" if ids else name for name, ids in twins
@@ -181,10 +181,10 @@ def _row_label(row: Fields, place: int) -> str:
     return display_name(row) or f"row {place}"
 
 
-def _duplicate_names(found: Iterable[Fields]) -> list[tuple[str, list[str]]]:
+def _duplicate_names(sequences: Iterable[Fields]) -> list[tuple[str, list[str]]]:
     """Return each name that several have, and their IDs."""
     by_name: dict[str, list[Fields]] = {}
-    for row in found:
+    for row in sequences:
         by_name.setdefault(display_name(row), []).append(row)
     return [
         (name, [str(row["id"]) for row in rows if row.get("id")])

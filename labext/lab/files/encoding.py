@@ -16,23 +16,23 @@ PRESERVED_MARK = "labext:"
 _ESCAPE_PATTERN = re.compile(r"\\.")
 
 
-def preserve(shown: Mapping[str, Any], exact: Mapping[str, Any]) -> dict[str, list[list[Any]]]:
+def preserve(visible: Mapping[str, Any], exact: Mapping[str, Any]) -> dict[str, list[list[Any]]]:
     """Return the shown and the exact value of each field that differs; `[]` for a missing one."""
     return {
-        name: [_field_values(shown, name), _field_values(exact, name)]
-        for name in dict.fromkeys([*shown, *exact])
-        if encode_value(_field_values(shown, name)) != encode_value(_field_values(exact, name))
+        name: [_field_values(visible, name), _field_values(exact, name)]
+        for name in dict.fromkeys([*visible, *exact])
+        if encode_value(_field_values(visible, name)) != encode_value(_field_values(exact, name))
     }
 
 
-def restore(shown: Mapping[str, Any], kept: Any) -> Fields:
+def restore(visible: Mapping[str, Any], preserved: Any) -> Fields:
     """Return the fields, with the exact value of each that is shown unchanged."""
-    fields = dict(shown)
-    for name, pair in kept.items() if isinstance(kept, dict) else ():
+    fields = dict(visible)
+    for name, pair in preserved.items() if isinstance(preserved, dict) else ():
         if not (isinstance(pair, list) and len(pair) == 2 and all(map(_is_field_value, pair))):
             continue
         was, exact = pair
-        if encode_value(_field_values(shown, name)) == encode_value(was):
+        if encode_value(_field_values(visible, name)) == encode_value(was):
             fields.pop(name, None)
             if exact:
                 fields[name] = exact[0]
@@ -46,7 +46,7 @@ def encode_value(value: Any) -> str:
     and those that were there are escaped.
     """
     text = json.dumps(value, separators=(",", ":"), default=str)
-    text = _ESCAPE_PATTERN.sub(lambda found: "\\u0022" if found[0] == '\\"' else found[0], text)
+    text = _ESCAPE_PATTERN.sub(lambda match: "\\u0022" if match[0] == '\\"' else match[0], text)
     text = text.replace("'", "\\u0027").replace('"', "'")
     return text.replace(" ", "\\u0020").replace("\x7f", "\\u007f")
 
@@ -88,8 +88,8 @@ def to_token(text: str, longest: int) -> str:
 
 def unique_name(word: str, others: Iterable[str], longest: int) -> str:
     """Return the word, numbered if it is among the others."""
-    taken, name, number = set(others), word, 1
-    while name in taken:
+    used, name, number = set(others), word, 1
+    while name in used:
         number += 1
         end = f"_{number}"
         name = word[: longest - len(end)] + end

@@ -168,8 +168,8 @@ def _as_filed(fields: Fields) -> Fields:
     return fields | {"strand": fields["strand"] or 1}
 
 
-def _value_list(held: Any) -> list[str]:
-    return [str(value) for value in (held if isinstance(held, (list, tuple)) else [held])]
+def _value_list(content: Any) -> list[str]:
+    return [str(value) for value in (content if isinstance(content, (list, tuple)) else [content])]
 
 
 def _feature_name(qualifiers: Mapping[str, list[str]], kind: str) -> str:

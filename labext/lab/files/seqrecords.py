@@ -91,39 +91,39 @@ def longest_name(record: Mapping[str, Any]) -> int:
     return _MAX_LOCUS_LENGTH - len(str(len(record["bases"])))
 
 
-def from_seqrecord(made: SeqRecord) -> Fields:
+def from_seqrecord(record: SeqRecord) -> Fields:
     """Return a `SeqRecord` as a record: exactly the one that it was made of, if it was.
 
     Of another's it has `id, name, description, bases, length, isCircular, annotations`.
     """
-    bases = str(made.seq)
-    preserved = _preserved_fields(made)
+    bases = str(record.seq)
+    preserved = _preserved_fields(record)
     runs = preserved.pop("bases", None)
-    fields = encoding.restore(_visible_fields(made), preserved)
+    fields = encoding.restore(_visible_fields(record), preserved)
     if "bases" in fields:
         fields["bases"] = _restore_case(bases, runs) if bases == bases.upper() else bases
-    if fields.get("annotations") == len(made.features):
-        circular = _is_circular(made)
+    if fields.get("annotations") == len(record.features):
+        circular = _is_circular(record)
         fields["annotations"] = [
             features.to_annotation(feature, len(bases), circular=circular)
-            for feature in made.features
+            for feature in record.features
             if feature.location is not None
         ]
     return fields
 
 
-def _visible_fields(made: SeqRecord) -> Fields:
+def _visible_fields(record: SeqRecord) -> Fields:
     """Return the fields that a file shows; of the bases and the annotations their number."""
     fields = {
-        "id": made.id if made.id not in _UNKNOWN else made.name,
-        "name": made.name if made.name not in _UNKNOWN else made.id,
-        "bases": len(made),
-        "length": len(made),
-        "isCircular": _is_circular(made),
-        "annotations": len(made.features),
+        "id": record.id if record.id not in _UNKNOWN else record.name,
+        "name": record.name if record.name not in _UNKNOWN else record.id,
+        "bases": len(record),
+        "length": len(record),
+        "isCircular": _is_circular(record),
+        "annotations": len(record.features),
     }
-    if made.description not in _UNKNOWN:
-        fields["description"] = made.description
+    if record.description not in _UNKNOWN:
+        fields["description"] = record.description
     return fields
 
 
@@ -142,8 +142,8 @@ def _annotations(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [mark for mark in marks if isinstance(mark, Mapping)] if isinstance(marks, list) else []
 
 
-def _preserved_fields(made: SeqRecord) -> Fields:
-    lines = str(made.annotations.get("comment", "")).splitlines()
+def _preserved_fields(record: SeqRecord) -> Fields:
+    lines = str(record.annotations.get("comment", "")).splitlines()
     text = "".join(
         line.removeprefix(PRESERVED_MARK) for line in lines if line.startswith(PRESERVED_MARK)
     )
@@ -163,8 +163,8 @@ def _restore_case(bases: str, runs: Any) -> str:
     return "".join(cased)[1:]
 
 
-def _is_circular(made: SeqRecord) -> bool:
-    return bool(made.annotations.get("topology") == "circular")
+def _is_circular(record: SeqRecord) -> bool:
+    return bool(record.annotations.get("topology") == "circular")
 
 
 def _description(record: Mapping[str, Any], title: str, word: str) -> str:

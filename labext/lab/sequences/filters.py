@@ -183,11 +183,11 @@ def _names_filter(name: str, value: Any) -> Filter:
     required = _check_texts(name, value)
     folded = {text.casefold() for text in required}
     # Of a name with a comma or a quote within the platform would make others.
-    sent = () if any({",", '"'}.intersection(text) for text in required) else required
+    values = () if any({",", '"'}.intersection(text) for text in required) else required
     return Filter(
         lambda record: _has_name(record, folded.__contains__),
         _NAME_FIELDS,
-        values=sent,
+        values=values,
         listed="names.anyOf",
     )
 
@@ -201,23 +201,25 @@ def _bases_filter(name: str, value: Any) -> Filter:
         bases, circular = record["bases"], record.get("isCircular") is True
         return isinstance(bases, str) and same_molecule(required, bases, circular=circular)
 
-    sent = {"bases": required} if len(required) <= _MAX_FILTER_LENGTH else {}
-    return Filter(check, ("bases", "isCircular"), sent)
+    parameters = {"bases": required} if len(required) <= _MAX_FILTER_LENGTH else {}
+    return Filter(check, ("bases", "isCircular"), parameters)
 
 
-def _equals(sent: str, *path: str) -> FilterFactory:
+def _equals(parameter_name: str, *path: str) -> FilterFactory:
     """Return the factory of a filter for the text at a path of a record."""
 
     def make(name: str, value: Any) -> Filter:
         required = check_text(name, value)
         return Filter(
-            lambda record: _value_at(record, path, required) == required, path[:1], {sent: required}
+            lambda record: _value_at(record, path, required) == required,
+            path[:1],
+            {parameter_name: required},
         )
 
     return make
 
 
-def _any_of(listed: str, *path: str) -> FilterFactory:
+def _any_of(parameter_name: str, *path: str) -> FilterFactory:
     """Return the maker of a filter for a text at a path that may be any of several."""
 
     def make(name: str, value: Any) -> Filter:
@@ -227,7 +229,7 @@ def _any_of(listed: str, *path: str) -> FilterFactory:
             lambda record: _value_at(record, path, required[0]) in allowed,
             path[:1],
             values=required,
-            listed=listed,
+            listed=parameter_name,
         )
 
     return make
@@ -340,10 +342,10 @@ class Filters:
         InputError: one that there isn't, or a value that it can't have.
     """
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
+    def __init__(self, filters: Mapping[str, Any]) -> None:
         self._filters: list[Filter] = []
         self._sort: str | None = None
-        for name, value in given.items():
+        for name, value in filters.items():
             if name not in FILTER_FACTORIES and name != "sort":
                 raise InputError(
                     f'There is no filter "{name}"{messages.did_you_mean(name, FILTER_NAMES)}.',
@@ -353,7 +355,7 @@ class Filters:
                 self._sort = _check_sort(value)
             elif value is not None:
                 self._filters.append(FILTER_FACTORIES[name](name, value))
-        shortest, longest = given.get("min_length"), given.get("max_length")
+        shortest, longest = filters.get("min_length"), filters.get("max_length")
         if shortest is not None and longest is not None and shortest > longest:
             raise InputError(
                 "The minimum length exceeds the maximum.",
@@ -378,7 +380,7 @@ class Filters:
             query |= filter_.sent
         several = [filter_ for filter_ in self._filters if filter_.values]
         # Of two filters with many values one is enough; the other is applied here.
-        longest = max(several, key=lambda each: len(each.values), default=None)
+        longest = max(several, key=lambda item: len(item.values), default=None)
         for filter_ in several:
             if filter_ is not longest and len(filter_.values) <= MAX_VALUES:
                 query[filter_.listed] = ",".join(filter_.values)

@@ -65,17 +65,17 @@ def _nested_columns(name: str) -> list[str]:
     return [f"{name}.{part}" for part in NESTED_FIELDS[name]] if name in NESTED_FIELDS else [name]
 
 
-def _column_order(wanted: list[str], there: list[str], *, whole: bool) -> list[str]:
+def _column_order(requested: list[str], existing: list[str], *, whole: bool) -> list[str]:
     """Return the columns in order: spread columns take the place of their original."""
     spread_columns = {
-        name: [column for column in there if column.startswith(f"{name}.")]
+        name: [column for column in existing if column.startswith(f"{name}.")]
         for name in CUSTOM_FIELDS
-        if name not in there
+        if name not in existing
     }
     order = [
-        column for name in wanted for column in spread_columns.get(name, [strip_control(name)])
+        column for name in requested for column in spread_columns.get(name, [strip_control(name)])
     ]
-    return list(dict.fromkeys([*order, *(there if whole else ())]))
+    return list(dict.fromkeys([*order, *(existing if whole else ())]))
 
 
 _FIRST = ("name", "length", "isCircular", "schema", "schema.name")

@@ -63,21 +63,21 @@ class SequenceLister:
             columns.check([])
 
     def _passing(
-        self, asked: _PageRequest, filters: Filters, seen: set[str]
+        self, request: _PageRequest, filters: Filters, seen_ids: set[str]
     ) -> Iterator[list[Record]]:
-        for records in api.iter_pages(asked, seen):
+        for records in api.iter_pages(request, seen_ids):
             passing = (
                 [record for record in records if filters.passes(record)] if filters else records
             )
             yield passing
             if (
                 len(passing) < len(records)
-                and asked.size < PAGE_SIZE
+                and request.size < PAGE_SIZE
                 and all(map(api.record_id, records))
             ):
                 # The server overlooks a filter, and small pages would take for ever. Begun anew,
                 # since a token may count pages of one size; earlier records are left out.
-                yield from self._passing(asked.whole(), filters, seen)
+                yield from self._passing(request.whole(), filters, seen_ids)
                 return
 
 

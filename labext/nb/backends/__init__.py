@@ -95,15 +95,15 @@ class RecordParser:
         """Build a record from response data."""
         return records.build_record(fields, self._normalized(fields, data))
 
-    def parse_record(self, fields: Fields, response: Any, what: str) -> Record:
+    def parse_record(self, fields: Fields, response: Any, noun: str) -> Record:
         """Parse a record that must have an identifier; see `records.parse_record`."""
-        data = records.require_mapping(response, what)
-        return records.parse_record(fields, self._normalized(fields, data), what)
+        data = records.require_mapping(response, noun)
+        return records.parse_record(fields, self._normalized(fields, data), noun)
 
-    def parse_records(self, fields: Fields, response: Any, what: str) -> list[Record]:
+    def parse_records(self, fields: Fields, response: Any, noun: str) -> list[Record]:
         """Parse a list of records that must have identifiers."""
-        items = records.require_list(response, what)
-        return [self.parse_record(fields, item, what) for item in items]
+        items = records.require_list(response, noun)
+        return [self.parse_record(fields, item, noun) for item in items]
 
 
 CONNECT_TIMEOUT = 5.0
@@ -230,10 +230,14 @@ STREAM_OR_JSON = "text/event-stream, application/json"
 def _streamed_failure(op: Operation, data: Mapping[str, Any]) -> ServiceError:
     """Return the error for an event that reports a failure."""
     words = excerpt(str(data.get("message") or ""), MESSAGE_LIMIT)
-    sent = Action.from_json(data.get("action"))
-    found = explain_message(words, op.name, "Try again, or choose another model.", sent=sent)
-    reason = found.message.rstrip(".") or "the service gives no reason"
-    return ServiceError(f"{reason}.", found.next_step, action=found.action, server=words)
+    server_action = Action.from_json(data.get("action"))
+    explanation = explain_message(
+        words, op.name, "Try again, or choose another model.", server_action=server_action
+    )
+    reason = explanation.message.rstrip(".") or "the service gives no reason"
+    return ServiceError(
+        f"{reason}.", explanation.next_step, action=explanation.action, server=words
+    )
 
 
 def request_arguments(request: Request, on_bytes: OnBytes | None = None) -> dict[str, Any]:

@@ -192,11 +192,11 @@ class JobOrder:
 
 def check_names_free(session: Session, account: Account, names: Sequence[str]) -> None:
     """Refuse names of existing jobs of the account (400)."""
-    taken = session.scalars(
+    existing = session.scalars(
         select(Job.name).where(Job.account_id == account.id, Job.name.in_(names)).limit(1)
     ).first()
-    if taken is not None:
-        raise bad_request(f"Job name {taken} is already taken.")
+    if existing is not None:
+        raise bad_request(f"Job name {existing} is already taken.")
 
 
 def resolve_orders(

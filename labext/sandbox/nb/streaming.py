@@ -58,8 +58,8 @@ def encode_events(events: Iterator[Event], *, raise_first: bool = False) -> Iter
         if not begun:
             raise
         action = getattr(error, "action", None)
-        sent = {"action": action.to_json()} if isinstance(action, Action) else {}
-        yield _encode({"type": "error", "message": str(error.detail), **sent})
+        fields = {"action": action.to_json()} if isinstance(action, Action) else {}
+        yield _encode({"type": "error", "message": str(error.detail), **fields})
     except Exception:
         if not begun:
             raise

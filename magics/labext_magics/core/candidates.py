@@ -199,9 +199,9 @@ class Candidates:
         elif kind is not None and kind.live in self._by_kind:
             yield self._by_kind[kind.live](typed)
 
-    def _of_jobs(self, what: str, look: Callable[[JobsClient], Sequence[Any]]) -> Sequence[Any]:
+    def _of_jobs(self, kind: str, look: Callable[[JobsClient], Sequence[Any]]) -> Sequence[Any]:
         """Return names from the job service, as far as the cache has them."""
-        return self._session.names.get(f"jobs/{what}", lambda: look(self._session.jobs()))
+        return self._session.names.get(f"jobs/{kind}", lambda: look(self._session.jobs()))
 
     def _tools(self) -> Sequence[Mapping[str, Any]]:
         return self._of_jobs("tools", lambda jobs: list(jobs.iter_tools()))
@@ -218,7 +218,7 @@ class Candidates:
         """Return the names of the lab platform's folders, as far as the cache has them."""
         return self._session.names.get("lab/folders", lambda: self._session.lab().folders())
 
-    def _of_nb(self, what: str) -> Sequence[str]:
+    def _of_nb(self, kind: str) -> Sequence[str]:
         """Return names from the notebook service, of the named notebook or else the one in use."""
         chosen = self._session.notebook
         within = self._typed.get("notebook") or self._typed.get("NOTEBOOK")
@@ -227,7 +227,7 @@ class Candidates:
 
         def look() -> Sequence[str]:
             nb = self._session.nb()
-            match what:
+            match kind:
                 case "notebooks":
                     return nb.notebooks.names()
                 case "sources":
@@ -237,8 +237,8 @@ class Candidates:
                 case _:
                     return nb.chat.names(within)
 
-        scope = "" if what == "notebooks" else within or ""
-        return self._session.names.get(f"nb/{what}/{scope}", look)
+        scope = "" if kind == "notebooks" else within or ""
+        return self._session.names.get(f"nb/{kind}/{scope}", look)
 
     def _of_group(self, group: _Group) -> Sequence[str]:
         """Return the names of records that do not belong to a notebook."""
@@ -378,8 +378,8 @@ def _sequence_columns() -> list[str]:
 def _after_comma(words: Sequence[str], typed: str) -> list[str]:
     """Return the words as continuations of a comma-separated list, without those already in it."""
     before, comma, _ = typed.rpartition(",")
-    taken = before.split(",")
-    return [f"{before}{comma}{word}" for word in words if word not in taken]
+    names = before.split(",")
+    return [f"{before}{comma}{word}" for word in words if word not in names]
 
 
 def _slots() -> Mapping[str, str]:

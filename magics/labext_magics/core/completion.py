@@ -140,8 +140,8 @@ def _in_command(command: Command, tokens: list[Token], current: Token, raw: str)
     if waiting is None and current.is_option and "=" in raw:
         name, _, raw = raw.partition("=")
         parameter, bare, naming = command.option(name), bare[len(name) + 1 :], False
-    taken = {name for name, _ in typed}
-    left = [o for o in command.options if o.many or o.name not in taken] if naming else []
+    used = {name for name, _ in typed}
+    left = [o for o in command.options if o.many or o.name not in used] if naming else []
     return CursorContext(raw, bare, command, parameter, (), tuple(typed), tuple(left))
 
 

@@ -20,7 +20,9 @@ def print_confirmation(text: str) -> None:
     print_message(text if text.endswith((".", "!", "?")) else f"{text}.")
 
 
-def confirm_destruction(what: str, would_go: Sequence[str], *, yes: bool, preview: bool) -> bool:
+def confirm_destruction(
+    question: str, would_go: Sequence[str], *, yes: bool, preview: bool
+) -> bool:
     """Return whether to go ahead; False for a preview, which prints the affected objects.
 
     Raises InputError, listing the affected objects, unless `yes` or `preview` is set.
@@ -29,9 +31,9 @@ def confirm_destruction(what: str, would_go: Sequence[str], *, yes: bool, previe
         raise InputError("--yes and --preview exclude each other.", "Keep one of them.")
     if not yes and not preview:
         raise InputError(
-            f"This would {what}: {join_words(would_go)}.",
+            f"This would {question}: {join_words(would_go)}.",
             "Add --yes to confirm, or --preview to see what would be deleted.",
         )
     if preview:
-        print_message(f"This would {what}: {join_words(would_go)}. Nothing was changed.")
+        print_message(f"This would {question}: {join_words(would_go)}. Nothing was changed.")
     return yes

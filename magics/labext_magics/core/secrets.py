@@ -61,13 +61,13 @@ def _advice(text: str) -> None:
         register_secret(text)
 
 
-def refusal(what: str, service: str, command: str = "") -> InputError:
+def refusal(noun: str, service: str, command: str = "") -> InputError:
     """Return the error for a secret on a line, without repeating the secret.
 
     `command` tells the keys of model providers from those of the service.
     """
     return InputError(
-        f"The line contains {what}. Lines are saved in the notebook and the history, so it was "
+        f"The line contains {noun}. Lines are saved in the notebook and the history, so it was "
         "not used.",
         "Delete the line, revoke the key if it is a real one, and run "
         f"{_safe_way(service, command)}.",

@@ -421,8 +421,10 @@ def _select_profile(accepted: Connection) -> None:
     """Select the profile if it is complete; else use the connection itself."""
     name, service = accepted.profile, accepted.service
     if name is not None and name in config.profile_names():
-        says = config.connection(service, name).options
-        options = {k: value for k, value in accepted.options.items() if says.get(k) != value}
+        profile_options = config.connection(service, name).options
+        options = {
+            k: value for k, value in accepted.options.items() if profile_options.get(k) != value
+        }
         config.choose_profile(service, name, options)
         if config.connection(service) == accepted:
             return

@@ -35,7 +35,7 @@ def tool(call: Call, *, tool: str) -> pd.DataFrame:
     if description := parameters.attrs.get("description"):
         output.print_message(f"{tool}: {description}")
     named = [("Paper", parameters.attrs.get("paper")), ("source", parameters.attrs.get("github"))]
-    if links := "; ".join(f"{what}: {address}" for what, address in named if address):
+    if links := "; ".join(f"{label}: {address}" for label, address in named if address):
         output.print_message(messages.capitalize_first(links))
     return parameters
 

@@ -76,9 +76,9 @@ def plot(
 
 
 def _refuse(options: dict[str, Any], why: str) -> None:
-    given = [option for option, value in options.items() if value is not None]
-    if given:
-        named = " and ".join(f"`{option}`" for option in given)
+    used = [option for option, value in options.items() if value is not None]
+    if used:
+        named = " and ".join(f"`{option}`" for option in used)
         raise InputError(f"{named} can't be used {why}.", "See `%jobs plot --help`.")
 
 

@@ -35,10 +35,10 @@ def check_follow_options(
         "`--check` submits nothing, so there is nothing to wait for": only_check
         and (wait or background),
     }
-    for what, is_wrong in faults.items():
+    for option, is_wrong in faults.items():
         if is_wrong:
             step = "Add `--wait`." if to is not None and not only_check else "Keep one of them."
-            raise InputError(f"{what}.", step)
+            raise InputError(f"{option}.", step)
 
 
 def watch_and_fetch(
@@ -260,7 +260,7 @@ def _missing_parts(request: cell_body.Batch) -> InputError:
         "`--from`": request.jobs is None,
     }
     return InputError(
-        f"`%jobs batch` needs {' and '.join(what for what, absent in missing.items() if absent)}.",
+        f"`%jobs batch` needs {' and '.join(option for option in missing if missing[option])}.",
         "Example: `%jobs batch folds --type rna_fold --from frame --name-column name "
         "--map sequence=bases`.",
     )

@@ -72,13 +72,13 @@ def _batch_gallery(
         output.print_message(
             f"{len(complete)} of the {pluralize(len(rows), 'job')} of {name} are complete."
         )
-    listed = dict[Any, Sequence[str]]()
+    files_by_job = dict[Any, Sequence[str]]()
     files = list[Any]()
     for row in complete:  # the jobs of one tool write the same files
         tool = row.get("Type")
-        if tool not in listed:
-            listed[tool] = jobs.result_files(str(row["JobName"]), email)
-        files.append(_job_files(jobs, row, email, listed[tool]))
+        if tool not in files_by_job:
+            files_by_job[tool] = jobs.result_files(str(row["JobName"]), email)
+        files.append(_job_files(jobs, row, email, files_by_job[tool]))
     return results.open_gallery(name, files, sort=sort, page=page or 1)
 
 

@@ -111,12 +111,12 @@ def _chat_session(
     return chats[about.id]
 
 
-def unique_title(message: str, taken: Sequence[str]) -> str:
+def unique_title(message: str, existing: Sequence[str]) -> str:
     """Return a title made from a message that is not taken by another chat."""
     first = " ".join(message.split())
     base = first if len(first) <= _TITLE else f"{first[: _TITLE - 1].rstrip()}…"
-    titles = (base if n == 1 else f"{base} ({n})" for n in range(1, len(taken) + 2))
-    return next(title for title in titles if title not in taken)
+    titles = (base if n == 1 else f"{base} ({n})" for n in range(1, len(existing) + 2))
+    return next(title for title in titles if title not in existing)
 
 
 def session_label(record: Record) -> str:
@@ -206,7 +206,7 @@ def delete_sessions(call: Call, *, sessions: list[str], yes: bool, preview: bool
     chats = call.session.chats
     for identifier, chat in labels.items():
         call.nb.chat.delete(identifier)
-        for about in [about for about, held in chats.items() if held == identifier]:
+        for about in [about for about, session_id in chats.items() if session_id == identifier]:
             del chats[about]
         output.print_message(f"Deleted {chat}.")
 

@@ -233,9 +233,9 @@ def edit_credential(
     Raises:
         InputError: there is nothing to change, or the key would be sent to another server.
     """
-    for what, both in (("key", new_key and no_key), ("base-url", base_url and no_base_url)):
+    for flag, both in (("key", new_key and no_key), ("base-url", base_url and no_base_url)):
         if both:
-            raise InputError(f"The line both sets and clears the {what}.", "Keep one of them.")
+            raise InputError(f"The line both sets and clears the {flag}.", "Keep one of them.")
     values = {
         "name": name,
         "base_url": "" if no_base_url else base_url,

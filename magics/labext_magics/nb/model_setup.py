@@ -51,7 +51,7 @@ def setup_models(call: Call, *, credential: str, replace: bool) -> pd.DataFrame:
     registered = [m for m in call.nb.models.iter() if m["credential"] == record["id"]]
     before = call.nb.models.defaults()
     changes: dict[str, str | None] = {}
-    kept: list[str] = []
+    unchanged: list[str] = []
     missing: list[str] = []
     for slot, model in before.items():
         by_name = {str(m["name"]): m for m in registered if m["type"] == SLOTS[slot]}
@@ -60,13 +60,13 @@ def setup_models(call: Call, *, credential: str, replace: bool) -> pd.DataFrame:
         elif replace or _is_free(slot, model):
             changes[slot] = str(by_name[preferred_model(by_name, SLOTS[slot])]["id"])
         elif model is not None and model["credential"] != record["id"]:
-            kept.append(slot)
+            unchanged.append(slot)
     if changes:
         call.nb.models.set_defaults(changes)
     frame = models.report_changes(before, call.nb.models.defaults())
-    if kept:
+    if unchanged:
         output.print_message(
-            f"Kept the models of {messages.join_words(kept, 7)}; "
+            f"Kept the models of {messages.join_words(unchanged, 7)}; "
             f"`%nb models setup {quote(str(record['name']))} --replace` replaces them."
         )
     if missing:

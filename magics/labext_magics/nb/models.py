@@ -71,14 +71,12 @@ def models_frame(call: Call, models: pd.DataFrame) -> pd.DataFrame:
 
 def check_not_in_slot(models: Sequence[Record], slots: Mapping[str, list[str]]) -> None:
     """Raise ConflictError if one of the models is in a default slot."""
-    taken = {
-        str(model["name"]): own for model in models if (own := slots.get(str(model["id"]), []))
-    }
-    if taken:
+    used = {str(model["name"]): own for model in models if (own := slots.get(str(model["id"]), []))}
+    if used:
         conflicts = messages.join_words(
-            f"{name} is the default of {_slot_list(own)}" for name, own in taken.items()
+            f"{name} is the default of {_slot_list(own)}" for name, own in used.items()
         )
-        all_slots = [slot for own in taken.values() for slot in own]
+        all_slots = [slot for own in used.values() for slot in own]
         raise ConflictError(
             f"{conflicts}.",
             f"Set another model first, `%nb models defaults --set {all_slots[0]}=MODEL`, or none: "
@@ -348,9 +346,9 @@ def delete(call: Call, *, models: list[str], yes: bool, preview: bool) -> None:
         ConflictError: one is in a default slot.
     """
     records = [_record(call, model) for model in dict.fromkeys(models)]
-    taken = slots_by_model(call)
+    used = slots_by_model(call)
     would_go = [_model_label(record) for record in records]
-    check_not_in_slot(records, taken)
+    check_not_in_slot(records, used)
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
         return
     for record in records:

@@ -81,9 +81,9 @@ def show_player_again(call: Call, record: Record) -> None:
         labext_widgets.show_player(podcasts.episode(what), lambda: podcasts.sound(what))
 
 
-def snapshots_of(sent: Record) -> str:
+def snapshots_of(record: Record) -> str:
     """Return the identifier to watch after a request: the episode's, else its job's."""
-    return str(sent["episode_id"] or sent["job_id"])
+    return str(record["episode_id"] or record["job_id"])
 
 
 def episode_failed(name: str, reason: str | None) -> JobFailedError:
@@ -148,10 +148,10 @@ def podcast(
     if existing is not None:
         return _reuse_episode(call, existing, background=background)
     processing.wait_for_text(call, about, wait=not background, option="--background")
-    sent = call.nb.podcasts.generate(
+    started = call.nb.podcasts.generate(
         about.id, profile_id, speaker_ids if speakers else None, name, briefing
     )
-    return watch_episode(call, snapshots_of(sent), name, background=background)
+    return watch_episode(call, snapshots_of(started), name, background=background)
 
 
 def _speakers(call: Call, profile: str, named: list[str] | None) -> list[str]:
@@ -303,8 +303,8 @@ def retry(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
     """
     before = call.nb.podcasts.episode(episode)
     _check_failed(before)
-    sent = call.nb.podcasts.retry(before["id"])
-    return watch_episode(call, snapshots_of(sent), _name(before), background=background)
+    started = call.nb.podcasts.retry(before["id"])
+    return watch_episode(call, snapshots_of(started), _name(before), background=background)
 
 
 def delete(call: Call, *, episodes: list[str], yes: bool, preview: bool) -> None:

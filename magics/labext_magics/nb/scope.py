@@ -139,12 +139,12 @@ def text_of(call: Call, typed: str | None, noun: str, line: str) -> str:
     """
     body = (call.body or "").strip()
     if bool(body) == bool(typed):
-        what = (
+        text = (
             f"The {noun} is given both on the line and in the cell body."
             if body
             else f"The {noun} has no text."
         )
-        raise InputError(what, f"Write it below `%{line}`, in the same cell.")
+        raise InputError(text, f"Write it below `%{line}`, in the same cell.")
     return body or str(typed)
 
 
@@ -166,9 +166,9 @@ def search_scope(
 
 
 @contextmanager
-def interrupted_as_error(next_step: str, what: str = "The reply") -> Iterator[None]:
-    """Turn an interrupt of the kernel into a one-line error about `what`."""
+def interrupted_as_error(next_step: str, noun: str = "The reply") -> Iterator[None]:
+    """Turn an interrupt of the kernel into a one-line error about `noun`."""
     try:
         yield
     except KeyboardInterrupt:
-        raise WatchInterrupted(f"{what} was interrupted.", next_step) from None
+        raise WatchInterrupted(f"{noun} was interrupted.", next_step) from None

@@ -99,17 +99,17 @@ def ask(
     if simple:
         with scope.interrupted_as_error("Ask again."):
             answer = call.nb.ask(text, chosen, **options)
-        shown = labext_widgets.answer_view(answer, source_view.citation_opener(call.nb))
+        view = labext_widgets.answer_view(answer, source_view.citation_opener(call.nb))
     else:
-        shown = labext_widgets.stream_answer(
+        view = labext_widgets.stream_answer(
             call.nb.ask_stream(text, chosen, **options),
             question=text,
             open_citation=source_view.citation_opener(call.nb),
         )
     if chosen is not None:
         answers = call.session.answers.setdefault(chosen, {})
-        answers[text] = replace(shown.answer, question=text)
-    return shown
+        answers[text] = replace(view.answer, question=text)
+    return view
 
 
 def _needs_sources(sources: list[str], notes: list[str], no_sources: bool) -> bool:

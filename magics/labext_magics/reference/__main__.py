@@ -114,9 +114,11 @@ def _api_page(name: str) -> Page:
     if name == "labext":
         public = ["connect", "Rate"]  # all else is on the pages of the services and the errors
     if public is not None:
-        ordered = sorted(public, key=lambda each: not each.endswith("Client"))
+        ordered = sorted(public, key=lambda public_name: not public_name.endswith("Client"))
         # Lazily imported names are attributes only once they are used.
-        module.__dict__.update({each: getattr(module, each) for each in ordered})
+        module.__dict__.update(
+            {public_name: getattr(module, public_name) for public_name in ordered}
+        )
         module.__dict__["__all__"] = ordered
     return Page(module, name)
 
@@ -138,8 +140,8 @@ def _add_resources(module: ModuleType) -> None:
         for name, value in vars(client).items()
         if not name.startswith("_") and isinstance(value, Resource)
     ]
-    module.__dict__.update({each.__name__: each for each in resources})
-    module.__dict__["__all__"] = [*module.__all__, *(each.__name__ for each in resources)]
+    module.__dict__.update({resource.__name__: resource for resource in resources})
+    module.__dict__["__all__"] = [*module.__all__, *(resource.__name__ for resource in resources)]
 
 
 def _tutorial(name: str) -> Page:

@@ -82,7 +82,9 @@ def _flag(option: Parameter) -> str:
 
 
 def _table(parameters: Sequence[tuple[str, Parameter]]) -> str:
-    rows = [f"| {_cell(name)} | {_cell(_description(each))} |" for name, each in parameters]
+    rows = [
+        f"| {_cell(name)} | {_cell(_description(parameter))} |" for name, parameter in parameters
+    ]
     return "\n".join(["| Argument or option | Meaning |", "|---|---|", *rows])
 
 

@@ -183,9 +183,11 @@ def test_command_in_the_server_hint_is_kept():
 
 def test_action_of_the_response_precedes_known_causes():
     action = Action.set_model("podcast")
-    explanation = explain_message("No model is set. Set one.", GENERATE, "Else.", sent=action)
+    explanation = explain_message(
+        "No model is set. Set one.", GENERATE, "Else.", server_action=action
+    )
     assert explanation == ("No model is set.", f"Set one: {action}.", action)
-    explanation = explain_message("No model is set.", GENERATE, "Else.", sent=action)
+    explanation = explain_message("No model is set.", GENERATE, "Else.", server_action=action)
     assert render_next_step(*explanation[1:]) == f"Run {action}."
 
 

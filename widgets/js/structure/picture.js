@@ -4,8 +4,13 @@ const WIDTH = 640; // pixels
 const HEIGHT = 400;
 const MAX_BYTES = 140_000;
 
-/** Send a PNG picture of at most `WIDTH` x `HEIGHT` pixels and `MAX_BYTES`; smaller if needed. */
+/**
+ * Send a PNG picture of at most `WIDTH` x `HEIGHT` pixels and `MAX_BYTES`; smaller if needed.
+ *
+ * The canvas has no size, and sends nothing, while its output is hidden or replaced.
+ */
 export async function sendPicture(source, handle) {
+  if (!source.width || !source.height) return;
   for (const scale of [1, 0.75, 0.5]) {
     const blob = await draw(source, WIDTH * scale, HEIGHT * scale);
     if (!blob || blob.size > MAX_BYTES) continue;

@@ -30,17 +30,17 @@ _RULER, _BARS, _GAP = 16, 22, 8
 def draw(tree: Tree | None, alignment: Alignment | None) -> str:
     """Return the SVG of a tree, an alignment, or both; the rows of both are in the same order."""
     names = list(alignment.names) if alignment else tree.leaves if tree else []
-    shown = [_cut(name) for name in names[:MAX_ROWS]]
+    labels = [_cut(name) for name in names[:MAX_ROWS]]
     tree_width = 0 if tree is None else _TREE if alignment else _TREE_ALONE
-    names_width = max(map(len, shown)) * _LETTER + _GAP
+    names_width = max(map(len, labels)) * _LETTER + _GAP
     top = 4 + (_RULER + _BARS + (_ROW if _lettered(alignment) else 0) if alignment else 0)
-    height = len(shown) * _ROW
+    height = len(labels) * _ROW
     left = 4 + tree_width + (_GAP if tree_width else 0)
     pieces = []
     if tree is not None:
-        pieces += _draw_tree(tree, 4, top, tree_width, len(shown), aligned=alignment is not None)
+        pieces += _draw_tree(tree, 4, top, tree_width, len(labels), aligned=alignment is not None)
     tips = _tips(tree, tree_width) if tree is not None and alignment is None else {}
-    for row, (name, text) in enumerate(zip(names, shown, strict=False)):
+    for row, (name, text) in enumerate(zip(names, labels, strict=False)):
         x = 4 + tips[name] + 5 if tips else left
         pieces.append(_text(text, x, top + (row + 0.5) * _ROW))
     width = left + names_width

@@ -98,15 +98,15 @@ class _View:
         Raises:
             InputError: there is no such sequence.
         """
-        wanted = {names} if isinstance(names, str) else set(names)
+        selected = {names} if isinstance(names, str) else set(names)
         known = self._names()
-        if unknown := sorted(wanted.difference(known)):
+        if unknown := sorted(selected.difference(known)):
             near = closest_match(unknown[0], known)
             raise InputError(
                 f"{self.name} has no sequence {quote_value(unknown[0])}.",
                 f"Did you mean {quote_value(near)}?" if near else f"It has {len(known):,} others.",
             )
-        self._select(wanted, "")
+        self._select(selected, "")
         return self.selection
 
     def close(self) -> None:

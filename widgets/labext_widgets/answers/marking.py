@@ -48,7 +48,7 @@ def mark_words(query: str, texts: Sequence[str]) -> list[list[Span]]:
     except sqlite3.Error:  # a SQLite without full-text search
         words = {word.casefold() for term in terms for word in _WORD.findall(term)}
         return [
-            [found.span() for found in _WORD.finditer(text) if found[0].casefold() in words]
+            [match.span() for match in _WORD.finditer(text) if match[0].casefold() in words]
             for text in texts
         ]
 
@@ -58,7 +58,7 @@ def closest_sentence(query: str, text: str) -> Span | None:
 
     The similarity is that of the words and of their groups of three letters.
     """
-    spans = [found.span() for found in _SENTENCE.finditer(text) if found[0].strip()]
+    spans = [match.span() for match in _SENTENCE.finditer(text) if match[0].strip()]
     if not spans:
         return None
     sentences = [text[start:end] for start, end in spans]
@@ -67,9 +67,9 @@ def closest_sentence(query: str, text: str) -> Span | None:
         for sentence, marks in zip(sentences, mark_words(query, sentences), strict=True)
     ]
     count = max(len(_search_terms(query)), 1)
-    wanted = _trigrams(query)
+    query_trigrams = _trigrams(query)
     scores = [
-        matched / count + _similarity(wanted, _trigrams(sentence))
+        matched / count + _similarity(query_trigrams, _trigrams(sentence))
         for matched, sentence in zip(words, sentences, strict=True)
     ]
     start, end = spans[scores.index(max(scores))]
@@ -78,8 +78,8 @@ def closest_sentence(query: str, text: str) -> Span | None:
 
 def _search_terms(query: str) -> list[str]:
     """Return the phrases and words of a query, without stop words unless there is nothing else."""
-    found = [next(filter(None, match.groups()), "") for match in _TERM.finditer(query)]
-    terms = [term for term in dict.fromkeys(found) if any(map(str.isalnum, term))]
+    matches = [next(filter(None, match.groups()), "") for match in _TERM.finditer(query)]
+    terms = [term for term in dict.fromkeys(matches) if any(map(str.isalnum, term))]
     content = [term for term in terms if term.casefold() not in _STOP_WORDS]
     return (content or terms)[:MAX_TERMS]
 
@@ -111,9 +111,9 @@ def _clean(text: str) -> str:
 
 def _spans(highlighted: str) -> list[Span]:
     spans, start = [], 0
-    for removed, found in enumerate(re.finditer(f"[{_BEGIN}{_END}]", highlighted)):
-        place = found.start() - removed
-        if found[0] == _BEGIN:
+    for removed, match in enumerate(re.finditer(f"[{_BEGIN}{_END}]", highlighted)):
+        place = match.start() - removed
+        if match[0] == _BEGIN:
             start = place
         else:
             spans.append((start, place))

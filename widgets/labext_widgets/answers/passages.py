@@ -63,14 +63,14 @@ class PassageView(RowView):
         self, frame: pd.DataFrame, query: str, search_type: Literal["hybrid", "text", "vector"]
     ) -> pd.DataFrame:
         """Return hits displayed as passages in which the matches of the query are marked."""
-        shown = self.show(frame)
-        scores = [score for score in map(_score, shown.to_dict("records")) if score is not None]
-        shown.attrs[VIEW_ATTRIBUTE] |= {
+        view = self.show(frame)
+        scores = [score for score in map(_score, view.to_dict("records")) if score is not None]
+        view.attrs[VIEW_ATTRIBUTE] |= {
             "query": query,
             "type": search_type,
             "best": max(scores, default=None),
         }
-        return shown
+        return view
 
     def applies_to(self, frame: pd.DataFrame) -> bool:
         """Return True while the rows are passages with their titles."""
@@ -122,8 +122,8 @@ class PassageView(RowView):
         hits = frame.head(MAX_PASSAGES).to_dict("records")
         texts = [join_wrapped_lines(tidy(_string(hit["match"]))) for hit in hits]
         if search.get("type") == "vector":
-            found = [closest_sentence(query, text) for text in texts]
-            marks = [[sentence] if sentence else [] for sentence in found]
+            sentences = [closest_sentence(query, text) for text in texts]
+            marks = [[sentence] if sentence else [] for sentence in sentences]
         else:
             marks = mark_words(query, texts)
             if search.get("type") == "hybrid":

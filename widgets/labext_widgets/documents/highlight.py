@@ -39,8 +39,8 @@ def find_passage(passage: str, characters: Sequence[str]) -> list[tuple[int, int
             letters.append(letter)
             places.append(place)
     page = "".join(letters)
-    wanted = _letters(passage)
-    if not wanted:
+    target = _letters(passage)
+    if not target:
         return []
 
     def span(at: int, length: int) -> tuple[int, int]:
@@ -49,12 +49,12 @@ def find_passage(passage: str, characters: Sequence[str]) -> list[tuple[int, int
             end += 1
         return places[at], end
 
-    at = page.find(wanted)
+    at = page.find(target)
     if at >= 0:
-        return [span(at, len(wanted))]
+        return [span(at, len(target))]
     parts = (_letters(part) for part in _SENTENCE_END.split(passage))
-    found = _find_parts(page, parts) or _find_parts(page, map(_letters, passage.splitlines()))
-    return [span(*part) for part in found]
+    spans = _find_parts(page, parts) or _find_parts(page, map(_letters, passage.splitlines()))
+    return [span(*part) for part in spans]
 
 
 def merge_boxes(boxes: Iterable[Box]) -> list[Box]:
@@ -76,7 +76,7 @@ def merge_boxes(boxes: Iterable[Box]) -> list[Box]:
 
 def _find_parts(page: str, parts: Iterable[str]) -> list[tuple[int, int]]:
     """Return the position and length of the parts that are on the page, in their order."""
-    found, after = [], 0
+    spans, after = [], 0
     for part in parts:
         if len(part) < MIN_LENGTH:
             continue
@@ -84,9 +84,9 @@ def _find_parts(page: str, parts: Iterable[str]) -> list[tuple[int, int]]:
         if at < 0:
             at = page.find(part)
         if at >= 0:
-            found.append((at, len(part)))
+            spans.append((at, len(part)))
             after = at + len(part)
-    return found
+    return spans
 
 
 def _letters(text: str) -> str:

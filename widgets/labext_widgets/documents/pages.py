@@ -113,5 +113,5 @@ class TextPages:
 
 def locate(passage: str, text: str) -> tuple[int, int] | None:
     """Return where a passage is in a text, from its first to its last part found there."""
-    found = find_passage(passage, text)
-    return (min(start for start, _ in found), max(end for _, end in found)) if found else None
+    span = find_passage(passage, text)
+    return (min(start for start, _ in span), max(end for _, end in span)) if span else None

@@ -82,9 +82,9 @@ def render_html(state: PageState, *, live: bool = False) -> str:
 def render_text(state: PageState) -> str:
     """Return the page as plain text, with the passage between asterisks."""
     text = tidy(state.pages.text(state.page), MAX_TEXT)
-    found = locate(state.passage, text) if state.passage else None
-    if found:
-        text = f"{text[: found[0]]}*{text[slice(*found)]}*{text[found[1] :]}"
+    span = locate(state.passage, text) if state.passage else None
+    if span:
+        text = f"{text[: span[0]]}*{text[slice(*span)]}*{text[span[1] :]}"
     rows = [place(state), plain(state.note), "", text.strip() or "The page has no text."]
     return "\n".join(row for n, row in enumerate(rows) if row or n == 2)
 
@@ -117,10 +117,10 @@ def _text_rows(state: PageState) -> list[str]:
 def _marked(state: PageState, *, whole: bool) -> str:
     """Return the page's text with the passage marked, or only the part around it."""
     text = tidy(state.pages.text(state.page), MAX_TEXT)
-    found = locate(state.passage, text) if state.passage else None
-    if found is None:
+    span = locate(state.passage, text) if state.passage else None
+    if span is None:
         return div(html.escape(text) or "The page has no text.", _LINES)
-    start, end = found
+    start, end = span
     before, after = text[:start], text[end:]
     if not whole and len(before) > _CONTEXT:
         before = f"…{before[-_CONTEXT:]}"

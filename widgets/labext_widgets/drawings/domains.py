@@ -110,14 +110,14 @@ class DomainsView(Drawing):
         )
 
     def _draw(self, notes: Sequence[str]) -> str:
-        shown = self.hits[:MAX_ROWS]
-        names = [canvas.shorten(hit.target, _NAME_LENGTH) for hit in shown]
+        hits = self.hits[:MAX_ROWS]
+        names = [canvas.shorten(hit.target, _NAME_LENGTH) for hit in hits]
         left = 20 + max([80.0, *map(canvas.text_width, names)])
-        longest = max((hit.length for hit in shown), default=1)
+        longest = max((hit.length for hit in hits), default=1)
         scale = _MAP / longest
         elements: list[str] = []
         y = _TOP
-        for name, hit in zip(names, shown, strict=True):
+        for name, hit in zip(names, hits, strict=True):
             middle = y + _ROW / 2
             elements.append(text(left - 10, middle, name, "end", kind="target"))
             elements.append(
@@ -125,22 +125,22 @@ class DomainsView(Drawing):
             )
             elements += self._draw_boxes(hit, left, middle, scale)
             y += _ROW
-        if not shown:
+        if not hits:
             elements.append(text(left, y + 10, "No hits."))
             y += 30
         else:
             elements += _draw_scale(left, y + 6, longest, "nt" if self._is_dna else "aa")
             y += 40
-            elements += _draw_legend(left, y + 6, self._legend_classes(shown), self._is_dna)
+            elements += _draw_legend(left, y + 6, self._legend_classes(hits), self._is_dna)
             y += 44 if self._is_dna else 28
         for note in notes:
             elements.append(text(left, y + 8, note))
             y += 20
         return svg_document(left + _MAP + 60, y + 6, elements)
 
-    def _legend_classes(self, shown: Sequence[Hit]) -> list[tuple[str, str]]:
+    def _legend_classes(self, hits: Sequence[Hit]) -> list[tuple[str, str]]:
         """Return the classes that occur, and that of non-members if there is such a domain."""
-        domains = [domain for hit in shown for domain in hit.domains]
+        domains = [domain for hit in hits for domain in hit.domains]
         used = {_shade(domain.evalue) for domain in domains if domain.member}
         return [(color, label) for _, color, label in _CLASSES if color in used] + (
             [("", "not a member of the family")]
@@ -161,11 +161,11 @@ class DomainsView(Drawing):
         best_last = sorted(boxes, key=lambda box: -box[2].evalue)
         for x1, x2, domain in best_last:
             elements.append(_draw_box(x1, x2, middle, domain))
-        taken = [(x1, x2) for x1, x2, _ in boxes]
+        occupied = [(x1, x2) for x1, x2, _ in boxes]
         for x1, x2, domain in reversed(best_last):
             label = _evalue_text(domain.evalue)
             width = canvas.text_width(label, canvas.SMALL)
-            others = [(low, high) for low, high in taken if (low, high) != (x1, x2)]
+            others = [(low, high) for low, high in occupied if (low, high) != (x1, x2)]
             if x2 - x1 > width + (_HEAD + 2 if domain.strand else 2):
                 place, inside = ((x1 + x2 - width) / 2, True)
             else:
@@ -173,7 +173,7 @@ class DomainsView(Drawing):
             is_free = all(place + width < low or place > high for low, high in others)
             if is_free and domain.member:
                 elements += _draw_label(place, width, middle, label, domain, inside=inside)
-                taken.append((place, place + width))
+                occupied.append((place, place + width))
         return elements
 
 
@@ -197,8 +197,8 @@ def domains_view(csv: str, *, name: str) -> DomainsView:
         if max(start, end) > length:
             raise table.invalid(f"a hit in {target} is behind the end of the sequence")
         evalue = table.number(row, "evalue")
-        _, found = domains.setdefault((target, length), (evalue, []))
-        found.append(
+        _, segments = domains.setdefault((target, length), (evalue, []))
+        segments.append(
             Domain(
                 min(start, end),
                 max(start, end),
@@ -210,7 +210,8 @@ def domains_view(csv: str, *, name: str) -> DomainsView:
             )
         )
     hits = [
-        Hit(target, length, evalue, found) for (target, length), (evalue, found) in domains.items()
+        Hit(target, length, evalue, segments)
+        for (target, length), (evalue, segments) in domains.items()
     ]
     return DomainsView(name, sorted(hits, key=lambda hit: hit.evalue))
 

@@ -54,8 +54,8 @@ def draw_gel(sizes: Mapping[int, int]) -> Picture:
     ladder = choose_ladder(list(sizes))
     _, smallest = _RANGES[ladder]
     width = 2 * _LANE + 3 * _GAP
-    shown = sorted((size for size in sizes if size >= smallest), reverse=True)
-    height = min(max(_MIN_HEIGHT, len(shown) * _LABEL_GAP), _MAX_HEIGHT)
+    visible = sorted((size for size in sizes if size >= smallest), reverse=True)
+    height = min(max(_MIN_HEIGHT, len(visible) * _LABEL_GAP), _MAX_HEIGHT)
     bottom = _TOP + height
     elements = [rectangle(_LEFT, _TOP - 22, width, height + 30, _GEL, radius=3)]
     lanes = (_LEFT + _GAP, _LEFT + 2 * _GAP + _LANE)
@@ -69,9 +69,9 @@ def draw_gel(sizes: Mapping[int, int]) -> Picture:
         elements.append(_band(lanes[0], y, 0.95 if mark in _BRIGHT else 0.62, 3, "ladder"))
     labels = [(_TOP + migration(mark, ladder) * height, f"{mark:,}") for mark in marks]
     elements += _labels(labels, _LEFT, -1, bottom)
-    heaviest = max((size * sizes[size] for size in shown), default=1)
+    heaviest = max((size * sizes[size] for size in visible), default=1)
     entries = []
-    for size in shown:
+    for size in visible:
         y = _TOP + migration(size, ladder) * height
         brightness = 0.45 + 0.55 * (size * sizes[size] / heaviest) ** 0.5
         thickness = min(3 + 1.2 * (sizes[size] - 1), 7)

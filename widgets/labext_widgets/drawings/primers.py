@@ -97,9 +97,9 @@ class PrimersView(Drawing):
         )
 
     def _draw(self, notes: Sequence[str]) -> str:
-        shown = self.pairs[:_MAX_PAIRS]
+        pairs = self.pairs[:_MAX_PAIRS]
         letters = max(
-            [18, *(len(p.sequence) for pair in shown for p in (pair.forward, pair.reverse))]
+            [18, *(len(p.sequence) for pair in pairs for p in (pair.forward, pair.reverse))]
         )
         letters = min(letters, 36)
         table_x = _LEFT + _MAP + 30
@@ -115,9 +115,9 @@ class PrimersView(Drawing):
             (tm_x, "Tm, °C", "end"),
             (gc_x, "GC, %", "end"),
         ):
-            if shown:
+            if pairs:
                 elements.append(text(x, top + 12, title, anchor, bold=True))
-        for index, pair in enumerate(shown):
+        for index, pair in enumerate(pairs):
             row = y + index * _ROW
             if index % 2 == 0:
                 elements.append(rectangle(0, row, width, _ROW, "#f4f6f8"))
@@ -130,8 +130,8 @@ class PrimersView(Drawing):
                 elements.append(text(table_x + 16, line_y, sequence, mono=True))
                 elements.append(text(tm_x, line_y, f"{primer.tm:.1f}", "end"))
                 elements.append(text(gc_x, line_y, f"{primer.gc:.0f}", "end"))
-        y += len(shown) * _ROW
-        if not shown:
+        y += len(pairs) * _ROW
+        if not pairs:
             elements.append(text(_LEFT + _MAP / 2, y + 8, "No primer pairs.", "middle"))
             y += 24
         for note in notes:

@@ -65,8 +65,8 @@ def draw_circle(length: int, cuts: Sequence[Cut]) -> Picture:
         elements.append(line(at(angle, _RADIUS - 7), at(angle, _RADIUS + 8), color, 2, kind="cut"))
     for side, entries in enumerate(sides):
         sign, anchor = (1, "start") if side == 0 else (-1, "end")
-        wanted = [at(angle, _RADIUS + 24)[1] for angle, _ in entries]
-        placed = spread(wanted, _LABEL_HEIGHT, 12, height - 12)
+        positions = [at(angle, _RADIUS + 24)[1] for angle, _ in entries]
+        placed = spread(positions, _LABEL_HEIGHT, 12, height - 12)
         for (angle, cut), y in zip(entries, placed, strict=True):
             offset = abs(y - middle[1])
             reach = _RADIUS + 22

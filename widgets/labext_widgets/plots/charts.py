@@ -90,8 +90,12 @@ def table_chart(
         InputError: a column does not exist, or the columns do not fit the kind.
     """
     units = units or {}
-    named = {what: find_column(frame, n, hint) for what, n in (("x", x), ("y", y)) if n is not None}
-    columns = {what: read_column(frame, name) for what, name in named.items()}
+    named = {
+        axis_name: find_column(frame, n, hint)
+        for axis_name, n in (("x", x), ("y", y))
+        if n is not None
+    }
+    columns = {axis_name: read_column(frame, name) for axis_name, name in named.items()}
     first, second = columns.get("x"), columns.get("y")
     if first is None:
         first, second = second, None
@@ -107,11 +111,11 @@ def table_chart(
     else:
         assert second is not None
         panel = maker.scatter(first, second, lines=kind == "line")
-    what = panel.x.label if kind == "histogram" else f"{panel.y.label} by {panel.x.label}"
+    description = panel.x.label if kind == "histogram" else f"{panel.y.label} by {panel.x.label}"
     if kind == "box" and second is None:
-        what = panel.y.label
+        description = panel.y.label
     by = f", coloured by {label(coloured.name, units)}" if coloured is not None else ""
-    return Chart(title, f"{kind} of {what}{by}; {pluralize(len(frame), 'row')}", (panel,))
+    return Chart(title, f"{kind} of {description}{by}; {pluralize(len(frame), 'row')}", (panel,))
 
 
 def choose_kind(x: Column, y: Column | None, *, is_series: bool = False) -> Kind:
@@ -338,7 +342,7 @@ class _Maker:
         # the largest groups have colours; the order is that of the column
         largest = sorted(by_value, key=lambda value: -len(by_value[value]))[:MAX_GROUPS]
         most = len(COLOURS) if bars else MAX_GROUPS
-        shown = sorted(largest[:most])
+        visible = sorted(largest[:most])
         groups = [
             _Group(
                 column.categories[value],
@@ -346,13 +350,13 @@ class _Maker:
                 n % len(SHAPES),
                 by_value[value],
             )
-            for n, value in enumerate(shown)
+            for n, value in enumerate(visible)
         ]
         others = [
-            row for value in sorted(by_value) if value not in shown for row in by_value[value]
+            row for value in sorted(by_value) if value not in visible for row in by_value[value]
         ]
         if others:
-            groups.append(_Group(f"{len(by_value) - len(shown):,} others", GREY, 0, others))
+            groups.append(_Group(f"{len(by_value) - len(visible):,} others", GREY, 0, others))
         if missing:
             groups.append(_Group("no value", GREY, 1, missing))
         return groups

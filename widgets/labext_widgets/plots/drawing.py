@@ -89,11 +89,11 @@ def save(figure: Figure, to: Any, format: str, dpi: int = 200, **options: Any) -
 
 def _draw_panel(axes: Axes, panel: Panel, ink: str) -> None:
     axes.set_facecolor("none")
-    shown: list[tuple[Any, str]] = []
+    entries: list[tuple[Any, str]] = []
     for mark in panel.marks:
         artist = _DRAW[type(mark)](axes, panel, mark, ink)
         if mark.name and artist is not None:
-            shown.append((artist, mark.name))
+            entries.append((artist, mark.name))
     _set_axis(axes, "x", panel.x)
     _set_axis(axes, "y", panel.y)
     if panel.square:
@@ -104,10 +104,10 @@ def _draw_panel(axes: Axes, panel: Panel, ink: str) -> None:
     if panel.note:
         axes.text(1, 1.01, _text(panel.note), transform=axes.transAxes, ha="right", va="bottom")
         axes.texts[-1].set(fontsize=8, color=ink)
-    if shown:
+    if entries:
         legend = axes.legend(
-            [artist for artist, _ in shown[:MAX_LEGEND]],
-            [_text(name, 28) for _, name in shown[:MAX_LEGEND]],
+            [artist for artist, _ in entries[:MAX_LEGEND]],
+            [_text(name, 28) for _, name in entries[:MAX_LEGEND]],
             title=_text(panel.legend, 32) or None,
             loc="center left",
             bbox_to_anchor=(1.01, 0.5),

@@ -80,8 +80,8 @@ def table_panels(table: pd.DataFrame, file: str) -> list[Panel]:
     fitting = [figure.panel for figure in FIGURES if figure.columns <= columns]
     if _is_distance_matrix(table):
         fitting.append(_distances)
-    made = (panel(table, file) for panel in fitting if len(table))
-    return [panel for panel in made if panel is not None]
+    panels = (panel(table, file) for panel in fitting if len(table))
+    return [panel for panel in panels if panel is not None]
 
 
 def _ramachandran(table: pd.DataFrame, _file: str) -> Panel | None:

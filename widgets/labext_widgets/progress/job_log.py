@@ -178,10 +178,10 @@ class Excerpt:
             lines.append(line)
         return lines[::-1]
 
-    def _omission(self, shown: int, more: str) -> str:
-        if shown >= self._count:
+    def _omission(self, count: int, more: str) -> str:
+        if count >= self._count:
             return ""
-        sentence = f"Showing the last {shown:,} of {self._count:,} lines"
+        sentence = f"Showing the last {count:,} of {self._count:,} lines"
         return f"{sentence}; `{more}` shows more." if more else f"{sentence}."
 
     def _empty_text(self, state: str) -> str:

@@ -69,7 +69,7 @@ def _at(center: tuple[float, float], turn: float, radius: float) -> tuple[float,
 
 def _lanes(molecule: Molecule, annotations: Sequence[Annotation]) -> list[int]:
     """Return the outermost free lane of each annotation; the innermost lane may overlap."""
-    taken: list[list[tuple[int, int]]] = [[] for _ in range(LANES)]
+    occupied: list[list[tuple[int, int]]] = [[] for _ in range(LANES)]
     lanes = []
     for annotation in annotations:
         pieces = (
@@ -77,7 +77,7 @@ def _lanes(molecule: Molecule, annotations: Sequence[Annotation]) -> list[int]:
             if annotation.end > annotation.start
             else [(annotation.start, len(molecule)), (0, annotation.end)]
         )
-        for lane, others in enumerate(taken):
+        for lane, others in enumerate(occupied):
             free = all(a >= d or c >= b for a, b in pieces for c, d in others)
             if free or lane == LANES - 1:
                 others += pieces

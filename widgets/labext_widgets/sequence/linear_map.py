@@ -72,8 +72,8 @@ def _marks(
 
 def _row(rows: list[float], begin: float, end: float) -> int:
     """Return the first row that is free from `begin` on, and occupy it up to `end`."""
-    for i, taken in enumerate(rows):
-        if taken <= begin:
+    for i, occupied in enumerate(rows):
+        if occupied <= begin:
             rows[i] = end
             return i
     rows.append(end)

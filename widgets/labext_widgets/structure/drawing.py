@@ -105,11 +105,11 @@ def _ribbon(
     skip = max(1, -(-len(structure.residues) // budget))
     strokes = []
     for start, stop in structure.segments():
-        kept = np.unique(np.append(np.arange(start, stop, skip), stop - 1))
-        if len(kept) < 2:
+        indices = np.unique(np.append(np.arange(start, stop, skip), stop - 1))
+        if len(indices) < 2:
             continue
-        curve = _spline(points[kept], per_residue)
-        for i, index in enumerate(kept):
+        curve = _spline(points[indices], per_residue)
+        for i, index in enumerate(indices):
             first = max(i * per_residue - per_residue // 2, 0)
             last = min(i * per_residue + (per_residue + 1) // 2, len(curve) - 1)
             if last <= first:

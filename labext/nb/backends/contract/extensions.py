@@ -158,5 +158,5 @@ class ExtensionRequests(SourceRequests, NoteRequests):
         raise _unsupported(*_NO_EMBEDDINGS)
 
 
-def _unsupported(what: str, step: str, action: Action | None = None) -> InputError:
-    return InputError(f"This notebook service {what}.", step, action=action)
+def _unsupported(message: str, step: str, action: Action | None = None) -> InputError:
+    return InputError(f"This notebook service {message}.", step, action=action)

@@ -140,20 +140,20 @@ class SearchRequests(RecordParser):
                 return Final(build_answer(data, data.get("final_answer"), question))
             case "error":
                 words = excerpt(_text(data.get("message")), MESSAGE_LIMIT)
-                found = self._explain_failure(words, Action.from_json(data.get("action")))
-                reason = found.message.rstrip(".") or "the service gives no reason"
+                explanation = self._explain_failure(words, Action.from_json(data.get("action")))
+                reason = explanation.message.rstrip(".") or "the service gives no reason"
                 raise ServiceError(
                     f"The answer failed: {reason}.",
-                    found.next_step,
-                    action=found.action,
+                    explanation.next_step,
+                    action=explanation.action,
                     server=words,
                 )
         return None
 
-    def _explain_failure(self, words: str, sent: Action | None) -> Explanation:
+    def _explain_failure(self, words: str, server_action: Action | None) -> Explanation:
         """Return the error and the next step for the service's message about a failed answer."""
         step = "Check the model, then ask again."
-        return explain_message(words, "ask a question", step, sent=sent)
+        return explain_message(words, "ask a question", step, server_action=server_action)
 
 
 def build_answer(data: Mapping[str, Any], text: Any, question: str) -> Answer:

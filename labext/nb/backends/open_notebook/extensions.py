@@ -416,9 +416,9 @@ def _marked_citations(text: str, context_ids: list[str]) -> Iterator[Citation]:
 
 def _stream_error(message: Any) -> ServiceError:
     words = excerpt(message if isinstance(message, str) else "", MESSAGE_LIMIT)
-    what, step = split_message(words, _RETRY_STEP)
+    text, step = split_message(words, _RETRY_STEP)
     return ServiceError(
-        f"The reply failed: {what.rstrip('.') or 'the service gives no reason'}.",
+        f"The reply failed: {text.rstrip('.') or 'the service gives no reason'}.",
         step,
         server=words,
     )

@@ -136,7 +136,7 @@ def from_server_type(type: Any) -> Any:
     return _CLIENT_TYPES.get(type, type)
 
 
-def forbid_clearing(changes: Mapping[str, Any], what: str, step: str) -> None:
+def forbid_clearing(changes: Mapping[str, Any], noun: str, step: str) -> None:
     """Check that no field is cleared, since Open Notebook ignores null.
 
     Raises:
@@ -145,19 +145,19 @@ def forbid_clearing(changes: Mapping[str, Any], what: str, step: str) -> None:
     for name, value in changes.items():
         if value is None:
             words = name.replace("_", " ")
-            raise InputError(f"Open Notebook can't clear the {words} of {what}.", step)
+            raise InputError(f"Open Notebook can't clear the {words} of {noun}.", step)
 
 
-def require_identifier(response: Any, name: str, what: str) -> str:
+def require_identifier(response: Any, name: str, noun: str) -> str:
     """Return an identifier that the response must contain.
 
     Raises:
         ServiceError: the response has no such identifier.
     """
-    identifier = records.require_mapping(response, what).get(name)
+    identifier = records.require_mapping(response, noun).get(name)
     if isinstance(identifier, str) and identifier:
         return identifier
-    raise ServiceError(f"The notebook service's response about {what} has no {name}.")
+    raise ServiceError(f"The notebook service's response about {noun} has no {name}.")
 
 
 def _processing_status(data: Mapping[str, Any]) -> Any:

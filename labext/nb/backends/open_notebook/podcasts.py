@@ -113,9 +113,9 @@ def _assign_voices(
     speakers: Sequence[Mapping[str, Any]], model: str | None
 ) -> Steps[list[Mapping[str, Any]]]:
     """Return speakers with a voice for each, where the names of the model's voices are known."""
-    taken = {speaker.get("voice_id") for speaker in speakers}
-    free = [voice for voice in OPENAI_VOICES if voice not in taken]
-    if all(taken) or model is None:
+    used_voices = {speaker.get("voice_id") for speaker in speakers}
+    free = [voice for voice in OPENAI_VOICES if voice not in used_voices]
+    if all(used_voices) or model is None:
         return [*speakers]
     available = records.require_list((yield Request(LIST_MODELS)), "models")
     if not any(

@@ -97,11 +97,13 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
             )
         return event
 
-    def _explain_failure(self, words: str, sent: Action | None) -> Explanation:
+    def _explain_failure(self, words: str, server_action: Action | None) -> Explanation:
         """Return the error in plain words and the next step for a failed answer."""
-        found = rewrite_message(words)
-        known = found.next_step or found.action
-        return found if known else super()._explain_failure(found.message, sent)
+        explanation = rewrite_message(words)
+        known = explanation.next_step or explanation.action
+        return (
+            explanation if known else super()._explain_failure(explanation.message, server_action)
+        )
 
     def _question_body(self, question: Question) -> Steps[dict[str, Any]]:
         """Return the request fields of a question; the server requires all three models."""

@@ -64,8 +64,8 @@ def list_job_outputs(site: Site, caller: Account, query: Mapping[str, str]) -> d
         with contextlib.suppress(FileNotFoundError):  # removed by the tool meanwhile
             stat = path.stat()
             modified = datetime.fromtimestamp(stat.st_mtime, UTC).isoformat(timespec="milliseconds")
-            shown = name.encode("utf-8", "backslashreplace").decode()
-            files.append({"path": shown, "bytes": stat.st_size, "modified": modified})
+            printable = name.encode("utf-8", "backslashreplace").decode()
+            files.append({"path": printable, "bytes": stat.st_size, "modified": modified})
     return {"files": files, "running": is_active}
 
 

@@ -402,6 +402,8 @@ def _check_later_names_free(
     like = select(Job.name).where(
         Job.account_id == account.id, Job.name.startswith(prefix, autoescape=True)
     )
-    for taken in session.scalars(like):
-        if later.fullmatch(taken):
-            raise bad_request(f"Job name {taken}, which a job of the pipeline may get, is taken.")
+    for existing in session.scalars(like):
+        if later.fullmatch(existing):
+            raise bad_request(
+                f"Job name {existing}, which a job of the pipeline may get, is taken."
+            )

@@ -332,7 +332,7 @@ TOOL = Tool(
             "host",
             default="e_coli",
             options=tuple(HOSTS),
-            description="; ".join(f"{name}: {what}" for name, what in HOSTS.items()) + ".",
+            description="; ".join(f"{name}: {organism}" for name, organism in HOSTS.items()) + ".",
         ),
         Parameter(
             "avoid",

@@ -265,7 +265,7 @@ _PRIMER_COLUMNS = (
 )
 _COLUMNS = (
     *("pair", "penalty", "product_start", "product_end", "product_size", "dimer_tm"),
-    *(f"{side}{what}" for side in ("forward", "reverse") for what in _PRIMER_COLUMNS),
+    *(f"{side}{suffix}" for side in ("forward", "reverse") for suffix in _PRIMER_COLUMNS),
 )
 
 

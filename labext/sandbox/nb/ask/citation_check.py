@@ -108,7 +108,7 @@ def find_quote(passage: str, quoted: str) -> str | None:
     Case, line breaks, and the kind of dashes and quotation marks may differ. Of a quotation with an
     ellipsis every part must occur, and the longest is returned.
     """
-    found: list[str] = []
+    quotes: list[str] = []
     for part in _ELLIPSIS.split(quoted):
         words = part.strip(" .,;:").split()
         if not words:
@@ -117,8 +117,8 @@ def find_quote(passage: str, quoted: str) -> str | None:
         match = re.search(rf"(?<!\w){pattern}(?!\w)", passage, re.IGNORECASE)
         if match is None:
             return None
-        found.append(match.group())
-    longest = max(found, key=len, default="")
+        quotes.append(match.group())
+    longest = max(quotes, key=len, default="")
     return longest if 0 < len(longest) <= MAX_QUOTE_LENGTH else None
 
 

@@ -204,15 +204,15 @@ def unsupported_numbers(turns: Iterable[Turn], material: set[str]) -> list[str]:
 
 def remove_numbers(turns: Iterable[Turn], numbers: Sequence[str]) -> list[Turn]:
     """Return the turns without the sentences that contain certain numbers."""
-    kept: list[Turn] = []
+    remaining: list[Turn] = []
     for turn in turns:
         sentences = segmentation.split_sentences(turn.dialogue)
         dialogue = " ".join(
             sentence for sentence in sentences if numbers_in(sentence).isdisjoint(numbers)
         )
         if dialogue:
-            kept.append(replace(turn, dialogue=dialogue))
-    return kept
+            remaining.append(replace(turn, dialogue=dialogue))
+    return remaining
 
 
 def _json_objects(reply: str) -> Iterator[Mapping[str, Any]]:

@@ -28,8 +28,8 @@ class ReplyFilter:
         elif not self._is_reasoning():
             self._pending = _THINKING.sub("", self._text).lstrip()
             self._begun = bool(self._pending)
-        held = _common_end(self._pending, self._server.key or "")
-        ready = self._pending[: len(self._pending) - held]
+        withheld = _common_end(self._pending, self._server.key or "")
+        ready = self._pending[: len(self._pending) - withheld]
         self._pending = self._pending[len(ready) :]
         return remove_key(self._server, ready)
 

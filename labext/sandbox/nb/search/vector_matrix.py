@@ -75,8 +75,10 @@ class VectorMatrix:
         """Return the similarities of passages to a vector, omitting those without a vector."""
         rows = np.flatnonzero(np.isin(self.passages, passages))
         cosines = self._cosines(vector, rows)
-        found = self.passages[rows]
-        return {int(passage): float(cosine) for passage, cosine in zip(found, cosines, strict=True)}
+        selected = self.passages[rows]
+        return {
+            int(passage): float(cosine) for passage, cosine in zip(selected, cosines, strict=True)
+        }
 
     def _cosines(self, vector: Floats, rows: Integers | None = None) -> Floats:
         """Return the cosines of some or of all rows with a vector."""

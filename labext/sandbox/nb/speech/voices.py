@@ -52,14 +52,14 @@ def assign_voices(
     }
     for model, requested in assigned.values():
         _check_voice(site, model, requested)
-    taken = {(model.id, voice) for model, voice in assigned.values()}
+    used = {(model.id, voice) for model, voice in assigned.values()}
     for name, (model, voice) in requests.items():
         if voice:
             continue
         free = [
             free_voice
             for free_voice in _voices_for_language(site, model, language)
-            if (model.id, free_voice) not in taken
+            if (model.id, free_voice) not in used
         ]
         if not free:
             raise errors.not_configured(
@@ -67,7 +67,7 @@ def assign_voices(
                 "give some of them another voice or voice model."
             )
         assigned[name] = (model, free[0])
-        taken.add((model.id, free[0]))
+        used.add((model.id, free[0]))
     return {name: assigned[name] for name in requests}
 
 
