@@ -24,8 +24,8 @@ def figure(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """Record a figure: its name and its measured value."""
     lines = request.config.stash.setdefault(_FIGURES, [])
 
-    def note(what: str, result: str) -> None:
-        lines.append(f"{what}: {result}")
+    def note(title: str, result: str) -> None:
+        lines.append(f"{title}: {result}")
 
     return note
 

@@ -67,15 +67,15 @@ def test_player(
     nb = notebook_page.write(EPISODE, BUTTON, PLAYER).open("notebook")
     first, again, seeks = benchmark.pedantic(lambda: measured(nb), rounds=1, iterations=1)
     benchmark.extra_info.update(first_ms=first, again_ms=again, seeks_ms=seeks)
-    figure("the player's first frame in a new kernel, of 300 ms after a button's", told(first))
-    figure("the player's first frame in a kernel that has shown one", told(again))
+    figure("the player's first frame in a new kernel, of 300 ms after a button's", summary(first))
+    figure("the player's first frame in a kernel that has shown one", summary(again))
     figure(
         f"a seek in {MINUTES} minutes of sound, from the click until it is there, of 50 ms",
         f"{statistics.median(seeks):.0f} ms (at most {max(seeks):.0f})",
     )
 
 
-def told(frames: list[tuple[float, float]]) -> str:
+def summary(frames: list[tuple[float, float]]) -> str:
     """Say how long a button and the player took."""
     button, player = (statistics.median(times) for times in zip(*frames, strict=True))
     return f"{player - button:+.0f} ms: {player:.0f} ms, a plain button {button:.0f} ms"

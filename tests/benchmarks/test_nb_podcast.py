@@ -98,19 +98,19 @@ def test_a_seek_in_an_episode(
     session = requests.Session()
     session.headers["Authorization"] = f"Bearer {box.nb.password}"
 
-    def told(method: str, path: str, body: Any = None) -> Any:
+    def request_json(method: str, path: str, body: Any = None) -> Any:
         answer = session.request(method, f"{box.nb.base_url}{path}", json=body, timeout=60)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     with session:
-        notebook = told("POST", "/notebooks", {"name": "Induction"})["id"]
+        notebook = request_json("POST", "/notebooks", {"name": "Induction"})["id"]
         facts = " ".join(f"{fact} That was flask {number}." for number, fact in enumerate(FACTS))
-        told("POST", "/notes", {"content": facts, "notebook_id": notebook})
+        request_json("POST", "/notes", {"content": facts, "notebook_id": notebook})
         order = {"notebook_id": notebook, "episode_profile_id": "interview"}
-        episode = told("POST", "/podcasts/generate", order)["episode_id"]
+        episode = request_json("POST", "/podcasts/generate", order)["episode_id"]
         until = time.monotonic() + 120
-        while (episode_row := told("GET", f"/podcasts/episodes/{episode}"))[
+        while (episode_row := request_json("GET", f"/podcasts/episodes/{episode}"))[
             "job_status"
         ] != "completed":
             assert episode_row["job_status"] != "failed", episode_row["error_message"]

@@ -150,7 +150,7 @@ def test_a_thousand_sources(
 
         return ask
 
-    def listed() -> object:
+    def list_sources() -> object:
         rows = client.ask("GET", f"/sources?notebook_id={NOTEBOOK}&limit=1000")
         assert len(rows) == sources
         return rows
@@ -160,7 +160,7 @@ def test_a_thousand_sources(
     first = time.perf_counter() - started_at
     figure("the first search by meaning after a start", f"{first * 1000:.0f} ms")
     acts = {
-        "list of the sources": (50, [listed] * requests),
+        "list of the sources": (50, [list_sources] * requests),
         "search by words": (50, [search("text", None) for _ in range(requests)]),
         "search by words in a notebook": (
             50,

@@ -116,7 +116,7 @@ def test_a_list_of_a_thousand_rows(
     filled = 0
 
     def measure(asker: Asker, jobs: int) -> None:
-        for what, query, rows in (
+        for title, query, rows in (
             (f"a list of {page:,} rows", f"?limit={page}", page),
             ("a list of 1 row", "?limit=1", 1),
             ("a job by its name", "?jobName=digest-of-plasmid-7", None),
@@ -129,7 +129,7 @@ def test_a_list_of_a_thousand_rows(
                 assert sum(answer["statuses"].values()) == jobs
             usual, cpu = asker.measure(query, requests)
             figure(
-                f"{what}, of {jobs:,}",
+                f"{title}, of {jobs:,}",
                 f"{1 / usual:,.0f} requests a second at the median; {cpu * 1000:.1f} ms of the "
                 "host's CPU a request",
             )

@@ -25,7 +25,7 @@ def execute(room: Path) -> Any:
     return notebook
 
 
-def said(notebook: Any, start: str) -> str:
+def output_text(notebook: Any, start: str) -> str:
     """Return the text output of the cell that begins with `start`."""
     (cell,) = (cell for cell in notebook.cells if cell.source.startswith(start))
     outputs = (
@@ -62,8 +62,8 @@ def test_the_results_are_on_disk(first: Any, room: Path) -> None:
 
 
 def test_the_batch_looks_like_one(first: Any) -> None:
-    assert "folds: Complete, 250 of 250 complete" in said(first, "%jobs watch folds")
-    assert "[250 rows x" in said(first, "%jobs batch folds")
+    assert "folds: Complete, 250 of 250 complete" in output_text(first, "%jobs watch folds")
+    assert "[250 rows x" in output_text(first, "%jobs batch folds")
 
 
 def test_outputs_are_plain(first: Any) -> None:
@@ -77,13 +77,16 @@ def test_outputs_are_plain(first: Any) -> None:
 
 
 def test_second_run_uses_existing_objects(second: Any) -> None:
-    assert re.search(r"already|taken as", said(second, "%jobs submit peptide_build"))
-    assert re.search(r"already|taken as", said(second, "%jobs batch folds"))
-    assert "already" in said(second, "%jobs results folds")
+    assert re.search(r"already|taken as", output_text(second, "%jobs submit peptide_build"))
+    assert re.search(r"already|taken as", output_text(second, "%jobs batch folds"))
+    assert "already" in output_text(second, "%jobs results folds")
 
 
 def test_a_second_run_submits_nothing_new(first: Any, second: Any) -> None:
-    assert said(first, "%jobs list").splitlines()[-1] == said(second, "%jobs list").splitlines()[-1]
+    assert (
+        output_text(first, "%jobs list").splitlines()[-1]
+        == output_text(second, "%jobs list").splitlines()[-1]
+    )
 
 
 def test_nbconvert_shows_it_without_a_kernel(first: Any) -> None:

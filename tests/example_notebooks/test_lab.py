@@ -18,10 +18,10 @@ ROUND = 240
 """Seconds that all cells may take."""
 
 
-def said(notebook: Any, cell: str) -> str:
+def output_text(notebook: Any, cell: str) -> str:
     """Return the text output of a cell."""
-    (found,) = (each for each in notebook.cells if each.id == cell)
-    outputs = (output.get("data", {}).get("text/plain", "") for output in found.outputs)
+    (matching_cell,) = (each for each in notebook.cells if each.id == cell)
+    outputs = (output.get("data", {}).get("text/plain", "") for output in matching_cell.outputs)
     return "\n".join(outputs)
 
 
@@ -46,10 +46,10 @@ def test_the_sequences_become_files_and_jobs(first: Any, room: Path) -> None:
     assert (len(plasmid), plasmid.annotations["topology"]) == (4923, "circular")
     with (room / "out" / "all.fasta").open() as file:
         count = len(list(SeqIO.parse(file, "fasta")))
-    assert f"digests was submitted with {count} jobs. " in said(first, "batch")
-    assert "names were adapted: " in said(first, "batch")
+    assert f"digests was submitted with {count} jobs. " in output_text(first, "batch")
+    assert "names were adapted: " in output_text(first, "batch")
 
 
 def test_second_run_uses_existing_objects(second: Any) -> None:
     for cell in ("export-one", "export-all", "batch"):
-        assert "already" in said(second, cell)
+        assert "already" in output_text(second, cell)

@@ -48,7 +48,7 @@ def offered(shell: InteractiveShell, cell: str) -> list[str]:
     return [cell[: completion.start] + completion.text for completion in completions]
 
 
-def comes(shell: InteractiveShell, cell: str, *found: str) -> None:
+def comes(shell: InteractiveShell, cell: str, *expected: str) -> None:
     """Check that completion offers at least these, possibly only after some tries."""
     tries = (set(offered(shell, cell)) for _ in range(100))
-    assert any(set(found) <= attempt for attempt in tries), offered(shell, cell)
+    assert any(set(expected) <= attempt for attempt in tries), offered(shell, cell)

@@ -52,13 +52,13 @@ class Warm:
         finally:
             os.close(log)
 
-    def ask(self, asked: dict[str, Any], *files: int) -> dict[str, Any]:
+    def ask(self, command: dict[str, Any], *files: int) -> dict[str, Any]:
         """Send a message, and files with it; return the answer."""
         with self._lock:
             if self._socket is None:
                 self._start()
             assert self._socket is not None
-            socket.send_fds(self._socket, [json.dumps(asked).encode()], files)
+            socket.send_fds(self._socket, [json.dumps(command).encode()], files)
             answer: dict[str, Any] = json.loads(self._socket.recv(65536))
         return answer
 
@@ -105,11 +105,11 @@ class Host:
 class Server:
     """The warm process: forks hosts, and buries them as soon as they end."""
 
-    def __init__(self, asked: socket.socket) -> None:
+    def __init__(self, command: socket.socket) -> None:
         from labext.sandbox import host
         from labext.sandbox.jobs.tools import catalogue
 
-        self._socket = asked
+        self._socket = command
         self._codes: dict[int, int] = {}
         light = [name for name in catalogue.preload_modules() if not name.startswith(HEAVY)]
         catalogue.preload_modules = lambda: light
@@ -127,16 +127,16 @@ class Server:
                 return
             self._socket.send(json.dumps(self._answer(json.loads(message), files)).encode())
 
-    def _answer(self, asked: dict[str, Any], files: list[int]) -> dict[str, Any]:
-        if "code" in asked:
-            return {"code": self._codes.get(asked["code"])}
-        if "wait" in asked:
-            while asked["wait"] not in self._codes:
+    def _answer(self, command: dict[str, Any], files: list[int]) -> dict[str, Any]:
+        if "code" in command:
+            return {"code": self._codes.get(command["code"])}
+        if "wait" in command:
+            while command["wait"] not in self._codes:
                 signal.pause()
-            return {"code": self._codes[asked["wait"]]}
+            return {"code": self._codes[command["wait"]]}
         pid = os.fork()
         if pid == 0:
-            _become(asked, files[0])
+            _become(command, files[0])
         os.close(files[0])
         return {"pid": pid}
 
@@ -146,7 +146,7 @@ class Server:
                 self._codes[ended[0]] = os.waitstatus_to_exitcode(ended[1])
 
 
-def _become(asked: dict[str, Any], log: int) -> NoReturn:
+def _become(command: dict[str, Any], log: int) -> NoReturn:
     """In the child: be the host."""
     code = 1
     try:
@@ -157,15 +157,15 @@ def _become(asked: dict[str, Any], log: int) -> NoReturn:
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.closerange(3, 1024)
-        os.chdir(asked["folder"])
+        os.chdir(command["folder"])
         os.environ.clear()
-        os.environ.update(asked["environment"])
+        os.environ.update(command["environment"])
         paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         sys.path[:0] = [path for path in paths if path and path not in sys.path]
         from labext.sandbox import host
 
         gc.unfreeze()
-        code = host.main(asked["arguments"])
+        code = host.main(command["arguments"])
     finally:
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()

@@ -146,11 +146,11 @@ def answers(url: str) -> bool:
         return False
 
 
-def until(true: Callable[[], Any], what: str = "") -> Any:
+def until(true: Callable[[], Any], description: str = "") -> Any:
     """Poll until `true()` is true; return its value."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if result := true():
             return result
         time.sleep(0.05)
-    raise AssertionError(f"not within {PATIENCE} s: {what or true}")
+    raise AssertionError(f"not within {PATIENCE} s: {description or true}")

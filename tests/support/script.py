@@ -44,10 +44,10 @@ class Script:
         self.path = path
         self.tell(MIDWAY)
 
-    def tell(self, told: dict[str, Any]) -> None:
+    def tell(self, progress: dict[str, Any]) -> None:
         """Let the stream say this from now on."""
         draft = self.path.with_suffix(".draft")
-        draft.write_text(json.dumps(told))
+        draft.write_text(json.dumps(progress))
         draft.replace(self.path)
 
     @property

@@ -34,9 +34,9 @@ KEY = "sk-proj-12345678901234567890"
 
 def shown_as(text: str, *citations: Citation) -> str:
     """Return a text with the numbers of its citations: `Yes.[1] paper.pdf 3`."""
-    found = number_citations(text, citations)
-    order = " ".join(f"{each.title} {each.page}" for each in found.citations)
-    return f"{replace_numbers(found.text, lambda n: f'[{n}]')} {order}".strip()
+    numbered = number_citations(text, citations)
+    order = " ".join(f"{item.title} {item.page}" for item in numbered.citations)
+    return f"{replace_numbers(numbered.text, lambda n: f'[{n}]')} {order}".strip()
 
 
 class TestMarks:

@@ -185,7 +185,7 @@ def test_transfer_of_unknown_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("moved", "size", "shown"),
+    ("moved", "size", "expected"),
     [
         (0, 340 * MB, "0 of 340 MB"),
         (7, 999, "7 of 999 bytes"),
@@ -197,8 +197,8 @@ def test_transfer_of_unknown_size() -> None:
         (9 * MB, 7 * MB, "9.00 of 7.00 MB"),
     ],
 )
-def test_format_bytes(moved: int, size: int | None, shown: str) -> None:
-    assert static_view.format_bytes(moved, size) == shown
+def test_format_bytes(moved: int, size: int | None, expected: str) -> None:
+    assert static_view.format_bytes(moved, size) == expected
 
 
 def test_secret_in_a_reason_is_masked() -> None:
@@ -215,11 +215,11 @@ def test_secret_in_a_reason_is_masked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "shown"),
+    ("seconds", "expected"),
     [(0, "0:00"), (59.9, "0:59"), (61, "1:01"), (3600, "1:00:00"), (-1, "0:00")],
 )
-def test_format_clock(seconds: float, shown: str) -> None:
-    assert clock(seconds) == shown
+def test_format_clock(seconds: float, expected: str) -> None:
+    assert clock(seconds) == expected
 
 
 def test_theme_colour_has_a_plain_fallback_declaration() -> None:
@@ -231,9 +231,9 @@ def test_theme_colour_has_a_plain_fallback_declaration() -> None:
         declarations = style.split(";")
         for before, after in pairwise(declarations):
             if "var(" in after:
-                what, fallback = after.split(":")[0], after.split(",")[-1].rstrip(")")
+                property_name, fallback = after.split(":")[0], after.split(",")[-1].rstrip(")")
                 assert before.endswith(fallback)
-                assert what.startswith(before.split(":")[0])
+                assert property_name.startswith(before.split(":")[0])
         assert "var(" not in declarations[0]
 
 
@@ -248,7 +248,7 @@ def test_running_job_has_an_indeterminate_bar_and_its_run_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "seen",
+    "snapshot",
     [
         replace(HELIX, states={}, phase="In Queue"),
         replace(HELIX, states={}, phase="Complete", outcome=Outcome.COMPLETE),
@@ -257,8 +257,8 @@ def test_running_job_has_an_indeterminate_bar_and_its_run_time() -> None:
     ],
     ids=["queued", "complete", "stopped", "batch"],
 )
-def test_other_bars_are_determinate(seen: Progress) -> None:
-    read = ParsedHtml(static_view.render_html(seen))
+def test_other_bars_are_determinate(snapshot: Progress) -> None:
+    read = ParsedHtml(static_view.render_html(snapshot))
     assert ("class", "labext-bar") in read.attributes
     assert "aria-valuenow" in {name for name, _ in read.attributes}
 
@@ -271,7 +271,7 @@ def test_reduced_motion_disables_the_animation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "remaining", "said"),
+    ("rate", "remaining", "expected_text"),
     [
         (2.5, 12.0, "2.5 jobs/s, about 15 s left"),
         (0.2, 0.0, "12 jobs/min, about 5 s left"),
@@ -282,11 +282,14 @@ def test_reduced_motion_disables_the_animation() -> None:
         (250.0, 56.0, "250 jobs/s, about 1 min left"),
     ],
 )
-def test_batch_shows_rate_and_remaining_time(rate: float, remaining: float, said: str) -> None:
+def test_batch_shows_rate_and_remaining_time(
+    rate: float, remaining: float, expected_text: str
+) -> None:
     progress = replace(FOLDS, rate=rate, remaining=remaining)
-    assert said in static_view.render_text(progress)
+    assert expected_text in static_view.render_text(progress)
     assert all(
-        part in ParsedHtml(static_view.render_html(progress)).text for part in said.split(", ")
+        part in ParsedHtml(static_view.render_html(progress)).text
+        for part in expected_text.split(", ")
     )
 
 

@@ -41,7 +41,7 @@ def shares(frame: pd.DataFrame) -> list[str]:
 
 class TestWords:
     @pytest.mark.parametrize(
-        ("query", "found"),
+        ("query", "expected"),
         [
             ("repressions", ["repression"]),
             ("the CAFE", ["Café"]),
@@ -53,12 +53,12 @@ class TestWords:
             ("", []),
         ],
     )
-    def test_words_and_phrases_match_by_stem(self, query: str, found: list[str]) -> None:
+    def test_words_and_phrases_match_by_stem(self, query: str, expected: list[str]) -> None:
         (spans,) = mark_words(query, [TEXT])
         if query == "AND NOT (":
             assert spans == [], "operators are words, which the text does not have"
         else:
-            assert [TEXT[start:end] for start, end in spans] == found
+            assert [TEXT[start:end] for start, end in spans] == expected
 
     def test_marks_are_placed_after_special_characters(self) -> None:
         text = 'NUL \0, quote ", \ue000 and \ue001: repression'

@@ -56,9 +56,11 @@ class TestRecord:
     def test_missing_duration_is_the_end_of_the_last_turn(self) -> None:
         assert parse_episode(RECORD | {"duration": None}).duration == 2.5
 
-    @pytest.mark.parametrize("told", [None, {}, [], "text", 7, {"transcript": None}, [1, "x"]])
-    def test_episode_without_transcript(self, told: Any) -> None:
-        of = parse_episode({"name": "", "duration": 7, "transcript": told})
+    @pytest.mark.parametrize(
+        "transcript", [None, {}, [], "text", 7, {"transcript": None}, [1, "x"]]
+    )
+    def test_episode_without_transcript(self, transcript: Any) -> None:
+        of = parse_episode({"name": "", "duration": 7, "transcript": transcript})
         assert words(static_view.render_html(of)) == "Untitled episode 0:07 · no transcript"
         assert static_view.render_text(of) == "Untitled episode: 0:07 · no transcript"
 
@@ -143,8 +145,8 @@ class TestPicture:
         ),
         st.text(max_size=20),
     )
-    def test_any_record_renders_as_sanitizer_safe_html(self, told: Any, name: str) -> None:
-        of = parse_episode({"name": name, "transcript": told})
+    def test_any_record_renders_as_sanitizer_safe_html(self, transcript: Any, name: str) -> None:
+        of = parse_episode({"name": name, "transcript": transcript})
         html = static_view.render_html(of, MP3, static_view.NEEDS_KERNEL)
         allowed = {"div", "span", "details", "summary", "audio"}
         parsed = ParsedHtml(html)

@@ -107,8 +107,8 @@ def placeholders(placeholders: Placeholders, set_front_end: Any) -> Iterator[Pla
     background.end_all()
 
 
-def follow(*seen: Progress, **more: Any) -> Progress | None:
-    return labext_widgets.follow_podcast(iter(seen), again=AGAIN, **more)
+def follow(*snapshots: Progress, **more: Any) -> Progress | None:
+    return labext_widgets.follow_podcast(iter(snapshots), again=AGAIN, **more)
 
 
 class TestRetry:
@@ -156,14 +156,14 @@ class TestRetry:
         until(lambda: "Complete" in placeholders[0].text)
 
     @pytest.mark.parametrize(
-        ("error", "said"),
+        ("error", "expected_message"),
         [
             (UnreachableError("No service answers.", "Start it."), "No service answers. Start it."),
             (KeyError("job_id"), "KeyError: 'job_id'"),
         ],
     )
     def test_failed_retry_shows_the_reason_and_can_be_repeated(
-        self, placeholders: Placeholders, error: Exception, said: str
+        self, placeholders: Placeholders, error: Exception, expected_message: str
     ) -> None:
         answers: list[Any] = [error, iter([COMPLETE])]
 
@@ -175,7 +175,7 @@ class TestRetry:
 
         follow(FAILED, retry=again)
         placeholders[0].message(do="retry")
-        until(lambda: f"Retry failed: {said}" in placeholders[0].text)
+        until(lambda: f"Retry failed: {expected_message}" in placeholders[0].text)
         assert placeholders[0].buttons == ["Retry"]
         placeholders[0].message(do="retry")
         until(lambda: "Complete" in placeholders[0].text and not placeholders[0].state["busy"])

@@ -94,7 +94,7 @@ def spoken(nb: NotebookPage, cell: int = 0) -> int:
     return marked[0] if marked else -1
 
 
-def kept(nb: NotebookPage, words: str) -> str:
+def saved_html(nb: NotebookPage, words: str) -> str:
     """Save until the first cell's output has the words; it is plain HTML and text alone."""
 
     def html() -> str:
@@ -228,7 +228,7 @@ def in_the_dark_and_narrow(nb: NotebookPage) -> None:
 
 def without_a_kernel(nb: NotebookPage, page_of: Pages, server: Server) -> None:
     """The kernel goes: the picture stands there, with the transcript and why there is no sound."""
-    assert "data:audio" not in kept(nb, "Transcript")
+    assert "data:audio" not in saved_html(nb, "Transcript")
     nb.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     nb.says("The audio needs the kernel")
     nb.gone(nb.output().locator(".labext-live"))
@@ -243,7 +243,7 @@ def test_embedded_audio_plays_without_a_kernel(page_of: Pages, mp3: str, server:
     until(lambda: spoken(nb) == 0, "it plays what the notebook has")
     nb.run(1)
     nb.says("asked 1", cell=1)
-    kept(nb, "data:audio/mpeg;base64,")
+    saved_html(nb, "data:audio/mpeg;base64,")
     nb.close()
     server.stop_kernels()
     dead = page_of(nb.remove_trust()).open_without_kernel()
@@ -296,5 +296,5 @@ def test_podcast_is_watched_and_retried(page_of: Pages, script: Script, mp3: str
     nb.output().get_by_role("button", name="Play", exact=True).click()
     until(lambda: spoken(nb) == 1, "it is played where it was made")
     assert nb.bar().count() == 0
-    assert "Dr. Ilan Roth" in kept(nb, "Transcript")
+    assert "Dr. Ilan Roth" in saved_html(nb, "Transcript")
     assert nb.errors == []

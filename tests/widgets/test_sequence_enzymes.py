@@ -76,11 +76,11 @@ def test_site_across_the_origin() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"), [("EcoR1", "EcoRI"), ("Hind3", "HindIII"), ("BamH", "BamHI")]
+    ("misspelled", "meant"), [("EcoR1", "EcoRI"), ("Hind3", "HindIII"), ("BamH", "BamHI")]
 )
-def test_unknown_enzyme_suggests_a_similar_name(given: str, meant: str) -> None:
+def test_unknown_enzyme_suggests_a_similar_name(misspelled: str, meant: str) -> None:
     with pytest.raises(InputError, match=rf"is no restriction enzyme .* Did you mean {meant}\?"):
-        find_enzymes([given])
+        find_enzymes([misspelled])
 
 
 def test_enzyme_names_are_case_insensitive_and_unique() -> None:

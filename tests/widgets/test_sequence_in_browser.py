@@ -36,15 +36,15 @@ SELECT = "viewer.select(2390, 10); viewer.enzymes = 'BamHI'"
 INK = "e => getComputedStyle(e.querySelector('.labext-bases')).fill"
 
 
-def in_python(nb: NotebookPage, said: str) -> None:
+def in_python(nb: NotebookPage, expected: str) -> None:
     """Wait until a cell that asks for the selection says so."""
 
-    def asked() -> bool:
+    def is_printed() -> bool:
         nb.run(1)
         nb.idle()
-        return said in nb.output(1).inner_text()
+        return expected in nb.output(1).inner_text()
 
-    until(asked, said)
+    until(is_printed, expected)
 
 
 def status_says(nb: NotebookPage, words: str) -> None:

@@ -21,7 +21,9 @@ from labext_widgets.sequence.svg import readable_colour, spread_positions
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def made(length: int, annotations: int, circular: bool, seed: int = 1, name: str = "p") -> Molecule:
+def random_molecule(
+    length: int, annotations: int, circular: bool, seed: int = 1, name: str = "p"
+) -> Molecule:
     drawn = random.Random(seed)
     marks = []
     for number in range(annotations):
@@ -66,7 +68,7 @@ def boxes(svg: str, italic_too: bool = True) -> list[tuple[float, float, float, 
 def test_labels_stay_inside_the_picture_and_do_not_overlap(
     length: int, annotations: int, circular: bool
 ) -> None:
-    on = made(length, annotations, circular)
+    on = random_molecule(length, annotations, circular)
     svg = render_svg(on, unique_cutters(on, COMMON))
     root = ET.fromstring(svg)
     width, height = float(root.get("width", 0)), float(root.get("height", 0))
@@ -84,7 +86,9 @@ def test_labels_stay_inside_the_picture_and_do_not_overlap(
 
 
 def test_circle_shows_size_and_truncated_name() -> None:
-    on = made(9600, 3, True, name="a very long name of a plasmid, longer than any circle")
+    on = random_molecule(
+        9600, 3, True, name="a very long name of a plasmid, longer than any circle"
+    )
     words = [element.text or "" for element in ET.fromstring(render_svg(on, ())).iter(f"{SVG}text")]
     assert "9,600 bp" in words
     assert any(messages.startswith("a very") and messages.endswith("…") for messages in words)
@@ -134,10 +138,10 @@ def test_colours_contrast_with_white_and_black(color: str) -> None:
     st.lists(st.floats(-200, 200), max_size=24).map(sorted),
     st.just(14.0),
 )
-def test_spread_positions_keeps_gap_and_order(wanted: list[float], gap: float) -> None:
-    placed = spread_positions(wanted, gap, -200, 200)
-    assert len(placed) == len(wanted)
+def test_spread_positions_keeps_gap_and_order(positions: list[float], gap: float) -> None:
+    placed = spread_positions(positions, gap, -200, 200)
+    assert len(placed) == len(positions)
     assert all(b - a >= gap - 1e-6 for a, b in itertools.pairwise(placed))
     assert all(-200 - 1e-6 <= mark <= 200 + 1e-6 for mark in placed)
-    if all(b - a >= gap for a, b in itertools.pairwise(wanted)):
-        assert placed == pytest.approx(wanted), "what does not touch stays"
+    if all(b - a >= gap for a, b in itertools.pairwise(positions)):
+        assert placed == pytest.approx(positions), "what does not touch stays"

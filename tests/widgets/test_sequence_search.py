@@ -87,9 +87,11 @@ def test_hits_overlap_cross_the_origin_and_cover_both_strands() -> None:
     assert search(Molecule("x", "AAAACCCG", False), "CGAA") == []
 
 
-@pytest.mark.parametrize(("pattern", "what"), [("", "is empty"), (" ", "is empty"), ("AXA", '"X"')])
-def test_invalid_pattern_is_refused(pattern: str, what: str) -> None:
-    with pytest.raises(InputError, match=what):
+@pytest.mark.parametrize(
+    ("pattern", "message"), [("", "is empty"), (" ", "is empty"), ("AXA", '"X"')]
+)
+def test_invalid_pattern_is_refused(pattern: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         search(Molecule("x", "ACGT", True), pattern)
 
 

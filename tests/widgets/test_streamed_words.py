@@ -39,18 +39,18 @@ def reply(on_words: Callable[[str], None]) -> Answer:
 
 
 def test_reply_grows_word_by_word(placeholders: Placeholders) -> None:
-    seen: list[str] = []
+    texts: list[str] = []
 
     def ask(on_words: Callable[[str], None]) -> Answer:
         for piece in PIECES:
             on_words(piece)
             (placeholder,) = placeholders
             drawn = [placeholder.saved[0][0], *(state["html"] for state in placeholder.states)]
-            seen.append(words(drawn[-1]))
+            texts.append(words(drawn[-1]))
         return ANSWER
 
     result = labext_widgets.stream_reply(ask, question=QUESTION)
-    assert [text.removesuffix(" ● Writing…") for text in seen] == [
+    assert [text.removesuffix(" ● Writing…") for text in texts] == [
         f"{QUESTION} Glucose",
         f"{QUESTION} Glucose lowers",
         f"{QUESTION} {QUOTE}",

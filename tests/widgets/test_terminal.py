@@ -16,7 +16,7 @@ def width(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
 
 
-def seen(done: int, outcome: Outcome | None = None) -> Progress:
+def snapshot(done: int, outcome: Outcome | None = None) -> Progress:
     phase = "Complete" if outcome else "Running"
     return Progress("folds", "batch", phase, {"Complete": done, "Running": 9 - done}, 9, outcome)
 
@@ -26,18 +26,18 @@ def test_terminal_redraws_one_line() -> None:
     moments = iter([0.0, 0.0, 0.05, 0.2, 0.2])
     line = Line(out, clock=lambda: next(moments))
     for done in (1, 1, 2, 3):
-        line.show(seen(done))
-    line.finish(seen(9, Outcome.COMPLETE))
+        line.show(snapshot(done))
+    line.finish(snapshot(9, Outcome.COMPLETE))
     drawn = out.getvalue()
     assert drawn.count("\r") == 3, "the same is not drawn twice, nor anything too soon"
     assert drawn.count("\n") == 1
-    assert drawn.endswith(static_view.render_text(seen(9, Outcome.COMPLETE)) + "\n")
+    assert drawn.endswith(static_view.render_text(snapshot(9, Outcome.COMPLETE)) + "\n")
 
 
 def test_message_replaces_the_line() -> None:
     out = FakeTerminal()
     line = Line(out)
-    line.show(seen(1))
+    line.show(snapshot(1))
     line.replace_by_text("It is\x1b there.")
     assert out.getvalue().endswith("\r\x1b[KIt is there.\n")
 
@@ -57,11 +57,11 @@ def test_non_interactive_output_gets_first_and_last_line(
         monkeypatch.setenv("TERM", "dumb")
     line = Line(out, still=how == "while somebody types")
     for done in (1, 2, 3):
-        line.show(seen(done))
-    line.finish(seen(9, Outcome.COMPLETE), "Kept.")
+        line.show(snapshot(done))
+    line.finish(snapshot(9, Outcome.COMPLETE), "Kept.")
     assert out.getvalue().splitlines() == [
-        static_view.render_text(seen(1)),
-        static_view.render_text(seen(9, Outcome.COMPLETE), "Kept."),
+        static_view.render_text(snapshot(1)),
+        static_view.render_text(snapshot(9, Outcome.COMPLETE), "Kept."),
     ]
     assert "\x1b" not in out.getvalue()
 
@@ -69,6 +69,6 @@ def test_non_interactive_output_gets_first_and_last_line(
 def test_ended_job_is_printed_once() -> None:
     out = io.StringIO()
     line = Line(out)
-    line.show(seen(9, Outcome.COMPLETE))
-    line.finish(seen(9, Outcome.COMPLETE))
-    assert out.getvalue() == static_view.render_text(seen(9, Outcome.COMPLETE)) + "\n"
+    line.show(snapshot(9, Outcome.COMPLETE))
+    line.finish(snapshot(9, Outcome.COMPLETE))
+    assert out.getvalue() == static_view.render_text(snapshot(9, Outcome.COMPLETE)) + "\n"

@@ -52,7 +52,7 @@ def test_missing_sandbox_is_reported_with_the_next_step(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (["accounts", "add", "nobody"], "not an e-mail address"),
         (["accounts", "add", "a b@c.d"], "not an e-mail address"),
@@ -79,8 +79,8 @@ def test_missing_sandbox_is_reported_with_the_next_step(run, tmp_path):
         (["pipelines", "add", "x", "/nowhere/x.yaml"], "can't be read"),
     ],
 )
-def test_error_is_one_line_with_the_next_step(run, words, says):
-    assert says in run.error(*words)
+def test_error_is_one_line_with_the_next_step(run, words, message):
+    assert message in run.error(*words)
 
 
 @pytest.mark.parametrize("holder", [[], ["--account", TEACHER, "--organization", "sandbox"]])

@@ -104,7 +104,7 @@ def test_every_noun_lists_as_a_table_and_as_json(lab, noun):
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (["users", "add", "nobody"], "not an e-mail address"),
         (["users", "add", STUDENT.upper()], "already"),
@@ -161,12 +161,12 @@ def test_every_noun_lists_as_a_table_and_as_json(lab, noun):
         ),
     ],
 )
-def test_error_is_one_line_with_the_next_step(lab, words, says):
-    assert says in lab.error(*words)
+def test_error_is_one_line_with_the_next_step(lab, words, message):
+    assert message in lab.error(*words)
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (["add", "--folder", "Vectors"], "one of --user, --app"),
         (["add", "--user", STUDENT, "--app", "notebook", "--folder", "Vectors"], "only one of"),
@@ -175,12 +175,12 @@ def test_error_is_one_line_with_the_next_step(lab, words, says):
         (["list", "--user", STUDENT, "--app", "notebook"], "only one of --user, --app"),
     ],
 )
-def test_grant_needs_one_holder_and_one_place(lab, words, says, capsys):
+def test_grant_needs_one_holder_and_one_place(lab, words, message, capsys):
     before = lab.json("grants", "list")
     with pytest.raises(SystemExit) as ended:
         lab("grants", *words)
     assert ended.value.code == 2
-    assert says in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert lab.json("grants", "list") == before
 
 

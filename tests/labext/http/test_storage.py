@@ -36,7 +36,7 @@ def test_upload_is_sent_with_its_length(content: bytes, faulty: Any, store: Pres
 
 
 @pytest.mark.parametrize(
-    ("status", "error", "what"),
+    ("status", "error", "expected_message"),
     [
         (400, AccessError, "invalid or has expired (400: Sorry)"),
         (401, AccessError, "invalid or has expired (401: Sorry)"),
@@ -47,12 +47,12 @@ def test_upload_is_sent_with_its_length(content: bytes, faulty: Any, store: Pres
     ],
 )
 def test_refused_upload_is_an_error_and_not_repeated(
-    status: int, error: type[LabextError], what: str, faulty: Any, store: PresignedStore
+    status: int, error: type[LabextError], expected_message: str, faulty: Any, store: PresignedStore
 ) -> None:
     server = faulty(faulty.answer("Sorry", status, kind="text/plain"))
     with pytest.raises(error) as caught:
         put(store, server)
-    assert what in caught.value.message
+    assert expected_message in caught.value.message
     assert (caught.value.status, caught.value.method) == (status, "PUT")
     assert caught.value.server == "Sorry"
     assert server.count == 1

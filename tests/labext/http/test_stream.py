@@ -76,9 +76,9 @@ def test_truncated_event_stream_is_an_error(faulty: Any, transport: Any) -> None
     assert received == ["1"]
 
 
-def _recorded(stream: Any, seen: list[str]) -> Any:
+def _recorded(stream: Any, results: list[str]) -> Any:
     for event in stream:
-        seen.append(event.data)
+        results.append(event.data)
         yield event
 
 

@@ -18,7 +18,7 @@ HOUR = 3600
 JOBS = {f"h{n:04d}": {"sequence": "GAUC"} for n in range(5000)}
 
 
-def asked(ledger: Any) -> Counter[str]:
+def count_requests(ledger: Any) -> Counter[str]:
     return Counter(operation for operation, _, _ in ledger.received)
 
 
@@ -51,7 +51,7 @@ def test_requests_of_an_hour_of_watching(
 
 def test_requests_of_a_batch_of_5000_jobs(client: JobsClient, ledger: Any) -> None:
     client.submit_batch("many", "fold", JOBS)
-    sent = asked(ledger)
+    sent = count_requests(ledger)
     assert len(ledger.members) == 50
     assert sent == {
         "tools": 1,
@@ -61,10 +61,12 @@ def test_requests_of_a_batch_of_5000_jobs(client: JobsClient, ledger: Any) -> No
     }
     ledger.received.clear()
     assert not client.submit_batch("many", "fold", JOBS).created
-    assert asked(ledger) == {"jobs": 2 + 50}, "each part's jobs are compared, at one look a part"
+    assert count_requests(ledger) == {"jobs": 2 + 50}, (
+        "each part's jobs are compared, at one look a part"
+    )
     ledger.received.clear()
     assert not client.resume("many").created
-    assert asked(ledger) == {"jobs": 2 + 50}
+    assert count_requests(ledger) == {"jobs": 2 + 50}
 
 
 def test_one_validation_per_shape_if_rows_cannot_be_validated(
@@ -72,10 +74,14 @@ def test_one_validation_per_shape_if_rows_cannot_be_validated(
 ) -> None:
     ledger.validates_rows = False
     client.submit_batch("many", "fold", JOBS)
-    assert asked(ledger)["validate-job"] == 1 + 1, "several rows once, then one job of each shape"
+    assert count_requests(ledger)["validate-job"] == 1 + 1, (
+        "several rows once, then one job of each shape"
+    )
     ledger.received.clear()
     client.submit_batch("few", "fold", {"a": {"sequence": "AC"}, "b": {"sequence": "GU"}})
-    assert "validate-job" not in asked(ledger), "such a batch is taken as a whole or not at all"
+    assert "validate-job" not in count_requests(ledger), (
+        "such a batch is taken as a whole or not at all"
+    )
 
 
 def test_requests_of_a_resumed_batch(client: JobsClient, ledger: Any) -> None:
@@ -84,4 +90,4 @@ def test_requests_of_a_resumed_batch(client: JobsClient, ledger: Any) -> None:
         client.submit_batch("many", "fold", JOBS)
     ledger.received.clear()
     assert len(client.resume("many").sent) == 20
-    assert asked(ledger) == {"jobs": 2 + 30, "submit-batch": 20}
+    assert count_requests(ledger) == {"jobs": 2 + 30, "submit-batch": 20}

@@ -54,7 +54,7 @@ class Markup(HTMLParser):
         self.text += data
 
 
-def shown(output: Any) -> list[str]:
+def displayed_lines(output: Any) -> list[str]:
     """Return every text of an output that a terminal prints."""
     if output.output_type == "stream":
         return [output.text]
@@ -65,7 +65,7 @@ def shown(output: Any) -> list[str]:
 
 def check(output: Any) -> None:
     """Check that an output is inert."""
-    for text in shown(output):
+    for text in displayed_lines(output):
         assert not [character for character in STEERING if character in text], ascii(text)
     if "data" not in output:
         return

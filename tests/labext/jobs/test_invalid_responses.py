@@ -161,21 +161,21 @@ def quick(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[JobsClient]:
 
 
 @pytest.mark.parametrize("how", RESPONSES)
-@pytest.mark.parametrize("what", OPERATIONS)
+@pytest.mark.parametrize("operation_name", OPERATIONS)
 def test_operation_succeeds_once_despite_an_invalid_response(
-    quick: JobsClient, ledger: Any, tmp_path: Path, what: str, how: str
+    quick: JobsClient, ledger: Any, tmp_path: Path, operation_name: str, how: str
 ) -> None:
-    case = OPERATIONS[what]
+    case = OPERATIONS[operation_name]
     ledger.fail(case.operation, RESPONSES[how](ledger))
     assert case.act(quick, tmp_path)
     assert case.is_done(ledger, tmp_path)
 
 
-@pytest.mark.parametrize("what", OPERATIONS)
+@pytest.mark.parametrize("operation_name", OPERATIONS)
 def test_content_length_too_short_does_not_repeat_the_operation(
-    quick: JobsClient, ledger: Any, tmp_path: Path, what: str
+    quick: JobsClient, ledger: Any, tmp_path: Path, operation_name: str
 ) -> None:
-    case = OPERATIONS[what]
+    case = OPERATIONS[operation_name]
     ledger.fail(case.operation, ledger.spoilt(lambda raw: _length(raw, -3)))
     assert case.act(quick, tmp_path)
     assert case.is_done(ledger, tmp_path)
@@ -191,17 +191,17 @@ def test_content_length_too_short_does_not_repeat_the_operation(
         (504, "gateway timeout", ServiceError),
     ],
 )
-@pytest.mark.parametrize("what", OPERATIONS)
+@pytest.mark.parametrize("operation_name", OPERATIONS)
 def test_persistent_error_is_raised_after_bounded_retries(
     quick: JobsClient,
     ledger: Any,
     tmp_path: Path,
-    what: str,
+    operation_name: str,
     status: int,
     words: str,
     error: type[LabextError],
 ) -> None:
-    case = OPERATIONS[what]
+    case = OPERATIONS[operation_name]
     ledger.fail(case.operation, *[ledger.answer(status, words)] * 99)
     with pytest.raises(error, match=words):
         case.act(quick, tmp_path)
@@ -214,11 +214,11 @@ def test_persistent_error_is_raised_after_bounded_retries(
 
 
 @pytest.mark.parametrize("retry_after", [None, "0"])
-@pytest.mark.parametrize("what", OPERATIONS)
+@pytest.mark.parametrize("operation_name", OPERATIONS)
 def test_temporary_429_is_retried(
-    quick: JobsClient, ledger: Any, tmp_path: Path, what: str, retry_after: str | None
+    quick: JobsClient, ledger: Any, tmp_path: Path, operation_name: str, retry_after: str | None
 ) -> None:
-    case = OPERATIONS[what]
+    case = OPERATIONS[operation_name]
     headers = {} if retry_after is None else {"Retry-After": retry_after}
     ledger.fail(case.operation, *[ledger.answer(429, "Slow down", headers=headers)] * 4)
     assert case.act(quick, tmp_path)
@@ -228,11 +228,11 @@ def test_temporary_429_is_retried(
 BLOCKED = "Request blocked. Too many requests from this address."
 
 
-@pytest.mark.parametrize("what", OPERATIONS)
+@pytest.mark.parametrize("operation_name", OPERATIONS)
 def test_403_for_every_request_is_not_retried(
-    quick: JobsClient, ledger: Any, tmp_path: Path, what: str
+    quick: JobsClient, ledger: Any, tmp_path: Path, operation_name: str
 ) -> None:
-    case = OPERATIONS[what]
+    case = OPERATIONS[operation_name]
     for operation in ("tools", "jobs", "files", "validate-job", case.operation):
         ledger.fail(operation, *[ledger.answer(403, BLOCKED)] * 99)
     with pytest.raises(AccessError, match="Request blocked") as raised:
@@ -248,13 +248,13 @@ def test_403_for_every_request_is_not_retried(
     assert case.is_done(ledger, tmp_path)
 
 
-@pytest.mark.parametrize("what", ["submit", "batch", "pipeline", "saved pipeline"])
+@pytest.mark.parametrize("operation_name", ["submit", "batch", "pipeline", "saved pipeline"])
 def test_unknown_outcome_names_the_submission_and_the_next_step(
-    quick: JobsClient, ledger: Any, tmp_path: Path, what: str
+    quick: JobsClient, ledger: Any, tmp_path: Path, operation_name: str
 ) -> None:
-    case = OPERATIONS[what]
+    case = OPERATIONS[operation_name]
     ledger.fail(case.operation, ledger.spoilt(lambda _: b"", stalls=True))
-    looks = 2 if what == "batch" else 1
+    looks = 2 if operation_name == "batch" else 1
     ledger.fail("jobs", *[None] * looks, *[ledger.answer(403, BLOCKED)] * 99)
     with pytest.raises(OutcomeUnknownError, match="was sent, but the response was lost") as raised:
         case.act(quick, tmp_path)
@@ -262,7 +262,7 @@ def test_unknown_outcome_names_the_submission_and_the_next_step(
         "submit": (r"f1 \(1 job of fold\) was sent", '`jobs.show("f1")`'),
         "batch": (r"b1-part1of2 \(100 jobs of fold\) was sent", '`jobs.resume("b1")`'),
         "pipeline": (r"p1 \(1 pipeline\) was sent", '`jobs.show("p1")`'),
-    }[what.removeprefix("saved ")]
+    }[operation_name.removeprefix("saved ")]
     assert re.search(message, raised.value.message)
     assert step in raised.value.next_step
     ledger.scripts.clear()

@@ -171,11 +171,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", WRONG)
+@pytest.mark.parametrize("case", WRONG)
 def test_invalid_pipeline_is_refused_before_submission(
-    client: JobsClient, ledger: Any, what: str
+    client: JobsClient, ledger: Any, case: str
 ) -> None:
-    change, message = WRONG[what]
+    change, message = WRONG[case]
     with pytest.raises(InputError) as raised:
         send(client, **change)
     assert message in raised.value.message

@@ -36,12 +36,12 @@ FOLDS = {
 }
 
 
-def shown(*records: dict[str, object]) -> pd.DataFrame:
+def displayed(*records: dict[str, object]) -> pd.DataFrame:
     return JOBS.show(conversion.records_to_frame(records, job_columns()))
 
 
 def test_single_row_is_shown_as_fields() -> None:
-    assert frame_text(shown(RELAX)).splitlines() == [
+    assert frame_text(displayed(RELAX)).splitlines() == [
         "JobName    relax1",
         "Type       peptide_relax",
         "JobStatus  Stopped",
@@ -49,7 +49,7 @@ def test_single_row_is_shown_as_fields() -> None:
         "Created    2026-11-20 18:31:14 UTC",
         "Settings   sequence: GIGKFLHSAKKFGKAFVGEIMNS, restrain: true",
     ]
-    html = frame_html(shown(RELAX))
+    html = frame_html(displayed(RELAX))
     assert html is not None
     assert "batchStatus" not in html
     assert ">2026-11-20 18:31:14 UTC</div>" in html
@@ -58,14 +58,14 @@ def test_single_row_is_shown_as_fields() -> None:
 def test_reason_is_shown_in_full_and_settings_are_shortened() -> None:
     reason = "Stage 2 (Scoring PDB) failed: p1-stage2: " + "no atoms, " * 60
     long = {**RELAX, "Reason": reason, "Settings": {"pdbFile": "ATOM\n" * 2000}}
-    text = " ".join(frame_text(shown(long)).split())
+    text = " ".join(frame_text(displayed(long)).split())
     assert reason.strip() in text
     assert text.endswith("…")
     assert len(text) < len(reason) + 800
 
 
 def test_table_shows_important_columns_and_names_the_others() -> None:
-    frame = shown(RELAX, FOLDS)
+    frame = displayed(RELAX, FOLDS)
     lines = frame_text(frame).splitlines()
     assert lines[0].split() == ["JobName", "Type", "JobStatus", "batchStatus", "Reason"]
     assert lines[1].split() == ["0", "relax1", "peptide_relax", "Stopped", "Stopped", "by", "hand."]
@@ -92,19 +92,19 @@ def test_jobs_of_a_batch_start_with_their_name() -> None:
 
 def test_wide_terminal_shows_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     with pd.option_context("display.width", 200):
-        assert "not shown" not in frame_text(shown(RELAX, FOLDS))
+        assert "not shown" not in frame_text(displayed(RELAX, FOLDS))
 
 
 def test_empty_list_has_a_message() -> None:
-    assert frame_text(shown()) == "There are no jobs."
-    assert frame_html(shown()) == "<p>There are no jobs.</p>"
+    assert frame_text(displayed()) == "There are no jobs."
+    assert frame_html(displayed()) == "<p>There are no jobs.</p>"
     assert frame_text(UNFINISHED.show(pd.DataFrame({"Name": []}))).startswith(
         "No unfinished batches "
     )
 
 
 def test_job_frame_is_a_plain_frame_with_state_first() -> None:
-    frame = shown(RELAX, FOLDS)
+    frame = displayed(RELAX, FOLDS)
     frame.attrs |= {"statuses": {"Complete": 1}}
     assert list(frame.columns)[:6] == [
         "JobName", "Type", "JobStatus", "batchStatus", "AggregationError", "Reason",
@@ -137,7 +137,7 @@ def test_job_frame_is_a_plain_frame_with_state_first() -> None:
     ],
 )
 def test_derived_frames_keep_the_order_and_the_view(derive: Any) -> None:
-    frame = shown(RELAX, FOLDS)
+    frame = displayed(RELAX, FOLDS)
     derived = derive(frame)
     assert list(derived.columns)[:12] == list(frame.columns)
     text, html = frame_text(derived), str(frame_html(derived))
@@ -157,18 +157,18 @@ def test_derived_frames_keep_the_order_and_the_view(derive: Any) -> None:
     ],
 )
 def test_summaries_are_displayed_by_pandas(derive: Any) -> None:
-    derived = derive(shown(RELAX, FOLDS))
+    derived = derive(displayed(RELAX, FOLDS))
     assert frame_text(derived) == repr(derived)
 
 
 def test_filtered_frame_without_rows_has_a_message() -> None:
-    none = shown(RELAX, FOLDS).query("JobName == 'x'")
+    none = displayed(RELAX, FOLDS).query("JobName == 'x'")
     assert frame_text(none) == "None of the 2 rows."
 
 
 def test_empty_columns_are_hidden() -> None:
     unnamed = [{**row, "JobName": "", "Type": None} for row in (RELAX, FOLDS)]
-    frame = shown(*unnamed)
+    frame = displayed(*unnamed)
     for text in (frame_text(frame), str(frame_html(frame))):
         assert "JobName" not in text
         assert "Type" not in text
@@ -178,7 +178,7 @@ def test_empty_columns_are_hidden() -> None:
 def test_sequences_are_monospaced_and_texts_left_aligned() -> None:
     bases, pairs = "GGGGAAAACCCC", "((((....))))"
     rows_ = [{"JobName": f"a{n}", "bases": bases, "structure": pairs} for n in (1, 2)]
-    html = str(frame_html(shown(*rows_)))
+    html = str(frame_html(displayed(*rows_)))
     for sequence in (bases, pairs):
         cells = re.findall(rf'<div style="([^"]*)">{re.escape(sequence)}</div>', html)
         assert len(cells) == 2
@@ -187,13 +187,13 @@ def test_sequences_are_monospaced_and_texts_left_aligned() -> None:
     name = re.findall(r'<div style="([^"]*)">a1</div>', html)
     assert "text-align:left" in name[0]
     assert "monospace" not in name[0]
-    first = str(frame_html(shown(rows_[0])))
+    first = str(frame_html(displayed(rows_[0])))
     assert re.search(rf'monospace[^"]*">{bases}<', first)
 
 
 def test_pandas_options_apply() -> None:
     settings = '{"pdbFile": "' + "ATOM " * 100 + '"}'
-    frame = shown({**RELAX, "Settings": settings}, FOLDS)
+    frame = displayed({**RELAX, "Settings": settings}, FOLDS)
     assert "ATOM " * 20 not in str(frame_html(frame))
     with pd.option_context("display.max_colwidth", None):
         assert "ATOM " * 20 in str(frame_html(frame))
@@ -204,7 +204,11 @@ def test_pandas_options_apply() -> None:
 def test_markup_is_shown_as_text() -> None:
     mark = "<script>alert(1)</script>&"
     bad = {**RELAX, "JobName": mark, "Reason": mark, mark: mark, "Settings": {mark: [mark, {}]}}
-    for frame in (shown(bad), shown(bad, bad), shown(bad, bad).set_index(pd.Index([mark, "b"]))):
+    for frame in (
+        displayed(bad),
+        displayed(bad, bad),
+        displayed(bad, bad).set_index(pd.Index([mark, "b"])),
+    ):
         html = frame_html(frame)
         assert html is not None
         assert "<script" not in html
@@ -212,7 +216,7 @@ def test_markup_is_shown_as_text() -> None:
 
 
 def test_long_list_is_truncated_like_pandas() -> None:
-    many = shown(*({**RELAX, "JobName": f"job{n}"} for n in range(3000)))
+    many = displayed(*({**RELAX, "JobName": f"job{n}"} for n in range(3000)))
     lines = frame_text(many).splitlines()
     assert [line.split()[1] for line in (lines[1], lines[11])] == ["job0", "job2999"]
     assert set(lines[6].split()[0]) == {"."}
@@ -238,7 +242,7 @@ anything = (
     )
 )
 def test_arbitrary_records_can_be_shown(records: list[dict[str, object]]) -> None:
-    frame = shown(*records)
+    frame = displayed(*records)
     frame_html(frame)
     assert max(map(len, frame_text(frame).splitlines())) <= 80 or not all(
         map(str.isascii, _texts(records))

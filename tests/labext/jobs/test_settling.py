@@ -50,7 +50,7 @@ def submit(send: Callable[[], Any], look: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("sent", "seen", "expected"),
+    ("sent", "looked_up", "expected"),
     [
         (["done"], [], ("done", None, True)),
         ([LOST], [ROW], ("", ROW, True)),
@@ -62,15 +62,15 @@ def submit(send: Callable[[], Any], look: Callable[[], Any]) -> Any:
     ],
 )
 def test_submission_is_found_or_sent_again(
-    sent: list[Any], seen: list[Any], expected: tuple[Any, ...]
+    sent: list[Any], looked_up: list[Any], expected: tuple[Any, ...]
 ) -> None:
-    send, look = Script(*sent), Script(*seen)
+    send, look = Script(*sent), Script(*looked_up)
     assert submit(send, look) == expected
     assert (send.steps, look.steps) == ([], [])
 
 
 @pytest.mark.parametrize(
-    ("sent", "seen"),
+    ("sent", "looked_up"),
     [
         ([LOST], [AWAY]),
         ([LOST], [REFUSED]),
@@ -80,8 +80,8 @@ def test_submission_is_found_or_sent_again(
         ([TAKEN], [AWAY]),
     ],
 )
-def test_unresolved_submission_has_unknown_outcome(sent: list[Any], seen: list[Any]) -> None:
-    send, look = Script(*sent), Script(*seen)
+def test_unresolved_submission_has_unknown_outcome(sent: list[Any], looked_up: list[Any]) -> None:
+    send, look = Script(*sent), Script(*looked_up)
     with pytest.raises(OutcomeUnknownError) as raised:
         submit(send, look)
     assert (send.steps, look.steps) == ([], [])
@@ -90,7 +90,7 @@ def test_unresolved_submission_has_unknown_outcome(sent: list[Any], seen: list[A
 
 
 @pytest.mark.parametrize(
-    ("sent", "seen", "kind"),
+    ("sent", "looked_up", "kind"),
     [
         ([AWAY], [], UnreachableError),
         ([REFUSED], [], AccessError),
@@ -101,9 +101,9 @@ def test_unresolved_submission_has_unknown_outcome(sent: list[Any], seen: list[A
     ],
 )
 def test_failed_submission_is_not_of_unknown_outcome(
-    sent: list[Any], seen: list[Any], kind: type[LabextError]
+    sent: list[Any], looked_up: list[Any], kind: type[LabextError]
 ) -> None:
-    send, look = Script(*sent), Script(*seen)
+    send, look = Script(*sent), Script(*looked_up)
     with pytest.raises(kind) as raised:
         submit(send, look)
     assert not isinstance(raised.value, OutcomeUnknownError)

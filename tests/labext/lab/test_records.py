@@ -131,12 +131,12 @@ def test_columns_of_an_empty_list_are_not_checked() -> None:
         ColumnSelection(["massOfIt"]).check([])
 
 
-def shown(*records: dict[str, Any]) -> pd.DataFrame:
+def displayed(*records: dict[str, Any]) -> pd.DataFrame:
     return SEQUENCES.show(sequences_frame([list(records)], None))
 
 
 def test_view_shortens_bases_and_hides_empty_columns() -> None:
-    rows = shown(RECORD, {**RECORD, "id": "seq_2", "name": "pUC19"})
+    rows = displayed(RECORD, {**RECORD, "id": "seq_2", "name": "pUC19"})
     text, html = frame_text(rows), frame_html(rows)
     assert html is not None
     assert text.split()[:3] == ["name", "length", "isCircular"]
@@ -152,19 +152,19 @@ def test_view_shortens_bases_and_hides_empty_columns() -> None:
 
 
 def test_single_sequence_is_shown_as_fields() -> None:
-    lines = frame_text(shown(RECORD)).splitlines()
+    lines = frame_text(displayed(RECORD)).splitlines()
     assert lines[0].split() == ["name", "pBAD30"]
     assert any(line.split() == ["creator", "Ada"] for line in lines)
 
 
 def test_malformed_cells_are_shown() -> None:
     odd = {"annotations": "none", "creator": [1], "fields": ["a"], "authors": [None, "x", {}]}
-    assert "none" in frame_text(shown({**RECORD, **odd}))
-    assert frame_text(shown()) == "No sequences match that you have access to."
+    assert "none" in frame_text(displayed({**RECORD, **odd}))
+    assert frame_text(displayed()) == "No sequences match that you have access to."
 
 
 def test_sequence_frame_is_plain_with_name_first() -> None:
-    rows = shown(RECORD)
+    rows = displayed(RECORD)
     assert type(rows) is pd.DataFrame
     assert list(rows.columns)[:4] == ["name", "length", "isCircular", "schema"]
     assert rows["bases"].iloc[0] == RECORD["bases"]
@@ -179,7 +179,7 @@ def test_requested_columns_are_shown_even_if_empty() -> None:
 
 
 def test_derived_frame_keeps_the_view() -> None:
-    rows = shown({"id": "seq_1", "name": "pX"}, {"id": "seq_2", "name": "pY"})
+    rows = displayed({"id": "seq_1", "name": "pX"}, {"id": "seq_2", "name": "pY"})
     assert frame_text(rows.head(2)) == frame_text(rows)
     assert "pY" in frame_text(rows.tail(1))
     assert "annotations" not in frame_text(rows.tail(1)), "what is empty isn't there"

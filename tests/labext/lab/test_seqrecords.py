@@ -261,8 +261,8 @@ def test_record_without_bases_is_refused(bases: Any) -> None:
         to_seqrecord(PLASMID | {"bases": bases})
 
 
-@pytest.mark.parametrize("kept", ["{", "[1]", "{'id':5}", "{'id':[[],[1,2]]}", "{'bases':[1]}"])
-def test_damaged_labext_comment_is_ignored(kept: str) -> None:
+@pytest.mark.parametrize("comment", ["{", "[1]", "{'id':5}", "{'id':[[],[1,2]]}", "{'bases':[1]}"])
+def test_damaged_labext_comment_is_ignored(comment: str) -> None:
     seqrecord = to_seqrecord(PLASMID)
-    seqrecord.annotations["comment"] = f"labext:{kept}"
+    seqrecord.annotations["comment"] = f"labext:{comment}"
     assert from_seqrecord(seqrecord) == PLASMID

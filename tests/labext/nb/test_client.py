@@ -128,7 +128,7 @@ class TestSources:
         path.write_text(PAPER)
         progress: list[tuple[int, int | None]] = []
         record = nb.sources.add_file(
-            path, name, topic="plasmids", on_bytes=lambda *each: progress.append(each)
+            path, name, topic="plasmids", on_bytes=lambda *transferred: progress.append(transferred)
         )
         assert list(record) == list(records.SOURCE_DETAIL)
         assert progress[-1][0] == progress[-1][1]

@@ -41,7 +41,7 @@ class TestUploads:
             "notebook:1",
             title="A paper",
             process_async=False,
-            on_bytes=lambda *each: progress.append(each),
+            on_bytes=lambda *counts: progress.append(counts),
         )
         (request,) = server.received
         boundary = re.search("boundary=(.*)", request.headers["content-type"])
@@ -138,7 +138,7 @@ class TestDownloads:
         )
         progress: list[tuple[int, int | None]] = []
         written = client_of(server).sources.download(
-            "source:1", tmp_path, on_bytes=lambda *each: progress.append(each)
+            "source:1", tmp_path, on_bytes=lambda *counts: progress.append(counts)
         )
         assert written == tmp_path / "paper.pdf"
         assert written.read_bytes() == CONTENT

@@ -40,7 +40,7 @@ class TestAudio:
         server = faulty(faulty.answer(EPISODE), faulty.answer(AUDIO, kind="audio/mpeg"))
         fields: list[tuple[int, int | None]] = []
         written = client_of(server).podcasts.audio(
-            "episode:1", tmp_path, on_bytes=lambda *each: fields.append(each)
+            "episode:1", tmp_path, on_bytes=lambda *counts: fields.append(counts)
         )
         assert written == tmp_path / "Ep- 1-2.mp3"
         assert written.read_bytes() == AUDIO

@@ -112,7 +112,7 @@ class TestAddSeveral:
     def test_files_and_urls_are_sent_in_order(self, wire, requests, paper):
         progress: list[Any] = []
         items = [str(paper), "https://example.org/page", paper]
-        records = self.add_several(wire, items, lambda *each: progress.append(each))
+        records = self.add_several(wire, items, lambda *counts: progress.append(counts))
         assert [record["id"] for record in records] == ["source:1", "source:2", "source:3"]
         assert [bool(request.files) for request in requests] == [True, False, True]
         assert progress == [("paper.pdf", 4, 4)] * 2

@@ -75,7 +75,7 @@ def test_json_body_is_accepted(value: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
+    ("text", "expected_message"),
     [
         ("\n  \n", "empty"),
         ("# only a comment\n", "empty"),
@@ -93,8 +93,8 @@ def test_json_body_is_accepted(value: dict[str, Any]) -> None:
         ("--- a\n--- b", "not valid YAML"),
     ],
 )
-def test_unreadable_body_is_one_line(text: str, what: str) -> None:
-    assert what in refused(text).message
+def test_unreadable_body_is_one_line(text: str, expected_message: str) -> None:
+    assert expected_message in refused(text).message
 
 
 @given(st.text())
@@ -121,7 +121,7 @@ def test_job_body_may_be_complete() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "what"),
+    ("text", "line", "expected_message"),
     [
         ("- a", LINE, "not a mapping"),
         ("a: 1", Job("t", None, {"a": 2}, None), "`a` is set both on the line and in the body"),
@@ -130,10 +130,10 @@ def test_job_body_may_be_complete() -> None:
         ("{settings: {a: 1}, gpuType: x}", LINE, "not supported"),
     ],
 )
-def test_invalid_job_body_is_refused(text: str, line: Job, what: str) -> None:
+def test_invalid_job_body_is_refused(text: str, line: Job, expected_message: str) -> None:
     with pytest.raises(InputError) as caught:
         jobs_body.parse_job(text, line)
-    assert what in caught.value.message
+    assert expected_message in caught.value.message
 
 
 JOBS = {"a": {"bases": "ACGU"}, "1": {"bases": "NO"}}
@@ -167,7 +167,7 @@ def test_batch_beyond_limits_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
+    ("text", "expected_message"),
     [
         ("[]", "no jobs"),
         ("{}", "no jobs"),
@@ -184,7 +184,7 @@ def test_batch_beyond_limits_is_refused() -> None:
         ("ACGU", "no jobs"),
     ],
 )
-def test_invalid_batch_body_is_refused(text: str, what: str) -> None:
+def test_invalid_batch_body_is_refused(text: str, expected_message: str) -> None:
     with pytest.raises(InputError) as caught:
         jobs_body.parse_batch(text, BATCH)
-    assert what in caught.value.message
+    assert expected_message in caught.value.message

@@ -126,7 +126,7 @@ def complete(shell: InteractiveShell) -> Complete:
 
 
 @pytest.mark.parametrize(
-    ("cell", "found"),
+    ("cell", "expected"),
     [
         ("%jobs su|", ["%jobs submit"]),
         ("df = %jobs su|", ["df = %jobs submit"]),
@@ -197,12 +197,12 @@ def complete(shell: InteractiveShell) -> Complete:
     ],
 )  # fmt: skip
 def test_tab_completions(
-    shell: InteractiveShell, complete: Complete, cell: str, found: list[str]
+    shell: InteractiveShell, complete: Complete, cell: str, expected: list[str]
 ) -> None:
     import pandas as pd
 
     shell.user_ns["frame"] = pd.DataFrame({"name": ["a"], "bases": ["ACGU"], "my note": [""]})
-    assert complete(cell) == found
+    assert complete(cell) == expected
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def test_conflicting_options_are_refused(run: Run, box: Sandbox, asked_for: Ask)
     url = box.jobs.base_url
     config.save_profile("other", "jobs", "https://jobs.example.org/api/")
     config.save_profile("lab", "lab", "https://lab.example.org/")
-    for line, what in {
+    for line, message in {
         f"%jobs connect {url} --keep": "stores credentials for a profile",
         f"%jobs connect {url} --save other": "already exists",
         f"%jobs connect {url} --save sandbox": "kept for the sandbox",
@@ -194,7 +194,7 @@ def test_conflicting_options_are_refused(run: Run, box: Sandbox, asked_for: Ask)
         "%jobs connect ohter": "no profile ohter",
         "%jobs connect lab": "no address for jobs",
     }.items():
-        with pytest.raises((InputError, SetupError), match=what):
+        with pytest.raises((InputError, SetupError), match=message):
             run(line)
     assert config.profile_names() == ["lab", "other"]
 

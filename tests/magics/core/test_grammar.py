@@ -206,7 +206,7 @@ def test_help_names_every_command_and_option() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "what", "step"),
+    ("line", "expected_message", "step"),
     [
         ("rnu digest", "no subcommand `rnu`", "%demo run"),
         ("zzz", "no subcommand `zzz`", "%demo` alone"),
@@ -243,9 +243,11 @@ def test_help_names_every_command_and_option() -> None:
         ("{zzz}", "no subcommand `{zzz}`", "alone"),
     ],
 )
-def test_invalid_value_is_one_line_with_a_next_step(line: str, what: str, step: str) -> None:
+def test_invalid_value_is_one_line_with_a_next_step(
+    line: str, expected_message: str, step: str
+) -> None:
     error = refused(line, frame=1)
-    assert what in error.message
+    assert expected_message in error.message
     assert step in error.next_step
 
 

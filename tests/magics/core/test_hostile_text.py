@@ -454,7 +454,7 @@ Shown = Callable[[str, str], dict[str, str]]
 
 
 @pytest.fixture
-def shown(
+def rendered(
     front: InteractiveShell,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -493,8 +493,8 @@ def shown(
     return run
 
 
-def _wrong(shown: dict[str, str]) -> Iterator[str]:
-    for where, text in shown.items():
+def _wrong(rendered: dict[str, str]) -> Iterator[str]:
+    for where, text in rendered.items():
         if match := STEERING.search(text):
             around = text[max(match.start() - 60, 0) : match.end() + 60]
             yield f"{match[0]!r} in {where}: {around!r}"
@@ -509,7 +509,7 @@ LEAST = {"lab": 3, "jobs": 8, "nb": 40, "open notebook": 50}
 @pytest.mark.parametrize("service", LEAST)
 @pytest.mark.parametrize("mode", ["texts", "all", "errors"])
 def test_no_command_shows_control_characters(
-    shown: Shown, wire: Wire, server: Server, service: str, mode: str
+    rendered: Shown, wire: Wire, server: Server, service: str, mode: str
 ) -> None:
     wrong, showing, refused = [], set(), set()
     magic = "nb" if service == "open notebook" else service
@@ -520,7 +520,7 @@ def test_no_command_shows_control_characters(
             if title == "nb connect":
                 text = server.address
             wire.mode = mode
-            outputs = shown(title, text)
+            outputs = rendered(title, text)
             wire.mode = ""
             wrong += [f"%{title} {text}: {problem}" for problem in _wrong(outputs)]
             showing |= {title for text in outputs.values() if "hostile" in text}

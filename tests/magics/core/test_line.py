@@ -53,7 +53,7 @@ def test_whitespace_separates_tokens_and_quotes_group_them(line: str, tokens: li
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "expected"),
     [
         ("{x}", ["x"]),
         ("{ x + 1 }", ["x + 1"]),
@@ -72,8 +72,8 @@ def test_whitespace_separates_tokens_and_quotes_group_them(line: str, tokens: li
         ("{a} b={c}", ["a", "c"]),
     ],
 )
-def test_braces_hold_one_python_expression(line: str, found: list[str]) -> None:
-    assert expressions(line) == found
+def test_braces_hold_one_python_expression(line: str, expected: list[str]) -> None:
+    assert expressions(line) == expected
 
 
 def test_brace_inside_a_word_is_literal() -> None:

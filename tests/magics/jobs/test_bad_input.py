@@ -136,14 +136,14 @@ def test_bad_input_is_one_line_and_changes_nothing(
     run(f"%jobs submit digest --name taken {GOOD} --wait").raise_error()
     before = snapshot(shell, tmp_path)
     wrong = []
-    for line, what in LINES:
+    for line, expected_message in LINES:
         capsys.readouterr()
         done = run(line)
         output = capsys.readouterr().out
         error = done.error_in_exec
         if not isinstance(error, LabextError):
             wrong.append(f"{line}: {error!r}")
-        elif what not in f"{error.message} {error.next_step}":
+        elif expected_message not in f"{error.message} {error.next_step}":
             wrong.append(f"{line}: {error}")
         elif not error.next_step or "\n" in str(error) or len(output.strip().splitlines()) != 1:
             wrong.append(f"{line}: not one line: {output}")

@@ -44,7 +44,7 @@ def test_json_value_is_accepted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_message"),
     [
         ("- a\n- b", "not a mapping"),
         ("stages: []", "no `initialInputs`"),
@@ -55,8 +55,8 @@ def test_json_value_is_accepted() -> None:
         ("initialInputs: [A", "not valid YAML"),
     ],
 )
-def test_invalid_pipeline_body_is_refused(text: str, said: str) -> None:
+def test_invalid_pipeline_body_is_refused(text: str, expected_message: str) -> None:
     with pytest.raises(InputError) as raised:
         parse_pipeline(text, Pipeline("p1", None))
-    assert said in raised.value.message
+    assert expected_message in raised.value.message
     assert raised.value.next_step

@@ -142,9 +142,9 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("what", BAD)
-def test_bad_input_is_one_line(ready: Run, what: str) -> None:
-    cell, kind, message = BAD[what]
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line(ready: Run, case: str) -> None:
+    cell, kind, message = BAD[case]
     with pytest.raises(kind) as raised:
         ready(cell)
     assert message in raised.value.message

@@ -124,8 +124,8 @@ def admin(box: Sandbox, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any
 
 
 def test_wrong_lines_do_nothing(refused: Refused, tmp_path: Path) -> None:
-    for line, kind, what in LINES:
-        assert what in str(refused(line, kind)), line
+    for line, kind, expected_message in LINES:
+        assert expected_message in str(refused(line, kind)), line
     assert (tmp_path / "there.gb").read_text() == "mine"
 
 
@@ -138,7 +138,7 @@ def test_invalid_keys(
 ) -> None:
     new_key = admin("keys", "add", STUDENT, "--name", "short-lived")
     admin("keys", "remove", STUDENT, "short-lived", "--yes")
-    for key, kind, what in (
+    for key, kind, expected_message in (
         ("wrong-key-0123456789", SignInError, "rejected the API key"),
         (new_key["api_key"], SignInError, "rejected the API key"),
         (f"{new_key['api_key'][:5]} {new_key['api_key'][5:]}", InputError, "contains spaces"),
@@ -146,7 +146,7 @@ def test_invalid_keys(
     ):
         monkeypatch.setenv("LABEXT_LAB_API_KEY", key)
         error = refused(connected(box), kind)
-        assert what in error.message
+        assert expected_message in error.message
         assert key not in str(error)
 
 
@@ -162,7 +162,7 @@ def test_invalid_id_tokens(
 ) -> None:
     good = admin("id-token", STUDENT)["id_token"]
     head, claims, seal = good.split(".")
-    for token, kind, what in (
+    for token, kind, expected_message in (
         (admin("id-token", STUDENT, "--seconds", "-60")["id_token"], SignInError, "has expired"),
         (f"{head}.{claims}.{seal[::-1]}", SignInError, "rejected the ID token"),
         (admin("id-token", STUDENT, "--audience", "others")["id_token"], SignInError,
@@ -173,7 +173,7 @@ def test_invalid_id_tokens(
     ):  # fmt: skip
         monkeypatch.setenv("LABEXT_LAB_ID_TOKEN", token)
         error = refused("%lab login --method oidc", kind)
-        assert what in error.message
+        assert expected_message in error.message
         assert token not in str(error)
         assert "oidc" in error.next_step or "LABEXT_LAB_ID_TOKEN" in error.next_step
         assert "•" not in error.next_step

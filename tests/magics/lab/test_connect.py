@@ -437,7 +437,7 @@ def test_unreachable_host_is_reported_before_the_key_prompt(run: Run, user: User
 
 
 @pytest.mark.parametrize(
-    ("line", "what"),
+    ("line", "message"),
     [
         ("%lab connect URL --keep", "stores credentials for a profile"),
         ("%lab connect sandbox --keep", "stores credentials for a profile"),
@@ -461,13 +461,13 @@ def test_unreachable_host_is_reported_before_the_key_prompt(run: Run, user: User
     ],
 )
 def test_conflicting_options_are_refused(
-    sandbox: Run, address: str, user: User, line: str, what: str
+    sandbox: Run, address: str, user: User, line: str, message: str
 ) -> None:
     config.save_profile("other", "lab", "https://lab.example.org")
     config.save_profile("jobs", "jobs", "https://jobs.example.org/api/")
     config.save_profile("odd", "lab", "https://lab.example.org", {"method": "magic"})
     Path("junk.pem").write_text("no certificate")
-    with pytest.raises((InputError, SetupError), match=what):
+    with pytest.raises((InputError, SetupError), match=message):
         sandbox(line.replace("URL", address))
     assert who(sandbox)["email"] == STUDENT
 

@@ -98,7 +98,7 @@ def refused(shell: InteractiveShell) -> Refused:
 def parse() -> Callable[..., grammar.ParsedLine]:
     """Read a line as the magic does: `parse("sources", has_body=False)`."""
 
-    def wanted(line: str, *, has_body: bool = False) -> grammar.ParsedLine:
+    def parse_line(line: str, *, has_body: bool = False) -> grammar.ParsedLine:
         return grammar.parse(magic.MAGIC, tokenize(line), Namespace({}), has_body=has_body)
 
-    return wanted
+    return parse_line

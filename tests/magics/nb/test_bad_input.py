@@ -116,10 +116,10 @@ def wrong(run: Run, tmp_path: Path) -> Iterator[None]:
 
 
 def test_wrong_lines_do_nothing(wrong: None, run: Run, refused: Refused) -> None:
-    for line, kind, what in LINES:
+    for line, kind, expected_message in LINES:
         error = refused(line)
         assert isinstance(error, kind), (line, error)
-        assert what in str(error), (line, str(error))
+        assert expected_message in str(error), (line, str(error))
         assert KEY not in str(error)
     assert list(run("%nb sources")["title"]) == ["Text"]
     assert list(run("%nb notes")["title"]) == ["Plan"]

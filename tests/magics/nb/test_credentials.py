@@ -197,9 +197,9 @@ LINES: list[tuple[str, type[LabextError], str]] = [
 
 def test_wrong_lines_do_nothing(run: Run, refused: Refused, lab: OpenAI) -> None:
     before = run("%nb credentials")
-    for line, kind, what in LINES:
+    for line, kind, expected_message in LINES:
         error = refused(line.replace("KEY", "sk-proj-4f9b2c7d8e1a6035"))
         assert isinstance(error, kind), (line, error)
-        assert what in str(error), (line, str(error))
+        assert expected_message in str(error), (line, str(error))
         assert "4f9b2c7d" not in str(error)
     assert run("%nb credentials").equals(before)

@@ -14,7 +14,7 @@ Parse = Callable[..., grammar.ParsedLine]
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("settings docling_ocr=no", "does not take `docling_ocr=no`"),
         ("settings --set docling_ocr", "`--set` takes SETTING=VALUE"),
@@ -25,10 +25,10 @@ Parse = Callable[..., grammar.ParsedLine]
         ("source-chats show X", "needs --source"),
     ],
 )
-def test_invalid_line_is_refused(parse: Parse, line: str, said: str) -> None:
+def test_invalid_line_is_refused(parse: Parse, line: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(line)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_every_command_has_help() -> None:

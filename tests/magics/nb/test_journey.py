@@ -113,10 +113,10 @@ def page(tmp_path: Path) -> Iterator[str]:
     server.server_close()
 
 
-def travel(shell: InteractiveShell, given: Mapping[str, str]) -> Travelled:
+def travel(shell: InteractiveShell, answers: Mapping[str, str]) -> Travelled:
     visited = Travelled()
     for name, line in STEPS.items():
-        done = shell.run_cell(line.format(**given))
+        done = shell.run_cell(line.format(**answers))
         if done.error_in_exec is not None:
             visited.refused[name] = type(done.error_in_exec).__name__
         visited.results[name] = done.result

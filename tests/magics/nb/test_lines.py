@@ -62,7 +62,7 @@ def test_valid_lines(parse: Parse, line: str, has_body: bool, values: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("notebooks foo", "it has show, new, edit, archive, unarchive, link, unlink, delete"),
         ("notes shwo", "Did you mean `%nb notes show`?"),
@@ -70,10 +70,10 @@ def test_valid_lines(parse: Parse, line: str, has_body: bool, values: dict[str, 
         ("sessions 'a title'", "has no subcommand `a title`"),
     ],
 )
-def test_unknown_verb_lists_the_verbs(parse: Parse, line: str, said: str) -> None:
+def test_unknown_verb_lists_the_verbs(parse: Parse, line: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(line)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_help_is_grouped() -> None:

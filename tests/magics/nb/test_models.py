@@ -154,8 +154,8 @@ LINES: list[tuple[str, type[LabextError], str]] = [
 
 def test_wrong_lines_do_nothing(run: Run, refused: Refused, lab: OpenAI) -> None:
     before = run("%nb models defaults")
-    for line, kind, what in LINES:
+    for line, kind, expected_message in LINES:
         error = refused(line)
         assert isinstance(error, kind), (line, error)
-        assert what in str(error), (line, str(error))
+        assert expected_message in str(error), (line, str(error))
     assert run("%nb models defaults").equals(before)

@@ -59,7 +59,7 @@ def test_valid_lines(parse: Parse, line: str, has_body: bool, values: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "expected_message"),
     [
         ("models new x --provider openai", "needs --type"),
         ("models new x --type lm --provider openai", "Did you mean `llm`?"),
@@ -72,10 +72,10 @@ def test_valid_lines(parse: Parse, line: str, has_body: bool, values: dict[str, 
         ("credentials status x", "does not take `x`"),
     ],
 )
-def test_invalid_option_is_named(parse: Parse, line: str, said: str) -> None:
+def test_invalid_option_is_named(parse: Parse, line: str, expected_message: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(line)
-    assert said in str(caught.value)
+    assert expected_message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_key_is_refused_as_a_name(name: str, monkeypatch: pytest.MonkeyPatch) ->
     assert name not in str(caught.value)
 
 
-def unseen(answer: str, asked: list[str]) -> Any:
+def unseen(answer: str, shown_prompts: list[str]) -> Any:
     def ask(prompt: str) -> str:
-        asked.append(prompt)
+        shown_prompts.append(prompt)
         return answer
 
     return ask

@@ -113,7 +113,7 @@ def test_stalled_source_is_reported_and_the_watch_can_be_interrupted(
         sleep(seconds)
 
     monkeypatch.setattr(
-        "labext.nb.polling.watch_sources.__kwdefaults__", {**_kept(), "sleep": sleep}
+        "labext.nb.polling.watch_sources.__kwdefaults__", {**_profile_fields(), "sleep": sleep}
     )
     error = refused("%nb add data/protocol.docx --wait")
     assert isinstance(error, WatchInterrupted)
@@ -123,7 +123,7 @@ def test_stalled_source_is_reported_and_the_watch_can_be_interrupted(
     assert "Interrupting stops only the watch" in output_value
 
 
-def _kept() -> dict[str, Any]:
+def _profile_fields() -> dict[str, Any]:
     from labext.nb import polling
 
     return dict(polling.watch_sources.__kwdefaults__ or {})
@@ -137,7 +137,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(
-        "labext.nb.polling.watch_sources.__kwdefaults__", {**_kept(), "sleep": sleep}
+        "labext.nb.polling.watch_sources.__kwdefaults__", {**_profile_fields(), "sleep": sleep}
     )
 
 
@@ -328,11 +328,16 @@ def test_failed_episode_is_recreated_under_its_name(
 
 
 @pytest.mark.parametrize(
-    ("status", "shown", "step"),
+    ("status", "printed_text", "step"),
     [("running", "running", "wait"), ("completed", "complete", "delete")],
 )
 def test_retry_of_a_successful_episode_has_a_next_step(
-    open_notebook_server: Replay, run: Run, refused: Refused, status: str, shown: str, step: str
+    open_notebook_server: Replay,
+    run: Run,
+    refused: Refused,
+    status: str,
+    printed_text: str,
+    step: str,
 ) -> None:
     run(SET_MODELS)
     run("%%nb note --title Plan\nVary the arabinose first.")
@@ -340,7 +345,7 @@ def test_retry_of_a_successful_episode_has_a_next_step(
     next(iter(open_notebook_server.state.episodes.values()))["job_status"] = status
     error = refused("%nb episodes retry One")
     assert isinstance(error, ConflictError)
-    assert f"it is {shown}." in error.message
+    assert f"it is {printed_text}." in error.message
     assert f"`%nb episodes {step} One" in error.next_step
     assert "`%nb episodes delete One --yes`" in error.next_step
 

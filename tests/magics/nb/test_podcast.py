@@ -135,8 +135,8 @@ def test_interrupt_ends_only_the_watch(
     refused: Refused,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def interrupted(self: Podcasts, what: str) -> Iterator[Any]:
-        yield next(watch(self, what))
+    def interrupted(self: Podcasts, name: str) -> Iterator[Any]:
+        yield next(watch(self, name))
         raise KeyboardInterrupt
 
     watch = Podcasts.watch
@@ -196,10 +196,10 @@ def test_impossible_request_is_refused_before_any_work(
     run("%nb use Bare --create")
     lines.append((f"{LINE} --notebook Bare", InputError, "has no text"))
     run("%nb use Talked")
-    for line, kind, what in lines:
+    for line, kind, name in lines:
         error = refused(line)
         assert isinstance(error, kind), (line, error)
-        assert what in str(error), (line, str(error))
+        assert name in str(error), (line, str(error))
     before = about.models.defaults()
     for slot in ("podcast", "text_to_speech"):
         about.models.set_defaults({slot: None})

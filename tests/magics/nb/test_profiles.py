@@ -89,19 +89,19 @@ LINES: list[tuple[str, type[LabextError], str]] = [
 def test_wrong_lines_change_nothing(run: Run, refused: Refused) -> None:
     run("%nb profiles new twin --speakers host\n%nb profiles new twin --kind speaker")
     before = run("%nb profiles")
-    for line, kind, what in LINES:
+    for line, kind, message in LINES:
         error = refused(line)
         assert isinstance(error, kind), (line, error)
-        assert what in str(error), (line, str(error))
+        assert message in str(error), (line, str(error))
     assert run("%nb profiles").equals(before)
     assert run("%nb profiles show twin --kind speaker")["kind"].item() == "speaker"
 
 
 def test_tab_completions(run: Run, shell: InteractiveShell) -> None:
-    def comes(cell: str, *found: str) -> None:
+    def comes(cell: str, *expected: str) -> None:
         """Names that arrive late are completed by a later Tab."""
         tries = (set(offered(shell, cell)) for _ in range(100))
-        assert any(set(found) == attempt for attempt in tries), offered(shell, cell)
+        assert any(set(expected) == attempt for attempt in tries), offered(shell, cell)
 
     start = "%nb podcast --name x --profile"
     comes(f"{start} l", f"{start} lecture")

@@ -162,10 +162,10 @@ LINES: list[tuple[str, type[LabextError], str]] = [
 
 def test_wrong_lines_do_nothing(bench: None, run: Run, refused: Refused) -> None:
     before = list(run("%nb transformations")["id"])
-    for line, kind, what in LINES:
+    for line, kind, expected_message in LINES:
         error = refused(line)
         assert isinstance(error, kind), (line, error)
-        assert what in str(error), (line, str(error))
+        assert expected_message in str(error), (line, str(error))
     assert list(run("%nb transformations")["id"]) == before
     assert len(run("%nb notes")) == 1
 

@@ -21,9 +21,9 @@ class Refused(Exception):
 
 def said(name: str) -> Response:
     """Return the response of a recording."""
-    told = recordings()[name]
-    headers = {k: v for k, v in told.told.items() if k in ("www-authenticate", "allow")}
-    return JSONResponse(told.answer, told.status, headers=headers)
+    recording = recordings()[name]
+    headers = {k: v for k, v in recording.told.items() if k in ("www-authenticate", "allow")}
+    return JSONResponse(recording.answer, recording.status, headers=headers)
 
 
 def refuse(name: str) -> NoReturn:

@@ -72,9 +72,9 @@ def rebuild_status(call: Call, identifier: str) -> Any:
 @route("PUT", "/api/sources/{source_id}/chat/sessions/{session_id}")
 def put_chat(call: Call, _source: str, identifier: str) -> Any:
     """Update title and model; null leaves a value unchanged."""
-    found: Thing = known(call.state.source_sessions, identifier, "chat.session_get_missing")
-    found.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
-    return found
+    chat: Thing = known(call.state.source_sessions, identifier, "chat.session_get_missing")
+    chat.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
+    return chat
 
 
 @route("POST", "/api/sources/{source_id}/chat/sessions/{session_id}/messages")

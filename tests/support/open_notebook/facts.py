@@ -92,7 +92,9 @@ def asked(name: str) -> Any:
 def operations() -> tuple[Operation, ...]:
     """Every operation; those without a placeholder first, as the server tries them."""
     lines = (_HERE / "operations.txt").read_text(encoding="utf-8").splitlines()
-    return tuple(sorted(map(_operation, lines), key=lambda each: each.template.count("{")))
+    return tuple(
+        sorted(map(_operation, lines), key=lambda operation_: operation_.template.count("{"))
+    )
 
 
 def _operation(line: str) -> Operation:

@@ -241,42 +241,42 @@ def _save_speaker_profile(call: Call, identifier: str) -> Thing:
     return profile
 
 
-def _step(state: State, identifier: str, found: Thing) -> None:
+def _step(state: State, identifier: str, record: Thing) -> None:
     """Move a job on; without models it fails and no episode appears."""
-    if found["status"] not in ("new", "running") or not state.works:
+    if record["status"] not in ("new", "running") or not state.works:
         return
-    if found["status"] == "new":
-        found["status"] = "running"
+    if record["status"] == "new":
+        record["status"] = "running"
         return
     if not state.moves:
         return
     # The speakers that the episode does not use are validated too.
     speaking = all(row["voice_model"] for row in state.speaker_profiles.values())
-    if not found["profile"]["outline_llm"] or not speaking:
-        reason = f"Episode profile '{found['profile']['name']}' has no models configured"
-        found.update(status="failed", reason=reason)
+    if not record["profile"]["outline_llm"] or not speaking:
+        reason = f"Episode profile '{record['profile']['name']}' has no models configured"
+        record.update(status="failed", reason=reason)
         return
-    if not found["profile"]["default_briefing"] and not found["briefing"]:
+    if not record["profile"]["default_briefing"] and not record["briefing"]:
         reason = "briefing is required (either directly, via episode_profile)"
-        found.update(status="failed", reason=reason)
+        record.update(status="failed", reason=reason)
         return
-    voice = state.models.get(found["speakers"]["voice_model"], {}).get("name")
+    voice = state.models.get(record["speakers"]["voice_model"], {}).get("name")
     failed = voice == "fail-tts"
     created = like(
         "podcasts.episode_failed" if failed else "podcasts.episode",
         id=state.new("episode"),
-        name=found["name"],
+        name=record["name"],
         created=now(),
     )
     for name, profile in (("episode_profile", "profile"), ("speaker_profile", "speakers")):
-        now_told = found[profile]
+        now_told = record[profile]
         created[name] = {
             key: now_told.get(key, recorded_value) for key, recorded_value in created[name].items()
         }
     if not failed:
         created["audio_url"] = f"/api/podcasts/episodes/{created['id']}/audio"
     state.episodes[created["id"]] = created
-    found.update(
+    record.update(
         status="failed" if failed else "completed",
         reason=recordings()["podcasts.job_failed"].answer["error_message"],
         episode=created["id"],

@@ -45,7 +45,7 @@ class Proof:
     @property
     def recordings(self) -> list[Recording]:
         """Return the responses, in their order."""
-        return [each if isinstance(each, Recording) else recordings()[each] for each in self.by]
+        return [item if isinstance(item, Recording) else recordings()[item] for item in self.by]
 
     @property
     def names(self) -> list[str]:

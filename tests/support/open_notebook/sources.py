@@ -306,44 +306,44 @@ def _true(value: Any) -> bool:
     return value is True or value == "true"
 
 
-def _step(state: State, found: Thing) -> None:
+def _step(state: State, record: Thing) -> None:
     """Move a source on by one look."""
-    if found["status"] not in ("new", "queued", "running") or not state.works:
+    if record["status"] not in ("new", "queued", "running") or not state.works:
         return
-    if found["status"] in ("new", "queued"):
-        found["status"] = "running"
+    if record["status"] in ("new", "queued"):
+        record["status"] = "running"
         return
-    broken = state.files.get(found["id"], b"").startswith(_UNREAD)
+    broken = state.files.get(record["id"], b"").startswith(_UNREAD)
     if not state.moves or broken:  # a broken PDF runs on without a word
         return
-    if "127.0.0.1:9/" in str((found["asset"] or {}).get("url")):
+    if "127.0.0.1:9/" in str((record["asset"] or {}).get("url")):
         dead = recordings()["sources.dead_status"].answer["processing_info"]
-        found.update(status="failed", processing_info=dead)
+        record.update(status="failed", processing_info=dead)
         return
-    _finish(state, found)
+    _finish(state, record)
 
 
-def _finish(state: State, found: Thing) -> None:
-    transformation_ids = state.wanted.pop(found["id"], [])
+def _finish(state: State, record: Thing) -> None:
+    transformation_ids = state.wanted.pop(record["id"], [])
     if transformation_ids and state.model_for("transformation") is None:
         dead = dict(recordings()["sources.dead_status"].answer["processing_info"])
         dead["error"] = recordings()["notes.create_ai_no_title_no_model"].answer["detail"]
-        found.update(status="failed", processing_info=dead)
+        record.update(status="failed", processing_info=dead)
         return
     info = recordings()["sources.status_poll_1"].answer["processing_info"]
-    named = str((found["asset"] or {}).get("file_path") or "").rpartition("/")[2]
-    title = found["title"]
+    named = str((record["asset"] or {}).get("file_path") or "").rpartition("/")[2]
+    title = record["title"]
     if title == "Processing...":
-        title = named or (state.texts[found["id"]].splitlines() or [""])[0][:60]
-    found.update(
+        title = named or (state.texts[record["id"]].splitlines() or [""])[0][:60]
+    record.update(
         status="completed",
         title=title,
-        full_text=state.texts[found["id"]],
+        full_text=state.texts[record["id"]],
         processing_info=info,
         updated=now(),
     )
     for transformation_id in transformation_ids:
-        created = _insight(state, found["id"], state.transformations[transformation_id])
+        created = _insight(state, record["id"], state.transformations[transformation_id])
         state.insights[created["id"]] = created
 
 
@@ -358,17 +358,17 @@ def _insight(state: State, source: str, by: Thing) -> Thing:
     )
 
 
-def _whole(state: State, found: Thing, within: list[str] | None) -> Thing:
-    whole = {name: found.get(name) for name in recordings()["sources.get"].answer}
+def _whole(state: State, record: Thing, within: list[str] | None) -> Thing:
+    whole = {name: record.get(name) for name in recordings()["sources.get"].answer}
     whole["notebooks"] = within
-    whole["embedded_chunks"] = int(state.has_vectors(found["id"]))
-    whole["embedded"] = state.has_vectors(found["id"]) and found["status"] == "completed"
+    whole["embedded_chunks"] = int(state.has_vectors(record["id"]))
+    whole["embedded"] = state.has_vectors(record["id"]) and record["status"] == "completed"
     return whole
 
 
-def _listed(state: State, found: Thing) -> Thing:
-    row = {name: found.get(name) for name in recordings()["sources.list"].answer[0]}
-    row["insights_count"] = sum(e["source_id"] == found["id"] for e in state.insights.values())
-    row["embedded"] = state.has_vectors(found["id"]) and found["status"] == "completed"
+def _listed(state: State, record: Thing) -> Thing:
+    row = {name: record.get(name) for name in recordings()["sources.list"].answer[0]}
+    row["insights_count"] = sum(e["source_id"] == record["id"] for e in state.insights.values())
+    row["embedded"] = state.has_vectors(record["id"]) and record["status"] == "completed"
     row["embedded_chunks"] = 0  # also of what is embedded
     return row

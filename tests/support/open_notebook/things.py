@@ -66,7 +66,7 @@ def notebooks(call: Call) -> Any:
     results = [_counted(call.state, item) for item in call.state.notebooks.values()]
     if (archived := call.query.get("archived")) is not None:
         results = [result for result in results if result["archived"] is (archived == "true")]
-    return sorted(results, key=lambda each: str(each[field]), reverse=way == "desc")
+    return sorted(results, key=lambda record: str(record[field]), reverse=way == "desc")
 
 
 @route("POST", "/api/notebooks")
@@ -99,9 +99,9 @@ def notebook(call: Call, identifier: str) -> Any:
 @route("PUT", "/api/notebooks/{notebook_id}")
 def put_notebook(call: Call, identifier: str) -> Any:
     """Update a notebook; null leaves a value unchanged."""
-    found = _notebook(call, identifier, "notebooks.put_missing")
-    found.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
-    return _counted(call.state, found)
+    record_ = _notebook(call, identifier, "notebooks.put_missing")
+    record_.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
+    return _counted(call.state, record_)
 
 
 @route("GET", "/api/notebooks/{notebook_id}/delete-preview")

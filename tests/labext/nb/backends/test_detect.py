@@ -111,12 +111,12 @@ def test_client_sends_nothing_before_its_first_call():
         assert requests == []
 
 
-@pytest.mark.parametrize("wanted", ["contract", "open-notebook"])
-def test_explicit_backend_is_not_detected(wanted):
+@pytest.mark.parametrize("backend_name", ["contract", "open-notebook"])
+def test_explicit_backend_is_not_detected(backend_name):
     with server(description_with("Open Notebook API"), orders=True) as (url, requests):
-        with NotebookClient(url, backend=wanted) as nb:
+        with NotebookClient(url, backend=backend_name) as nb:
             nb.notebooks.list(order_by="updated_at desc")
-        by = "updated_at" if wanted == "contract" else "updated"
+        by = "updated_at" if backend_name == "contract" else "updated"
         assert requests == [f"/api/notebooks?order_by={by}+desc"]
 
 

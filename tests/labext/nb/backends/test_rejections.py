@@ -68,11 +68,11 @@ def error_of(script: Script, wire: RequestExecutor, *answers: Recording, call: A
     """Return the exception for a response."""
     script.plays(answers)
     with pytest.raises(LabextError) as raised:
-        list(each) if isinstance(each := call(wire), Iterator) else each
+        list(result) if isinstance(result := call(wire), Iterator) else result
     return raised.value
 
 
-@pytest.mark.parametrize("recording", REJECTIONS, ids=lambda each: each.name)
+@pytest.mark.parametrize("recording", REJECTIONS, ids=lambda result: result.name)
 def test_rejection_has_one_line_and_an_action(recording, script, wire):
     operation_asked = operation(recording)
     path = dict.fromkeys(re.findall(r"\{(\w+)\}", operation_asked.path), "x")

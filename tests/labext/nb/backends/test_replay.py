@@ -45,7 +45,7 @@ REJECTIONS = [
 ]
 
 
-@pytest.mark.parametrize("recording", REJECTIONS, ids=lambda each: each.name)
+@pytest.mark.parametrize("recording", REJECTIONS, ids=lambda item: item.name)
 def test_rejection_equals_the_recorded_one(replay, recording):
     body: dict[str, Any] = {"json": recording.json} if recording.json is not None else {}
     if recording.form:

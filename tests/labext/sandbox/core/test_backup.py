@@ -120,7 +120,7 @@ def folder(tmp_path: Path) -> DataFolder:
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> BackupResult:
+def saved(tmp_path: Path) -> BackupResult:
     """A backup of another folder, whose files say "new"."""
     return back_up(filled(tmp_path / "other", "new"), tmp_path / "backup.zip")
 
@@ -140,11 +140,11 @@ def test_backup_is_private_and_contains_only_data(folder, tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.suffix not in ("", ".zip")] == []
 
 
-def test_backup_is_restored_into_a_private_folder(made, tmp_path):
+def test_backup_is_restored_into_a_private_folder(saved, tmp_path):
     folder = DataFolder(tmp_path / "new" / "box")
-    result = restore(folder, made.file)
+    result = restore(folder, saved.file)
     assert is_whole(folder, "new")
-    assert (result.files, result.previous) == (made.files, None)
+    assert (result.files, result.previous) == (saved.files, None)
     assert not (folder.path / "quarantine").exists()
     for path in folder.path.rglob("*"):
         assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
@@ -223,13 +223,13 @@ def test_full_disk_leaves_no_partial_backup(folder, tmp_path, monkeypatch):
     assert not (folder.path / ".backup").exists()
 
 
-def test_restore_replaces_data_only_on_request_and_keeps_the_old_data(made, folder):
+def test_restore_replaces_data_only_on_request_and_keeps_the_old_data(saved, folder):
     before = tree(folder.path)
     with pytest.raises(ConflictError, match="would replace") as caught:
-        restore(folder, made.file)
+        restore(folder, saved.file)
     assert "replace=True" in caught.value.next_step
     assert tree(folder.path) == before
-    previous = restore(folder, made.file, replace=True).previous
+    previous = restore(folder, saved.file, replace=True).previous
     assert is_whole(folder, "new")
     assert previous is not None
     previous_files = tree(previous)
@@ -239,15 +239,15 @@ def test_restore_replaces_data_only_on_request_and_keeps_the_old_data(made, fold
     assert (folder.quarantine / "x" / "old").read_text() == "old"
 
 
-def test_restore_refuses_a_folder_with_other_files(made, tmp_path):
+def test_restore_refuses_a_folder_with_other_files(saved, tmp_path):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.txt").write_text("dear")
     with pytest.raises(SetupError, match="contains other files"):
-        restore(DataFolder(tmp_path / "home"), made.file, replace=True)
+        restore(DataFolder(tmp_path / "home"), saved.file, replace=True)
     assert tree(tmp_path / "home") == {"thesis.txt": b"dear"}
 
 
-def test_restore_refuses_a_running_sandbox(made, folder):
+def test_restore_refuses_a_running_sandbox(saved, folder):
     hold = (
         "import sys; from pathlib import Path; from labext.sandbox.core.data_folder import "
         "FileLock\n"
@@ -262,7 +262,7 @@ def test_restore_refuses_a_running_sandbox(made, folder):
         assert holder.stdout is not None
         assert holder.stdout.readline() == "True\n"
         with pytest.raises(ConflictError, match="runs"):
-            restore(folder, made.file, replace=True)
+            restore(folder, saved.file, replace=True)
     assert is_whole(folder, "old")
 
 
@@ -355,18 +355,18 @@ BAD: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 @pytest.mark.parametrize("harm", BAD)
-def test_invalid_backup_changes_nothing(made, folder, harm):
-    with rewritten(made.file) as content:
+def test_invalid_backup_changes_nothing(saved, folder, harm):
+    with rewritten(saved.file) as content:
         BAD[harm](content)
     before = tree(folder.path)
     with pytest.raises(LabextError):
-        restore(folder, made.file, replace=True)
+        restore(folder, saved.file, replace=True)
     assert tree(folder.path) == before
     assert is_whole(folder, "old")
 
 
-def test_truncated_or_changed_backup_is_never_restored_in_part(made, tmp_path):
-    whole = made.file.read_bytes()
+def test_truncated_or_changed_backup_is_never_restored_in_part(saved, tmp_path):
+    whole = saved.file.read_bytes()
     chance = random.Random(20261122)
     damaged = [whole[: chance.randrange(len(whole))] for _ in range(10)]
     for _ in range(60):
@@ -375,9 +375,9 @@ def test_truncated_or_changed_backup_is_never_restored_in_part(made, tmp_path):
     folder = filled(tmp_path / "box", "old")
     failures = 0
     for number, content in enumerate(damaged):
-        made.file.write_bytes(content)
+        saved.file.write_bytes(content)
         try:
-            restore(folder, made.file, replace=True)
+            restore(folder, saved.file, replace=True)
         except LabextError:
             failures += 1
             assert is_whole(folder, "old")
@@ -400,11 +400,11 @@ def test_file_that_is_no_backup_is_refused(folder, tmp_path):
     assert is_whole(folder, "old")
 
 
-def test_missing_disk_space_is_reported_before_unpacking(made, folder, monkeypatch):
+def test_missing_disk_space_is_reported_before_unpacking(saved, folder, monkeypatch):
     usage = type("Usage", (), {"free": 10})
     monkeypatch.setattr("shutil.disk_usage", lambda _path: usage)
     with pytest.raises(StorageError, match="no room"):
-        restore(folder, made.file, replace=True)
+        restore(folder, saved.file, replace=True)
     assert is_whole(folder, "old")
 
 
@@ -460,14 +460,14 @@ def killed_after() -> Iterator[Callable[[int, DataFolder, Path], bool]]:
         process.stdin.close()
 
 
-def test_killed_restore_leaves_old_or_new_data(made, tmp_path, killed_after):
+def test_killed_restore_leaves_old_or_new_data(saved, tmp_path, killed_after):
     """A restore that is committed is finished by the next start."""
     outcomes = []
     ended = False
     while not ended:
         steps = len(outcomes) + 1
         folder = filled(tmp_path / f"box{steps}", "old")
-        ended = not killed_after(steps, folder, made.file)
+        ended = not killed_after(steps, folder, saved.file)
         interrupted = (folder.path / ".restored").exists()
         if interrupted:
             service = type("Service", (), {"metadata": None})

@@ -112,11 +112,11 @@ def test_exit_or_signal_of_the_process_fails_the_task(
     assert forking_harness.result("next").outcome == "done"
 
 
-@pytest.mark.parametrize(("what", "words"), [("object", "not JSON"), ("text", "too much")])
+@pytest.mark.parametrize(("result_kind", "words"), [("object", "not JSON"), ("text", "too much")])
 def test_invalid_or_too_large_result_fails_the_task(
-    forking_harness: Harness, what: str, words: str
+    forking_harness: Harness, result_kind: str, words: str
 ) -> None:
-    outcome = forking_harness.run("return_odd", what=what)
+    outcome = forking_harness.run("return_odd", result_kind=result_kind)
     assert outcome.outcome == "failed"
     assert words in outcome.reason
 

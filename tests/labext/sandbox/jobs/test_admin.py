@@ -44,18 +44,18 @@ def admin(capsys):
 @pytest.fixture
 def person(admin, kit, service):
     """Make an account with a key; removed at the end."""
-    made = []
+    accounts = []
 
     def make(organization="sandbox", *more):
         email = f"{kit.name()}@course.example"
         admin(service, "accounts", "add", email, "--organization", organization, *more)
-        made.append(email)
+        accounts.append(email)
         key = admin(service, "keys", "add", email)["key"]
         return email, kit.Api(service, key)
 
     yield make
     emails = {account["email"] for account in admin(service, "accounts", "list")}
-    for email in emails.intersection(made):
+    for email in emails.intersection(accounts):
         admin(service, "accounts", "remove", email, "--yes")
 
 
@@ -220,7 +220,7 @@ def test_upload_limit_applies_to_the_next_request(admin, kit, service, person):
 
 
 def test_removing_an_account_removes_its_jobs_processes_and_files(admin, kit, service, person):
-    def kept():
+    def stored_files():
         return {
             file
             for name in ("jobs", "files")
@@ -228,13 +228,15 @@ def test_removing_an_account_removes_its_jobs_processes_and_files(admin, kit, se
         }
 
     email, api = person()
-    before_removal = kept()
+    before_removal = stored_files()
     api.upload("a.txt", b"kept for a while")
     done = api.submit("digest", kit.cut())
     api.ended(done)
     batch = api.batch([kit.SLOW] * 3, type="rna_fold")
     # A row is Running a moment before its folder is made and its process started.
-    api.until(batch, lambda _row: len(kept() - before_removal) >= 3 and bool(children(service)))
+    api.until(
+        batch, lambda _row: len(stored_files() - before_removal) >= 3 and bool(children(service))
+    )
     message = admin(service, "accounts", "remove", email, refused=True)
     assert "1 key, 5 jobs, 1 uploaded file" in message
     assert "not ended" in message
@@ -244,7 +246,7 @@ def test_removing_an_account_removes_its_jobs_processes_and_files(admin, kit, se
     gone = admin(service, "accounts", "remove", email, "--yes")
     assert (gone["keys"], gone["jobs"], gone["files"]) == (1, 5, 1)
     assert not any(process.is_running() for process in running)
-    assert kept() <= before_removal
+    assert stored_files() <= before_removal
     kit.sentence(api.get("files"), 401)
     assert email in admin(service, "accounts", "remove", email, refused=True)
 

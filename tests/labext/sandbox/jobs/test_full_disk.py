@@ -67,7 +67,7 @@ def full(box: Sandbox) -> Full:
     return lambda: full_disk(box)
 
 
-def listed(jobs: JobsClient) -> list[str]:
+def job_names(jobs: JobsClient) -> list[str]:
     return sorted(row["JobName"] for row in jobs.iter_jobs(subjobs=True))
 
 
@@ -83,12 +83,12 @@ def test_submission_to_a_full_disk_is_refused_and_leaves_nothing(
             jobs.submit_batch("batch", "digest", {"a": CUT, "b": CUT})
         with pytest.raises(ServiceError, match="disk"):
             jobs.delete("before")
-        assert listed(jobs) == ["before"]  # what is there is still shown
+        assert job_names(jobs) == ["before"]  # what is there is still shown
     assert jobs.job("before")["JobStatus"] == "Complete"
     jobs.submit("single", "digest", CUT)
     jobs.submit_batch("batch", "digest", {"a": CUT, "b": CUT})
     assert jobs.wait("batch", timeout=60)["batchStatus"] == "Complete"
-    assert listed(jobs) == ["batch", "batch-a", "batch-b", "before", "single"]
+    assert job_names(jobs) == ["batch", "batch-a", "batch-b", "before", "single"]
 
 
 def test_lab_and_nb_can_be_read_while_the_disk_is_full(new_box: Any) -> None:

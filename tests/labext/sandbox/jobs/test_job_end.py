@@ -64,12 +64,12 @@ def test_stopping_an_ended_job_changes_nothing(new_box, kit):
     for name in states:
         api.ended(name)
 
-    def kept():
+    def stored_state():
         rows = {row["JobName"]: row for row in api.rows(includeSubjobs="true")}
         files = {f: f.stat().st_mtime_ns for f in (box.data_dir / "jobs" / "jobs").rglob("*")}
         return rows, files
 
-    before = kept()
+    before = stored_state()
     for name, state in states.items():
         row = api.row(name)
         other = ("cancelBatch", "batchName") if "batchStatus" in row else ("cancelJob", "jobName")
@@ -77,7 +77,7 @@ def test_stopping_an_ended_job_changes_nothing(new_box, kit):
             answer = api.post(path, {field: name})
             assert answer.status_code == 200
             assert answer.json() == {"message": f"{name} is already {state}."}
-    assert kept() == before
+    assert stored_state() == before
 
 
 def test_stopping_a_batch_stops_its_jobs(narrow, kit):

@@ -168,18 +168,18 @@ def test_email_with_lookalike_characters_is_unknown(world, kit):
 def test_same_email_at_two_tenants_is_two_users(world, kit):
     user = world.user("two@x.y")
     with world.database.write() as session:
-        there = User(
+        other_user = User(
             id="ent_two_there",
             tenant_id=world.tenant_id(session, "clinic"),
             handle="two",
             name="Two There",
             email="two@x.y",
         )
-        session.add(there)
+        session.add(other_user)
         session.flush()
         session.add(
             ApiKey(
-                user_id=there.id,
+                user_id=other_user.id,
                 name="first",
                 hash=hash_key("sk_there"),
                 created=current_timestamp(),

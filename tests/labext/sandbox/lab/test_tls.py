@@ -18,10 +18,10 @@ from labext.sandbox.core.service_protocol import Certificate
 from labext.sandbox.lab import endpoints
 
 
-def hands_shake(found: Certificate, bundle: Path, name: str = "localhost") -> bool:
+def hands_shake(pair: Certificate, bundle: Path, name: str = "localhost") -> bool:
     """Whether a client that trusts the bundle alone takes the certificate for this name."""
     server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server_side.load_cert_chain(found.chain, found.key)
+    server_side.load_cert_chain(pair.chain, pair.key)
     incoming, other = ssl.MemoryBIO(), ssl.MemoryBIO()
     server = server_side.wrap_bio(incoming, other, server_side=True)
     client = ssl.create_default_context(cafile=bundle).wrap_bio(
@@ -47,8 +47,8 @@ def secrets(tmp_path: Path) -> Path:
     return folder
 
 
-def shown(found: Certificate) -> x509.Certificate:
-    return x509.load_pem_x509_certificate(found.chain.read_bytes())
+def parse_certificate(pair: Certificate) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(pair.chain.read_bytes())
 
 
 def test_certificate_is_trusted_through_the_authority(tmp_path, secrets):
@@ -82,7 +82,7 @@ def test_keys_are_private_and_the_bundle_is_readable(tmp_path, secrets):
 
 
 def test_certificate_is_valid_with_a_clock_off_by_a_year(tmp_path, secrets):
-    details = shown(endpoints.ensure_certificate(tmp_path, secrets))
+    details = parse_certificate(endpoints.ensure_certificate(tmp_path, secrets))
     now, year = datetime.now(UTC), timedelta(days=365)
     assert details.not_valid_before_utc < now - year
     assert details.not_valid_after_utc > now + year
@@ -93,10 +93,10 @@ def test_certificate_is_valid_with_a_clock_off_by_a_year(tmp_path, secrets):
 def test_certificate_that_expires_soon_is_renewed(tmp_path, secrets, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(endpoints, "VALIDITY", timedelta(days=150))
-        old = shown(endpoints.ensure_certificate(tmp_path, secrets))
+        old = parse_certificate(endpoints.ensure_certificate(tmp_path, secrets))
     authority = endpoints.ca_bundle_path(tmp_path).read_bytes()
     certificate = endpoints.ensure_certificate(tmp_path, secrets)
-    assert shown(certificate).not_valid_after_utc > old.not_valid_after_utc
+    assert parse_certificate(certificate).not_valid_after_utc > old.not_valid_after_utc
     assert endpoints.ca_bundle_path(tmp_path).read_bytes() == authority
     assert hands_shake(certificate, endpoints.ca_bundle_path(tmp_path))
 

@@ -66,13 +66,13 @@ def test_archived_filter_of_the_list(api) -> None:
     stored, removed = api.notebook(), api.notebook()
     api.call("PUT", f"notebooks/{removed}", json={"archived": True})
 
-    def listed(**query: Any) -> set[str]:
+    def listed_names(**query: Any) -> set[str]:
         result = api.get("notebooks", **query).json()
         return {record["id"] for record in result} & {stored, removed}
 
-    assert listed() == {stored, removed}
-    assert listed(archived="true") == {removed}
-    assert listed(archived="false") == {stored}
+    assert listed_names() == {stored, removed}
+    assert listed_names(archived="true") == {removed}
+    assert listed_names(archived="false") == {stored}
 
 
 @pytest.fixture(scope="module")

@@ -37,13 +37,13 @@ def test_notes_are_listed_by_notebook_last_changed_first(api) -> None:
     first, second = (api.note(str(number), notebook_id=notebook) for number in range(2))
     api.note(notebook_id=other)
 
-    def listed() -> list[str]:
+    def listed_titles() -> list[str]:
         result = api.call("GET", "notes", params={"notebook_id": notebook})
         return [note["id"] for note in result]
 
-    assert listed() == [second["id"], first["id"]]
+    assert listed_titles() == [second["id"], first["id"]]
     api.call("PUT", f"notes/{first['id']}", json={"content": "changed"})
-    assert listed() == [first["id"], second["id"]]
+    assert listed_titles() == [first["id"], second["id"]]
 
 
 @pytest.mark.parametrize("title", [None, "", "   "])

@@ -55,7 +55,7 @@ NOW = int(time.time())
 
 
 @pytest.mark.parametrize(
-    ("changed", "says"),
+    ("changed", "expected_message"),
     [
         ({"exp": NOW - 60}, "has expired"),
         ({"exp": "soon"}, "malformed"),
@@ -81,8 +81,8 @@ NOW = int(time.time())
         ({"email_verified": "false"}, "not verified"),
     ],
 )
-def test_invalid_claim_is_refused(verifier, provider, changed, says):
-    assert says in refusal(verifier, provider.token(**changed))
+def test_invalid_claim_is_refused(verifier, provider, changed, expected_message):
+    assert expected_message in refusal(verifier, provider.token(**changed))
 
 
 def test_several_audiences_are_accepted_if_azp_names_the_tenant(verifier, provider):
@@ -108,7 +108,7 @@ def test_other_algorithms_keys_and_signatures_are_refused(verifier, provider):
     claims, kid = provider.claims(), provider.key.kid
     curve = ec.generate_private_key(ec.SECP256R1())
     public = json.dumps(provider.key.published)
-    for token, says in [
+    for token, expected_message in [
         (jwt.encode(claims, None, "none", headers={"kid": kid}), "algorithm"),
         (shared_secret(claims, kid, public), "algorithm"),
         (jwt.encode(claims, curve, "ES256", headers={"kid": kid}), "algorithm"),
@@ -118,7 +118,7 @@ def test_other_algorithms_keys_and_signatures_are_refused(verifier, provider):
         (provider.token(sub="x").rpartition(".")[0] + "." + provider.token().split(".")[2], "sign"),
         (provider.token().rpartition(".")[0] + ".", "signature"),
     ]:
-        assert says in refusal(verifier, token)
+        assert expected_message in refusal(verifier, token)
 
 
 def _curve_of(provider: Any) -> ec.EllipticCurvePrivateKey:
@@ -271,7 +271,7 @@ def test_unknown_key_ids_cause_a_limited_number_of_requests(verifier, provider, 
 
 
 @pytest.mark.parametrize(
-    ("path", "document", "says"),
+    ("path", "document", "expected_message"),
     [
         (WELL_KNOWN, 500, "status 500"),
         (WELL_KNOWN, 302, "status 302"),
@@ -288,14 +288,14 @@ def test_unknown_key_ids_cause_a_limited_number_of_requests(verifier, provider, 
         ("/jwks", {"keys": [{"kty": "RSA", "n": "!", "e": "AQAB", "kid": "a"}]}, "no signing key"),
     ],
 )
-def test_invalid_provider_document_is_refused(verifier, provider, path, document, says):
+def test_invalid_provider_document_is_refused(verifier, provider, path, document, expected_message):
     token = provider.token()
     provider.documents[path] = document
-    assert says in refusal(verifier, token)
+    assert expected_message in refusal(verifier, token)
 
 
 @pytest.mark.parametrize(
-    ("changed", "says"),
+    ("changed", "expected_message"),
     [
         ({"jwks_uri": "http://localhost/jwks"}, "without HTTPS"),
         ({"jwks_uri": "file:///etc/passwd"}, "without HTTPS"),
@@ -310,10 +310,10 @@ def test_invalid_provider_document_is_refused(verifier, provider, path, document
         ({"jwks_uri": "https://localhost:1/\r\nX: y"}, "can't be reached"),
     ],
 )
-def test_invalid_configuration_is_refused(verifier, provider, changed, says):
+def test_invalid_configuration_is_refused(verifier, provider, changed, expected_message):
     token = provider.token()
     provider.publish(**changed)
-    assert says in refusal(verifier, token)
+    assert expected_message in refusal(verifier, token)
 
 
 def test_provider_with_untrusted_certificate_is_refused(provider, tmp_path):

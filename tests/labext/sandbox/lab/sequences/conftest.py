@@ -91,9 +91,9 @@ class Lists:
         self.folder_ids = dict(rows)
         self.folders = {self.folder_ids[name] for name in names or self.folder_ids}
 
-    def page(self, given=None, *, tenant_id=None):
+    def page(self, parameters=None, *, tenant_id=None):
         """A page's records, its `nextToken`, and how many the query finds."""
-        query = schemas.parse_sequence_query(given or {})
+        query = schemas.parse_sequence_query(parameters or {})
         with self.site.database.read() as session:
             body, headers = service.list_sequences(
                 session,
@@ -107,18 +107,18 @@ class Lists:
         assert [*content] == ["dnaSequences", "nextToken"]
         return content["dnaSequences"], content["nextToken"], int(headers["Result-Count"])
 
-    def pages(self, given=None):
+    def pages(self, parameters=None):
         """The pages of the whole list."""
         token = ""
         while True:
-            records, token, _ = self.page((given or {}) | {"nextToken": token})
+            records, token, _ = self.page((parameters or {}) | {"nextToken": token})
             yield records
             if token == "":
                 return
 
-    def all(self, given=None):
-        given = {"pageSize": "100"} | (given or {})
-        return [record for page in self.pages(given) for record in page]
+    def all(self, parameters=None):
+        parameters = {"pageSize": "100"} | (parameters or {})
+        return [record for page in self.pages(parameters) for record in page]
 
 
 @pytest.fixture(scope="session")

@@ -353,12 +353,12 @@ def test_bases_key_differs_for_other_molecules(one, other):
     assert records.bases_key(one, circular=True) != records.bases_key(one, circular=False)
 
 
-@pytest.mark.parametrize(("more", "found"), [(0, True), (1, False)])
-def test_rotation_is_ignored_up_to_65536_bases(more, found):
+@pytest.mark.parametrize(("more", "is_found"), [(0, True), (1, False)])
+def test_rotation_is_ignored_up_to_65536_bases(more, is_found):
     assert records.MAX_CIRCULAR_LENGTH == 65_536
     circle = "ACGTTGCA" * (records.MAX_CIRCULAR_LENGTH // 8 - 1) + "AACCGGTT" + "G" * more
     rotated = circle[1000:] + circle[:1000]
-    assert (records.bases_key(rotated, True) == records.bases_key(circle, True)) is found
+    assert (records.bases_key(rotated, True) == records.bases_key(circle, True)) is is_found
     reverse = str(Seq(circle).reverse_complement())
     assert records.bases_key(reverse, True) == records.bases_key(circle, True)
 

@@ -21,7 +21,7 @@ def filled(copied, lists_of):
 
 
 @pytest.fixture(scope="module")
-def made(filled):
+def samples(filled):
     return filled.all({"folderId": filled.folder_ids[GENERATED_FOLDER]})
 
 
@@ -41,10 +41,10 @@ def test_existing_sequences_are_unchanged(start, lists_of):
     assert [record for record in after if record["id"] in known] == before
 
 
-def test_sample_data_are_deterministic(made, start, lists_of):
+def test_sample_data_are_deterministic(samples, start, lists_of):
     lists = lists_of(start(sequences=150))
     first = lists.all({"folderId": lists.folder_ids[GENERATED_FOLDER], "sort": "createdAt:asc"})
-    second = sorted(made, key=lambda record: record["createdAt"])[: len(first)]
+    second = sorted(samples, key=lambda record: record["createdAt"])[: len(first)]
     assert first == second
 
 
@@ -87,11 +87,11 @@ def mutated(bases, mutations):
     return bases
 
 
-def test_sample_is_a_fragment_or_mutant_of_a_seeded_sequence(filled, made):
+def test_sample_is_a_fragment_or_mutant_of_a_seeded_sequence(filled, samples):
     sources = {record["id"]: record for record in filled.all()}
-    assert len(made) == 287
+    assert len(samples) == 287
     mutants, names = 0, set()
-    for record in made:
+    for record in samples:
         (part,) = record["parts"]
         source = sources[part["sequenceId"]]
         assert record["length"] == FRAGMENT_LENGTH == part["end"]
@@ -111,10 +111,10 @@ def test_sample_is_a_fragment_or_mutant_of_a_seeded_sequence(filled, made):
     assert len(names) == 287, "none is called like another"
 
 
-def test_annotations_of_samples_are_correct(filled, made):
+def test_annotations_of_samples_are_correct(filled, samples):
     sources = {record["id"]: record for record in filled.all()}
     marks = 0
-    for record in made:
+    for record in samples:
         source = sources[record["parts"][0]["sequenceId"]]
         names = {(mark["type"], mark["name"]) for mark in source["annotations"]}
         for mark in record["annotations"]:

@@ -43,7 +43,7 @@ def written(site: Site, model: Model, progress: list[tuple[int, int]] | None = N
     return writer.write_dialogue(site, model, plan, PLAN, tell)
 
 
-def says(*turns: tuple[str, str]) -> str:
+def expected_prompt(*turns: tuple[str, str]) -> str:
     return json.dumps({"transcript": [{"speaker": s, "dialogue": d} for s, d in turns]})
 
 
@@ -81,7 +81,7 @@ def test_outline_prompt_contains_the_episode_plan(
 def test_dialogue_is_written_per_segment(site: Site, talker: Model, provider: openai_server.OpenAI):
     replies = iter(
         [
-            says(("ALEX", "Welcome. [laughs]"), ("robin", "It is **0.2 %** [1].")),
+            expected_prompt(("ALEX", "Welcome. [laughs]"), ("robin", "It is **0.2 %** [1].")),
             "**Alex:** And the dose?\nNarrator: Silence.\nRobin Hood: Twice as much.",
         ]
     )
@@ -122,9 +122,11 @@ def test_numbers_that_are_not_in_the_material_are_requested_once_more_then_remov
 ):
     replies = iter(
         [
-            says(("Alex", "Hello."), ("Robin", "It rises 1,200-fold with 0.2 % in 3 steps.")),
-            says(("Alex", "Hello."), ("Robin", "It rises 500-fold. Use 0.2 %.")),
-            says(("Alex", "Bye."), ("Robin", "Bye.")),
+            expected_prompt(
+                ("Alex", "Hello."), ("Robin", "It rises 1,200-fold with 0.2 % in 3 steps.")
+            ),
+            expected_prompt(("Alex", "Hello."), ("Robin", "It rises 500-fold. Use 0.2 %.")),
+            expected_prompt(("Alex", "Bye."), ("Robin", "Bye.")),
         ]
     )
     provider.replies = lambda _body: next(replies)
@@ -135,7 +137,9 @@ def test_numbers_that_are_not_in_the_material_are_requested_once_more_then_remov
         "Bye.",
     ]
     assert "which are not in the material: 1200." in provider.asked[1].text
-    provider.replies = lambda _body: says(("Alex", "It was 1987."), ("Robin", "Or 1988."))
+    provider.replies = lambda _body: expected_prompt(
+        ("Alex", "It was 1987."), ("Robin", "Or 1988.")
+    )
     with pytest.raises(HTTPException, match="not in the material: 1987, 1988"):
         written(site, talker)
 
@@ -145,9 +149,9 @@ def test_missing_speakers_are_requested_once_more(
 ):
     replies = iter(
         [
-            says(("Alex", "Hello.")),
-            says(("Alex", "Bye.")),
-            says(("Alex", "Bye."), ("Robin", "Bye.")),
+            expected_prompt(("Alex", "Hello.")),
+            expected_prompt(("Alex", "Bye.")),
+            expected_prompt(("Alex", "Bye."), ("Robin", "Bye.")),
         ]
     )
     provider.replies = lambda _body: next(replies)
@@ -173,7 +177,7 @@ def test_unparsable_reply_is_502(
 def test_provider_failure_fails_the_dialogue(
     site: Site, talker: Model, provider: openai_server.OpenAI
 ):
-    provider.replies = lambda _body: says(("Alex", "Hello."), ("Robin", "Hello."))
+    provider.replies = lambda _body: expected_prompt(("Alex", "Hello."), ("Robin", "Hello."))
     provider.troubles = [None, openai_server.says(500, {"error": {"message": "out of memory"}})]
     with pytest.raises(HTTPException, match="out of memory") as failed:
         written(site, talker)
@@ -222,7 +226,7 @@ def test_segment_prompt_contains_relevant_material(
         LIMITS.change(session, "model_characters", 1500)
     texts = [Text(f"T{n}", f"Filler {n} of little use. " * 40) for n in range(6)]
     texts[4] = Text("T4", "The switch is how it works in detail. " * 20)
-    provider.replies = lambda _body: says(("Alex", "Hello."), ("Robin", "Hello."))
+    provider.replies = lambda _body: expected_prompt(("Alex", "Hello."), ("Robin", "Hello."))
     plan = EpisodePlan(Material("Much", texts), CAST)
     writer.write_dialogue(site, talker, plan, PLAN[:1], lambda _done, _total: None)
     (request,) = provider.asked

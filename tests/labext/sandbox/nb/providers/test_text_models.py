@@ -282,19 +282,19 @@ def test_sentence_without_support_is_marked_and_cites_nothing(claim: str, expect
 def test_hostile_reply_is_checked_in_linear_time(reply: str) -> None:
     started = time.perf_counter()
     parse_citations(reply, GIVEN)
-    shown: list[str] = []
-    MarkRemover(shown.append).feed(reply)
+    pieces: list[str] = []
+    MarkRemover(pieces.append).feed(reply)
     assert time.perf_counter() - started < 2
 
 
 def test_marks_are_removed_from_words_in_any_pieces() -> None:
     text = "It [is] so [source:a#1 “quoted words”], and [note:b] more."
     for size in (1, 3, 50):
-        shown: list[str] = []
-        remover = MarkRemover(shown.append)
+        pieces: list[str] = []
+        remover = MarkRemover(pieces.append)
         for start in range(0, len(text), size):
             remover.feed(text[start : start + size])
-        assert "".join(shown) == "It [is] so, and more."
+        assert "".join(pieces) == "It [is] so, and more."
 
 
 @pytest.mark.parametrize(
