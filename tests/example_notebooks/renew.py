@@ -54,5 +54,5 @@ def _without_machine(output: Any) -> None:
 
 if __name__ == "__main__":
     os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
-    for path_ in sys.argv[1:]:
-        renew(examples.examples_folder() / path_)
+    for name in sys.argv[1:]:
+        renew(examples.examples_folder() / name)

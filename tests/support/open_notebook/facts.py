@@ -93,7 +93,7 @@ def operations() -> tuple[Operation, ...]:
     """Every operation; those without a placeholder first, as the server tries them."""
     lines = (_HERE / "operations.txt").read_text(encoding="utf-8").splitlines()
     return tuple(
-        sorted(map(_operation, lines), key=lambda operation_: operation_.template.count("{"))
+        sorted(map(_operation, lines), key=lambda operation: operation.template.count("{"))
     )
 
 

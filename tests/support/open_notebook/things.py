@@ -99,9 +99,9 @@ def notebook(call: Call, identifier: str) -> Any:
 @route("PUT", "/api/notebooks/{notebook_id}")
 def put_notebook(call: Call, identifier: str) -> Any:
     """Update a notebook; null leaves a value unchanged."""
-    record_ = _notebook(call, identifier, "notebooks.put_missing")
-    record_.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
-    return _counted(call.state, record_)
+    notebook_record = _notebook(call, identifier, "notebooks.put_missing")
+    notebook_record.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
+    return _counted(call.state, notebook_record)
 
 
 @route("GET", "/api/notebooks/{notebook_id}/delete-preview")
