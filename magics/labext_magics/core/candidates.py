@@ -179,6 +179,7 @@ class Candidates:
             "paths": lambda typed: (_paths(typed), "path"),
             "variables": lambda _: (self._rows(), "variable"),
             "columns": lambda _: (self._columns(), "column"),
+            "plot_columns": lambda _: (self._plot_columns(), "column"),
             "settings": self._settings,
             "mapping": self._mapping,
             **open_notebook_values(self._session, self._typed),
@@ -335,6 +336,20 @@ class Candidates:
     def _columns(self) -> list[str]:
         frame = self._variables.get(self._typed.get("from", ""))
         return [str(column) for column in getattr(frame, "columns", ())]
+
+    def _plot_columns(self) -> Sequence[str]:
+        """Return the columns of a frame, or else those of a batch that can be plotted."""
+        batch, email = self._typed.get("NAME"), self._typed.get("email")
+        if batch is None or "from" in self._typed:
+            return self._columns()
+
+        def look(jobs: JobsClient) -> Sequence[str]:
+            from labext_widgets.plots import job_table
+            from labext_widgets.plots.columns import plottable
+
+            return plottable(job_table(jobs.jobs(batch=batch, scores=True, email=email)))
+
+        return self._of_jobs(f"columns/{batch}/{email or ''}", look)
 
 
 def _recent_jobs(jobs: JobsClient) -> Iterator[tuple[str, bool]]:

@@ -198,9 +198,9 @@ PLOT = Command(
     plot,
     [Parameter("NAME", value_types.JOB, "a batch, a pipeline or a job")],
     [
-        Parameter("x", value_types.COLUMN, "the column of the horizontal axis"),
-        Parameter("y", value_types.COLUMN, "the column of the vertical axis"),
-        Parameter("color", value_types.COLUMN, "the column that colours the points"),
+        Parameter("x", value_types.PLOT_COLUMN, "the column of the horizontal axis"),
+        Parameter("y", value_types.PLOT_COLUMN, "the column of the vertical axis"),
+        Parameter("color", value_types.PLOT_COLUMN, "the column that colours the points"),
         Parameter(
             "kind",
             value_types.choice(*_KINDS),

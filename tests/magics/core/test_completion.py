@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import labext_test_shell
+import pandas as pd
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
@@ -70,6 +71,10 @@ class Jobs:
 
     def folders(self) -> list[str]:
         return self._answer(["models", "sets"])
+
+    def jobs(self, *, batch: str, scores: bool, email: str | None) -> pd.DataFrame:
+        rows = self._answer([{"JobName": "f1", "score.mfe": -1.2, "setting.sequence": "ACGU"}])
+        return pd.DataFrame(rows if scores and batch == "folds" else [])
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +194,7 @@ def complete(shell: InteractiveShell) -> Complete:
         ('%jobs batch x --from frame --map sequence="my|',
          ['%jobs batch x --from frame --map "sequence=my note"']),
         ("%jobs plot --from frame --x b|", ["%jobs plot --from frame --x bases"]),
+        ("%jobs plot folds --y score|", ["%jobs plot folds --y score.mfe"]),
         ("%jobs submit x --set a={fra|", ["%jobs submit x --set a={frame"]),
         ("%jobs submit peptide_build \\\n  --set seq|",
          ["%jobs submit peptide_build \\\n  --set sequence="]),
@@ -199,8 +205,6 @@ def complete(shell: InteractiveShell) -> Complete:
 def test_tab_completions(
     shell: InteractiveShell, complete: Complete, cell: str, expected: list[str]
 ) -> None:
-    import pandas as pd
-
     shell.user_ns["frame"] = pd.DataFrame({"name": ["a"], "bases": ["ACGU"], "my note": [""]})
     assert complete(cell) == expected
 
