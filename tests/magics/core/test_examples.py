@@ -34,7 +34,10 @@ BEYOND = (
 """Examples of what Open Notebook has beyond the contract."""
 
 PROVIDERS = ("%nb credentials", "%nb models new")
-"""Examples about models of providers: the sandbox keeps what they say, and asks nobody."""
+"""Examples about models of providers that send no request to one."""
+
+SETUP = "%nb models setup"
+"""An example that requests a provider's list of models."""
 
 OAUTH = "%lab login --method oauth"
 
@@ -67,7 +70,11 @@ BLOCKS = [
 
 
 def _on_the_sandbox(cells: list[str]) -> list[str]:
-    return [cell for cell in cells if not cell.startswith((*ELSEWHERE, *BEYOND, *PROVIDERS, OAUTH))]
+    return [
+        cell
+        for cell in cells
+        if not cell.startswith((*ELSEWHERE, *BEYOND, *PROVIDERS, SETUP, OAUTH))
+    ]
 
 
 @pytest.fixture
@@ -78,7 +85,8 @@ def shell(
 ) -> Iterator[InteractiveShell]:
     """A shell in the folder of the example notebooks, cut to a few rows, and a question."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LABEXT_NB_OPENAI_KEY", "sk-test-4f9b2c7d8e1a6035")
+    for provider in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv(f"LABEXT_NB_{provider}_KEY", "sk-test-4f9b2c7d8e1a6035")
     shutil.copytree(examples.examples_folder() / "data", tmp_path / "data")
     table = tmp_path / "data" / "hairpins.csv"
     table.write_text("\n".join(table.read_text().splitlines()[:4]))

@@ -132,7 +132,6 @@ ONLY_HERE = {
     "completed_at": "it tells when processing began, and no more",
     "changed_at": "it tells when processing began, and no more",
     "notebook_id": "it never tells of which notebook a note or an episode is",
-    "match": "its search for words returns no passages",
     "model": "it tells of a message neither its model nor its time",
     "created_at": "messages and profiles have no times",
     "updated_at": "profiles and episodes have no time of a change",
@@ -206,8 +205,8 @@ def test_same_lines_return_the_same_frames(
             assert names(theirs[name]) == names(frame), name
     filled = [name for name in ours if len(ours[name]) and len(theirs[name])]
     both = [(empty(ours[name]), empty(theirs[name])) for name in filled]
-    assert set().union(*(first - first for first, first in both)) == set(ONLY_HERE)
-    assert set().union(*(first - first for first, first in both)) == set(ONLY_THERE)
+    assert set().union(*(second - first for first, second in both)) == set(ONLY_HERE)
+    assert set().union(*(first - second for first, second in both)) == set(ONLY_THERE)
 
 
 def _at(box: Sandbox) -> list[str]:

@@ -44,8 +44,8 @@ def server(open_notebook_server: Replay, shell: InteractiveShell) -> Replay:
 
 def sent(server: Replay) -> list[str]:
     """Return the paths of requests to models."""
-    posts = [each.path for each in server.asked if each.method == "POST"]
-    return [each for each in posts if each.endswith(("/execute", "/ask", "/simple", "/messages"))]
+    paths = [request.path for request in server.asked if request.method == "POST"]
+    return [path for path in paths if path.endswith(("/execute", "/ask", "/simple", "/messages"))]
 
 
 @pytest.fixture
@@ -232,7 +232,8 @@ def test_vector_search_names_sources_without_embeddings(
     server: Replay, vectors_come: None, printed: Printed
 ) -> None:
     assert f"{PENDING}, so not included" in printed("%nb search arabinose --type vector")
-    assert "being processed" not in printed("%nb search arabinose")
+    assert f"{PENDING}, so not included" in printed("%nb search arabinose")
+    assert "being processed" not in printed("%nb search arabinose --type text")
     server.state.vectors = True
     assert "being processed" not in printed("%nb search arabinose --type vector")
 
