@@ -81,7 +81,8 @@ class Sources(Resource):
         """Upload a file, streamed from disk; return its record.
 
         Args:
-            path: the file: a PDF, DOCX, HTML page, Markdown, plain text, audio or video.
+            path: the file: a document, web page, Jupyter notebook, table, Markdown, plain text,
+                picture, audio or video, as far as the service reads it.
             notebook: the notebook to add the source to; None for none.
             title: the title; derived from the file name if omitted.
             topic: the topic.

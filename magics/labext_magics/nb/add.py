@@ -367,8 +367,9 @@ _OPTIONS = [
 ]
 _BODY = "the source's text."
 _DETAILS = (
-    "PDF, DOCX, HTML, Markdown, plain text, audio and video. All files are checked before the "
-    "first is sent. A source that is already in the notebook, with the same name and content, "
+    "Documents (PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF, LaTeX), web pages, Jupyter "
+    "notebooks, tables (CSV), XML, Markdown, plain text, pictures, audio and video, as far as the "
+    "service reads them. All files are checked before the first is sent. A source that is already in the notebook, with the same name and content, "
     "address, or title and text, is kept; if it failed, it is processed again."
 )
 

@@ -1,17 +1,17 @@
-"""Readers of plain text, HTML, PDF, Word documents and audio."""
+"""Readers of plain text, HTML, PDF, pictures and audio."""
 
 from __future__ import annotations
 
 import codecs
 import re
-import zipfile
+import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from labext import zip_archives
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import reading
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
@@ -25,7 +25,7 @@ _MARKDOWN_HEADING = re.compile(
 )
 
 
-def read_plain_text(file: SourceFile, _tell: OnStage) -> Document:
+def read_plain_text(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read a text file."""
     text = reading.clean_text(reading.decode_text(file.content(), file.charset))
     return Document([(None, text)], find_heading(text))
@@ -61,7 +61,7 @@ _CHARSET = re.compile(
 _HIDDEN_TAGS = ("noscript", "template", "head", "svg", "select", "button")
 
 
-def read_html(file: SourceFile, _tell: OnStage) -> Document:
+def read_html(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read a web page."""
     content = file.content()
     tree = _parse_html(_decode_html(content, file.charset))
@@ -228,87 +228,22 @@ def _pdf_title(document: Any) -> str | None:
     return None if _PLACEHOLDER_TITLE.fullmatch(title) else title
 
 
-MAX_UNPACKED_BYTES = 1 << 30
-"""Maximum total size of a document's entries after decompression."""
-
-_MAX_TABLE_DEPTH = 20
-"""Maximum nesting depth of tables."""
-
-_BROKEN_DOCUMENT = (
-    "The Word document is broken: check that it opens, save it again and add it again."
-)
-
-
-def read_word(file: SourceFile, _tell: OnStage) -> Document:
-    """Read a Word document."""
-    import docx
-
-    _check_unpacked_size(file)
-    try:
-        with file.path.open("rb") as stream:
-            document = docx.Document(stream)
-        blocks = [*_word_blocks(document.element.body, document)]
-        title = document.core_properties.title
-    except UnreadableError:
-        raise
-    except Exception as error:  # python-docx raises many different exceptions
-        raise UnreadableError(_BROKEN_DOCUMENT) from error
-    headings = [text for level, text in blocks if level is not None and text]
-    text = "\n\n".join(f"{'#' * level} {text}" if level else text for level, text in blocks if text)
-    return Document([(None, text)], title or next(iter(headings), None))
-
-
-def _check_unpacked_size(file: SourceFile) -> None:
-    """Check the declared size of a document's entries, which extraction does not exceed."""
-    try:
-        with zip_archives.open_zip(file.path, reading.MAX_ARCHIVE_ENTRIES) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
-    except (zip_archives.TooManyEntriesError, zipfile.BadZipFile, OSError, ValueError):
-        raise UnreadableError(_BROKEN_DOCUMENT) from None
-    if size > MAX_UNPACKED_BYTES:
+def read_picture(file: SourceFile, _on_stage: OnStage) -> Document:
+    """Read the text in a picture with tesseract, if that is installed."""
+    tesseract = shutil.which("tesseract")
+    if tesseract is None:
         raise UnreadableError(
-            f"The Word document unpacks to more than {MAX_UNPACKED_BYTES:,} bytes."
+            "It is a picture: to read its text, install the program tesseract where the service "
+            "runs, and add it again."
         )
-
-
-def _word_blocks(parent: Any, document: Any, depth: int = 0) -> Iterator[tuple[int | None, str]]:
-    """Yield paragraphs with their heading level (or None), and tables with a line per row."""
-    from docx.oxml.ns import qn
-
-    for element in parent.iterchildren(qn("w:p"), qn("w:tbl"), qn("w:sdt")):
-        if element.tag == qn("w:p"):
-            yield _word_paragraph(element, document)
-        elif depth < _MAX_TABLE_DEPTH and element.tag == qn("w:tbl"):
-            rows = element.iterchildren(qn("w:tr"))
-            yield None, "\n".join(filter(None, (_table_row(row, document, depth) for row in rows)))
-        elif depth < _MAX_TABLE_DEPTH:
-            for content in element.iterchildren(qn("w:sdtContent")):
-                yield from _word_blocks(content, document, depth + 1)
-
-
-def _word_paragraph(element: Any, document: Any) -> tuple[int | None, str]:
-    from docx.text.paragraph import Paragraph
-
-    paragraph = Paragraph(element, document)
-    style = paragraph.style.name if paragraph.style is not None else ""
-    return _heading_level(style or ""), paragraph.text.strip()
-
-
-def _heading_level(style: str) -> int | None:
-    if style == "Title":
-        return 1
-    name, _, number = style.rpartition(" ")
-    return int(number) if name == "Heading" and number in "123456" else None
-
-
-def _table_row(row: Any, document: Any, depth: int) -> str:
-    from docx.oxml.ns import qn
-
-    cells = [
-        " ".join(text for _level, text in _word_blocks(cell, document, depth + 1) if text)
-        for cell in row.iterchildren(qn("w:tc"))
-    ]
-    return " | ".join(cells) if any(cells) else ""
+    result = subprocess.run(
+        [tesseract, str(file.path), "stdout"], capture_output=True, check=False, text=True
+    )
+    if result.returncode:
+        raise UnreadableError("The picture is broken, or of a kind that tesseract can't read.")
+    if not result.stdout.strip():
+        raise UnreadableError("No text was recognized in the picture.")
+    return Document([(None, result.stdout)])
 
 
 def read_audio(file: SourceFile, on_stage: OnStage) -> Document:

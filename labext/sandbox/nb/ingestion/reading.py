@@ -121,36 +121,62 @@ def clean_title(text: str | None) -> str | None:
     return line if len(line) <= MAX_TITLE_LENGTH else f"{line[: MAX_TITLE_LENGTH - 1].rstrip()}…"
 
 
-FileType = Literal["pdf", "word", "html", "markdown", "text", "sound", "video"]
+FileType = Literal[
+    "pdf",
+    "word",
+    "presentation",
+    "spreadsheet",
+    "open_document",
+    "epub",
+    "html",
+    "markdown",
+    "table",
+    "notebook",
+    "latex",
+    "rich_text",
+    "xml",
+    "text",
+    "picture",
+    "sound",
+    "video",
+]
 
 HEAD_BYTES = 4096
 
 MAX_ARCHIVE_ENTRIES = 10_000
 """Maximum number of entries in a packed document."""
 
-READABLE_TYPES = "PDF, DOCX, HTML, Markdown, plain text, sound or video"
+READABLE_TYPES = (
+    "PDF, DOCX, PPTX, XLSX, ODT, EPUB, RTF, HTML, Markdown, LaTeX, XML, CSV, ipynb, plain text, "
+    "pictures, sound or video"
+)
 
 _TYPE_BY_SUFFIX: dict[str, FileType] = {
     **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
     **dict.fromkeys((".md", ".markdown", ".mkd", ".mdown"), "markdown"),
+    **dict.fromkeys((".csv", ".tsv"), "table"),
+    **dict.fromkeys((".tex", ".ltx", ".latex"), "latex"),
+    **dict.fromkeys((".xml", ".nxml"), "xml"),
+    ".ipynb": "notebook",
 }
 _TYPE_BY_MEDIA_TYPE: dict[str, FileType] = {
     "text/html": "html",
     "application/xhtml+xml": "html",
     "text/markdown": "markdown",
     "text/x-markdown": "markdown",
+    "text/csv": "table",
+    "text/tab-separated-values": "table",
+    "application/x-ipynb+json": "notebook",
+    "application/x-tex": "latex",
+    "text/x-tex": "latex",
+    "application/xml": "xml",
+    "text/xml": "xml",
 }
 _UNSUPPORTED_MAGIC = (
     (
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
         "an encrypted document or one of an old version of Office",
     ),
-    (b"{\\rtf", "a document in rich text format"),
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-    (b"GIF8", "a picture"),
-    (b"II*\0", "a picture"),
-    (b"MM\0*", "a picture"),
     (b"\x1f\x8b", "a packed file"),
     (b"BZh", "a packed file"),
     (b"\xfd7zXZ\0", "a packed file"),
@@ -158,6 +184,15 @@ _UNSUPPORTED_MAGIC = (
     (b"Rar!", "a packed file"),
     (b"\x7fELF", "a program"),
     (b"MZ\x90\0", "a program"),
+)
+
+_MAGIC: tuple[tuple[bytes, FileType], ...] = (
+    (b"{\\rtf", "rich_text"),
+    (b"\x89PNG", "picture"),
+    (b"\xff\xd8\xff", "picture"),
+    (b"GIF8", "picture"),
+    (b"II*\0", "picture"),
+    (b"MM\0*", "picture"),
 )
 
 
@@ -189,10 +224,22 @@ def _type_by_magic(path: Path, head: bytes) -> FileType | None:
         return "pdf"
     if head.startswith(b"PK\x03\x04"):
         return _type_of_archive(path)
+    for beginning, file_type in _MAGIC:
+        if head.startswith(beginning):
+            return file_type
     for beginning, description in _UNSUPPORTED_MAGIC:
         if head.startswith(beginning):
             raise _unsupported(description)
     return _type_of_media(head)
+
+
+_PACKAGE_ENTRIES: tuple[tuple[str, FileType], ...] = (
+    ("word/document.xml", "word"),
+    ("ppt/presentation.xml", "presentation"),
+    ("xl/workbook.xml", "spreadsheet"),
+    ("META-INF/container.xml", "epub"),
+    ("content.xml", "open_document"),
+)
 
 
 def _type_of_archive(path: Path) -> FileType:
@@ -205,12 +252,9 @@ def _type_of_archive(path: Path) -> FileType:
         raise UnreadableError(
             "The file is broken: an archive or a document without its end."
         ) from None
-    if "word/document.xml" in names:
-        return "word"
-    if any(name.startswith("ppt/") for name in names):
-        raise _unsupported("a presentation", "save it as PDF")
-    if any(name.startswith("xl/") for name in names):
-        raise _unsupported("a spreadsheet", "save it as CSV")
+    for entry, file_type in _PACKAGE_ENTRIES:
+        if entry in names:
+            return file_type
     raise _unsupported("an archive", "unpack it and add its files")
 
 
@@ -232,7 +276,11 @@ def _type_of_media(head: bytes) -> FileType | None:
 
 def _type_of_text(head: bytes) -> FileType:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:64].lower()
-    return "html" if start.startswith((b"<!doctype html", b"<html")) else "text"
+    if start.startswith((b"<!doctype html", b"<html")):
+        return "html"
+    if start.startswith(b"<?xml"):
+        return "html" if b"<html" in head.lower() else "xml"
+    return "latex" if start.startswith(b"\\documentclass") else "text"
 
 
 def _unsupported(description: str, advice: str | None = None) -> UnreadableError:
@@ -251,15 +299,25 @@ PageTexts = Sequence[tuple[int | None, str]]
 _PAGE_SEPARATOR = "\n\n"
 
 _READERS: Mapping[FileType, str] = {
-    "pdf": "read_pdf",
-    "word": "read_word",
-    "html": "read_html",
-    "markdown": "read_plain_text",
-    "text": "read_plain_text",
-    "sound": "read_audio",
-    "video": "read_audio",
+    "pdf": "readers.read_pdf",
+    "word": "office_readers.read_word",
+    "presentation": "office_readers.read_presentation",
+    "spreadsheet": "office_readers.read_spreadsheet",
+    "open_document": "office_readers.read_open_document",
+    "epub": "office_readers.read_epub",
+    "html": "readers.read_html",
+    "markdown": "readers.read_plain_text",
+    "table": "markup_readers.read_table",
+    "notebook": "markup_readers.read_notebook",
+    "latex": "markup_readers.read_latex",
+    "rich_text": "markup_readers.read_rich_text",
+    "xml": "markup_readers.read_xml",
+    "text": "readers.read_plain_text",
+    "picture": "readers.read_picture",
+    "sound": "readers.read_audio",
+    "video": "readers.read_audio",
 }
-"""The function of `readers` that reads each type of file."""
+"""The module and function that read each type of file."""
 
 
 @dataclass(frozen=True)
@@ -313,8 +371,9 @@ def read_file(file: SourceFile, on_stage: OnStage) -> Document:
     """
     on_stage("reading")
     kind = detect_file_type(file.path, file.name, file.media_type)
-    readers = import_module("labext.sandbox.nb.ingestion.readers")
-    document: Document = getattr(readers, _READERS[kind])(file, on_stage)
+    module, _, function = _READERS[kind].partition(".")
+    readers = import_module(f"labext.sandbox.nb.ingestion.{module}")
+    document: Document = getattr(readers, function)(file, on_stage)
     pages = [(number, clean_text(text)) for number, text in document.pages]
     return check_text_length(Document(pages, clean_title(document.title)), file.max_bytes)
 

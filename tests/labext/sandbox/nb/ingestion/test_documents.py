@@ -83,8 +83,10 @@ def zipped(**entries: bytes) -> bytes:
         (docx(["Text."])[:-100], "broken"),
         (zipped(word__document="<"), "archive"),
         (zipped(**{"word__document.xml": b"<nonsense"}), "broken"),
-        (zipped(**{"ppt__presentation.xml": b""}), "PDF"),
-        (zipped(**{"xl__workbook.xml": b""}), "CSV"),
+        (zipped(**{"ppt__presentation.xml": b""}), "presentation is broken"),
+        (zipped(**{"xl__workbook.xml": b""}), "spreadsheet is broken"),
+        (zipped(**{"content.xml": b"<a/>"}), "document is broken"),
+        (zipped(**{"META-INF__container.xml": b"<a/>"}), "book is broken"),
         (zipped(**{"notes.txt": b"text"}), "unpack"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"x" * 600, "encrypted"),
     ],
@@ -94,9 +96,9 @@ def test_unsupported_documents_are_refused_with_a_hint(read_error, content, expe
 
 
 def test_zip_bomb_is_refused(read_error, monkeypatch):
-    from labext.sandbox.nb.ingestion import readers
+    from labext.sandbox.nb.ingestion import office_readers
 
-    monkeypatch.setattr(readers, "MAX_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr(office_readers, "MAX_UNPACKED_BYTES", 1000)
     assert "unpacks to more than 1,000 bytes" in read_error(docx(["Text."]))
 
 

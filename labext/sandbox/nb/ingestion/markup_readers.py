@@ -1,0 +1,146 @@
+"""Readers of markup and data in text files: tables, notebooks, LaTeX, XML and RTF."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from labext.sandbox.nb.errors import UnreadableError
+from labext.sandbox.nb.ingestion import reading
+from labext.sandbox.nb.ingestion.readers import find_heading
+from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
+
+_DELIMITERS = ",;\t|"
+_MAX_FIELD_LENGTH = 120
+"""Maximum characters of an XML element that is taken as a field, `name: value`."""
+
+
+def read_table(file: SourceFile, _on_stage: OnStage) -> Document:
+    """Read comma-separated values, or those with another delimiter; each row becomes a line."""
+    text = reading.clean_text(reading.decode_text(file.content(), file.charset))
+    first_line = text.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=first_line.count)
+    try:
+        rows = [*csv.reader(text.splitlines(), delimiter=delimiter)]
+    except csv.Error as error:
+        raise UnreadableError(f"The table is broken: {error}.") from None
+    lines = (" | ".join(" ".join(cell.split()) for cell in row) for row in rows)
+    return Document([(None, "\n".join(line for line in lines if line.strip(" |")))])
+
+
+def read_notebook(file: SourceFile, _on_stage: OnStage) -> Document:
+    """Read the cells of a Jupyter notebook and the texts of their outputs.
+
+    The format is read as JSON: importing nbformat takes longer than reading most notebooks.
+    """
+    text = reading.decode_text(file.content(), file.charset)
+    try:
+        notebook = json.loads(text)
+        if "worksheets" in notebook:
+            raise UnreadableError("The notebook is of an old version: save it again in Jupyter.")
+        blocks = [block for cell in notebook["cells"] for block in _cell_blocks(cell)]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UnreadableError("It is not a valid Jupyter notebook.") from error
+    result = "\n\n".join(block for block in blocks if block.strip())
+    if not result:
+        raise UnreadableError("The notebook is empty.")
+    return Document([(None, result)], find_heading(result))
+
+
+def _cell_blocks(cell: dict[str, Any]) -> Iterator[str]:
+    source = "".join(cell["source"])
+    if cell["cell_type"] != "code":
+        yield source
+        return
+    if source.strip():
+        yield f"```\n{source}\n```"
+    for output in cell["outputs"]:
+        yield "".join(output.get("text") or output.get("data", {}).get("text/plain") or "")
+
+
+_LATEX_SECTION = re.compile(r"\\(part|chapter|(?:sub){0,2}section)\*?\s*(?:\[[^\]]*\])?\s*\{")
+_LATEX_TITLE = re.compile(r"\\title\s*(?:\[[^\]]*\])?\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
+_LATEX_FRONT_MATTER = re.compile(r"\\(?:maketitle|tableofcontents|listof(?:figures|tables))\b")
+_LATEX_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
+_MARK = "\ue000"
+"""Stands for `#`, which is a special character of LaTeX, until the text is converted."""
+
+
+def read_latex(file: SourceFile, _on_stage: OnStage) -> Document:
+    """Read the body of a LaTeX document, with its sections as headings."""
+    from pylatexenc.latex2text import LatexNodes2Text  # type: ignore[import-untyped]
+
+    source = reading.clean_text(reading.decode_text(file.content(), file.charset))
+    title = _LATEX_TITLE.search(source)
+    body = source.partition(r"\begin{document}")[2].partition(r"\end{document}")[0] or source
+    marked = _LATEX_SECTION.sub(
+        lambda match: f"\n\n{_MARK * _LATEX_LEVELS[match[1]]} {{", body.replace(_MARK, "")
+    )
+    marked = _LATEX_FRONT_MATTER.sub("", marked)
+    converter = LatexNodes2Text(math_mode="text", keep_comments=False)
+    try:
+        text = converter.latex_to_text(marked)
+        title_text = None if title is None else converter.latex_to_text(title[1])
+    except Exception as error:  # pylatexenc is tolerant, but not of everything
+        raise UnreadableError("The LaTeX can't be parsed: check that it compiles.") from error
+    lines = (line.strip() for line in text.replace(_MARK, "#").splitlines())
+    return Document([(None, re.sub(r"\n{3,}", "\n\n", "\n".join(lines)))], title_text)
+
+
+def read_rich_text(file: SourceFile, _on_stage: OnStage) -> Document:
+    """Read a document in rich text format (RTF)."""
+    from striprtf.striprtf import rtf_to_text
+
+    source = file.content().decode("latin-1")
+    try:
+        text = rtf_to_text(source, errors="replace")  # type: ignore[no-untyped-call]
+    except Exception as error:  # striprtf raises whatever its parser meets
+        raise UnreadableError(
+            "The RTF document is broken: check that it opens, save it again and add it again."
+        ) from error
+    return Document([(None, text)])
+
+
+def read_xml(file: SourceFile, _on_stage: OnStage) -> Document:
+    """Read the paragraphs of an XML document, and short elements as fields, `name: value`."""
+    from lxml import etree  # type: ignore[import-untyped]
+
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True
+    )
+    try:
+        root = etree.fromstring(file.content(), parser=parser)
+    except etree.XMLSyntaxError as error:
+        reason = " ".join(str(error.msg).split())
+        raise UnreadableError(f"The XML is not well-formed: {reason}.") from None
+    return Document([(None, "\n".join(_xml_blocks(root)))], _xml_title(root))
+
+
+def _xml_blocks(element: Any) -> Iterator[str]:
+    if not isinstance(element.tag, str):  # an entity
+        return
+    name = element.tag.rpartition("}")[2]
+    if (element.text or "").strip() or any((child.tail or "").strip() for child in element):
+        text = " ".join("".join(element.itertext()).split())
+        if name in ("title", "head"):
+            yield f"\n## {text}\n"
+        elif len(element) or name == "p" or len(text) > _MAX_FIELD_LENGTH:
+            yield f"\n{text}\n"
+        else:
+            yield f"{name}: {text}"
+    elif len(element):
+        for child in element:
+            yield from _xml_blocks(child)
+    elif element.attrib:
+        yield f"{name}: " + ", ".join(f"{key} {value}" for key, value in element.attrib.items())
+
+
+def _xml_title(root: Any) -> str | None:
+    for name in ("article-title", "title"):
+        for element in root.iter(f"{{*}}{name}"):
+            if text := reading.clean_title("".join(element.itertext())):
+                return text
+    return None

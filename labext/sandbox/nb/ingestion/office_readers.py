@@ -1,0 +1,320 @@
+"""Readers of documents in zip packages: Word, PowerPoint, Excel, OpenDocument and EPUB."""
+
+from __future__ import annotations
+
+import posixpath
+import warnings
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+from urllib.parse import unquote
+
+from labext import zip_archives
+from labext.sandbox.nb.errors import UnreadableError
+from labext.sandbox.nb.ingestion import reading
+from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
+
+MAX_UNPACKED_BYTES = 1 << 30
+"""Maximum total size of a document's entries after decompression."""
+
+_MAX_TABLE_DEPTH = 20
+"""Maximum nesting depth of tables."""
+
+_MAX_REPEATED_CELLS = 100
+"""Maximum copies of a repeated cell; spreadsheets repeat the empty ones to the last column."""
+
+
+@contextmanager
+def _open_package(file: SourceFile, kind: str) -> Iterator[zipfile.ZipFile]:
+    """Open a package of limited size; any error within means that it is broken."""
+    broken = UnreadableError(
+        f"The {kind} is broken: check that it opens, save it again and add it again."
+    )
+    try:
+        with zip_archives.open_zip(file.path, reading.MAX_ARCHIVE_ENTRIES) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > MAX_UNPACKED_BYTES:
+                raise UnreadableError(
+                    f"The {kind} unpacks to more than {MAX_UNPACKED_BYTES:,} bytes."
+                )
+            yield archive
+    except UnreadableError:
+        raise
+    except Exception as error:  # the libraries raise many different exceptions
+        raise broken from error
+
+
+def _table(rows: Iterable[Iterable[str]]) -> str:
+    """Return the rows that have text as lines, the cells separated by `|`."""
+    cells = [[" ".join(cell.split()) for cell in row] for row in rows]
+    return "\n".join(" | ".join(row).rstrip(" |") for row in cells if any(row))
+
+
+def read_word(file: SourceFile, _on_stage: OnStage) -> Document:
+    """Read a Word document."""
+    import docx
+
+    with _open_package(file, "Word document"), file.path.open("rb") as stream:
+        document = docx.Document(stream)
+        blocks = [*_word_blocks(document.element.body, document)]
+        title = document.core_properties.title
+    headings = [text for level, text in blocks if level is not None and text]
+    text = "\n\n".join(f"{'#' * level} {text}" if level else text for level, text in blocks if text)
+    return Document([(None, text)], title or next(iter(headings), None))
+
+
+def _word_blocks(parent: Any, document: Any, depth: int = 0) -> Iterator[tuple[int | None, str]]:
+    """Yield paragraphs with their heading level (or None), and tables with a line per row."""
+    from docx.oxml.ns import qn
+
+    for element in parent.iterchildren(qn("w:p"), qn("w:tbl"), qn("w:sdt")):
+        if element.tag == qn("w:p"):
+            yield _word_paragraph(element, document)
+        elif depth < _MAX_TABLE_DEPTH and element.tag == qn("w:tbl"):
+            rows = element.iterchildren(qn("w:tr"))
+            yield None, "\n".join(filter(None, (_word_row(row, document, depth) for row in rows)))
+        elif depth < _MAX_TABLE_DEPTH:
+            for content in element.iterchildren(qn("w:sdtContent")):
+                yield from _word_blocks(content, document, depth + 1)
+
+
+def _word_paragraph(element: Any, document: Any) -> tuple[int | None, str]:
+    from docx.text.paragraph import Paragraph
+
+    paragraph = Paragraph(element, document)
+    style = paragraph.style.name if paragraph.style is not None else ""
+    return _heading_level(style or ""), paragraph.text.strip()
+
+
+def _heading_level(style: str) -> int | None:
+    if style == "Title":
+        return 1
+    name, _, number = style.rpartition(" ")
+    return int(number) if name == "Heading" and number in "123456" else None
+
+
+def _word_row(row: Any, document: Any, depth: int) -> str:
+    from docx.oxml.ns import qn
+
+    cells = [
+        " ".join(text for _level, text in _word_blocks(cell, document, depth + 1) if text)
+        for cell in row.iterchildren(qn("w:tc"))
+    ]
+    return " | ".join(cells) if any(cells) else ""
+
+
+def read_presentation(file: SourceFile, on_stage: OnStage) -> Document:
+    """Read a PowerPoint presentation: a page for each slide, with its notes."""
+    import pptx
+
+    pages: list[tuple[int, str]] = []
+    titles: list[str] = []
+    with _open_package(file, "presentation"), file.path.open("rb") as stream:
+        slides = pptx.Presentation(stream).slides
+        for number, slide in enumerate(slides, 1):
+            on_stage(f"slide {number} of {len(slides)}")
+            title = slide.shapes.title
+            if title is not None and title.text_frame.text.strip():
+                titles.append(title.text_frame.text)
+            pages.append((number, _slide_text(slide)))
+    return Document(pages, next(iter(titles), None))
+
+
+def _slide_text(slide: Any) -> str:
+    title = slide.shapes.title
+    blocks = []
+    for shape in _slide_shapes(slide.shapes):
+        if shape.has_text_frame:
+            text = shape.text_frame.text.strip()
+            is_title = title is not None and shape.shape_id == title.shape_id
+            blocks.append(f"# {' '.join(text.split())}" if is_title and text else text)
+        elif getattr(shape, "has_table", False):
+            blocks.append(_table([cell.text for cell in row.cells] for row in shape.table.rows))
+    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+        blocks.append(slide.notes_slide.notes_text_frame.text.strip())
+    return "\n\n".join(filter(None, blocks))
+
+
+def _slide_shapes(shapes: Any) -> Iterator[Any]:
+    """Yield the shapes of a slide, also those in groups."""
+    from pptx.enum.shapes import MSO_SHAPE_TYPE
+
+    for shape in shapes:
+        if shape.shape_type == MSO_SHAPE_TYPE.GROUP:
+            yield from _slide_shapes(shape.shapes)
+        else:
+            yield shape
+
+
+def read_spreadsheet(file: SourceFile, on_stage: OnStage) -> Document:
+    """Read an Excel workbook: a heading and a table for each sheet, with the values of formulas."""
+    import openpyxl  # type: ignore[import-untyped]
+
+    sheets = []
+    with (
+        _open_package(file, "spreadsheet"),
+        file.path.open("rb") as stream,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")  # about styles and extensions
+        book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+        with closing(book):
+            for sheet in book.worksheets:
+                on_stage(f"sheet {sheet.title}")
+                sheet.reset_dimensions()  # some programs write wrong ones
+                rows = sheet.iter_rows(values_only=True)
+                table = _limited_table(map(_excel_row, rows), file.max_bytes)
+                sheets.append(f"# {sheet.title}\n\n{table}" if table else "")
+    return Document([(None, "\n\n".join(filter(None, sheets)))])
+
+
+def _excel_row(row: Iterable[Any]) -> list[str]:
+    return ["" if value is None else str(value) for value in row]
+
+
+def _limited_table(rows: Iterable[list[str]], max_bytes: int) -> str:
+    """Return a table of rows.
+
+    Raises:
+        UnreadableError: if it is longer than `max_bytes`.
+    """
+    lines: list[str] = []
+    size = 0
+    for row in rows:
+        line = _table([row])
+        size += len(line)
+        if size > max_bytes:
+            raise reading.text_too_long(max_bytes)
+        if line:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+_ODF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}%s"
+_ODF_HEADING = _ODF % ("text", "h")
+_ODF_PARAGRAPH = _ODF % ("text", "p")
+_ODF_TABLE = _ODF % ("table", "table")
+_ODF_ROW = _ODF % ("table", "table-row")
+_ODF_CELL = _ODF % ("table", "table-cell")
+_ODF_PAGE = _ODF % ("drawing", "page")
+_ODF_SPACES = {
+    _ODF % ("text", "s"): " ",
+    _ODF % ("text", "tab"): "\t",
+    _ODF % ("text", "line-break"): "\n",
+}
+
+
+def read_open_document(file: SourceFile, _on_stage: OnStage) -> Document:
+    """Read an OpenDocument text, spreadsheet or presentation, of which each slide is a page."""
+    with _open_package(file, "document") as archive:
+        if b"encryption-data" in archive.read("META-INF/manifest.xml"):
+            raise UnreadableError(
+                "The document is encrypted: save it without a password and add it again."
+            )
+        content = _parse_xml(archive.read("content.xml"))
+        for element in content.iter(*_ODF_SPACES):
+            element.text = _ODF_SPACES[element.tag]
+        slides = [*content.iter(_ODF_PAGE)]
+        pages: list[tuple[int | None, str]] = [
+            (number, "\n\n".join(_odf_blocks(slide))) for number, slide in enumerate(slides, 1)
+        ]
+        title = _odf_title(archive) or next(map(_odf_text, content.iter(_ODF_HEADING)), None)
+        return Document(pages or [(None, "\n\n".join(_odf_blocks(content)))], title)
+
+
+def _odf_title(archive: zipfile.ZipFile) -> str | None:
+    if "meta.xml" not in archive.namelist():
+        return None
+    properties = _parse_xml(archive.read("meta.xml"))
+    return next((element.text for element in properties.iter("{*}title") if element.text), None)
+
+
+def _odf_blocks(parent: Any) -> Iterator[str]:
+    for element in parent:
+        if element.tag == _ODF_HEADING:
+            level = element.get(_ODF % ("text", "outline-level"), "1")
+            yield f"{'#' * int(level)} {_odf_text(element)}"
+        elif element.tag == _ODF_PARAGRAPH:
+            if text := _odf_text(element):
+                yield text
+        elif element.tag == _ODF_TABLE:
+            name = element.get(_ODF % ("table", "name"))
+            if table := _table(_odf_row(row) for row in element.iter(_ODF_ROW)):
+                yield f"# {name}\n\n{table}" if name else table
+        else:
+            yield from _odf_blocks(element)
+
+
+def _odf_text(element: Any) -> str:
+    return "".join(element.itertext()).strip()
+
+
+def _odf_row(row: Any) -> Iterator[str]:
+    for cell in row.iterchildren(_ODF_CELL):
+        count = int(cell.get(_ODF % ("table", "number-columns-repeated"), "1"))
+        text = " ".join(_odf_text(part) for part in cell.iter(_ODF_PARAGRAPH))
+        yield from [text] * min(count, _MAX_REPEATED_CELLS)
+
+
+def _parse_xml(content: bytes) -> Any:
+    """Parse XML without entities and network, within the limits of libxml2."""
+    from lxml import etree  # type: ignore[import-untyped]
+
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True
+    )
+    return etree.fromstring(content, parser=parser)
+
+
+_EPUB_BLOCKS = (
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "p",
+    "li",
+    "tr",
+    "pre",
+    "dt",
+    "dd",
+    "figcaption",
+)
+
+
+def read_epub(file: SourceFile, on_stage: OnStage) -> Document:
+    """Read the chapters of an EPUB book in their order."""
+    with _open_package(file, "book") as archive:
+        if "META-INF/rights.xml" in archive.namelist():
+            raise UnreadableError("The book is encrypted: add a copy without copy protection.")
+        container = _parse_xml(archive.read("META-INF/container.xml"))
+        path = next(container.iter("{*}rootfile")).get("full-path")
+        package = _parse_xml(archive.read(path))
+        titles = [element.text for element in package.iter("{*}title") if element.text]
+        paths = {item.get("id"): item.get("href") for item in package.iter("{*}item")}
+        chapters = [paths[item.get("idref")] for item in package.iter("{*}itemref")]
+        texts = []
+        for number, chapter in enumerate(chapters, 1):
+            on_stage(f"chapter {number} of {len(chapters)}")
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(chapter)))
+            texts.append(_chapter_text(archive.read(name)))
+    return Document([(None, "\n\n".join(filter(None, texts)))], next(iter(titles), None))
+
+
+def _chapter_text(content: bytes) -> str:
+    """Return the headings, paragraphs, list items and table rows of a chapter."""
+    from lxml import html
+
+    blocks = []
+    parser = html.HTMLParser(remove_comments=True, remove_pis=True, encoding="utf-8")
+    tree = html.document_fromstring(content, parser=parser)
+    for element in tree.iter(*_EPUB_BLOCKS):
+        if any(parent.tag in _EPUB_BLOCKS for parent in element.iterancestors()):
+            continue
+        if element.tag == "tr":
+            blocks.append(_table([[cell.text_content() for cell in element.iterchildren()]]))
+        elif text := " ".join(element.text_content().split()):
+            is_heading = element.tag[0] == "h" and element.tag[1:].isdigit()
+            blocks.append(f"{'#' * int(element.tag[1])} {text}" if is_heading else text)
+    return "\n\n".join(filter(None, blocks))
