@@ -20,7 +20,18 @@ from labext.cli import examples
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-USERS = ("sandbox", "tools", "semantic", "speech", "rna", "gpl-tools", "docs", "views", "plots")
+USERS = (
+    "sandbox",
+    "tools",
+    "semantic",
+    "speech",
+    "rna",
+    "gpl-tools",
+    "docs",
+    "views",
+    "plots",
+    "references",
+)
 """The extras with packages that labext itself imports."""
 SERVED = {"fastapi-offline"}
 """Of these the files are served, and nothing is imported."""
@@ -179,7 +190,10 @@ def modules(nodes: Iterable[ast.AST]) -> set[str]:
 
 def test_the_extras_nest_as_they_should() -> None:
     extras = PROJECT["optional-dependencies"]
-    assert "labext-jupyter[lab,sandbox,tools,rna,semantic,speech,views,plots]" in extras["demo"]
+    assert (
+        "labext-jupyter[lab,sandbox,tools,rna,semantic,speech,views,plots,references]"
+        in extras["demo"]
+    )
     assert "labext-jupyter[demo]" in extras["dev"]
     for name in USERS:
         assert not any(line.startswith("labext-jupyter") for line in extras[name])

@@ -21,6 +21,7 @@ from labext_magics.nb import options, processing, scope, setup_hints
 if TYPE_CHECKING:
     import pandas as pd
 
+    from labext.nb.library import Library
     from labext.nb.records import Record
 
 
@@ -95,6 +96,34 @@ def add_files(
     records = {**unchanged, **again, **added}
     sources = [records[item] for item in items if item in records]
     return sources, rejection_error(refused, len(sources)) if refused else None
+
+
+def add_library(
+    call: Call, into: NotebookInUse, library: Library, arguments: dict[str, Any]
+) -> list[Record]:
+    """Add the entries of a library of references that the notebook does not have yet."""
+    existing: dict[str, list[Record]] = {}
+    for source in call.nb.sources.iter(into.id):
+        existing.setdefault(str(source["title"]), []).append(source)
+    records, kept = [], 0
+    for entry in library.entries:
+        candidates = (call.nb.sources.get(s["id"]) for s in existing.get(entry.title, ()))
+        same = next(
+            (record for record in candidates if entry.matches(record["full_text"] or "")), None
+        )
+        kept += same is not None
+        records.append(
+            same or call.nb.sources.add_text(entry.text, into.id, entry.title, **arguments)
+        )
+    added = messages.pluralize(len(records) - kept, "reference")
+    rest = f"; {kept} were already there and were kept" if kept else ""
+    output.print_message(f"{library.path.name}: added {added} to {into.name}{rest}.")
+    if library.missing_files:
+        names = messages.join_words(library.missing_files)
+        output.print_message(
+            f"Attached files that are not in the library's folder were not added: {names}."
+        )
+    return records
 
 
 def _find_source(
@@ -216,6 +245,9 @@ def add(
     text = (call.body or "").strip()
     items = _resolve_items(what, url)
     _check_arguments(text, items, title)
+    items, libraries = _split_libraries(items)
+    if libraries and title is not None:
+        raise InputError("`--title` names one source; a library has several.", "Leave it out.")
     into = scope.notebook_of(call, notebook)
     arguments = {"topic": topic, "process_async": bool(text) or not sync}
     refusal: InputError | None = None
@@ -224,6 +256,9 @@ def add(
             records = [add_text(call, into, text, title, arguments)]
         else:
             records, refusal = add_files(call, into, items, title, arguments)
+            for library in libraries:
+                records += add_library(call, into, library, arguments)
+                refusal = refusal or library.error()
     if refusal is not None and not records:
         raise refusal
     _report_missing_model(call, records)
@@ -289,6 +324,17 @@ def _resolve_items(what: Iterable[str], urls: Iterable[str]) -> list[Path | str]
         else:
             items += [uploads.validate_file(path) for path in _expand_path(path_or_url)]
     return list(dict.fromkeys([*items, *map(_url, urls)]))
+
+
+def _split_libraries(items: Sequence[Path | str]) -> tuple[list[Path | str], list[Library]]:
+    """Return the items with the files attached to libraries of references, and the libraries."""
+    from labext.nb.library import is_library, read_library
+
+    paths = [item for item in items if isinstance(item, Path) and is_library(item)]
+    libraries = [read_library(path) for path in paths]
+    attached = [file for library in libraries for file in library.files]
+    others = [item for item in items if item not in paths]
+    return list(dict.fromkeys([*others, *attached])), libraries
 
 
 def _url(typed: str) -> str:
@@ -369,8 +415,10 @@ _BODY = "the source's text."
 _DETAILS = (
     "Documents (PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF, LaTeX), web pages, Jupyter "
     "notebooks, tables (CSV), XML, Markdown, plain text, pictures, audio and video, as far as the "
-    "service reads them. All files are checked before the first is sent. A source that is already in the notebook, with the same name and content, "
-    "address, or title and text, is kept; if it failed, it is processed again."
+    "service reads them. Of a library of references (.bib, .ris, CSL JSON) each entry becomes a "
+    "source, and the PDF files attached to it that are in the library's folder. All files are "
+    "checked before the first is sent. A source that is already in the notebook, with the same "
+    "name and content, address, or title and text, is kept; if it failed, it is processed again."
 )
 
 SHORTCUTS = (

@@ -116,7 +116,7 @@ def test_exit_or_signal_of_the_process_fails_the_task(
 def test_invalid_or_too_large_result_fails_the_task(
     forking_harness: Harness, result_kind: str, words: str
 ) -> None:
-    outcome = forking_harness.run("return_odd", result_kind=result_kind)
+    outcome = forking_harness.run("return_odd", what=result_kind)
     assert outcome.outcome == "failed"
     assert words in outcome.reason
 

@@ -1,0 +1,242 @@
+"""Libraries of references: BibTeX, RIS and CSL JSON."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labext import messages
+from labext.errors import InputError, SetupError
+from labext.extras import install_line
+
+_FIELDS = {
+    "authors": "Authors",
+    "year": "Year",
+    "journal": "Journal",
+    "doi": "DOI",
+    "url": "URL",
+    "keywords": "Keywords",
+}
+"""Fields of an entry, and the names under which `references` finds them in a text."""
+
+_MAX_NAMED = 3
+"""Maximum number of broken entries that an error names."""
+
+
+@dataclass(frozen=True)
+class LibraryEntry:
+    """An entry of a library.
+
+    Attributes:
+        title: its title; unique in the library.
+        text: its fields as lines `Name: value`, and its abstract.
+        doi: its DOI, or an empty string.
+    """
+
+    title: str
+    text: str
+    doi: str = ""
+
+    def matches(self, text: str) -> bool:
+        """Return whether a source's text is that of this entry, or of another one with its DOI."""
+        if self.doi and f"DOI: {self.doi}\n" in f"{text}\n":
+            return True
+        return text.strip() == self.text
+
+
+@dataclass(frozen=True)
+class Library:
+    """The content of a library.
+
+    Attributes:
+        path: its file.
+        entries: the entries with a title.
+        files: the attached PDF files that are in the library's folder.
+        missing_files: the names of the other attached PDF files.
+        broken: descriptions of the entries that cannot be read.
+    """
+
+    path: Path
+    entries: tuple[LibraryEntry, ...]
+    files: tuple[Path, ...] = ()
+    missing_files: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+
+    def error(self) -> InputError | None:
+        """Return the error that names the broken entries, if there are any."""
+        if not self.broken:
+            return None
+        more = len(self.broken) - _MAX_NAMED
+        names = [*self.broken[:_MAX_NAMED], *([f"{more} more"] if more > 0 else [])]
+        return InputError(
+            f"{messages.pluralize(len(self.broken), 'reference')} of {self.path.name} can't "
+            f"be read: {messages.join_words(names)}.",
+            "Correct them and add the library again; its other references are kept.",
+        )
+
+
+def is_library(path: Path) -> bool:
+    """Return whether a file is a library of references, judging by its suffix and content."""
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        return _read_csl(path) is not None
+    return suffix in _PARSERS
+
+
+def read_library(path: Path) -> Library:
+    """Read a library of references.
+
+    Raises:
+        InputError: it cannot be read, or has no entries.
+        SetupError: the extra `references` is not installed.
+    """
+    broken: list[str] = []
+    try:
+        fields = [*_PARSERS[path.suffix.lower()](path, broken)]
+    except ImportError as error:
+        raise SetupError(
+            f"Reading {path.name} needs {error.name}, which is not installed.",
+            f"Install it: {install_line('references')}",
+        ) from None
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"{path.name} can't be read: {error}.", "Save it as UTF-8.") from None
+    if not fields and not broken:
+        raise InputError(f"{path.name} has no entries.", "Check that it is the right file.")
+    entries: dict[str, LibraryEntry] = {}
+    for entry in fields:
+        title = " ".join(str(entry.get("title") or "").split())
+        key = str(entry.get("key") or f"number {len(entries) + len(broken) + 1}")
+        if not title:
+            broken.append(f"{key} (no title)")
+            continue
+        unique = title if title not in entries else f"{title} ({key})"
+        entries[unique] = LibraryEntry(unique, _entry_text(title, entry), entry.get("doi") or "")
+    files, missing = _attached_files(path.parent, fields)
+    return Library(path, (*entries.values(),), files, missing, (*broken,))
+
+
+def _entry_text(title: str, fields: Mapping[str, Any]) -> str:
+    lines = [f"Title: {title}"]
+    for name, label in _FIELDS.items():
+        value = fields.get(name)
+        text = "; ".join(map(str, value)) if isinstance(value, list) else str(value or "")
+        if text := " ".join(text.split()):
+            lines.append(f"{label}: {text}")
+    abstract = str(fields.get("abstract") or "").strip()
+    return "\n".join(lines) + (f"\n\n{abstract}" if abstract else "")
+
+
+def _attached_files(
+    folder: Path, entries: Sequence[Mapping[str, Any]]
+) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """Return the attached PDF files in the library's folder, and the names of the others.
+
+    A library from elsewhere must not have other files of this machine uploaded.
+    """
+    attached: list[Path] = []
+    missing: list[str] = []
+    root = folder.resolve()
+    for name in (name for entry in entries for name in entry.get("files") or ()):
+        paths = [
+            folder / part for part in (name, *name.split(":")) if part.lower().endswith(".pdf")
+        ]
+        inside = [p for p in paths if p.is_file() and p.resolve().is_relative_to(root)]
+        if inside:
+            attached.append(inside[0])
+        elif paths:
+            missing.append(paths[-1].name)
+    return tuple(dict.fromkeys(attached)), tuple(dict.fromkeys(missing))
+
+
+def _parse_bibtex(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
+    from bibtexparser import middlewares
+    from bibtexparser.entrypoint import parse_string
+
+    logging.getLogger("bibtexparser").setLevel(logging.ERROR)  # broken entries are reported here
+    library = parse_string(
+        path.read_text(encoding="utf-8-sig"),
+        append_middleware=[middlewares.LatexDecodingMiddleware(), middlewares.SeparateCoAuthors()],
+    )
+    for block in library.failed_blocks:
+        key = re.match(r"@\w+\s*[{(]\s*([^,\s]+)", block.raw or "")
+        broken.append(f"{key[1] if key else 'an entry'} (line {(block.start_line or 0) + 1})")
+    for entry in library.entries:
+        fields = {name.lower(): field.value for name, field in entry.fields_dict.items()}
+        yield {
+            **fields,
+            "key": entry.key,
+            "authors": fields.get("author") or fields.get("editor"),
+            "year": fields.get("year") or str(fields.get("date", ""))[:4],
+            "journal": fields.get("journal")
+            or fields.get("journaltitle")
+            or fields.get("booktitle"),
+            "files": re.split(r"(?<!\\);", str(fields.get("file") or "")),
+        }
+
+
+def _parse_ris(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
+    import rispy  # type: ignore[import-untyped,unused-ignore]
+
+    try:
+        entries = rispy.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
+        broken.append(f"the file ({error})")
+        return
+    for entry in entries:
+        yield {
+            **entry,
+            "key": entry.get("id"),
+            "title": entry.get("title") or entry.get("primary_title"),
+            "authors": entry.get("authors") or entry.get("first_authors"),
+            "year": str(entry.get("year") or entry.get("publication_year") or "")[:4],
+            "journal": entry.get("journal_name") or entry.get("secondary_title"),
+            "url": next(iter(entry.get("urls") or ()), None),
+            "files": [
+                str(value) for name, value in entry.items() if name.startswith("file_attachments")
+            ],
+        }
+
+
+def _parse_csl(path: Path, _broken: list[str]) -> Iterator[dict[str, Any]]:
+    for entry in _read_csl(path) or ():
+        date = (entry.get("issued") or {}).get("date-parts") or [[""]]
+        yield {
+            "key": entry.get("id"),
+            "title": entry.get("title"),
+            "authors": [_csl_name(name) for name in entry.get("author") or ()],
+            "year": date[0][0] if date[0] else "",
+            "journal": entry.get("container-title"),
+            "doi": entry.get("DOI"),
+            "url": entry.get("URL"),
+            "keywords": entry.get("keyword"),
+            "abstract": entry.get("abstract"),
+        }
+
+
+def _csl_name(name: Mapping[str, Any]) -> str:
+    family, given = name.get("family"), name.get("given")
+    return ", ".join(filter(None, (family, given))) or str(name.get("literal") or "")
+
+
+def _read_csl(path: Path) -> list[dict[str, Any]] | None:
+    """Return the entries of a CSL JSON file; None if the file is other JSON."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    is_csl = isinstance(content, list) and all(
+        isinstance(entry, dict) and {"id", "type"} <= entry.keys() for entry in content
+    )
+    return content if is_csl and content else None
+
+
+_PARSERS: dict[str, Callable[[Path, list[str]], Iterator[dict[str, Any]]]] = {
+    ".bib": _parse_bibtex,
+    ".ris": _parse_ris,
+    ".json": _parse_csl,
+}
