@@ -108,15 +108,22 @@ def read_xml(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read the paragraphs of an XML document, and short elements as fields, `name: value`."""
     from lxml import etree  # type: ignore[import-untyped]
 
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True
-    )
     try:
-        root = etree.fromstring(file.content(), parser=parser)
+        root = parse_xml(file.content())
     except etree.XMLSyntaxError as error:
         reason = " ".join(str(error.msg).split())
         raise UnreadableError(f"The XML is not well-formed: {reason}.") from None
     return Document([(None, "\n".join(_xml_blocks(root)))], _xml_title(root))
+
+
+def parse_xml(content: bytes) -> Any:
+    """Parse XML without entities and network, within the limits of libxml2."""
+    from lxml import etree
+
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True
+    )
+    return etree.fromstring(content, parser=parser)
 
 
 def _xml_blocks(element: Any) -> Iterator[str]:

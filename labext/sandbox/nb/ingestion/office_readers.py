@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from labext import zip_archives
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import reading
+from labext.sandbox.nb.ingestion.markup_readers import parse_xml
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
 MAX_UNPACKED_BYTES = 1 << 30
@@ -211,7 +212,7 @@ def read_open_document(file: SourceFile, _on_stage: OnStage) -> Document:
             raise UnreadableError(
                 "The document is encrypted: save it without a password and add it again."
             )
-        content = _parse_xml(archive.read("content.xml"))
+        content = parse_xml(archive.read("content.xml"))
         for element in content.iter(*_ODF_SPACES):
             element.text = _ODF_SPACES[element.tag]
         slides = [*content.iter(_ODF_PAGE)]
@@ -225,7 +226,7 @@ def read_open_document(file: SourceFile, _on_stage: OnStage) -> Document:
 def _odf_title(archive: zipfile.ZipFile) -> str | None:
     if "meta.xml" not in archive.namelist():
         return None
-    properties = _parse_xml(archive.read("meta.xml"))
+    properties = parse_xml(archive.read("meta.xml"))
     return next((element.text for element in properties.iter("{*}title") if element.text), None)
 
 
@@ -256,16 +257,6 @@ def _odf_row(row: Any) -> Iterator[str]:
         yield from [text] * min(count, _MAX_REPEATED_CELLS)
 
 
-def _parse_xml(content: bytes) -> Any:
-    """Parse XML without entities and network, within the limits of libxml2."""
-    from lxml import etree  # type: ignore[import-untyped]
-
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True
-    )
-    return etree.fromstring(content, parser=parser)
-
-
 _EPUB_BLOCKS = (
     "h1",
     "h2",
@@ -288,9 +279,9 @@ def read_epub(file: SourceFile, on_stage: OnStage) -> Document:
     with _open_package(file, "book") as archive:
         if "META-INF/rights.xml" in archive.namelist():
             raise UnreadableError("The book is encrypted: add a copy without copy protection.")
-        container = _parse_xml(archive.read("META-INF/container.xml"))
+        container = parse_xml(archive.read("META-INF/container.xml"))
         path = next(container.iter("{*}rootfile")).get("full-path")
-        package = _parse_xml(archive.read(path))
+        package = parse_xml(archive.read(path))
         titles = [element.text for element in package.iter("{*}title") if element.text]
         paths = {item.get("id"): item.get("href") for item in package.iter("{*}item")}
         chapters = [paths[item.get("idref")] for item in package.iter("{*}itemref")]
@@ -304,7 +295,7 @@ def read_epub(file: SourceFile, on_stage: OnStage) -> Document:
 
 def _chapter_text(content: bytes) -> str:
     """Return the headings, paragraphs, list items and table rows of a chapter."""
-    from lxml import html
+    from lxml import html  # type: ignore[import-untyped]
 
     blocks = []
     parser = html.HTMLParser(remove_comments=True, remove_pis=True, encoding="utf-8")
