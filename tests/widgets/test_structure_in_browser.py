@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from notebook_page import NotebookPage
 from own_server import until
+from PIL import Image
 
 pytestmark = pytest.mark.browser
 
@@ -48,6 +51,10 @@ moving"""
 COMPARED = """structure_viewer(helix(30, "A"), name="straight").compare(
     helix(30, "A", bend=0.002), name="bent")"""
 
+STRETCHED_TRACE = """structure_viewer("\\n".join(
+    f"ATOM  {i + 1:5d}  CA  ALA A{i + 1:4d}    {5 * i:8.3f}{i % 2 * 3:8.3f}   0.000  1.00 20.00"
+    for i in range(12)), name="trace")"""
+
 
 def python_prints(nb: NotebookPage, text: str) -> None:
     """Run the second cell until it prints the text."""
@@ -61,7 +68,7 @@ def python_prints(nb: NotebookPage, text: str) -> None:
 
 
 def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[str]) -> None:
-    nb = page_of().write(SINGLE, ASK, OTHERS, COMPARED).open()
+    nb = page_of().write(SINGLE, ASK, OTHERS, COMPARED, STRETCHED_TRACE).open()
     page, out = nb.page, nb.output()
     page.set_viewport_size({"width": 1400, "height": 900})
     nb.run(0)
@@ -111,6 +118,12 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     assert "RMSD" in compared.locator(".labext-title").inner_text()
     nb.shot("structure-compared", compared)
 
+    nb.run(4)
+    trace = nb.output(4)
+    trace.locator(".labext-structure[data-ready]").wait_for()
+    until(lambda: _dark_pixels(trace.locator("canvas")) > 2000, "a trace without gaps")
+    nb.shot("structure-trace", trace)
+
     nb.theme("JupyterLab Dark")
     nb.shot("structure-dark-page")
     page.set_viewport_size({"width": 700, "height": 1000})
@@ -123,6 +136,12 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     assert len(html) < 200_000
     assert nb.errors == []
     assert refused == []
+
+
+def _dark_pixels(canvas: Any) -> int:
+    """Return the number of pixels of a canvas that are not nearly white."""
+    picture = Image.open(io.BytesIO(canvas.screenshot())).convert("L")
+    return sum(picture.histogram()[:230])
 
 
 GALLERY = (

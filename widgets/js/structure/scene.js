@@ -42,7 +42,7 @@ export class Scene {
     this.animated = state.models > 1 && format !== "cif";
     if (this.animated) this.#model = viewer.addModelsAsFrames(content, format);
     else this.#model = viewer.addModel(content, format, { keepH: true });
-    this.#assignSecondary(this.#model, state.chains, this.#residues);
+    this.#assignBackbone(this.#model, state, this.#residues);
     if (state.compared) this.#addCompared(state.compared);
     if (onHover) {
       viewer.setHoverDuration(60);
@@ -209,7 +209,8 @@ export class Scene {
     if (current !== this.#surfaces) this.#viewer.removeSurface(id);
   }
 
-  #addCompared({ content, format, rotation: r, translation: t, chains }) {
+  #addCompared(compared) {
+    const { content, format, rotation: r, translation: t, chains } = compared;
     this.#other = this.#viewer.addModel(decoder.decode(content), format, { keepH: true });
     for (const atom of this.#other.selectedAtoms({})) {
       const { x, y, z } = atom;
@@ -217,11 +218,15 @@ export class Scene {
       atom.y = r[3] * x + r[4] * y + r[5] * z + t[1];
       atom.z = r[6] * x + r[7] * y + r[8] * z + t[2];
     }
-    this.#assignSecondary(this.#other, chains, residueIndex(chains));
+    this.#assignBackbone(this.#other, compared, residueIndex(chains));
   }
 
-  /** Give the atoms the secondary structure of the state, so that picture and colours agree. */
-  #assignSecondary(model, chains, residues) {
+  /**
+   * Give the atoms the secondary structure of the state, so that picture and colours agree.
+   *
+   * Of a C-alpha trace consecutive residues are connected, at any distance: 3Dmol has no bonds to tell.
+   */
+  #assignBackbone(model, { chains, trace_only: traceOnly }, residues) {
     const states = chains.map(({ secondary }) => secondary).join("");
     const ends = new Set();
     let index = 0;
@@ -232,6 +237,7 @@ export class Scene {
     }
     const assign = (atom) => {
       const i = residues.get(keyOf(atom));
+      if (traceOnly && i !== undefined) atom.reschain = 0;
       if (i === undefined || states[i] === "n") return;
       atom.ss = states[i];
       atom.ssend = ends.has(i);
