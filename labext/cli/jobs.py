@@ -214,7 +214,7 @@ def set_quota(admin: Admin, email: str, size: str) -> Result:
 
 @quotas.verb("list")
 def list_quotas(admin: Admin) -> Result:
-    """List the quotas and what is stored."""
+    """List the quotas and the stored jobs and files."""
     quotas = admin.quotas()
     rows = [
         {

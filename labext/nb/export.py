@@ -70,7 +70,7 @@ class Readable(Protocol):
 
 @dataclass(frozen=True)
 class Export:
-    """What was exported.
+    """The result of an export.
 
     Attributes:
         path: the file.
@@ -221,7 +221,7 @@ def _holds(file: Path, content: bytes) -> bool:
 
 
 class _Collector:
-    """Reads what is exported, as titles with texts in Markdown."""
+    """Reads the exported objects, as titles with texts in Markdown."""
 
     def __init__(self, client: Readable, notebook: str) -> None:
         self._client = client

@@ -25,7 +25,7 @@ Fact = tuple[str, ...]
 
 @dataclass(frozen=True)
 class ExpectedAnswer:
-    """A question with what its answer must contain.
+    """A question and the required content of its answer.
 
     Attributes:
         question: the text of the question.

@@ -1,4 +1,4 @@
-"""Read the logs of jobs and list what they wrote, also of jobs that have not completed."""
+"""Read the logs and list the files of jobs, also of those that have not completed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class LogMethods(ListMethods, ResultMethods):
     """Logs and output files of jobs."""
 
     def log(self, name: str, *, email: str | None = None) -> str:
-        """Return what a job has printed so far, also of a running, stopped or failed job.
+        """Return the output of a job so far, also of a running, stopped or failed one.
 
         The text is the raw output of the tool. Of a log of more than 16 MiB it is the end, below a
         line that says so. The contract has no logs: from a service without them the `log.txt` of a
@@ -255,7 +255,7 @@ class LogMethods(ListMethods, ResultMethods):
             name: the job.
             email: a teammate's.
             refusal: the error of the endpoint.
-            noun: what was asked for.
+            noun: the requested object.
             parents: whether the results of a batch or pipeline can stand in, too.
         """
         refused_parent = isinstance(refusal, InputError) and refusal.status == 400

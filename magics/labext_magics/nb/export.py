@@ -25,7 +25,7 @@ def export(
     notebook: str | None,
     overwrite: bool,
 ) -> None:
-    """Write notes, answers, insights and transcripts to a file, and report what it holds."""
+    """Write notes, answers, insights and transcripts to a file, and report their numbers."""
     from labext.nb.export import PARTS
 
     about = scope.notebook_of(call, notebook)

@@ -57,7 +57,7 @@ def draw(tree: Tree | None, alignment: Alignment | None) -> str:
 
 
 def shown_part(tree: Tree | None, alignment: Alignment | None) -> str:
-    """Return a note of what the drawing leaves out; an empty string if nothing."""
+    """Return a note of the rows and columns that the drawing omits, or an empty string."""
     rows = len(alignment.names) if alignment else len(tree.leaves) if tree else 0
     parts = []
     if rows > MAX_ROWS:

@@ -1,4 +1,4 @@
-"""Find what a search matched in its passages: the words, or the closest sentence."""
+"""Find the words or the closest sentence that a search matched in its passages."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class _Passage:
 
     Attributes:
         place: the title and the page.
-        text: the text, shortened around what is marked.
+        text: the text, shortened around the marked part.
         marks: the parts of the text that are marked.
         share: the relevance relative to the best hit, from 0 to 1; None if the service has none.
         line: the line that opens the source.

@@ -57,7 +57,7 @@ class Placeholder:
                 update_html(self._wrapped(html), text, self._display)
 
     def show(self, view: Any) -> None:
-        """Display an object in this output, in place of what it displays, also from a callback.
+        """Replace the content of this output by an object, also from a callback.
 
         Args:
             view: an object that displays itself, or one that IPython formats; None closes the

@@ -1,4 +1,4 @@
-"""Read what a view is made from: a file or its content."""
+"""Read the source of a view: a file or its content."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _LINES = "white-space:pre-wrap;overflow-wrap:anywhere"
 
 @dataclass(frozen=True)
 class PageState:
-    """What is displayed.
+    """The displayed part of a document.
 
     Attributes:
         title: the source's title.
@@ -54,7 +54,7 @@ def place(state: PageState) -> str:
 
 
 def render_html(state: PageState, *, live: bool = False) -> str:
-    """Return the page as HTML; `live`, without what the buttons of the live view do."""
+    """Return the page as HTML; `live` omits the parts that the live view's buttons replace."""
     heading = span(escape(state.title), "font-weight:600")
     many = state.pages.count > 1
     if many and not live:

@@ -28,7 +28,7 @@ class Drawing:
     Attributes:
         name: the job's name.
         svg: the picture as an SVG document.
-        summary: what it shows, in one line.
+        summary: a description in one line.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Table:
     Args:
         text: the content of the file.
         columns: the columns that it must have.
-        kind: what the file is, for messages, such as `restriction digest`.
+        kind: the kind of file, for messages, such as `restriction digest`.
     """
 
     def __init__(self, text: str, columns: Sequence[str], kind: str) -> None:

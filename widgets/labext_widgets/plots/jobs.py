@@ -31,7 +31,7 @@ def job_table(jobs: pd.DataFrame) -> pd.DataFrame:
 
 
 def job_names(table: pd.DataFrame) -> list[str]:
-    """Return what the jobs of a table are called: their own names within a batch."""
+    """Return the names of the jobs in a table, without that of their batch."""
     column = "Name" if "Name" in table else "JobName"
     return [] if column not in table else ["" if n != n else str(n) for n in table[column]]
 

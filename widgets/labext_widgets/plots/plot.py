@@ -196,7 +196,7 @@ def table_plot(
 
     Args:
         frame: the table; with a column JobName its rows are jobs.
-        title: what the table is of.
+        title: the name of the table.
         x: the column of the horizontal axis.
         y: the column of the vertical axis.
         color: the column that colours the points.

@@ -193,7 +193,7 @@ def _svg(strokes: Sequence[_Stroke], width: int, height: int, name: str) -> str:
 
 
 def _shade(colour: str, depth: float) -> tuple[str, str]:
-    """Return the outline and the fill of a stroke; what is far away fades."""
+    """Return the outline and the fill of a stroke, which fade with the distance."""
     fog = 0.55 * min(max(1 - depth, 0.0), 1.0) ** 1.3  # curves overshoot a little
     fill = rgb(colour) * (1 - fog) + _FOG * fog
     return _hex(fill * 0.62), _hex(fill)

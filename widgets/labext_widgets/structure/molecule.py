@@ -71,7 +71,7 @@ class Residue:
 
 @dataclass
 class Structure:
-    """The first model of a file, with what is drawn of it.
+    """The first model of a file, and its drawn coordinates.
 
     Attributes:
         name: the name for display.

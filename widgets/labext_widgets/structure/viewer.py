@@ -364,7 +364,7 @@ class StructureViewer:
         return self._structure.positions(chain, number, number)[0]
 
     def _receive(self, content: Any, buffers: list[Any]) -> None:
-        """Apply what was selected or changed in a live view."""
+        """Apply a selection or change of a live view."""
         if not isinstance(content, dict):
             return
         action = content.get("do")

@@ -35,7 +35,7 @@ The higher one is for passages of other sources, unless the question is about se
 
 @dataclass(frozen=True)
 class Question:
-    """What a passage has to contain to match a question.
+    """The terms that a passage has to contain to match a question.
 
     Attributes:
         stems: the stems of its words.
