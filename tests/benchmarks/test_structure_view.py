@@ -62,8 +62,11 @@ TURN = """async (frames) => {
 
 
 def test_structure_view(
-    page_of: Callable[..., NotebookPage], record_property: Callable[[str, object], None]
+    page_of: Callable[..., NotebookPage],
+    record_property: Callable[[str, object], None],
+    request: pytest.FixtureRequest,
 ) -> None:
+    timed = request.config.getoption("benchmark_only")
     nb = page_of().write(
         CELLS,
         "structure_viewer(bundle(4, 75), name='small')",
@@ -74,7 +77,7 @@ def test_structure_view(
     nb.run(0)
     nb.idle()
     first = []
-    for _ in range(3):  # the first time includes sending and parsing the bundle
+    for _ in range(3 if timed else 1):  # the first time includes sending and parsing the bundle
         nb.page.evaluate(OBSERVE)
         nb.run(2)
         nb.page.wait_for_function("() => window.times.drawn")
@@ -84,7 +87,7 @@ def test_structure_view(
     nb.run(1)
     nb.output(1).locator("[data-ready]").wait_for()
     nb.idle()
-    frames = nb.page.evaluate(TURN, 90)
+    frames = nb.page.evaluate(TURN, 90 if timed else 5)
     rate = 1000 / statistics.median(frames)
     print(f"\nfirst picture of 1,000 residues: {', '.join(f'{ms:.0f}' for ms in first)} ms")
     print(f"300 residues turned: {rate:.0f} frames per second at the median")
