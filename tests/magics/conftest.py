@@ -13,6 +13,13 @@ from labext_test_shell import Run
 from labext.sandbox import Sandbox
 
 
+@pytest.fixture(autouse=True)
+def fast_polling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Poll the services every 50 ms instead of every second."""
+    monkeypatch.setattr("labext.progress.interval", lambda _: 0.05)
+    monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.05)
+
+
 @pytest.fixture(scope="module")
 def opened() -> Iterator[InteractiveShell]:
     """A shell shared by a file's tests; opening one takes most of a test's time."""

@@ -81,6 +81,7 @@ class FaultyServer:
             if self._over.is_set():
                 connection.close()
                 return
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)
             with self._lock:
                 self._connections.append(connection)

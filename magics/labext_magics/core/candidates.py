@@ -115,13 +115,11 @@ _Group = Literal[
 ]
 
 
-def prefetch(ip: InteractiveShell, service: str) -> threading.Thread:
+def prefetch(ip: InteractiveShell, service: str) -> threading.Thread | None:
     """Fetch the names that are completed most often, in a thread, and return the thread."""
     candidates = Candidates(ip, ())
-    target = partial(candidates.look_for, MAX_CANDIDATES[service])
-    thread = threading.Thread(target=target, name=f"labext-names-{service}", daemon=True)
-    thread.start()
-    return thread
+    names = session.session_of(ip).names
+    return names.prefetch(service, partial(candidates.look_for, MAX_CANDIDATES[service]))
 
 
 def fill_once(ip: InteractiveShell, service: str) -> None:

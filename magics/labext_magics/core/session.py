@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, overload
 from weakref import WeakKeyDictionary
@@ -55,15 +56,18 @@ class NameCache:
             fetched_at = self._fetched_at.get(key)
             stale = fetched_at is None or self._clock() - fetched_at > MAX_AGE
             if thread is None and stale and not self._closed:
-                thread = threading.Thread(
-                    target=self._look, args=(key, look), name=f"labext-names-{key}", daemon=True
-                )
-                self._threads[key] = thread
-                thread.start()
+                thread = self._start(key, partial(self._look, key, look))
         if thread is not None:
             thread.join(LOOKUP_TIMEOUT)
         with self._lock:
             return self._cached.get(key, ())
+
+    def prefetch(self, service: str, fetch: Callable[[], object]) -> threading.Thread | None:
+        """Call `fetch`, which gets several lists, in a thread; return the thread if one started."""
+        with self._lock:
+            if self._closed or service in self._threads:
+                return self._threads.get(service)
+            return self._start(service, fetch)
 
     def expire(self) -> None:
         """Mark all names as stale, because the last command may have changed them."""
@@ -86,6 +90,21 @@ class NameCache:
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
+    def _start(self, key: str, target: Callable[[], object]) -> threading.Thread:
+        """Start a thread that `close` waits for; called with the lock held."""
+
+        def run() -> None:
+            try:
+                target()
+            finally:
+                with self._lock:
+                    self._threads.pop(key, None)
+
+        thread = threading.Thread(target=run, name=f"labext-names-{key}", daemon=True)
+        self._threads[key] = thread
+        thread.start()
+        return thread
+
     def _look(self, key: str, look: Callable[[], Sequence[Any]]) -> None:
         names: Sequence[Any] | None = None
         try:
@@ -97,7 +116,6 @@ class NameCache:
                 if names is not None:
                     self._cached[key] = names
                 self._fetched_at[key] = self._clock()
-                self._threads.pop(key, None)
 
 
 _CLIENTS = {"lab": "LabClient", "jobs": "JobsClient", "nb": "NotebookClient"}

@@ -96,6 +96,7 @@ class Relay:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     relay: Relay
 
     def log_message(self, *_: Any) -> None:

@@ -53,17 +53,17 @@ LINES = {
     "jobs run-pipeline": ["p1 --inputs {['ACD']} --background", "nothing --inputs {['ACD']}"],
     "jobs show": ["cut", "cut2"],
     "jobs plot": [
-        "folds --x sequence --y mfe",
-        "folds",
+        "pairs --x sequence --y mfe",
+        "pairs",
         "cut",
         "cut --file fragments.csv",
         "--from scores",
     ],
-    "jobs watch": ["cut", "folds"],
-    "jobs results": ["cut --to out/cut", "folds --to out/folds --frame"],
+    "jobs watch": ["cut", "pairs"],
+    "jobs results": ["cut --to out/cut", "pairs --to out/pairs --frame"],
     "jobs log": ["cut", "cut --follow --tail 5", "none"],
     "jobs outputs": ["cut", "none"],
-    "jobs view": ["cut", "cut log.txt", "folds"],
+    "jobs view": ["cut", "cut log.txt", "pairs"],
     "jobs stop": ["cut"],
     "jobs delete": ["cut --preview", "cut --yes", "none --yes"],
     "jobs upload": ["up.txt"],
@@ -307,8 +307,8 @@ SETUP = """
 rows = [{"name": "a", "sequence": "GAAUUC"}, {"name": "b", "sequence": "GAAUUCGAAUUC"}]
 %jobs upload up.txt
 %jobs submit digest --name cut --set sequence=GAATTC --set enzymes=EcoRI --wait
-%jobs batch folds --type rna_fold --from rows --name-column name --wait
-scores = %jobs list --batch folds --scores
+%jobs batch pairs --type rna_fold --from rows --name-column name --wait
+scores = %jobs list --batch pairs --scores
 %nb use N --create
 made = %nb add up.txt --title S --sync
 s = made.id[0]

@@ -65,13 +65,7 @@ def provider() -> Iterator[OpenAI]:
 
 
 @pytest.fixture
-def fast_polling(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("labext.progress.interval", lambda _: 0.05)
-    monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.05)
-
-
-@pytest.fixture
-def open_notebook_server(shell: InteractiveShell, fast_polling: None) -> Iterator[Replay]:
+def open_notebook_server(shell: InteractiveShell) -> Iterator[Replay]:
     """Open Notebook with a notebook in use; every sent field is one that it reads."""
     with open_notebook.serving() as replay:
         shell.run_cell(f"%nb connect {replay.base_url}\n%nb use Here --create").raise_error()

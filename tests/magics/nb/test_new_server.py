@@ -21,9 +21,7 @@ FAILING = {"fail-chat", "badkey-chat"}
 
 
 @pytest.fixture
-def server(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
-    monkeypatch.setattr("labext.progress.interval", lambda _: 0.05)
-    monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.05)
+def server(shell: InteractiveShell) -> Iterator[Replay]:
     with serving(fresh=True) as replay:
         shell.run_cell(f"%nb connect {replay.base_url}\n%nb use Here --create").raise_error()
         yield replay

@@ -16,17 +16,13 @@ pytestmark = pytest.mark.contract
 
 
 @pytest.fixture(params=["sandbox", "open-notebook"])
-def notebooks(
-    request: pytest.FixtureRequest, shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
+def notebooks(request: pytest.FixtureRequest, shell: InteractiveShell) -> Iterator[None]:
     """Notebooks A and B, each with protocol.docx, a note and a chat; B is in use."""
     if request.param == "sandbox":
         filled(shell)
         yield
         shell.run_cell("%nb delete A --yes --delete-sources\n%nb delete B --yes --delete-sources")
         return
-    monkeypatch.setattr("labext.progress.interval", lambda _: 0.05)
-    monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.05)
     with serving() as replay:
         shell.run_cell(f"%nb connect {replay.base_url}").raise_error()
         filled(shell)

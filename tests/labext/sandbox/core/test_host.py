@@ -458,6 +458,10 @@ def test_idle_host_uses_no_cpu(small_box):
             sum(process.cpu_times()[:2]) for process in (host, *host.children(recursive=True))
         )
 
-    before = spent()
-    time.sleep(4)
-    assert spent() - before < 0.2
+    def spent_in_a_second() -> float:
+        before = spent()
+        time.sleep(1)
+        return spent() - before
+
+    # Other tests on the machine make a wake-up dearer; an idle second is enough.
+    assert min(spent_in_a_second() for _ in range(4)) <= 0.03
