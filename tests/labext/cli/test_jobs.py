@@ -63,7 +63,7 @@ def test_missing_sandbox_is_reported_with_the_next_step(run, tmp_path):
         (["organizations", "add", " "], "can't be the name"),
         (["organizations", "remove", "sandbox"], "--yes"),
         (["keys", "add", TEACHER], "--profile NAME"),
-        (["keys", "add", TEACHER, "--profile", "sandbox"], "kept for the sandbox"),
+        (["keys", "add", TEACHER, "--profile", "sandbox"], "reserved for the sandbox"),
         (["keys", "list", "nobody@b.c"], "There is no account"),
         (["keys", "remove", TEACHER, "frst"], "Did you mean first?"),
         (["budgets", "set", "nan", "--account", TEACHER], "number from 0"),

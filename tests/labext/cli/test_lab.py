@@ -113,7 +113,7 @@ def test_every_noun_lists_as_a_table_and_as_json(lab, noun):
         (["users", "remove", TEACHER], "1 key and 1 grant"),
         (["users", "suspend", "\udcff@b.c"], "not valid UTF-8"),
         (["keys", "add", STUDENT], "--profile NAME"),
-        (["keys", "add", STUDENT, "--profile", "sandbox"], "kept for the sandbox"),
+        (["keys", "add", STUDENT, "--profile", "sandbox"], "reserved for the sandbox"),
         (["keys", "add", STUDENT, "--profile", "mine"], "no keyring"),
         (["keys", "add", STUDENT, "--name", "first", "--json"], "already"),
         (["keys", "list", "nobody@b.c"], "There is no user"),

@@ -187,7 +187,7 @@ def test_conflicting_options_are_refused(run: Run, box: Sandbox, asked_for: Ask)
     for line, message in {
         f"%jobs connect {url} --keep": "stores credentials for a profile",
         f"%jobs connect {url} --save other": "already exists",
-        f"%jobs connect {url} --save sandbox": "kept for the sandbox",
+        f"%jobs connect {url} --save sandbox": "reserved for the sandbox",
         f"%jobs connect {url} --save 'a b'": "not a valid profile name",
         f"%jobs connect {url} --ca-bundle nosuch.pem": "no file nosuch.pem",
         "%jobs connect other --save more": "need an address",

@@ -441,7 +441,7 @@ def test_unreachable_host_is_reported_before_the_key_prompt(run: Run, user: User
     [
         ("%lab connect URL --keep", "stores credentials for a profile"),
         ("%lab connect sandbox --keep", "stores credentials for a profile"),
-        ("%lab connect URL --save sandbox", "kept for the sandbox"),
+        ("%lab connect URL --save sandbox", "reserved for the sandbox"),
         ("%lab connect URL --save other", "already exists"),
         ("%lab connect other --save more", "need an address"),
         ("%lab connect ohter", "no profile ohter"),

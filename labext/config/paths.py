@@ -1,0 +1,55 @@
+"""Folders of this machine: configuration, state, caches and the sandbox's data."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_chosen_sandbox: Path | None = None
+
+
+def config_dir() -> Path:
+    """Return the folder of the profiles; it need not exist yet."""
+    return _environment_path("LABEXT_CONFIG_DIR") or _platform_dir("user_config_path")
+
+
+def state_dir() -> Path:
+    """Return the folder for journals; it need not exist yet."""
+    return _environment_path("LABEXT_STATE_DIR") or _platform_dir("user_state_path")
+
+
+def cache_dir() -> Path:
+    """Return the folder for files that can be made again; it need not exist yet."""
+    return _environment_path("LABEXT_CACHE_DIR") or _platform_dir("user_cache_path")
+
+
+def sandbox_dir() -> Path:
+    """Return the data folder of the sandbox that this session uses; it need not exist yet."""
+    return _chosen_sandbox or _environment_path("LABEXT_SANDBOX_DIR") or _platform_sandbox()
+
+
+def is_default_sandbox(data_dir: Path) -> bool:
+    """Return whether every shell finds this data folder without configuration."""
+    return "LABEXT_SANDBOX_DIR" not in os.environ and data_dir == _platform_sandbox()
+
+
+def choose_sandbox(data_dir: Path | str | None) -> None:
+    """Use the sandbox in another data folder for this session; None goes back to the usual one."""
+    global _chosen_sandbox
+    _chosen_sandbox = None if data_dir is None else Path(data_dir).expanduser().absolute()
+
+
+def _platform_sandbox() -> Path:
+    return _platform_dir("user_data_path") / "sandbox"
+
+
+def _environment_path(variable: str) -> Path | None:
+    value = os.environ.get(variable)
+    return Path(value).expanduser().absolute() if value else None
+
+
+def _platform_dir(kind: str) -> Path:
+    import platformdirs
+
+    folder: Path = getattr(platformdirs, kind)("labext", appauthor=False)
+    return folder

@@ -1,0 +1,154 @@
+"""Profiles: named addresses of services, kept in a TOML file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from labext import messages
+from labext.config.addresses import clean_url
+from labext.config.paths import config_dir, sandbox_dir
+from labext.errors import InputError, SetupError, StorageError
+from labext.storage import make_folder, write_atomic
+
+Service = Literal["lab", "jobs", "nb"]
+
+SERVICES: tuple[Service, ...] = get_args(Service)
+
+SANDBOX = "sandbox"
+"""The profile that the running sandbox writes."""
+
+OPTIONS = (
+    *("ca_bundle", "method", "user", "backend"),
+    *("oidc_configuration_url", "oidc_client_id", "oidc_user"),
+    *("max_response_mib", "max_response_seconds"),
+)
+"""Further options of a service in a profile: the CA bundle, the sign-in method, the e-mail address
+of the user for whom an app acts, and the kind of server; for an identity provider its OpenID
+configuration, the client that ID tokens are for, and the user who signs in; and the limits of a
+response (`labext.http.connection_pool`).
+"""
+
+HTTPS_ONLY: frozenset[Service] = frozenset({"lab"})
+"""The services that accept HTTPS only (LAB-1)."""
+
+Profile = dict[str, Any]
+
+
+def service_url(service: Service, base_url: str) -> str:
+    """Return the normalized address of a service.
+
+    Raises:
+        InputError: it is invalid, or not encrypted although the service requires that.
+    """
+    return clean_url(base_url, secure=service in HTTPS_ONLY)
+
+
+def check_service(service: Service) -> Service:
+    """Return the name of a service; InputError if there is no such service."""
+    if service not in SERVICES:
+        raise InputError(f"There is no service {service!r}.", "The services are lab, jobs and nb.")
+    return service
+
+
+def profiles_path() -> Path:
+    """Return the path of the profiles file; it need not exist yet."""
+    return config_dir() / "profiles.toml"
+
+
+def profile_names() -> list[str]:
+    """Return the names of the profiles, the sandbox's first if it has been started."""
+    running = [SANDBOX] if (sandbox_dir() / "connection.json").exists() else []
+    return running + sorted(read_profiles())
+
+
+def read_profiles() -> dict[str, Profile]:
+    """Return all profiles by name; empty if the file does not exist.
+
+    Raises:
+        SetupError: the file can't be read, or is not TOML.
+    """
+    try:
+        profiles = tomllib.loads(profiles_path().read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as failure:
+        why = str(failure)
+    else:
+        return {name: entry for name, entry in profiles.items() if isinstance(entry, dict)}
+    raise SetupError(
+        f"The profiles in {profiles_path()} can't be read ({why}).",
+        "Correct that file, or remove it.",
+    )
+
+
+def get_profile(name: str, *others: str) -> Profile:
+    """Return a profile by name.
+
+    Args:
+        name: the profile.
+        others: further names to suggest in the error.
+
+    Raises:
+        SetupError: no profile has this name; the message suggests a similar one, or lists all.
+    """
+    profiles = read_profiles()
+    if name in profiles:
+        return profiles[name]
+    names = [*profiles, *others]
+    suggestion = messages.closest_match(name, names)
+    hint = f"Did you mean {suggestion}?" if suggestion else f"There are: {', '.join(names)}."
+    raise SetupError(f"There is no profile {name}.", hint)
+
+
+def check_profile_name(name: str) -> None:
+    """Check the name of a new profile.
+
+    Raises:
+        InputError: the name is invalid or reserved for the sandbox.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) or name == SANDBOX:
+        why = "is reserved for the sandbox" if name == SANDBOX else "is not a valid profile name"
+        raise InputError(f"{name!r} {why}.", "Use letters, digits, `_`, `.` and `-`.")
+
+
+def save_profile(
+    name: str, service: Service, base_url: str, options: Mapping[str, str] | None = None
+) -> None:
+    """Write a service's address to a profile and keep the profile's other services.
+
+    Raises:
+        InputError: the name, the address or an option is invalid.
+        StorageError: the configuration folder is not writable.
+    """
+    check_profile_name(name)
+    unknown = sorted(set(options or {}).difference(OPTIONS))
+    if unknown:
+        raise InputError(
+            f"A profile has no option {', '.join(unknown)}.", f"Options are {', '.join(OPTIONS)}."
+        )
+    entry = {"base_url": service_url(check_service(service), base_url), **(options or {})}
+    written = read_profiles()
+    written.setdefault(name, {})[service] = entry
+    write_profiles(written)
+
+
+def write_profiles(known: Mapping[str, Profile]) -> None:
+    """Write all profiles, replacing the file atomically.
+
+    Raises:
+        StorageError: the folder can't be written.
+    """
+    import tomli_w
+
+    file = profiles_path()
+    try:
+        make_folder(file.parent)
+        write_atomic(file, tomli_w.dumps(dict(known)).encode())
+    except StorageError as error:
+        raise StorageError(
+            error.message, "Make the folder writable, or set LABEXT_CONFIG_DIR to another one."
+        ) from None
