@@ -6,14 +6,14 @@ _COMPLEMENT = str.maketrans("ACGTUMRWSYKVHDBNacgtumrwsykvhdbn", "TGCAAKYWSRMBDHV
 
 
 def reverse_complement(bases: str) -> str:
-    """Return the other strand, read the other way; the letters of IUPAC are known."""
+    """Return the reverse complement; IUPAC ambiguity codes are supported."""
     return bases.translate(_COMPLEMENT)[::-1]
 
 
 def same_molecule(one: str, other: str, *, circular: bool) -> bool:
-    """Return whether two texts are one molecule, as the platform's filter `bases` compares them.
+    """Return whether two sequences are the same molecule, by the rule of the filter `bases`.
 
-    In any case of letters, on either strand, and of a circle wherever it is opened.
+    The comparison ignores case, strand and, for circular sequences, the origin.
     """
     if len(one) != len(other):
         return False

@@ -14,13 +14,13 @@ _REQUIREMENT = re.compile(
 
 
 def missing_packages() -> dict[str, list[str]]:
-    """For each extra of users the packages it names that are not installed; `` is the core."""
+    """Return the missing packages of each extra by its name; the core is the empty name."""
     extras: dict[str, list[str]] = {}
     for line in metadata.requires(DISTRIBUTION) or []:
         requirement = _REQUIREMENT.match(line)
         if requirement is None or requirement["extra"] == "dev":
             continue
-        if requirement["name"] == DISTRIBUTION:  # an extra that has others within
+        if requirement["name"] == DISTRIBUTION:  # an extra that includes other extras
             continue
         absent = extras.setdefault(requirement["extra"] or "", [])
         if installed_version(requirement["name"]) is None:
@@ -29,13 +29,13 @@ def missing_packages() -> dict[str, list[str]]:
 
 
 def install_line(extra: str) -> str:
-    """The exact line that installs an extra into this environment."""
+    """Return the command that installs an extra into this environment."""
     requirement = f"{DISTRIBUTION}[{extra}]" if extra else DISTRIBUTION
     return f'{sys.executable} -m pip install "{requirement}"'
 
 
 def installed_version(package: str) -> str | None:
-    """The version of a package; None if it is not installed."""
+    """Return the version of a package; None if it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -26,7 +26,7 @@ def strip_control(text: str) -> str:
 
 
 def contains_control(text: str) -> bool:
-    """Return True if `text` contains such a character, raw or as a JSON escape.
+    """Return True if `text` contains a control character, raw or as a JSON escape.
 
     A backslash is taken for the start of a JSON escape: for a text that is not JSON the result may
     be a false positive.
@@ -37,15 +37,15 @@ def contains_control(text: str) -> bool:
             return True
     elif _CONTROL.search(text):
         return True
-    # Without the escaped backslashes every backslash left starts an escape.
+    # Once escaped backslashes are removed, each remaining backslash starts an escape.
     return "\\" in text and _ESCAPED.search(text.replace("\\\\", "")) is not None
 
 
 def json_contains_control(content: bytes) -> bool:
-    """Return True if a valid JSON document contains such a character, raw or escaped.
+    """Return True if a valid JSON document contains a control character, raw or escaped.
 
-    Faster than `contains_control`: of the ASCII control characters a JSON string may contain DEL
-    only.
+    Faster than `contains_control`, since DEL is the only ASCII control character that is valid in
+    a JSON string.
     """
     if content.isascii():
         if b"\x7f" in content:
@@ -57,7 +57,7 @@ def json_contains_control(content: bytes) -> bool:
 
 
 def strip_control_json(value: Any) -> Any:
-    """Return a JSON value with every text in it sanitized, its keys too."""
+    """Return a JSON value with all strings sanitized, keys included."""
     if isinstance(value, str):
         return strip_control(value)
     if isinstance(value, dict):

@@ -22,7 +22,7 @@ def is_full(error: OSError) -> bool:
 
 @contextmanager
 def storage_errors(place: Path) -> Iterator[None]:
-    """Turn an operating system error about `place` into a StorageError of one line."""
+    """Convert an OSError about `place` to a StorageError."""
     try:
         yield
     except StorageError:
@@ -35,15 +35,16 @@ def storage_errors(place: Path) -> Iterator[None]:
             ) from None
         why = error.strerror or type(error).__name__
         raise StorageError(
-            f"{where} can't be written ({why}).", "Choose another folder, or mend this one."
+            f"{where} can't be written ({why}).",
+            "Choose another folder, or make this one writable.",
         ) from None
 
 
 def make_folder(path: Path, mode: int = 0o777) -> Path:
-    """Make a folder and those above it; the last with `mode`.
+    """Create a folder and its parents; the folder itself with `mode`.
 
     Raises:
-        StorageError: it can't be made, or a file stands there.
+        StorageError: the folder can't be created, or a file has this path.
     """
     with storage_errors(path):
         path.mkdir(parents=True, exist_ok=True, mode=mode)
@@ -54,9 +55,9 @@ def write_atomic(path: Path, content: bytes, *, private: bool = False) -> None:
     """Write a file atomically and durably: a reader sees the old content or the new.
 
     Args:
-        path: its folder exists.
-        content: its bytes.
-        private: whether only its owner may read it.
+        path: the file; its folder must exist.
+        content: the new content.
+        private: whether only the owner may read the file.
 
     Raises:
         StorageError: the disk is full, or the folder can't be written.
@@ -66,7 +67,7 @@ def write_atomic(path: Path, content: bytes, *, private: bool = False) -> None:
 
 
 def create_atomic(path: Path, content: bytes) -> None:
-    """Create a private file atomically and durably, unless another process was first.
+    """Create a private file atomically and durably, unless it exists.
 
     Raises:
         StorageError: the disk is full, or the folder can't be written.
@@ -77,7 +78,7 @@ def create_atomic(path: Path, content: bytes) -> None:
 
 @contextmanager
 def _temporary_file(path: Path, content: bytes, *, private: bool) -> Iterator[Path]:
-    """Write a temporary file beside `path`, which the block moves or links to its name."""
+    """Write a temporary file beside `path`; the block moves or links it to `path`."""
     mode = 0o600 if private else 0o666
     temporary = path.with_name(f".{path.name[:80]}.{secrets.token_hex(4)}")
     with storage_errors(path):
@@ -95,20 +96,20 @@ def _temporary_file(path: Path, content: bytes, *, private: bool) -> Iterator[Pa
 
 
 def sync_folder(folder: Path) -> None:
-    """Write a folder's list of files to disk, so that a file in it outlives a power failure.
+    """Sync a folder's entries to disk, so that a new file survives a power failure.
 
-    Windows does so by itself, and can't be asked to.
+    Windows does so implicitly.
     """
     if os.name != "posix":
         return
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except PermissionError:
-        return  # it may be written, and not be listed
+        return  # a folder may be writable but not readable
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system whose folders can't be asked
+        if error.errno != errno.EINVAL:  # the file system does not support syncing folders
             raise
     finally:
         os.close(descriptor)
@@ -132,8 +133,7 @@ _LOCKED_ERRNOS = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
 def lock_file(fileno: int) -> bool:
     """Lock an open file until it is closed; return False if it is locked already.
 
-    On a file system without locks it is True: concurrent use is rare, and a caller that needs more
-    than that must ensure it by other means.
+    Returns True on a file system without locks, where concurrent use is not detected.
     """
     try:
         _lock(fileno)
@@ -143,7 +143,7 @@ def lock_file(fileno: int) -> bool:
 
 
 def is_same_file(fileno: int, path: os.PathLike[str]) -> bool:
-    """Return whether an open file is still the one at `path`, and has not been replaced."""
+    """Return whether an open file is still the file at `path`."""
     try:
         return os.path.samestat(os.fstat(fileno), os.stat(path))
     except FileNotFoundError:

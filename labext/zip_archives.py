@@ -13,7 +13,7 @@ _ENTRY_BYTES = 256
 
 
 class TooManyEntriesError(Exception):
-    """An archive holds more files and folders than allowed."""
+    """An archive has more files and folders than allowed."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"The archive holds more than {most:,} files and folders.")
@@ -21,13 +21,13 @@ class TooManyEntriesError(Exception):
 
 @contextmanager
 def open_zip(path: Path, most_entries: int) -> Iterator[zipfile.ZipFile]:
-    """Open an archive that holds at most this number of files and folders.
+    """Open an archive with at most this number of files and folders.
 
     `zipfile` reads the central directory as a whole and creates an object for every entry, whatever
     number of entries the archive claims. So the size of that one read is limited.
 
     Raises:
-        TooManyEntriesError: it holds more.
+        TooManyEntriesError: the archive has more entries.
         zipfile.BadZipFile, OSError, …: as `zipfile.ZipFile`.
     """
     with _BoundedFile(path, most_entries) as file, zipfile.ZipFile(file) as archive:
@@ -38,7 +38,7 @@ def open_zip(path: Path, most_entries: int) -> Iterator[zipfile.ZipFile]:
 
 
 class _BoundedFile(io.FileIO):
-    """A file of which only so much is read at once, as long as it is bounded."""
+    """A file with a limit on the size of one read."""
 
     def __init__(self, path: Path, most_entries: int) -> None:
         super().__init__(path)

@@ -24,7 +24,7 @@ _session_secrets: dict[str, str] = {}
 
 
 def environment_variable(service: str, name: str) -> str:
-    """Return the environment's name for it: `LABEXT_JOBS_API_KEY` for the jobs' `api_key`."""
+    """Return the environment variable of a secret, such as `LABEXT_JOBS_API_KEY`."""
     return f"LABEXT_{service.upper()}_{name.upper()}"
 
 
@@ -34,7 +34,7 @@ def from_environment(service: str, name: str) -> str | None:
 
 
 def saved_secret(service: str, profile: str | None, name: str) -> str | None:
-    """Return a saved secret: from this session, or else from the keyring.
+    """Return a secret saved in this session or in the keyring, None if there is none.
 
     The keyring is queried once per session, because it may be slow, or ask the user to unlock it.
     """
@@ -46,7 +46,7 @@ def saved_secret(service: str, profile: str | None, name: str) -> str | None:
 
 
 def is_in_keyring(service: str, profile: str | None) -> bool:
-    """Return whether the keyring has anything that signs in to a service."""
+    """Return whether the keyring has a secret of a service."""
     return any(
         _keyring_get(_keyring_user(service, profile, name)) is not None
         for name in SECRET_NAMES[service]
@@ -58,12 +58,12 @@ def save_secret(service: str, profile: str | None, name: str, value: str) -> boo
 
     Args:
         service: `lab`, `jobs` or `nb`.
-        profile: whose it is; None for the address of the environment.
-        name: as in `NAMES`.
+        profile: the profile of the secret; None for the address of the environment.
+        name: a name in `SECRET_NAMES`.
         value: the secret.
 
     Returns:
-        True if it outlives the session.
+        True if the secret was saved in the keyring.
     """
     if name not in SECRET_NAMES.get(service, ()):
         names = ", ".join(SECRET_NAMES.get(service, ()))
@@ -75,7 +75,7 @@ def save_secret(service: str, profile: str | None, name: str, value: str) -> boo
 
 
 def mask_secrets(secrets: Mapping[str, str]) -> None:
-    """Mask secrets wherever they turn up from now on."""
+    """Register secrets for masking in messages and logs."""
     for name, value in secrets.items():
         if name not in PUBLIC_NAMES:
             register_secret(value)
@@ -110,7 +110,7 @@ def _keyring_get(user: str) -> str | None:
     try:
         return keyring.get_password(_KEYRING, user)
     except keyring.errors.KeyringError:
-        return None  # no keyring here, or a locked one: the secret has to come from elsewhere
+        return None  # there is no keyring, or it is locked
 
 
 def _keyring_set(user: str, value: str) -> bool:
@@ -121,7 +121,7 @@ def _keyring_set(user: str, value: str) -> bool:
         keyring.set_password(_KEYRING, user, value)
     except keyring.errors.KeyringError:
         return False
-    return _keyring_get(user) == value  # a null keyring takes all and keeps nothing
+    return _keyring_get(user) == value  # a null keyring accepts secrets and discards them
 
 
 def _keyring_delete(user: str) -> None:
@@ -131,4 +131,4 @@ def _keyring_delete(user: str) -> None:
     try:
         keyring.delete_password(_KEYRING, user)
     except keyring.errors.KeyringError:
-        return  # it was not there, or there is no keyring
+        return  # the secret does not exist, or there is no keyring

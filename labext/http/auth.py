@@ -12,10 +12,10 @@ from labext.redaction import register_secret
 
 
 class RefreshableAuth(requests.auth.AuthBase):
-    """Sign requests with a token that is fetched before the request waits for its slot."""
+    """Authentication with a token that is fetched before the request waits for the rate limit."""
 
     def ready(self) -> None:
-        """Make sure that the next request can be signed.
+        """Fetch credentials for the next request if necessary.
 
         Raises:
             LabextError: the credentials can't be obtained.
@@ -24,7 +24,7 @@ class RefreshableAuth(requests.auth.AuthBase):
 
 
 class ApiKeyAuth(requests.auth.AuthBase):
-    """A key in a header of its own, `x-api-key` (JOBS-1)."""
+    """API key in the header `x-api-key` (JOBS-1)."""
 
     def __init__(self, key: str, header: str = "x-api-key") -> None:
         self._key = clean_secret(key, "key")
@@ -40,7 +40,7 @@ class ApiKeyAuth(requests.auth.AuthBase):
 
 
 class BearerAuth(requests.auth.AuthBase):
-    """A token or a service's password as `Authorization: Bearer …`."""
+    """Token or password in the header `Authorization: Bearer …`."""
 
     def __init__(self, token: str) -> None:
         self._token = clean_secret(token, "password")
@@ -55,7 +55,7 @@ class BearerAuth(requests.auth.AuthBase):
 
 
 class BasicKeyAuth(requests.auth.AuthBase):
-    """An API key as the user of HTTP Basic, with an empty password."""
+    """API key as the user name of HTTP Basic, with an empty password."""
 
     def __init__(self, key: str) -> None:
         pair = f"{clean_secret(key, 'key')}:".encode()
@@ -75,8 +75,8 @@ def clean_secret(secret: str, label: str) -> str:
     """Strip a secret, register it for masking, and return it.
 
     Raises:
-        InputError: it is empty, or holds characters that no header can carry. `requests` would
-            refuse those too, but with the secret in its message.
+        InputError: the secret is empty or has characters that are invalid in a header. `requests`
+            would raise an error that contains the secret.
     """
     secret = secret.strip()
     register_secret(secret)

@@ -54,7 +54,7 @@ class HttpClient:
 
     Args:
         base_url: the service's address; the paths of operations are relative to it.
-        auth: how to sign in; None for a service without keys.
+        auth: the authentication; None for a service without keys.
         rate: the rate limit; `Rate(None)` follows the service's headers only; None disables rate
             limiting.
         verify: True, or the path of a CA bundle.
@@ -243,7 +243,7 @@ class HttpClient:
     def _exchange(
         self, request: Request, timeout: Timeout | None, *, streamed: bool = False
     ) -> requests.Response:
-        """Send once; return the start of the response, or raise the error for a lost one."""
+        """Send a request once and return the response before its body is read."""
         options, op = self._options, request.op
         session = self._sessions.for_this_thread(fresh=op.repeat is RetryMode.UNSENT)
         deadline = Deadline(options.limits.seconds)

@@ -123,7 +123,7 @@ _deadline: ContextVar[Deadline | None] = ContextVar("_deadline", default=None)
 
 @contextmanager
 def enforce_deadline(deadline: Deadline) -> Iterator[None]:
-    """Enforce a deadline on the responses that begin in this context, until they are read."""
+    """Enforce a deadline on the responses of requests sent in this context."""
     token = _deadline.set(deadline)
     try:
         yield
@@ -132,7 +132,7 @@ def enforce_deadline(deadline: Deadline) -> Iterator[None]:
 
 
 class TimedResponse(http.client.HTTPResponse):
-    """A response whose socket is read within the deadline of its context."""
+    """A response that is read from its socket within the deadline of the context."""
 
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
         super().__init__(sock, *args, **options)
@@ -164,7 +164,7 @@ class _TimedReader(io.RawIOBase):
         try:
             count = self._raw.readinto(buffer)
         except TimeoutError:
-            self._deadline.remaining()  # raises if it is this limit that expired
+            self._deadline.remaining()  # raises if this limit has expired
             raise
         self._deadline.start()
         return int(count)
@@ -233,7 +233,7 @@ get_logger("urllib3.connectionpool")  # its debug lines print presigned queries
 
 
 class _TimedConnection:
-    """A connection without a time limit for sending, and with one for the response.
+    """A connection with a time limit for the response and none for sending.
 
     urllib3 would limit sending to the connect timeout, or to the time that the previous response
     had left.
@@ -304,7 +304,7 @@ def new_session() -> requests.Session:
 
 
 class SessionPool:
-    """A session for each thread, since one may not be shared."""
+    """Sessions by thread, because a session is not thread-safe."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -339,12 +339,12 @@ class SessionPool:
 
 
 def proxies_for(url: str) -> dict[str, str]:
-    """Return the environment's proxies for an address; none for loopback."""
+    """Return the proxies for an address from the environment; none for loopback."""
     return {} if is_loopback(url) else dict(get_environ_proxies(url, no_proxy=None))
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether an address is on this machine."""
+    """Return whether an address is a loopback address."""
     host = urlsplit(url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -355,7 +355,7 @@ def is_loopback(url: str) -> bool:
 
 
 def tls_verification(verify: bool | str) -> bool | str:
-    """Return the CA bundle for TLS verification, or whether certificates are verified at all.
+    """Return the value of `verify` for `requests`: a CA bundle, or whether to verify.
 
     Raises:
         SetupError: the CA bundle does not exist.

@@ -104,7 +104,7 @@ class PartialFile:
         """Append bytes.
 
         Raises:
-            StorageError: the disk is full, or refuses.
+            StorageError: the disk is full or not writable.
         """
         rest = memoryview(chunk)
         while rest:
@@ -113,7 +113,7 @@ class PartialFile:
             rest = rest[written:]
 
     def finish(self) -> None:
-        """Put the file under its target's name."""
+        """Replace the target by the complete file."""
 
         def replace() -> None:
             self._file.close()
@@ -179,7 +179,7 @@ class PartialFile:
         try:
             path.unlink(missing_ok=True)
         except OSError:
-            return  # the folder has become unwritable: the file's name says that it is no result
+            return  # the folder is no longer writable: the name marks the file as incomplete
 
 
 CHUNK_SIZE = 512 * 1024
@@ -201,7 +201,7 @@ class AuthenticatedSource:
 
     Attributes:
         request: the request.
-        auth: how to sign in; never sent to another origin that the service redirects to.
+        auth: the authentication; not sent to another origin after a redirect.
         refused: maps an error response to an exception.
         page: the downloaded file may be a web page.
     """
@@ -219,7 +219,7 @@ _EXPIRED_DOWNLOAD = frozenset({400, 401, 403, 404, 410})
 
 
 def is_html_name(name: str) -> bool:
-    """Return whether a file's name is that of a web page."""
+    """Return whether a file name has a suffix of web pages."""
     return name.lower().endswith((".html", ".htm", ".xhtml"))
 
 
@@ -232,7 +232,7 @@ def download_file(
     options: RequestOptions | None = None,
     source: AuthenticatedSource | None = None,
 ) -> Path:
-    """Download a presigned address to `target`, and return that.
+    """Download a presigned address to `target` and return `target`.
 
     No key is sent, unless the download comes from the service itself (`source`). After an
     interruption it resumes with Range and If-Range where the server supports them, else from the
@@ -249,7 +249,7 @@ def download_file(
 
     Raises:
         AccessError: the address has expired, and `renew_url` is None.
-        NotFoundError: there is nothing at the address.
+        NotFoundError: the file does not exist.
         StorageError: the disk is full, or the folder can't be written.
         ServiceError: the download failed.
     """
@@ -285,7 +285,7 @@ class _Download:
         self._deadline = Deadline(_CHUNK_SECONDS)
 
     def attempt(self, session: requests.Session, part: PartialFile) -> bool:
-        """Try once; return whether the file is complete.
+        """Make one attempt and return whether the file is complete.
 
         Raises:
             RetryableError: this attempt received nothing new. An interrupted one that did returns

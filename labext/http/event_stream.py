@@ -23,7 +23,7 @@ PATIENCE = 5.0
 
 @dataclass(frozen=True)
 class ServerSentEvent:
-    """One event: its name (`message` where the stream names none), data and last identifier."""
+    """One event: its name (`message` by default), data and last identifier."""
 
     name: str
     data: str
@@ -43,7 +43,7 @@ class ServerSentEvent:
 
 
 class EventReader:
-    """Parses events from bytes, fed in chunks of any size."""
+    """Incremental parser of server-sent events, fed with chunks of any size."""
 
     def __init__(self, longest: int = MAX_EVENT_SIZE) -> None:
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
@@ -57,7 +57,7 @@ class EventReader:
         self._id = ""
 
     def feed(self, chunk: bytes) -> Iterator[ServerSentEvent]:
-        """Return the events that these bytes complete.
+        """Feed bytes and return the events that they complete.
 
         Raises:
             ResponseLimitError: an event is too long.
@@ -141,7 +141,7 @@ def read_events(response: requests.Response, *, plain: bool = False) -> Iterator
 
 
 def read_json(response: requests.Response) -> Any:
-    """Return the JSON of a response that was requested as a stream, but came in one piece.
+    """Return the JSON of a response that is not a stream although one was requested.
 
     Raises:
         ServiceError: it is not JSON.
@@ -165,7 +165,7 @@ def read_json(response: requests.Response) -> Any:
 
 
 def _first_words(response: requests.Response) -> str:
-    """Return the first words of a body that is not an event stream, and that may never end."""
+    """Return the beginning of a body that is not an event stream and may never end."""
     content, end = b"", time.monotonic() + PATIENCE
     while len(content) < READ_FOR_WORDS and time.monotonic() < end:
         chunk = response.raw.read1(READ_FOR_WORDS, decode_content=True)

@@ -47,10 +47,10 @@ class PageGuard:
         return count
 
     def check_next(self, cursor: str | None = None) -> None:
-        """Check that another page may be asked for.
+        """Check that another page may be requested.
 
         Args:
-            cursor: of that page; None if pages are counted by the caller.
+            cursor: the cursor of that page; None if the caller counts pages.
 
         Raises:
             ResponseLimitError: the list does not end.

@@ -96,7 +96,7 @@ def too_many_redirects(response: requests.Response, service: str) -> RedirectErr
 
 
 def _location(response: requests.Response, service: str) -> str:
-    """Return the Location of a redirect; its bytes are read as UTF-8, as browsers do."""
+    """Return the Location of a redirect, decoded as UTF-8 like in browsers."""
     try:
         location = response.headers["location"].encode("latin-1").decode()
         unsafe = UNSAFE_CHARACTERS.search(location) or "@" in urlsplit(location).netloc

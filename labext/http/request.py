@@ -1,4 +1,4 @@
-"""Operations of a service and the requests made from them."""
+"""Operations of a service and requests built from them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Operation:
         """Return the whole address, each placeholder filled with its quoted value.
 
         Raises:
-            InputError: a value that would change the path itself: empty, `.` or `..`.
+            InputError: a value would change the path: empty, `.` or `..`.
         """
         filled = {name: _quote_segment(name, value) for name, value in values.items()}
         return f"{base_url.rstrip('/')}/{self.path.lstrip('/').format_map(filled)}"
@@ -77,7 +77,7 @@ QueryParams = Mapping[str, str | int | float | bool | None]
 
 @dataclass
 class Request:
-    """An operation with its values.
+    """An operation with the values of its parameters.
 
     Attributes:
         url: the whole address, without the query.

@@ -1,4 +1,4 @@
-"""Responses: successful ones, error responses, lost connections, and their exceptions."""
+"""Successful responses, error responses, lost connections, and their exceptions."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def server_message(body: bytes, content_type: str = "") -> str:
 
 
 def sent_action(body: bytes) -> Action | None:
-    """Return the action that an error response of the sandbox names as data, if any."""
+    """Return the action in an error response of the sandbox, None if there is none."""
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
@@ -120,7 +120,7 @@ def excerpt(text: str, limit: int = 80, *, is_cut: bool = False) -> str:
 
     `is_cut`: the text is itself the start of a longer one.
     """
-    # Runs of blanks are collapsed, so more is read than shown.
+    # More is read than shown, because runs of blanks are collapsed.
     line = " ".join(strip_control(mask_start(text, limit * 20, is_cut=is_cut)).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
@@ -144,7 +144,7 @@ def _json_message(body: Any) -> str:
     if not isinstance(body, dict):
         return ""
     words = next(filter(None, (_json_message(body.get(name)) for name in _FIELDS)), "")
-    where = body.get("loc")  # a validation error's place, as FastAPI gives it
+    where = body.get("loc")  # the location of a validation error of FastAPI
     if words and isinstance(where, list):
         return f"{'.'.join(map(str, where))}: {words}"
     return words
@@ -200,7 +200,7 @@ class FailureStage(Enum):
 
 @dataclass(frozen=True)
 class ConnectionFailure:
-    """A request that got no response.
+    """A request without a response.
 
     Attributes:
         stage: the stage at which the connection was lost.
@@ -327,7 +327,7 @@ def _disconnect_reason(failure: Exception) -> str:
         failure, urllib3.exceptions.ReadTimeoutError, TimeoutError
     ):
         return "the response timed out"
-    if _find_cause(failure, http.client.IncompleteRead):  # urllib3's own is one too
+    if _find_cause(failure, http.client.IncompleteRead):  # urllib3's exception is a subclass
         return "the response was truncated"
     if _find_cause(failure, urllib3.exceptions.DecodeError):
         return "the response can't be decompressed"
@@ -363,13 +363,13 @@ _MIN_VALUE_SIZE = 64
 
 
 class Response:
-    """A successful answer.
+    """A successful response.
 
     Attributes:
-        status: the HTTP status; 404 only for a repeated removal, which has then succeeded.
-        headers: by any case of their names.
+        status: the HTTP status; 404 only for a repeated deletion that had succeeded.
+        headers: case-insensitive mapping.
         content: the body's bytes.
-        repeated: an earlier try of this request may have reached the service.
+        repeated: True if an earlier attempt may have reached the service.
     """
 
     def __init__(
@@ -437,7 +437,7 @@ class Response:
         start = self.content[:200].lstrip()
         if "html" in kind or looks_like_html(start.decode("utf-8", "replace")):
             return self._senseless("an answer of its own")
-        length = self.headers.get("Content-Length", "")  # may itself be cut before its digits
+        length = self.headers.get("Content-Length", "")  # the header may be cut before its digits
         bounded = length.strip().isdigit() or "Transfer-Encoding" in self.headers
         if not start and not bounded:
             return self._senseless("a whole answer")
@@ -469,13 +469,13 @@ def parse_json(content: bytes, limit: int = ResponseLimits.size) -> Any:
 
     Args:
         content: the text.
-        limit: bytes that its values may use. `[[],[],…` uses 20 times its own length.
+        limit: maximum memory of the values in bytes; `[[],[],…` needs 20 times its length.
 
     Raises:
         ValueError: it is not JSON.
         ResponseTooLarge: it has too many values.
     """
-    if len(content) * _MIN_VALUE_SIZE > 2 * limit:  # a value takes two characters at least
+    if len(content) * _MIN_VALUE_SIZE > 2 * limit:  # a value has at least two characters
         values = content.count(b",") + content.count(b"[") + content.count(b"{")
         if values * _MIN_VALUE_SIZE > limit:
             raise ResponseTooLarge(limit)
@@ -489,9 +489,9 @@ def parse_json(content: bytes, limit: int = ResponseLimits.size) -> Any:
 
 
 def _parse_without_gc(content: bytes) -> Any:
-    """Parse JSON with the garbage collector disabled, which would double the time.
+    """Parse JSON with the garbage collector paused, which halves the time.
 
-    No value being parsed can be garbage yet, and no other thread runs meanwhile.
+    Values being parsed are never garbage, and no other thread runs during the call.
     """
     searching = gc.isenabled()
     gc.disable()

@@ -129,7 +129,7 @@ class RequestOptions:
         object.__setattr__(self, "verify", tls_verification(self.verify))
 
     def run_with_retries(self, once: Callable[[], _T]) -> _T:
-        """Call `once` until it raises no `RetryableError`; raise the last attempt's error."""
+        """Call `once` until it raises no `RetryableError`, else raise the last error."""
         policy = new_retrying(self.attempts, self.patience, clock=self.clock, sleep=self.sleep)
         try:
             return policy(once)
@@ -145,7 +145,7 @@ _MAX_FIRST_CONNECTS = 3
 def on_connection_lost(
     request: Request, failure: ConnectionFailure, *, server_seen: bool
 ) -> Exception:
-    """Return the exception for a request that got no response.
+    """Return the exception for a request without a response.
 
     Args:
         request: the request; marked as possibly received once its body was sent.
@@ -163,7 +163,7 @@ def on_connection_lost(
 
 
 def on_transfer_failure(failure: ConnectionFailure) -> Exception:
-    """Return the exception for a file transfer, always repeatable, that got no response."""
+    """Return the exception for a repeatable file transfer without a response."""
     if failure.stage in {FailureStage.NEVER, FailureStage.LIMIT}:
         return failure.error
     return RetryableError(failure.error)
@@ -189,7 +189,7 @@ def on_error_response(
     map_error: ErrorMapper | None,
     final_statuses: Set[int] = frozenset(),
 ) -> Exception:
-    """Return the exception for a response with status 400 or above; reads it to its end.
+    """Return the exception for a response with status 400 or above, and read its body.
 
     Args:
         request: the request.
@@ -230,7 +230,7 @@ def on_error_response(
 
 
 def is_already_deleted(request: Request, error: Exception) -> bool:
-    """Return whether a repeated deletion finds nothing to delete, and so has succeeded."""
+    """Return whether a repeated deletion has succeeded because the object no longer exists."""
     return (
         request.op.repeat is RetryMode.DELETE
         and request.maybe_received

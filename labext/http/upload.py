@@ -45,15 +45,15 @@ _READ_SIZE = 256 * 1024
 
 
 class MultipartForm:
-    """A form of `multipart/form-data` with fields and files, which can be sent repeatedly.
+    """A repeatable `multipart/form-data` body with fields and files.
 
-    Use it as `transport.send(op, content=form.open, headers=form.headers)`.
+    Usage: `client.send(op, content=form.open, headers=form.headers)`.
 
     Args:
-        fields: text by name; a name may occur more than once.
-        files: paths by the name of their field.
-        on_bytes: is told the bytes of the form that were taken to be sent, and the whole's; a try
-            after a cut begins at 0 again.
+        fields: names and values; a name may occur more than once.
+        files: paths by field name.
+        on_bytes: called with the number of bytes read for sending and the total; a repeated
+            attempt starts at 0.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class MultipartForm:
         return {"Content-Type": f"multipart/form-data; boundary={self._boundary}"}
 
     def open(self) -> BinaryIO:
-        """Open the body at its beginning.
+        """Open the body at its start.
 
         Raises:
             OSError: a file can't be read.
@@ -94,7 +94,7 @@ class MultipartForm:
 
 
 class _MultipartStream:
-    """The parts of a stream interface that `requests` needs: a length, and reading in pieces."""
+    """The part of the file interface that `requests` needs: `__len__` and `read`."""
 
     def __init__(
         self, parts: list[bytes | Path], on_bytes: Callable[[int, int], None] | None
@@ -166,7 +166,7 @@ def check_presigned_url(url: str, service: str) -> None:
     """Check a presigned URL from a service.
 
     Raises:
-        ServiceError: it is not.
+        ServiceError: the URL is invalid.
     """
     try:
         prepared = requests.Request("GET", url).prepare().url or ""
@@ -181,28 +181,28 @@ def check_presigned_url(url: str, service: str) -> None:
 
 
 class PresignedStore:
-    """The store behind presigned URLs."""
+    """Object store accessed by presigned URLs."""
 
     def __init__(self, options: RequestOptions) -> None:
         self._options = options
 
     def put(self, url: str, name: str, content: Callable[[], BinaryIO]) -> None:
-        """Send a file's content, idempotently: a lost response is retried.
+        """Upload a file's content; idempotent, so a lost response is retried.
 
         Args:
-            url: the presigned address.
-            name: the file's, for messages.
-            content: opens it, once for each attempt.
+            url: the presigned URL.
+            name: the file name, for messages.
+            content: opens the content, once per attempt.
 
         Raises:
-            AccessError: the address is not, or no longer, good.
+            AccessError: the URL is invalid or has expired.
             ServiceError: the store failed.
         """
         check_presigned_url(url, self._options.service)
 
         def once(session: requests.Session) -> None:
             with closing(content()) as stream:
-                empty = stream_size(stream) == 0  # `requests` would send that in chunks
+                empty = stream_size(stream) == 0  # `requests` would send an empty stream in chunks
                 request = requests.Request(
                     "PUT",
                     url,
@@ -214,7 +214,7 @@ class PresignedStore:
         self._tried(once)
 
     def headers(self, url: str, name: str) -> Mapping[str, str]:
-        """Return the headers that describe the file at an address, as HEAD gives them.
+        """Return the headers of a HEAD request for the file.
 
         Raises:
             NotFoundError: it does not exist.
@@ -230,7 +230,7 @@ class PresignedStore:
         return self._tried(once)
 
     def tail(self, url: str, name: str, length: int) -> bytes:
-        """Return the last bytes of the file at an address, `length` at most.
+        """Return at most the last `length` bytes of the file.
 
         Empty if the store ignores ranges and the file is longer.
 
