@@ -18,7 +18,7 @@ from sqlalchemy.orm import DeclarativeBase, Session
 from labext import storage
 from labext.errors import SetupError
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Increase it with every change of a table; a database with another version is refused.
 
 New columns that may be null need no new version: they are added to existing tables.

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import JSON, Index, Select, String, Text, func, select, text
+from sqlalchemy import JSON, Index, Select, String, Text, and_, func, or_, select, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
@@ -38,6 +38,9 @@ class Task(QueueBase):
             delay a task of another one by no more than the tasks that are running.
         turn: the round.
         created, started: seconds since the epoch; `started` once its process exists.
+        attempt: the number of times that it was claimed; what an earlier attempt reports is
+            refused.
+        needs: what a worker must have to run it, such as the name of a tool; empty for nothing.
         kills: the number of attempts during which the service was killed.
         cancelled: the reason, once a started task was cancelled.
     """
@@ -61,11 +64,20 @@ class Task(QueueBase):
     max_seconds: Mapped[float | None]
     created: Mapped[float] = mapped_column(default=time.time)
     started: Mapped[float | None]
+    attempt: Mapped[int] = mapped_column(default=0, server_default="0")
+    needs: Mapped[str] = mapped_column(String(100), default="", server_default="")
     kills: Mapped[int] = mapped_column(default=0)
     cancelled: Mapped[str | None] = mapped_column(Text)
 
 
 _IS_TAKEN = Task.state.in_([STARTING, RUNNING])
+
+
+class Attempt(NamedTuple):
+    """One try to run a task."""
+
+    task_id: int
+    number: int
 
 
 @dataclass(frozen=True)
@@ -119,6 +131,11 @@ class TaskKind:
         memory: the memory limit of a task's process and its descendants, in bytes; read when it is
             started. None is no limit.
         limit: the number of concurrent tasks of this kind; None means the number of workers.
+        inputs: the folders beside the working folder that the entry reads. With it the kind may run
+            on another machine, to which they are copied, and from which the working folder is
+            copied back. None: it runs where the service runs.
+        cores: the number of cores that a task uses.
+        reserved: the bytes of memory to keep free for a task; None is its memory limit.
     """
 
     name: str
@@ -131,6 +148,9 @@ class TaskKind:
     warm: Callable[[Task], bool] = lambda _task: False
     memory: Callable[[Session], int] | None = None
     limit: int | None = None
+    inputs: Callable[[Task], Sequence[Path]] | None = None
+    cores: Callable[[Task], int] = lambda _task: 1
+    reserved: Callable[[Task], int | None] = lambda _task: None
 
 
 class Queue:
@@ -159,6 +179,7 @@ class Queue:
         max_seconds: float | None = None,
         priority: int = 0,
         owner: str = "",
+        needs: str = "",
     ) -> Task:
         """Queue a task; it starts after the commit, when a worker is free.
 
@@ -174,6 +195,7 @@ class Queue:
             max_seconds=max_seconds,
             priority=priority,
             owner=owner,
+            needs=needs,
             turn=_next_turn(session, owner, priority),
         )
         session.add(task)
@@ -284,6 +306,7 @@ class ClaimedTask:
     """A task claimed from the queue, which now needs a process."""
 
     id: int
+    attempt: int
     key: str
     kind: TaskKind
     payload: dict[str, Any]
@@ -291,6 +314,17 @@ class ClaimedTask:
     max_memory: int | None
     is_warm: bool
     work: Path | None
+    needs: str = ""
+    cores: int = 1
+    reserved: int | None = None
+    inputs: tuple[Path, ...] | None = None
+
+
+Admit = Callable[[ClaimedTask], bool]
+"""Whether a slot for a task is free, which it then takes."""
+
+Needs = tuple[str, str]
+"""The name of a kind, and what its tasks need."""
 
 
 @dataclass
@@ -330,17 +364,19 @@ class TaskTransitions:
         with self._database.read() as session:
             return set(session.scalars(query))
 
-    def next(self, running: Counter[str]) -> int | None:
+    def next(self, running: Counter[str], unfit: Collection[Needs] = ()) -> int | None:
         """Return the task that may start next, given the number of running tasks of each kind."""
         with self._database.read() as session:
-            return session.scalar(self._waiting(running).with_only_columns(Task.id))
+            return session.scalar(self._waiting(running, unfit).with_only_columns(Task.id))
 
     def turn(
         self,
-        starts: Collection[int],
-        ends: Mapping[int, TaskOutcome],
+        starts: Collection[Attempt],
+        ends: Mapping[Attempt, TaskOutcome],
         running: Counter[str],
         free_workers: int,
+        admit: Admit | None = None,
+        unfit: set[Needs] | None = None,
     ) -> TurnResult:
         """Record started and ended tasks, and claim new ones, in one transaction.
 
@@ -348,36 +384,40 @@ class TaskTransitions:
         one by one, so that a task that can't be recorded does not block others.
 
         Args:
-            starts: tasks whose process exists since the last turn; some may have ended already.
-            ends: results by task; the processes are gone.
+            starts: attempts whose process exists since the last turn; some may have ended already.
+            ends: results by attempt; the processes are gone.
             running: the number of running tasks of each kind.
             free_workers: the number of tasks that may be claimed.
+            admit: whether a task may start now; None admits all.
+            unfit: what `admit` refused before, and need not be asked again; added to.
         """
         turn = TurnResult()
-        if not starts and not ends and (not free_workers or self.next(running) is None):
+        unfit = set() if unfit is None else unfit
+        if not starts and not ends and (not free_workers or self.next(running, unfit) is None):
             return turn
         running = Counter(running)
         with self._database.write(durable=bool(ends)) as session:
-            for task_id in starts:
-                refusal = self._start(session, task_id)
+            for attempt in starts:
+                refusal = self._start(session, attempt)
                 if refusal is not None:
-                    turn.refused[task_id] = refusal
-            for task_id, outcome in ends.items():
-                self._end_gone(session, task_id, turn.refused.get(task_id, outcome))
+                    turn.refused[attempt.task_id] = refusal
+            for attempt, outcome in ends.items():
+                self._end_gone(session, attempt, turn.refused.get(attempt.task_id, outcome))
             while len(turn.claims) < free_workers:
-                task = session.scalar(self._waiting(running).with_for_update())
+                task = session.scalar(self._waiting(running, unfit).with_for_update())
                 if task is None:
                     break
-                claim = self._claim(session, task)
+                claim = self._claim(session, task, admit, unfit)
                 if claim is not None:
                     turn.claims.append(claim)
                     running[task.kind] += 1
         self._queue.ended()
         return turn
 
-    def _waiting(self, running: Counter[str]) -> Select[Any]:
-        """Select the first waiting task whose kind is not at its limit."""
+    def _waiting(self, running: Counter[str], unfit: Collection[Needs] = ()) -> Select[Any]:
+        """Select the first waiting task whose kind is not at its limit, and that is not unfit."""
         kinds = self._queue.kinds.values()
+        refused = [and_(Task.kind == kind, Task.needs == needs) for kind, needs in unfit]
         return (
             select(Task)
             .where(
@@ -386,13 +426,19 @@ class TaskTransitions:
                     [k.name for k in kinds if k.limit is None or running[k.name] < k.limit]
                 ),
                 Task.id.not_in(self._set_aside),
+                *([~or_(*refused)] if refused else []),
             )
             .order_by(Task.priority.desc(), Task.turn, Task.id)
             .limit(1)
         )
 
-    def claim(self, task_id: int) -> ClaimedTask | None:
-        """Claim a waiting task; return None if it ended at once or is no longer waiting."""
+    def claim(
+        self, task_id: int, admit: Admit | None = None, unfit: set[Needs] | None = None
+    ) -> ClaimedTask | None:
+        """Claim a waiting task; see `turn`.
+
+        Returns None if it ended at once, is no longer waiting or may not start now.
+        """
         # Even if recording its end fails, it must not block the others.
         self._set_aside.add(task_id)
         try:
@@ -400,38 +446,58 @@ class TaskTransitions:
             with self._database.write(durable=False) as session:
                 task = session.get(Task, task_id, with_for_update=True)
                 waits = task is not None and task.state == QUEUED
-                claim = self._claim(session, task) if task is not None and waits else None
+                claim = None
+                if task is not None and waits:
+                    claim = self._claim(session, task, admit, set() if unfit is None else unfit)
         except OperationalError:  # the disk is full or the database is gone: retry later
             self._set_aside.discard(task_id)
             raise
         self._set_aside.discard(task_id)
         return claim
 
-    def _claim(self, session: Session, task: Task) -> ClaimedTask | None:
-        kind = self._queue.kinds[task.kind]
+    def _claim(
+        self, session: Session, task: Task, admit: Admit | None, unfit: set[Needs]
+    ) -> ClaimedTask | None:
         try:
-            work = kind.work(task) if kind.work else None
-            memory = kind.memory(session) if kind.memory else None
-            warm = kind.warm(task)
+            claim = self._describe(session, task)
         except OperationalError:
             raise
         except Exception as error:  # a service's fault ends the task alone
             log.exception("%s could not be started.", task.key)
             self._end(session, task, _start_failure(error))
             return None
-        task.state = STARTING
+        if admit is not None and not admit(claim):
+            unfit.add((task.kind, task.needs))
+            return None
+        task.state, task.attempt = STARTING, claim.attempt
+        return claim
+
+    def _describe(self, session: Session, task: Task) -> ClaimedTask:
+        kind = self._queue.kinds[task.kind]
         return ClaimedTask(
-            task.id, task.key, kind, task.payload, task.max_seconds, memory, warm, work
+            id=task.id,
+            attempt=task.attempt + 1,
+            key=task.key,
+            kind=kind,
+            payload=task.payload,
+            max_seconds=task.max_seconds,
+            max_memory=kind.memory(session) if kind.memory else None,
+            is_warm=kind.warm(task),
+            work=kind.work(task) if kind.work else None,
+            needs=task.needs,
+            cores=kind.cores(task),
+            reserved=kind.reserved(task),
+            inputs=None if kind.inputs is None else tuple(kind.inputs(task)),
         )
 
-    def start(self, task_id: int) -> TaskOutcome | None:
+    def start(self, attempt: Attempt) -> TaskOutcome | None:
         """Mark a task as running; return its outcome if its process must be killed instead."""
         with self._database.write(durable=False) as session:
-            return self._start(session, task_id)
+            return self._start(session, attempt)
 
-    def _start(self, session: Session, task_id: int) -> TaskOutcome | None:
-        task = session.get(Task, task_id)
-        if task is None or task.state != STARTING:
+    def _start(self, session: Session, attempt: Attempt) -> TaskOutcome | None:
+        task = session.get(Task, attempt.task_id)
+        if task is None or task.state != STARTING or task.attempt != attempt.number:
             return None
         if task.cancelled is not None:
             return TaskOutcome("stopped", task.cancelled)
@@ -449,10 +515,10 @@ class TaskTransitions:
             return _start_failure(error)
         return None if task.cancelled is None else TaskOutcome("stopped", task.cancelled)
 
-    def end(self, task_id: int, outcome: TaskOutcome) -> None:
+    def end(self, attempt: Attempt, outcome: TaskOutcome) -> None:
         """Record the outcome of a task whose process is gone."""
         with self._database.write() as session:
-            self._end_gone(session, task_id, outcome)
+            self._end_gone(session, attempt, outcome)
         self._queue.ended()
 
     def requeue(self, tasks: Collection[int], killed: Collection[int] = ()) -> None:
@@ -491,10 +557,20 @@ class TaskTransitions:
                 if tasks:
                     kind.on_tick(session, tasks)
 
-    def _end_gone(self, session: Session, task_id: int, outcome: TaskOutcome) -> None:
-        task = session.get(Task, task_id)
-        if task is not None:
-            self._end(session, task, outcome)
+    def _end_gone(self, session: Session, attempt: Attempt, outcome: TaskOutcome) -> None:
+        """End a task, unless it waits again or another attempt has begun meanwhile."""
+        task = session.get(Task, attempt.task_id)
+        if task is None:
+            return
+        if task.state == QUEUED or task.attempt != attempt.number:
+            log.warning(
+                "The result of attempt %d of %s is refused: attempt %d is current.",
+                attempt.number,
+                task.key,
+                task.attempt + (task.state == QUEUED),
+            )
+            return
+        self._end(session, task, outcome)
 
     def _end(self, session: Session, task: Task, outcome: TaskOutcome) -> None:
         if task.cancelled is not None:

@@ -309,6 +309,7 @@ def _queue_run(
         {"job": job.id, "account": job.account_id, "tool": job.tool, "settings": settings},
         max_seconds=max_seconds,
         owner=f"jobs:{job.account_id}",
+        needs=job.tool,
     )
 
 

@@ -24,6 +24,7 @@ from labext.sandbox.jobs.tables import (
     Job,
     current_timestamp,
 )
+from labext.sandbox.jobs.tools import catalogue
 
 
 def task_kinds(site: Site) -> list[TaskKind]:
@@ -31,6 +32,9 @@ def task_kinds(site: Site) -> list[TaskKind]:
 
     def work(task: Task) -> Path:
         return job_files.work_folder(site, task.payload["job"])
+
+    def inputs(task: Task) -> list[Path]:
+        return [job_files.inputs_folder(site, task.payload["job"])]
 
     return [
         TaskKind(
@@ -42,6 +46,9 @@ def task_kinds(site: Site) -> list[TaskKind]:
             on_tick=partial(parent_jobs.check_budgets, site),
             work=work,
             memory=partial(limit_value, name="job_memory"),
+            inputs=inputs,
+            cores=_cores,
+            reserved=_reserved_memory,
         ),
         TaskKind(
             name=parent_jobs.AGGREGATE_KIND,
@@ -51,6 +58,16 @@ def task_kinds(site: Site) -> list[TaskKind]:
             memory=partial(limit_value, name="job_memory"),
         ),
     ]
+
+
+def _cores(task: Task) -> int:
+    tool = catalogue.find_definition(task.payload["tool"])
+    return 1 if tool is None else tool.cores
+
+
+def _reserved_memory(task: Task) -> int | None:
+    tool = catalogue.find_definition(task.payload["tool"])
+    return None if tool is None else tool.memory
 
 
 def settle_parent(

@@ -23,7 +23,7 @@ from labext.sandbox.core.database import Database, is_disk_full
 from labext.sandbox.core.executors.launcher import Launcher, StartMethod
 from labext.sandbox.core.executors.leftover_processes import kill_adopted, kill_leftovers
 from labext.sandbox.core.executors.task_process import PROCESS_FILE
-from labext.sandbox.core.queue import ClaimedTask, Queue, TaskOutcome, TaskTransitions
+from labext.sandbox.core.queue import Attempt, ClaimedTask, Queue, TaskOutcome, TaskTransitions
 
 POLL_SECONDS = 1.0
 """Interval of polling the table for changes by other processes; own changes wake the supervisor."""
@@ -71,6 +71,11 @@ class _Run:
     outcome: TaskOutcome | None = None
     next_try: float = 0.0
     pause: float = 1.0
+
+    @property
+    def attempt(self) -> Attempt:
+        """Identifies the attempt to the queue."""
+        return Attempt(self.task.id, self.task.attempt)
 
     def later(self) -> None:
         """Postpone the next attempt."""
@@ -227,8 +232,8 @@ class Supervisor:
         started, ended = self._started(), self._ended()
         try:
             turn = self._ledger.turn(
-                [run.task.id for run in started],
-                {run.task.id: run.outcome for run in ended if run.outcome is not None},
+                [run.attempt for run in started],
+                {run.attempt: run.outcome for run in ended if run.outcome is not None},
                 Counter(run.task.kind.name for run in self._alive()),
                 0 if self._stopping or self._launcher is None else self._room(),
             )
@@ -271,7 +276,7 @@ class Supervisor:
     def _record_starts(self) -> None:
         for run in self._started():
             try:
-                refusal = self._ledger.start(run.task.id)
+                refusal = self._ledger.start(run.attempt)
             except Exception:  # see `_loop`; it is retried later
                 log.exception("The start of %s could not be recorded.", run.task.key)
                 run.later()
@@ -293,7 +298,7 @@ class Supervisor:
             if run.outcome is None or (run.has_begun and not run.is_recorded):
                 continue
             try:
-                self._ledger.end(run.task.id, run.outcome)
+                self._ledger.end(run.attempt, run.outcome)
             except Exception:  # see `_loop`; it is retried later
                 log.exception("The end of %s could not be recorded.", run.task.key)
                 run.later()

@@ -56,8 +56,13 @@ def find_tool(name: str) -> Tool | None:
 
     Checks the packages of this tool only, which is faster than `available_tools`.
     """
-    tool = next((tool for tool in all_tools() if tool.name == name), None)
+    tool = find_definition(name)
     return None if tool is None or tool.missing_modules() else tool
+
+
+def find_definition(name: str) -> Tool | None:
+    """Return the tool of a name, even if its packages are not installed here."""
+    return next((tool for tool in all_tools() if tool.name == name), None)
 
 
 def preload_modules() -> list[str]:

@@ -98,6 +98,8 @@ class Tool:
             names. A setting that is no file gets the sequence in a FASTA file, else its text.
         passes_content: the kind of content of these files, as in `Parameter.content`; empty where
             it is not known.
+        cores: the number of cores that a job uses.
+        memory: the bytes to keep free for a job; None for the memory limit of the service.
         figures: the CSV files among its outputs that clients draw as the job's figures, in order
             (JOBS-196).
         check: takes settings, with or without their defaults, and returns one sentence about the
@@ -118,6 +120,8 @@ class Tool:
     passes: tuple[str, ...] = ()
     passes_content: str = ""
     figures: tuple[str, ...] = ()
+    cores: int = 1
+    memory: int | None = None
     check: Callable[[Settings], str | None] | None = None
 
     def visible(self, gates: Collection[str]) -> tuple[Parameter, ...]:

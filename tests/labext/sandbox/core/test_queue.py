@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import (
     MAX_KILLS,
+    Attempt,
     Queue,
     QueueBase,
     Task,
@@ -91,7 +92,7 @@ def _put(
 def _begin(transitions: TaskTransitions, task_id: int) -> None:
     """Claim a task and record that its process exists."""
     assert transitions.claim(task_id) is not None
-    assert transitions.start(task_id) is None
+    assert transitions.start(Attempt(task_id, 1)) is None
 
 
 def _state(database: Database, key: str) -> str:
@@ -129,13 +130,14 @@ def test_task_of_another_owner_is_next_however_many_tasks_wait(database, queue, 
     for _ in range(3 + 10):
         task_id = transitions.next(Counter())
         _begin(transitions, task_id)
-        transitions.end(task_id, TaskOutcome("done"))
+        transitions.end(Attempt(task_id, 1), TaskOutcome("done"))
     for task_id in many[10:12]:
         _begin(transitions, task_id)
     [single] = _put(database, queue, "single", owner="b")
     [urgent] = _put(database, queue, "urgent", owner="b", priority=1)
     assert transitions.next(Counter()) == urgent
-    transitions.end(urgent, TaskOutcome("done"))
+    _begin(transitions, urgent)
+    transitions.end(Attempt(urgent, 1), TaskOutcome("done"))
     assert transitions.next(Counter()) == single
 
 
@@ -167,7 +169,7 @@ def test_owner_without_unfinished_tasks_waits_for_at_most_one_task_of_each_other
             for counts in claimed_while_waiting.values():
                 counts[unfinished[next_id]] += 1
         elif step == "end" and running:
-            transitions.end(running[0], TaskOutcome("done"))
+            transitions.end(Attempt(running[0], 1), TaskOutcome("done"))
             del unfinished[running.pop(0)]
     database.close()
     folder.cleanup()
@@ -234,7 +236,7 @@ def test_key_is_unique_until_its_task_ends(database, queue, transitions):
     with pytest.raises(IntegrityError):
         _put(database, queue, "a")
     _begin(transitions, first)
-    transitions.end(first, TaskOutcome("done"))
+    transitions.end(Attempt(first, 1), TaskOutcome("done"))
     [second] = _put(database, queue, "a")
     assert second > first
 
@@ -265,7 +267,7 @@ def test_cancellation_wins_over_a_simultaneous_end(database, queue, transitions,
         assert queue.cancel(session, "a", "second")
     assert not queue.wait(database, "a", 0.05)
     assert transitions.cancelled() == {task}
-    transitions.end(task, TaskOutcome("done", result={"x": 1}, seconds=2.0))
+    transitions.end(Attempt(task, 1), TaskOutcome("done", result={"x": 1}, seconds=2.0))
     assert recorder.endings["a"] == TaskOutcome("stopped", "first", seconds=2.0)
     assert queue.wait(database, "a", 0.0)
 
@@ -276,7 +278,7 @@ def test_wait_all_waits_for_the_last_task(database, queue, transitions):
     for task in (first, second):
         assert not queue.wait_all(database, ["a", "b", "never"], 0.0)
         _begin(transitions, task)
-        transitions.end(task, TaskOutcome("done"))
+        transitions.end(Attempt(task, 1), TaskOutcome("done"))
     assert queue.wait_all(database, ["a", "b", "never"], 0.0)
 
 
@@ -294,8 +296,8 @@ def test_on_start_may_cancel_the_task(database, recorder):
     [task] = _put(database, queue, "a")
     transitions = TaskTransitions(database, queue)
     assert transitions.claim(task) is not None
-    assert transitions.start(task) == TaskOutcome("stopped", "budget")
-    transitions.end(task, TaskOutcome("done"))
+    assert transitions.start(Attempt(task, 1)) == TaskOutcome("stopped", "budget")
+    transitions.end(Attempt(task, 1), TaskOutcome("done"))
     assert recorder.endings["a"] == TaskOutcome("stopped", "budget")
 
 
@@ -309,7 +311,7 @@ def test_on_start_that_raises_refuses_only_its_own_task(database, recorder):
     transitions = TaskTransitions(database, queue)
     assert [claim.id for claim in transitions.turn([], {}, Counter(), 1).claims] == [bad]
     assert transitions.claim(good) is not None
-    turn = transitions.turn([bad, good], {}, Counter(), 0)
+    turn = transitions.turn([Attempt(bad, 1), Attempt(good, 1)], {}, Counter(), 0)
     assert list(turn.refused) == [bad]
     ending = turn.refused[bad]
     assert (ending.outcome, ending.reason) == ("failed", "It could not be started: no such row")
@@ -379,17 +381,17 @@ def test_task_runs_once_its_process_exists(database, queue, transitions, recorde
     assert recorder.events == []
     assert transitions.taken() == [task]
     assert transitions.next(Counter()) is None
-    transitions.turn([task], {}, Counter(), 0)
+    transitions.turn([Attempt(task, 1)], {}, Counter(), 0)
     assert _state(database, "a") == "running"
     assert recorder.events == [("start", "a")]
-    transitions.turn([task], {}, Counter(), 0)
+    transitions.turn([Attempt(task, 1)], {}, Counter(), 0)
     assert recorder.events == [("start", "a")], "it starts once"
 
 
 def test_end_before_the_recorded_start_records_both(database, queue, transitions, recorder):
     [task] = _put(database, queue, "a")
     transitions.claim(task)
-    transitions.turn([task], {task: TaskOutcome("done")}, Counter(), 0)
+    transitions.turn([Attempt(task, 1)], {Attempt(task, 1): TaskOutcome("done")}, Counter(), 0)
     assert recorder.events == [("start", "a"), ("end", "a")]
     assert recorder.endings["a"] == TaskOutcome("done")
 
@@ -397,7 +399,7 @@ def test_end_before_the_recorded_start_records_both(database, queue, transitions
 def test_end_is_recorded_without_other_tasks(database, queue, transitions, recorder):
     [task] = _put(database, queue, "a")
     _begin(transitions, task)
-    transitions.turn([], {task: TaskOutcome("done")}, Counter(), 0)
+    transitions.turn([], {Attempt(task, 1): TaskOutcome("done")}, Counter(), 0)
     assert recorder.endings["a"] == TaskOutcome("done")
     assert transitions.taken() == []
 
@@ -410,7 +412,7 @@ def test_refusal_of_on_start_wins_over_the_end_of_its_process(database, recorder
     [task] = _put(database, queue, "a")
     transitions = TaskTransitions(database, queue)
     transitions.claim(task)
-    transitions.turn([task], {task: TaskOutcome("done")}, Counter(), 0)
+    transitions.turn([Attempt(task, 1)], {Attempt(task, 1): TaskOutcome("done")}, Counter(), 0)
     assert recorder.endings["a"].outcome == "failed"
 
 
@@ -421,8 +423,8 @@ def test_task_cancelled_before_its_start_never_starts(database, queue, transitio
         assert queue.cancel(session, "a", "stopped by hand")
     assert recorder.endings == {}, "its process may exist"
     assert transitions.cancelled() == {task}
-    assert transitions.start(task) == TaskOutcome("stopped", "stopped by hand")
-    transitions.end(task, TaskOutcome("failed", "signal 9"))
+    assert transitions.start(Attempt(task, 1)) == TaskOutcome("stopped", "stopped by hand")
+    transitions.end(Attempt(task, 1), TaskOutcome("failed", "signal 9"))
     assert recorder.events == [("end", "a")]
     assert recorder.endings["a"] == TaskOutcome("stopped", "stopped by hand")
 
@@ -479,11 +481,49 @@ def test_tick_sees_only_running_tasks(database, queue, transitions, recorder):
 def test_ends_and_claims_of_one_turn_are_one_transaction(database, queue, transitions, recorder):
     first, second, third = _put(database, queue, "a", "b", "c")
     assert [claim.key for claim in transitions.turn([], {}, Counter(), 2).claims] == ["a", "b"]
-    ends = {first: TaskOutcome("done"), second: TaskOutcome("failed", "why")}
-    turn = transitions.turn([first, second], ends, Counter(), 2)
+    ends = {
+        Attempt(first, 1): TaskOutcome("done"),
+        Attempt(second, 1): TaskOutcome("failed", "why"),
+    }
+    turn = transitions.turn([Attempt(first, 1), Attempt(second, 1)], ends, Counter(), 2)
     assert [claim.id for claim in turn.claims] == [third]
     assert transitions.taken() == [third]
     assert transitions.turn([], {}, Counter({"kind": 1}), 1).claims == []
+
+
+def test_result_of_an_earlier_attempt_is_refused(database, queue, transitions, recorder):
+    [task] = _put(database, queue, "a")
+    _begin(transitions, task)
+    transitions.requeue([task])
+    transitions.end(Attempt(task, 1), TaskOutcome("done"))
+    assert _state(database, "a") == "queued"
+    claim = transitions.claim(task)
+    assert (claim.id, claim.attempt) == (task, 2)
+    transitions.turn([Attempt(task, 1)], {Attempt(task, 1): TaskOutcome("done")}, Counter(), 0)
+    assert _state(database, "a") == "starting"
+    assert recorder.endings == {}
+    transitions.end(Attempt(task, 2), TaskOutcome("failed", "signal 9"))
+    assert recorder.endings["a"].outcome == "failed"
+
+
+def test_tasks_that_are_not_admitted_do_not_block_others(database, queue, transitions):
+    with database.write() as session:
+        for number, needs in enumerate(["rna", "rna", "dna", "rna", "dna"]):
+            queue.put(session, "kind", f"{needs}{number}", {}, needs=needs)
+    unfit = set()
+    asked = []
+
+    def admit(claim):
+        asked.append(claim.key)
+        return claim.needs == "dna"
+
+    turn = transitions.turn([], {}, Counter(), 5, admit, unfit)
+    assert [claim.key for claim in turn.claims] == ["dna2", "dna4"]
+    assert asked == ["rna0", "dna2", "dna4"]
+    assert unfit == {("kind", "rna")}
+    assert transitions.next(Counter(), unfit) is None
+    assert transitions.next(Counter()) is not None
+    assert _state(database, "rna0") == "queued"
 
 
 def test_turn_respects_the_limit_of_a_kind(database, queue, transitions):
@@ -503,7 +543,12 @@ def test_turn_with_a_failing_end_changes_nothing(database, queue, transitions):
     _begin(transitions, good)
     _begin(transitions, bad)
     with pytest.raises(LookupError):
-        transitions.turn([], {good: TaskOutcome("done"), bad: TaskOutcome("done")}, Counter(), 1)
+        transitions.turn(
+            [],
+            {Attempt(good, 1): TaskOutcome("done"), Attempt(bad, 1): TaskOutcome("done")},
+            Counter(),
+            1,
+        )
     assert set(transitions.taken()) == {good, bad}
     assert transitions.living() == {good, bad, waiting}
 

@@ -8,7 +8,7 @@ import orjson
 import pytest
 from sqlalchemy import event, select
 
-from labext.sandbox.core.queue import Task, TaskOutcome, TaskTransitions
+from labext.sandbox.core.queue import Attempt, Task, TaskOutcome, TaskTransitions
 from labext.sandbox.jobs import service, submission
 from labext.sandbox.jobs.tables import Job
 
@@ -35,12 +35,12 @@ def test_job_requeued_after_a_kill_is_in_queue(site, ledger):
     [task] = [ledger.next({})]
     assert ledger.claim(task) is not None
     assert states(site) == [("In Queue", False), ("In Queue", False)], "it has no process yet"
-    assert ledger.start(task) is None
+    assert ledger.start(Attempt(task, 1)) is None
     assert states(site) == [("Running", True), ("Running", True)]
     ledger.requeue(ledger.taken(), killed=[task])
     assert states(site) == [("Running", True), ("In Queue", False)]
     assert ledger.claim(task) is not None
-    assert ledger.start(task) is None
+    assert ledger.start(Attempt(task, 2)) is None
     assert states(site) == [("Running", True), ("Running", True)]
 
 
@@ -49,7 +49,8 @@ def test_reason_of_a_memory_limit_names_the_command_to_raise_it(site, ledger):
     claim = ledger.claim(task)
     assert claim.max_memory == 2 << 30
     ledger.end(
-        task, TaskOutcome("stopped", "The memory limit of 2 GiB was reached.", over="memory")
+        Attempt(task, 1),
+        TaskOutcome("stopped", "The memory limit of 2 GiB was reached.", over="memory"),
     )
     with site.database.read() as session:
         reason = session.scalars(select(Job.reason).where(Job.name == "b-a")).one()
