@@ -36,6 +36,7 @@ pytest_plugins = (
     "notebook_plugin",  # first: it prevents a slow import
     "browser_fixtures",
     "cli_fixtures",
+    "databases",
     "fake_clock",
     "faulty_server",
 )
@@ -125,11 +126,11 @@ def isolated(
 
 
 @pytest.fixture(scope="session", autouse=True)
-def warm() -> Iterator[None]:
+def warm(database_of_hosts: Callable[..., Any]) -> Iterator[None]:
     """Fork the hosts of sandboxes from a process that has imported their modules."""
     process = Warm()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(host_process, "spawn_host", process.spawn)
+        patch.setattr(host_process, "spawn_host", database_of_hosts(process.spawn))
         yield
     process.close()
 

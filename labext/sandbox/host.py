@@ -169,7 +169,7 @@ class Host:
         self._folder = folder
         self._lock = lock
         self._services = [_load_service(name) for name in services]
-        self._database = Database.at(folder.database)
+        self._database = Database(folder.database_url)
         self._queue = Queue()
         self._options = options
         self._quarantine = Quarantine(folder)

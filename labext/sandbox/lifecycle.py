@@ -144,6 +144,9 @@ class Sandbox:
         services: `module:name` of the services to run; None for all.
         adopt_empty: start although the database is empty or damaged; existing files are moved to
             the folder `quarantine`.
+        database_url: the address of a PostgreSQL database, `postgresql+psycopg://…`, which keeps
+            the data instead of a SQLite file in the folder; None as for `rate`. The folder
+            remembers it.
 
     As a context manager, it is started at the beginning, and stopped at the end unless it was
     running before.
@@ -158,11 +161,13 @@ class Sandbox:
         sequences: int | None = None,
         services: Sequence[str] | None = None,
         adopt_empty: bool = False,
+        database_url: str | None = None,
     ) -> None:
         self._folder = DataFolder(sandbox_dir() if data_dir is None else data_dir)
         self._options = {"rate": rate, "workers": workers, "sequences": sequences}
         self._services = services
         self._adopt_empty = adopt_empty
+        self._database_url = database_url
         self._lock = FileLock(self._folder.lock_file)
         self._started_here = False
 
@@ -376,6 +381,7 @@ class Sandbox:
     def _start_host(self, until: float) -> bool:
         """Start a host and wait until it responds; False if another host was first."""
         self._folder.prepare()
+        self._use_database()
         log = self._folder.log
         offset = log.stat().st_size if log.exists() else 0
         try:
@@ -403,6 +409,20 @@ class Sandbox:
                 f"The sandbox did not start within {START_SECONDS:g} seconds.", f"Look at {log}."
             )
         raise self._failure(process, offset)
+
+    def _use_database(self) -> None:
+        """Note the address in the folder, not among the arguments of the host, which all can see.
+
+        Raises:
+            SetupError: the sandbox keeps its data elsewhere, or the driver is not installed.
+            InputError: it is no address of a PostgreSQL database.
+        """
+        if self._database_url is None:
+            return
+        from labext.sandbox.core.database import Database
+
+        Database(self._database_url).close()
+        self._folder.use_database(self._database_url)
 
     def _failure(self, process: subprocess.Popen[bytes], offset: int) -> LabextError:
         """Return why a host has ended: as recorded by it, or by its exit code or log."""

@@ -19,9 +19,9 @@ import numpy as np
 import orjson
 import psutil
 import pytest
+from databases import open_database
 
 from labext.sandbox import Sandbox
-from labext.sandbox.core.database import Database
 from labext.sandbox.nb.providers.registry import MINILM
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import COMPLETED, Notebook, NotebookSource, Source
@@ -59,7 +59,7 @@ class Texts:
 def fill(box: Sandbox, sources: int) -> list[str]:
     """Sources in a notebook as they are once they were processed; their identifiers."""
     texts, numbers = Texts(), np.random.default_rng(5)
-    database = Database.at(box.data_dir / "sandbox.sqlite")
+    database = open_database(box.data_dir)
     try:
         with database.write() as session:
             session.add(Notebook(id=NOTEBOOK, name="Bench"))

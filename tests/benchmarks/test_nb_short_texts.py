@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 import requests
+from databases import open_database
 from sqlalchemy import func, select
 
 from labext.sandbox import Sandbox
@@ -39,7 +40,7 @@ def text(number: int) -> str:
 
 @contextlib.contextmanager
 def database_of(box: Sandbox) -> Iterator[Database]:
-    database = Database.at(box.data_dir / "sandbox.sqlite")
+    database = open_database(box.data_dir)
     try:
         yield database
     finally:

@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 import orjson
 import psutil
 import pytest
+from databases import open_database
 from sqlalchemy import Table, insert, select
 
 from labext.sandbox import Sandbox
-from labext.sandbox.core.database import Database
 from labext.sandbox.jobs.tables import (
     COMPLETE,
     STOPPED,
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.benchmark
 
 def fill(box: Sandbox, start: int, end: int) -> None:
     """Finished jobs of the student, as they are once a digest has ended."""
-    database = Database.at(box.data_dir / "sandbox.sqlite")
+    database = open_database(box.data_dir)
     try:
         with database.write() as session:
             student = session.scalars(select(Account).where(Account.owner.is_(False))).first()

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
+from databases import open_database
 
 from labext.sandbox import Sandbox
-from labext.sandbox.core.database import Database
 from labext.sandbox.nb import limits
 from labext.sandbox.nb.tables import Limit
 
@@ -139,8 +139,8 @@ def detail(response: requests.Response, status: int = 400) -> str:
 class Back:
     """The settings of the service's administrator: limits, in its database."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
 
     @contextmanager
     def limit(self, name: str, value: int) -> Iterator[None]:
@@ -152,7 +152,7 @@ class Back:
             self._set_limit(name, before)
 
     def _set_limit(self, name: str, value: int | None) -> int | None:
-        database = Database.at(self.path)
+        database = open_database(self.data_dir)
         try:
             with database.write() as session:
                 changed = session.get(Limit, name)

@@ -57,7 +57,7 @@ def open_administration(data_dir: Path, service: Service, administration: type[A
     """
     folder = DataFolder(data_dir)
     check_started(folder)
-    database = Database.at(folder.database)
+    database = Database(folder.database_url)
     try:
         running = FileLock(folder.lock_file).is_held()
         if running:

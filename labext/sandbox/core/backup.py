@@ -25,6 +25,7 @@ from labext.actions import parameter
 from labext.errors import ConflictError, InputError, NotFoundError, SetupError, StorageError
 from labext.sandbox.core.data_folder import (
     DATABASE_FILE,
+    DATABASE_URL_FILE,
     PORTS_FILE,
     DataFolder,
     FileLock,
@@ -49,7 +50,7 @@ MANIFEST = "manifest.json"
 
 RUNTIME_FILES = {
     *("host.lock", "host.json", "host.log", "host.log.1", "connection.json"),
-    *("backup.lock", "tasks", "quarantine"),
+    *("backup.lock", "tasks", "quarantine", DATABASE_URL_FILE),
 }
 """Files of a running host. Backups exclude them and names that start with a dot."""
 
@@ -153,7 +154,7 @@ def check_started(folder: DataFolder) -> None:
             f"A restore into {folder.path} was interrupted.",
             f"Start the sandbox to finish it: `{folder.command('start')}`.",
         )
-    if not folder.is_ours() or not folder.database.is_file():
+    if not folder.is_ours() or not folder.has_database:
         raise SetupError(
             f"There is no sandbox in {folder.path}: it was never started.",
             f"Start it once: `{folder.command('start')}`.",

@@ -14,10 +14,12 @@ from typing import Any
 from labext.config import is_default_sandbox
 from labext.errors import SetupError, StorageError
 from labext.redaction import register_secret
-from labext.storage import create_atomic, write_atomic
+from labext.storage import create_atomic, storage_errors, write_atomic
 
 MARKER_FILE = ".labext-sandbox"
 DATABASE_FILE = "sandbox.sqlite"
+DATABASE_URL_FILE = "database.url"
+"""The address of a PostgreSQL database, with its password, instead of the SQLite file."""
 PORTS_FILE = "ports.json"
 EXIT_LOCKED = 3
 """Exit code of a host whose folder is in use by another host."""
@@ -39,6 +41,36 @@ class DataFolder:
         self.secrets = self.path / "secrets"
         self.tasks = self.path / "tasks"
         self.quarantine = self.path / "quarantine"
+        self.database_url_file = self.path / DATABASE_URL_FILE
+
+    @property
+    def database_url(self) -> str:
+        """The address of its database: the SQLite file, or what `use_database` was given."""
+        try:
+            return self.database_url_file.read_text()
+        except (FileNotFoundError, NotADirectoryError):
+            return f"sqlite:///{self.database}"
+
+    @property
+    def has_database(self) -> bool:
+        """Whether a database was ever created for it."""
+        return self.database_url_file.is_file() or self.database.is_file()
+
+    def use_database(self, url: str) -> None:
+        """Keep the data in a database at an address from the next start on.
+
+        Raises:
+            SetupError: its data are in a SQLite file.
+            StorageError: the folder cannot be written.
+        """
+        if has_content(self.database):
+            raise SetupError(
+                f"The data of this sandbox are in {self.database}, not in another database.",
+                f"Make a backup with `{self.command('backup', 'FILE')}`, and restore it into a new "
+                "folder that uses the other database.",
+            )
+        with storage_errors(self.database_url_file):
+            write_atomic(self.database_url_file, url.encode(), private=True)
 
     def is_ours(self) -> bool:
         """Return whether the folder belongs to a sandbox."""

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, MetaData, create_engine, event, func, select
+import orjson
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Engine,
+    Integer,
+    MetaData,
+    String,
+    TableValuedAlias,
+    create_engine,
+    event,
+    func,
+    select,
+)
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase, Session
+from sqlalchemy.sql.functions import GenericFunction
 
 from labext import storage
 from labext.errors import SetupError
+from labext.sandbox.core import postgresql
 
 SCHEMA_VERSION = 6
 """Increase it with every change of a table; a database with another version is refused.
@@ -34,17 +51,37 @@ class Database:
     `with database.read() as session:` sees one consistent state and writes nothing;
     `with database.write() as session:` commits at its end and rolls back on any exception.
     Both may be used from any thread. Objects stay usable after the session has ended.
+
+    Attributes:
+        url: `sqlite:///PATH` or `postgresql+psycopg://USER:PASSWORD@HOST/NAME`.
+        engine: the engine, for statements outside the two kinds of session.
+
+    Raises:
+        SetupError: another kind of database, or its driver is not installed.
     """
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.engine = _make_engine(url)
+        self._reads = self.engine
+        if self.is_postgresql:
+            self._reads = self.engine.execution_options(
+                isolation_level="REPEATABLE READ", postgresql_readonly=True
+            )
         self._writes = {
-            durable: self.engine.execution_options(labext_writes="FULL" if durable else "NORMAL")
+            (durable, exclusive): self.engine.execution_options(
+                labext_durable=durable, labext_exclusive=exclusive
+            )
             for durable in (True, False)
+            for exclusive in (True, False)
         }
         self._writers = threading.Lock()
         self._writing = threading.local()
+
+    @property
+    def is_postgresql(self) -> bool:
+        """Whether it is a PostgreSQL database, which several processes may serve."""
+        return self.engine.dialect.name == "postgresql"
 
     @classmethod
     def at(cls, path: Path) -> Database:
@@ -59,9 +96,9 @@ class Database:
         """
         self.check_version()
         for tables in metadata:
-            tables.create_all(self._writes[True])
+            tables.create_all(self._writes[True, True])
         if self.engine.dialect.name == "sqlite":
-            with self._writes[True].begin() as connection:
+            with self._writes[True, True].begin() as connection:
                 connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
 
     def check_version(self) -> None:
@@ -80,31 +117,53 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """Open a read-only session with a consistent snapshot."""
-        with Session(self.engine, expire_on_commit=False, autoflush=False) as session:
+        with Session(self._reads, expire_on_commit=False, autoflush=False) as session:
             yield session
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Session]:
         """Open a session with the write lock: committed at the end, rolled back on an exception.
 
-        A commit survives a killed process; with `durable` also a power failure, at the price of a
-        disk sync. Changes that can be repeated do not need it.
+        One transaction at a time, of all processes, has the write lock: a condition that it has
+        read stays true until it commits. A commit survives a killed process; with `durable` also a
+        power failure, at the price of a disk sync. Changes that can be repeated do not need it.
 
         Raises:
             RuntimeError: this thread is already inside a writing transaction.
         """
+        with self._write(self._writes[durable, True], self._writers) as session:
+            yield session
+        _call_after_commit(session)
+
+    @contextmanager
+    def write_concurrently(self, *, durable: bool = True) -> Iterator[Session]:
+        """Open a session for writing rows that it has locked, or that no condition depends on.
+
+        Without the write lock on PostgreSQL: other transactions may read and write meanwhile, so
+        lock rows with `with_for_update`. SQLite has one writer at a time in any case.
+
+        Raises:
+            RuntimeError: this thread is already inside a writing transaction.
+        """
+        if not self.is_postgresql:
+            with self.write(durable=durable) as session:
+                yield session
+            return
+        with self._write(self._writes[durable, False], nullcontext()) as session:
+            yield session
+        _call_after_commit(session)
+
+    @contextmanager
+    def _write(self, engine: Engine, lock: threading.Lock | nullcontext[None]) -> Iterator[Session]:
         if getattr(self._writing, "inside", False):
             raise RuntimeError("A writing transaction is open in this thread already.")
-        with self._writers:
+        with lock:
             self._writing.inside = True
             try:
-                engine = self._writes[durable]
                 with Session(engine, expire_on_commit=False) as session, session.begin():
                     yield session
             finally:
                 self._writing.inside = False
-        for call in session.info.get(_AFTER_COMMIT, ()):
-            call()
 
     def close(self) -> None:
         """Close every pooled connection."""
@@ -128,9 +187,14 @@ def after_commit(session: Session, call: Callable[[], None]) -> None:
     session.info.setdefault(_AFTER_COMMIT, []).append(call)
 
 
+def _call_after_commit(session: Session) -> None:
+    for call in session.info.get(_AFTER_COMMIT, ()):
+        call()
+
+
 def _make_engine(url: str) -> Engine:
     if not url.startswith("sqlite"):
-        return create_engine(url, pool_pre_ping=True)
+        return postgresql.make_engine(url)
     # A connection is just an open file, so requests never wait for a free one.
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, max_overflow=-1)
     event.listen(engine, "connect", _configure_connection)
@@ -148,13 +212,47 @@ def _configure_connection(connection: DBAPIConnection, _record: Any) -> None:
 
 
 def _begin_transaction(connection: Connection) -> None:
-    synchronous = connection.get_execution_options().get("labext_writes")
-    if synchronous is not None:
-        connection.exec_driver_sql(f"PRAGMA synchronous={synchronous}")
-    connection.exec_driver_sql("BEGIN" if synchronous is None else "BEGIN IMMEDIATE")
+    durable = connection.get_execution_options().get("labext_durable")
+    if durable is not None:
+        connection.exec_driver_sql(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+    connection.exec_driver_sql("BEGIN" if durable is None else "BEGIN IMMEDIATE")
 
 
-_POSTGRESQL_DISK_FULL = "53100"
+@event.listens_for(Column, "after_parent_attach")
+def _use_types_of_sqlite(column: Column[Any], _table: Any) -> None:
+    """Give a column on PostgreSQL what it has on SQLite: 64-bit integers, order by code points."""
+    kind = column.type
+    if isinstance(kind, String) and kind.collation is None:
+        same = type(kind)(length=kind.length, collation="C")
+        column.type = kind.with_variant(same, "postgresql")
+    elif type(kind) is Integer:
+        column.type = kind.with_variant(BigInteger(), "postgresql")
+
+
+class _TextValues(GenericFunction[str]):
+    """The texts of a JSON array as the column `value` of a table."""
+
+    name = "labext_text_values"
+    inherit_cache = True
+
+
+@compiles(_TextValues, "sqlite")
+def _compile_for_sqlite(element: _TextValues, compiler: Any, **options: Any) -> str:
+    return f"json_each{compiler.process(element.clause_expr, **options)}"
+
+
+@compiles(_TextValues, "postgresql")
+def _compile_for_postgresql(element: _TextValues, compiler: Any, **options: Any) -> str:
+    arguments = compiler.process(element.clauses, **options)
+    return f"json_array_elements_text(CAST({arguments} AS json))"
+
+
+def text_table(values: Collection[str]) -> TableValuedAlias:
+    """Return texts as a table with the column `value`.
+
+    Passed as a single parameter: there may be more texts than a statement may have parameters.
+    """
+    return func.labext_text_values(orjson.dumps(list(values)).decode()).table_valued("value")
 
 
 def is_disk_full(error: BaseException) -> bool:
@@ -163,7 +261,7 @@ def is_disk_full(error: BaseException) -> bool:
         return (
             # SQLite reports every other cause of a failed write as an I/O error.
             _sqlite_code(error) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
-            or getattr(error.orig, "sqlstate", None) == _POSTGRESQL_DISK_FULL
+            or postgresql.sqlstate(error) == postgresql.DISK_FULL
         )
     return isinstance(error, OSError) and storage.is_full(error)
 

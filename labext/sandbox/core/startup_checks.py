@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from labext import messages
 from labext.errors import LabextError, StorageError
+from labext.sandbox.core import postgresql
 from labext.sandbox.core.data_folder import DataFolder, has_content, list_entries, remove_path
 from labext.sandbox.core.database import Database, is_database_corrupt, is_disk_full
 from labext.sandbox.core.service_protocol import Service, Site
@@ -72,13 +73,14 @@ def check_database(
         StorageError: the database is empty or damaged; the next step names the ways out.
         DBAPIError: it cannot be read.
     """
-    lost = not has_content(folder.database)
+    is_file = not database.is_postgresql
+    lost = is_file and not has_content(folder.database)
     # SQLite would delete the log beside an empty file, with the rows that only the log has.
     only_log = lost and has_content(Path(f"{folder.database}-wal"))
     if adopt_into is None:
         if only_log:
             raise empty_database_error(folder)
-    elif only_log or (not lost and is_database_damaged(folder.database)):
+    elif only_log or (is_file and not lost and is_database_damaged(folder.database)):
         for suffix in ("-wal", "-shm", "-journal", ""):
             path = Path(f"{folder.database}{suffix}")
             if path.exists():
@@ -93,7 +95,7 @@ def check_database(
         if adopt_into is None:
             raise (
                 damaged_database_error(folder)
-                if is_database_damaged(folder.database)
+                if is_file and is_database_damaged(folder.database)
                 else empty_database_error(folder)
             )
         # Ids are reused: a signature for an old one must not be valid for a new one.
@@ -117,7 +119,7 @@ def damaged_database_error(folder: DataFolder) -> StorageError:
 def empty_database_error(folder: DataFolder) -> StorageError:
     """Return the refusal of a database without rows, or without the rows of files."""
     return StorageError(
-        f"The database {folder.database} is empty, but the data folder is not.",
+        f"The database {_database_name(folder)} is empty, but the data folder is not.",
         recovery_advice(folder),
     )
 
@@ -144,7 +146,7 @@ def quarantine_orphans(
         StorageError: the database is damaged, so that rows may only seem to be missing.
     """
     orphans = sorted(service.orphans(site))
-    if orphans and is_database_damaged(folder.database):
+    if orphans and not site.database.is_postgresql and is_database_damaged(folder.database):
         raise damaged_database_error(folder)
     for path in orphans:
         try:
@@ -160,6 +162,8 @@ def explain_failure(error: Exception, folder: DataFolder) -> LabextError:
     """Return the cause of a start-up failure, with its remedy."""
     if isinstance(error, LabextError):
         return error
+    if isinstance(error, DBAPIError) and folder.database_url_file.exists():
+        return postgresql.explain(error, folder.database_url)
     if is_disk_full(error):
         return StorageError(
             f"The disk is full: {folder.path} cannot be written.",
@@ -178,6 +182,12 @@ def explain_failure(error: Exception, folder: DataFolder) -> LabextError:
             f"{error.filename} cannot be used: {error.strerror}.", f"Look at {folder.log}."
         )
     return LabextError(f"{type(error).__name__}: {error}", f"Look at {folder.log}.")
+
+
+def _database_name(folder: DataFolder) -> str:
+    if folder.database_url_file.exists():
+        return postgresql.display(folder.database_url)
+    return str(folder.database)
 
 
 def _has_no_rows(database: Database, service: Service) -> bool:

@@ -72,7 +72,9 @@ def open_site(work: Path) -> Iterator[Site]:
     service = work.parents[1]
     folder = DataFolder(service.parent)
     database = (
-        _cached_database(folder.database) if task_process.is_warm else Database.at(folder.database)
+        _cached_database(folder.database_url)
+        if task_process.is_warm
+        else Database(folder.database_url)
     )
     try:
         yield Site(
@@ -90,6 +92,6 @@ def open_site(work: Path) -> Iterator[Site]:
 
 
 @functools.cache
-def _cached_database(path: Path) -> Database:
+def _cached_database(url: str) -> Database:
     """Return the database of a warm process, with its connection and compiled statements."""
-    return Database.at(path)
+    return Database(url)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import requests
+from databases import open_database
 
 from labext.sandbox import Sandbox
-from labext.sandbox.core.database import Database
 from labext.sandbox.nb import settings
 
 pytestmark = pytest.mark.contract
@@ -119,7 +119,7 @@ def test_password_is_prompted_twice_without_echo(nb, box, monkeypatch):
 
 
 def private(box: Sandbox) -> bool:
-    database = Database.at(box.data_dir / "sandbox.sqlite")
+    database = open_database(box.data_dir)
     try:
         with database.read() as session:
             return settings.allows_private_fetches(session)

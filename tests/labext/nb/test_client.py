@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from databases import open_database
 
 from labext.errors import (
     ConflictError,
@@ -21,7 +22,6 @@ from labext.nb import Answer, Final, NotebookClient, Partial, Strategy, records
 from labext.nb.backends.contract.notebooks import ADD_SOURCE_JSON
 from labext.progress import Outcome
 from labext.sandbox import Sandbox
-from labext.sandbox.core.database import Database
 from labext.sandbox.nb.limits import LIMITS
 
 pytestmark = pytest.mark.contract
@@ -217,7 +217,7 @@ def limit(box: Sandbox) -> Callable[..., Any]:
 
     @contextmanager
     def set_limit(name: str, value: int) -> Iterator[None]:
-        database = Database.at(box.data_dir / "sandbox.sqlite")
+        database = open_database(box.data_dir)
         try:
             with database.write() as session:
                 LIMITS.change(session, name, value)

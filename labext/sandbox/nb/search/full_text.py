@@ -1,4 +1,4 @@
-"""Full-text index of the passages (SQLite FTS5)."""
+"""Full-text search of the passages, by FTS5 on SQLite and `tsvector` on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core.database import count_rows
+from labext.sandbox.nb.search import tsvector
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Base, Passage
 from labext.sandbox.nb.text.segmentation import stem_words
@@ -96,10 +97,17 @@ def count_terms(session: Session, query: str) -> dict[str, int]:
     whole_row: ColumnClause[str] = literal_column("nb_words")
     matching = select(func.count()).select_from(_WORDS)
     phrases, words = _parse_query(query)
+    terms = {term.casefold(): term for term in (*phrases, *words)}.values()
+    if _on_postgresql(session):
+        return {term: tsvector.count(session, term) for term in terms}
     return {
         term: session.scalar(matching.where(whole_row.op("MATCH")(_quote(term)))) or 0
-        for term in {term.casefold(): term for term in (*phrases, *words)}.values()
+        for term in terms
     }
+
+
+def _on_postgresql(session: Session) -> bool:
+    return session.get_bind().dialect.name == "postgresql"
 
 
 def full_score(session: Session, counts: Mapping[str, int]) -> float:
@@ -133,6 +141,10 @@ _MIN_WEIGHT = 1e-6
 
 def add_words(session: Session, title: str, passages: Iterable[Passage]) -> None:
     """Index newly stored passages, each with the title of its parent and its headings."""
+    passages = list(passages)
+    if _on_postgresql(session):
+        tsvector.add(session, ((p.id, f"{title}\n{p.heading}", p.text) for p in passages))
+        return
     rows = [
         {"rowid": passage.id, "title": f"{title}\n{passage.heading}", "text": passage.text}
         for passage in passages
@@ -146,7 +158,9 @@ def update_title(session: Session, parent_id: str, title: str) -> None:
     rows = session.execute(
         select(Passage.id, Passage.heading).where(Passage.parent_id == parent_id)
     ).all()
-    if rows:
+    if rows and _on_postgresql(session):
+        tsvector.update_titles(session, {number: f"{title}\n{heading}" for number, heading in rows})
+    elif rows:
         session.execute(
             update(_WORDS)
             .where(_WORDS.c.rowid == bindparam("passage"))
@@ -157,7 +171,7 @@ def update_title(session: Session, parent_id: str, title: str) -> None:
 
 def remove_words(session: Session, passage_ids: Collection[int]) -> None:
     """Remove passages from the index."""
-    if passage_ids:
+    if passage_ids and not _on_postgresql(session):  # there it is done with the passage
         session.execute(
             delete(_WORDS).where(_WORDS.c.rowid == bindparam("passage")),
             [{"passage": number} for number in passage_ids],
@@ -187,7 +201,15 @@ def find_by_words(
         return []
     words = None
     if count_rows(session, Passage) > _MAX_ROWS:
-        words = _rarest_terms(counts or count_terms(session, query))
+        counts = counts or count_terms(session, query)
+        words = _rarest_terms(counts)
+    if _on_postgresql(session):
+        counts = counts or count_terms(session, query)
+        phrases, content_words = _parse_query(query)
+        if words is not None:
+            content_words = [word for word in content_words if word in words]
+        by_term = {term.casefold(): count for term, count in counts.items()}
+        return tsvector.find(session, phrases, content_words, by_term, scope, limit, TITLE_WEIGHT)
     expression = match_expression(query, words)
     whole_row: ColumnClause[str] = literal_column("nb_words")
     rank = (-func.bm25(whole_row, TITLE_WEIGHT, 1.0)).label("rank")

@@ -8,13 +8,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import orjson
 from sqlalchemy import delete, func, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from labext.actions import Action
-from labext.sandbox.core.database import is_disk_full
+from labext.sandbox.core.database import is_disk_full, text_table
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.embedding import passage_vectors
@@ -142,9 +141,7 @@ def retitle_passages(session: Session, parent_id: str, title: str) -> None:
 
 def remove_passages(session: Session, parent_ids: Collection[str]) -> None:
     """Remove the passages of sources and notes with their vectors."""
-    # Passed as one value: there may be more identifiers than a statement may have parameters.
-    among = func.json_each(orjson.dumps(list(parent_ids)).decode()).table_valued("value")
-    condition = Passage.parent_id.in_(select(among.c.value))
+    condition = Passage.parent_id.in_(select(text_table(parent_ids).c.value))
     full_text.remove_words(session, session.scalars(select(Passage.id).where(condition)).all())
     session.execute(delete(Passage).where(condition))
 

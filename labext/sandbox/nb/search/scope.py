@@ -6,11 +6,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
-import orjson
-from sqlalchemy import ColumnElement, TableValuedAlias, false, func, or_, select
+from sqlalchemy import ColumnElement, false, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from labext.sandbox.core.database import count_rows
+from labext.sandbox.core.database import count_rows, text_table
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.tables import NEW, RUNNING, Note, Source
 
@@ -62,7 +61,7 @@ class Scope:
     def conditions(self, parent_id: InstrumentedAttribute[str]) -> list[ColumnElement[bool]]:
         """Return the scope as WHERE conditions on the column of the parent's identifier."""
         if self.only is not None:
-            return [parent_id.in_(select(_identifier_table(self.only).c.value))]
+            return [parent_id.in_(select(text_table(self.only).c.value))]
         if len(self.kinds) == 2:
             return []
         return [or_(false(), *(parent_id.startswith(kind) for kind in self.kinds))]
@@ -82,7 +81,7 @@ def check_identifiers_exist(
         ("source", source_ids, select(Source.id)),
         ("note", note_ids, select(Note.id)),
     ):
-        named = _identifier_table(identifiers or ()).c.value
+        named = text_table(identifiers or ()).c.value
         unknown = session.scalars(select(named).where(named.not_in(existing)).limit(1)).first()
         if unknown is not None:
             raise errors.not_found(noun, unknown)
@@ -92,8 +91,3 @@ def count_unprocessed(session: Session, scope: Scope) -> int:
     """Return the number of sources in a scope that are still to be processed."""
     unprocessed = Source.status.in_((NEW, RUNNING))
     return count_rows(session, Source, unprocessed, *scope.conditions(Source.id))
-
-
-def _identifier_table(identifiers: Collection[str]) -> TableValuedAlias:
-    """Return identifiers as a table: there may be more than a statement may have parameters."""
-    return func.json_each(orjson.dumps(list(identifiers)).decode()).table_valued("value")

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 import requests
+from databases import open_database
 from sqlalchemy import select
 
 from labext import JobsClient, cli
 from labext.errors import LabextError
 from labext.lab import ApiKey, LabClient
 from labext.sandbox import Sandbox
-from labext.sandbox.core.database import Database
 from labext.sandbox.jobs.tables import COMPLETE, Job, UploadedFile
 from labext.sandbox.nb.tables import Source
 
@@ -105,7 +105,7 @@ def working(box: Sandbox, folder: Path) -> Iterator[Callable[[], None]]:
 
 def missing(data_dir: Path) -> tuple[int, list[str]]:
     """How many rows have a file, and those whose file is not there or not whole."""
-    database = Database.at(data_dir / "sandbox.sqlite")
+    database = open_database(data_dir)
     with database.read() as session:
         sizes = {
             f"jobs/files/{file.id}": file.bytes for file in session.scalars(select(UploadedFile))

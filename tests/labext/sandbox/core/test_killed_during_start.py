@@ -10,10 +10,10 @@ from typing import Any
 import psutil
 import pytest
 import requests
+from databases import open_database
 
 from labext import JobsClient
 from labext.sandbox import Sandbox
-from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import QUEUED, Task
 
 pytestmark = pytest.mark.faults
@@ -38,7 +38,7 @@ def poll(condition: Callable[[], Any], seconds: float = 60) -> None:
 
 def tasks(box: Sandbox) -> dict[str, tuple[str, int]]:
     """The state and the counted kills of every task, by its kind."""
-    database = Database.at(box.data_dir / "sandbox.sqlite")
+    database = open_database(box.data_dir)
     try:
         with database.read() as session:
             return {task.kind: (task.state, task.kills) for task in session.query(Task)}

@@ -20,6 +20,7 @@ import psutil
 import pytest
 import requests
 import yaml
+from databases import open_database
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -217,7 +218,7 @@ class Back:
     """Change limits and accounts in the service's database."""
 
     def __init__(self, box: Sandbox) -> None:
-        self.path = box.data_dir / "sandbox.sqlite"
+        self.data_dir = box.data_dir
 
     @contextmanager
     def limit(self, name: str, value: int) -> Iterator[None]:
@@ -252,7 +253,7 @@ class Back:
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        database = Database.at(self.path)
+        database = open_database(self.data_dir)
         try:
             with database.write() as session:
                 yield session

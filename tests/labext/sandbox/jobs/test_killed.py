@@ -18,13 +18,13 @@ from typing import Any
 
 import psutil
 import pytest
+from databases import open_database
 from sqlalchemy import func, select
 
 from labext import JobsClient
 from labext.errors import LabextError, NotFoundError
 from labext.jobs import records
 from labext.sandbox import Sandbox
-from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import Task
 from labext.sandbox.jobs.tables import Job, Usage
 
@@ -141,7 +141,7 @@ def until_state(user: User, name: str, *states: str) -> None:
 
 
 def until_idle(box: Sandbox) -> None:
-    database = Database.at(box.data_dir / "sandbox.sqlite")
+    database = open_database(box.data_dir)
     deadline = time.monotonic() + 120
     while True:
         with database.read() as session:
@@ -208,7 +208,7 @@ def check_as_in_the_ledger(box: Sandbox, user: User, kit: Any, folder: Path) -> 
         assert archive.testzip() is None
         assert len(archive.read("metrics.csv").splitlines()) == JOBS + 1
 
-    database = Database.at(box.data_dir / "sandbox.sqlite")
+    database = open_database(box.data_dir)
     try:
         with database.read() as session:
             stored = {str(number) for number in session.scalars(select(Job.id))}

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import requests
+from databases import open_database
 
 pytestmark = pytest.mark.contract
 
@@ -33,10 +34,9 @@ def used(box):
     """The bytes of the parents' archives, as they are counted, and as they are."""
     from sqlalchemy import select
 
-    from labext.sandbox.core.database import Database
     from labext.sandbox.jobs.tables import Job
 
-    database = Database.at(box.data_dir / "sandbox.sqlite")
+    database = open_database(box.data_dir)
     try:
         with database.read() as session:
             rows = session.execute(select(Job.id, Job.bytes).where(Job.parent_id.is_(None))).all()

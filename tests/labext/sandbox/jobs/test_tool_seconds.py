@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from databases import open_database
 from sqlalchemy import select
 
-from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import Task
 from labext.sandbox.jobs.tools.catalogue import available_tools
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.contract
 
 
 def limits_of_waiting(box):
-    database = Database.at(box.data_dir / "sandbox.sqlite")
+    database = open_database(box.data_dir)
     try:
         with database.read() as session:
             tasks = session.scalars(select(Task))

@@ -71,4 +71,4 @@ def api(box: Sandbox) -> Api:
 
 @pytest.fixture(scope="session")
 def back(box: Sandbox) -> Back:
-    return Back(box.data_dir / "sandbox.sqlite")
+    return Back(box.data_dir)

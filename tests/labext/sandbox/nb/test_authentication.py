@@ -260,7 +260,7 @@ def test_requests_and_password_guesses_are_rate_limited_separately(in_process, k
     def ask(password: str, path: str = "/api/notebooks") -> Any:
         return client.get(path, headers={"Authorization": f"Bearer {password}"})
 
-    with kit.Back(site.folder / "sandbox.sqlite").limit("requests", 3):
+    with kit.Back(site.folder).limit("requests", 3):
         assert [ask("wrong").status_code for _ in range(4)] == [401, 401, 401, 429]
         answers = [ask(kit.PASSWORD) for _ in range(4)]
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
@@ -274,6 +274,6 @@ def test_rate_limit_can_be_switched_off(in_process, kit) -> None:
     site = in_process(rate="off")
     client = TestClient(service.apps(site)["nb"])
     headers = {"Authorization": f"Bearer {kit.PASSWORD}"}
-    with kit.Back(site.folder / "sandbox.sqlite").limit("requests", 1):
+    with kit.Back(site.folder).limit("requests", 1):
         call = [client.get("/api/notes", headers=headers).status_code for _ in range(3)]
     assert call == [200, 200, 200]

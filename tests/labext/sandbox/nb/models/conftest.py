@@ -11,10 +11,10 @@ from typing import Any
 import nb_service
 import openai_server
 import pytest
+from databases import open_database
 from sqlalchemy import delete
 
 from labext.sandbox import Sandbox
-from labext.sandbox.core.database import Database
 from labext.sandbox.nb.providers import provider_variables
 from labext.sandbox.nb.tables import Credential, DefaultModel, Model
 
@@ -33,7 +33,7 @@ class Models(nb_service.Api):
         super().__init__(box.nb.base_url, box.nb.password, nb_service.Description(root))
         self.session.hooks["response"].append(self._hold)
         self.box, self.provider = box, provider
-        self.database = Database.at(box.data_dir / "sandbox.sqlite")
+        self.database = open_database(box.data_dir)
 
     @staticmethod
     def _hold(response: Any, **_options: Any) -> None:

@@ -28,7 +28,7 @@ class World:
     def __init__(self, path: Path) -> None:
         folder = DataFolder(path)
         folder.secrets.mkdir()
-        self.database = Database.at(folder.database)
+        self.database = Database(folder.database_url)
         self.database.create(QueueBase.metadata, Base.metadata)
         self.site = Site(
             folder=folder.service("nb"),
@@ -95,8 +95,12 @@ class World:
         return self.index.find(query, "hybrid", **{"limit": 10} | arguments)
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    """Searchable records in a database of each kind."""
+    if request.param == "postgresql":
+        server = request.getfixturevalue("postgresql_server")
+        DataFolder(tmp_path).use_database(server.new_database())
     world = World(tmp_path)
     yield world
     world.database.close()

@@ -12,10 +12,10 @@ from typing import Any
 import nb_service
 import pytest
 import requests
+from databases import open_database
 from sqlalchemy.orm import Session
 
 from labext.sandbox import Sandbox
-from labext.sandbox.core.database import Database
 from labext.sandbox.nb import settings
 from labext.sandbox.nb.tables import DefaultModel
 
@@ -30,8 +30,8 @@ class Sources(nb_service.Api):
         super().__init__(box.nb.base_url, box.nb.password, nb_service.Description(root))
         self.folder = box.data_dir / "nb"
         self.close = self.session.close
-        self._database = box.data_dir / "sandbox.sqlite"
-        self.limit = nb_service.Back(self._database).limit
+        self._data_dir = box.data_dir
+        self.limit = nb_service.Back(box.data_dir).limit
 
     def text(self, text: str = "Some text.", **more: Any) -> dict[str, Any]:
         """A text that is processed at once."""
@@ -81,7 +81,7 @@ class Sources(nb_service.Api):
     @contextmanager
     def back(self) -> Iterator[Session]:
         """The service's tables, as whoever runs it has them."""
-        database = Database.at(self._database)
+        database = open_database(self._data_dir)
         try:
             with database.write() as session:
                 yield session

@@ -1,0 +1,143 @@
+"""PostgreSQL: its engine, the locks that take the place of SQLite's, and its errors."""
+
+from __future__ import annotations
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine import URL, Connection, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+
+from labext.errors import InputError, LabextError, SetupError, StorageError
+from labext.extras import install_line
+from labext.redaction import register_secret
+
+DRIVER = "postgresql+psycopg"
+
+LOCK_SECONDS = 30
+"""Seconds that a transaction waits for the write lock or for a row."""
+
+_IDLE_SECONDS = 120
+"""Seconds after which a transaction of a process that has been stopped is ended."""
+
+_LOCK_CLASS = 0x6C616265
+"""First half of the keys of advisory locks, which other applications could also use."""
+
+_WRITE_LOCK = 1
+
+DISK_FULL = "53100"
+_BUSY = {"40001", "40P01", "55P03"}
+"""Serialization failure, deadlock, and a lock that was not released in time."""
+_NO_CONNECTION = ("08", "57P", "53300", "28", "3D000")
+"""Connection lost, server stops or starts, too many connections, refused, no such database."""
+
+
+def parse_url(text: str) -> URL:
+    """Return the address of a PostgreSQL database, with psycopg as its driver.
+
+    Raises:
+        InputError: it is no address of a PostgreSQL database.
+    """
+    example = f"{DRIVER}://USER:PASSWORD@HOST/NAME"
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):  # may contain the password
+        message = "The address of the database cannot be parsed."
+        raise InputError(message, f"Use {example}.") from None
+    if url.drivername not in ("postgresql", DRIVER):
+        raise InputError(
+            f"Databases of the kind {url.drivername} are not supported.",
+            f"Use a PostgreSQL database: {example}.",
+        )
+    if url.password is not None:
+        register_secret(str(url.password))
+    return url.set(drivername=DRIVER)
+
+
+def make_engine(text: str) -> Engine:
+    """Return an engine for a PostgreSQL database; it connects at the first use.
+
+    Raises:
+        InputError: it is no address of a PostgreSQL database.
+        SetupError: the driver is not installed.
+    """
+    url = parse_url(text)
+    options = {
+        "timezone": "UTC",
+        "lock_timeout": f"{LOCK_SECONDS}s",
+        "idle_in_transaction_session_timeout": f"{_IDLE_SECONDS}s",
+    }
+    try:
+        engine = create_engine(
+            url,
+            pool_pre_ping=True,
+            pool_size=5,
+            max_overflow=25,
+            connect_args={
+                "application_name": "labext",
+                "connect_timeout": 10,
+                "options": " ".join(f"-c {name}={value}" for name, value in options.items()),
+            },
+        )
+    except ImportError as error:
+        raise SetupError(
+            "PostgreSQL databases need the package psycopg, which is not installed.",
+            f"Run `{install_line('postgresql')}`.",
+        ) from error
+    event.listen(engine, "begin", _begin_transaction)
+    return engine
+
+
+def _begin_transaction(connection: Connection) -> None:
+    options = connection.get_execution_options()
+    durable, exclusive = options.get("labext_durable"), options.get("labext_exclusive")
+    if durable is None:
+        return
+    columns = [] if durable else ["set_config('synchronous_commit', 'off', true)"]
+    if exclusive:
+        # READ COMMITTED: every statement after this one sees what the last owner has committed.
+        columns.append(f"pg_advisory_xact_lock({_LOCK_CLASS}, {_WRITE_LOCK})")
+    if columns:
+        connection.exec_driver_sql(f"SELECT {', '.join(columns)}")
+
+
+def sqlstate(error: BaseException) -> str:
+    """Return the SQLSTATE of a PostgreSQL error; an empty text for other errors."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return str(getattr(cause, "sqlstate", None) or "")
+
+
+def is_busy(error: BaseException) -> bool:
+    """Return whether a transaction was rolled back because of others, so that it can be retried."""
+    return sqlstate(error) in _BUSY
+
+
+def is_unreachable(error: BaseException) -> bool:
+    """Return whether the server of a PostgreSQL database did not accept or lost the connection."""
+    if not isinstance(error, OperationalError) or not hasattr(error.orig, "sqlstate"):
+        return False
+    state = sqlstate(error)
+    return error.connection_invalidated or not state or state.startswith(_NO_CONNECTION)
+
+
+def display(text: str) -> str:
+    """Return the address of a database without its password."""
+    return parse_url(text).set(password=None).render_as_string()
+
+
+def explain(error: BaseException, text: str) -> LabextError:
+    """Return the cause of an error of the database at an address, with its remedy."""
+    where = display(text)
+    cause = str(error.orig if isinstance(error, DBAPIError) else error).strip()
+    reason = cause.splitlines()[-1].strip() if cause else type(error).__name__
+    if sqlstate(error) == DISK_FULL:
+        return StorageError(
+            f"The disk of the database {where} is full.", "Make room there, then start again."
+        )
+    if is_unreachable(error):
+        return StorageError(
+            f"The database {where} cannot be reached: {reason}",
+            "Check that PostgreSQL runs, and the address, user and password of the database.",
+        )
+    return StorageError(
+        f"The database {where} cannot be used: {reason}",
+        "Check that its user owns the database and may create tables in it.",
+    )

@@ -1,0 +1,103 @@
+"""A search by words gives the same passages with the same scores on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from labext_test_corpus import DOCSTRINGS, docstring
+
+from labext.sandbox.core.data_folder import DataFolder
+from labext.sandbox.nb.search import full_text, tsvector
+from labext.sandbox.nb.search.scope import Scope
+
+QUERIES = [
+    "window",
+    "Kaiser windows with beta",
+    'the "window function" of an array',
+    '"returns" "array"',
+    "naïve Fourier transformations",
+    "np.fft",
+    "x-ray",
+    "the of and",
+    "quantum",
+    "ARRAYS arrays Array",
+    *("café", "東京", "Ελλάδα", "back\\slash 'quoted'", "<->"),
+]
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    return {name: docstring(place) for name, place in DOCSTRINGS.items()} | {
+        "accents": "Naïve Ångström transformations of a café. 東京 and Ελλάδα, too.",
+        "marks": "It's a rock'n'roll back\\slash 'quoted' <-> & | ! :* text.",
+    }
+
+
+@pytest.fixture(scope="module")
+def worlds(
+    tmp_path_factory: pytest.TempPathFactory,
+    postgresql_server: Any,
+    make_world: Any,
+    texts: dict[str, str],
+) -> Iterator[list[Any]]:
+    """The same passages in both databases."""
+    worlds = []
+    for kind in ("sqlite", "postgresql"):
+        folder: Path = tmp_path_factory.mktemp(kind)
+        if kind == "postgresql":
+            DataFolder(folder).use_database(postgresql_server.new_database())
+        world = make_world(folder)
+        for number, (name, text) in enumerate(texts.items()):
+            world.source(f"s{number}", text, name)
+        worlds.append(world)
+    yield worlds
+    for world in worlds:
+        world.database.close()
+
+
+def _ranking(world: Any, query: str, scope: Scope) -> list[tuple[int, float]]:
+    with world.database.read() as session:
+        return full_text.find_by_words(session, query, scope, 1000)
+
+
+@pytest.mark.parametrize(
+    "query", [*QUERIES, "café", "東京", "Ελλάδα", "back\\slash 'quoted'", "<->"]
+)
+def test_scores_are_equal(worlds: list[Any], query: str) -> None:
+    on_sqlite, on_postgresql = (_ranking(world, query, Scope()) for world in worlds)
+    assert [number for number, _ in on_postgresql] == [number for number, _ in on_sqlite]
+    assert [score for _, score in on_postgresql] == pytest.approx(
+        [score for _, score in on_sqlite], rel=1e-6
+    )
+
+
+def test_scores_are_equal_in_a_part_of_the_sources(worlds: list[Any]) -> None:
+    scope = Scope(source_ids=["source:s0", "source:s1", "source:s2"])
+    results = [_ranking(world, "window array", scope) for world in worlds]
+    assert results[0]
+    assert [number for number, _ in results[1]] == [number for number, _ in results[0]]
+    assert dict(results[1]) == pytest.approx(dict(results[0]))
+
+
+def test_nearly_all_words_have_the_stems_of_sqlite(texts: dict[str, str]) -> None:
+    words = sorted({word for text in texts.values() for word in re.findall(r"\w+", text)})
+    database = sqlite3.connect(":memory:")
+    database.executescript(
+        "CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61 remove_diacritics 2');"
+        "CREATE VIRTUAL TABLE v USING fts5vocab(t, instance);"
+    )
+    database.executemany("INSERT INTO t(rowid, x) VALUES (?, ?)", enumerate(words, start=1))
+    stems: dict[int, list[str]] = {number: [] for number in range(1, len(words) + 1)}
+    for term, number in database.execute("SELECT term, doc FROM v ORDER BY doc, offset"):
+        stems[number].append(term)
+    database.close()
+    different = [
+        word for number, word in enumerate(words, start=1) if stems[number] != tsvector.tokens(word)
+    ]
+    # Snowball's Porter stemmer has a rule more (-logi), and SQLite's handles -sses otherwise.
+    assert len(different) < 0.01 * len(words), different
