@@ -26,10 +26,11 @@ MIN_SHARE, MIN_SHARE_WITH_RARE_TERMS = 0.6, 0.3
 """Share of the question's words in a passage that matches, if it has rare terms a smaller one."""
 
 
-RELATED_SCORE, UNRELATED_SCORE = 0.75, 0.9
+RELATED_SCORE, UNRELATED_SCORE = 0.45, 0.9
 """Minimum score of further passages as a share of the best one's.
 
-The higher one is for passages of other sources, unless the question is about several things.
+The lower one is for passages of the same source, where a table or a list is often cut off from the
+words that introduce it, and of all sources if the question is about several things.
 """
 
 

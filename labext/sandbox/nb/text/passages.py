@@ -28,6 +28,7 @@ _ROW = re.compile(r"\||\t|.*\S(?: \| |\t)\S|\S.*\S {3,}\S")
 _TITLE = re.compile(r"[\d.]*[ \t]*[^\W\d_a-z].*[^.,;:!?…\s]")
 _FENCE = re.compile(r"(```|~~~)")
 _MAX_TITLE_WORDS = 8
+_COPYRIGHT = re.compile(r"(?i)(?:copyright|copr\.|\(c\)|©)\s*(?:\(c\)|©|\d)")
 _OPEN_END = re.compile(r"(?i)\b(?:a|an|and|are|as|at|by|for|from|in|is|of|on|or|the|to|was|with)$")
 """Ends of a line that a title does not have."""
 
@@ -200,6 +201,7 @@ def _heading(full_line: str, before: str, after: str) -> tuple[int, str] | None:
         and len(line.split()) <= _MAX_TITLE_WORDS
         and _TITLE.fullmatch(line)
         and not _OPEN_END.search(line)
+        and not _COPYRIGHT.match(line)
         and (line[0].isdigit() or not _ITEM.match(line))
     )
     return (_TITLE_LEVEL, line) if is_title else None

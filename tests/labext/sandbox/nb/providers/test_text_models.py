@@ -192,6 +192,14 @@ def test_low_scoring_passage_is_not_quoted() -> None:
     assert [citation.id for citation in answer.citations] == ["source:near"]
 
 
+def test_table_below_the_best_passage_of_a_source_is_quoted_too() -> None:
+    words = hit("source:iris", 1, "The iris plants dataset has a mean petal.", similarity=0.6)
+    table = hit("source:iris", 2, "petal length: 1.0 6.9 3.76 1.76", similarity=0.3)
+    other = hit("source:wine", 3, "The mean petal of another flower.", similarity=0.4)
+    answer = request("What is the mean petal length of the iris plants?", [words, other, table])
+    assert [citation.passage_id for citation in answer.citations] == [1, 2]
+
+
 _TEXTS = st.text(alphabet=st.sampled_from("glucose arabinose.\n#-1?! "), max_size=200) | st.text()
 
 

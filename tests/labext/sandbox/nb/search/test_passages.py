@@ -135,3 +135,4 @@ def test_sentences_code_and_fields_are_no_headings() -> None:
     text = "It was so.\n\nThe window is defined as\n\n    Indented Code\n\nName: value\n\n# \n\n> x"
     assert headings(text) == [""]
     assert headings("```\n# a comment\n```\n\ntext") == [""]
+    assert headings("Copyright 2014 Pallets\n\nCopyright (c) 2008 Chaos\n\ntext") == [""]
