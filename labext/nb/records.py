@@ -34,7 +34,8 @@ NOTEBOOK = _fields(
 )
 SOURCE = _fields(
     "id title topic status:category stage error kind:category file_name size:integer url "
-    "notebooks:json passages:integer insights_count:integer created_at:time updated_at:time"
+    "notebooks:json passages:integer insights_count:integer transcribed_by confidence:number "
+    "created_at:time updated_at:time"
 )
 SOURCE_DETAIL = SOURCE | _fields("full_text")
 STATUS = _fields(
@@ -46,7 +47,16 @@ SESSION = _fields(
     "id title notebook_id model_override message_count:integer created_at:time updated_at:time"
 )
 MESSAGE = _fields("type:category content citations:json model created_at:time")
-HIT = _fields("id kind:category title match page:integer similarity:number relevance:number")
+HIT = _fields(
+    "id kind:category title match page:integer similarity:number relevance:number "
+    "transcript:boolean confidence:number"
+)
+"""The fields of a search hit.
+
+`transcript`: the text was recognized in speech, so that its words may be wrong; `confidence` is
+their mean probability then, if it is known.
+"""
+
 EVALUATION = _fields(
     "question kind:category right:boolean cited_right:boolean refused_right:boolean rank:integer "
     "seconds:number tokens:integer answer citations:json error"
@@ -334,6 +344,8 @@ class Citation:
         quote: the cited text, verbatim from the passage.
         passage: the text around the quote.
         page: the page number, from 1, in a file with pages.
+        transcript: whether the quote was recognized in speech, so that its words may be wrong.
+        confidence: the mean probability of its words then, from 0 to 1, if it is known.
     """
 
     id: str
@@ -341,6 +353,8 @@ class Citation:
     quote: str = ""
     passage: str = ""
     page: int | None = None
+    transcript: bool = False
+    confidence: float | None = None
 
 
 @dataclass(frozen=True)

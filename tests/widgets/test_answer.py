@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +18,12 @@ from labext.errors import ServiceError, UnreachableError, WatchInterrupted
 from labext.nb.records import Answer, AskEvent, Citation, Final, Partial, Search, Strategy
 from labext.redaction import MASK
 from labext_widgets.answers import markdown, static_view, view
-from labext_widgets.answers.text import AnswerState, number_citations, replace_numbers
+from labext_widgets.answers.text import (
+    AnswerState,
+    citation_place,
+    number_citations,
+    replace_numbers,
+)
 from labext_widgets.core.front_end import FrontEnd
 
 QUESTION = "Why is glucose added?"
@@ -44,6 +50,11 @@ class TestMarks:
         assert shown_as("A. [note:b2] B. [source:a1] C. [note:b2]", PAPER, PLAN) == (
             "A.[1] B.[2] C.[1] Plan None paper.pdf 3"
         )
+
+    def test_recognized_speech_is_marked_as_a_rough_transcript(self) -> None:
+        spoken = replace(PLAN, transcript=True, confidence=0.71)
+        assert citation_place(spoken) == "Plan (rough transcript, 71 % certain)"
+        assert citation_place(replace(PLAN, transcript=True)) == "Plan (rough transcript)"
 
     def test_marker_refers_to_the_quoted_passage(self) -> None:
         text = f"Leaks cost yield. [source:a1] {QUOTE} [source:a1] Leaks cost yield. [source:a1]"

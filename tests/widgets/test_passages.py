@@ -39,6 +39,13 @@ def shares(frame: pd.DataFrame) -> list[str]:
     return re.findall(r"display:block;width:(\d+%)", str(frame_html(frame)))
 
 
+def test_recognized_speech_is_marked_with_its_confidence() -> None:
+    frame = hits(hit(transcript=True, confidence=0.314), hit(transcript=True), hit())
+    text = str(frame_html(frame))
+    assert "paper.pdf, page 3 (rough transcript, 31 % certain)" in text
+    assert text.count("(rough transcript") == 2
+
+
 class TestWords:
     @pytest.mark.parametrize(
         ("query", "expected"),

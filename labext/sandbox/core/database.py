@@ -35,7 +35,7 @@ from labext import storage
 from labext.errors import SetupError
 from labext.sandbox.core import postgresql
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """Increase it with every change of a table; a database with another version is refused.
 
 New columns that may be null need no new version: they are added to existing tables.

@@ -89,6 +89,7 @@ class Source(Entity):
         reason: the reason for a failure.
         remark: insights that could not be created although it is completed.
         changed: the time of the last change of status or stage.
+        transcribed_by: the name of the model that recognized the text in speech; None for others.
     """
 
     __tablename__ = "nb_sources"
@@ -110,6 +111,7 @@ class Source(Entity):
     started: Mapped[float | None]
     ended: Mapped[float | None]
     changed: Mapped[float] = mapped_column(default=time.time)
+    transcribed_by: Mapped[str | None] = mapped_column(Text)
 
 
 class NotebookSource(Base):
@@ -165,6 +167,7 @@ class Passage(Base):
         position: its index among its parent's passages.
         page: the page number from 1, for files with pages.
         heading: the headings above it, which are searched as well.
+        confidence: the mean probability of its words, if it is recognized speech.
     """
 
     __tablename__ = "nb_passages"
@@ -179,6 +182,7 @@ class Passage(Base):
     text: Mapped[str] = mapped_column(Text)
     page: Mapped[int | None]
     heading: Mapped[str] = mapped_column(Text, default="")
+    confidence: Mapped[float | None]
 
 
 class Vector(Base):

@@ -14,6 +14,7 @@ from labext.frames.views import VIEW_ATTRIBUTE, RowView, display_width
 from labext.messages import pluralize
 from labext_widgets.answers.marking import Span, closest_sentence, join_wrapped_lines, mark_words
 from labext_widgets.answers.static_view import MARK, STYLE
+from labext_widgets.answers.text import transcript_note
 from labext_widgets.core.markup import BUSY, FAINT, MUTED, UNTYPESET, div, escape, plain, span, tidy
 from labext_widgets.core.view_line import line_html, view_line
 
@@ -164,7 +165,8 @@ def _page(hit: dict[Any, Any]) -> int | None:
 def _place(hit: dict[Any, Any]) -> str:
     title = plain(_string(hit["title"])) or plain(_string(hit.get("id"))) or "Untitled"
     page = _page(hit)
-    return title if page is None else f"{title}, page {page}"
+    place = title if page is None else f"{title}, page {page}"
+    return place + transcript_note(hit.get("transcript") is True, hit.get("confidence"))
 
 
 def _titles(hits: Sequence[dict[Any, Any]]) -> dict[str, set[str]]:

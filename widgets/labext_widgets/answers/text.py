@@ -192,9 +192,22 @@ def citation_text(citation: Citation) -> str:
 
 
 def citation_place(citation: Citation) -> str:
-    """Return the source of a citation: its title, else its identifier, and its page."""
+    """Return the source of a citation: its title, else its identifier, and its page.
+
+    Recognized speech is marked as a rough transcript.
+    """
     source = plain(citation.title) or plain(citation.id)
-    return source if citation.page is None else f"{source}, page {plain(citation.page)}"
+    place = source if citation.page is None else f"{source}, page {plain(citation.page)}"
+    return place + transcript_note(citation.transcript, citation.confidence)
+
+
+def transcript_note(is_transcript: bool, confidence: float | None) -> str:
+    """Return ` (rough transcript, 71 % certain)` for recognized speech, else an empty string."""
+    if not is_transcript:
+        return ""
+    if confidence is None or confidence != confidence:  # NaN, in a frame
+        return " (rough transcript)"
+    return f" (rough transcript, {confidence * 100:.0f} % certain)"
 
 
 def search_text(state: AnswerState) -> str:

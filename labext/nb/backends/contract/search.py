@@ -66,13 +66,15 @@ def parse_citations(items: Any) -> tuple[Citation, ...]:
 
 
 def _parse_citation(data: Mapping[str, Any]) -> Citation:
-    page = data.get("page")
+    page, confidence = data.get("page"), data.get("confidence")
     return Citation(
         str(data["id"]),
         str(data.get("title") or ""),
         str(data.get("quote") or ""),
         str(data.get("passage") or ""),
         page if isinstance(page, int) else None,
+        data.get("transcript") is True,
+        float(confidence) if isinstance(confidence, int | float) else None,
     )
 
 

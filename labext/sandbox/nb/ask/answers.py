@@ -26,6 +26,7 @@ class Citation:
         id, title: identify the source or note.
         passage_id, page, passage: the passage's identifier, page and text.
         quote: an exact substring of the passage.
+        transcript, confidence: whether the passage is recognized speech, and how certain it is.
     """
 
     id: str
@@ -34,6 +35,8 @@ class Citation:
     page: int | None
     quote: str
     passage: str
+    transcript: bool = False
+    confidence: float | None = None
 
     def record(self) -> dict[str, Any]:
         """Return the record used in responses and stored with messages."""
@@ -77,7 +80,25 @@ def passage_mark(hit: Hit) -> str:
 
 def cite(hit: Hit, quote: str) -> Citation:
     """Return a citation that quotes a passage."""
-    return Citation(hit.parent_id, hit.title, hit.passage_id, hit.page, quote, hit.text)
+    return Citation(
+        hit.parent_id,
+        hit.title,
+        hit.passage_id,
+        hit.page,
+        quote,
+        hit.text,
+        hit.transcript,
+        hit.confidence,
+    )
+
+
+def transcript_note(passage: Hit | Citation) -> str:
+    """Return ` (rough transcript, 71 % certain)` for recognized speech, else an empty text."""
+    if not passage.transcript:
+        return ""
+    if passage.confidence is None:
+        return " (rough transcript)"
+    return f" (rough transcript, {passage.confidence * 100:.0f} % certain)"
 
 
 def quotable_sentences(text: str) -> list[str]:

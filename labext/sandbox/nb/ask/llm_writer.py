@@ -13,6 +13,7 @@ from labext.sandbox.nb.ask.answers import (
     Search,
     Strategy,
     passage_mark,
+    transcript_note,
 )
 from labext.sandbox.nb.ask.citation_check import NOT_FOUND, parse_citations
 from labext.sandbox.nb.search.index import Hit
@@ -76,7 +77,8 @@ def format_passages(hits: Sequence[Hit]) -> str:
 
 def _format_passage(place: int, hit: Hit) -> str:
     page = "" if hit.page is None else f", page {hit.page}"
-    return f"Passage {place} {passage_mark(hit)} {hit.title}{page}\n{hit.text}"
+    title = f"{hit.title}{page}{transcript_note(hit)}"
+    return f"Passage {place} {passage_mark(hit)} {title}\n{hit.text}"
 
 
 AskModel = Callable[[Sequence[Mapping[str, str]]], str]

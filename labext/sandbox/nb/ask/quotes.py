@@ -17,6 +17,7 @@ from labext.sandbox.nb.ask.answers import (
     citation_mark,
     cite,
     resolve_query,
+    transcript_note,
     unique_citations,
 )
 from labext.sandbox.nb.search.index import Hit
@@ -159,7 +160,7 @@ def _compose(question: str, citations: Sequence[Citation]) -> Answer:
 
 def _place(citation: Citation) -> str:
     page = "" if citation.page is None else f", page {citation.page}"
-    return f"{' '.join(citation.title.split()) or 'Untitled'}{page}:"
+    return f"{' '.join(citation.title.split()) or 'Untitled'}{page}{transcript_note(citation)}:"
 
 
 def _block_quote(quote: str, stems: frozenset[str]) -> str:

@@ -57,6 +57,8 @@ class CitationRecord(Record):
     page: int | None
     quote: str
     passage: str
+    transcript: bool = Field(False, description="Whether it is recognized speech, which is rough.")
+    confidence: float | None = None
 
 
 class AnswerRecord(Record):

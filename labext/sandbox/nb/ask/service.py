@@ -130,7 +130,8 @@ class AnswerRun:
         }
 
     def _searched(self, search: Search) -> tuple[Answer, list[Hit]]:
-        hits = self.index.find(search.term, "hybrid", **self.scope)
+        found = self.index.find(search.term, "hybrid", **self.scope)
+        hits = [hit for hit in found if hit.is_citable]
         if not hits:
             return NO_MATCH, hits
         return self.answerer.answer(self.question, search, hits), hits

@@ -144,9 +144,10 @@ def _find_passages(
 ) -> list[Hit]:
     if not source_ids and not note_ids:
         return []
-    return index.find(
+    hits = index.find(
         question, "hybrid", limit=MAX_PASSAGES, source_ids=source_ids, note_ids=note_ids
     )
+    return [hit for hit in hits if hit.is_citable]
 
 
 def _store_messages(

@@ -57,10 +57,19 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
         document = _read_source(_load_job(site, payload["source"]), work, on_stage)
         on_stage("cutting into passages")
         pieces = passages.split_passages(document.pages)
+        if document.transcript is not None:
+            pieces = passages.with_confidence(pieces, document.transcript.confidences)
         space, vectors = _embed_passages(site, pieces, on_stage)
         insights, remark = service.create_insights(site, document.text, on_stage, deadline)
     result = tasks.IngestionResult(
-        document.text, document.title, pieces, insights, remark, vectors, space
+        document.text,
+        document.title,
+        pieces,
+        insights,
+        remark,
+        vectors,
+        space,
+        None if document.transcript is None else document.transcript.model,
     )
     tasks.write_result(work, result)
     return {"passages": len(pieces)}

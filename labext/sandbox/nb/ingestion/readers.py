@@ -256,6 +256,6 @@ def read_audio(file: SourceFile, on_stage: OnStage) -> Document:
         transcript = (file.hear or transcription.transcribe_built_in)(file.path, on_stage)
     except HTTPException as error:  # the model's server failed
         raise UnreadableError(error.detail) from None
-    if not transcript.strip():
+    if not transcript.text.strip():
         raise UnreadableError("No speech was recognized in it.")
-    return Document([(None, transcript)])
+    return Document([(None, transcript.text)], transcript=transcript)

@@ -6,13 +6,14 @@ import codecs
 import re
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from labext import zip_archives
 from labext.sandbox.nb.errors import UnreadableError
+from labext.sandbox.nb.speech.transcription import Transcript
 
 SAMPLE_BYTES = 256 * 1024
 """Bytes used to guess an encoding."""
@@ -337,7 +338,7 @@ class SourceFile:
     media_type: str | None = None
     charset: str | None = None
     max_bytes: int = 64 << 20
-    hear: Callable[[Path, OnStage], str] | None = None
+    hear: Callable[[Path, OnStage], Transcript] | None = None
 
     def content(self) -> bytes:
         """Return the content of a text file.
@@ -352,10 +353,14 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Document:
-    """The text of a file by page, and the title stated in it."""
+    """The text of a file by page, and the title stated in it.
+
+    `transcript` is set if the text is recognized speech.
+    """
 
     pages: PageTexts
     title: str | None = None
+    transcript: Transcript | None = None
 
     @property
     def text(self) -> str:
@@ -375,7 +380,8 @@ def read_file(file: SourceFile, on_stage: OnStage) -> Document:
     readers = import_module(f"labext.sandbox.nb.ingestion.{module}")
     document: Document = getattr(readers, function)(file, on_stage)
     pages = [(number, clean_text(text)) for number, text in document.pages]
-    return check_text_length(Document(pages, clean_title(document.title)), file.max_bytes)
+    cleaned = replace(document, pages=pages, title=clean_title(document.title))
+    return check_text_length(cleaned, file.max_bytes)
 
 
 def check_text_length(document: Document, max_bytes: int) -> Document:

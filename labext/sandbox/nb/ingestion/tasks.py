@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -67,6 +67,7 @@ class IngestionResult:
         insights: pairs of a transformation's title and its output.
         remark: insights that could not be created, as a message to the user.
         vectors, space: the passages' vectors and their embedding space, or None.
+        transcribed_by: the name of the model that recognized the text in speech, or None.
     """
 
     text: str
@@ -76,6 +77,7 @@ class IngestionResult:
     remark: str | None = None
     vectors: NDArray[np.float32] | None = None
     space: str | None = None
+    transcribed_by: str | None = None
 
 
 def write_result(work: Path, result: IngestionResult) -> None:
@@ -87,10 +89,11 @@ def write_result(work: Path, result: IngestionResult) -> None:
     content = {
         "text": result.text,
         "title": result.title,
-        "pieces": [[piece.text, piece.page, piece.heading] for piece in result.pieces],
+        "pieces": [astuple(piece) for piece in result.pieces],
         "insights": result.insights,
         "remark": result.remark,
         "space": result.space,
+        "transcribed_by": result.transcribed_by,
     }
     (work / _RESULT_FILE).write_bytes(orjson.dumps(content))
 
@@ -115,6 +118,7 @@ def read_result(work: Path) -> IngestionResult:
         content["remark"],
         vectors,
         content["space"],
+        content["transcribed_by"],
     )
 
 
@@ -165,6 +169,7 @@ class ProcessTask(RowTask[Source, IngestionResult]):
         self, session: Session, site: Site, row: Source, result: IngestionResult, task: Task
     ) -> None:
         row.full_text, row.remark = result.text, result.remark
+        row.transcribed_by = result.transcribed_by
         if result.title and not task.payload.get("titled") and has_provisional_title(row):
             row.title = result.title
         index.index_passages(

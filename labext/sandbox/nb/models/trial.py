@@ -93,7 +93,7 @@ def _try_transcription(site: Site, model: Model, cancel_token: CancelToken | Non
         from labext.sandbox.nb.providers import calls
 
         with tempfile.TemporaryDirectory() as folder:
-            text = calls.transcribe(site, model, write_tone(Path(folder)), cancel_token)
+            text, _ = calls.transcribe(site, model, write_tone(Path(folder)), cancel_token)
     message = (
         f"It recognized: {shorten_title(text)}"
         if text
@@ -178,7 +178,7 @@ def _transcribe(site: Site, model: Model) -> dict[str, Any]:
         return {
             "heard": transcription.transcribe(
                 site, model, write_tone(Path(work)), lambda _stage: None
-            )
+            ).text
         }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -169,8 +170,10 @@ def synthesize(
 
 def transcribe(
     site: Site, model: Model, path: Path, cancel_token: CancelToken | None = None
-) -> str:
-    """Return the speech in an audio file; empty if nobody speaks.
+) -> tuple[str, tuple[float, ...]]:
+    """Return the speech in an audio file, and the probability of each word if the server states it.
+
+    The text is empty if nobody speaks.
 
     Raises:
         HTTPException: as `chat`.
@@ -178,13 +181,35 @@ def transcribe(
         OSError: if the file can't be read.
     """
     server = server_of_model(site, model)
-    form = FormPayload({"model": model.name, "response_format": "json"}, "file", path)
+    # Other models of OpenAI reject a format with the probabilities of segments.
+    response_format = "verbose_json" if "whisper" in model.name.lower() else "json"
+    form = FormPayload({"model": model.name, "response_format": response_format}, "file", path)
     address = model_path(server, model.name, "/audio/transcriptions")
     answer = request_json(server, address, form, cancel_token)
     text = answer.get("text") if isinstance(answer, dict) else None
     if not isinstance(text, str):
         raise servers.invalid_response(server, json.dumps(answer))
-    return remove_key(server, segmentation.encodable(text).strip())
+    cleaned = remove_key(server, segmentation.encodable(text).strip())
+    return cleaned, tuple(_word_probabilities(answer.get("segments"), len(cleaned.split())))
+
+
+def _word_probabilities(segments: Any, count: int) -> Iterator[float]:
+    """Yield the probability of each of `count` words, by those of the segments of a transcript.
+
+    Nothing is yielded if a segment has none. The words of a segment have the same probability.
+    """
+    try:
+        logs = [
+            (len(str(segment["text"]).split()), float(segment["avg_logprob"]))
+            for segment in segments
+        ]
+    except _PARSE_ERRORS:
+        return
+    probabilities = [min(math.exp(min(log, 0.0)), 1.0) for words, log in logs for _ in range(words)]
+    if probabilities and len(probabilities) != count:
+        yield from [sum(probabilities) / len(probabilities)] * count
+    else:
+        yield from probabilities
 
 
 def list_models(server: ProviderServer) -> list[str]:

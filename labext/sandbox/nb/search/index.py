@@ -85,6 +85,8 @@ class Hit:
         heading, file_name: the headings above it and the name of its file, or empty texts.
         similarity: cosine similarity to the query, -1 to 1; None in a search by words.
         relevance: the score; higher is better, comparable only within one search.
+        transcript: whether the text was recognized in speech.
+        confidence: the mean probability of its words then, 0 to 1, if the model states it.
     """
 
     parent_id: str
@@ -96,6 +98,17 @@ class Hit:
     relevance: float
     heading: str = ""
     file_name: str = ""
+    transcript: bool = False
+    confidence: float | None = None
+
+    @property
+    def is_citable(self) -> bool:
+        """Return whether it is certain enough to be cited."""
+        return self.confidence is None or self.confidence >= MIN_CONFIDENCE
+
+
+MIN_CONFIDENCE = 0.5
+"""Minimum confidence of recognized speech that is cited; below it most words are wrong."""
 
 
 def index_passages(
@@ -124,6 +137,7 @@ def index_passages(
             text=piece.text,
             page=piece.page,
             heading=piece.heading,
+            confidence=piece.confidence,
         )
         for position, piece in enumerate(pieces)
     ]
@@ -251,13 +265,14 @@ def _load_hits(session: Session, ranked: Sequence[tuple[int, float | None, float
     title = func.coalesce(Source.title, Note.title, "")
     file_name = func.coalesce(Source.file_name, "")
     statement = (
-        select(Passage, title, file_name)
+        select(Passage, title, file_name, Source.transcribed_by)
         .outerjoin(Source, Source.id == Passage.parent_id)
         .outerjoin(Note, Note.id == Passage.parent_id)
         .where(Passage.id.in_([number for number, _, _ in ranked]))
     )
     rows = {
-        passage.id: (passage, title, name) for passage, title, name in session.execute(statement)
+        passage.id: (passage, title, name, model)
+        for passage, title, name, model in session.execute(statement)
     }
     return [
         Hit(
@@ -270,8 +285,10 @@ def _load_hits(session: Session, ranked: Sequence[tuple[int, float | None, float
             relevance,
             passage.heading,
             name,
+            model is not None,
+            passage.confidence,
         )
         for number, similarity, relevance in ranked
         if number in rows  # else deleted meanwhile
-        for passage, title, name in [rows[number]]
+        for passage, title, name, model in [rows[number]]
     ]

@@ -56,6 +56,10 @@ class HitRecord(Record):
     matches: list[str]
     passage_id: int
     page: int | None
+    transcript: bool = Field(description="Whether the text was recognized in speech: it is rough.")
+    confidence: float | None = Field(
+        description="The mean probability of its words then, if the model states it."
+    )
     relevance: float | None = None
     similarity: float | None = None
 
@@ -98,6 +102,8 @@ def _to_record(hit: Hit, search_type: SearchType) -> dict[str, Any]:
         "matches": [hit.text],
         "passage_id": hit.passage_id,
         "page": hit.page,
+        "transcript": hit.transcript,
+        "confidence": hit.confidence,
     }
     if search_type != "vector":
         record["relevance"] = hit.relevance

@@ -60,6 +60,12 @@ class SourceRecord(Record):
     status: str = Field(description="`new`, `running`, `completed` or `failed`.")
     stage: str = Field(description="The current stage while it runs.")
     error: str | None = Field(description="The reason of a failure.")
+    transcribed_by: str | None = Field(
+        description="The model that recognized the text in speech; the text is rough then."
+    )
+    confidence: float | None = Field(
+        description="The mean probability of the words of recognized speech."
+    )
     embedded: bool
     passages: int
     insights_count: int

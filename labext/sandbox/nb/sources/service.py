@@ -71,6 +71,8 @@ def source_records(session: Session, site: Site, page: Select[Any]) -> list[dict
             "status": row.status,
             "stage": row.stage,
             "error": row.reason,
+            "transcribed_by": row.transcribed_by,
+            "confidence": row.confidence,
             "embedded": row.embedded,
             "passages": row.passages,
             "insights_count": row.insights,
@@ -95,6 +97,10 @@ _COLUMNS = (
     _count_of(Passage, Passage.parent_id).label("passages"),
     _count_of(Insight, Insight.source_id).label("insights"),
     _EMBEDDED.label("embedded"),
+    select(func.avg(Passage.confidence))
+    .where(Passage.parent_id == Source.id)
+    .scalar_subquery()
+    .label("confidence"),
 )
 
 

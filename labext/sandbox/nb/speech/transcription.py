@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +22,27 @@ from labext.sandbox.nb.tables import Model
 RATE = 16_000
 """Sample rate that speech recognition models expect."""
 
+BUILT_IN_MODEL = "pocketsphinx"
+
 _BLOCK_SECONDS = 10
 _CHUNK_SIZE = 64 * 1024
 _TAPS = 63
 _COMPRESSION = 0.7
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """The speech that a model recognized in a file.
+
+    Attributes:
+        text: the words; empty if nobody speaks.
+        model: the name of the model.
+        confidences: the probability of each word of the text, 0 to 1; empty if it is unknown.
+    """
+
+    text: str
+    model: str
+    confidences: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -137,19 +155,25 @@ def import_pocketsphinx() -> Any:
     return pocketsphinx
 
 
-def recognize(sound: DecodedAudio, on_stage: Callable[[str], None]) -> str:
-    """Return the recognized speech, a paragraph per utterance; empty if nobody speaks.
+_Words = Sequence[tuple[str, float]]
+"""Recognized words, each with its probability."""
+
+
+def recognize(sound: DecodedAudio, on_stage: Callable[[str], None]) -> Transcript:
+    """Return the recognized speech, a paragraph per utterance.
 
     Raises:
         UnreadableError: if a package is missing or there is no audio.
     """
     minutes = "" if sound.seconds is None else f" of {int(sound.seconds // 60) + 1}"
     paragraphs = []
+    confidences: list[float] = []
     for second, words in _utterances(_frames(sound.blocks)):
         on_stage(f"listening, minute {int(second // 60) + 1}{minutes}")
         if words:
-            paragraphs.append(words)
-    return "\n\n".join(paragraphs)
+            paragraphs.append(" ".join(word for word, _ in words))
+            confidences += [probability for _, probability in words]
+    return Transcript("\n\n".join(paragraphs), BUILT_IN_MODEL, tuple(confidences))
 
 
 def _frames(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -166,8 +190,8 @@ def _frames(blocks: Iterable[bytes]) -> Iterator[bytes]:
         yield rest[: len(rest) & ~1]
 
 
-def _utterances(frames: Iterable[bytes]) -> Iterator[tuple[float, str | None]]:
-    """Yield utterances with the second of their end; None while one is in progress."""
+def _utterances(frames: Iterable[bytes]) -> Iterator[tuple[float, _Words]]:
+    """Yield utterances with the second of their end; no words while one is in progress."""
     package = import_pocketsphinx()
     speech = package.Endpointer(sample_rate=RATE)
     decoder = package.Decoder(samprate=RATE, loglevel="FATAL", dither=True, seed=1)
@@ -187,16 +211,25 @@ def _utterances(frames: Iterable[bytes]) -> Iterator[tuple[float, str | None]]:
             yield second, _finish_utterance(decoder)
             started = None
         elif int(second) != int(second - len(frame) / 2 / RATE):
-            yield second, None
+            yield second, ()
     if started is not None:
         yield second, _finish_utterance(decoder)
 
 
-def _finish_utterance(decoder: Any) -> str | None:
+def _finish_utterance(decoder: Any) -> _Words:
     """Return the words of the current utterance and end it."""
     decoder.end_utt()
-    hypothesis = decoder.hyp()
-    return None if hypothesis is None else str(hypothesis.hypstr).strip() or None
+    if decoder.hyp() is None:
+        return ()
+    return [
+        (_PRONUNCIATION.sub("", segment.word), min(float(segment.prob), 1.0))
+        for segment in decoder.seg()
+        if segment.word[0] not in "<[+"  # silence and noises
+    ]
+
+
+_PRONUNCIATION = re.compile(r"\(\d+\)$")
+"""The number of a word's pronunciation, as in `to(2)`."""
 
 
 SLOT = "speech_to_text"
@@ -205,7 +238,7 @@ OnStage = Callable[[str], None]
 """Called with a stage in a few words, such as `listening, minute 2 of 9`."""
 
 
-def transcribe_by_default(site: Site, path: Path, on_stage: OnStage) -> str:
+def transcribe_by_default(site: Site, path: Path, on_stage: OnStage) -> Transcript:
     """Transcribe as `transcribe`, with the model of the slot `speech_to_text`.
 
     Raises:
@@ -225,8 +258,8 @@ def transcribe_by_default(site: Site, path: Path, on_stage: OnStage) -> str:
     return transcribe(site, model, path, on_stage)
 
 
-def transcribe(site: Site, model: Model, path: Path, on_stage: OnStage) -> str:
-    """Return the speech in an audio or video file; empty if nobody speaks.
+def transcribe(site: Site, model: Model, path: Path, on_stage: OnStage) -> Transcript:
+    """Return the speech in an audio or video file.
 
     Raises:
         UnreadableError: if the file has no audio, or a package or program is missing.
@@ -241,10 +274,11 @@ def transcribe(site: Site, model: Model, path: Path, on_stage: OnStage) -> str:
         with decode_audio(path) as sound:
             _compress(sound, upload, on_stage)
         on_stage(f"listening, by {model.name}")
-        return calls.transcribe(site, model, upload)
+        text, confidences = calls.transcribe(site, model, upload)
+        return Transcript(text, model.name, confidences)
 
 
-def transcribe_built_in(path: Path, on_stage: OnStage) -> str:
+def transcribe_built_in(path: Path, on_stage: OnStage) -> Transcript:
     """Return the speech that the built-in model recognizes in a file.
 
     Raises:

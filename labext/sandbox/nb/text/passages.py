@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 MIN_LENGTH, MAX_LENGTH = 450, 950
@@ -46,11 +46,14 @@ class PassageText:
     Attributes:
         page: the page number from 1, for files with pages.
         heading: the headings above its beginning, and the header of a table that it continues.
+        confidence: the mean probability of its words, 0 to 1, if they were recognized in speech and
+            the model states it.
     """
 
     text: str
     page: int | None = None
     heading: str = ""
+    confidence: float | None = None
 
 
 def split_passages(pages: Sequence[tuple[int | None, str]]) -> list[PassageText]:
@@ -63,6 +66,25 @@ def split_passages(pages: Sequence[tuple[int | None, str]]) -> list[PassageText]
     """
     path: dict[int, str] = {}
     return [piece for page, text in pages for piece in _split_page(page, text, path)]
+
+
+def with_confidence(
+    pieces: Sequence[PassageText], confidences: Sequence[float]
+) -> list[PassageText]:
+    """Return the passages of a transcript with their confidence.
+
+    Args:
+        pieces: all passages of the text, in order.
+        confidences: the probability of each word of the text; empty if unknown.
+    """
+    start = 0
+    rated = []
+    for piece in pieces:
+        end = start + len(piece.text.split())
+        words = confidences[start:end]
+        start = end
+        rated.append(replace(piece, confidence=sum(words) / len(words) if words else None))
+    return rated
 
 
 @dataclass

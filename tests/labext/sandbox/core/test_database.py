@@ -169,4 +169,4 @@ def test_changed_table_needs_a_new_schema_version():
         for column in table.columns
     ]
     digest = hashlib.sha256(repr(sorted(columns)).encode()).hexdigest()[:12]
-    assert (SCHEMA_VERSION, digest) == (6, "e49ffae3c277")
+    assert (SCHEMA_VERSION, digest) == (7, "00e709bf8ead")

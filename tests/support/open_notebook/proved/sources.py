@@ -10,8 +10,8 @@ from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import ASYNC, BROKEN, NOTEBOOK_ID, PAGE, TEXT, UPLOAD
 
 _LISTED = "size stage error file_name url notebooks"
-_READY = "size stage error insights_count file_name url"
-_QUEUED = "size stage error notebooks insights_count full_text"
+_READY = "transcribed_by confidence size stage error insights_count file_name url"
+_QUEUED = "transcribed_by confidence size stage error notebooks insights_count full_text"
 _MAKING = (derived("models.defaults_after_auto"), derived("transformations.list"))
 
 SOURCES = (
@@ -20,7 +20,7 @@ SOURCES = (
         lambda d: d.sources(NOTEBOOK_ID, 100, 0, None),
         "sources.list_with_active_or_failed",
         fields=SOURCE,
-        untold="size stage file_name notebooks passages",
+        untold="transcribed_by confidence size stage file_name notebooks passages",
         holds={
             "status": "failed",
             "kind": "link",
@@ -35,7 +35,7 @@ SOURCES = (
         lambda d: d.sources(None, 1, 1, "title"),
         "sources.list_paged",
         fields=SOURCE,
-        untold="size stage error file_name notebooks passages",
+        untold="transcribed_by confidence size stage error file_name notebooks passages",
         holds={"kind": "link", "title": "Local page"},
     ),
     proof(
@@ -51,7 +51,7 @@ SOURCES = (
         lambda d: d.source(PAGE),
         "sources.get_link",
         fields=SOURCE_DETAIL,
-        untold="size stage error insights_count file_name",
+        untold="transcribed_by confidence size stage error insights_count file_name",
         holds={"url": "http://llm.example:8080/page", "kind": "link"},
     ),
     proof(
@@ -59,7 +59,7 @@ SOURCES = (
         lambda d: d.source(UPLOAD),
         "sources.get_upload",
         fields=SOURCE_DETAIL,
-        untold="size stage error insights_count url",
+        untold="transcribed_by confidence size stage error insights_count url",
         holds={"file_name": "protocol v1.txt", "kind": "upload"},
     ),
     proof(
@@ -67,7 +67,7 @@ SOURCES = (
         lambda d: d.source(BROKEN),
         "sources.get_broken",
         fields=SOURCE_DETAIL,
-        untold="size stage error insights_count url full_text",
+        untold="transcribed_by confidence size stage error insights_count url full_text",
         holds={"status": "running", "title": "broken.pdf"},
     ),
     proof(
@@ -138,7 +138,7 @@ SOURCES = (
             fields=SOURCE_DETAIL,
             untold=f"{_QUEUED} url"
             if not wait
-            else "size stage error insights_count notebooks url",
+            else "transcribed_by confidence size stage error insights_count notebooks url",
             holds={"kind": "upload", "status": "completed" if wait else "new"},
             schema="transformations" + (" async_processing embed title" if wait else ""),
         )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from statistics import mean
 
 import pytest
 from labext_test_documents import spoken
 
 from labext.sandbox.nb import task_process
+from labext.sandbox.nb.search.index import MIN_CONFIDENCE
 from labext.sandbox.nb.speech import transcription
+from labext.sandbox.nb.speech.transcription import Transcript
 
 SAID = "Two three four five six."
 FILM = b"\0\0\0\x18ftypmp42\0\0\0\0"
@@ -40,6 +43,17 @@ def test_speech_is_transcribed_with_progress(read):
     assert stages[-1] == "listening, minute 1 of 1"
 
 
+def test_transcript_has_a_confidence_that_is_low_for_unknown_words(read):
+    clear = read(spoken(SAID, "OGG"), "talk.ogg").transcript
+    assert clear.model == "pocketsphinx"
+    assert len(clear.confidences) == len(clear.text.split())
+    rough = read(
+        spoken("Plasmids of the pBAD family place a gene behind the araBAD promoter.", "OGG"),
+        "talk.ogg",
+    ).transcript
+    assert mean(rough.confidences) < MIN_CONFIDENCE < mean(clear.confidences)
+
+
 def test_silence_is_refused(read_error):
     import io
 
@@ -56,7 +70,7 @@ def test_audio_of_a_video_is_transcribed(read, ffmpeg, monkeypatch):
 
     def recognize(sound, _tell):
         assert b"".join(sound.blocks) == samples
-        return "what was said"
+        return Transcript("what was said", "fake", (0.9, 0.8, 0.7))
 
     monkeypatch.setattr(transcription, "recognize", recognize)
     assert read(FILM + samples, "film.mp4").text == "what was said"

@@ -46,16 +46,40 @@ def test_transcription_request_has_file_model_and_key(
     provider.key = KEY
     path = tmp_path / 'a "strange"\r\nname ö.mp3'
     path.write_bytes(bytes(range(256)) * 5000)  # more than one part
-    message = calls.transcribe(site, add_model("whisper-1", "stt", KEY), path)
+    message, _ = calls.transcribe(site, add_model("whisper-1", "stt", KEY), path)
     assert message == "1280000 bytes of sound."
     provider.hears = lambda _content: f"You said {KEY}."
-    transcript = calls.transcribe(site, add_model("whisper-2", "stt", KEY), path)
+    transcript, confidences = calls.transcribe(site, add_model("whisper-2", "stt", KEY), path)
     assert transcript == "You said •••."
+    assert confidences == ()
     provider.asked.pop()
     (request,) = provider.hearings()
     assert request.headers["authorization"] == f"Bearer {KEY}"
-    assert request.body == {"model": "whisper-1", "response_format": "json"}
+    assert request.body == {"model": "whisper-1", "response_format": "verbose_json"}
     assert request.files == {"file.mp3": path.read_bytes()}
+
+
+@pytest.mark.parametrize(
+    ("segments", "expected"),
+    [
+        ([{"text": "Two words.", "avg_logprob": -0.1}], [0.905, 0.905, 0.905]),
+        (
+            [{"text": "Two words", "avg_logprob": 0}, {"text": "here.", "avg_logprob": -2.0}],
+            [1, 1, 0.135],
+        ),
+        ([{"text": "Two words."}], []),
+        (None, []),
+    ],
+)
+def test_word_probabilities_are_those_of_the_segments(
+    site: Site, provider: Any, add_model: Any, tmp_path: Path, segments: Any, expected: list[float]
+) -> None:
+    path = tmp_path / "talk.wav"
+    path.write_bytes(openai_server.tone("alloy", "Hello."))
+    answer = {"text": "Two words here.", "segments": segments}
+    provider.troubles = [openai_server.says(200, answer)]
+    _, confidences = calls.transcribe(site, add_model("whisper-1", "stt"), path)
+    assert confidences == pytest.approx(expected, abs=0.001)
 
 
 def test_empty_transcript_is_accepted(
@@ -64,7 +88,7 @@ def test_empty_transcript_is_accepted(
     provider.hears = lambda _content: "  "
     path = tmp_path / "silence"
     path.write_bytes(b"")
-    assert calls.transcribe(site, add_model("whisper-1", "stt"), path) == ""
+    assert calls.transcribe(site, add_model("whisper-1", "stt"), path) == ("", ())
     assert provider.hearings()[0].files == {"file": b""}
 
 

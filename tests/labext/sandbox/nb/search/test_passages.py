@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from labext.sandbox.nb.text.passages import (
     PATH_SEPARATOR,
     PassageText,
     split_passages,
+    with_confidence,
 )
 
 TEXTS = st.lists(
@@ -129,6 +131,17 @@ def test_passage_within_a_table_has_the_header_of_the_table() -> None:
     first, *others = headings(f"# Enzymes\n\n| enzyme | site |\n| --- | --- |\n{rows}")
     assert first == "Enzymes"
     assert {*others} == {"Enzymes › enzyme | site"}
+
+
+def test_passages_of_a_transcript_have_the_mean_confidence_of_their_words() -> None:
+    pieces = split_passages([(None, "word " * 200)])
+    rated = with_confidence(pieces, [0.2] * 100 + [0.8] * 100)
+    assert [piece.text for piece in rated] == [piece.text for piece in pieces]
+    assert rated[0].confidence < rated[-1].confidence
+    words = [len(piece.text.split()) for piece in rated]
+    total = sum(piece.confidence * count for piece, count in zip(rated, words, strict=True))
+    assert total == pytest.approx(100)
+    assert {piece.confidence for piece in with_confidence(pieces, [])} == {None}
 
 
 def test_sentences_code_and_fields_are_no_headings() -> None:

@@ -43,6 +43,8 @@ def test_text_search_response(client: TestClient) -> None:
         "matches": ["Arabinose induces the promoter."],
         "passage_id": 1,
         "page": None,
+        "transcript": False,
+        "confidence": None,
         "relevance": 0,
     }
     assert (second["id"], second["title"]) == ("note:b", "")
