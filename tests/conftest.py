@@ -8,6 +8,7 @@ files of other kinds.
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ from labext.sandbox import Sandbox, host_process
 # No deadline, since the time of an example depends on the load of the machine. CI runs the same
 # examples every time; elsewhere they are random.
 BUILDS = not {"CI", "LABEXT_BUILD"}.isdisjoint(os.environ)
-settings.register_profile("labext", deadline=None, derandomize=BUILDS, max_examples=50)
+settings.register_profile("labext", deadline=None, derandomize=BUILDS, max_examples=25)
 settings.load_profile("labext")
 
 # Before anything imports keyring, and for every process that a test starts.
@@ -101,16 +102,21 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Paths of new folders; `mktemp` would list all existing ones for each."""
+    return map(tmp_path_factory.mktemp("labext").joinpath, map(str, itertools.count()))
+
+
 @pytest.fixture(autouse=True)
-def isolated(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
+def isolated(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Keep a test away from the user's configuration, data and secrets."""
     from labext import config, redaction
 
     for variable in [name for name in os.environ if name.startswith("LABEXT_")]:
         monkeypatch.delenv(variable)
-    home = tmp_path_factory.mktemp("labext")
+    home = next(homes)
+    home.mkdir()
     for variable, folder in {
         "LABEXT_CACHE_DIR": "cache",
         "LABEXT_CONFIG_DIR": "config",

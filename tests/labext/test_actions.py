@@ -100,7 +100,8 @@ def test_magic_form_parses_with_placeholders(kind: str) -> None:
 
 def test_every_call_of_a_constructor_fits_it() -> None:
     for path in (path for folder in SOURCES for path in folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        text = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)) if "Action." in text else ():
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
                 continue
             owner = node.func.value

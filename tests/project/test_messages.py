@@ -45,8 +45,9 @@ def texts(tree: ast.AST) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_text_has_magic_syntax(path: Path) -> None:
-    tree = ast.parse(path.read_text("utf-8"))
-    matches = [match for text in texts(tree) for match in SYNTAX.findall(text)]
+    source = path.read_text("utf-8")
+    literals = texts(ast.parse(source)) if re.search("%|--", source) else []
+    matches = [match for text in literals for match in SYNTAX.findall(text)]
     assert sorted(matches) == sorted(EXCEPTIONS.get(path.relative_to(ROOT).as_posix(), []))
 
 

@@ -37,6 +37,11 @@ SERVED = {"fastapi-offline"}
 """Of these the files are served, and nothing is imported."""
 PINNED = {"pydantic_core": ["pydantic"]}
 """Parts that come with another package, in the one version that it asks for."""
+SOURCES = [
+    path
+    for folder in ("labext", "magics/labext_magics", "widgets/labext_widgets")
+    for path in (ROOT / folder).rglob("*.py")
+]
 TOP = {"pyproject.toml", "README.md", "LICENSE"} | {
     *("labext", "magics", "widgets", "example_notebooks", "tests")
 }
@@ -120,7 +125,7 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     homes = {"primer3": ["primer3-py"], **metadata.packages_distributions(), **PINNED}
     used = {
         canonical(distribution)
-        for name in imports(*(ROOT / home for home in ("labext", "magics", "widgets")))
+        for name in {name for path in SOURCES for name in imported(path.read_text("utf-8"))}
         for distribution in homes.get(name, [name])
         if name not in sys.stdlib_module_names and not name.startswith("labext")
     }
@@ -129,34 +134,26 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
 
 def test_packages_under_the_gpl_are_imported_by_their_own_tools_alone() -> None:
     tools = ROOT / "labext" / "sandbox" / "jobs" / "tools"
-    homes = {"primer3": tools / "primer_design.py", "pyrodigal": tools / "gene_find.py"}
-    for package, home in homes.items():
-        importing = [
-            path
-            for folder in ("labext", "magics", "widgets")
-            for path in (ROOT / folder).rglob("*.py")
-            if package in imported(path)
-        ]
-        assert importing == [home]
-        # and by those within `run`, which is called in the job's own process
-        tree = ast.parse(home.read_text(encoding="utf-8"))
-        assert package not in modules(node for node in tree.body if not is_function(node))
+    assert importing_files("primer3") == [tools / "primer_design.py"]
+    assert importing_files("pyrodigal") == [tools / "gene_find.py"]
 
 
 def test_the_library_under_the_gpl_is_loaded_by_the_voice_alone_and_when_it_speaks() -> None:
     voice = ROOT / "labext" / "sandbox" / "nb" / "speech" / "espeak.py"
-    importing = [
-        path
-        for folder in ("labext", "magics", "widgets")
-        for path in (ROOT / folder).rglob("*.py")
-        if "espeakng_loader" in imported(path)
-    ]
-    assert importing == [voice]
-    tree = ast.parse(voice.read_text(encoding="utf-8"))
-    assert "espeakng_loader" not in modules(node for node in tree.body if not is_function(node))
+    assert importing_files("espeakng_loader") == [voice]
     extras = PROJECT["optional-dependencies"]
     having = [name for name in extras if "espeakng-loader" in map(canonical, extras[name])]
     assert having == ["speech"]
+
+
+def importing_files(package: str) -> list[Path]:
+    """The files that import a package; all of them must do so within functions."""
+    texts = {path: path.read_text("utf-8") for path in SOURCES}
+    naming = {path: text for path, text in texts.items() if package in text}
+    for text in naming.values():
+        body = ast.parse(text).body
+        assert package not in modules(node for node in body if not is_function(node))
+    return [path for path, text in naming.items() if package in imported(text)]
 
 
 def is_function(node: ast.AST) -> bool:
@@ -167,15 +164,9 @@ def canonical(requirement: str) -> str:
     return requirement.split(">=")[0].lower().replace("_", "-")
 
 
-def imports(*folders: Path) -> set[str]:
-    """The first part of every absolute import in these folders."""
-    paths = (path for folder in folders for path in folder.rglob("*.py"))
-    return {name for path in paths if "node_modules" not in path.parts for name in imported(path)}
-
-
-def imported(path: Path) -> set[str]:
-    """The first part of every absolute import in a file, those within functions too."""
-    return modules(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+def imported(text: str) -> set[str]:
+    """The first part of every absolute import in a module, those within functions too."""
+    return modules(ast.walk(ast.parse(text)))
 
 
 def modules(nodes: Iterable[ast.AST]) -> set[str]:

@@ -120,8 +120,8 @@ def test_markdown(text: str, drawn: str) -> None:
 
 @pytest.mark.parametrize("piece", ["**a ", "*a", "`", "``a` ", "- a\n  ", "***", "1. a\n\n"])
 def test_unclosed_markdown_is_shown(piece: str) -> None:
-    output = html.unescape(re.sub("<[^>]*>", "", markdown.to_html(piece * 20_000)))
-    assert output.count("a") == piece.count("a") * 20_000
+    output = html.unescape(re.sub("<[^>]*>", "", markdown.to_html(piece * 4_000)))
+    assert output.count("a") == piece.count("a") * 4_000
 
 
 class TestPassages:

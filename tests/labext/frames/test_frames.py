@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.frames.conversion import Column, FrameBuilder, Kind, records_to_frame, spread_column
@@ -78,7 +78,6 @@ def test_unknown_fields_are_appended() -> None:
     assert table.z[2] == [1]
 
 
-@settings(max_examples=50)
 @given(
     st.lists(
         st.dictionaries(

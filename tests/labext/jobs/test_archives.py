@@ -40,7 +40,6 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @given(st.dictionaries(ANY_NAME, st.binary(), max_size=5))
-@settings(max_examples=200, deadline=None)
 def test_members_are_never_written_outside_the_folder(places: Any, files: dict[str, bytes]) -> None:
     place = places()
     into = place / "deep" / "into"
@@ -256,7 +255,6 @@ def test_folder_entries_are_ignored(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300), st.integers(0, 10_000))
-@settings(max_examples=200, deadline=None)
 def test_damaged_archive_is_an_error_or_unpacks_correctly(
     places: Any, noise: bytes, at: int
 ) -> None:

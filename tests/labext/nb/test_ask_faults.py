@@ -36,9 +36,7 @@ def full_stream(stream: Any) -> str:
 
 
 @given(st.lists(st.integers(1, 500), max_size=40))
-@settings(
-    max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_stream_split_anywhere_has_the_same_events(faulty, client_of, stream, cuts):
     data = full_stream(stream).encode()
     edges = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})

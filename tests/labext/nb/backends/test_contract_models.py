@@ -210,7 +210,7 @@ CALLS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("call", CALLS)
 @given(answer=ANSWERS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_any_response_is_a_record_or_a_clear_error(call, answer):
     steps = CALLS[call]()
     next(steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import LabextError, OutcomeUnknownError, ServiceError
@@ -143,7 +143,6 @@ class TestReading:
         assert KEY not in repr(drive(backend.podcast_job("command:1"), job).result)
 
     @given(progress=PROGRESS, outline=LINES, transcript=LINES)
-    @settings(max_examples=60, deadline=None)
     def test_invalid_parts_are_left_out(self, progress, outline, transcript):
         steps = backend.episode("episode:1")
         next(steps)

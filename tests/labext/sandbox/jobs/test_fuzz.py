@@ -15,7 +15,7 @@ pytestmark = pytest.mark.contract
 
 KNOWN = {200, 400, 401, 403, 404, 429}
 FUZZ = settings(
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 
@@ -230,7 +230,6 @@ def test_address_outside_the_ip_ranges_gets_no_token(make_world):
         assert session.scalar(select(func.count()).select_from(Token)) == 1
 
 
-@settings(max_examples=50)
 @given(st.binary(max_size=80), st.one_of(st.none(), st.text(st.characters(max_codepoint=255))))
 def test_arbitrary_token_requests_are_refused(world, secret, body, header):
     response = world.campus.ask(

@@ -8,7 +8,7 @@ from math import exp, log
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from job_tools import assert_setting_error, coding_features, read_csv, run_tool
 
@@ -145,7 +145,6 @@ def test_gc_content_stays_within_its_bounds(tmp_path):
     assert 40 <= optimise(tmp_path, "L" * 100, gcMin=40, gcMax=41)[0]["gc"] <= 41
 
 
-@settings(max_examples=40, deadline=None)
 @given(proteins, hosts, st.booleans())
 def test_optimised_dna_translates_back_to_the_protein(tmp_path_factory, protein, host, stop):
     from Bio.Seq import Seq
@@ -160,7 +159,6 @@ def test_optimised_dna_translates_back_to_the_protein(tmp_path_factory, protein,
     assert again["cai"] == again["cai_before"]
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.sampled_from(CODONS), min_size=1, max_size=30).filter(
         lambda codons: "*" not in translate_codons(codons[:-1]) and GENETIC_CODE[codons[0]] != "*"
@@ -174,7 +172,6 @@ def test_adaptation_index_never_falls_without_constraints(tmp_path_factory, codo
     assert translate_codons(re.findall("...", dna)) == translate_codons(codons)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.text("LKGEAF", min_size=1, max_size=5),
     st.lists(st.text("ACGTRYN", min_size=2, max_size=5), max_size=3),

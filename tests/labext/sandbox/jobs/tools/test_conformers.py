@@ -180,7 +180,7 @@ def test_drawing_is_valid_xml_and_optional(tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "without" / "molecule.svg").exists()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=4), st.integers(0, 2**31 - 1))
 def test_any_molecule_has_plausible_bonds_and_ranked_energies(tmp_path_factory, parts, seed):
     out = tmp_path_factory.mktemp("any")
@@ -201,7 +201,6 @@ def test_any_molecule_has_plausible_bonds_and_ranked_energies(tmp_path_factory, 
     assert score["heavy_atoms"] == Chem.MolFromSmiles(smiles).GetNumHeavyAtoms()
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text("CNOPSFBrcnos[]()=#@+-.123%/\\H* ", max_size=30))
 def test_any_text_is_checked_without_an_exception(text):
     message = TOOL.check({"smiles": text})

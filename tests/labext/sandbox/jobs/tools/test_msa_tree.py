@@ -215,7 +215,6 @@ def test_distance_too_large_to_correct_is_an_error(tmp_path):
 
 
 @needs_biotite
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.text("ACGTN", min_size=1, max_size=25), min_size=3, max_size=6))
 def test_alignment_keeps_every_letter(tmp_path_factory, sequences):
     out = tmp_path_factory.mktemp("msa")

@@ -50,7 +50,7 @@ def test_tetrahedron_has_its_textbook_spectrum():
     assert np.allclose(analysis(TETRAHEDRON).eigenvalues, [1, 1, 2, 2, 2, 4])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32), st.booleans())
 def test_hessian_is_the_second_derivative_of_the_energy(seed, by_distance):
     places = globule(seed, 8)
@@ -75,7 +75,7 @@ def test_hessian_is_the_second_derivative_of_the_energy(seed, by_distance):
         assert np.allclose(slope / 2 / step, hessian[which], atol=1e-5)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32))
 def test_six_zero_modes_and_invariance_under_rotation(seed):
     places = globule(seed)
@@ -189,7 +189,6 @@ def test_unsuitable_network_is_an_error(tmp_path, places, message):
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=300), st.integers(0, 79), st.integers(0, 3))
 def test_corrupted_file_is_an_error_or_read(tmp_path_factory, junk, where, line):
     folder = tmp_path_factory.mktemp("junk")

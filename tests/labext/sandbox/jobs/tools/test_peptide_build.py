@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from job_tools import read_csv, run_tool
 
@@ -116,7 +116,6 @@ angle = st.sampled_from([0, 90, -90, 180, -180, 1e-9]) | st.floats(-180, 180)
 angles = st.lists(st.tuples(angle, angle), min_size=2, max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
 @given(pairs=angles, data=st.data())
 def test_structure_has_the_requested_angles(tmp_path_factory, pairs, data):
     out = tmp_path_factory.mktemp("peptide")

@@ -177,7 +177,7 @@ def test_helix_and_strand_are_different_minima(tmp_path):
     assert radii[1] == pytest.approx(3.3 * 9, rel=0.15)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(
     st.text("ACDEFGHIKLMNPQRSTVWY", min_size=2, max_size=5), st.sampled_from(["helix", "strand"])
 )
@@ -191,7 +191,7 @@ def test_any_peptide_loses_energy_and_keeps_its_chirality(tmp_path_factory, sequ
     assert all(1.2 < length < 1.45 for length in bond_lengths(end))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.binary(max_size=120), st.integers(0, 79), st.integers(0, 8))
 def test_corrupted_file_is_an_error_or_read(tmp_path_factory, junk, where, line):
     folder = tmp_path_factory.mktemp("junk")

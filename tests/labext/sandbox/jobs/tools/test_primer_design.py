@@ -80,7 +80,7 @@ def test_melting_temperatures_match_the_nearest_neighbour_model(tmp_path):
 
 
 @needs_primer3
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.integers(0, 2**32),
     st.integers(300, 500),

@@ -132,7 +132,7 @@ def test_helix_is_shorter_than_strand(tmp_path):
     assert helix["sasa"] < strand["sasa"]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.text("ACDEFGHIKLMNPQRSTVWY", min_size=2, max_size=12), st.integers(0, 2**32))
 def test_rotation_changes_almost_nothing(tmp_path_factory, sequence, seed):
     folder = tmp_path_factory.mktemp("turned")
@@ -243,7 +243,6 @@ def test_invalid_file_is_an_error(tmp_path, text, message):
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.binary(max_size=300), st.integers(0, 79), st.integers(0, 7))
 def test_corrupted_file_is_an_error_or_read(tmp_path_factory, junk, where, line):
     folder = tmp_path_factory.mktemp("junk")

@@ -13,6 +13,8 @@ from labext import NotebookClient
 from labext.errors import ServiceError
 from labext.nb import Final, Words
 
+pytestmark = pytest.mark.contract
+
 WHY = "Why is glucose added to the uninduced culture?"
 MAX_DELAY = 1.0
 """Seconds; about 10 ms are measured, but the machine of a test may be busy."""

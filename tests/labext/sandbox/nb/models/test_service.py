@@ -329,18 +329,14 @@ def test_auto_assign_fills_empty_slots_by_rank(nb: Any) -> None:
         ),
     )
 )
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_arbitrary_model_body_is_accepted_or_refused(nb: Any, body: Any) -> None:
     response = nb.post("models", body)
     assert response.status_code in (200, 400, 404)
 
 
 @given(body=st.dictionaries(st.sampled_from([*SLOTS, "x"]), st.none() | st.text(max_size=20)))
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_arbitrary_defaults_are_accepted_or_refused(nb: Any, body: Any) -> None:
     before = nb.call("GET", "models/defaults")
     response = nb.put("models/defaults", body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
@@ -163,7 +163,6 @@ def test_empty_material_and_other_languages_are_refused() -> None:
         writer.check_language(EXTRACTIVE, "German")
 
 
-@settings(max_examples=25)
 @given(st.text(max_size=200), st.integers(1, 20), st.integers(1, 4))
 def test_arbitrary_text_gives_speakable_turns(text: str, count: int, number: int) -> None:
     material = Material("Any", [Text("A title", text), ENZYMES])
