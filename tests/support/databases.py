@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import inspect, text
 
 from labext.sandbox.core.data_folder import DataFolder
 from labext.sandbox.core.database import Database
@@ -145,6 +146,20 @@ class Server:
 def open_database(data_dir: Path) -> Database:
     """Return the database of the sandbox in a folder."""
     return Database(DataFolder(data_dir).database_url)
+
+
+def stored_content(data_dir: Path) -> bytes:
+    """Return the content of the tables of the sandbox in a folder, in any form."""
+    database = open_database(data_dir)
+    try:
+        if not database.is_postgresql:
+            return b"".join(file.read_bytes() for file in data_dir.glob("sandbox.sqlite*"))
+        with database.read() as session:
+            names = inspect(database.engine).get_table_names()
+            rows = (session.execute(text(f'SELECT t::text FROM "{name}" t')) for name in names)
+            return "\n".join(row[0] for result in rows for row in result).encode()
+    finally:
+        database.close()
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,7 @@ from labext.sandbox.core.data_folder import (
     remove_path,
     write_json,
 )
-from labext.sandbox.core.database import BUSY_SECONDS, SCHEMA_VERSION
+from labext.sandbox.core.database import BUSY_SECONDS, Database
 from labext.sandbox.core.startup_checks import (
     damaged_database_error,
     empty_database_error,
@@ -428,10 +428,13 @@ def _unpack(archive: zipfile.ZipFile, files: Sequence[dict[str, Any]], folder: D
 def _check_restored_database(path: Path, archive: zipfile.ZipFile) -> None:
     if is_database_damaged(path):
         raise _damaged_archive_error(archive, path.name)
-    with closing(_connect(path)) as connection:
-        schema = connection.execute("PRAGMA user_version").fetchone()[0]
-    if schema != SCHEMA_VERSION:
-        raise _other_version_error(archive)
+    database = Database.at(path)
+    try:
+        database.check_version(upgradable=True)
+    except SetupError:
+        raise _other_version_error(archive) from None
+    finally:
+        database.close()
 
 
 @contextmanager

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +27,16 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.sql.functions import GenericFunction
 
 from labext import storage
 from labext.errors import SetupError
-from labext.sandbox.core import postgresql
+from labext.sandbox.core import migrations, postgresql
 
-SCHEMA_VERSION = 7
-"""Increase it with every change of a table; a database with another version is refused.
-
-New columns that may be null need no new version: they are added to existing tables.
-"""
+log = logging.getLogger(__name__)
 
 BUSY_SECONDS = 30
 """Seconds that a transaction waits for another process that is writing."""
@@ -89,30 +86,62 @@ class Database:
         return cls(f"sqlite:///{path}")
 
     def create(self, *metadata: MetaData) -> None:
-        """Create missing tables and indexes.
+        """Create missing tables and indexes, and upgrade those of an older version of labext.
+
+        A SQLite database is copied before an upgrade, to a file beside it.
 
         Raises:
-            SetupError: the database was made by another version of labext.
+            SetupError: the database was made by a newer version of labext.
         """
-        self.check_version()
-        for tables in metadata:
-            tables.create_all(self._writes[True, True])
-        if self.engine.dialect.name == "sqlite":
-            with self._writes[True, True].begin() as connection:
-                connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
+        stored = self.check_version(upgradable=True)
+        if stored not in (None, migrations.newest_revision()):
+            self._upgrade(stored)
+        with self._writes[True, True].begin() as connection:
+            for tables in metadata:
+                tables.create_all(connection)
+            migrations.stamp(connection)
 
-    def check_version(self) -> None:
-        """Raise SetupError if the tables were created by another version of labext."""
-        if self.engine.dialect.name != "sqlite":
-            return
+    def check_version(self, *, upgradable: bool = False) -> str | None:
+        """Return the revision of the tables; None if there are none.
+
+        Raises:
+            SetupError: they were created by a newer version of labext, or, unless `upgradable`, by
+                an older one.
+        """
         with self.engine.connect() as connection:
-            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-        if version not in (0, SCHEMA_VERSION):
-            raise SetupError(
-                f"The database {self.engine.url.database} was made by another version of labext: "
-                f"its schema version is {version}, this one needs {SCHEMA_VERSION}.",
-                "Use the version of labext that made it, or another data folder.",
-            )
+            stored = migrations.stored_revision(connection)
+        newest = migrations.newest_revision()
+        if stored in (None, newest) or (upgradable and stored in migrations.revisions()):
+            return stored
+        name = self.engine.url.set(password=None).render_as_string().removeprefix("sqlite:///")
+        raise SetupError(
+            f"The database {name} was made by another version of labext: its "
+            f"schema version is {stored}, this one needs {newest}.",
+            "Use the version of labext that made it, or another data folder.",
+        )
+
+    def _upgrade(self, stored: str | None) -> None:
+        newest = migrations.newest_revision()
+        if self.is_postgresql:
+            with self._writes[True, True].begin() as connection:
+                migrations.upgrade(connection)
+        else:
+            path = Path(str(self.engine.url.database))
+            copy = path.with_name(f"{path.name}.{stored}")
+            log.info("The database is upgraded to version %s; a copy is %s.", newest, copy)
+            with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
+                source.backup(target)
+            with self._writes[True, True].connect() as connection:
+                # To change a table is to copy and to delete it, which must not cascade. The pragma
+                # has no effect in a transaction.
+                driver_connection: Any = connection.connection.driver_connection
+                driver_connection.execute("PRAGMA foreign_keys=OFF")
+                with connection.begin():
+                    migrations.upgrade(connection)
+                    broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+                    if broken is not None:
+                        raise RuntimeError(f"The upgrade has lost rows that {broken[0]} refers to.")
+                connection.invalidate()
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -222,11 +251,12 @@ def _begin_transaction(connection: Connection) -> None:
 def _use_types_of_sqlite(column: Column[Any], _table: Any) -> None:
     """Give a column on PostgreSQL what it has on SQLite: 64-bit integers, order by code points."""
     kind = column.type
-    if isinstance(kind, String) and kind.collation is None:
-        same = type(kind)(length=kind.length, collation="C")
-        column.type = kind.with_variant(same, "postgresql")
-    elif type(kind) is Integer:
-        column.type = kind.with_variant(BigInteger(), "postgresql")
+    with suppress(ArgumentError):  # a copy of a column that has them
+        if isinstance(kind, String) and kind.collation is None:
+            same = type(kind)(length=kind.length, collation="C")
+            column.type = kind.with_variant(same, "postgresql")
+        elif type(kind) is Integer:
+            column.type = kind.with_variant(BigInteger(), "postgresql")
 
 
 class _TextValues(GenericFunction[str]):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import requests
-from databases import open_database
+from databases import open_database, stored_content
 
 from labext.sandbox import Sandbox
 from labext.sandbox.nb import settings
@@ -73,7 +73,7 @@ def test_password_applies_at_once_and_is_shown(nb, box, monkeypatch):
     assert json.loads(file.read_text())["nb"]["password"] == PASSWORD
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE((box.data_dir / "secrets" / "nb_password").stat().st_mode) == 0o600
-    assert PASSWORD.encode() not in (box.data_dir / "sandbox.sqlite").read_bytes()
+    assert PASSWORD.encode() not in stored_content(box.data_dir)
     assert PASSWORD not in (box.data_dir / "host.log").read_text()
 
 

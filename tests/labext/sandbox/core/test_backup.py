@@ -24,11 +24,10 @@ from labext.errors import (
     SetupError,
     StorageError,
 )
-from labext.sandbox.core import backup
+from labext.sandbox.core import backup, migrations
 from labext.sandbox.core.administration import Administration, open_administration
 from labext.sandbox.core.backup import BackupResult, back_up, restore
 from labext.sandbox.core.data_folder import DataFolder, FileLock
-from labext.sandbox.core.database import SCHEMA_VERSION
 
 pytestmark = pytest.mark.faults
 
@@ -43,7 +42,8 @@ def filled(path: Path, word: str) -> DataFolder:
     with closing(sqlite3.connect(folder.database)) as database:
         database.executescript(f"""
             PRAGMA journal_mode=WAL;
-            PRAGMA user_version={SCHEMA_VERSION};
+            CREATE TABLE alembic_version (version_num TEXT PRIMARY KEY);
+            INSERT INTO alembic_version VALUES ('{migrations.newest_revision()}');
             CREATE TABLE words (word TEXT);
             INSERT INTO words VALUES ('{word}');
         """)
@@ -298,6 +298,7 @@ def _database(statement: str) -> Callable[[dict[str, Any]], None]:
             with closing(sqlite3.connect(":memory:")) as database:
                 database.deserialize(content["members"]["sandbox.sqlite"])
                 database.execute(statement)
+                database.commit()
                 body = database.serialize()
         else:
             body = content["members"]["sandbox.sqlite"][:4096] + b"x" * 4096
@@ -325,7 +326,7 @@ BAD: dict[str, Callable[[dict[str, Any]], Any]] = {
         c["manifest"]["files"][0] | {"path": "jobs/files/1/x"}
     ),
     "a damaged database": _database(""),
-    "another schema": _database("PRAGMA user_version=999"),
+    "another schema": _database("UPDATE alembic_version SET version_num = '999'"),
     **{
         f"the path {path!r}": _path(path)
         for path in (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import subprocess
 import sys
 import threading
@@ -12,12 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, select, text, update
 
-from labext.errors import SetupError
-from labext.sandbox.core.database import SCHEMA_VERSION, Database, after_commit
-from labext.sandbox.core.queue import QueueBase as Queue
-from labext.sandbox.jobs.app import service as jobs
-from labext.sandbox.lab.app import service as lab
-from labext.sandbox.nb.app import service as nb
+from labext.sandbox.core.database import Database, after_commit
 
 TABLES = MetaData()
 COUNTER = Table("counter", TABLES, Column("n", Integer, nullable=False))
@@ -149,24 +143,3 @@ def test_commit_callback_runs_without_the_lock(database):
     with database.write() as session:
         after_commit(session, look)
     assert received == [1]
-
-
-def test_other_schema_version_is_refused(database):
-    with database.engine.connect() as connection:
-        assert connection.exec_driver_sql("PRAGMA user_version").scalar() == SCHEMA_VERSION
-        connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION - 1}")
-        connection.commit()
-    for check in (database.check_version, lambda: database.create(TABLES)):
-        with pytest.raises(SetupError, match="another version of labext"):
-            check()
-
-
-def test_changed_table_needs_a_new_schema_version():
-    columns = [
-        (table.name, column.name, column.nullable, column.primary_key)
-        for metadata in (Queue.metadata, lab.metadata, jobs.metadata, nb.metadata)
-        for table in metadata.sorted_tables
-        for column in table.columns
-    ]
-    digest = hashlib.sha256(repr(sorted(columns)).encode()).hexdigest()[:12]
-    assert (SCHEMA_VERSION, digest) == (7, "00e709bf8ead")

@@ -80,6 +80,7 @@ def filled(new_box: NewBox) -> tuple[Sandbox, dict[str, bytes]]:
     return box, files
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("loss", ["truncated", "deleted", "damaged", "header"])
 def test_emptied_database_is_refused_and_files_are_untouched(filled, loss, capsys):
     box, files = filled
@@ -126,6 +127,7 @@ def test_emptied_database_is_refused_and_files_are_untouched(filled, loss, capsy
         assert jobs.wait("cut", timeout=60)["JobStatus"] == "Complete"
 
 
+@pytest.mark.sqlite
 def test_log_of_an_emptied_database_is_kept(small_box):
     """It may have rows that are nowhere else; SQLite would delete it."""
     box = small_box()
@@ -149,6 +151,7 @@ def test_log_of_an_emptied_database_is_kept(small_box):
     assert quarantined(box)["sandbox.sqlite-wal"] == before
 
 
+@pytest.mark.sqlite
 def test_adopted_database_invalidates_presigned_urls(filled):
     box, _ = filled
     box.start()
@@ -170,12 +173,13 @@ def test_adopted_database_invalidates_presigned_urls(filled):
     box.stop()
 
 
+@pytest.mark.sqlite
 def test_database_of_another_version_is_refused_unchanged(small_box):
     box = small_box()
     box.stop()
     database = box.data_dir / "sandbox.sqlite"
     with closing(sqlite3.connect(database)) as connection:
-        connection.execute("PRAGMA user_version=999")
+        connection.execute("UPDATE alembic_version SET version_num = '999'")
         connection.execute("ALTER TABLE test_rows ADD COLUMN invented TEXT")
         connection.commit()
     before = database.read_bytes()
@@ -220,6 +224,7 @@ def test_files_without_a_row_are_quarantined(small_box, capsys):
     assert len(quarantined(box)) == 2
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("left", [0, 5])
 def test_damaged_index_moves_no_file(small_box, left):
     box = small_box()
@@ -270,7 +275,14 @@ def test_unusable_port_is_replaced(small_box, port):
     assert (urlsplit(box.jobs.base_url).port or 0) >= 20_000
 
 
-@pytest.mark.parametrize("name", ["sandbox.sqlite", "connection.json", "secrets/signing"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("sandbox.sqlite", marks=pytest.mark.sqlite),
+        "connection.json",
+        "secrets/signing",
+    ],
+)
 def test_unusable_file_is_named(small_box, name):
     box = small_box()
     box.stop()

@@ -6,6 +6,7 @@ import json
 
 import psutil
 import pytest
+from databases import stored_content
 
 from labext import cli
 from labext.sandbox.jobs.administration import find_account
@@ -94,7 +95,7 @@ def test_added_key_is_valid_at_once_and_removed_key_is_refused(admin, kit, servi
     assert api.get("files").status_code == 200
     names = [key["name"] for key in admin(service, "keys", "list", email)]
     assert names == ["key1"]
-    written = b"".join(file.read_bytes() for file in service.data_dir.glob("sandbox.sqlite*"))
+    written = stored_content(service.data_dir)
     assert second["key"].encode() not in written
 
 

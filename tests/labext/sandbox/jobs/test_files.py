@@ -58,7 +58,7 @@ def test_upload_replaces_a_file_of_the_same_name(api, kit, back):
     assert api.ended(first)["JobStatus"] == "Complete"  # with the content of its time
     assert "FASTA" in api.ended(second)["Reason"]
     assert api.get("files").json().count(name) == 1
-    assert len(list((back.path.parent / "jobs" / "incoming").iterdir())) == 0
+    assert len(list((back.data_dir / "jobs" / "incoming").iterdir())) == 0
 
 
 def test_simultaneous_uploads_leave_one_whole_file(new_box, kit):

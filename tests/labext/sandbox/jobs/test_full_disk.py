@@ -25,6 +25,7 @@ from labext.sandbox import Sandbox
 
 pytestmark = [
     pytest.mark.faults,
+    pytest.mark.sqlite,
     pytest.mark.usefixtures("at_once"),
     pytest.mark.skipif(
         sys.platform != "linux", reason="only Linux changes the limits of a process that runs"

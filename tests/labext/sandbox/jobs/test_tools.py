@@ -6,6 +6,7 @@ import hashlib
 
 import pytest
 import requests
+from databases import stored_content
 
 from labext.sandbox.jobs.tools import catalogue
 
@@ -45,7 +46,7 @@ def test_tools_lists_the_installed_tools_without_gated_parameters(api):
 
 
 def test_key_is_stored_as_a_hash_only(box, back):
-    written = b"".join(file.read_bytes() for file in box.data_dir.glob("sandbox.sqlite*"))
+    written = stored_content(box.data_dir)
     assert b"student@sandbox.local" in written
     assert hashlib.sha256(box.jobs.api_key.encode()).hexdigest().encode() in written
     assert box.jobs.api_key.encode() not in written

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import jwt
 import pytest
 import requests
+from databases import stored_content
 from requests.auth import HTTPBasicAuth
 
 pytestmark = pytest.mark.contract
@@ -148,7 +149,7 @@ def test_keys_secrets_and_tokens_are_stored_as_hashes(api, kit, runner):
     for authorization in (kit.basic(key), f"Bearer {token}", f"Bearer {id_token}"):
         api.get("users/me", authorization)
     folder = runner.box.data_dir
-    content = b"".join(path.read_bytes() for path in folder.rglob("*.sqlite*"))
+    content = stored_content(folder)
     content += b"".join(path.read_bytes() for path in folder.rglob("*.log"))
     assert email.encode() in content
     for secret_value in (key, secret, token, id_token.rpartition(".")[2]):

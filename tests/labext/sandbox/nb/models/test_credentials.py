@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import openai_server
 import pytest
+from databases import stored_content
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import select
+
+from labext.sandbox.nb.tables import Credential
 
 pytestmark = pytest.mark.contract
 
@@ -83,10 +86,11 @@ def test_key_is_encrypted_at_rest_and_not_logged(nb: Any, provider: Any) -> None
     provider.troubles = [openai_server.echoes_key(401)]
     assert nb.call("POST", f"credentials/{created['id']}/test")["success"] is False
     nb.error(400, "POST", "credentials", {"provider": "openai", "api_key": nb.KEY, "name": 7})
-    database = sqlite3.connect(nb.box.data_dir / "sandbox.sqlite")
-    (stored,) = database.execute("select key from nb_credentials").fetchone()
-    database.close()
-    assert nb.KEY.encode() not in stored
+    with nb.database.read() as session:
+        stored = session.scalars(select(Credential.key)).all()
+    assert stored
+    assert not any(nb.KEY.encode() in key for key in stored if key is not None)
+    assert nb.KEY.encode() not in stored_content(nb.box.data_dir)
     for path in nb.box.data_dir.rglob("*"):
         if path.is_file():
             content = path.read_bytes()

@@ -1,0 +1,159 @@
+"""The revisions give the tables that are declared, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import importlib.util
+import sqlite3
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic import command
+from alembic.script import ScriptDirectory
+from sqlalchemy import MetaData, inspect, text
+
+from labext.errors import SetupError
+from labext.sandbox.core import migrations
+from labext.sandbox.core.database import Database
+
+_PATH = Path(__file__).with_name("new_revision.py")
+_SPEC = importlib.util.spec_from_file_location("new_revision", _PATH)
+new_revision: Any = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(new_revision)
+METADATA: tuple[MetaData, ...] = new_revision.METADATA
+FIRST, *LATER = migrations.revisions()
+
+
+def _upgrade(database: Database, revision: str) -> None:
+    with database.engine.begin() as connection:
+        command.upgrade(migrations.alembic_config(connection), revision)
+
+
+def _content(database: Database) -> dict[str, Any]:
+    """Return the columns and indexes of every table."""
+    found = inspect(database.engine)
+    return {
+        name: (
+            {
+                column["name"]: (str(column["type"]), column["nullable"])
+                for column in found.get_columns(name)
+            },
+            {str(index["name"]): index["column_names"] for index in found.get_indexes(name)},
+            sorted(
+                (key["constrained_columns"], key["referred_table"], str(key["options"]))
+                for key in found.get_foreign_keys(name)
+            ),
+        )
+        for name in found.get_table_names()
+        if name != "alembic_version"
+    }
+
+
+@pytest.fixture
+def other(request: pytest.FixtureRequest, each_database: Database, tmp_path: Path) -> Iterator[Any]:
+    """A second empty database of the same kind."""
+    if each_database.is_postgresql:
+        database = Database(request.getfixturevalue("postgresql_server").new_database())
+    else:
+        database = Database.at(tmp_path / "other.sqlite")
+    yield database
+    database.close()
+
+
+def test_upgraded_tables_are_those_declared(each_database: Database, other: Database) -> None:
+    _upgrade(each_database, "head")
+    with each_database.engine.begin() as connection, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "autogenerate skipping", UserWarning)  # tasks_turn
+        command.check(migrations.alembic_config(connection, *METADATA))
+    other.create(*METADATA)
+    assert _content(each_database) == _content(other)
+
+
+def test_new_database_has_the_newest_revision(each_database: Database) -> None:
+    assert each_database.check_version() is None
+    each_database.create(*METADATA)
+    assert each_database.check_version() == migrations.newest_revision()
+
+
+def test_revisions_are_numbered_in_their_order() -> None:
+    script = ScriptDirectory(str(migrations.FOLDER))
+    assert [r.revision for r in script.walk_revisions()][::-1] == migrations.revisions()
+    assert script.get_current_head() == migrations.newest_revision()
+
+
+def test_database_of_a_newer_version_is_refused_unchanged(each_database: Database) -> None:
+    each_database.create(*METADATA)
+    with each_database.write() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    before = _content(each_database)
+    for check in (each_database.check_version, lambda: each_database.create(*METADATA)):
+        with pytest.raises(SetupError, match=r"version is 9999, this one needs .* Use the version"):
+            check()
+    assert _content(each_database) == before
+
+
+def test_older_database_is_upgraded_with_its_rows(each_database: Database, tmp_path: Path) -> None:
+    _upgrade(each_database, FIRST)
+    with each_database.write() as session:
+        session.execute(text("INSERT INTO jobs_organizations (id, name) VALUES (1, 'Institute')"))
+    each_database.create(*METADATA)
+    assert each_database.check_version() == migrations.newest_revision()
+    with each_database.read() as session:
+        assert session.scalar(text("SELECT name FROM jobs_organizations")) == "Institute"
+    if LATER and not each_database.is_postgresql:
+        with closing(sqlite3.connect(tmp_path / f"some.sqlite.{FIRST}")) as copy:
+            assert copy.execute("SELECT version_num FROM alembic_version").fetchone() == (FIRST,)
+            assert copy.execute("SELECT name FROM jobs_organizations").fetchone() == ("Institute",)
+
+
+def test_unnumbered_database_is_that_of_the_first_revision(tmp_path: Path) -> None:
+    database = Database.at(tmp_path / "some.sqlite")
+    _upgrade(database, FIRST)
+    with database.engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE alembic_version")
+        connection.exec_driver_sql("PRAGMA user_version=7")
+    database.create(*METADATA)
+    assert database.check_version() == migrations.newest_revision()
+    with database.engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE alembic_version")
+        connection.exec_driver_sql("PRAGMA user_version=6")
+    with pytest.raises(SetupError, match=r"its schema version is 0\.6"):
+        database.create(*METADATA)
+    database.close()
+
+
+def test_failed_upgrade_changes_nothing(
+    each_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _upgrade(each_database, FIRST)
+    before = _content(each_database)
+
+    def fail(connection: Any) -> None:
+        connection.execute(text("CREATE TABLE half (x INTEGER)"))
+        raise OSError("no room")
+
+    monkeypatch.setattr(migrations, "upgrade", fail)
+    monkeypatch.setattr(migrations, "newest_revision", lambda: "9999")
+    with pytest.raises(OSError, match="no room"):
+        each_database.create(*METADATA)
+    assert _content(each_database) == before
+
+
+def test_alembic_is_not_imported_for_a_current_database(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from labext.sandbox.core.database import Database\n"
+        "from labext.sandbox.core.queue import QueueBase\n"
+        "database = Database.at(Path(sys.argv[1]))\n"
+        "database.create(QueueBase.metadata)\n"
+        "database.create(QueueBase.metadata)\n"
+        "print([name for name in sys.modules if name.split('.')[0] in ('alembic', 'psycopg')])\n"
+    )
+    command_line = [sys.executable, "-c", code, str(tmp_path / "new.sqlite")]
+    output = subprocess.run(command_line, check=True, capture_output=True, text=True).stdout
+    assert output.strip() == "[]"
