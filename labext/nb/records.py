@@ -297,12 +297,16 @@ class Query:
         scope: the sources and notes to search.
         limit: the maximum number of passages; None for the service's default.
         min_similarity: the minimum similarity of a passage found by meaning, from -1 to 1.
+        rewrite: whether a language model writes the searches; None for the service's default.
+        rerank: whether a language model orders the passages found.
     """
 
     text: str
     scope: Scope = Scope()
     limit: int | None = None
     min_similarity: float | None = None
+    rewrite: bool | None = None
+    rerank: bool | None = None
 
 
 @dataclass(frozen=True)

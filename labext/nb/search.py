@@ -24,10 +24,15 @@ class SearchOptions(ScopeOptions, total=False):
     Attributes:
         limit: the maximum number of passages; the service's default if omitted.
         min_similarity: the minimum similarity of a passage found by meaning, from -1 to 1.
+        rewrite: whether a language model writes the searches: for a search, further ones in other
+            words (off by default); for a question, all of them (on by default).
+        rerank: whether a language model orders the passages found; off by default.
     """
 
     limit: int | None
     min_similarity: float | None
+    rewrite: bool | None
+    rerank: bool | None
 
 
 class AskOptions(SearchOptions, total=False):

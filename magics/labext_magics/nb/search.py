@@ -31,6 +31,8 @@ def search(
     min_similarity: float | None,
     no_sources: bool,
     no_notes: bool,
+    rewrite: bool,
+    rerank: bool,
 ) -> pd.DataFrame:
     """Return a row for each matching passage, the best first."""
     within = scope.notebook_or_all(call, notebook, every)
@@ -47,6 +49,8 @@ def search(
             notebook=None if within is None else within.id,
             limit=limit,
             min_similarity=min_similarity,
+            rewrite=rewrite or None,
+            rerank=rerank or None,
             **restriction,
         )
     from labext_widgets.answers.passages import HITS
@@ -70,6 +74,8 @@ def ask(
     strategy_model: str | None,
     answer_model: str | None,
     final_answer_model: str | None,
+    no_rewrite: bool,
+    rerank: bool,
     simple: bool,
     no_wait: bool,
 ) -> Any:
@@ -86,6 +92,8 @@ def ask(
     options: AskOptions = {
         "limit": limit,
         "min_similarity": min_similarity,
+        "rewrite": False if no_rewrite else None,
+        "rerank": rerank or None,
         "model_override": scope.resolve_model(call, model_override),
         "strategy_model": scope.resolve_model(call, strategy_model),
         "answer_model": scope.resolve_model(call, answer_model),
@@ -128,6 +136,8 @@ _WHERE = [
     options.NO_NOTES,
 ]
 
+_RERANK = Parameter("rerank", None, "let a language model order the passages found")
+
 SHORTCUTS = (
     Command(
         "search",
@@ -148,6 +158,8 @@ SHORTCUTS = (
                 "text: full-text search; vector: search by meaning; hybrid, the default: both",
             ),
             *_WHERE,
+            Parameter("rewrite", None, "let a language model search in other words, too"),
+            _RERANK,
             OUT,
         ],
         examples=['hits = %nb search "catabolite repression" --type vector --limit 10'],
@@ -171,6 +183,8 @@ SHORTCUTS = (
             Parameter(
                 "final-answer-model", value_types.MODEL, "the model that writes the final answer"
             ),
+            Parameter("no-rewrite", None, "search for the question itself, without a plan"),
+            _RERANK,
             Parameter("simple", None, "return the complete answer at once, without streaming"),
             processing.NO_WAIT,
             OUT,

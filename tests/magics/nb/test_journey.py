@@ -124,6 +124,7 @@ def travel(shell: InteractiveShell, answers: Mapping[str, str]) -> Travelled:
 
 
 ONLY_HERE = {
+    "transcript": "it tells of a passage whether it is recognized speech",
     "stage": "Open Notebook tells no stages",
     "passages": "its list of sources tells no number of passages",
     "size": "it tells no size of a file",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from labext.actions import Action
+from labext.actions import Action, parameter
 from labext.errors import InputError, LabextError, ServiceError, SetupError
 from labext.nb import records
 from labext.nb.backends import Request, Steps, hybrid
@@ -46,6 +46,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
 
     def search(self, query: Query, search_type: str) -> Steps[list[Record]]:
         """Search for passages; the scope, the sorting and `hybrid` are applied by the client."""
+        _check_options(query)
         if search_type == "hybrid":
             return (yield from hybrid.search_both(self.search, query))
         scope = query.scope
@@ -69,6 +70,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
 
     def ask(self, question: Question) -> Steps[Answer]:
         """Ask a question and wait for the answer; a restricted scope is answered by a chat."""
+        _check_options(question)
         if _is_restricted(question.scope):
             return (yield from self._ask_about(question))
         body = yield from self._question_body(question)
@@ -78,6 +80,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
 
     def ask_stream(self, question: Question) -> Steps[Request | Answer]:
         """Return the request of the stream, or the answer itself for a restricted scope."""
+        _check_options(question)
         if _is_restricted(question.scope):
             return (yield from self._ask_about(question))
         body = yield from self._question_body(question)
@@ -169,6 +172,23 @@ def _is_restricted(scope: Scope) -> bool:
     """Return True if the scope excludes any source or note."""
     everything = scope.includes("source") and scope.includes("note")
     return not everything or scope.sources is not None or scope.notes is not None
+
+
+def _check_options(query: Query) -> None:
+    """Refuse options that the server does not have.
+
+    Raises:
+        InputError: the query is to be rewritten or its passages reranked, or a question is to be
+            searched for as it is.
+    """
+    if query.rerank or (
+        query.rewrite is not None and query.rewrite is not isinstance(query, Question)
+    ):
+        raise InputError(
+            "Open Notebook plans the searches of a question by its model, rewrites no other "
+            "searches and reranks no passages.",
+            f"Leave out {parameter('rewrite')} and {parameter('rerank')}.",
+        )
 
 
 def _score(hit: Mapping[str, Any]) -> float:

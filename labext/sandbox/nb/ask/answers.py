@@ -164,6 +164,13 @@ class Strategy:
     searches: tuple[Search, ...]
 
 
+def search_question(question: str) -> Strategy:
+    """Return the strategy that searches for the question itself."""
+    return Strategy(
+        "The question itself is searched for.", (Search(question, "Answer the question."),)
+    )
+
+
 @dataclass(frozen=True)
 class ChatTurn:
     """A message of a conversation, written by a human or the model."""
@@ -197,6 +204,9 @@ class AnswerWriter(Protocol):
 
     def strategy(self, question: str) -> Strategy:
         """Return the searches for a question."""
+
+    def rerank(self, term: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Return the passages that a search found, the most useful first."""
 
     def answer(self, question: str, search: Search, hits: Sequence[Hit]) -> Answer:
         """Answer a question from the passages that a search found."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from labext.sandbox.nb.ask.answers import (
@@ -13,9 +13,11 @@ from labext.sandbox.nb.ask.answers import (
     Search,
     Strategy,
     passage_mark,
+    search_question,
     transcript_note,
 )
 from labext.sandbox.nb.ask.citation_check import NOT_FOUND, parse_citations
+from labext.sandbox.nb.search import assisted
 from labext.sandbox.nb.search.index import Hit
 from labext.sandbox.nb.text import segmentation
 
@@ -81,9 +83,6 @@ def _format_passage(place: int, hit: Hit) -> str:
     return f"Passage {place} {passage_mark(hit)} {title}\n{hit.text}"
 
 
-AskModel = Callable[[Sequence[Mapping[str, str]]], str]
-"""Takes the messages of a conversation and returns a model's reply."""
-
 MAX_SEARCHES = 5
 MAX_HISTORY_MESSAGES = 20
 """Maximum number of earlier messages sent to the model."""
@@ -97,7 +96,7 @@ class LlmAnswerWriter:
 
     depth = 10
 
-    def __init__(self, name: str, ask: AskModel) -> None:
+    def __init__(self, name: str, ask: assisted.AskModel) -> None:
         self.name = name
         self._ask = ask
 
@@ -108,8 +107,12 @@ class LlmAnswerWriter:
         reasoning = _clean_text(proposal.get("reasoning"))
         return Strategy(
             reasoning or "The question itself is searched for.",
-            searches or (Search(question, "Answer the question."),),
+            searches or search_question(question).searches,
         )
+
+    def rerank(self, term: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Return the passages in the order of the model."""
+        return assisted.rerank(self._ask, term, hits)
 
     def answer(self, question: str, search: Search, hits: Sequence[Hit]) -> Answer:
         """Return the model's answer from passages; without any, the model is not called."""

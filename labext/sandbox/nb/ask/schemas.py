@@ -43,6 +43,14 @@ class Question(RequestBody):
     limit: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         None, description="Maximum number of passages of each search; by default 10."
     )
+    rewrite: bool | None = Field(
+        None,
+        description="Whether a language model plans the searches, the default; else the question "
+        "itself is searched for.",
+    )
+    rerank: bool | None = Field(
+        None, description="Whether a language model orders the passages of each search."
+    )
     min_similarity: Annotated[float, Field(ge=-1, le=1)] | None = Field(
         None, description="Minimum similarity of every passage; by default, shared words suffice."
     )

@@ -15,6 +15,7 @@ from labext.sandbox.nb.ask.answers import (
     MarkRemover,
     Search,
     mention_unprocessed,
+    search_question,
 )
 from labext.sandbox.nb.ask.llm_writer import LlmAnswerWriter
 from labext.sandbox.nb.ask.quotes import PassageQuoter
@@ -23,6 +24,7 @@ from labext.sandbox.nb.cancellation import CancelToken, iterate_pushed
 from labext.sandbox.nb.embedding.embedder import default_embedder
 from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.providers.usage import Monitor, Usage
+from labext.sandbox.nb.search import assisted
 from labext.sandbox.nb.search.index import Hit, SearchIndex
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count_unprocessed
 from labext.sandbox.nb.tables import Model
@@ -60,6 +62,8 @@ class AnswerRun:
     Attributes:
         strategist, answerer, finisher: the models of the three steps.
         scope: keyword arguments of `SearchIndex.find`.
+        rewrites: whether the strategist plans the searches; else the question is searched for.
+        reranks: whether the strategist orders the passages that a search found.
         unprocessed: the number of sources in the scope that are still being processed.
         monitor: observes the calls that write answers.
     """
@@ -70,6 +74,8 @@ class AnswerRun:
     finisher: AnswerWriter
     index: SearchIndex
     scope: Mapping[str, Any]
+    rewrites: bool = True
+    reranks: bool = False
     unprocessed: int = 0
     monitor: Monitor = field(default_factory=lambda: Monitor(Usage()))
 
@@ -92,7 +98,11 @@ class AnswerRun:
                 remover = MarkRemover(lambda words: push({"type": "words", "content": words}))
                 self.monitor.on_words = remover.feed
 
-        strategy = self.strategist.strategy(self.question)
+        strategy = (
+            self.strategist.strategy(self.question)
+            if self.rewrites
+            else search_question(self.question)
+        )
         searches = [dict(vars(item)) for item in strategy.searches]
         push({"type": "strategy", "reasoning": strategy.reasoning, "searches": searches})
         answers: list[Answer] = []
@@ -130,10 +140,15 @@ class AnswerRun:
         }
 
     def _searched(self, search: Search) -> tuple[Answer, list[Hit]]:
-        found = self.index.find(search.term, "hybrid", **self.scope)
+        scope = dict(self.scope)
+        if self.reranks:
+            scope["limit"] = max(scope["limit"], assisted.MAX_RERANKED)
+        found = self.index.find(search.term, "hybrid", **scope)
         hits = [hit for hit in found if hit.is_citable]
         if not hits:
             return NO_MATCH, hits
+        if self.reranks:
+            hits = [*self.strategist.rerank(search.term, hits)][: self.scope["limit"]]
         return self.answerer.answer(self.question, search, hits), hits
 
 
@@ -178,6 +193,8 @@ def prepare_answer(
         finisher,
         index,
         search_options,
+        question.rewrite is not False,
+        question.rerank is True,
         unprocessed,
         monitor,
     )

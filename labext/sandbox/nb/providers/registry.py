@@ -84,6 +84,23 @@ def select_model(session: Session, slot: str, requested: str | None = None) -> M
     return model
 
 
+def select_language_model(session: Session, slot: str, requested: str | None = None) -> Model:
+    """Return the requested model, or else the slot's, if it is a real language model.
+
+    Raises:
+        HTTPException: as `select_model`; 422 for the built-in model, which only quotes.
+    """
+    model = select_model(session, slot, requested)
+    if is_built_in(model):
+        raise errors.not_configured(
+            "This needs a language model, and the built-in one only quotes passages.",
+            f"Add a credential of a provider, and set the default slot {slot} to one of its "
+            "models.",
+            Action.set_model(slot),
+        )
+    return model
+
+
 def is_built_in(model: Model) -> bool:
     """Return whether a model is included in the service and needs no server."""
     return model.provider == BUILT_IN

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 
-from labext.sandbox.nb.dependencies import SiteDep
-from labext.sandbox.nb.schemas import Identifiers, NonEmptyText, Record, RequestBody
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb.cancellation import CancelToken, cancel_on_disconnect
+from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep
+from labext.sandbox.nb.providers import chat, registry
+from labext.sandbox.nb.schemas import Identifier, Identifiers, NonEmptyText, Record, RequestBody
+from labext.sandbox.nb.search import assisted
 from labext.sandbox.nb.search.index import Hit, SearchIndex, SearchType
 from labext.sandbox.nb.search.scope import check_identifiers_exist
 
@@ -38,6 +43,13 @@ class SearchRequest(RequestBody):
     note_ids: Identifiers | None = None
     min_similarity: Annotated[float, Field(ge=-1, le=1)] | None = Field(
         None, description="Not for a text search; by default 0.2 for passages found by vectors."
+    )
+    rewrite: bool = Field(
+        False, description="Whether a language model adds queries in other words."
+    )
+    rerank: bool = Field(False, description="Whether a language model orders the passages.")
+    model_override: Identifier | None = Field(
+        None, description="The model that does so; by default that of the slot `chat`."
     )
     include_sources: bool = True
     include_notes: bool = True
@@ -76,20 +88,45 @@ router = APIRouter()
 
 
 @router.post("/search", response_model=SearchResults, response_model_exclude_unset=True)
-def post_search(site: SiteDep, index: IndexDep, body: SearchRequest) -> dict[str, Any]:
+async def post_search(
+    request: Request,
+    site: SiteDep,
+    index: IndexDep,
+    body: SearchRequest,
+    cancel_token: CancelTokenDep,
+    threads: ThreadsDep,
+) -> dict[str, Any]:
     """Find passages of sources and notes, by their words, by their meaning, or by both."""
+    search = partial(_search, site, index, body, cancel_token)
+    return await cancel_on_disconnect(request, cancel_token, threads.run(search))
+
+
+def _search(
+    site: Site, index: SearchIndex, body: SearchRequest, cancel_token: CancelToken
+) -> dict[str, Any]:
     with site.database.read() as session:
         check_identifiers_exist(session, body.source_ids, body.note_ids)
-    hits = index.find(
-        body.query,
-        body.search_type,
-        limit=body.limit,
+        model = None
+        if body.rewrite or body.rerank:
+            model = registry.select_language_model(session, "chat", body.model_override)
+    find = partial(
+        index.find,
+        by=body.search_type,
+        limit=max(body.limit, assisted.MAX_RERANKED) if body.rerank else body.limit,
         min_similarity=body.min_similarity,
         source_ids=body.source_ids,
         note_ids=body.note_ids,
         include_sources=body.include_sources,
         include_notes=body.include_notes,
     )
+    if model is None:
+        hits = find(body.query)
+    else:
+        ask = partial(chat.generate_reply, site, model, cancel_token=cancel_token)
+        queries = assisted.rewrite_query(ask, body.query) if body.rewrite else [body.query]
+        hits = assisted.merge_hits([find(query) for query in queries], find.keywords["limit"])
+        if body.rerank:
+            hits = assisted.rerank(ask, body.query, hits)[: body.limit]
     results = [_to_record(hit, body.search_type) for hit in hits]
     return {"results": results, "total_count": len(results), "search_type": body.search_type}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -62,6 +63,23 @@ def test_open_notebook_is_asked_for_both() -> None:
     hits, types = run(OpenNotebookBackend(), WORDS, VECTORS)
     assert types == ["text", "vector"]
     assert_merged(hits)
+
+
+@pytest.mark.parametrize("options", [{"rewrite": True}, {"rerank": True}])
+def test_open_notebook_refuses_to_rewrite_and_rerank_searches(options: dict[str, bool]) -> None:
+    with pytest.raises(InputError, match="reranks no passages"):
+        next(OpenNotebookBackend().search(replace(QUERY, **options), "text"))
+
+
+def test_options_of_the_service_are_sent_only_if_they_are_set() -> None:
+    def body(query: Query) -> Any:
+        return next(ContractBackend().search(query, "hybrid")).json
+
+    assert not {"rewrite", "rerank"} & {*body(QUERY)}
+    assert body(replace(QUERY, rewrite=True, rerank=False)).items() >= {
+        ("rewrite", True),
+        ("rerank", False),
+    }
 
 
 @pytest.mark.parametrize("backend", [ContractBackend(), OpenNotebookBackend()])

@@ -1,0 +1,101 @@
+"""Search with the help of a language model: rewrite the query, and rerank the passages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from labext.sandbox.nb.search.index import Hit
+from labext.sandbox.nb.text import segmentation
+
+AskModel = Callable[[Sequence[Mapping[str, str]]], str]
+"""Takes the messages of a conversation and returns a model's reply."""
+
+MAX_QUERIES = 3
+"""Maximum number of queries that a model adds."""
+
+MAX_RERANKED = 30
+"""Maximum number of passages that a model ranks."""
+
+_MAX_QUERY_LENGTH = 500
+_MAX_PASSAGE_LENGTH = 700
+_FUSION_CONSTANT = 60
+"""The constant of reciprocal rank fusion (Cormack et al. 2009)."""
+
+
+def rewrite_query(ask: AskModel, query: str) -> list[str]:
+    """Return a query and those that a model writes in other words; unreadable ones are left out.
+
+    Raises:
+        HTTPException: if the model's server failed.
+        CallCancelledError: if the call was cancelled.
+    """
+    prompt = (
+        "A knowledge base of research material is searched for:\n\n"
+        f"{query}\n\n"
+        f"Write 1 to {MAX_QUERIES} queries that find the same in other words: synonyms, technical "
+        "terms, and names that the material may use. Answer with a JSON array of strings alone."
+    )
+    others = (
+        " ".join(segmentation.encodable(item).split())[:_MAX_QUERY_LENGTH]
+        for item in _parse_array(_ask_once(ask, prompt))
+        if isinstance(item, str)
+    )
+    return [*dict.fromkeys([query, *filter(None, others)])][: MAX_QUERIES + 1]
+
+
+def merge_hits(rankings: Sequence[Sequence[Hit]], limit: int) -> list[Hit]:
+    """Merge the hits of several queries by reciprocal rank fusion, the best first."""
+    hits: dict[int, Hit] = {}
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for place, hit in enumerate(ranking, 1):
+            hits.setdefault(hit.passage_id, hit)
+            scores[hit.passage_id] = scores.get(hit.passage_id, 0.0) + 1 / (
+                _FUSION_CONSTANT + place
+            )
+    return sorted(hits.values(), key=lambda hit: -scores[hit.passage_id])[:limit]
+
+
+def rerank(ask: AskModel, query: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Return the passages in a model's order, those that it does not name last.
+
+    Raises:
+        HTTPException: if the model's server failed.
+        CallCancelledError: if the call was cancelled.
+    """
+    ranked = hits[:MAX_RERANKED]
+    if len(ranked) < 2:
+        return [*hits]
+    passages = "\n\n".join(
+        f"Passage {number}: {hit.title}\n{hit.text[:_MAX_PASSAGE_LENGTH]}"
+        for number, hit in enumerate(ranked, 1)
+    )
+    prompt = (
+        f"A search for\n\n{query}\n\nfound these passages:\n\n{passages}\n\n"
+        "Order them by how well they answer it, the best first. Answer with a JSON array of the "
+        "numbers of the passages alone, without those that have nothing to do with it."
+    )
+    numbers = [
+        item - 1
+        for item in _parse_array(_ask_once(ask, prompt))
+        if isinstance(item, int) and not isinstance(item, bool) and 0 < item <= len(ranked)
+    ]
+    return [hits[place] for place in dict.fromkeys([*numbers, *range(len(hits))])]
+
+
+def _ask_once(ask: AskModel, prompt: str) -> str:
+    return ask([{"role": "user", "content": prompt}])
+
+
+def _parse_array(reply: str) -> list[Any]:
+    """Return the JSON array in a reply, ignoring text around it; empty if there is none."""
+    start = reply.find("[")
+    if start < 0:
+        return []
+    try:
+        value, _ = json.JSONDecoder().raw_decode(reply, start)
+    except (ValueError, RecursionError):
+        return []
+    return value if isinstance(value, list) else []
