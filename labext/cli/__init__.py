@@ -110,6 +110,7 @@ def demo(
 
 
 labext.add_command(sandbox.sandbox)
+labext.modules["worker"] = "labext.cli.worker"
 
 
 @labext.command()

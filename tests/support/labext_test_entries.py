@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -209,3 +211,33 @@ def print_secret(work: Path, payload: Payload) -> dict[str, Any]:
 def return_odd(work: Path, payload: Payload) -> Any:
     """Return an invalid or far too large JSON value."""
     return {"object": object()} if payload["what"] == "object" else {"text": "x" * 10_000_000}
+
+
+def digest_inputs(work: Path, payload: Payload) -> dict[str, Any]:
+    """Return the digests of the input files, and copy them to the output."""
+    found = {}
+    for path in sorted((work.parent / "inputs").rglob("*")):
+        if path.is_file():
+            name = path.relative_to(work.parent / "inputs").as_posix()
+            with path.open("rb") as file:
+                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+            target = work / "output" / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+    return found
+
+
+def speak(work: Path, payload: Payload) -> dict[str, Any]:
+    """Print a line, wait, print another."""
+    print("first line", flush=True)
+    time.sleep(payload["seconds"])
+    print("last line", flush=True)
+    return {"pid": os.getpid()}
+
+
+def count_runs(work: Path, payload: Payload) -> dict[str, Any]:
+    """Write to a file outside that this has begun; then sleep."""
+    with Path(payload["file"]).open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    time.sleep(payload["seconds"])
+    return {"pid": os.getpid()}

@@ -13,6 +13,7 @@ import psutil
 from sqlalchemy import select
 
 from labext.sandbox.core.database import Database
+from labext.sandbox.core.executors.executor import RemoteExecutor
 from labext.sandbox.core.executors.launcher import StartMethod
 from labext.sandbox.core.executors.supervisor import Supervisor
 from labext.sandbox.core.queue import (
@@ -36,6 +37,7 @@ ENTRIES = [
     "print_much",
 ]
 ENTRIES += ["return_odd", "nowhere", "kill_parent", "fill_memory", "identify"]
+ENTRIES += ["digest_inputs", "speak", "count_runs"]
 
 
 @dataclass
@@ -50,6 +52,8 @@ class Harness:
     limits: dict[str, int] = field(default_factory=dict)
     memory: int | None = None
     warm: bool = False
+    remote: Callable[[], RemoteExecutor] | None = None
+    inputs: Path | None = None
 
     def __post_init__(self) -> None:
         self.database = Database.at(self.folder / "some.sqlite")
@@ -62,6 +66,7 @@ class Harness:
             workers=self.workers,
             preload=["labext_test_entries", "no_such_module_anywhere"],
             method=self.method,
+            remote=None if self.remote is None else self.remote(),
         )
 
     def _kind(self, entry: str) -> TaskKind:
@@ -74,7 +79,11 @@ class Harness:
             warm=lambda _task: self.warm,
             memory=None if self.memory is None else lambda _session: self.memory or 0,
             limit=self.limits.get(entry),
+            inputs=None if self.remote is None else self._inputs,
         )
+
+    def _inputs(self, _task: Task) -> list[Path]:
+        return [] if self.inputs is None else [self.inputs]
 
     def _end(self, _session: Any, task: Task, outcome: TaskOutcome) -> None:
         assert task.key not in self.outcomes, "a task ended twice"
@@ -83,9 +92,17 @@ class Harness:
     def work(self, key: str) -> Path:
         return self.folder / "work" / key
 
-    def put(self, kind: str, key: str, max_seconds: float | None = None, **payload: Any) -> None:
+    def put(
+        self,
+        kind: str,
+        key: str,
+        max_seconds: float | None = None,
+        *,
+        needs: str = "",
+        **payload: Any,
+    ) -> None:
         with self.database.write() as session:
-            self.queue.put(session, kind, key, payload, max_seconds=max_seconds)
+            self.queue.put(session, kind, key, payload, max_seconds=max_seconds, needs=needs)
 
     def cancel(self, key: str) -> None:
         with self.database.write() as session:

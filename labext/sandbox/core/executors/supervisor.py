@@ -20,10 +20,18 @@ from typing import Any, Literal
 from labext import messages
 from labext.sandbox.core.data_folder import FileLock, read_json, remove_path
 from labext.sandbox.core.database import Database, is_disk_full
+from labext.sandbox.core.executors.executor import Executor, RemoteExecutor
 from labext.sandbox.core.executors.launcher import Launcher, StartMethod
 from labext.sandbox.core.executors.leftover_processes import kill_adopted, kill_leftovers
 from labext.sandbox.core.executors.task_process import PROCESS_FILE
-from labext.sandbox.core.queue import Attempt, ClaimedTask, Queue, TaskOutcome, TaskTransitions
+from labext.sandbox.core.queue import (
+    Attempt,
+    ClaimedTask,
+    Needs,
+    Queue,
+    TaskOutcome,
+    TaskTransitions,
+)
 
 POLL_SECONDS = 1.0
 """Interval of polling the table for changes by other processes; own changes wake the supervisor."""
@@ -37,7 +45,10 @@ MAX_RETRY_PAUSE = 60.0
 and between two starts of a fork server that keeps dying."""
 
 MAX_LOSSES = 10
-"""Number of deaths of the fork server during a task after which the task fails."""
+"""Number of deaths of the fork server or the worker during a task after which the task fails."""
+
+UNFIT_SECONDS = 2.0
+"""Interval of asking again whether a worker has what waiting tasks need."""
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +58,9 @@ class _Run:
     """A claimed task whose end is not recorded yet.
 
     Attributes:
-        launched: the fork server was asked to start the process.
+        is_remote: the task runs on a worker of the remote executor.
+        is_lost: the worker has surely ended it, and it must be queued again.
+        launched: the executor was asked to start the process.
         has_begun: the process exists or has existed.
         is_recorded: the queue has recorded the start.
         began: when its existence was observed, on the monotonic clock.
@@ -60,6 +73,8 @@ class _Run:
     task: ClaimedTask
     scratch: Path
     work: Path
+    is_remote: bool = False
+    is_lost: bool = False
     launched: bool = False
     has_begun: bool = False
     is_recorded: bool = False
@@ -91,7 +106,10 @@ class Supervisor:
         workers: the number of concurrent tasks; by default one per core.
         preload: modules that tasks need, loaded once.
         method: `fork` or `spawn`; by default the method that is safe on this system.
-        adopts: this process has called `adopt_orphans`, and all its children are fork servers.
+        adopts: this process has called `adopt_orphans`, and its children in sessions of their own
+            are fork servers.
+        remote: runs the tasks whose kind has `inputs`, as soon as a worker has what they need. The
+            others run here.
     """
 
     def __init__(
@@ -104,6 +122,7 @@ class Supervisor:
         preload: Sequence[str] = (),
         method: StartMethod | None = None,
         adopts: bool = False,
+        remote: RemoteExecutor | None = None,
     ) -> None:
         self.workers = workers or os.cpu_count() or 1
         self._queue = queue
@@ -112,9 +131,13 @@ class Supervisor:
         self._preload = preload
         self._method = method
         self._adopts = adopts
+        self.remote = remote
         self._launcher: Launcher | None = None
         self._runs: dict[int, _Run] = {}
         self._lost: list[int] = []
+        self._unfit: set[Needs] = set()
+        self._unfit_since = 0.0
+        self._admitted = 0
         self._losses: Counter[int] = Counter()
         self._launched = 0.0
         self._launch_pause = 0.0
@@ -165,6 +188,7 @@ class Supervisor:
         while not self._stopping:
             try:
                 self._receive()
+                self._requeue_lost()
                 self._turn()
                 self._tick()
                 self._enforce()
@@ -187,13 +211,18 @@ class Supervisor:
         with selectors.DefaultSelector() as selector:
             if self._launcher is not None:
                 selector.register(self._launcher, selectors.EVENT_READ)
+            if self.remote is not None:
+                selector.register(self.remote, selectors.EVENT_READ)
             selector.register(self._wakeup, selectors.EVENT_READ)
             ready = [key.fileobj for key, _ in selector.select(self._timeout())]
         if self._wakeup in ready:
             self._wakeup.recv(65536)
             self._looked = 0.0
-        if self._launcher in ready:
+        if self._launcher is not None and self._launcher in ready:
             self._note_events(self._launcher)
+        if self.remote is not None and self.remote in ready:
+            for event in self.remote.events() or ():
+                self._note(event)
 
     def _note_events(self, launcher: Launcher) -> None:
         events = launcher.events()
@@ -216,8 +245,14 @@ class Supervisor:
         return max(0.0, min([POLL_SECONDS, *moments]))
 
     def _note(self, event: dict[str, Any]) -> None:
-        run = self._runs.get(event["started" if "started" in event else "ended"])
+        if "started" not in event:
+            self._unfit.clear()
+        ids = [event[kind] for kind in ("started", "ended", "lost") if kind in event]
+        run = self._runs.get(ids[0]) if ids else None
         if run is None:
+            return
+        if "lost" in event:
+            self._lose(run, event)
             return
         if "ended" in event:
             run.outcome = run.refusal or _outcome_of(run, event)
@@ -230,15 +265,20 @@ class Supervisor:
         """Record started and ended tasks, and start the next ones."""
         self._launch_later()
         started, ended = self._started(), self._ended()
+        self._admitted = 0
         try:
             turn = self._ledger.turn(
                 [run.attempt for run in started],
                 {run.attempt: run.outcome for run in ended if run.outcome is not None},
                 Counter(run.task.kind.name for run in self._alive()),
                 0 if self._stopping or self._launcher is None else self._room(),
+                None if self.remote is None else self._admit,
+                self._unfit,
             )
         except Exception as error:  # noqa: BLE001 - see `_loop`; one task must not block others
             log.info("Starts and ends of tasks are recorded one by one: %s", error)
+            if self.remote is not None:
+                self.remote.release()
             self._record_starts()
             self._record_ends()
             self._start_tasks()
@@ -254,7 +294,29 @@ class Supervisor:
         return [run for run in self._runs.values() if run.outcome is None]
 
     def _room(self) -> int:
-        return max(0, self.workers - len(self._alive()))
+        here = self._room_here()
+        if self.remote is None:
+            return here
+        if time.monotonic() > self._unfit_since + UNFIT_SECONDS:
+            self._unfit.clear()
+            self._unfit_since = time.monotonic()
+        return here + self.remote.free_slots()
+
+    def _room_here(self) -> int:
+        running = sum(run.task.cores for run in self._alive() if not run.is_remote)
+        return max(0, self.workers - running)
+
+    def _admit(self, task: ClaimedTask) -> bool:
+        """Take a slot for a task here or on a worker; False if there is none."""
+        if self.remote is not None and task.kind.inputs is not None:
+            return self.remote.admit(task)
+        if self._room_here() < self._admitted + task.cores:
+            return False
+        self._admitted += task.cores
+        return True
+
+    def _executor(self, run: _Run) -> Executor | None:
+        return self.remote if run.is_remote else self._launcher
 
     def _started(self) -> list[_Run]:
         """Return the runs whose start must be recorded now, without those to be retried later."""
@@ -288,10 +350,11 @@ class Supervisor:
         run.refusal = refusal
         if refusal is None:
             return
+        executor = self._executor(run)
         if run.outcome is not None:
             run.outcome = refusal
-        elif self._launcher is not None:
-            self._launcher.kill(run.task.id)
+        elif executor is not None:
+            executor.kill(run.task.id)
 
     def _record_ends(self) -> None:
         for run in self._ended():
@@ -336,13 +399,15 @@ class Supervisor:
             elif run.deadline is not None and now >= run.deadline:
                 run.killed = f"The time limit of {run.task.max_seconds:g} seconds was reached."
                 run.over = "time"
+            executor = self._executor(run)
             if run.killed is None:
                 continue
             if not run.launched:
                 run.outcome = TaskOutcome("stopped", run.killed)
+                self._release(run)
                 self._wake()
-            elif self._launcher is not None:
-                self._launcher.kill(run.task.id)
+            elif executor is not None:
+                executor.kill(run.task.id)
 
     def _launch_later(self) -> None:
         """Launch tasks that waited for free disk space."""
@@ -352,18 +417,23 @@ class Supervisor:
 
     def _start_tasks(self) -> None:
         while self._launcher is not None and not self._stopping and self._room():
-            task_id = self._ledger.next(Counter(run.task.kind.name for run in self._alive()))
+            running = Counter(run.task.kind.name for run in self._alive())
+            task_id = self._ledger.next(running, self._unfit)
             if task_id is None:
                 return
-            claim = self._ledger.claim(task_id)
+            claim = self._ledger.claim(
+                task_id, None if self.remote is None else self._admit, self._unfit
+            )
             if claim is None:
                 self._queue.ended()
                 continue
             self._start(claim)
+            self._admitted = 0
 
     def _start(self, task: ClaimedTask) -> None:
         scratch = self._work_dir / str(task.id)
         run = self._runs[task.id] = _Run(task, scratch, task.work or scratch / "work")
+        run.is_remote = self.remote is not None and task.kind.inputs is not None
         self._launch(run)
 
     def _launch(self, run: _Run) -> None:
@@ -376,12 +446,39 @@ class Supervisor:
                 run.later()
                 return
             run.outcome = TaskOutcome("failed", f"The job's folder could not be created: {error}")
+            self._release(run)
             self._wake()
             return
         run.launched = True
-        if self._launcher is not None:
+        executor = self._executor(run)
+        if executor is not None:
             task = run.task
-            self._launcher.start(task.id, run.scratch, task.max_memory, warm=task.is_warm)
+            executor.start(task.id, run.scratch, task.max_memory, warm=task.is_warm)
+
+    def _release(self, run: _Run) -> None:
+        if self.remote is not None:
+            self.remote.release(run.task.id)
+
+    def _lose(self, run: _Run, event: Mapping[str, Any]) -> None:
+        """Queue a task again whose worker was lost; fail it if that happened too often."""
+        task = run.task
+        log.info("%s (attempt %d) starts again: %s", task.key, task.attempt, event["reason"])
+        if run.refusal is not None or run.outcome is not None:
+            run.outcome = run.outcome or run.refusal
+            return
+        self._losses[task.id] += event["begun"]
+        if self._losses[task.id] < MAX_LOSSES:
+            run.is_lost = True
+            return
+        reason = f"The worker was lost {MAX_LOSSES} times while this ran. {event['reason']}"
+        run.outcome = TaskOutcome("failed", reason.strip())
+
+    def _requeue_lost(self) -> None:
+        for run in [run for run in self._runs.values() if run.is_lost]:
+            self._ledger.requeue([run.task.id])
+            del self._runs[run.task.id]
+            with contextlib.suppress(OSError):
+                remove_path(run.scratch)
 
     def _lose_launcher(self, launcher: Launcher) -> None:
         """Requeue the tasks that died with the fork server; fail those that did so too often."""
@@ -391,7 +488,8 @@ class Supervisor:
         lived = time.monotonic() - self._launched
         longer = min(2 * self._launch_pause, MAX_RETRY_PAUSE)
         self._launch_pause = POLL_SECONDS if lived > MAX_RETRY_PAUSE else max(POLL_SECONDS, longer)
-        for run in [run for run in self._runs.values() if run.outcome is None]:
+        here = [run for run in self._runs.values() if not run.is_remote]
+        for run in [run for run in here if run.outcome is None]:
             self._losses[run.task.id] += self._ran(run.task.id)
             if self._losses[run.task.id] < MAX_LOSSES:
                 self._lost.append(run.task.id)
@@ -428,6 +526,8 @@ class Supervisor:
             self._receive()
         except Exception:
             log.exception("The tasks that ended last may start again.")
+        if self.remote is not None:
+            self.remote.close()
         if self._launcher is not None:
             self._launcher.close()
         try:

@@ -1,0 +1,76 @@
+"""What services and workers of a cluster agree on: versions, intervals, sizes and paths."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path, PurePosixPath
+
+LEASE_SECONDS = 7.0
+"""Seconds without a request of its service after which a worker kills the service's tasks."""
+
+LEASE_MARGIN_SECONDS = 1.5
+"""Seconds that a worker needs at most to notice the end of a lease and kill the processes."""
+
+DOUBT_SECONDS = 3.5
+"""Seconds without an answer after which a service gives up the tasks of a worker. It starts them
+again once their lease has ended for sure."""
+
+POLL_SECONDS = 2.0
+"""Seconds after which a worker answers a service even if nothing has changed."""
+
+RPC_SECONDS = 10.0
+"""Time limit of any other request to a worker."""
+
+CHUNK_BYTES = 4 << 20
+"""Largest part of a file in one message."""
+
+INLINE_BYTES = 256 << 10
+"""Files of a task that are together at most this large travel within the other messages."""
+
+LOG_BYTES = 64 << 10
+"""Largest part of a log in one message."""
+
+WORKER_PREFIX = "labext"
+"""First part of the name under which a worker registers with the scheduler."""
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a service and its workers must share."""
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return {"labext": version("labext-jupyter"), "Python": python}
+
+
+def version_error(service: dict[str, str]) -> str:
+    """Return one line if this worker has other versions than the service; else nothing."""
+    own = versions()
+    if own == service:
+        return ""
+    mine, theirs = (" and ".join(f"{k} {v}" for k, v in v.items()) for v in (own, service))
+    return f"The worker has {mine}, the service has {theirs}; install the versions of the service."
+
+
+def walk_files(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield the relative path and size of every regular file; links are left out."""
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = Path(parent, name)
+            if path.is_file() and not path.is_symlink():
+                yield path.relative_to(folder).as_posix(), path.stat().st_size
+
+
+def resolve_inside(folder: Path, name: str) -> Path:
+    """Return the path of a file below `folder`.
+
+    Raises:
+        ValueError: the name leads elsewhere.
+    """
+    parts = PurePosixPath(name).parts
+    if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\0" in name:
+        raise ValueError(f"{name!r} is not the name of a file of the task.")
+    path = folder.joinpath(*parts)
+    if not path.parent.resolve().is_relative_to(folder.resolve()) or path.is_symlink():
+        raise ValueError(f"{name!r} is not the name of a file of the task.")
+    return path

@@ -1,0 +1,752 @@
+"""Run tasks on the workers of a dask.distributed cluster.
+
+dask connects the machines: its scheduler knows the workers, encrypts and relays messages. Attempts
+are not dask tasks: dask would run a task again elsewhere after the loss of a worker, move it
+between workers, and forget a cancelled task while its process goes on. A worker keeps an attempt
+only as long as its service asks for it, see `attempt_runner`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import secrets
+import shutil
+import signal
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from labext.sandbox.core.data_folder import read_json, remove_path
+from labext.sandbox.core.executors.cluster_address import TlsFiles
+from labext.sandbox.core.executors.cluster_protocol import (
+    CHUNK_BYTES,
+    DOUBT_SECONDS,
+    INLINE_BYTES,
+    LEASE_MARGIN_SECONDS,
+    LEASE_SECONDS,
+    POLL_SECONDS,
+    RPC_SECONDS,
+    WORKER_PREFIX,
+    resolve_inside,
+    versions,
+    walk_files,
+)
+from labext.sandbox.core.executors.executor import WorkerState
+from labext.sandbox.core.executors.scheduler_process import SchedulerProcess
+from labext.sandbox.core.queue import ClaimedTask
+
+DISCOVERY_SECONDS = 0.5
+"""Interval of looking for new workers."""
+
+REST_SECONDS = 15.0
+"""Seconds for which a worker whose disk is full gets no tasks."""
+
+log = logging.getLogger(__name__)
+
+
+class _LostError(Exception):
+    """An attempt can't go on at its worker; the message says why.
+
+    Attributes:
+        is_gone: the worker has confirmed that there is no process of the attempt.
+    """
+
+    def __init__(self, reason: str, *, is_gone: bool = False) -> None:
+        super().__init__(reason)
+        self.is_gone = is_gone
+
+
+@dataclass
+class _Attempt:
+    """An attempt that was admitted.
+
+    Attributes:
+        sequence: the number of the message that starts it.
+        phase: as last reported by the worker; empty before.
+        wanted: False once it is given up; it starts again when the worker has surely ended it.
+        last_wanted: when the worker was last asked to go on with it, on the monotonic clock.
+        is_known: the worker has confirmed it.
+        job: a coroutine that sends its inputs or fetches its outputs.
+    """
+
+    task: ClaimedTask
+    worker: _Worker
+    scratch: Path | None = None
+    sequence: int = 0
+    phase: str = ""
+    wanted: bool = True
+    last_wanted: float = 0.0
+    is_known: bool = False
+    is_killed: bool = False
+    has_begun: bool = False
+    log_size: int = 0
+    reason: str = ""
+    job: asyncio.Task[None] | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.task.id}.{self.task.attempt}"
+
+    @property
+    def reserved(self) -> int:
+        return _reserved(self.task)
+
+
+@dataclass
+class _Worker:
+    """A worker, known by its name even if its address changes."""
+
+    name: str
+    label: str
+    address: str
+    attempts: dict[int, _Attempt] = field(default_factory=dict)
+    contact: float = 0.0
+    found: float = field(default_factory=time.monotonic)
+    is_listed: bool = True
+    is_closing: bool = False
+    slots: int = 0
+    memory: int = 0
+    others: int = 0
+    others_memory: int = 0
+    capabilities: frozenset[str] = frozenset()
+    shared: Path | None = None
+    refusal: str = ""
+    note: str = ""
+    rests_until: float = 0.0
+
+    @property
+    def state(self) -> Any:
+        if self.refusal:
+            return "refused"
+        if time.monotonic() < self.rests_until:
+            return "full"
+        is_ready = self.contact and time.monotonic() < self.contact + 2 * POLL_SECONDS
+        return "ready" if is_ready and self.is_listed and not self.is_closing else "unreachable"
+
+    @property
+    def busy(self) -> int:
+        active = [a for a in self.attempts.values() if a.phase != "ended"]
+        return self.others + sum(attempt.task.cores for attempt in active)
+
+    @property
+    def free(self) -> int:
+        return max(0, self.slots - self.busy) if self.state == "ready" else 0
+
+    @property
+    def free_memory(self) -> int:
+        active = [a for a in self.attempts.values() if a.phase != "ended"]
+        return self.memory - self.others_memory - sum(attempt.reserved for attempt in active)
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A message to a worker.
+
+    Attributes:
+        sequence: its number.
+        at: when it was sent, on the monotonic clock.
+        known: the attempts that the worker had confirmed before; those that its answer does not
+            have are lost.
+    """
+
+    sequence: int
+    at: float
+    known: set[str]
+
+
+def _reserved(task: ClaimedTask) -> int:
+    limit = task.max_memory
+    reserved = task.reserved if task.reserved is not None else limit
+    return min(reserved or 0, limit) if limit is not None else reserved or 0
+
+
+class DaskExecutor:
+    """Tasks on the workers of a scheduler.
+
+    Args:
+        address: the address of the scheduler, as `scheduler_address` returns it.
+        tls: the certificates; None for a plain connection.
+        service: a lasting identifier, unique among the supervisors that use the scheduler.
+        beside: the scheduler, if this process runs it.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        tls: TlsFiles | None,
+        service: str,
+        beside: SchedulerProcess | None = None,
+    ) -> None:
+        self.address = address
+        self._beside = beside
+        self._tls = tls
+        self._service = service
+        self._epoch = secrets.token_hex(8)
+        self._sequence = 0
+        self._lock = threading.RLock()
+        self._workers: dict[str, _Worker] = {}
+        self._attempts: dict[int, _Attempt] = {}
+        self._events: list[dict[str, Any]] = []
+        self._receiver, self._sender = socket.socketpair()
+        self._receiver.setblocking(False)
+        self._sender.setblocking(False)
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._closing: asyncio.Event | None = None
+        self._jobs: set[asyncio.Task[None]] = set()
+        self._scheduler: Any = None
+        self._has_warned = False
+        self._thread = threading.Thread(target=self._run, name="labext-dask", daemon=True)
+        self._thread.start()
+        self._ready.wait(30)
+
+    # The supervisor's thread.
+
+    def fileno(self) -> int:
+        """Return the descriptor for a selector."""
+        return self._receiver.fileno()
+
+    def admit(self, task: ClaimedTask) -> bool:
+        """Take a slot for a task at the worker with most free slots among those that fit."""
+        with self._lock:
+            fitting = [
+                worker
+                for worker in self._workers.values()
+                if worker.free >= task.cores
+                and worker.free_memory >= _reserved(task)
+                and (not task.needs or task.needs in worker.capabilities)
+            ]
+            if not fitting:
+                return False
+            worker = max(fitting, key=lambda worker: worker.free)
+            attempt = _Attempt(task, worker)
+            worker.attempts[task.id] = self._attempts[task.id] = attempt
+            return True
+
+    def release(self, task_id: int | None = None) -> None:
+        """Give back the slot of a task that was admitted and not started; by default of all."""
+        with self._lock:
+            for attempt in [a for a in self._attempts.values() if a.scratch is None]:
+                if task_id in (None, attempt.task.id):
+                    self._forget(attempt)
+
+    def free_slots(self) -> int:
+        """Return the number of free cores on all workers."""
+        with self._lock:
+            return sum(worker.free for worker in self._workers.values())
+
+    def start(
+        self,
+        task_id: int,
+        scratch: Path,
+        max_memory: int | None = None,  # noqa: ARG002 - the admitted task has it
+        *,
+        warm: bool = False,  # noqa: ARG002
+    ) -> None:
+        """Start the process of an admitted task."""
+        with self._lock:
+            attempt = self._attempts.get(task_id)
+            if attempt is not None:
+                attempt.scratch = scratch
+        if attempt is None:  # its slot was given back
+            self._emit({"lost": task_id, "reason": "", "begun": False})
+            return
+        self._loop.call_soon_threadsafe(self._begin, attempt)
+
+    def kill(self, task_id: int) -> None:
+        """Kill a task with its descendants; its end is reported as usual."""
+        with self._lock:
+            attempt = self._attempts.get(task_id)
+        if attempt is not None:
+            self._loop.call_soon_threadsafe(self._kill, attempt)
+
+    def events(self) -> list[dict[str, Any]] | None:
+        """Return the events since the last call."""
+        with contextlib.suppress(BlockingIOError):
+            self._receiver.recv(65536)
+        with self._lock:
+            events, self._events = self._events, []
+        return events
+
+    def close(self) -> None:
+        """Kill every task; return once the workers have confirmed it or can't be reached."""
+        if self._closing is not None:
+            self._loop.call_soon_threadsafe(self._closing.set)
+        self._thread.join(timeout=30)
+        if self._beside is not None:
+            self._beside.close()
+        self._receiver.close()
+        self._sender.close()
+
+    def workers(self) -> list[WorkerState]:
+        """Return the workers."""
+        now = time.monotonic()
+        with self._lock:
+            return [
+                WorkerState(
+                    name=worker.label,
+                    address=worker.address,
+                    state=worker.state,
+                    slots=worker.slots,
+                    busy=worker.busy,
+                    memory=worker.memory,
+                    capabilities=tuple(sorted(worker.capabilities)),
+                    tasks=tuple(a.task.key for a in worker.attempts.values()),
+                    last_seen=now - (worker.contact or worker.found),
+                    shared_dir=None if worker.shared is None else str(worker.shared),
+                    note=worker.refusal or (worker.note if worker.state == "full" else ""),
+                )
+                for worker in self._workers.values()
+            ]
+
+    def why_waiting(self, needs: str, cores: int, memory: int | None) -> str:
+        """Return why no worker can run such a task; empty if one can once it has a free slot."""
+        with self._lock:
+            workers = [w for w in self._workers.values() if w.state in ("ready", "full")]
+            if not workers:
+                return f"No worker is connected to {self.address}."
+            workers = [w for w in workers if not needs or needs in w.capabilities]
+            if not workers:
+                return f"No worker has {needs}."
+            workers = [w for w in workers if w.slots >= cores and w.memory >= (memory or 0)]
+            if not workers:
+                return f"No worker has {cores} cores and {memory or 0} bytes of memory for a task."
+            return workers[0].note if all(w.state == "full" for w in workers) else ""
+
+    def _emit(self, event: dict[str, Any]) -> None:
+        with self._lock:
+            self._events.append(event)
+        with contextlib.suppress(OSError):  # full: it is readable anyway
+            self._sender.send(b".")
+
+    def _forget(self, attempt: _Attempt) -> None:
+        with self._lock:
+            attempt.worker.attempts.pop(attempt.task.id, None)
+            if self._attempts.get(attempt.task.id) is attempt:
+                del self._attempts[attempt.task.id]
+
+    # The thread of the event loop.
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._main())
+        except Exception:
+            log.exception("The connection to the cluster has ended.")
+        finally:
+            self._ready.set()
+            self._loop.close()
+
+    async def _main(self) -> None:
+        from distributed.core import ConnectionPool
+
+        arguments: dict[str, object] = {}
+        if self._tls is not None:
+            arguments = self._tls.connection_arguments()
+        pool = ConnectionPool(connection_args=arguments, timeout=RPC_SECONDS / 2)
+        await pool.start()
+        self._scheduler = pool(self.address)
+        self._closing = asyncio.Event()
+        discovery = asyncio.create_task(self._discover())
+        self._ready.set()
+        await self._closing.wait()
+        discovery.cancel()
+        for job in [*self._jobs]:
+            job.cancel()
+        await asyncio.gather(*(self._dismiss(w) for w in self._workers.values()))
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(pool.close(), 2)
+
+    def _spawn(self, coroutine: Any) -> asyncio.Task[None]:
+        job = asyncio.create_task(coroutine)
+        self._jobs.add(job)
+        job.add_done_callback(self._jobs.discard)
+        return job
+
+    async def _discover(self) -> None:
+        """Follow the workers that the scheduler lists."""
+        while True:
+            if self._beside is not None:
+                self._beside.ensure()
+            try:
+                identity = await asyncio.wait_for(
+                    self._scheduler.identity(n_workers=-1), RPC_SECONDS / 2
+                )
+            except Exception as error:  # noqa: BLE001 - any trouble of the network
+                self._list_workers({})
+                if not self._has_warned:
+                    log.warning("The scheduler at %s can't be reached: %r.", self.address, error)
+                self._has_warned = True
+            else:
+                if self._has_warned:
+                    log.info("The scheduler at %s can be reached again.", self.address)
+                self._has_warned = False
+                self._list_workers(identity["workers"])
+            await asyncio.sleep(DISCOVERY_SECONDS)
+
+    def _list_workers(self, listed: Mapping[str, Mapping[str, Any]]) -> None:
+        found: dict[str, str] = {}
+        for address, info in listed.items():
+            prefix, _, rest = str(info.get("name") or info.get("id")).partition("|")
+            if prefix == WORKER_PREFIX:  # others are no workers of labext
+                found["|".join(rest.split("|")[:2])] = address
+        with self._lock:
+            for name, address in found.items():
+                worker = self._workers.get(name)
+                if worker is None:
+                    worker = _Worker(name, name.split("|")[0], address)
+                    self._workers[name] = worker
+                    self._spawn(self._follow(worker))
+                worker.address = address
+            for name, worker in self._workers.items():
+                worker.is_listed = name in found
+
+    async def _call(self, worker: _Worker, seconds: float = RPC_SECONDS, **message: Any) -> Any:
+        """Send a message to a worker over the scheduler, and return its answer."""
+        call = self._scheduler.proxy(msg=message, worker=worker.address)
+        return await asyncio.wait_for(call, seconds)
+
+    async def _follow(self, worker: _Worker) -> None:
+        """Renew the lease of the tasks at a worker, and note what becomes of them."""
+        while True:
+            for attempt in [*worker.attempts.values()]:
+                if not attempt.wanted and self._lease_is_over(attempt):
+                    self._lose(attempt)
+            if self._is_dead(worker):
+                with self._lock:
+                    del self._workers[worker.name]
+                log.info("The worker %s is gone.", worker.label)
+                return
+            try:
+                reply, sent = await self._sync(worker, POLL_SECONDS if worker.contact else 0.0)
+            except Exception as error:  # noqa: BLE001 - any trouble of the network
+                log.debug("The worker %s does not answer: %r", worker.label, error)
+                if not worker.is_listed or time.monotonic() > worker.contact + DOUBT_SECONDS:
+                    self._give_up(worker, "The worker can't be reached.")
+                await asyncio.sleep(0.2)
+            else:
+                self._note_reply(worker, reply, sent)
+                if worker.refusal:
+                    await asyncio.sleep(POLL_SECONDS)
+
+    def _is_dead(self, worker: _Worker) -> bool:
+        since = max(worker.contact, worker.found)
+        old = time.monotonic() > since + LEASE_SECONDS + LEASE_MARGIN_SECONDS
+        return not worker.is_listed and not worker.attempts and (old or worker.is_closing)
+
+    def _lease_is_over(self, attempt: _Attempt) -> bool:
+        return time.monotonic() > attempt.last_wanted + LEASE_SECONDS + LEASE_MARGIN_SECONDS
+
+    async def _sync(self, worker: _Worker, seconds: float) -> tuple[dict[str, Any], _Sent]:
+        """Tell a worker which attempts are wanted, and wait for news or so many seconds."""
+        self._sequence += 1
+        sequence, now = self._sequence, time.monotonic()
+        wanted = {}
+        for attempt in worker.attempts.values():
+            if attempt.wanted and attempt.sequence:
+                attempt.last_wanted = now
+                wanted[attempt.name] = [attempt.phase, attempt.log_size]
+        known = {a.name for a in worker.attempts.values() if a.wanted and a.is_known}
+        reply = await self._call(
+            worker,
+            seconds + DOUBT_SECONDS - POLL_SECONDS / 2,
+            op="labext_sync",
+            service=self._service,
+            epoch=self._epoch,
+            sequence=sequence,
+            wanted=wanted,
+            versions=versions(),
+            timeout=seconds,
+        )
+        return reply, _Sent(sequence, now, known)
+
+    def _note_reply(self, worker: _Worker, reply: Mapping[str, Any], sent: _Sent) -> None:
+        """Update a worker and its attempts from its answer to a message."""
+        if refusal := reply.get("refused"):
+            if not worker.refusal:
+                log.warning("The worker %s is refused. %s", worker.label, refusal)
+            worker.refusal = refusal
+            return
+        with self._lock:
+            before = worker.free
+            worker.contact = sent.at
+            worker.is_closing = reply["closing"]
+            worker.slots, worker.memory = reply["slots"], reply["memory"]
+            worker.others, worker.others_memory = reply["others"], reply["others_memory"]
+            worker.capabilities = frozenset(reply["capabilities"])
+            worker.shared = _visible_folder(reply["shared"])
+        for attempt in [*worker.attempts.values()]:
+            state = reply["attempts"].get(attempt.name)
+            if state is not None and attempt.wanted:
+                self._note_state(attempt, state)
+            elif state is None and attempt.wanted and attempt.name in sent.known:
+                attempt.reason = attempt.reason or "The worker was restarted."
+                self._lose(attempt)
+            elif (
+                not attempt.wanted
+                and state is None
+                and not reply["dropping"]
+                and 0 < attempt.sequence < sent.sequence
+            ):
+                self._lose(attempt)
+        if worker.free > before:
+            self._emit({"workers": True})
+
+    def _note_state(self, attempt: _Attempt, state: Mapping[str, Any]) -> None:
+        attempt.is_known = True
+        if "log" in state and not attempt.job:
+            self._append_log(attempt, state["log"])
+        if state["phase"] in ("running", "ended") and not state["lost"] and not attempt.has_begun:
+            attempt.has_begun = True
+            self._emit({"started": attempt.task.id})
+        is_busy = attempt.job is not None and state["phase"] == "ended"
+        if state["phase"] != attempt.phase and not is_busy:
+            with self._lock:
+                attempt.phase = state["phase"]
+            if state["lost"]:
+                attempt.reason = state["lost"]
+                self._lose(attempt)
+            elif state["phase"] == "ended":
+                attempt.job = self._spawn(self._finish(attempt, dict(state)))
+
+    def _append_log(self, attempt: _Attempt, text: bytes) -> None:
+        work = _work_folder(attempt)
+        with contextlib.suppress(OSError):  # it is complete at the end
+            with (work / "log.txt").open("ab") as file:
+                file.truncate(attempt.log_size)
+                file.write(text)
+            attempt.log_size += len(text)
+
+    def _begin(self, attempt: _Attempt) -> None:
+        attempt.job = self._spawn(self._send(attempt))
+
+    def _kill(self, attempt: _Attempt) -> None:
+        if attempt.is_killed or self._attempts.get(attempt.task.id) is not attempt:
+            return
+        attempt.is_killed = True
+        self._spawn(self._send_kill(attempt))
+
+    async def _send_kill(self, attempt: _Attempt) -> None:
+        """Kill an attempt, or give it up if its worker does not answer."""
+        until = time.monotonic() + DOUBT_SECONDS
+        while self._attempts.get(attempt.task.id) is attempt and attempt.wanted:
+            if attempt.is_known:
+                with contextlib.suppress(Exception):
+                    await self._call_attempt(attempt, "labext_kill")
+                    return
+            if time.monotonic() > until:
+                attempt.wanted = False
+                return
+            await asyncio.sleep(0.05)
+
+    async def _call_attempt(self, attempt: _Attempt, op: str, **arguments: Any) -> dict[str, Any]:
+        """Send a message about an attempt to its worker.
+
+        Raises:
+            _LostError: the worker does not answer, or no longer has the attempt.
+        """
+        try:
+            reply: dict[str, Any] = await self._call(
+                attempt.worker, op=op, service=self._service, name=attempt.name, **arguments
+            )
+        except Exception as error:
+            raise _LostError("The worker can't be reached.") from error
+        if refused := reply.get("refused"):
+            if refused == "full":
+                self._rest(attempt.worker, reply["note"])
+            if refused == "busy":  # by tasks of others, about which it tells soon
+                attempt.worker.rests_until = time.monotonic() + DISCOVERY_SECONDS
+            raise _LostError("The worker was restarted.", is_gone=True)
+        return reply
+
+    def _rest(self, worker: _Worker, note: str) -> None:
+        log.warning("The worker %s gets no tasks for now. %s", worker.label, note)
+        with self._lock:
+            worker.note, worker.rests_until = note, time.monotonic() + REST_SECONDS
+
+    async def _send(self, attempt: _Attempt) -> None:
+        """Send the request and the inputs of an attempt, and start it."""
+        scratch, task = attempt.scratch, attempt.task
+        assert scratch is not None
+        try:
+            request = await asyncio.to_thread(read_json, scratch / "request.json")
+            files = await asyncio.to_thread(_list_inputs, task)
+            is_small = sum(size for _, _, size in files) <= INLINE_BYTES
+            contents = None
+            if is_small:
+                contents = [(n, await asyncio.to_thread(p.read_bytes)) for n, p, _ in files]
+            self._sequence += 1
+            attempt.sequence, attempt.last_wanted = self._sequence, time.monotonic()
+            reply = await self._call_attempt(
+                attempt,
+                "labext_start",
+                epoch=self._epoch,
+                sequence=attempt.sequence,
+                request=request,
+                cores=task.cores,
+                reserved=attempt.reserved,
+                max_memory=task.max_memory,
+                warm=task.is_warm,
+                files=contents,
+            )
+            attempt.is_known = True
+            with self._lock:
+                attempt.phase = attempt.phase or ("starting" if is_small else "receiving")
+            if not is_small:
+                await self._send_inputs(attempt, files, Path(reply["folder"]))
+                await self._call_attempt(attempt, "labext_run")
+        except (_LostError, OSError) as error:
+            attempt.reason, attempt.wanted = str(error), False
+            if not attempt.sequence or (isinstance(error, _LostError) and error.is_gone):
+                attempt.job = None
+                self._lose(attempt)
+        finally:
+            attempt.job = None
+
+    async def _send_inputs(
+        self, attempt: _Attempt, files: list[tuple[str, Path, int]], target: Path
+    ) -> None:
+        if attempt.worker.shared is not None:
+            for name, path, _ in files:
+                await asyncio.to_thread(_copy, path, resolve_inside(target, name))
+            return
+        for name, path, size in files:
+            offset = 0
+            while offset < size or not offset:
+                data = await asyncio.to_thread(_read_chunk, path, offset)
+                await self._call_attempt(attempt, "labext_put", path=name, offset=offset, data=data)
+                offset += len(data)
+                if not data:
+                    break
+
+    async def _finish(self, attempt: _Attempt, state: Mapping[str, Any]) -> None:
+        """Fetch the files of an attempt that has ended, and report its end."""
+        scratch = attempt.scratch
+        assert scratch is not None
+        incoming = scratch / "incoming"
+        try:
+            await self._fetch(attempt, state, incoming)
+            await asyncio.to_thread(_put_in_place, incoming, _work_folder(attempt))
+            (scratch / "report.json").write_text(json.dumps(state["report"]))
+        except (_LostError, OSError, ValueError) as error:
+            log.warning("The files of %s could not be fetched: %s", attempt.task.key, error)
+            attempt.reason = f"Its files could not be fetched: {error}"
+            attempt.wanted = False
+            return
+        finally:
+            attempt.job = None
+        event = {"ended": attempt.task.id, "code": state["code"], "seconds": state["seconds"]}
+        self._forget(attempt)
+        self._emit({**event, "over_memory": state["over_memory"]})
+
+    async def _fetch(self, attempt: _Attempt, state: Mapping[str, Any], incoming: Path) -> None:
+        contents = state.get("contents")
+        remove_path(incoming)
+        incoming.mkdir(mode=0o700)
+        for number, (name, size) in enumerate(state["files"]):
+            target = resolve_inside(incoming, name)
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if contents is not None:
+                target.write_bytes(contents[number])
+            elif attempt.worker.shared is not None:
+                source = resolve_inside(Path(state["work"]), name)
+                await asyncio.to_thread(_copy, source, target)
+            else:
+                await self._fetch_file(attempt, name, size, target)
+
+    async def _fetch_file(self, attempt: _Attempt, name: str, size: int, target: Path) -> None:
+        with target.open("wb") as file:
+            while file.tell() < size:
+                offset = file.tell()
+                reply = await self._call_attempt(attempt, "labext_read", path=name, offset=offset)
+                if not reply["data"]:
+                    raise _LostError("A file has become shorter.")
+                await asyncio.to_thread(file.write, reply["data"])
+
+    def _give_up(self, worker: _Worker, reason: str) -> None:
+        """No longer ask a worker to go on with its attempts."""
+        for attempt in worker.attempts.values():
+            if attempt.wanted and attempt.sequence:
+                attempt.wanted, attempt.reason = False, reason
+
+    def _lose(self, attempt: _Attempt) -> None:
+        """Report an attempt that has surely ended without a result.
+
+        Nothing happens while its files are being transferred, which soon fails by itself.
+        """
+        if attempt.job is not None or self._attempts.get(attempt.task.id) is not attempt:
+            return
+        self._forget(attempt)
+        event = {"lost": attempt.task.id, "reason": attempt.reason, "begun": attempt.has_begun}
+        if attempt.is_killed:
+            event = {"ended": attempt.task.id, "code": -signal.SIGKILL, "seconds": 0.0}
+            event["over_memory"] = False
+        self._emit(event)
+
+    async def _dismiss(self, worker: _Worker) -> None:
+        """Ask a worker to end every task of this service, and wait for it."""
+        until = time.monotonic() + LEASE_SECONDS
+        for attempt in worker.attempts.values():
+            attempt.wanted = False
+        while worker.is_listed and not worker.refusal and time.monotonic() < until:
+            with contextlib.suppress(Exception):
+                reply, _ = await self._sync(worker, 0.2)
+                if not reply.get("dropping") and not reply.get("attempts"):
+                    return
+            await asyncio.sleep(0.05)
+
+
+def _work_folder(attempt: _Attempt) -> Path:
+    assert attempt.scratch is not None
+    return attempt.task.work or attempt.scratch / "work"
+
+
+def _visible_folder(shared: list[str] | None) -> Path | None:
+    """Return a worker's shared folder if this machine sees the same one."""
+    if shared is None:
+        return None
+    folder, token = Path(shared[0]), shared[1]
+    try:
+        return folder if (folder / "token").read_text() == token else None
+    except OSError:
+        return None
+
+
+def _list_inputs(task: ClaimedTask) -> list[tuple[str, Path, int]]:
+    """Return the names, paths and sizes of the files in the input folders of a task."""
+    return [
+        (f"{folder.name}/{name}", folder / name, size)
+        for folder in task.inputs or ()
+        if folder.is_dir()
+        for name, size in walk_files(folder)
+    ]
+
+
+def _read_chunk(path: Path, offset: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(offset)
+        return file.read(CHUNK_BYTES)
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def _put_in_place(incoming: Path, work: Path) -> None:
+    for entry in incoming.iterdir():
+        target = work / entry.name
+        if target.is_dir() and not target.is_symlink():
+            remove_path(target)
+        try:
+            os.replace(entry, target)
+        except OSError:  # another file system
+            shutil.move(entry, target)

@@ -1,0 +1,183 @@
+"""A worker of a cluster: a dask worker that serves an `AttemptRunner`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import signal
+import socket
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from labext.errors import ServiceError, SetupError
+from labext.sandbox.core.data_folder import FileLock
+from labext.sandbox.core.executors.attempt_runner import AttemptRunner, remove_dead_workers
+from labext.sandbox.core.executors.cluster_address import TlsFiles, check_connection
+from labext.sandbox.core.executors.cluster_protocol import WORKER_PREFIX
+from labext.sandbox.core.executors.task_process import adopt_orphans
+
+RECONNECT_SECONDS = 1.0
+"""Seconds between two attempts to reach the scheduler again."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """What a worker offers.
+
+    Attributes:
+        address: the scheduler, as `scheduler_address` returns it.
+        tls: the certificates; None for a plain connection.
+        slots: the number of cores for tasks; None is all.
+        memory: the bytes of memory for tasks; None is all.
+        shared_dir: a folder that the service sees under the same path.
+        local_dir: a folder on a local disk; None for one in the system's temporary folder.
+        host: the address at which the scheduler reaches this machine; None to find out.
+        name: shown to users; None is the host's name.
+        capabilities: what tasks may need, such as names of tools.
+        preload: modules that tasks need, loaded once.
+    """
+
+    address: str
+    tls: TlsFiles | None = None
+    slots: int | None = None
+    memory: int | None = None
+    shared_dir: Path | None = None
+    local_dir: Path | None = None
+    host: str | None = None
+    name: str | None = None
+    capabilities: Sequence[str] = ()
+    preload: Sequence[str] = ()
+
+
+def run_worker(options: WorkerOptions, announce: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT; every task is then ended.
+
+    The scheduler may be restarted meanwhile: tasks go on while their service keeps asking for them.
+
+    Raises:
+        SetupError: the scheduler can't be reached, or a folder can't be written.
+        ServiceError: the service has another version.
+    """
+    check_connection(options.address, options.tls)
+    adopt_orphans()
+    asyncio.run(_serve(options, announce))
+
+
+async def _serve(options: WorkerOptions, announce: Callable[[str], None]) -> None:
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    identity = secrets.token_hex(4)
+    local = options.local_dir or Path(tempfile.gettempdir(), f"labext-workers-{os.getuid()}")
+    runner = _create_runner(options, local, identity)
+    lock = FileLock(runner.folder / "worker.lock")
+    try:
+        remove_dead_workers(local)
+        runner.folder.mkdir(mode=0o700, parents=True)
+        lock.acquire()
+        await runner.start()
+    except OSError as error:
+        runner.remove_folders()
+        raise SetupError(
+            f"The folder {error.filename} can't be written: {error.strerror}.",
+            "Make room in it, or name another folder.",
+        ) from error
+    try:
+        await _stay_connected(options, runner, identity, stopped, announce)
+    finally:
+        await runner.close()
+        runner.remove_folders()
+        lock.release()
+    if runner.refusal:
+        raise ServiceError("The service refuses this worker.", runner.refusal)
+
+
+def _create_runner(options: WorkerOptions, local: Path, identity: str) -> AttemptRunner:
+    shared = options.shared_dir
+    return AttemptRunner(
+        local / identity,
+        slots=options.slots or os.cpu_count() or 1,
+        memory=options.memory or psutil.virtual_memory().total,
+        capabilities=options.capabilities,
+        preload=options.preload,
+        shared=None if shared is None else shared.absolute() / f"labext-worker-{identity}",
+    )
+
+
+async def _stay_connected(
+    options: WorkerOptions,
+    runner: AttemptRunner,
+    identity: str,
+    stopped: asyncio.Event,
+    announce: Callable[[str], None],
+) -> None:
+    """Register with the scheduler, again whenever the connection is lost."""
+    import dask
+    from distributed import Worker
+
+    # The tasks are processes of their own, so dask has no memory to watch.
+    dask.config.set(
+        {
+            "distributed.worker.memory.terminate": False,
+            "distributed.worker.memory.pause": False,
+            "distributed.worker.profile.enabled": False,
+            "distributed.comm.timeouts.connect": "5s",
+        }
+    )
+    label = (options.name or socket.gethostname()).replace("|", "-")
+    connections = 0
+    while not stopped.is_set() and not runner.refusal:
+        connections += 1
+        worker = Worker(
+            options.address,
+            # The scheduler may not have noticed yet that the last connection is lost.
+            name=f"{WORKER_PREFIX}|{label}|{identity}|{connections}",
+            nthreads=runner.slots,
+            memory_limit=0,
+            resources={"slots": runner.slots, "memory": runner.memory},
+            security=None if options.tls is None else options.tls.security(),
+            local_directory=str(runner.folder / "dask"),
+            dashboard=False,
+            host=options.host,
+            death_timeout=10,
+        )
+        worker.handlers.update(runner.handlers())
+        try:
+            await worker
+        except Exception as error:  # noqa: BLE001 - any trouble of the network
+            log.warning("The scheduler at %s can't be reached: %s", options.address, error)
+            with contextlib.suppress(Exception):
+                await worker.close(nanny=False)
+            await _wait(stopped, RECONNECT_SECONDS)
+            continue
+        announce(f"The worker {label} with {runner.slots} slots is connected to {options.address}.")
+        closing = asyncio.ensure_future(worker.finished())  # type: ignore[no-untyped-call]
+        while not (closing.done() or stopped.is_set() or runner.refusal):
+            await asyncio.wait(
+                [closing, waiting := asyncio.create_task(stopped.wait())],
+                timeout=0.5,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            waiting.cancel()
+        if not closing.done():
+            await runner.close()
+            await asyncio.sleep(0.3)  # the services are told that their tasks have ended
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(worker.close(nanny=False), 5)
+        elif not stopped.is_set():
+            log.warning("The connection to the scheduler at %s was lost.", options.address)
+            await _wait(stopped, RECONNECT_SECONDS)
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)

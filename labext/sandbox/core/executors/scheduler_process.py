@@ -1,0 +1,88 @@
+"""Run dask's scheduler beside the service."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+from labext.sandbox.core.executors.cluster_address import TlsFiles
+from labext.sandbox.core.executors.launcher import clean_environment
+
+RESTART_SECONDS = 2.0
+"""Seconds between two starts of a scheduler that keeps ending."""
+
+
+class SchedulerProcess:
+    """A `dask scheduler` that ends with this process and is started again if it is killed.
+
+    Args:
+        port: the port to listen on.
+        tls: the certificates. With them it listens on all addresses, else on the loopback
+            interface.
+    """
+
+    def __init__(self, port: int, tls: TlsFiles | None) -> None:
+        self._tls = tls
+        self._port = port
+        self._process: subprocess.Popen[bytes] | None = None
+        self._started = 0.0
+
+    @property
+    def address(self) -> str:
+        """The address for this machine."""
+        return f"{'tcp' if self._tls is None else 'tls'}://127.0.0.1:{self._port}"
+
+    def ensure(self) -> None:
+        """Start the scheduler unless it runs."""
+        is_running = self._process is not None and self._process.poll() is None
+        if is_running or time.monotonic() < self._started + RESTART_SECONDS:
+            return
+        self._started = time.monotonic()
+        self._close_pipe()
+        # In the session of this process: those of others are tasks, see `Supervisor`.
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", __name__, *self._arguments()],
+            env=clean_environment(),
+            stdin=subprocess.PIPE,
+        )
+
+    def close(self) -> None:
+        """End the scheduler."""
+        self._close_pipe()
+        if self._process is not None:
+            try:
+                self._process.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+
+    def _close_pipe(self) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def _arguments(self) -> list[str]:
+        arguments = ["--port", str(self._port), "--no-dashboard", "--no-show", "--no-jupyter"]
+        if self._tls is None:
+            return [*arguments, "--host", "127.0.0.1"]
+        files = ("--tls-ca-file", self._tls.ca, "--tls-cert", self._tls.certificate)
+        return [
+            *arguments,
+            *("--protocol", "tls"),
+            *map(str, files),
+            *("--tls-key", str(self._tls.key)),
+        ]
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()  # until the parent closes the pipe or dies
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    from distributed.cli.dask_scheduler import main
+
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    main(sys.argv[1:])

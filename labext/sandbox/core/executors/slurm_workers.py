@@ -1,0 +1,79 @@
+"""Submit workers as jobs of a Slurm cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from typing import Any
+
+from labext.errors import ServiceError
+from labext.sandbox.core.executors.dask_worker import WorkerOptions
+
+
+def submit_workers(
+    options: WorkerOptions,
+    jobs: int,
+    *,
+    partition: str | None,
+    walltime: str | None,
+    allow_plaintext: bool,
+) -> list[str]:
+    """Submit so many workers; return the numbers of their Slurm jobs.
+
+    Each job runs `labext worker` with the slots and the memory of the options, which must be given.
+
+    Raises:
+        ServiceError: `sbatch` is missing or refuses a job.
+    """
+    from dask_jobqueue import slurm
+
+    create: Any = slurm.SLURMJob
+    job = create(
+        options.address,
+        name="labext-worker",
+        job_name="labext-worker",
+        cores=options.slots,
+        memory=f"{options.memory}B",
+        queue=partition,
+        walltime=walltime,
+        config_name="slurm",
+    )
+    job._command_template = shlex.join(_command(options, allow_plaintext=allow_plaintext))
+    numbers: list[str] = []
+    try:
+        for _ in range(jobs):
+            numbers.append(asyncio.run(_submit(job)))
+    except FileNotFoundError as error:
+        raise ServiceError(
+            "The command `sbatch` is not on the PATH.", "Run this on a login node of the cluster."
+        ) from error
+    except (RuntimeError, ValueError) as error:
+        lines = str(error).strip().splitlines() or ["no reason was given"]
+        submitted = f" Submitted before: {', '.join(numbers)}." if numbers else ""
+        raise ServiceError(
+            f"Slurm refused the job: {lines[-1]}.{submitted}",
+            "Check the partition, the time limit and the size of the worker.",
+        ) from error
+    return numbers
+
+
+async def _submit(job: Any) -> str:
+    # Not `job.start()`: it cancels the Slurm job when this process ends.
+    with job.job_file() as file:
+        output = await job._submit_job(file)
+    return str(job._job_id_from_submit_output(output))
+
+
+def _command(options: WorkerOptions, *, allow_plaintext: bool) -> list[str]:
+    command = [sys.executable, "-P", "-m", "labext.cli", "worker", "--connect", options.address]
+    command += ["--slots", str(options.slots), "--memory", str(options.memory)]
+    if options.shared_dir is not None:
+        command += ["--shared-dir", str(options.shared_dir)]
+    if options.local_dir is not None:
+        command += ["--local-dir", str(options.local_dir)]
+    if options.tls is not None:
+        command += ["--tls-ca-file", str(options.tls.ca.absolute())]
+        command += ["--tls-cert", str(options.tls.certificate.absolute())]
+        command += ["--tls-key", str(options.tls.key.absolute())]
+    return [*command, "--allow-plaintext"] if allow_plaintext else command

@@ -1,0 +1,214 @@
+"""Killed workers and schedulers, partitions and foreign certificates of a dask cluster."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cluster import Cluster, Proxy, tree
+from supervision import Harness, is_gone, poll, state
+
+from labext.errors import SetupError
+from labext.sandbox.core.executors import cluster_address
+from labext.sandbox.core.executors.cluster_address import TlsFiles, check_connection
+from labext.sandbox.core.executors.dask_executor import DaskExecutor
+
+pytestmark = pytest.mark.faults
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path / "cluster")
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def proxy(cluster: Cluster) -> Iterator[Proxy]:
+    proxy = Proxy(cluster.port)
+    yield proxy
+    proxy.close()
+
+
+def _start(tmp_path: Path, address: str, tls: TlsFiles | None = None) -> Harness:
+    folder = tmp_path / "service"
+    folder.mkdir()
+    harness = Harness(folder, remote=lambda: DaskExecutor(address, tls, "service"))
+    harness.supervisor.start()
+    return harness
+
+
+def _begun(runs: Path, count: int) -> list[int]:
+    """Wait until a task has begun so many times; return its processes."""
+    poll(lambda: runs.exists() and len(runs.read_text().split()) >= count)
+    return [int(pid) for pid in runs.read_text().split()]
+
+
+def test_task_of_a_killed_worker_runs_on_another(tmp_path: Path, cluster: Cluster) -> None:
+    first = cluster.start_worker()
+    harness = _start(tmp_path, cluster.address)
+    runs = tmp_path / "runs"
+    try:
+        harness.put("count_runs", "only", file=str(runs), seconds=3)
+        _begun(runs, 1)
+        poll(lambda: state(harness, "only")[0] == "running")
+        processes = tree(first.pid)
+        first.kill()
+        cluster.start_worker()
+        poll(lambda: all(is_gone(pid) for pid in processes[1:]), 10)
+        outcome = harness.result("only", 60)
+        assert outcome.result == {"pid": _begun(runs, 2)[1]}
+        assert len(_begun(runs, 2)) == 2
+        assert harness.starts == ["only", "only"]
+    finally:
+        harness.close()
+
+
+def test_task_goes_on_while_the_scheduler_is_restarted(tmp_path: Path, cluster: Cluster) -> None:
+    cluster.start_worker()
+    harness = _start(tmp_path, cluster.address)
+    runs = tmp_path / "runs"
+    try:
+        harness.put("count_runs", "only", file=str(runs), seconds=5)
+        [pid] = _begun(runs, 1)
+        assert cluster.scheduler is not None
+        cluster.scheduler.kill()
+        cluster.scheduler.wait()
+        cluster.start_scheduler()
+        outcome = harness.result("only", 60)
+        # Where the reconnection takes longer than a lease, it has begun again.
+        assert outcome.result["pid"] == _begun(runs, 1)[-1]
+        assert outcome.outcome == "done"
+        assert len(_begun(runs, 1)) <= 2
+        assert is_gone(pid)
+        harness.put("answer", "later")
+        assert harness.result("later").outcome == "done"
+    finally:
+        harness.close()
+
+
+def test_short_partition_does_not_disturb_a_task(
+    tmp_path: Path, cluster: Cluster, proxy: Proxy
+) -> None:
+    cluster.start_worker()
+    harness = _start(tmp_path, proxy.address)
+    runs = tmp_path / "runs"
+    try:
+        harness.put("count_runs", "only", file=str(runs), seconds=4)
+        [pid] = _begun(runs, 1)
+        proxy.stop()
+        time.sleep(2)
+        proxy.resume()
+        assert harness.result("only").result == {"pid": pid}
+    finally:
+        proxy.resume()
+        harness.close()
+
+
+def test_partition_ends_the_task_at_the_worker_and_repeats_it(
+    tmp_path: Path, cluster: Cluster, proxy: Proxy
+) -> None:
+    cluster.start_worker()
+    harness = _start(tmp_path, proxy.address)
+    runs = tmp_path / "runs"
+    try:
+        harness.put("count_runs", "only", file=str(runs), seconds=60)
+        [pid] = _begun(runs, 1)
+        proxy.stop()
+        poll(lambda: is_gone(pid), 10)
+        poll(lambda: state(harness, "only")[0] == "queued", 20)
+        proxy.resume()
+        assert _begun(runs, 2)[1] != pid
+        harness.cancel("only")
+        assert harness.result("only", 15).outcome == "stopped"
+        assert all(is_gone(pid) for pid in _begun(runs, 2))
+    finally:
+        proxy.resume()
+        harness.close()
+
+
+def test_cancelled_task_ends_although_its_worker_is_cut_off(
+    tmp_path: Path, cluster: Cluster, proxy: Proxy
+) -> None:
+    cluster.start_worker(address=proxy.address)
+    harness = _start(tmp_path, cluster.address)
+    runs = tmp_path / "runs"
+    try:
+        harness.put("count_runs", "only", file=str(runs), seconds=60)
+        [pid] = _begun(runs, 1)
+        cluster.workers[0].send_signal(signal.SIGSTOP)
+        harness.cancel("only")
+        assert harness.result("only", 30).outcome == "stopped"
+        cluster.workers[0].send_signal(signal.SIGCONT)
+        poll(lambda: is_gone(pid), 10)
+    finally:
+        harness.close()
+
+
+def test_worker_that_is_told_to_stop_hands_its_task_back(tmp_path: Path, cluster: Cluster) -> None:
+    first = cluster.start_worker()
+    harness = _start(tmp_path, cluster.address)
+    runs = tmp_path / "runs"
+    try:
+        harness.put("count_runs", "only", file=str(runs), seconds=2)
+        [pid] = _begun(runs, 1)
+        first.terminate()
+        poll(lambda: state(harness, "only")[0] == "queued", 5)
+        assert is_gone(pid)
+        assert first.wait(10) == 0
+        cluster.start_worker()
+        assert harness.result("only", 60).outcome == "done"
+    finally:
+        harness.close()
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return the folders of two authorities."""
+    folder = tmp_path_factory.mktemp("certificates")
+    for name in ("ours", "foreign"):
+        cluster_address.write_certificates(folder / name, ["localhost"])
+    return folder / "ours", folder / "foreign"
+
+
+def _files(folder: Path, role: str) -> tuple[Path, Path, Path]:
+    return folder / "ca.pem", folder / f"{role}.pem", folder / f"{role}.key"
+
+
+def test_tls_between_all_parts(tmp_path: Path, certificates: tuple[Path, Path]) -> None:
+    ours, foreign = certificates
+    cluster = Cluster(tmp_path / "cluster", tls=_files(ours, "server"))
+    try:
+        cluster.start_worker(tls=[*map(str, _files(ours, "worker"))])
+        harness = _start(tmp_path, cluster.address, TlsFiles(*_files(ours, "server")))
+        try:
+            assert harness.run("answer", x=1).result == {"x": 1}
+        finally:
+            harness.close()
+        stranger = cluster.start_worker(tls=[*map(str, _files(foreign, "worker"))])
+        plain = cluster.start_worker(tls=None, address=cluster.address.replace("tls", "tcp"))
+        # It trusts our authority, but its own certificate is another one's.
+        mixed = (_files(ours, "worker")[0], *_files(foreign, "worker")[1:])
+        intruder = cluster.start_worker(tls=[*map(str, mixed)])
+        for worker, log, line in (
+            (stranger, "worker1.log", "has a certificate of another authority"),
+            (intruder, "worker3.log", "refuses this certificate"),
+            (plain, "worker2.log", "it may use TLS"),
+        ):
+            assert worker.wait(60) == 1, cluster.log(log)
+            assert line in cluster.log(log)
+    finally:
+        cluster.close()
+
+
+def test_unreachable_scheduler_and_missing_tls_are_one_line(
+    tmp_path: Path, cluster: Cluster, certificates: tuple[Path, Path]
+) -> None:
+    tls = TlsFiles(*_files(certificates[0], "worker"))
+    with pytest.raises(SetupError, match="does not use TLS"):
+        check_connection(cluster.address.replace("tcp", "tls"), tls)
+    with pytest.raises(SetupError, match="can't be reached"):
+        check_connection("tcp://127.0.0.1:1", None)
