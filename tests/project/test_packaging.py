@@ -31,6 +31,7 @@ USERS = (
     "views",
     "plots",
     "references",
+    "cluster",
 )
 """The extras with packages that labext itself imports."""
 SERVED = {"fastapi-offline"}
