@@ -144,6 +144,39 @@ def _dark_pixels(canvas: Any) -> int:
     return sum(picture.histogram()[:230])
 
 
+MANY = """for i in range(14):
+    display(structure_viewer(helix(10 + i, "A"), name=f"h{i}"))"""
+
+
+def test_replaced_canvas_leaves_its_picture_and_returns_when_there_is_room(
+    page_of: Pages, refused: list[str]
+) -> None:
+    nb = page_of().write(SINGLE, MANY).open()
+    out = nb.output()
+    nb.run(0)
+    out.locator(".labext-structure[data-ready]").wait_for()
+    stage = out.locator(".labext-stage")
+    stage.press("ArrowUp")
+    before = _dark_pixels(stage.locator("canvas"))
+    nb.run(1)
+    nb.idle()
+    picture = out.locator(".labext-evicted-picture")
+    picture.wait_for()
+    nb.shot("structure-replaced", out)
+    assert _dark_pixels(picture) > 0.7 * before, "the molecule is still seen"
+    out.get_by_role("button", name="Show the molecule in 3D again").wait_for()
+    nb.select(1)
+    nb.command("notebook:clear-cell-output")
+    nb.gone(nb.output(1).locator(".labext-live"))
+    nb.page.set_viewport_size({"width": 1000, "height": 300})
+    nb.output(1).scroll_into_view_if_needed()
+    stage.scroll_into_view_if_needed()
+    nb.gone(picture)
+    until(lambda: _dark_pixels(stage.locator("canvas")) > 0.7 * before, "the same picture in 3D")
+    assert nb.errors == []
+    assert refused == []
+
+
 GALLERY = (
     HELIX
     + """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from labext.jobs import JobsClient
     from labext.lab import LabClient
     from labext.nb import NotebookClient
-    from labext.nb.records import Answer
+    from labext.nb.records import Answer, Citation
 
 LOOKUP_TIMEOUT = 0.28
 """Longest time that the prompt waits for names, in seconds."""
@@ -137,6 +137,7 @@ class Session:
         notebook: the notebook in use.
         chats: the current chat of each notebook or source, by its identifier.
         answers: the answers to questions about each notebook, by its identifier and the question.
+        cited: the passages that the last search or answer showed, the best first.
     """
 
     def __init__(self) -> None:
@@ -144,6 +145,7 @@ class Session:
         self.notebook: NotebookInUse | None = None
         self.chats: dict[str, str] = {}
         self.answers: dict[str, dict[str, Answer]] = {}
+        self.cited: Sequence[Citation] = ()
         self._open: dict[Service, tuple[Connection, Any]] = {}
         self._connecting = threading.Lock()
 
@@ -207,10 +209,11 @@ class Session:
             self._open.pop(service)[1].close()
 
     def leave(self) -> None:
-        """Forget the notebook, the chats and the answers."""
+        """Forget the notebook, the chats, the answers and the cited passages."""
         self.notebook = None
         self.chats.clear()
         self.answers.clear()
+        self.cited = ()
 
     def close(self) -> None:
         """Stop the lookup threads, and close the connections."""

@@ -64,7 +64,7 @@ def chat(
         f"`%nb sessions show {chosen}` shows whether the message was stored; if not, run this "
         "again."
     ):
-        return labext_widgets.stream_reply(
+        reply = labext_widgets.stream_reply(
             lambda on_words: call.nb.chat.execute(
                 chosen,
                 text,
@@ -76,6 +76,8 @@ def chat(
             question=text,
             open_citation=view.citation_opener(call.nb),
         )
+    call.session.cited = reply.answer.citations
+    return reply
 
 
 def _report_context_size(tokens: int) -> None:
@@ -325,6 +327,7 @@ def chat_about_source(
         f"{show} shows whether the message was stored; if not, run this again."
     ):
         reply = call.nb.source_chats.send(about, chosen, text, by)
+    call.session.cited = reply.citations
     return labext_widgets.answer_view(reply, view.citation_opener(call.nb))
 
 

@@ -53,8 +53,9 @@ def search(
             rerank=rerank or None,
             **restriction,
         )
-    from labext_widgets.answers.passages import HITS
+    from labext_widgets.answers.passages import HITS, citations
 
+    call.session.cited = citations(hits)
     return HITS.show_hits(hits, query, search_type)
 
 
@@ -114,6 +115,7 @@ def ask(
             question=text,
             open_citation=source_view.citation_opener(call.nb),
         )
+    call.session.cited = view.answer.citations
     if chosen is not None:
         answers = call.session.answers.setdefault(chosen, {})
         answers[text] = replace(view.answer, question=text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +27,23 @@ _NO_FILES = frozenset({403, 405, 501})
 
 
 def view(call: Call, *, source: str, page: int | None, passage: str | None) -> SourceView:
-    """Return a view of a source, at a page or at the first page with a passage."""
+    """Return a view of a source, at a page or at the first page with a passage.
+
+    By default the passage is the one that the last search or answer showed of this source.
+    """
     record = scope.find_source(call, source)
+    if passage is None:
+        passage = _cited_passage(call.session.cited, str(record["id"]), page)
     with scope.interrupted_as_error("Run this line again.", "The download"):
-        return _open_source(call.nb, record, page, passage or "")
+        return _open_source(call.nb, record, page, passage)
+
+
+def _cited_passage(cited: Sequence[Citation], source: str, page: int | None) -> str:
+    """Return the first cited passage of a source, or of one of its pages; empty if none is."""
+    for citation in cited:
+        if citation.id == source and (page is None or citation.page in (None, page)):
+            return citation.quote or citation.passage
+    return ""
 
 
 def citation_opener(nb: NotebookClient) -> Callable[[Citation], SourceView]:
@@ -116,7 +129,11 @@ SHORTCUTS = (
         [options.ONE_SOURCE],
         [
             Parameter("page", value_types.INTEGER, "the page of a PDF, from 1"),
-            Parameter("passage", value_types.text_type("TEXT"), "mark this passage"),
+            Parameter(
+                "passage",
+                value_types.text_type("TEXT"),
+                "mark this passage; by default the one that was last found or cited",
+            ),
             OUT,
         ],
         examples=["%nb view paper.pdf --page 1"],

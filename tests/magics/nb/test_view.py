@@ -30,6 +30,20 @@ def test_pages_and_passages_of_sources(run: Run, refused: Refused, added: None) 
     assert "its pages are 1 to 2" in str(refused("%nb view paper.pdf --page 3"))
 
 
+def test_view_marks_the_passage_that_was_last_found_or_cited(run: Run, added: None) -> None:
+    assert run("%nb view paper.pdf --page 1").passage == ""
+    run('%nb search "catabolite repression"')
+    found = run("%nb view paper.pdf --page 1")
+    assert "This is catabolite repression" in " ".join(found.passage.split())
+    assert found.picture() != found.at(1).picture(), "the passage is highlighted"
+    assert run("%nb view paper.pdf").page == 1
+    assert run("%nb view paper.pdf --page 2").passage not in found.passage
+    assert run('%nb view paper.pdf --page 1 --passage "The switch"').passage == "The switch"
+    answer = run('%nb ask "Why is glucose added to the uninduced culture?"').answer
+    cited = run("%nb view paper.pdf --page 1").passage
+    assert cited == (answer.citations[0].quote or answer.citations[0].passage)
+
+
 @pytest.mark.parametrize("error", [NotFoundError("No file"), ServiceError("No", status=405)])
 def test_text_is_shown_without_the_file(
     run: Run, added: None, monkeypatch: pytest.MonkeyPatch, error: LabextError

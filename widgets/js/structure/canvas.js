@@ -10,18 +10,25 @@ export const MAX_CANVASES = 12;
 
 const open = new Map(); // Canvas -> called when it is closed to make room; in order of use
 
+/** Return whether a canvas can be created without closing another one. */
+export const hasRoom = () => open.size < MAX_CANVASES;
+
 export class Canvas {
   #abort = new AbortController();
 
-  /** Create a canvas that fills `element`; `onEvicted` is called if another one replaces it. */
-  constructor(element, onEvicted) {
-    while (open.size >= MAX_CANVASES) {
+  /**
+   * Create a canvas that fills `element`, for a structure of `residues` residues.
+   *
+   * `onEvicted` is called if another canvas replaces it, while its picture can still be copied.
+   */
+  constructor(element, residues, onEvicted) {
+    while (!hasRoom()) {
       const [oldest, evicted] = open.entries().next().value;
-      oldest.close();
       evicted();
+      oldest.close();
     }
     this.viewer = this.#withListeners(() =>
-      createViewer(element, { backgroundAlpha: 0, ...quality() }),
+      createViewer(element, { backgroundAlpha: 0, ...quality(residues) }),
     );
     if (!this.viewer) throw new Error("this browser offers no WebGL");
     this.element = this.viewer.getCanvas();
@@ -71,14 +78,16 @@ export class Canvas {
   }
 }
 
-let settings = null;
+const FINE = { antialias: true, cartoonQuality: 10 };
+const PLAIN = { antialias: false, cartoonQuality: 4 };
+const MAX_FINE_RESIDUES = 100; // that are drawn finely and still turn smoothly without a GPU
 
-/** Return 3Dmol's quality settings: without a GPU, smooth motion needs plainer pictures. */
-function quality() {
-  settings ??= hasGpu()
-    ? { antialias: true, cartoonQuality: 10 }
-    : { antialias: false, cartoonQuality: 4 };
-  return settings;
+let gpu = null;
+
+/** Return 3Dmol's quality settings: without a GPU, large structures need plainer pictures. */
+function quality(residues) {
+  gpu ??= hasGpu();
+  return gpu || residues <= MAX_FINE_RESIDUES ? FINE : PLAIN;
 }
 
 function hasGpu() {

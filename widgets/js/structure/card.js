@@ -3,7 +3,7 @@
 import { createElement } from "../dom.js";
 import { addStyle } from "../style.js";
 import { Canvas } from "./canvas.js";
-import { Scene } from "./scene.js";
+import { countResidues, Scene } from "./scene.js";
 import css from "./style.css";
 
 /** Draw `state` over the picture in `element`; return a function that removes it again. */
@@ -16,7 +16,7 @@ export function mountCard(element, state) {
     canvas?.close();
     host.remove();
   };
-  canvas = new Canvas(host, () => host.remove());
+  canvas = new Canvas(host, countResidues(state.chains), () => host.remove());
   new Scene(canvas.viewer, state);
   return close;
 }

@@ -20,6 +20,15 @@ export async function sendPicture(source, handle) {
   }
 }
 
+/** Return a copy of a canvas as it looks now. */
+export function copyPicture(source) {
+  const copy = document.createElement("canvas");
+  copy.width = Math.max(1, source.width);
+  copy.height = Math.max(1, source.height);
+  if (source.width && source.height) copy.getContext("2d").drawImage(source, 0, 0);
+  return copy;
+}
+
 function draw(source, width, height) {
   const scale = Math.min(width / source.width, height / source.height);
   const canvas = document.createElement("canvas");

@@ -77,6 +77,16 @@ export class Scene {
     return Math.min(Math.max(factor, 0.5), 4);
   }
 
+  /** The direction and distance from which the molecule is seen, as an opaque value. */
+  get view() {
+    return this.#viewer.getView();
+  }
+
+  set view(view) {
+    this.#viewer.setView(view);
+    this.#viewer.render();
+  }
+
   get frames() {
     return this.#viewer.getNumFrames();
   }
@@ -247,6 +257,9 @@ export class Scene {
     for (const frame of model.getFrames?.() ?? []) for (const atom of frame) assign(atom);
   }
 }
+
+/** Return the number of residues of `chains`. */
+export const countResidues = (chains) => chains.reduce((sum, { numbers }) => sum + numbers.length, 0);
 
 function residueIndex(chains) {
   const index = new Map();

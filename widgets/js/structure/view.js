@@ -17,9 +17,9 @@ import {
 } from "../toolbar.js";
 import { observeTheme } from "../theme.js";
 import { createAnimation } from "./animation.js";
-import { Canvas } from "./canvas.js";
-import { sendPicture } from "./picture.js";
-import { Scene } from "./scene.js";
+import { Canvas, hasRoom, MAX_CANVASES } from "./canvas.js";
+import { copyPicture, sendPicture } from "./picture.js";
+import { countResidues, Scene } from "./scene.js";
 import css from "./style.css";
 import { createStrip } from "./strip.js";
 
@@ -40,6 +40,7 @@ export function structure(root, handle) {
   let hovered = "";
   let pictureTimer = 0;
   let moved = false; // by the user, who chose another part or direction
+  let evictedView = null; // of a canvas that was closed to make room, to restore it
   const resizes = new ResizeObserver(() => {
     if (!moved) handle.guard(() => scene?.reset());
   });
@@ -96,7 +97,16 @@ export function structure(root, handle) {
   const statusLine = createElement("div", "labext-status-line");
   statusLine.append(title, status);
   const strip = createStrip(state.chains, handle.guarded((range) => select(range)));
-  const resume = createButton("Show in 3D", "Show the molecule in 3D again", open);
+  const resume = createButton("Show in 3D", "Show the molecule in 3D again", () => {
+    open();
+    stage.focus({ preventScroll: true });
+  });
+  const visible = new IntersectionObserver(
+    (entries) => {
+      if (!scene && hasRoom() && entries.some((entry) => entry.isIntersecting)) open();
+    },
+    { threshold: [0, 0.25, 0.5, 0.75, 1] },
+  );
   root.classList.add("labext-structure");
   root.append(statusLine, toolbar, legend, stage);
   if (state.chains.length) root.append(strip);
@@ -106,13 +116,14 @@ export function structure(root, handle) {
       stage.replaceChildren();
       const host = createElement("div", "labext-canvas-host");
       stage.append(host);
-      canvas = new Canvas(host, evict);
+      canvas = new Canvas(host, countResidues(state.chains), evict);
       const pointer = { onHover: handle.guarded(hover), onClick: handle.guarded(click) };
       const onError = (error) =>
         handle.guard(() => {
           throw error;
         });
       scene = new Scene(canvas.viewer, state, { selection, onError, ...pointer });
+      if (moved && evictedView) scene.view = evictedView;
       if (scene.animated) {
         animation?.remove();
         animation = createAnimation(scene, handle);
@@ -123,14 +134,17 @@ export function structure(root, handle) {
     });
   }
 
-  /** The browser needed the canvas for another view: show its last picture. */
+  /** The browser needs the canvas for another view: show its last picture until there is room. */
   function evict() {
     animation?.pause();
+    evictedView = scene?.view;
     scene = null;
-    const note = "Other molecules are shown in 3D; a page has room for 12.";
+    const picture = copyPicture(canvas.element);
+    picture.className = "labext-evicted-picture";
+    const note = `A picture: a page has room for ${MAX_CANVASES} molecules in 3D.`;
     const message = createElement("div", "labext-evicted", {}, note);
     message.append(resume);
-    stage.replaceChildren(message);
+    stage.replaceChildren(picture, message);
   }
 
   function draw() {
@@ -224,7 +238,7 @@ export function structure(root, handle) {
   }
 
   function report() {
-    const count = selection ? countResidues(state.chains, selection) : 0;
+    const count = selection ? countSelected(state.chains, selection) : 0;
     const selected = selection
       ? `Selected ${formatRange(selection)} (${count} residue${count === 1 ? "" : "s"})`
       : "Nothing selected.";
@@ -282,9 +296,11 @@ export function structure(root, handle) {
   });
   open();
   resizes.observe(stage);
+  visible.observe(stage);
   return () => {
     clearTimeout(pictureTimer);
     resizes.disconnect();
+    visible.disconnect();
     stopTheme();
     animation?.pause();
     canvas?.close();
@@ -295,7 +311,7 @@ function formatRange({ chain, start, end }) {
   return `${chain ? `${chain}:` : ""}${start}${end === start ? "" : `-${end}`}`;
 }
 
-function countResidues(chains, { chain, start, end }) {
+function countSelected(chains, { chain, start, end }) {
   const numbers = chains.find(({ id }) => id === chain)?.numbers ?? [];
   return numbers.filter((number) => number >= start && number <= end).length;
 }

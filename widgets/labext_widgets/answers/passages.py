@@ -12,6 +12,7 @@ import pandas as pd
 
 from labext.frames.views import VIEW_ATTRIBUTE, RowView, display_width
 from labext.messages import pluralize
+from labext.nb.records import Citation
 from labext_widgets.answers.marking import Span, closest_sentence, join_wrapped_lines, mark_words
 from labext_widgets.answers.static_view import MARK, STYLE
 from labext_widgets.answers.text import transcript_note
@@ -151,6 +152,16 @@ HITS = PassageView(
     first=("title", "match", "page", "similarity", "relevance"),
     last=("kind", "id"),
 )
+
+
+def citations(hits: pd.DataFrame) -> list[Citation]:
+    """Return the hits of a search as citations, the best first."""
+    return [
+        Citation(
+            _string(hit["id"]), _string(hit["title"]), passage=_string(hit["match"]), page=_page(hit)
+        )
+        for hit in hits.to_dict("records")
+    ]
 
 
 def _string(value: Any) -> str:
