@@ -383,10 +383,10 @@ def test_display_is_an_image_in_notebooks_and_a_table_in_terminals(
     monkeypatch.setattr(drawing, "front_end", lambda: FrontEnd.EXECUTED)
     drawn._ipython_display_()
     ((html, text),) = outputs
-    match = re.search(r'<img src="data:image/svg\+xml;base64,([^"]+)" alt="([^"]+)"', html)
-    assert match is not None
-    assert base64.b64decode(match[1]).decode() == drawn.svg
-    assert match[2].startswith("cut1: restriction digest of 300 bp of linear DNA, 1 cut, 2 frag")
+    images = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]+)" alt="([^"]+)"', html)
+    assert [base64.b64decode(source).decode() for source, _ in images] == [*drawn.parts.values()]
+    assert [alt.rpartition("; ")[2] for _, alt in images] == ["restriction map", "gel"]
+    assert images[0][1].startswith("cut1: restriction digest of 300 bp of linear DNA, 1 cut, 2 fr")
     assert "<svg" not in html
     assert text == str(drawn)
     monkeypatch.setattr(drawing, "front_end", lambda: FrontEnd.TERMINAL)

@@ -158,6 +158,15 @@ def test_colours_are_groups_or_a_scale() -> None:
     assert [group.name for group in marks_of(coded, Points)] == ["1", "2"]
 
 
+def test_ticks_of_whole_numbers_are_whole_numbers() -> None:
+    frame = pd.DataFrame({"residues": [16, 17, 18.0, None], "mass": [1.5, 2.0, 3.0, 4.0]})
+    chart = chart_of(frame, x="residues", y="mass")
+    assert (chart.panels[0].x.whole, chart.panels[0].y.whole) == (True, False)
+    figure = table_plot(frame, "f", x="residues", y="mass").figure
+    assert all(float(tick).is_integer() for tick in figure.axes[0].get_xticks())
+    assert len(figure.axes[0].get_xticks()) >= 3
+
+
 def test_ten_thousand_points_are_a_small_picture() -> None:
     drawn = np.random.default_rng(1)
     frame = pd.DataFrame(drawn.normal(size=(10_000, 2)), columns=["a", "b"])

@@ -124,7 +124,10 @@ def test_gallery_shows_the_pictures_of_one_page_sorted_by_score() -> None:
     assert "page 1 of 2" in str(gallery)
     last = open_gallery("batch", jobs, page=2)
     assert html_of(last).count("<img") == 3
-    assert "energy -12" in str(last)
+    assert "energy −12" in str(last)
+    highest = open_gallery("batch", jobs, sort="energy", ascending=False)
+    assert highest.jobs[:2] == ["j00", "j01"]
+    assert not highest.ascending
 
 
 def test_unreadable_picture_leaves_the_others_in_the_gallery() -> None:

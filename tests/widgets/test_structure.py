@@ -191,6 +191,39 @@ def test_saved_view_of_a_thousand_residues_has_at_most_200_kilobytes(
     assert len(opened[0].html) < 200_000
 
 
+def test_strand_is_seen_from_its_flat_side() -> None:
+    rows = []
+    for i in range(10):
+        side = 1 if i % 2 else -1
+        for atom, (x, y, z) in (
+            ("N", (-1.2, -0.4, 0.0)),
+            ("CA", (0.0, 0.9 * side, 0.0)),
+            ("C", (1.2, 0.0, 0.4 * side)),
+            ("O", (1.2, 0.0, 1.6 * side)),
+        ):
+            rows.append(
+                f"ATOM  {len(rows) + 1:5d}  {atom:<3} ALA A{i + 1:4d}    "
+                f"{3.4 * i + x:8.3f}{y:8.3f}{z:8.3f}  1.00 20.00           {atom[0]}"
+            )
+    axes, _ = drawing.principal_axes(parse_structure("\n".join(rows)))
+    assert abs(axes[0] @ (1, 0, 0)) > 0.99, "it lies horizontally"
+    assert abs(axes[1] @ (0, 0, 1)) > 0.9, "its C=O bonds are in the plane of the picture"
+
+
+def test_small_molecule_is_coloured_by_element_with_a_legend() -> None:
+    structure = parse_structure(ETHANOL)
+    assert schemes(structure) == ("element",)
+    assert default_scheme(structure) == "element"
+    _, legend = residue_colours(structure, "element")
+    assert [label for label, _ in legend] == ["C", "O"]
+    assert structure_viewer(ETHANOL).state()["schemes"]["element"]["label"] == "Element"
+
+
+def test_superposition_names_the_compared_atoms() -> None:
+    compared = structure_viewer(pdb(12), name="one").compare(pdb(12), name="two")
+    assert "two superposed, Cα RMSD 0.00 Å over 12 residues" in str(compared)
+
+
 def test_small_molecule_is_drawn_as_sticks() -> None:
     view = structure_viewer(ETHANOL, name="ethanol")
     assert view.style == "stick"

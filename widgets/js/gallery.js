@@ -1,6 +1,6 @@
 // A gallery of the jobs of a batch: cards with pictures, sorted and paged by the kernel.
 //
-// state: {name, count, page, pages, scores: [name], sort, cards: [{name, details, picture, alt,
+// state: {name, count, page, pages, scores: [name], sort, ascending, cards: [{name, details, picture, alt,
 // error, loads}]}; `loads` is true for a card that can be drawn live.
 
 import { createButton, createElement } from "./dom.js";
@@ -21,10 +21,11 @@ export function gallery(root, handle, mountCard = null) {
   const next = createButton("Next ›", "Next page", () => showPage(state.page + 1));
   const status = createStatus();
   const options = [["", "Batch order"], ...state.scores.map((score) => [score, score])];
-  const sort = createSelect(options, handle.guarded((value) => request({ do: "sort", score: value })));
+  const sort = createSelect(options, handle.guarded(() => requestOrder(state.ascending)));
+  const order = createButton("", "", () => handle.guard(() => requestOrder(!state.ascending)));
   const sortField = createField("Sort by", sort);
   const title = createElement("strong", "labext-title", {}, state.name);
-  const toolbar = createToolbar(root, title, ...(state.scores.length ? [sortField] : []));
+  const toolbar = createToolbar(root, title, ...(state.scores.length ? [sortField, order] : []));
   toolbar.append(previous, next, status);
   const grid = createElement("div", "labext-grid", { role: "list", "aria-label": state.name });
   root.classList.add("labext-gallery");
@@ -33,6 +34,10 @@ export function gallery(root, handle, mountCard = null) {
   function request(message) {
     grid.setAttribute("aria-busy", "true");
     handle.send(message);
+  }
+
+  function requestOrder(ascending) {
+    request({ do: "sort", score: sort.value, ascending });
   }
 
   function showPage(page) {
@@ -47,6 +52,9 @@ export function gallery(root, handle, mountCard = null) {
     next.disabled = state.page >= state.pages;
     previous.hidden = next.hidden = state.pages <= 1;
     sort.value = state.sort;
+    order.hidden = !state.sort;
+    order.textContent = state.ascending ? "↑ Lowest first" : "↓ Highest first";
+    order.setAttribute("aria-label", `${order.textContent.slice(2)}; reverse the order`);
     status.textContent =
       state.pages > 1 ? `Page ${state.page} of ${state.pages}, ${state.count} jobs` : `${state.count} jobs`;
     grid.replaceChildren(...state.cards.map(createCard));

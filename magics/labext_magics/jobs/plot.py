@@ -188,7 +188,14 @@ def _table_to_plot(tables: dict[str, pd.DataFrame], columns: list[str]) -> tuple
 def _job_opener(call: Call, email: str | None) -> OpenJob:
     """Return a function that returns the view of a job."""
     return lambda job: view(
-        call, name=job, file=None, compare=None, sort=None, page=None, email=email
+        call,
+        name=job,
+        file=None,
+        compare=None,
+        sort=None,
+        descending=False,
+        page=None,
+        email=email,
     )
 
 

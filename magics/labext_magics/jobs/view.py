@@ -27,6 +27,7 @@ def view(
     file: str | None,
     compare: str | None,
     sort: str | None,
+    descending: bool,
     page: int | None,
     email: str | None,
 ) -> Any:
@@ -41,10 +42,11 @@ def view(
                 f"{name} is a {records.kind(row)}; `--compare` takes a single job.",
                 f"`%jobs list --batch {name}` lists its jobs.",
             )
-        return _batch_gallery(call.jobs, name, email, sort, page)
-    if sort is not None or page is not None:
+        return _batch_gallery(call.jobs, name, email, sort, descending, page)
+    if sort is not None or descending or page is not None:
         raise InputError(
-            f"{name} is a single job; `--sort` and `--page` are for batches.", "Leave them out."
+            f"{name} is a single job; `--sort`, `--descending` and `--page` are for batches.",
+            "Leave them out.",
         )
     files = _job_files(call.jobs, row, email)
     if compare is None:
@@ -54,9 +56,17 @@ def view(
 
 
 def _batch_gallery(
-    jobs: JobsClient, name: str, email: str | None, sort: str | None, page: int | None
+    jobs: JobsClient,
+    name: str,
+    email: str | None,
+    sort: str | None,
+    descending: bool,
+    page: int | None,
 ) -> Any:
-    """Return the gallery of a batch's complete jobs, and report the others."""
+    """Return the gallery of a batch's complete jobs, and report the others.
+
+    The jobs are sorted by the first of their scores unless another one is named.
+    """
     from labext.jobs import records
     from labext.progress import Outcome
     from labext_widgets import results
@@ -79,7 +89,10 @@ def _batch_gallery(
         if tool not in files_by_job:
             files_by_job[tool] = jobs.result_files(str(row["JobName"]), email)
         files.append(_job_files(jobs, row, email, files_by_job[tool]))
-    return results.open_gallery(name, files, sort=sort, page=page or 1)
+    first_score = next((score for job in files for score in job.scores), None)
+    return results.open_gallery(
+        name, files, sort=sort or first_score, ascending=not descending, page=page or 1
+    )
 
 
 def _job_files(
@@ -117,7 +130,12 @@ VIEW = Command(
     [JOB, Parameter("FILE", value_types.RESULT_FILE, "one of its files; by default the main one")],
     [
         Parameter("compare", value_types.JOB, "superpose the structure of this job"),
-        Parameter("sort", value_types.text_type("SCORE"), "sort the jobs of a batch by this score"),
+        Parameter(
+            "sort",
+            value_types.text_type("SCORE"),
+            "sort the jobs of a batch by this score; by default the first",
+        ),
+        Parameter("descending", None, "sort the highest score first"),
         Parameter("page", value_types.INTEGER, "the page of a batch's pictures"),
         EMAIL,
         OUT,

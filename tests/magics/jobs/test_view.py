@@ -44,6 +44,9 @@ def test_batch_is_a_gallery_of_its_complete_jobs(ready: Run, refused: Refused) -
     assert isinstance(gallery, Gallery)
     assert [name.removeprefix("view-cuts-") for name in gallery.jobs] == ["short", "long"]
     assert len(gallery) == 2
+    assert ready("%jobs view view-cuts").sorted_by == gallery.scores[0]
+    reverse = ready("%jobs view view-cuts --sort length --descending")
+    assert reverse.jobs == gallery.jobs[::-1]
     assert "no score lenght" in refused("%jobs view view-cuts --sort lenght").message
     assert "--compare" in refused("%jobs view view-cuts --compare view-cuts").message
 

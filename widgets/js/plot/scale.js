@@ -19,7 +19,7 @@ export function axisRange(panel, which) {
   if (low > high) return axis.log ? [1, 10] : [0, 1];
   if (axis.log) return low === high ? [low / 2, high * 2] : pad(low, high, true);
   if (low === high) {
-    const half = Math.abs(low) * 0.05 || 0.5;
+    const half = axis.whole ? 1 : Math.abs(low) * 0.05 || 0.5;
     return [low - half, high + half];
   }
   const [below, above] = pad(low, high, false);

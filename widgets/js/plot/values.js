@@ -37,7 +37,7 @@ export function findTicks(axis, low, high, count) {
   }
   if (axis.kind === "time") return timeTicks(low, high, count);
   if (axis.log) return powerTicks(low, high, count);
-  const step = axis.step ?? niceStep((high - low) / Math.max(count, 1));
+  const step = axis.step ?? niceStep((high - low) / Math.max(count, 1), axis.whole);
   return multiples(low, high, step).map((value) => ({ value, label: stepLabel(value, step) }));
 }
 
@@ -47,11 +47,15 @@ function multiples(low, high, step) {
   return Array.from({ length: Math.min(last - first + 1, 200) }, (_, n) => (first + n) * step);
 }
 
-/** Return the smallest of 1, 2, 2.5 and 5 times a power of ten that is at least `least`. */
-export function niceStep(least) {
-  if (!(least > 0)) return 1;
+/**
+ * Return the smallest of 1, 2, 2.5 and 5 times a power of ten that is at least `least`; if `whole`
+ * is set, a whole number.
+ */
+export function niceStep(least, whole = false) {
+  if (!(least > 0) || (whole && least <= 1)) return 1;
   const power = 10 ** Math.floor(Math.log10(least));
-  return power * ([1, 2, 2.5, 5].find((factor) => factor * power >= least * 0.999) ?? 10);
+  const factors = whole && power < 10 ? [1, 2, 5] : [1, 2, 2.5, 5];
+  return power * (factors.find((factor) => factor * power >= least * 0.999) ?? 10);
 }
 
 function stepLabel(value, step) {

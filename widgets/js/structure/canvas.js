@@ -10,8 +10,21 @@ export const MAX_CANVASES = 12;
 
 const open = new Map(); // Canvas -> called when it is closed to make room; in order of use
 
+const ROOM_DELAY = 500; // ms after a canvas was closed; a gallery may open others meanwhile
+const waiting = new Set(); // functions to call when there is room
+
 /** Return whether a canvas can be created without closing another one. */
 export const hasRoom = () => open.size < MAX_CANVASES;
+
+/** Call `callback` whenever canvases were closed; return a function that ends that. */
+export function onRoom(callback) {
+  waiting.add(callback);
+  return () => waiting.delete(callback);
+}
+
+function announceRoom() {
+  for (const callback of waiting) if (hasRoom()) callback();
+}
 
 export class Canvas {
   #abort = new AbortController();
@@ -44,6 +57,7 @@ export class Canvas {
   /** Remove the canvas, its listeners and its WebGL context. */
   close() {
     if (!open.delete(this)) return;
+    setTimeout(announceRoom, ROOM_DELAY);
     const { viewer } = this;
     this.#abort.abort();
     viewer.divwatcher?.disconnect();
@@ -78,16 +92,13 @@ export class Canvas {
   }
 }
 
-const FINE = { antialias: true, cartoonQuality: 10 };
-const PLAIN = { antialias: false, cartoonQuality: 4 };
-const MAX_FINE_RESIDUES = 100; // that are drawn finely and still turn smoothly without a GPU
-
+const MAX_FINE_RESIDUES = 100; // whose ribbons turn smoothly also without a GPU
 let gpu = null;
 
-/** Return 3Dmol's quality settings: without a GPU, large structures need plainer pictures. */
+/** Return 3Dmol's quality settings: without a GPU, smooth motion needs plainer pictures. */
 function quality(residues) {
   gpu ??= hasGpu();
-  return gpu || residues <= MAX_FINE_RESIDUES ? FINE : PLAIN;
+  return { antialias: gpu, cartoonQuality: gpu || residues <= MAX_FINE_RESIDUES ? 8 : 4 };
 }
 
 function hasGpu() {

@@ -17,7 +17,7 @@ import {
 } from "../toolbar.js";
 import { observeTheme } from "../theme.js";
 import { createAnimation } from "./animation.js";
-import { Canvas, hasRoom, MAX_CANVASES } from "./canvas.js";
+import { Canvas, hasRoom, MAX_CANVASES, onRoom } from "./canvas.js";
 import { copyPicture, sendPicture } from "./picture.js";
 import { countResidues, Scene } from "./scene.js";
 import css from "./style.css";
@@ -78,7 +78,7 @@ export function structure(root, handle) {
   const rangeField = createField("Residues", rangeInput);
   const controls = [
     styleButtons,
-    createField("Color", schemeSelect),
+    ...(schemes.length > 1 ? [createField("Color", schemeSelect)] : []),
     ...(state.chains.length ? [rangeField, zoomButton] : []),
     measureButton,
     resetButton,
@@ -101,12 +101,15 @@ export function structure(root, handle) {
     open();
     stage.focus({ preventScroll: true });
   });
-  const visible = new IntersectionObserver(
-    (entries) => {
-      if (!scene && hasRoom() && entries.some((entry) => entry.isIntersecting)) open();
-    },
-    { threshold: [0, 0.25, 0.5, 0.75, 1] },
-  );
+  let isVisible = false;
+  const reopen = () => {
+    if (isVisible && !scene && hasRoom()) open();
+  };
+  const visible = new IntersectionObserver((entries) => {
+    isVisible = entries.at(-1).isIntersecting;
+    reopen();
+  });
+  const stopWaiting = onRoom(reopen);
   root.classList.add("labext-structure");
   root.append(statusLine, toolbar, legend, stage);
   if (state.chains.length) root.append(strip);
@@ -301,6 +304,7 @@ export function structure(root, handle) {
     clearTimeout(pictureTimer);
     resizes.disconnect();
     visible.disconnect();
+    stopWaiting();
     stopTheme();
     animation?.pause();
     canvas?.close();

@@ -158,7 +158,10 @@ def citations(hits: pd.DataFrame) -> list[Citation]:
     """Return the hits of a search as citations, the best first."""
     return [
         Citation(
-            _string(hit["id"]), _string(hit["title"]), passage=_string(hit["match"]), page=_page(hit)
+            _string(hit["id"]),
+            _string(hit["title"]),
+            passage=_string(hit["match"]),
+            page=_page(hit),
         )
         for hit in hits.to_dict("records")
     ]

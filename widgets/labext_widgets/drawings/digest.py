@@ -17,6 +17,9 @@ from labext_widgets.drawings.restriction_map import Cut
 _ROWS_SHOWN = 40
 _SPACE = 24
 
+Part = tuple[float, float, list[str]]
+"""The width, the height and the SVG elements of a part of the picture."""
+
 
 @dataclass(frozen=True)
 class Fragment:
@@ -78,13 +81,19 @@ class DigestView(Drawing):
                 for fragment in largest[:_ROWS_SHOWN]
             ],
             notes,
+            {"restriction map": svg_document(*self._map()), "gel": svg_document(*self._gel())},
         )
 
-    def _draw(self) -> str:
+    def _map(self) -> Part:
         draw = restriction_map.draw_circle if self.circular else restriction_map.draw_line
-        map_width, map_height, map_elements = draw(self.length, self.cuts)
-        sizes = Counter(fragment.length for fragment in self.fragments)
-        gel_width, gel_height, gel_elements = gel.draw_gel(sizes)
+        return draw(self.length, self.cuts)
+
+    def _gel(self) -> Part:
+        return gel.draw_gel(Counter(fragment.length for fragment in self.fragments))
+
+    def _draw(self) -> str:
+        map_width, map_height, map_elements = self._map()
+        gel_width, gel_height, gel_elements = self._gel()
         height = max(map_height, gel_height)
         x = map_width + _SPACE
         return svg_document(

@@ -20,6 +20,7 @@ _IMAGE = (
     "max-width:100%;height:auto;background-color:#ffffff;border-radius:4px;padding:6px;"
     "box-sizing:border-box"
 )
+_ROW = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:8px"
 
 
 class Drawing:
@@ -29,6 +30,8 @@ class Drawing:
         name: the job's name.
         svg: the picture as an SVG document.
         summary: a description in one line.
+        parts: the parts of the picture by their names, as SVG documents that are displayed side by
+            side, or below each other where an output is narrow.
     """
 
     def __init__(
@@ -39,9 +42,11 @@ class Drawing:
         columns: Sequence[str],
         rows: Sequence[Sequence[object]],
         notes: Sequence[str] = (),
+        parts: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.svg = svg
+        self.parts = parts or {"": svg}
         self.summary = plain(summary)
         self._columns, self._rows, self._notes = columns, rows, notes
 
@@ -54,17 +59,24 @@ class Drawing:
         return "\n".join([*lines, *format_table(self._columns, self._rows)])
 
     def html(self) -> str:
-        """Return the picture as an HTML image below a heading."""
-        encoded = base64.b64encode(self.svg.encode()).decode("ascii")
+        """Return the picture as HTML images below a heading."""
         title = escape(f"{plain(self.name, 100)}: {self.summary}")
-        image = f'<img src="data:image/svg+xml;base64,{encoded}" alt="{title}" style="{_IMAGE}">'
-        return f'<div class="labext {UNTYPESET}">{div(title, MUTED)}{image}</div>'
+        images = "".join(
+            _image_html(svg, f"{title}; {part}" if part else title)
+            for part, svg in self.parts.items()
+        )
+        return f'<div class="labext {UNTYPESET}">{div(title, MUTED)}{div(images, _ROW)}</div>'
 
     def _ipython_display_(self, **_: Any) -> None:
         if front_end() is FrontEnd.TERMINAL:
             print(self)
         else:
             display_html(self.html(), str(self))
+
+
+def _image_html(svg: str, alt: str) -> str:
+    encoded = base64.b64encode(svg.encode()).decode("ascii")
+    return f'<img src="data:image/svg+xml;base64,{encoded}" alt="{alt}" style="{_IMAGE}">'
 
 
 def format_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:

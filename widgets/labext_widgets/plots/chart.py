@@ -36,6 +36,7 @@ class Axis:
         step: the distance of the ticks; by default a round one.
         log: whether the scale is logarithmic.
         reverse: whether values grow downwards.
+        whole: whether all values are whole numbers; then the ticks are, too.
     """
 
     label: str
@@ -45,6 +46,7 @@ class Axis:
     step: float | None = None
     log: bool = False
     reverse: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True)

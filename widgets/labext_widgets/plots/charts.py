@@ -292,7 +292,10 @@ class _Maker:
         if column.kind == "category":
             limits = (-0.6, max(len(column.categories), 1) - 0.4)
             return Axis(label(column.name, self._units), "category", column.categories, limits)
-        return Axis(label(column.name, self._units), column.kind)
+        whole = column.kind == "number" and all(
+            value.is_integer() for value in column.values if not math.isnan(value)
+        )
+        return Axis(label(column.name, self._units), column.kind, whole=whole)
 
     def _rows(self, *columns: Column) -> list[int]:
         """Return the rows with a value in all columns, and note how many there are without."""

@@ -159,6 +159,8 @@ def _set_axis(axes: Axes, which: str, axis: Axis) -> None:
         own.set_major_formatter(formatter)
     elif axis.step:
         own.set_major_locator(ticker.MultipleLocator(axis.step))
+    elif axis.whole and not axis.log:
+        own.set_major_locator(ticker.MaxNLocator(nbins="auto", integer=True, steps=[1, 2, 5, 10]))
     if axis.limits is not None:
         (axes.set_xlim if which == "x" else axes.set_ylim)(*axis.limits)
     if axis.reverse:

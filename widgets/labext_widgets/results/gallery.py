@@ -56,7 +56,9 @@ class _Card:
     def details(self, first: str | None) -> str:
         """Return up to `MAX_SCORES` scores as text, the one the jobs are sorted by first."""
         names = sorted(self.entry.scores, key=lambda name: name != first)[:MAX_SCORES]
-        return " · ".join(f"{name} {self.entry.scores[name]:g}" for name in names)
+        return ", ".join(
+            f"{name} {self.entry.scores[name]:g}".replace(" -", " −") for name in names
+        )
 
 
 class Gallery:
@@ -66,6 +68,7 @@ class Gallery:
         name: the batch's name.
         page: the displayed page, from 1.
         sorted_by: the score that the jobs are sorted by, or None.
+        ascending: whether the lowest score comes first.
     """
 
     def __init__(self, name: str, entries: Sequence[Entry], page: int = 1) -> None:
@@ -73,6 +76,7 @@ class Gallery:
         self._batch_order = tuple(entries)
         self._entries = list(entries)
         self.sorted_by: str | None = None
+        self.ascending = True
         self.page = min(max(page, 1), self.pages)
         self._cards: list[_Card] | None = None
         self._outputs: list[Any] = []  # pairs of placeholders: the gallery, and an opened job
@@ -114,6 +118,7 @@ class Gallery:
                 key=lambda entry: (score not in entry.scores, sign * entry.scores.get(score, 0.0))
             )
         self.sorted_by = score
+        self.ascending = ascending
         self.show_page(1)
 
     def show_page(self, page: int) -> None:
@@ -194,6 +199,7 @@ class Gallery:
             "pages": self.pages,
             "scores": self.scores,
             "sort": self.sorted_by or "",
+            "ascending": self.ascending,
             "cards": [
                 {
                     "name": plain(card.entry.name),
@@ -215,7 +221,7 @@ class Gallery:
         if action == "page" and isinstance(page := content.get("page"), int):
             self.show_page(page)
         elif action == "sort" and (score := content.get("score")) in ("", *self.scores):
-            self.sort(score or None)
+            self.sort(score or None, ascending=content.get("ascending") is not False)
         elif action in ("load", "open") and isinstance(index := content.get("index"), int):
             cards = self._page()
             if not 0 <= index < len(cards) or cards[index].view is None:

@@ -117,7 +117,12 @@ def open_comparison(
 
 
 def open_gallery(
-    name: str, jobs: Sequence[JobFiles], *, sort: str | None = None, page: int = 1
+    name: str,
+    jobs: Sequence[JobFiles],
+    *,
+    sort: str | None = None,
+    ascending: bool = True,
+    page: int = 1,
 ) -> Gallery:
     """Return a gallery of the jobs of a batch, sorted by a score.
 
@@ -125,6 +130,7 @@ def open_gallery(
         name: the batch's name.
         jobs: the files of its complete jobs; those without a drawing or structure are left out.
         sort: the score; by default the jobs keep their order.
+        ascending: whether the lowest score comes first.
         page: the page, from 1.
 
     Raises:
@@ -142,7 +148,7 @@ def open_gallery(
         )
     gallery = Gallery(name, entries)
     if sort is not None:
-        gallery.sort(sort)
+        gallery.sort(sort, ascending=ascending)
     gallery.show_page(page)
     return gallery
 

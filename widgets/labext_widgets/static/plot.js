@@ -59,7 +59,7 @@ function findTicks(axis, low, high, count) {
   }
   if (axis.kind === "time") return timeTicks(low, high, count);
   if (axis.log) return powerTicks(low, high, count);
-  const step = axis.step ?? niceStep((high - low) / Math.max(count, 1));
+  const step = axis.step ?? niceStep((high - low) / Math.max(count, 1), axis.whole);
   return multiples(low, high, step).map((value) => ({ value, label: stepLabel(value, step) }));
 }
 function multiples(low, high, step) {
@@ -67,10 +67,11 @@ function multiples(low, high, step) {
   const last = Math.floor(high / step + 1e-9);
   return Array.from({ length: Math.min(last - first + 1, 200) }, (_, n) => (first + n) * step);
 }
-function niceStep(least) {
-  if (!(least > 0)) return 1;
+function niceStep(least, whole = false) {
+  if (!(least > 0) || whole && least <= 1) return 1;
   const power = 10 ** Math.floor(Math.log10(least));
-  return power * ([1, 2, 2.5, 5].find((factor) => factor * power >= least * 0.999) ?? 10);
+  const factors = whole && power < 10 ? [1, 2, 5] : [1, 2, 2.5, 5];
+  return power * (factors.find((factor) => factor * power >= least * 0.999) ?? 10);
 }
 function stepLabel(value, step) {
   if (value && (Math.abs(value) >= 1e6 || step < 1e-4)) return formatDigits(value);
@@ -158,7 +159,7 @@ function axisRange(panel, which) {
   if (low > high) return axis.log ? [1, 10] : [0, 1];
   if (axis.log) return low === high ? [low / 2, high * 2] : pad(low, high, true);
   if (low === high) {
-    const half = Math.abs(low) * 0.05 || 0.5;
+    const half = axis.whole ? 1 : Math.abs(low) * 0.05 || 0.5;
     return [low - half, high + half];
   }
   const [below, above] = pad(low, high, false);

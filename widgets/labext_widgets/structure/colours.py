@@ -9,7 +9,7 @@ import numpy as np
 from labext_widgets.core.markup import plain
 from labext_widgets.structure.molecule import Floats, Structure
 
-Scheme = Literal["chain", "secondary", "residue", "b_factor", "confidence", "model"]
+Scheme = Literal["chain", "secondary", "residue", "b_factor", "confidence", "element", "model"]
 
 CHAINS = (
     "#4e79a7",
@@ -75,6 +75,8 @@ Legend = list[tuple[str, str]]
 
 def default_scheme(structure: Structure) -> Scheme:
     """Return the scheme in which a structure is displayed first."""
+    if not structure.residues:
+        return "element"
     if structure.confidence:
         return "confidence"
     return "secondary" if len(structure.chains) == 1 else "chain"
@@ -83,7 +85,7 @@ def default_scheme(structure: Structure) -> Scheme:
 def schemes(structure: Structure) -> tuple[Scheme, ...]:
     """Return the schemes that tell residues of a structure apart."""
     if not structure.residues:
-        return ("chain",)
+        return ("element",)
     result: list[Scheme] = ["chain", "secondary", "residue"]
     if structure.confidence:
         result.append("confidence")
@@ -94,6 +96,10 @@ def schemes(structure: Structure) -> tuple[Scheme, ...]:
 
 def residue_colours(structure: Structure, scheme: Scheme) -> tuple[list[str], Legend]:
     """Return a colour for each residue, and the legend as labels with their colours."""
+    if scheme == "element":
+        elements = dict.fromkeys(plain(str(e), 3).capitalize() for e in structure.atoms.element)
+        carbon_first = sorted(elements, key=lambda element: (element != "C", element))
+        return [], [(element, element_colour(element)) for element in carbon_first]
     if scheme == "chain":
         chains = structure.chains
         colours = {chain: CHAINS[i % len(CHAINS)] for i, chain in enumerate(chains)}
@@ -110,7 +116,8 @@ def residue_colours(structure: Structure, scheme: Scheme) -> tuple[list[str], Le
     if scheme == "b_factor":
         low, high = b_factor_range(structure)
         fractions = np.clip((structure.b_factors - low) / max(high - low, 1e-9), 0, 1)
-        stops = [(f"B = {low:.0f}", B_FACTOR[0]), (f"B = {high:.0f}", B_FACTOR[2])]
+        marks = zip((low, (low + high) / 2, high), B_FACTOR, strict=True)
+        stops = [(f"B = {value:.0f} Å²", colour) for value, colour in marks]
         return [_blend(float(fraction)) for fraction in fractions], stops
     if scheme == "residue":
         pairs = [

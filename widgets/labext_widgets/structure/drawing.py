@@ -89,8 +89,15 @@ def draw_structure(
 
 
 def principal_axes(structure: Structure) -> tuple[Floats, Floats]:
-    """Return the axes of a structure (rows) by decreasing extent, and its centre."""
-    points = structure.trace if len(structure.residues) > 3 else structure.coordinates
+    """Return the axes of a structure (rows) by decreasing extent, and its centre.
+
+    The oxygen atoms of a backbone count, so that a strand is seen from its flat side.
+    """
+    points = structure.coordinates
+    if len(structure.residues) > 3:
+        polymer = structure.polymer_atoms
+        is_oxygen = np.char.strip(structure.atoms.atom_name[polymer]) == "O"
+        points = np.concatenate([structure.trace, points[polymer[is_oxygen]]])
     centre = points.mean(axis=0)
     _, _, axes = np.linalg.svd(points - centre, full_matrices=True)
     if np.linalg.det(axes) < 0:

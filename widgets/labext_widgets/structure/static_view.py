@@ -21,6 +21,7 @@ SCHEME_LABELS: dict[Scheme, str] = {
     "residue": "Residue class",
     "b_factor": "B-factor",
     "confidence": "Confidence (pLDDT)",
+    "element": "Element",
 }
 PNG = b"\x89PNG\r\n\x1a\n"
 MIN_CARTOON_RESIDUES = 4
@@ -59,8 +60,10 @@ def summarize(
     line = f"{structure.name}: {', '.join(parts)}"
     if other is not None and superposition is not None:
         paired = "residue" if structure.residues else "atom"
+        states = set(structure.secondary)
+        atoms = "P " if states == {"n"} else "Cα " if states and "n" not in states else ""
         line += (
-            f"; {other.name} superposed, RMSD {superposition.rmsd:.2f} Å "
+            f"; {other.name} superposed, {atoms}RMSD {superposition.rmsd:.2f} Å "
             f"over {pluralize(superposition.residues, paired)}"
         )
     return line
