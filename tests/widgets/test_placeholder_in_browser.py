@@ -27,6 +27,13 @@ broken = Placeholder("<b>the picture</b>", "the picture")
 broken.live("progress", {"html": "<b>alive</b>", "name": "x", "announcement": "", "busy": False})
 """
 
+UNLOADABLE = """import pandas as pd
+from labext_widgets import table_plot
+from labext_widgets.core import hub
+hub._bundles["plot.js"] = hub.Bundle(code="throw new Error('no <b>such</b> code')")
+table_plot(pd.DataFrame({"x": [1, 2], "y": [3, 4]}), "points", x="x", y="y")
+"""
+
 
 def lives(nb: NotebookPage, count: int) -> None:
     until(lambda: nb.page.locator(LIVE).count() == count, f"{count} live views")
@@ -130,7 +137,7 @@ def test_unload_leaves_only_the_picture(watched: Watched) -> None:
     nb.says("Watching stopped; the batch continues.")
     nb.run(2)
     nb.says("0 threads, no hub", cell=2)
-    nb.gone(nb.page.get_by_role("button", name="Stop"))
+    nb.gone(nb.output().get_by_role("button", name="Stop"))
 
 
 def test_failing_live_view_shows_an_alert_and_the_picture(watched: Watched) -> None:
@@ -143,3 +150,16 @@ def test_failing_live_view_shows_an_alert_and_the_picture(watched: Watched) -> N
     nb.shot("view-failed", nb.output(1))
     lives(nb, 2)
     nb.bar_says("Running")
+
+
+def test_bundle_that_cannot_be_loaded_shows_one_line_below_the_picture(
+    page_of: Callable[..., NotebookPage],
+) -> None:
+    nb = page_of().write(UNLOADABLE).open()
+    nb.run(0)
+    alert = nb.output().get_by_role("alert")
+    alert.wait_for()
+    expected = "The live view failed (no <b>such</b> code). The static view above is still updated."
+    assert alert.inner_text() == expected
+    assert nb.output().locator("img").first.is_visible()
+    assert nb.errors == []

@@ -28,7 +28,7 @@ def test_batch_is_followed_to_its_end(watched: Watched, script: Script, refused:
     assert bar.get_attribute("aria-valuenow") == "120"
     assert bar.get_attribute("aria-valuemax") == "250"
     nb.bar_says("Running, 120 of 250 complete")
-    assert nb.page.get_by_role("button", name="Stop").count() == 0
+    assert nb.output().get_by_role("button", name="Stop").count() == 0
     nb.shot("midway", nb.output())
     nb.shot("midway-page")
     script.tell(AGGREGATING)
@@ -166,7 +166,7 @@ def test_stop_by_keyboard_asks_for_confirmation(
     nb.shot("stop-asked", nb.output())
     script.tell(STOPPED)
     nb.says("■ Stopped")
-    nb.gone(page.get_by_role("button", name="Stop"))
+    nb.gone(nb.output().get_by_role("button", name="Stop"))
     nb.shot("stopped", nb.output())
     nb.kept("■</span> Stopped")
 
@@ -223,7 +223,7 @@ def test_watch_in_notebook_7(watched: Watched, script: Script, refused: list[str
     nb.shot("notebook7-midway-page")
     script.tell(COMPLETE)
     nb.bar_says("Complete")
-    nb.gone(nb.page.get_by_role("button", name="Stop"))
+    nb.gone(nb.output().get_by_role("button", name="Stop"))
     assert refused == []
 
 

@@ -5,11 +5,13 @@ import { views } from "./views.js";
 
 const imports = new Map(); // model id of a bundle -> promise of its views
 
-/** Return the render function of a view model, or undefined if there is none. */
+/** Return the render function of a view model. */
 export async function resolveRender(model, getModel) {
   const id = model.get("bundle");
   const available = id ? await importBundle(id, getModel) : views;
-  return available[model.get("view")];
+  const name = model.get("view");
+  if (!available?.[name]) throw new Error(`there is no view ${name}`);
+  return available[name];
 }
 
 async function importBundle(id, getModel) {
@@ -23,7 +25,8 @@ async function importBundle(id, getModel) {
 }
 
 async function importCode(id, getModel) {
-  const code = (await getModel(id)).get("code");
+  const code = (await getModel(id))?.get("code");
+  if (!code) throw new Error("its code has not arrived");
   const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
   try {
     return (await import(url)).views;

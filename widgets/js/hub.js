@@ -55,14 +55,14 @@ export default {
       }
     };
 
-    // If the bundle cannot be loaded, the static view stays and the error is sent to the kernel.
+    // If the bundle cannot be loaded, the view fails like one that cannot be rendered.
     const load = async (view) => {
       try {
         return await resolveRender(view, (id) => getModel(model.widget_manager, id));
       } catch (error) {
-        console.error("[labext]", error);
-        view.send({ kind: "error", message: String(error?.stack ?? error).slice(0, 4000) });
-        return null;
+        return () => {
+          throw error;
+        };
       }
     };
 

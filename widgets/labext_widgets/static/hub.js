@@ -274,7 +274,9 @@ var imports = /* @__PURE__ */ new Map();
 async function resolveRender(model, getModel2) {
   const id = model.get("bundle");
   const available = id ? await importBundle(id, getModel2) : views;
-  return available[model.get("view")];
+  const name = model.get("view");
+  if (!available?.[name]) throw new Error(`there is no view ${name}`);
+  return available[name];
 }
 async function importBundle(id, getModel2) {
   if (!imports.has(id)) imports.set(id, importCode(id, getModel2));
@@ -286,7 +288,8 @@ async function importBundle(id, getModel2) {
   }
 }
 async function importCode(id, getModel2) {
-  const code = (await getModel2(id)).get("code");
+  const code = (await getModel2(id))?.get("code");
+  if (!code) throw new Error("its code has not arrived");
   const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
   try {
     return (await import(url)).views;
@@ -583,9 +586,9 @@ var hub_default = {
       try {
         return await resolveRender(view, (id) => getModel(model.widget_manager, id));
       } catch (error) {
-        console.error("[labext]", error);
-        view.send({ kind: "error", message: String(error?.stack ?? error).slice(0, 4e3) });
-        return null;
+        return () => {
+          throw error;
+        };
       }
     };
     const close = () => {
