@@ -24,7 +24,10 @@ from labext.jobs.records import JobRecord, Page
 
 
 def _submission(name: str, path: str) -> Operation:
-    """A second one under the name would be refused, or be a second job: the name settles it."""
+    """Return a submission operation, sent again only if the first request was never sent.
+
+    Whether an earlier request arrived can be looked up by the name of the submission.
+    """
     return Operation(
         name,
         "POST",
@@ -50,8 +53,8 @@ OUTPUT = Operation(
     "read an output file", "GET", "job-outputs", RetryMode.ALWAYS, answer="unchecked"
 )
 STOP = Operation("stop a job", "POST", "stop-job", RetryMode.ALWAYS)
-CANCEL_JOB = Operation("stop a job", "POST", "cancelJob", RetryMode.ALWAYS)  # as `stop-job`
-CANCEL_BATCH = Operation("stop a batch", "POST", "cancelBatch", RetryMode.ALWAYS)  # as `stop-job`
+CANCEL_JOB = Operation("stop a job", "POST", "cancelJob", RetryMode.ALWAYS)
+CANCEL_BATCH = Operation("stop a batch", "POST", "cancelBatch", RetryMode.ALWAYS)
 DELETE = Operation("delete a job", "DELETE", "delete-job", RetryMode.DELETE)
 UPLOAD = Operation("upload a file", "PUT", "upload/{filename}", RetryMode.ALWAYS)
 FILES = Operation("list files", "GET", "files", RetryMode.ALWAYS, answer="json")
@@ -60,20 +63,20 @@ PRESIGN = Operation(
     "get an upload address",
     "POST",
     "getPresignedUploadUrl",
-    RetryMode.ALWAYS,  # an address stores nothing; another one does no harm
+    RetryMode.ALWAYS,  # creating an address stores nothing, so a repetition is harmless
     answer="json",
 )
 USAGE = Operation("read the usage", "GET", "usage-statistics", RetryMode.ALWAYS, answer="json")
 DELETE_FILE = Operation("delete a file", "DELETE", "delete-file", RetryMode.DELETE)
 
 BY_NAME = frozenset({JOB.name, RESULT.name, STOP.name, CANCEL_BATCH.name, DELETE.name})
-"""The operations on an existing job, by its name."""
+"""Names of the operations that look up an existing job by its name."""
 PIPELINES = frozenset({SUBMIT_PIPELINE.name, RUN_PIPELINE.name})
 SUBMISSIONS = frozenset({SUBMIT.name, SUBMIT_BATCH.name, VALIDATE.name}) | PIPELINES
 
 
 def confirmation_text(reply: Response) -> str:
-    """Return a confirmation: plain text, a JSON string, or an object with `message`."""
+    """Return the message of a confirmation, sent as plain text, a JSON string or an object."""
     text = reply.text().strip()
     try:
         answer = json.loads(text)
@@ -85,7 +88,11 @@ def confirmation_text(reply: Response) -> str:
 
 
 def presigned_url(reply: Response, name: str) -> str:
-    """Return the presigned address: bare, in quotes, or in an object."""
+    """Return the presigned URL in a response: plain text, a quoted string or an object.
+
+    Raises:
+        ServiceError: the response has no HTTP URL.
+    """
     text = reply.text().strip()
     try:
         answer = json.loads(text)
@@ -100,12 +107,12 @@ def presigned_url(reply: Response, name: str) -> str:
 
 
 def is_http_url(text: str) -> bool:
-    """Return whether a text is an HTTP address."""
+    """Return whether a text is an HTTP or HTTPS URL."""
     return text.lower().startswith(("http://", "https://")) and not any(map(str.isspace, text))
 
 
 def is_not_served(error: LabextError) -> bool:
-    """Return whether a refusal means that the service has no such endpoint."""
+    """Return whether an error means that the service lacks the endpoint."""
     if isinstance(error, NotFoundError) and error.status in (403, 404):
         return True
     return not isinstance(error, AccessError) and error.status in (405, 501)
@@ -142,7 +149,7 @@ class FilesApi:
         ]
 
     def folders(self) -> list[str] | None:
-        """Return the folders of uploaded files by name; None if the service can't list them."""
+        """Return the names of the folders; None if the service can't list them."""
         try:
             answer = self.http.send(FOLDERS).json()
         except LabextError as error:
@@ -158,10 +165,11 @@ class FilesApi:
         ]
 
     def presigned_upload(self, name: str, folder: str | None) -> tuple[str, str | None]:
-        """Return the address to PUT a file to, and the one to ask with HEAD whether it is there.
+        """Return the presigned URL for uploading a file (PUT), and one for checking it (HEAD).
 
         Raises:
-            NotFoundError: the service has no presigned addresses.
+            NotFoundError: the service does not support presigned uploads.
+            ServiceError: the response has no upload URL.
         """
         body = {"filename": name} if folder is None else {"filename": name, "folder": folder}
         try:
@@ -181,9 +189,9 @@ class FilesApi:
         return address, head if isinstance(head, str) and is_http_url(head) else None
 
     def stored_version(self, name: str, folder: str | None) -> FileVersion | None:
-        """Return the version of an uploaded file that the service's store reports.
+        """Return the version of an uploaded file as its object store reports it.
 
-        None if it reports none: the service has no presigned addresses, or none that work.
+        None if the service does not support presigned URLs, or if the request fails.
         """
         if not self._describes_files:
             return None
@@ -206,7 +214,7 @@ class FilesApi:
 
 
 PAGE_SIZE = 1000
-"""Rows asked for in one page of a list (JOBS-81)."""
+"""Number of rows requested per page of a list (JOBS-81)."""
 
 
 class JobsApi(FilesApi):
@@ -217,7 +225,7 @@ class JobsApi(FilesApi):
         self.address = http.base_url.rstrip("/")
 
     def tools(self) -> list[dict[str, Any]]:
-        """Return every tool's record."""
+        """Return the records of all tools."""
         answer = self.http.send(TOOLS).json()
         if isinstance(answer, Mapping) and isinstance(answer.get("tools"), list):
             answer = answer["tools"]
@@ -226,16 +234,16 @@ class JobsApi(FilesApi):
         return [tool for tool in answer if isinstance(tool, dict) and tool.get("name")]
 
     def row(self, name: str, email: str | None = None) -> JobRecord:
-        """Return one job's row, with the tally of its jobs as `statuses` if it is a batch.
+        """Return the row of a job; a batch has its number of jobs by state in `statuses`.
 
         Raises:
-            NotFoundError: no job has the name.
+            NotFoundError: no job, batch or pipeline has this name.
         """
         params = {"jobName": name, "jobEmail": email}
         return records.parse_record(self.http.send(JOB, params=params).json(), name)
 
     def find(self, name: str, email: str | None = None) -> JobRecord | None:
-        """Return one job's row; None if no job has the name, or it was deleted."""
+        """Return the row of a job; None if no job has this name or the job was deleted."""
         try:
             row = self.row(name, email)
         except NotFoundError:
@@ -245,17 +253,18 @@ class JobsApi(FilesApi):
     def pages(
         self, *, limit: int | None = None, start_key: str | None = None, **params: Any
     ) -> Iterator[Page]:
-        """Yield the pages of a list, of at most `limit` rows in all.
+        """Yield the pages of a job list, with at most `limit` rows in total.
 
         Raises:
-            ResponseLimitError: the list does not end.
+            ResponseLimitError: the service repeats pages or cursors endlessly.
         """
-        left, key, guard = limit, start_key, page_guard(start_key)
-        while left is None or left > 0:
-            page = self.page(PAGE_SIZE if left is None else min(left, PAGE_SIZE), key, **params)
-            if left is not None:
-                page = page._replace(rows=page.rows[:left])
-                left -= len(page.rows)
+        remaining, key, guard = limit, start_key, page_guard(start_key)
+        while remaining is None or remaining > 0:
+            size = PAGE_SIZE if remaining is None else min(remaining, PAGE_SIZE)
+            page = self.page(size, key, **params)
+            if remaining is not None:
+                page = page._replace(rows=page.rows[:remaining])
+                remaining -= len(page.rows)
             yield page
             key = page.start_key
             if not key:
@@ -264,15 +273,15 @@ class JobsApi(FilesApi):
             guard.check_next(key)
 
     def page(self, limit: int, start_key: str | None = None, **params: Any) -> Page:
-        """Return one page of a list."""
+        """Return one page of a job list."""
         query = {**params, "limit": limit, "startKey": start_key or None}
         return records.parse_page(self.http.send(JOBS, params=query).json())
 
     def validate(self, body: Mapping[str, Any]) -> tuple[bool, str] | None:
-        """Ask whether a submission would be accepted; None if the service can't check it.
+        """Validate a submission on the service; None if the service can't validate it.
 
         Returns:
-            Whether it would be accepted, and the service's message if not.
+            True if the service would accept the submission, and its error message otherwise.
         """
         try:
             answer = self.http.send(VALIDATE, json=body).json()
@@ -285,10 +294,10 @@ class JobsApi(FilesApi):
         return answer["valid"], str(answer.get("error") or "")
 
     def validate_rows(self, body: Mapping[str, Any]) -> dict[int, str] | None:
-        """Ask which rows of a batch would be refused: the service's messages by position.
+        """Validate the rows of a batch on the service; return its error messages by row position.
 
-        None if no rows are judged: by a service that checks one job at a time, or one that
-        refuses the request as a whole, which the submission will report.
+        None if the service does not validate rows: it validates one job per request, or rejects
+        the whole request, in which case the submission reports the error.
 
         Args:
             body: `type`, `settings` (an array) and `jobNames`.
@@ -302,15 +311,15 @@ class JobsApi(FilesApi):
         results = answer.get("results") if isinstance(answer, Mapping) else None
         if not isinstance(results, list) or not all(isinstance(row, Mapping) for row in results):
             return None
-        judged = {
+        validity = {
             row["index"]: row["valid"]
             for row in results
             if isinstance(row.get("index"), int) and isinstance(row.get("valid"), bool)
         }
-        if judged.keys() != set(range(len(body["settings"]))):
+        if validity.keys() != set(range(len(body["settings"]))):
             return None
         return {
-            row["index"]: str(row.get("error") or "it is not valid")
+            row["index"]: str(row.get("error") or "it is invalid")
             for row in results
             if not row["valid"]
         }
@@ -328,7 +337,7 @@ class JobsApi(FilesApi):
         return confirmation_text(self.http.send(SUBMIT_PIPELINE, json=body))
 
     def run_pipeline(self, body: Mapping[str, Any]) -> str:
-        """Run a pipeline that is saved on the service; return the service's message."""
+        """Run a saved pipeline; return the service's message."""
         return confirmation_text(self.http.send(RUN_PIPELINE, json=body))
 
     def result_url(
@@ -339,7 +348,7 @@ class JobsApi(FilesApi):
         pdbs_only: bool = False,
         email: str | None = None,
     ) -> str:
-        """Return a fresh presigned address of a job's results."""
+        """Return a new presigned URL of a job's results."""
         body: dict[str, Any] = {"jobName": name}
         if file is not None:
             body["fileName"] = file
@@ -350,30 +359,30 @@ class JobsApi(FilesApi):
         return presigned_url(self.http.send(RESULT, json=body), name)
 
     def log(self, name: str, offset: int, email: str | None = None) -> Any:
-        """Return a part of a job's log as the sandbox sends it; not in the contract (JOBS-188)."""
+        """Return a part of a job's log; an endpoint of the sandbox (JOBS-188)."""
         params: dict[str, str | int | None] = {"name": name, "offset": offset, "email": email}
         return self.http.send(LOG, params=params).json()
 
     def outputs(self, name: str, email: str | None = None) -> Any:
-        """Return the files that a job has written; not in the contract (JOBS-192)."""
+        """Return the output files of a job; an endpoint of the sandbox (JOBS-192)."""
         return self.http.send(OUTPUTS, params={"name": name, "email": email}).json()
 
     def output(self, name: str, file: str, email: str | None = None) -> bytes:
-        """Return one file of a job that has ended; not in the contract (JOBS-193)."""
+        """Return an output file of a finished job; an endpoint of the sandbox (JOBS-193)."""
         params = {"name": name, "file": file, "email": email}
         return self.http.send(OUTPUT, params=params).content
 
     def stop(self, name: str, *, batch: bool = False) -> str:
         """Stop a job, a pipeline or a batch; return the service's message.
 
-        A service without `/stop-job` has `cancelJob` and, for a batch, `cancelBatch`.
+        Services without `/stop-job` provide `cancelJob` and, for batches, `cancelBatch`.
         """
         try:
             return confirmation_text(self.http.send(STOP, json={"jobName": name}))
         except LabextError as error:
             if not is_not_served(error) or _mentions(error.server, name):
-                raise  # the failure concerns this job, not the address
-            refused = error
+                raise  # the error concerns this job, not the endpoint
+            stop_error = error
         cancel = CANCEL_BATCH if batch else CANCEL_JOB
         try:
             return confirmation_text(
@@ -382,25 +391,25 @@ class JobsApi(FilesApi):
         except LabextError as error:
             if not is_not_served(error):
                 raise
-        raise refused
+        raise stop_error
 
     def delete(self, name: str) -> str:
         """Delete a job or a batch with its data; return the service's message."""
         return confirmation_text(self.http.send(DELETE, json={"jobName": name}))
 
     def usage(self, statistic: str, scope: str) -> Any:
-        """Return the service's usage statistics unchanged."""
+        """Return the usage statistics as the service sends them."""
         params = {"statistic": statistic, "scope": scope}
         return self.http.send(USAGE, params=params).json()
 
 
-def _mentions(words: str | None, name: str) -> bool:
-    """Return whether the service's message names a job, rather than containing its letters."""
-    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", words or "") is not None
+def _mentions(message: str | None, name: str) -> bool:
+    """Return whether the service's message contains a job's name as a whole word."""
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message or "") is not None
 
 
 def page_guard(start_key: str | None) -> PageGuard:
-    """Return a check that a list of jobs ends."""
+    """Return a guard against endless pagination of a job list."""
     return PageGuard("The job service's list of jobs", start_key or "")
 
 

@@ -35,7 +35,7 @@ _UNKNOWN_PATTERN = re.compile(
     r"|unknown (?:job|batch|file)|could(?: not|n't) find|can(?:not|'t) find"
 )
 _INVALID_NAME_PATTERN = re.compile(r"(?i)\binvalid (?:job|batch)[-_ ]?name")
-"""Of a name that keeps the rule for names, which the client sees to: there is no job of it."""
+"""The client only sends valid names, so this message means that no such job exists."""
 _OUTPUT_PATTERN = re.compile(r"(?i)\b(?:output|files?|pdbs?|structures?)\b")
 _BUDGET_PATTERN = re.compile(r"(?i)budget|quota|credit|weighted hours|billing|subscription")
 _STORAGE_PATTERN = re.compile(r"(?i)storage|quota")
@@ -45,7 +45,7 @@ _NO_ENDPOINT_PATTERN = re.compile(r"(?i)missing authentication token")
 
 
 def map_error(failure: ErrorResponse) -> LabextError | None:
-    """Return the error that a refusal means; None leaves it to the general reading."""
+    """Return the exception for an error response; None for the default mapping."""
     match failure.status:
         case 400 | 422:
             return _bad_request_error(failure)
@@ -61,34 +61,34 @@ def map_error(failure: ErrorResponse) -> LabextError | None:
             return None
 
 
-def is_taken(words: str) -> bool:
+def is_taken(message: str) -> bool:
     """Return whether the service's message means that a name is taken."""
-    return _TAKEN_PATTERN.search(words) is not None
+    return _TAKEN_PATTERN.search(message) is not None
 
 
 def _bad_request_error(failure: ErrorResponse) -> LabextError:
-    words = failure.server_message
-    if _NOT_UPLOADED_PATTERN.search(words):
+    message = failure.server_message
+    if _NOT_UPLOADED_PATTERN.search(message):
         return InputError(
             _with_server_message(failure, "A file has not been uploaded"),
             "Upload it with {action}, then use its plain file name.",
             action=Action.upload_file(),
         )
-    if _EARLY_PATTERN.search(words):
+    if _EARLY_PATTERN.search(message):
         return NotReadyError(
             _with_server_message(failure, "The job is not complete"),
             "Wait for it with {action}, then try again.",
             action=Action.watch_job(),
         )
-    if _TAKEN_PATTERN.search(words):
+    if _TAKEN_PATTERN.search(message):
         return ConflictError(
             _with_server_message(failure, "The name is already taken"), "Choose another name."
         )
-    if failure.op.name not in api.SUBMISSIONS and _UNKNOWN_PATTERN.search(words):
+    if failure.op.name not in api.SUBMISSIONS and _UNKNOWN_PATTERN.search(message):
         return _not_found_error(failure)
-    if failure.op.name in api.BY_NAME and _INVALID_NAME_PATTERN.search(words):
+    if failure.op.name in api.BY_NAME and _INVALID_NAME_PATTERN.search(message):
         return _not_found_error(failure)
-    if _KEY_PATTERN.search(words):
+    if _KEY_PATTERN.search(message):
         return _sign_in_error(failure)
     step, action = _next_step(failure)
     return InputError(
@@ -107,15 +107,15 @@ def _sign_in_error(failure: ErrorResponse) -> SignInError:
 
 
 def _forbidden_error(failure: ErrorResponse) -> LabextError:
-    words = failure.server_message
-    if _NO_ENDPOINT_PATTERN.search(words):
+    message = failure.server_message
+    if _NO_ENDPOINT_PATTERN.search(message):
         return NotFoundError(
             _with_server_message(failure, f"The job service can't {failure.op.name}"),
             "Check the service's address.",
         )
-    if _BUDGET_PATTERN.search(words):
+    if _BUDGET_PATTERN.search(message):
         step = "Ask the administrator of the service for a larger budget."
-    elif _RATE_PATTERN.search(words):
+    elif _RATE_PATTERN.search(message):
         step = "Wait a few minutes: the service blocks all requests for a while after too many."
     else:
         step = (
@@ -131,8 +131,8 @@ def _not_found_error(failure: ErrorResponse) -> NotFoundError:
     if failure.op.name == api.RESULT.name and _OUTPUT_PATTERN.search(failure.server_message):
         return NotFoundError(
             _with_server_message(failure, "Not found"),
-            f"Without {parameter('file', 'FILE')} and {parameter('pdbs_only')} all the job's files "
-            "are fetched.",
+            f"Omit {parameter('file', 'FILE')} and {parameter('pdbs_only')} to fetch all files of "
+            "the job.",
         )
     if failure.op.name in api.BY_NAME:
         return NotFoundError(_with_server_message(failure, "Not found"), action=Action.list_jobs())
@@ -145,7 +145,7 @@ def _not_found_error(failure: ErrorResponse) -> NotFoundError:
         return NotFoundError(_with_server_message(failure, "Not found"), action=Action.list_files())
     return NotFoundError(
         _with_server_message(
-            failure, f"The job service found nothing with that name to {failure.op.name}"
+            failure, f"The job service can't {failure.op.name}: no object has this name"
         ),
         "Check the names, and the service's address.",
     )
@@ -168,9 +168,9 @@ def _next_step(failure: ErrorResponse) -> tuple[str, Action | None]:
     return "Correct the request as the message says.", None
 
 
-def _with_server_message(failure: ErrorResponse, otherwise: str) -> str:
-    """Return the explanation, followed by the service's message as a sentence."""
-    words = failure.server_message.strip()
-    if not words:
-        return f"{otherwise} (status {failure.status}, without a message)."
-    return f"{otherwise}: {words if words[-1] in '.!?…' else f'{words}.'}"
+def _with_server_message(failure: ErrorResponse, summary: str) -> str:
+    """Return a summary, followed by the service's message as a sentence."""
+    message = failure.server_message.strip()
+    if not message:
+        return f"{summary} (status {failure.status}, without a message)."
+    return f"{summary}: {message if message[-1] in '.!?…' else f'{message}.'}"

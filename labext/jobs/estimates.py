@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MIN_RUNS = 10
-"""With fewer runs the median of all is the estimate of each job."""
+"""With fewer runs, every estimate is the median of all runs."""
 
 COVERAGE = 0.8
-"""The share of jobs whose time is expected to lie between `low` and `high`."""
+"""The fraction of jobs whose time is expected within `Estimate.factor` of the estimate."""
 
 _MIN_SECONDS = 0.001
 _PENALTIES = (0.1, 1.0, 10.0, 100.0)
@@ -31,7 +31,7 @@ _MAX_CATEGORIES = 8
 
 
 class Run(NamedTuple):
-    """One complete job: its settings, its time in seconds, and its weighted hours if known."""
+    """Settings, time in seconds and weighted hours (if known) of a complete job."""
 
     settings: Mapping[str, Any]
     seconds: float
@@ -39,7 +39,7 @@ class Run(NamedTuple):
 
     @classmethod
     def from_row(cls, row: JobRecord) -> Run | None:
-        """Return the run in a job row; None if the row lacks its settings or times."""
+        """Return the run in a job row; None if its settings or times are missing."""
         settings = stored_settings(row)
         started, completed = parse_time(row.get("Started")), parse_time(row.get("Completed"))
         if settings is None or started is None or completed is None or completed < started:
@@ -54,11 +54,10 @@ class Estimate:
 
     Attributes:
         seconds: the expected time of each job, in the order of the settings.
-        factor: 80 % of the jobs are expected to take between `1 / factor` and `factor` times that.
+        factor: 80 % of the jobs are expected to take between `1 / factor` and `factor` times this.
         weighted_hours: the expected cost of all jobs; None if the service reports no costs.
         runs: the number of earlier runs.
-        budget_left: the weighted hours that the account may still use; None if the service does
-            not say.
+        budget_left: remaining budget of the account in weighted hours; None if unknown.
     """
 
     seconds: list[float]
@@ -69,7 +68,7 @@ class Estimate:
 
     @property
     def total_seconds(self) -> float:
-        """The expected computing time of all jobs, one after the other."""
+        """The total expected computing time of all jobs, in seconds."""
         return math.fsum(self.seconds)
 
     def __str__(self) -> str:
@@ -87,19 +86,19 @@ class Estimate:
 
 
 def find_runs(rows: Iterable[JobRecord], tool: str, limit: int) -> list[Run]:
-    """Return the complete runs of a tool among job rows, the latest ones."""
+    """Return the first `limit` complete runs of a tool among job rows, newest first."""
     complete = (row for row in rows if (row.get("Type"), phase(row)) == (tool, "Complete"))
     runs = (Run.from_row(row) for row in complete)
     return list(islice((run for run in runs if run is not None), limit))
 
 
 def parse_budget_left(answer: Any) -> float | None:
-    """Return `budgetLeft` of a response to GET /usage-statistics; None without one (JOBS-198)."""
+    """Return `budgetLeft` of a response to GET /usage-statistics; None if missing (JOBS-198)."""
     return _parse_number(answer.get("budgetLeft")) if isinstance(answer, Mapping) else None
 
 
 def _parse_number(value: Any) -> float | None:
-    """Return a number that is 0 or more; None for anything else."""
+    """Return a finite number of at least 0; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0 <= value < math.inf else None
@@ -124,17 +123,17 @@ def estimate(
 ) -> Estimate | None:
     """Estimate jobs from earlier runs of the same tool.
 
-    The logarithm of the time is a ridge regression on the sizes of the settings: numbers, lengths
-    of texts and lists, and choices between few values. The penalty and the factor come from
-    leaving out each run once.
+    The logarithm of the time is estimated by ridge regression on features of the settings:
+    numbers, lengths of texts and lists, and categories of settings with few values. The penalty
+    and the factor are determined by leave-one-out cross-validation.
 
     Args:
         runs: complete runs.
         jobs: the settings of each job.
-        file_settings: settings that name files, whose names say nothing about the time.
+        file_settings: settings that name files; the names are not used as features.
 
     Returns:
-        None without any run.
+        The estimate; None without runs or jobs.
     """
     import numpy as np
 
@@ -158,7 +157,7 @@ def estimate(
 
 
 class _Features:
-    """The numeric features of settings, as found in earlier runs."""
+    """Numeric features of settings, chosen by the settings of earlier runs."""
 
     def __init__(self, settings: Sequence[Mapping[str, Any]], ignored: frozenset[str]) -> None:
         self._sizes: list[str] = []
@@ -176,7 +175,7 @@ class _Features:
         return len(self._sizes) + len(self._choices)
 
     def matrix(self, settings: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
-        """Return a row for each job: its sizes as logarithms, NaN where absent, and choices."""
+        """Return one row per job: logarithms of sizes (NaN if missing), then indicators."""
         import numpy as np
 
         rows = [
@@ -188,7 +187,7 @@ class _Features:
 
 
 def _size(value: Any) -> float:
-    """Return the logarithm of the size of a setting: of a number, or of a text or list's length."""
+    """Return the logarithm of 1 plus a number, or plus the length of a text, list or object."""
     if isinstance(value, bool) or value is None:
         return math.nan
     if isinstance(value, int | float):
@@ -199,13 +198,13 @@ def _size(value: Any) -> float:
 def _regress(
     known: NDArray[np.float64], logs: NDArray[np.float64], jobs: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the predictions for jobs, and the errors for the runs if each is left out."""
+    """Return the predictions for jobs, and the leave-one-out errors of the runs."""
     import numpy as np
 
-    middle = np.nan_to_num(np.nanmedian(known, axis=0))
-    known, jobs = (np.where(np.isnan(rows), middle, rows) for rows in (known, jobs))
-    # Above the middle the slope may be another one: small inputs take the tool's start alone.
-    known, jobs = (np.hstack([rows, np.maximum(rows - middle, 0)]) for rows in (known, jobs))
+    medians = np.nan_to_num(np.nanmedian(known, axis=0))
+    known, jobs = (np.where(np.isnan(rows), medians, rows) for rows in (known, jobs))
+    # A second slope above the median: for small inputs, start-up dominates the time.
+    known, jobs = (np.hstack([rows, np.maximum(rows - medians, 0)]) for rows in (known, jobs))
     centre, scale = known.mean(axis=0), known.std(axis=0)
     scale[scale < 1e-9] = np.inf
     known, jobs = (known - centre) / scale, (jobs - centre) / scale

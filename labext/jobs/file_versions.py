@@ -18,9 +18,9 @@ from labext.jobs.identity import account_digest
 from labext.storage import make_folder, write_atomic
 
 _CLOCK_MARGIN = timedelta(seconds=2)
-"""How much earlier than a submission a file's time must be to settle that the file was not changed.
+"""Minimum time between `Last-Modified` of a file and a submission that used this version.
 
-`Last-Modified` is in whole seconds, and the store's clock may not be the service's own.
+`Last-Modified` has a resolution of one second, and the clocks of store and service may differ.
 """
 
 _READ_SIZE = 1024 * 1024
@@ -30,13 +30,13 @@ _SHA256 = re.compile(r"(?:^|[,\s])sha-256=:([A-Za-z0-9+/=]+):")
 
 @dataclass(frozen=True)
 class FileVersion:
-    """The known properties of a file's content at one time.
+    """Known properties of a file's content.
 
     Attributes:
-        size: bytes.
-        sha256, md5: checksums of the content, in hexadecimal.
-        etag: a tag that is the same only for the same content.
-        modified: when the file was stored, by the clock of the service, ISO 8601.
+        size: size in bytes.
+        sha256, md5: hexadecimal checksums of the content.
+        etag: entity tag; equal tags mean equal content.
+        modified: time of storage by the clock of the service, in ISO 8601.
     """
 
     size: int | None = None
@@ -62,10 +62,10 @@ class FileVersion:
 
     @classmethod
     def from_file(cls, path: Path) -> Self:
-        """Return size and checksums of a file on disk.
+        """Return the size and checksums of a file on disk.
 
         Raises:
-            OSError: it can't be read.
+            OSError: the file can't be read.
         """
         sha256, md5, size = hashlib.sha256(), hashlib.md5(usedforsecurity=False), 0
         with path.open("rb") as content:
@@ -77,12 +77,12 @@ class FileVersion:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """Return the version that `to_record` has written; fields of another type are left out."""
-        kinds = {"size": int}
+        """Return the version in a record by `to_record`, ignoring fields of the wrong type."""
+        types = {"size": int}
         known_values: dict[str, Any] = {
             field.name: value
             for field in fields(cls)
-            if isinstance(value := record.get(field.name), kinds.get(field.name, str))
+            if isinstance(value := record.get(field.name), types.get(field.name, str))
         }
         return cls(**known_values)
 
@@ -92,10 +92,10 @@ class FileVersion:
 
     @property
     def checksum(self) -> str | None:
-        """A checksum that identifies the content, if any is known.
+        """A checksum of the content; None if unknown.
 
-        The service's MD5 is preferred: every machine can read it, but only the machine that
-        uploaded the file has its SHA-256.
+        The service's MD5 is preferred because it is available on every machine; the SHA-256 may
+        only be known to the machine that uploaded the file.
         """
         if self.md5 is not None and self.etag == f'"{self.md5}"':
             return self.md5
@@ -103,9 +103,9 @@ class FileVersion:
 
     def same_content(self, other: FileVersion) -> bool | None:
         """Return whether two versions have the same content; None if unknown."""
-        for mine, theirs in ((self.sha256, other.sha256), (self.md5, other.md5)):
-            if mine is not None and theirs is not None:
-                return mine == theirs
+        for checksum, other_checksum in ((self.sha256, other.sha256), (self.md5, other.md5)):
+            if checksum is not None and other_checksum is not None:
+                return checksum == other_checksum
         if None not in (self.size, other.size) and self.size != other.size:
             return False
         if self.etag is not None and self.etag == other.etag:
@@ -113,12 +113,12 @@ class FileVersion:
         return None
 
     def with_checksums_of(self, other: FileVersion) -> FileVersion:
-        """Return this version with the checksums of another one that has the same content."""
+        """Return this version with missing checksums taken from a version of the same content."""
         sha256, md5 = self.sha256 or other.sha256, self.md5 or other.md5
         return FileVersion(self.size, sha256, md5, self.etag, self.modified)
 
     def description(self) -> str:
-        """Return size and checksum as a short text."""
+        """Return a short description of size and checksum."""
         checksum = f"SHA-256 {self.sha256[:12]}…" if self.sha256 else ""
         if self.size is None:
             return checksum or "other content"
@@ -131,9 +131,9 @@ def changed_since(
     """Return whether a file's content has changed since a submission; None if unknown.
 
     Args:
-        submission: when it was made, by the clock of the service.
-        then: the file's version at the submission, if it was recorded.
-        now: the file's version now, if it is known.
+        submission: time of the submission by the clock of the service, if known.
+        then: version of the file at the submission, if recorded.
+        now: current version of the file, if known.
     """
     if now is None:
         return None
@@ -145,12 +145,12 @@ def changed_since(
         if same is None and stored <= submission:
             return False
         if same is None and now.checksum is not None:
-            return True  # `upload` does not send content again that the service has by its checksum
+            return True  # identical content would not have been uploaded again
     return None if same is None else not same
 
 
 def parse_time(value: Any) -> datetime | None:
-    """Parse an ISO 8601 time, in UTC if it has no zone; None for any other text."""
+    """Parse an ISO 8601 time, by default in UTC; None for any other value."""
     try:
         time = datetime.fromisoformat(value)
     except (TypeError, ValueError):
@@ -159,7 +159,7 @@ def parse_time(value: Any) -> datetime | None:
 
 
 def _base64_to_hex(encoded: str) -> str | None:
-    """Convert a Base64 SHA-256 to hexadecimal digits; None if it is invalid."""
+    """Convert a Base64 SHA-256 to hexadecimal; None if invalid."""
     try:
         digest = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
@@ -175,7 +175,7 @@ def _normalize_http_date(text: str) -> str | None:
 
 
 class UploadRecords:
-    """Notes of the files that were uploaded to one service with one key; a file for each name."""
+    """Local records of the uploads to one service with one key: one JSON file per file name."""
 
     def __init__(self, folder: Path, address: str, api_key: str | None) -> None:
         self._folder = folder / "uploads"
@@ -183,15 +183,15 @@ class UploadRecords:
         self._account = account_digest(address, api_key)
 
     def note(self, name: str, version: FileVersion, folder: str | None = None) -> None:
-        """Note that a file has been uploaded.
+        """Record an upload.
 
         Args:
-            name: its bare name.
-            version: its size and checksums.
-            folder: the folder that it was filed in.
+            name: file name without a folder.
+            version: size and checksums of the content.
+            folder: folder on the service.
 
         Raises:
-            StorageError: the note can't be written.
+            StorageError: the record can't be written.
         """
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         versions = [
@@ -202,17 +202,19 @@ class UploadRecords:
         write_atomic(self._file(name), json.dumps(versions).encode(), private=True)
 
     def latest(self, name: str, folder: str = "") -> FileVersion | None:
-        """Return the version that was uploaded last to a folder; None if none was from here."""
+        """Return the version last uploaded to a folder from this machine; None if unknown."""
         versions = [
             version for version in self._versions(name) if version.get("folder", "") == folder
         ]
         return FileVersion.from_record(versions[-1]) if versions else None
 
-    def of(self, job: Mapping[str, Any], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return name, size, sha256 and time of the uploads that a job's settings name.
+    def inputs_of(
+        self, job: Mapping[str, Any], settings: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Return the uploads that a job's settings name: name, size, sha256 and `at` (time).
 
-        Of a name that was uploaded again and again, it is the last before the job was created; a
-        job whose time is not known has none.
+        If a file was uploaded several times, the last upload before the job's creation is
+        returned. Empty if the time of creation is unknown.
         """
         created = parse_time(job.get("Created"))
         if created is None:

@@ -1,4 +1,4 @@
-"""DataFrames of tools, usage, and jobs joined with their input rows."""
+"""DataFrames of tools, parameters and usage, and of jobs joined with their input rows."""
 
 from __future__ import annotations
 
@@ -15,35 +15,36 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SUFFIX = ".input"
-"""Added to an input column whose name the job frame has too."""
+"""Suffix of an input column whose name the job frame also has."""
 
-_BEHIND = 2  # Name and JobName, which every frame of a batch's jobs begins with
+_NAME_COLUMNS = 2  # frames of a batch's jobs begin with Name and JobName
 
 
 def original_names(rows: pd.DataFrame, name_column: str) -> list[str]:
-    """Return the names in a column of the input's rows, as they are there.
+    """Return the original names in a column of the input rows.
 
     Raises:
-        InputError: `rows` has no such column, or a name twice.
+        InputError: the column does not exist, or a name occurs twice.
     """
     columns = [str(column) for column in rows.columns]
     if name_column not in columns:
         raise InputError(
             "The rows have no column "
             f'"{name_column}"{messages.did_you_mean(name_column, columns)}.',
-            "Name the column that holds the jobs' names.",
+            "Name the column with the names of the jobs.",
         )
-    named = [str(name) for name in rows.iloc[:, columns.index(name_column)]]
-    if len(set(named)) < len(named):
-        twice = next(name for n, name in enumerate(named) if name in named[:n])
+    names = [str(name) for name in rows.iloc[:, columns.index(name_column)]]
+    if len(set(names)) < len(names):
+        duplicate = next(name for n, name in enumerate(names) if name in names[:n])
         raise InputError(
-            f'The rows hold the name "{twice}" more than once.', "Give each row a unique name."
+            f'The name "{duplicate}" occurs more than once in the rows.',
+            "Give each row a unique name.",
         )
-    return named
+    return names
 
 
 def drop_name_column(rows: pd.DataFrame, name_column: str) -> pd.DataFrame:
-    """Return the rows' other columns."""
+    """Return the rows without their column of names."""
     return rows.iloc[:, [n for n, name in enumerate(rows.columns) if str(name) != name_column]]
 
 
@@ -56,28 +57,28 @@ def join_input_rows(
     name_column: str | None = None,
     missing: bool = True,
 ) -> pd.DataFrame:
-    """Return the jobs in the order of their input, with the columns of the input's rows.
+    """Return jobs in the order of their input, joined with the input rows.
 
     Args:
         jobs: one row per job.
-        key: the column of `jobs` that holds the names.
-        order: the names, in the input's order.
-        rows: the input's row for each name; None to have the order alone.
-        name_column: the column of `rows` with the original names, if it is among them.
-        missing: whether a name without a job stays, its job columns empty.
+        key: column of `jobs` with the names.
+        order: names in the order of the input.
+        rows: input row of each name; None to only reorder the jobs.
+        name_column: column of `rows` with the original names, if it should be included.
+        missing: include names without a job, with empty job columns.
 
     Returns:
-        Jobs that the input does not name come last.
+        One row per job; jobs without an input row are at the end.
     """
     positions = {name: n for n, name in enumerate(jobs[key])}
     pairs = [(positions.get(name, -1), n) for n, name in enumerate(order)]
     if not missing:
-        pairs = [(place, n) for place, n in pairs if place >= 0]
+        pairs = [(position, n) for position, n in pairs if position >= 0]
     input_names = set(order)
-    pairs += [(place, -1) for name, place in positions.items() if name not in input_names]
-    ordered = take_rows(jobs, [place for place, _ in pairs])
-    if any(place < 0 for place, _ in pairs):
-        ordered[key] = [order[n] if n >= 0 else jobs[key].iloc[place] for place, n in pairs]
+    pairs += [(position, -1) for name, position in positions.items() if name not in input_names]
+    ordered = take_rows(jobs, [position for position, _ in pairs])
+    if any(position < 0 for position, _ in pairs):
+        ordered[key] = [order[n] if n >= 0 else jobs[key].iloc[position] for position, n in pairs]
         ordered[key] = ordered[key].astype(jobs[key].dtype)
     if rows is None:
         return ordered
@@ -87,37 +88,37 @@ def join_input_rows(
 def concat_input_rows(
     jobs: pd.DataFrame, rows: pd.DataFrame, name_column: str | None = None
 ) -> pd.DataFrame:
-    """Return the rows' columns to the right of the jobs', row by row.
+    """Return job columns followed by the columns of the input rows.
 
-    Original names, in the column `name_column` of `rows`, stand behind the jobs'.
+    The original names, in the column `name_column` of `rows`, follow the names of the jobs.
     """
     import pandas as pd
 
     job_columns, input_columns = set(jobs.columns), list(map(str, rows.columns))
     renamed = [f"{name}{SUFFIX}" if name in job_columns else name for name in input_columns]
     right = rows.set_axis(pd.Index(renamed), axis=1).reset_index(drop=True)
-    both = pd.concat([jobs.reset_index(drop=True), right], axis=1)
+    joined = pd.concat([jobs.reset_index(drop=True), right], axis=1)
     if name_column not in input_columns:
-        return both
-    order = list(range(both.shape[1]))
-    order.insert(_BEHIND, order.pop(jobs.shape[1] + input_columns.index(name_column)))
-    return both.iloc[:, order]
+        return joined
+    order = list(range(joined.shape[1]))
+    order.insert(_NAME_COLUMNS, order.pop(jobs.shape[1] + input_columns.index(name_column)))
+    return joined.iloc[:, order]
 
 
-def take_rows(frame: pd.DataFrame, place: Sequence[int]) -> pd.DataFrame:
-    """Return the frame's rows at `place`, with a new index; an empty row for -1."""
+def take_rows(frame: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:
+    """Return the rows at these positions with a new index; an empty row for position -1."""
     import numpy as np
 
-    at = np.asarray(place, dtype=np.intp)
-    if (at >= 0).all():
-        return frame.iloc[at].reset_index(drop=True)
+    indices = np.asarray(positions, dtype=np.intp)
+    if (indices >= 0).all():
+        return frame.iloc[indices].reset_index(drop=True)
     numbered = frame.reset_index(drop=True)
-    # An empty cell makes numbers of whole ones, and objects of truth values, but for these types.
-    holding = {"i": "Int64", "b": "boolean"}
+    # Missing cells would turn integers into floats and booleans into objects.
+    nullable = {"i": "Int64", "b": "boolean"}
     kinds = {name: getattr(dtype, "kind", "") for name, dtype in numbered.dtypes.items()}
-    plain = {name: holding[kind] for name, kind in kinds.items() if kind in holding}
-    numbered = numbered.astype(plain)
-    return numbered.reindex(np.where(at < 0, len(frame), at)).reset_index(drop=True)
+    dtypes = {name: nullable[kind] for name, kind in kinds.items() if kind in nullable}
+    numbered = numbered.astype(dtypes)
+    return numbered.reindex(np.where(indices < 0, len(frame), indices)).reset_index(drop=True)
 
 
 def tools_frame(tools: Iterable[Tool]) -> pd.DataFrame:
@@ -138,7 +139,7 @@ def tools_frame(tools: Iterable[Tool]) -> pd.DataFrame:
 
 
 def parameters_frame(tool: Tool) -> pd.DataFrame:
-    """Return one row per parameter; `.attrs` holds the tool's other fields."""
+    """Return one row per parameter; `.attrs` has the other fields of the tool."""
     import pandas as pd
 
     from labext.frames.conversion import Column, records_to_frame
@@ -164,7 +165,7 @@ def parameters_frame(tool: Tool) -> pd.DataFrame:
         for parameter in tool.parameters.values()
     ]
     table = records_to_frame(records, columns)
-    # Whatever a default is, also text that could be read as JSON.
+    # Assigned unparsed: a default may be text that looks like JSON.
     table["default"] = pd.Series(
         [strip_control_json(record["default"]) for record in records], dtype=object
     )
@@ -178,7 +179,7 @@ def _parameter_list(tool: Tool, *, required: bool) -> str:
 
 STATISTICS = ("weighted_hours", "jobs")
 SCOPES = ("user", "organization")
-"""Whose usage can be requested (JOBS-174)."""
+"""Scopes of usage statistics (JOBS-174)."""
 
 _TOOLS = ("byTool", "by_tool", "tools", "byType")
 _USERS = ("byUser", "by_user", "users", "byMember", "by_member", "members")
@@ -186,16 +187,16 @@ _VALUES = ("value", "weightedHours", "weighted_hours", "hours", "jobs", "count",
 _NAMES = ("name", "tool", "type", "user", "email", "member")
 
 _MAX_EXACT = 1 << 53
-"""Larger floats are not exact counts; no real usage is that large."""
+"""Larger floats do not represent integers exactly."""
 
 Numbers = dict[str, float]
 
 
 def usage_frame(answer: Any, statistic: str, scope: str) -> pd.DataFrame:
-    """Return a row for the total, for each tool and for each user, the most used first.
+    """Return one row for the total, then one row per tool and per user, most used first.
 
     Raises:
-        ServiceError: the response holds no number that could be one of these.
+        ServiceError: the response has no usage values.
     """
     import pandas as pd
 
@@ -215,9 +216,9 @@ def usage_frame(answer: Any, statistic: str, scope: str) -> pd.DataFrame:
 
 
 def _parse_usage(answer: Any) -> tuple[float | None, Numbers, Numbers]:
-    """Return the total (None if there is none), and the numbers by tool and by user."""
-    if (alone := _usage_number(answer)) is not None:
-        return alone, {}, {}
+    """Return the total (None if missing), and the values by tool and by user."""
+    if (total := _usage_number(answer)) is not None:
+        return total, {}, {}
     if isinstance(answer, Mapping) and isinstance(answer.get("usage"), Mapping):
         answer = answer["usage"]
     if not isinstance(answer, Mapping):
@@ -235,7 +236,7 @@ def _parse_usage(answer: Any) -> tuple[float | None, Numbers, Numbers]:
 
 
 def _parse_group(group: Any) -> tuple[Numbers, Numbers]:
-    """Return a group's numbers by name, and its nested numbers by the name of each member."""
+    """Return the values of a group by name, and the sums of its nested values by nested name."""
     if isinstance(group, list):
         group = {_member_name(item): item for item in group if isinstance(item, Mapping)}
     outer: Numbers = {}
@@ -245,9 +246,9 @@ def _parse_group(group: Any) -> tuple[Numbers, Numbers]:
         if number is None and isinstance(value, Mapping):
             number = _usage_number(_first_field(value, _VALUES))
             if number is None:
-                within = {str(key): item for key, v in value.items() if (item := _usage_number(v))}
-                number = math.fsum(within.values())
-                for key, item in within.items():
+                nested = {str(key): item for key, v in value.items() if (item := _usage_number(v))}
+                number = math.fsum(nested.values())
+                for key, item in nested.items():
                     inner[key] = inner.get(key, 0.0) + item
         if number is not None:
             outer[str(name)] = number
@@ -263,7 +264,7 @@ def _member_name(record: Mapping[str, Any]) -> str:
 
 
 def _usage_number(value: Any) -> float | None:
-    """Return a number, or a text's number, if it can be a usage value."""
+    """Return a number, or the number in a text; None if it is not a valid usage value."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Names of jobs and batches, and the comparison of two submissions."""
+"""Names of jobs and batches, and comparison of submissions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from labext.errors import InputError
 from labext.redaction import mask
 
 INTERNAL_FIELDS = frozenset({"submit_method", "monomer_msa", "msa"})
-"""Fields that the platform sets itself (JOBS-32)."""
+"""Settings that only the service sets (JOBS-32)."""
 
 
 def account_digest(address: str, api_key: str | None) -> str:
-    """Return an identifier of an account on this machine: 8 hexadecimal digits of a digest.
+    """Return a local identifier of an account: 8 hexadecimal digits of a digest.
 
-    They are too few to verify a guess of the key.
+    The digest is truncated so that it can't be used to verify a guessed key.
     """
     return hashlib.sha256(f"{address}\n{api_key or ''}".encode()).hexdigest()[:8]
 
@@ -33,23 +33,20 @@ def canonical_json(settings: Any) -> str:
 
 
 def submission_digest(type: str, settings: Any) -> str:
-    """Return a digest of type and settings: 64 hexadecimal digits."""
+    """Return a SHA-256 digest of type and settings, in hexadecimal."""
     return hashlib.sha256(
         f"{type}\n{canonical_json(settings)}".encode("utf-8", "replace")
     ).hexdigest()
 
 
 def stored_settings(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the settings of a job row without the platform's own fields.
-
-    None if the row has none that can be read.
-    """
+    """Return the settings of a job row without `INTERNAL_FIELDS`; None if missing or invalid."""
     settings = stored_record(row, "Settings")
     return None if settings is None else _user_settings(settings)
 
 
 def stored_record(row: Mapping[str, Any], field: str) -> dict[str, Any] | None:
-    """Return a field of a job row that holds a JSON object; None if it can't be read."""
+    """Return a field of a job row as a JSON object; None if missing or invalid."""
     value = row.get(field)
     if isinstance(value, str):
         try:
@@ -62,10 +59,7 @@ def stored_record(row: Mapping[str, Any], field: str) -> dict[str, Any] | None:
 def submission_difference(
     type: str, settings: Mapping[str, Any], row: Mapping[str, Any]
 ) -> str | None:
-    """Return as a short text how a job row differs from a submission.
-
-    Returns None if they are the same.
-    """
+    """Describe how a job row differs from a submission; None if they are the same."""
     if row.get("Type") != type:
         return f"its type is {row.get('Type')}, not {type}"
     stored = stored_settings(row)
@@ -75,9 +69,9 @@ def submission_difference(
 
 
 def settings_difference(settings: Mapping[str, Any], stored: Mapping[str, Any]) -> str | None:
-    """Return as a short text how stored settings differ from those of a submission.
+    """Describe how stored settings differ from those of a submission; None if they are the same.
 
-    The platform's own fields don't count. Returns None if they are the same.
+    `INTERNAL_FIELDS` are ignored.
     """
     submitted, stored = _user_settings(settings), _user_settings(stored)
     differing = sorted(
@@ -95,7 +89,7 @@ def settings_difference(settings: Mapping[str, Any], stored: Mapping[str, Any]) 
 
 
 def shorten_json(value: Any) -> str:
-    """Return a value as JSON, masked, and truncated."""
+    """Return a value as JSON, with secrets masked, truncated to 40 characters."""
     text = mask(canonical_json(value))
     return text if len(text) <= 40 else f"{text[:39]}…"
 
@@ -123,7 +117,7 @@ def _normalize_number(value: Any) -> Any:
 
 
 MAX_NAME_LENGTH = 100
-"""The most characters a name may have."""
+"""Maximum length of a name."""
 
 _NAME_PATTERN = re.compile(r"[a-zA-Z0-9_-]+")
 _PART_PATTERN = re.compile(r"(?P<batch>.+)-part(?P<number>[1-9]\d*)of(?P<count>[1-9]\d*)")
@@ -132,7 +126,7 @@ _SHOWN = 3
 
 
 def name_fault(name: object) -> str | None:
-    """Return the fault of a name as a short text; None if it is valid."""
+    """Return the fault of a name as the end of a sentence; None if it is valid."""
     if not isinstance(name, str):
         return "is not text"
     if not name:
@@ -141,104 +135,105 @@ def name_fault(name: object) -> str | None:
         return f"has {len(name)} characters, at most {MAX_NAME_LENGTH} are allowed"
     if _NAME_PATTERN.fullmatch(name):
         return None
-    strange = next(character for character in name if not _NAME_PATTERN.fullmatch(character))
-    return "contains a space" if strange == " " else f"contains {strange!r}"
+    invalid = next(character for character in name if not _NAME_PATTERN.fullmatch(character))
+    return "contains a space" if invalid == " " else f"contains {invalid!r}"
 
 
 def check_name(name: object, noun: str = "job") -> str:
-    """Return the name of a `noun` if it is valid.
+    """Return a name if it is valid; `noun` is the kind of object, for the message.
 
     Raises:
-        InputError: it is not.
+        InputError: the name is invalid.
     """
-    wrong = name_fault(name)
-    if wrong is not None or not isinstance(name, str):
+    fault = name_fault(name)
+    if fault is not None or not isinstance(name, str):
         raise InputError(
-            f"The {noun} name {messages.quote_value(name)} {wrong}.",
+            f"The {noun} name {messages.quote_value(name)} {fault}.",
             f"Use 1 to {MAX_NAME_LENGTH} letters, digits, - and _.",
         )
     return name
 
 
 def check_job_names(names: Sequence[str], stored_as: Sequence[str], batch: str) -> None:
-    """Check the names of a batch's jobs, and the names that the service will give them.
+    """Check the names of the jobs of a batch, and their full names on the service.
 
     Args:
-        names: the jobs' own names.
-        stored_as: `<batch or part>-<job>` for each of them.
-        batch: the batch's name, for the message.
+        names: names of the jobs.
+        stored_as: `<batch or part>-<job>` for each job.
+        batch: name of the batch, for the message.
 
     Raises:
-        InputError: a name breaks the rule, is there twice, or gets too long.
+        InputError: a name is invalid or occurs twice, or a full name is too long.
     """
-    bad = [(name, wrong) for name in names if (wrong := name_fault(name)) is not None]
-    if bad:
-        wrongs = messages.join_words(
-            (f"{messages.quote_value(name)} {wrong}" for name, wrong in bad), _SHOWN
+    invalid = [(name, fault) for name in names if (fault := name_fault(name)) is not None]
+    if invalid:
+        verb = "is" if len(invalid) == 1 else "are"
+        faults = messages.join_words(
+            (f"{messages.quote_value(name)} {fault}" for name, fault in invalid), _SHOWN
         )
         raise InputError(
-            f"{messages.pluralize(len(bad), 'job name')} of {batch} can't be used: {wrongs}.",
+            f"{messages.pluralize(len(invalid), 'job name')} of {batch} {verb} invalid: {faults}.",
             f"Use 1 to {MAX_NAME_LENGTH} letters, digits, - and _.",
         )
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        are = "is" if len(twice) == 1 else "are"
+    duplicates = [name for name, times in Counter(names).items() if times > 1]
+    if duplicates:
+        verb = "is" if len(duplicates) == 1 else "are"
         raise InputError(
-            f"{messages.pluralize(len(twice), 'job name')} of {batch} {are} "
-            f"used more than once: {messages.join_words(twice, _SHOWN)}.",
+            f"{messages.pluralize(len(duplicates), 'job name')} of {batch} {verb} "
+            f"used more than once: {messages.join_words(duplicates, _SHOWN)}.",
             "Give each job a unique name.",
         )
-    long = [name for name in stored_as if len(name) > MAX_NAME_LENGTH]
-    if long:
-        longest = max(long, key=len)
-        others = f" ({len(long):,} of the jobs are too long)" if len(long) > 1 else ""
+    too_long = [name for name in stored_as if len(name) > MAX_NAME_LENGTH]
+    if too_long:
+        longest = max(too_long, key=len)
+        count = f" ({len(too_long):,} names are too long)" if len(too_long) > 1 else ""
         raise InputError(
-            f'A job is stored under its batch\'s name and its own, and "{longest}" has '
-            f"{len(longest)} characters, at most {MAX_NAME_LENGTH} are allowed{others}.",
-            f"Shorten the batch's name or the jobs' by {len(longest) - MAX_NAME_LENGTH}.",
+            f'The full name of a job includes the name of its batch, and "{longest}" has '
+            f"{len(longest)} characters, at most {MAX_NAME_LENGTH} are allowed{count}.",
+            f"Shorten the name of the batch or the job by {len(longest) - MAX_NAME_LENGTH}.",
         )
 
 
 def check_project_tag(tag: str | None) -> str | None:
-    """Return a project tag if it looks like one: `proj_<id>`.
+    """Return a project tag if it has the form `proj_<id>`.
 
     Raises:
-        InputError: it doesn't.
+        InputError: the tag has another form.
     """
     if tag is not None and not _PROJECT_PATTERN.fullmatch(tag):
         raise InputError(
-            f"{messages.quote_value(tag)} is not a project.",
-            "Give its identifier from the web interface, such as proj_123.",
+            f"{messages.quote_value(tag)} is not a project identifier.",
+            "Copy it from the web interface; it looks like proj_123.",
         )
     return tag
 
 
 def generate_name(type: str, settings: Any, checksums: Mapping[str, str] | None = None) -> str:
-    """Return a name for a submission that has none: the same for the same submission.
+    """Generate a name from the content of a submission.
 
     Args:
         type: the tool.
-        settings: the settings of the submission.
-        checksums: of the content of the files that the settings name, by value.
+        settings: the settings.
+        checksums: checksums of the files that the settings name, by setting value.
     """
     prefix = re.sub(r"[^a-zA-Z0-9_-]+", "-", type)[: MAX_NAME_LENGTH - 9] or "job"
-    whole = {"settings": settings, "contents": checksums} if checksums else settings
-    return f"{prefix}-{submission_digest(type, whole)[:8]}"
+    content = {"settings": settings, "contents": checksums} if checksums else settings
+    return f"{prefix}-{submission_digest(type, content)[:8]}"
 
 
 def numbered_names(count: int) -> list[str]:
-    """Return names for the jobs of a batch that have none: `1` to `count`, equally wide."""
+    """Return the names `1` to `count`, padded with zeros to equal length."""
     width = len(str(count))
     return [f"{number:0{width}d}" for number in range(1, count + 1)]
 
 
 def part_name(batch: str, number: int, count: int) -> str:
-    """Return the name of one part of a split batch; parts count from 1."""
+    """Return the name of one part of a split batch; parts are numbered from 1."""
     return f"{batch}-part{number}of{count}"
 
 
 def parse_part_name(name: str) -> tuple[str, int, int] | None:
-    """Parse a part's name into batch, number and count; None for any other name."""
+    """Parse the name of a part into batch, number and count; None for any other name."""
     match = _PART_PATTERN.fullmatch(name)
     if match is None:
         return None
@@ -247,60 +242,60 @@ def parse_part_name(name: str) -> tuple[str, int, int] | None:
 
 
 def strip_batch_name(name: str, batch: str) -> str:
-    """Return a batch's job's own name: the stored one without the batch's."""
+    """Return the name of a job without the prefix `<batch>-`."""
     return name.removeprefix(f"{batch}-")
 
 
 _INVALID_CHARACTER = re.compile(r"[^a-zA-Z0-9_-]")
-_DIGEST_LENGTH = 6  # of a digest: a million names that are adapted to the same are told apart
+_DIGEST_LENGTH = 6  # hexadecimal digits that distinguish names with the same adapted form
 
 
-def adapt_names(originals: Sequence[str], room: int = MAX_NAME_LENGTH) -> list[str]:
+def adapt_names(originals: Sequence[str], max_length: int = MAX_NAME_LENGTH) -> list[str]:
     """Return a valid name (`name_fault`) for each original, in the same order.
 
-    A valid name is kept. In any other, each invalid character becomes `-`, and the name is cut to
-    its maximum length. If that results in a name that another original has too, the first digits of
-    the original's digest are appended: they do not depend on the order of the rows.
+    Valid names are kept. In others, invalid characters are replaced by `-`, and the name is
+    truncated. If the result is not unique, digits of a digest of the original are appended; they
+    do not depend on the order of the rows.
 
     Args:
-        originals: the names; the same name twice results in the same name twice.
-        room: maximum length of a name.
+        originals: the names; equal names have equal results.
+        max_length: maximum length of a name.
     """
-    adapted = {name: _replace_invalid(name, room) for name in originals}
-    times = Counter(adapted.values())
+    adapted = {name: _replace_invalid(name, max_length) for name in originals}
+    counts = Counter(adapted.values())
     return [
-        name_part
-        if name_part == name or times[name_part] == 1
-        else _with_digest(name, name_part, room)
-        for name, name_part in ((name, adapted[name]) for name in originals)
+        adapted[name]
+        if adapted[name] == name or counts[adapted[name]] == 1
+        else _with_digest(name, adapted[name], max_length)
+        for name in originals
     ]
 
 
-def find_adapted_name(original: str, among: Collection[str], room: int) -> str:
-    """Return the job name that an original was adapted to, by the naming rule alone.
+def find_adapted_name(original: str, names: Collection[str], max_length: int) -> str:
+    """Return the job name to which an original name was adapted.
 
-    It is the original itself, its adapted form, or that with the digest's digits; if none of them
-    is among the jobs' names, the adapted form.
+    The first of these that is in `names`: the original, its adapted form, and the adapted form with
+    a digest. Returns the adapted form if none is.
     """
-    adapted = _replace_invalid(original, room)
-    candidates = (original, adapted, _with_digest(original, adapted, room))
-    return next((name for name in candidates if name in among), adapted)
+    adapted = _replace_invalid(original, max_length)
+    candidates = (original, adapted, _with_digest(original, adapted, max_length))
+    return next((name for name in candidates if name in names), adapted)
 
 
-def _replace_invalid(name: str, room: int) -> str:
-    return _INVALID_CHARACTER.sub("-", name)[:room]
+def _replace_invalid(name: str, max_length: int) -> str:
+    return _INVALID_CHARACTER.sub("-", name)[:max_length]
 
 
-def _with_digest(name: str, adapted: str, room: int) -> str:
+def _with_digest(name: str, adapted: str, max_length: int) -> str:
     digits = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:_DIGEST_LENGTH]
-    return f"{adapted[: room - _DIGEST_LENGTH - 1]}-{digits}"
+    return f"{adapted[: max_length - _DIGEST_LENGTH - 1]}-{digits}"
 
 
 def adapted_names_message(originals: Mapping[str, str]) -> str:
-    """Return a sentence that lists the adapted names; empty if there are none.
+    """Return a sentence that lists the adapted names; empty if `originals` is empty.
 
     Args:
-        originals: the originals by the jobs' own names, of those that differ.
+        originals: the original names by job name, for adapted names only.
     """
     if not originals:
         return ""

@@ -29,10 +29,10 @@ from labext.progress import Outcome
 from labext.storage import make_folder, write_atomic
 
 _MAX_JOBS = 10
-"""References to more jobs than this are left to the service to check."""
+"""Maximum number of referenced jobs to look up; with more, only the service checks them."""
 
 _MAX_FOLDERS = 100
-"""Folders searched for a file name; with more, the service decides whether it is content."""
+"""Maximum number of folders searched for a file name."""
 _MAX_FILE_NAME = 255
 
 
@@ -41,10 +41,10 @@ class FileReferences:
     """The files and jobs that the values of file parameters refer to.
 
     Attributes:
-        uploaded: the paths of uploaded files, `name` or `folder/name`, by value.
-        outputs: the rows of earlier jobs whose outputs are named, by value; None if not looked up.
-        faults: the fault of a value, with its parameter, by value.
-        absent: the values that look like file names and match no file.
+        uploaded: paths of uploaded files (`name` or `folder/name`), by value.
+        outputs: rows of the earlier jobs whose outputs are named, by value; None if not looked up.
+        faults: descriptions of invalid references, including the parameter, by value.
+        absent: values that look like file names but match no file.
     """
 
     uploaded: dict[str, str] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class FileReferences:
 
     @property
     def next_step(self) -> str | None:
-        """The next step if the only faults are missing files."""
+        """The next step if all faults are missing files; None otherwise."""
         if len(self.faults) > len(self.absent):
             return None
         uploads = messages.join_words(str(Action.upload_file(name)) for name in self.absent)
@@ -71,7 +71,7 @@ class FileReferences:
 def check_references(
     service: JobsApi, tool: Tool, jobs: Iterable[Mapping[str, Any]]
 ) -> FileReferences:
-    """Return the files and jobs that the file parameters of clean settings refer to.
+    """Return the files and jobs that the file parameters of validated settings refer to.
 
     Raises:
         InputError: a file has not been uploaded, or its name is ambiguous; a job does not exist or
@@ -86,7 +86,7 @@ def check_references(
 def resolve_references(
     service: JobsApi, tool: Tool, jobs: Iterable[Mapping[str, Any]]
 ) -> FileReferences:
-    """Return the references in the file parameters of clean settings, and their faults."""
+    """Return the references in the file parameters of validated settings, and their faults."""
     values: dict[str, str] = {}
     for settings in jobs:
         values |= {value: name for name, value in file_values(tool, settings).items()}
@@ -94,7 +94,7 @@ def resolve_references(
 
 
 def resolve_values(service: JobsApi, values: Mapping[str, str]) -> FileReferences:
-    """Return the references of values; `values` holds the parameter of each."""
+    """Return the references of values; `values` maps each value to its parameter."""
     uploads = _UploadedNames(service)
     references = FileReferences()
     _resolve_paths(service, uploads, values, references)
@@ -103,23 +103,23 @@ def resolve_values(service: JobsApi, values: Mapping[str, str]) -> FileReference
 
 
 class _UploadedNames:
-    """The names of uploaded files, requested once."""
+    """Names of uploaded files, each list requested once."""
 
     def __init__(self, service: JobsApi) -> None:
         self._service = service
         self._folders: dict[str, set[str]] = {}
         self._by_name: dict[str, list[str]] | None = None
         self.is_complete = True
-        """Whether all folders have been looked through."""
+        """True if all folders have been searched."""
 
     def outside_folders(self) -> set[str]:
-        """Return the names of the files in no folder."""
+        """Return the names of the files outside of folders."""
         if "" not in self._folders:
             self._folders[""] = set(self._service.files())
         return self._folders[""]
 
     def in_folder(self, folder: str) -> set[str]:
-        """Return the names of the files in a folder; empty if it does not exist."""
+        """Return the names of the files in a folder; empty if the folder does not exist."""
         if folder not in self._folders:
             try:
                 names = self._service.files(folder)
@@ -129,7 +129,7 @@ class _UploadedNames:
         return self._folders[folder]
 
     def paths(self, name: str) -> list[str]:
-        """Return the paths of the files of a name in folders, as far as the service lists them."""
+        """Return the paths of the listed files with this name in folders."""
         if self._by_name is None:
             self._by_name = {}
             for path in self._all_in_folders():
@@ -137,20 +137,20 @@ class _UploadedNames:
         return self._by_name.get(name, [])
 
     def names(self) -> set[str]:
-        """Return all names that are known by now."""
+        """Return all names requested so far."""
         return self._folders.get("", set()) | set(self._by_name or ())
 
     def _all_in_folders(self) -> list[str]:
         entries = self._service.files(include_folders=True)
         folders = [entry.rstrip("/") for entry in entries if entry.endswith("/")]
         self.is_complete = len(folders) <= _MAX_FOLDERS
-        within = [
+        in_folders = [
             f"{folder}/{name}"
             for folder in folders[:_MAX_FOLDERS]
             for name in sorted(self.in_folder(folder))
         ]
         paths = [entry for entry in entries if "/" in entry.strip("/")]
-        return [*dict.fromkeys([*within, *paths])]
+        return [*dict.fromkeys([*in_folders, *paths])]
 
 
 def _resolve_paths(
@@ -175,8 +175,7 @@ def _resolve_paths(
         elif row is None:
             references.faults[value] = (
                 f"{values[value]} is {messages.quote_value(value)}, but no job is called "
-                f'"{head}", and '
-                f'no file "{rest}" has been uploaded to a folder "{head}"'
+                f'"{head}", and no file "{rest}" has been uploaded to a folder "{head}"'
             )
         else:
             references.faults[value] = (
@@ -188,13 +187,13 @@ def _resolve_paths(
 def _resolve_names(
     uploads: _UploadedNames, values: Mapping[str, str], references: FileReferences
 ) -> None:
-    """Resolve bare names; a value that does not look like one and matches no file is content."""
-    bare = [
+    """Resolve names without a folder; values that are neither files nor file names are content."""
+    names = [
         value
         for value in values
         if split_file_path(value) is None and 0 < len(value.strip()) <= _MAX_FILE_NAME
     ]
-    for value in bare:
+    for value in names:
         if value in uploads.outside_folders():
             references.uploaded[value] = value
             continue
@@ -206,14 +205,12 @@ def _resolve_names(
         elif paths:
             references.faults[value] = (
                 f"{values[value]} is {messages.quote_value(value)}, the name of {len(paths)} "
-                "uploaded "
-                f"files: write {_alternatives(paths)}"
+                f"uploaded files; use {_alternatives(paths)}"
             )
         elif uploads.is_complete:
             references.faults[value] = (
                 f"{values[value]} is {messages.quote_value(value)}, but no such file has been "
-                "uploaded"
-                f"{messages.did_you_mean(value, uploads.names())}"
+                f"uploaded{messages.did_you_mean(value, uploads.names())}"
             )
             references.absent.append(value)
 
@@ -223,20 +220,20 @@ def _alternatives(paths: Sequence[str]) -> str:
 
 
 _MAX_LOOKUPS = 20
-"""Files of one submission that the service's store is asked about, at two requests each."""
+"""Maximum number of files per submission to look up in the store, with two requests each."""
 
 _MAX_SHOWN_FILES = 3
 
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file that a setting's value refers to.
+    """A file that the value of a setting refers to.
 
     Attributes:
-        value: as in the setting.
-        path: of an uploaded file, `name` or `folder/name`; empty for an output.
-        job: the earlier job whose output it is; empty for an uploaded file.
-        version: its content, as far as it is known.
+        value: the value of the setting.
+        path: path of an uploaded file, `name` or `folder/name`; empty for an output.
+        job: the earlier job, for an output; empty for an uploaded file.
+        version: known properties of its content; None if unknown.
     """
 
     value: str
@@ -246,7 +243,7 @@ class InputFile:
 
 
 class ContentRecords:
-    """The content of the files of earlier submissions from this machine, by submission name."""
+    """Local records of the input files of submissions, by submission name."""
 
     def __init__(self, folder: Path, address: str, api_key: str | None) -> None:
         self._folder = folder / "contents"
@@ -256,7 +253,7 @@ class ContentRecords:
         """Record the files of a submission.
 
         Raises:
-            StorageError: it can't be written.
+            StorageError: the record can't be written.
         """
         record = {
             file.value: {
@@ -289,7 +286,7 @@ class ContentRecords:
         }
 
     def forget(self, name: str) -> None:
-        """Remove the record of a submission."""
+        """Delete the record of a submission."""
         with contextlib.suppress(OSError):
             self._file(name).unlink(missing_ok=True)
 
@@ -299,11 +296,11 @@ class ContentRecords:
 
 
 class InputContent:
-    """The files that one submission names, with their current and their recorded content.
+    """The input files of one submission, with their current and recorded content.
 
     Args:
-        records: the content at submissions from this machine.
-        files: the files by value.
+        records: records of submissions from this machine; None for a submission without files.
+        files: the files with their current versions, by value.
     """
 
     def __init__(self, records: ContentRecords | None, files: Mapping[str, InputFile]) -> None:
@@ -311,7 +308,7 @@ class InputContent:
         self._files = files
 
     def checksums(self) -> dict[str, str]:
-        """Return a checksum for each value whose content is known."""
+        """Return the checksums of the files with known content, by value."""
         return {
             value: file.version.checksum
             for value, file in self._files.items()
@@ -319,67 +316,68 @@ class InputContent:
         }
 
     def remember(self, name: str) -> None:
-        """Record the content for a submission that is about to be sent under a name."""
+        """Record the content for a submission that is about to be sent."""
         if self._files and self._records is not None:
-            with contextlib.suppress(StorageError):  # then it can't be compared later
+            with contextlib.suppress(
+                StorageError
+            ):  # without a record, the content can't be compared later
                 self._records.write(name, self._files.values())
 
     def check(self, name: str, row: JobRecord, values: Collection[str] | None = None) -> None:
-        """Compare the content with that of the submission whose row is there under the name.
+        """Compare the content with that of an existing submission.
 
         Args:
-            name: of the submission, as it was given to `remember`.
-            row: its row, or that of a part of a batch.
-            values: the values that the row's settings hold; None for all.
+            name: name of the submission, as given to `remember`.
+            row: row of the submission, or of a part of a batch.
+            values: values in the settings of the row; None for all.
 
         Raises:
-            ConflictError: it was submitted with other content.
+            ConflictError: the existing submission was made with other content.
         """
-        changed = self._compared(name, row, True, values)
+        changed = self._files_with_result(name, row, True, values)
         if not changed:
             return
-        then = self._recorded(name)
-        words = [
-            _content_difference(file, then.get(file.value)) for file in changed[:_MAX_SHOWN_FILES]
+        recorded = self._recorded(name)
+        differences = [
+            _content_difference(file, recorded.get(file.value))
+            for file in changed[:_MAX_SHOWN_FILES]
         ]
-        if len(changed) > _MAX_SHOWN_FILES:
-            words.append(
-                f"{messages.pluralize(len(changed) - _MAX_SHOWN_FILES, 'file')} more changed"
-            )
+        if (others := len(changed) - _MAX_SHOWN_FILES) > 0:
+            differences.append(f"{messages.pluralize(others, 'more file')} changed")
         raise ConflictError(
-            f"{name} already exists and was submitted with other file content: {'; '.join(words)}.",
+            f"{name} already exists and was submitted with other file content: "
+            f"{'; '.join(differences)}.",
             "To run it again, delete it first ({action}) and submit it again; or choose another "
             "name.",
             action=Action.delete_job(name),
         )
 
     def caveat(self, name: str, row: JobRecord) -> str:
-        """Return a sentence about the files whose content could not be compared; empty if none."""
-        unknown = [file.value for file in self._compared(name, row, None)]
+        """Return a sentence that lists the files whose content is unknown; empty if none is."""
+        unknown = [file.value for file in self._files_with_result(name, row, None)]
         if not unknown:
             return ""
         return (
             f"The content of {messages.join_words(unknown, _MAX_SHOWN_FILES)} could not be "
-            "compared with what was "
-            "submitted: neither the service nor this machine has its checksum. To run it "
-            f"again, delete it first: {Action.delete_job(name)}."
+            "compared with the submitted content: neither the service nor this machine has its "
+            f"checksum. To run it again, delete it first: {Action.delete_job(name)}."
         )
 
     def check_unchanged(self, name: str) -> None:
         """Check that the content has not changed since an interrupted submission.
 
         Raises:
-            ConflictError: the rest would be sent with other content.
+            ConflictError: the content has changed.
         """
-        then = self._recorded(name)
+        recorded = self._recorded(name)
         changed = [
-            _content_difference(file, then.get(value))
+            _content_difference(file, recorded.get(value))
             for value, file in self._files.items()
-            if changed_since(None, _file_version(then.get(value)), file.version)
+            if changed_since(None, _file_version(recorded.get(value)), file.version)
         ]
         if changed:
             raise ConflictError(
-                f"The rest of {name} would run with other content than its first jobs: "
+                f"The missing jobs of {name} would run with other files than its first jobs: "
                 f"{messages.join_words(changed, _MAX_SHOWN_FILES)}.",
                 "Upload the original files, or delete the batch ({action}) and submit it again.",
                 action=Action.delete_job(name),
@@ -388,26 +386,26 @@ class InputContent:
     def _recorded(self, name: str) -> dict[str, InputFile]:
         return self._records.read(name) if self._files and self._records is not None else {}
 
-    def _compared(
-        self, name: str, row: JobRecord, verdict: bool | None, values: Collection[str] | None = None
+    def _files_with_result(
+        self, name: str, row: JobRecord, changed: bool | None, values: Collection[str] | None = None
     ) -> list[InputFile]:
-        """Return the files whose comparison with those of a submission has a result."""
-        then = self._recorded(name)
+        """Return the files for which `changed_since` returns `changed`."""
+        recorded = self._recorded(name)
         created = parse_time(row.get("Created"))
         return [
             file
             for value, file in self._files.items()
             if (values is None or value in values)
-            and changed_since(created, _file_version(then.get(value)), file.version) is verdict
+            and changed_since(created, _file_version(recorded.get(value)), file.version) is changed
         ]
 
 
 NO_FILES = InputContent(None, {})
-"""The content of a submission that names no files."""
+"""The content of a submission without files."""
 
 
 class ContentReader:
-    """Reads the content of the files that submissions to one service name."""
+    """Reads versions of the input files of submissions to one service."""
 
     def __init__(self, service: JobsApi, uploaded: UploadRecords, records: ContentRecords) -> None:
         self._service = service
@@ -420,8 +418,8 @@ class ContentReader:
         """Return the current content of the files that the settings of a submission name.
 
         Args:
-            uploaded: the paths of uploaded files, by the settings' values.
-            outputs: the rows of the earlier jobs whose outputs are named, by the values.
+            uploaded: paths of uploaded files, by value.
+            outputs: rows of the earlier jobs whose outputs are named, by value.
         """
         return self._read(
             [
@@ -432,7 +430,7 @@ class ContentReader:
         )
 
     def recorded(self, name: str) -> InputContent:
-        """Return the current content of the files that a recorded submission names."""
+        """Return the current content of the files of a recorded submission."""
         files = self.records.read(name).values()
         jobs = {file.job for file in files if file.job}
         rows = {job: self._service.find(job) for job in jobs} if len(jobs) <= _MAX_LOOKUPS else {}
@@ -447,31 +445,34 @@ class ContentReader:
                 version = _output_version(outputs.get(file.value))
             else:
                 if file.path not in versions:
-                    versions[file.path] = self.version(file.path, ask=len(versions) < _MAX_LOOKUPS)
+                    versions[file.path] = self.version(
+                        file.path, query_store=len(versions) < _MAX_LOOKUPS
+                    )
                 version = versions[file.path]
             current[file.value] = InputFile(file.value, file.path, file.job, version)
         return InputContent(self.records, current)
 
-    def version(self, path: str, *, ask: bool = True) -> FileVersion | None:
-        """Return the known properties of an uploaded file's current content.
+    def version(self, path: str, *, query_store: bool = True) -> FileVersion | None:
+        """Return the current version of an uploaded file; None if unknown.
 
         Args:
             path: `name` or `folder/name`.
-            ask: query the service's store; else assume the file last uploaded from here.
+            query_store: query the service's store; if False, assume the last upload from this
+                machine.
         """
         folder, _, name = path.rpartition("/")
-        stored = self._service.stored_version(name, folder or None) if ask else None
-        noted = self._uploaded.latest(name, folder)
-        if stored is None or noted is None:
-            return stored or noted
-        same = noted.same_content(stored)
+        stored = self._service.stored_version(name, folder or None) if query_store else None
+        recorded = self._uploaded.latest(name, folder)
+        if stored is None or recorded is None:
+            return stored or recorded
+        same = recorded.same_content(stored)
         if same is False or (same is None and stored.size is None):
             return stored
-        return stored.with_checksums_of(noted)
+        return stored.with_checksums_of(recorded)
 
 
 def _output_version(row: JobRecord | None) -> FileVersion | None:
-    """Return a version for the output of an earlier job: that of its run."""
+    """Return a version that identifies the run of a job, for its outputs."""
     if row is None:
         return None
     run = hashlib.sha256(
@@ -485,11 +486,11 @@ def _file_version(file: InputFile | None) -> FileVersion | None:
     return None if file is None else file.version
 
 
-def _content_difference(file: InputFile, then: InputFile | None) -> str:
-    """Return as a short text how the content of a file has changed."""
+def _content_difference(file: InputFile, recorded: InputFile | None) -> str:
+    """Describe how the content of a file has changed."""
     if file.job:
         return f"{file.value} is now from another run of {file.job}"
-    now, before = file.version, _file_version(then)
-    if now is None or before is None or before.checksum is None:
+    current, earlier = file.version, _file_version(recorded)
+    if current is None or earlier is None or earlier.checksum is None:
         return f"{file.value} was uploaded again since then"
-    return f"{file.value} has {now.description()} now, and had {before.description()}"
+    return f"{file.value} has {current.description()} now, and had {earlier.description()}"

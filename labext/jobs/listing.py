@@ -1,4 +1,4 @@
-"""List and filter jobs: page by page as records, or at once as a typed DataFrame."""
+"""List and filter jobs, as pages of records or as a typed DataFrame."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ STATES = (
     "AggregationFailed",
     "Deleted",
 )
-"""The states of jobs and batches that are known; a service may have others."""
+"""Known states of jobs and batches; a service may have others."""
 
 _STATE_GROUPS = {
-    # A service may say Stopped of a failure, of a time limit and of a stop by hand alike.
+    # A service may report failures and exceeded time limits as Stopped.
     "failed": frozenset({"failed", "stopped", "aggregationfailed"}),
     "queued": frozenset({"inqueue", "pending"}),
     "completed": frozenset({"complete"}),
@@ -52,14 +52,14 @@ _DURATION = re.compile(rf"(?:{_DURATION_PART.pattern})+", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class JobFilter:
-    """A filter of job rows; a field that is None matches every row.
+    """A filter of job rows; a field of None matches every row.
 
     Attributes:
-        state: a state, in any case and with or without blanks; `failed` also stands for `Stopped`
-            and `AggregationFailed`, `queued` for `In Queue` and `Pending`.
-        tool: the tool of a job, of a batch's jobs, or of a stage of a pipeline; or `batch` or
+        state: state, ignoring case and blanks; `failed` also matches `Stopped` and
+            `AggregationFailed`, `queued` matches `In Queue` and `Pending`.
+        tool: tool of a job, of the jobs of a batch, or of a stage of a pipeline; or `batch` or
             `pipeline`.
-        since: the earliest time of creation.
+        since: earliest time of creation.
     """
 
     state: str | None = None
@@ -70,14 +70,14 @@ class JobFilter:
     def parse(
         cls, state: str | None, tool: str | None, since: str | datetime | timedelta | None
     ) -> Self:
-        """Return a filter whose earliest time is written as for `parse_since`."""
+        """Return a filter; `since` is parsed by `parse_since`."""
         return cls(state, tool, None if since is None else parse_since(since))
 
     def __bool__(self) -> bool:
         return self != JobFilter()
 
     def matches(self, row: Mapping[str, Any]) -> bool:
-        """Return whether a row is to be listed."""
+        """Return whether a row matches."""
         return (
             (
                 self.state is None
@@ -88,30 +88,30 @@ class JobFilter:
         )
 
     def is_past(self, page: Sequence[Mapping[str, Any]]) -> bool:
-        """Return whether a page of a list, newest first, ends before the earliest time.
+        """Return whether all rows on later pages are older than `since`.
 
-        A page whose times do not descend says nothing about the next one.
+        False if the page is not sorted from newest to oldest.
         """
         if self.since is None or len(page) < 2:
             return False
         times = [parse_time(row.get("Created")) for row in page]
         known_times = [time for time in times if time is not None]
-        descends = all(later >= earlier for later, earlier in pairwise(known_times))
-        return len(known_times) == len(times) and descends and known_times[-1] < self.since
+        is_sorted = all(later >= earlier for later, earlier in pairwise(known_times))
+        return len(known_times) == len(times) and is_sorted and known_times[-1] < self.since
 
     def check_state(self, counts: Mapping[str, int]) -> None:
-        """Check a state that no row is in.
+        """Check that the state exists, after a list without matches.
 
         Raises:
-            InputError: it is unknown, and not in the service's tally.
+            InputError: the state is unknown, and not in the service's `counts` by state.
         """
         if self.state is None or _normalize_state(self.state) in _STATE_GROUPS:
             return
         states = [*dict.fromkeys([*STATES, *counts])]
         if _normalize_state(self.state) not in map(_normalize_state, states):
             raise InputError(
-                f'No job is "{self.state}"{messages.did_you_mean(self.state, states)}.',
-                f"States are {messages.join_words(states, len(states))}.",
+                f'There is no state "{self.state}"{messages.did_you_mean(self.state, states)}.',
+                f"The states are {messages.join_words(states, len(states))}.",
             )
 
     def _is_before(self, row: Mapping[str, Any]) -> bool:
@@ -122,32 +122,32 @@ class JobFilter:
 
 
 ALL_JOBS = JobFilter()
-"""A filter that every row matches."""
+"""A filter that matches every row."""
 
 
 def row_tools(row: Mapping[str, Any]) -> set[str]:
-    """Return the type of a row and the tools behind it, in lower case."""
+    """Return the type of a row and the tools of its batch or pipeline, in lower case."""
     settings = stored_settings(row) or {}
-    tools_named = [row.get("Type")]
+    names = [row.get("Type")]
     if records.is_batch(row):
-        tools_named += [settings.get("type"), settings.get("tool")]
+        names += [settings.get("type"), settings.get("tool")]
     elif records.is_pipeline(row) and isinstance(settings.get("stages"), list):
         for stage in settings["stages"]:
             tools = stage.get("toolSettings") if isinstance(stage, Mapping) else None
-            tools_named += [*tools] if isinstance(tools, Mapping) else []
-    return {name.casefold() for name in tools_named if isinstance(name, str)}
+            names += [*tools] if isinstance(tools, Mapping) else []
+    return {name.casefold() for name in names if isinstance(name, str)}
 
 
 def parse_since(value: str | datetime | timedelta, now: datetime | None = None) -> datetime:
-    """Return the time that a date, a time or a duration names.
+    """Return the time given by a date, a time of day or a duration.
 
     Args:
-        value: `2026-03-01`, `2026-03-01 14:30`, `14:30` (the last one), `today`, `yesterday`, or
-            how long ago: `2h`, `3d`, `1d12h`. Without a zone it is the machine's.
-        now: the present.
+        value: `2026-03-01`, `2026-03-01 14:30`, `14:30` (the most recent), `today`, `yesterday`, or
+            a duration before now: `2h`, `3d`, `1d12h`. The default time zone is the machine's.
+        now: the current time, for tests.
 
     Raises:
-        InputError: it is none of these.
+        InputError: the value has another format.
     """
     now = (now or datetime.now(UTC)).astimezone()
     if not isinstance(value, str):
@@ -155,7 +155,9 @@ def parse_since(value: str | datetime | timedelta, now: datetime | None = None) 
             raise _invalid_time(value)
         if isinstance(value, timedelta):
             return now - value
-        return datetime.fromisoformat(value.isoformat()).astimezone()  # also one of pandas
+        return datetime.fromisoformat(
+            value.isoformat()
+        ).astimezone()  # also converts a Timestamp of pandas
     text = value.strip()
     if _DURATION.fullmatch(text):
         parts = _DURATION_PART.findall(text.lower())
@@ -175,8 +177,8 @@ def parse_since(value: str | datetime | timedelta, now: datetime | None = None) 
         pass
     else:
         if ":" in text and at.tzinfo is None:
-            last = datetime.combine(now.date(), at).astimezone()
-            return last if last <= now else last - timedelta(days=1)
+            today = datetime.combine(now.date(), at).astimezone()
+            return today if today <= now else today - timedelta(days=1)
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
@@ -186,22 +188,22 @@ def parse_since(value: str | datetime | timedelta, now: datetime | None = None) 
 def _invalid_time(value: object) -> InputError:
     return InputError(
         f"{messages.quote_value(value)} is not a date, time or duration.",
-        'Write 2026-03-01, "2026-03-01 14:30", 14:30, today, 2h or 3d.',
+        'Use a format such as 2026-03-01, "2026-03-01 14:30", 14:30, today, 2h or 3d.',
     )
 
 
 def _matching_states(state: str) -> frozenset[str]:
-    plain = _normalize_state(state)
-    return _STATE_GROUPS.get(plain, frozenset({plain}))
+    normalized = _normalize_state(state)
+    return _STATE_GROUPS.get(normalized, frozenset({normalized}))
 
 
 def _normalize_state(state: str) -> str:
-    """Return a state without case and without separators between its words."""
+    """Return a state in lower case, without separators between its words."""
     return re.sub(r"[\W_]+", "", state).casefold()
 
 
 BatchPage = tuple[str | None, Page]
-"""A page, and the batch of the service that it is of."""
+"""A page of a list, with the batch that was listed; None for the account's jobs."""
 
 
 @dataclass(frozen=True)
@@ -209,13 +211,13 @@ class ListQuery:
     """The query of `GET /jobs`, and a filter.
 
     Attributes:
-        batch: the jobs of this batch; None for the account's jobs.
+        batch: list the jobs of this batch; None for the account's jobs.
         limit: maximum number of rows; None for all.
-        organization: the organization's jobs.
-        subjobs: batches' jobs too.
-        email: a teammate's jobs.
-        start_key: where an earlier list ended.
-        filter: selects from these rows.
+        organization: list the organization's jobs.
+        subjobs: include the jobs of batches.
+        email: list a teammate's jobs.
+        start_key: continuation key of an earlier list.
+        filter: filter of the rows, applied by the client.
     """
 
     batch: str | None = None
@@ -234,7 +236,7 @@ class ListQuery:
 
     @property
     def params(self) -> dict[str, Any]:
-        """The parameters that do not change from page to page."""
+        """The query parameters common to all pages."""
         return {
             "organization": self.organization or None,
             "includeSubjobs": self.subjobs or None,
@@ -246,10 +248,10 @@ class JobInputs(NamedTuple):
     """The inputs of a list of jobs.
 
     Attributes:
-        key: the column of the jobs' table that holds the names.
-        names: of the jobs, in the input's order.
-        rows: the input's row for each, if there are rows.
-        name_column: the column of `rows` with the original names, if some were adapted.
+        key: column of the table of jobs with the names.
+        names: names of the jobs, in the order of the input.
+        rows: input row of each job; None if the input was not a frame.
+        name_column: column of `rows` with the original names, if some were adapted.
     """
 
     key: str
@@ -260,7 +262,7 @@ class JobInputs(NamedTuple):
 
 @dataclass
 class _ListState:
-    """A list in progress: rows, own names of a batch's jobs, tally, key of the next page."""
+    """Rows read so far, names of the jobs inside their batch, counts by state, and next key."""
 
     rows: list[JobRecord] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -269,7 +271,7 @@ class _ListState:
 
 
 class JobLister:
-    """Lists jobs of one service."""
+    """Lists the jobs of one service."""
 
     def __init__(self, service: JobsApi, parts: PartFinder) -> None:
         self._service = service
@@ -280,22 +282,22 @@ class JobLister:
 
         Raises:
             NotFoundError: the batch does not exist.
-            InputError: it is a single job.
+            InputError: `query.batch` is a single job.
         """
         if query.batch is None:
-            yield from self._of(query, (None,))
+            yield from self._pages_of(query, (None,))
             return
         parts = self._parts.parts_of(query.batch, query.email) or (query.batch,)
         empty = True
         try:
-            for page in self._of(query, parts):
+            for page in self._pages_of(query, parts):
                 empty = empty and not page[1].rows
                 yield page
         except InputError:
             self._check_batch(query)
             raise
         if empty:
-            yield from self._of(query, self._elsewhere(query, parts))
+            yield from self._pages_of(query, self._other_batches(query, parts))
 
     def frame(
         self,
@@ -312,23 +314,23 @@ class JobLister:
         attrs = table.attrs
         inputs = self.inputs(table, query, input_rows, name_column)
         if inputs is not None:
-            whole = query.limit is None and not query.start_key and not query.filter
+            complete = query.limit is None and not query.start_key and not query.filter
             table = frames.join_input_rows(
                 table,
                 inputs.key,
                 inputs.names,
                 inputs.rows,
                 name_column=inputs.name_column,
-                missing=whole,
+                missing=complete,
             )
         table.attrs |= attrs
         return (MATCHING_JOBS if query.filter else JOBS).show(table)
 
     def table(self, query: ListQuery, *, scores: bool = False) -> pd.DataFrame:
-        """Return a list as a typed DataFrame, in the service's order and without input rows."""
+        """Return a list as a typed DataFrame, in the service's order, without input columns."""
         from labext.frames import conversion
 
-        state = self._batch(query) if query.batch is not None else self._account(query)
+        state = self._read_batch(query) if query.batch is not None else self._read_account(query)
         table = records.jobs_frame(state.rows)
         if scores:
             table = conversion.spread_column(table, "Score", "score")
@@ -345,10 +347,10 @@ class JobLister:
         input_rows: pd.DataFrame | None,
         name_column: str | None,
     ) -> JobInputs | None:
-        """Return the inputs of the jobs in a table: the given rows, or the journalled ones.
+        """Return the inputs of the jobs in a table, from `input_rows` or from the journal.
 
         Raises:
-            InputError: rows are given, but not the column that holds the names.
+            InputError: `input_rows` are given and their column of names is unknown.
         """
         key = "JobName" if query.batch is None else "Name"
         local = query.batch is not None and query.email is None
@@ -358,20 +360,20 @@ class JobLister:
             column = name_column or (plan.name_column if plan else None)
             if column is None:
                 raise InputError(
-                    "The column that holds the jobs' names is unknown.",
-                    f"Give it: {parameter('name_column', 'NAME')}.",
+                    "The column with the names of the jobs is unknown.",
+                    f"Name it: {parameter('name_column', 'NAME')}.",
                 )
             originals = plan.originals if plan is not None and _is_from_plan(table, plan) else {}
-            if query.batch is None:  # a single job's name is never adapted
-                named = frames.original_names(input_rows, column)
-                return JobInputs(key, named, frames.drop_name_column(input_rows, column))
+            if query.batch is None:  # only names of jobs in batches are adapted
+                names = frames.original_names(input_rows, column)
+                return JobInputs(key, names, frames.drop_name_column(input_rows, column))
             return _inputs_from_rows(input_rows, column, query.batch, originals, set(table[key]))
         if plan is None or not _is_from_plan(table, plan):
             return None
         return JobInputs(key, list(plan.jobs), plan.input_columns, plan.name_column)
 
-    def _batch(self, query: ListQuery) -> _ListState:
-        """Read the jobs of a batch; of a split one part by part."""
+    def _read_batch(self, query: ListQuery) -> _ListState:
+        """Read the jobs of a batch, part by part if it is split."""
         list_state = _ListState()
         by_part: dict[str | None, dict[str, int]] = {}
         for part, page in self.pages(query):
@@ -386,49 +388,50 @@ class JobLister:
                 list_state.statuses[state] = list_state.statuses.get(state, 0) + count
         return list_state
 
-    def _account(self, query: ListQuery) -> _ListState:
-        """Read the account's jobs, a split batch as one row."""
+    def _read_account(self, query: ListQuery) -> _ListState:
+        """Read the account's jobs, merging the parts of each split batch into one row."""
         if query.subjobs or query.organization:
-            return self._as_they_are(query)
+            return self._read_unmerged(query)
         state = _ListState(start_key=query.start_key or "")
         merger, guard = PartMerger(query.filter.matches), page_guard(query.start_key)
-        most = query.limit
+        limit = query.limit
         while True:
-            guard.add_page(row_names(self._fold(query, merger, most, state)))
+            guard.add_page(row_names(self._merge_page(query, merger, limit, state)))
             if state.start_key:
                 guard.check_next(state.start_key)
-            if state.start_key and (most is None or merger.match_count < most):
+            if state.start_key and (limit is None or merger.match_count < limit):
                 continue
-            cut = bool(state.start_key or query.start_key)
+            truncated = bool(state.start_key or query.start_key)
             state.rows = merger.rows(
-                partial(self._service.find, email=query.email) if cut else None
+                partial(self._service.find, email=query.email) if truncated else None
             )
             missing = 0 if query.limit is None else query.limit - len(state.rows)
-            if missing <= 0 or not state.start_key or most is None:
+            if missing <= 0 or not state.start_key or limit is None:
                 return state
-            most += missing  # with all its parts a split batch is in another state
+            # A batch that matched by its listed parts may not match after all parts are merged.
+            limit += missing
 
-    def _fold(
-        self, query: ListQuery, merger: PartMerger, most: int | None, list_state: _ListState
+    def _merge_page(
+        self, query: ListQuery, merger: PartMerger, limit: int | None, list_state: _ListState
     ) -> list[JobRecord]:
-        """Read one page, or as much of it as is wanted, and return its rows."""
+        """Read one page and add its rows to the merger up to the limit; return these rows."""
         key = list_state.start_key
-        left = None if most is None else most - merger.match_count
-        size = PAGE_SIZE if query.filter or left is None else min(left, PAGE_SIZE)
+        remaining = None if limit is None else limit - merger.match_count
+        size = PAGE_SIZE if query.filter or remaining is None else min(remaining, PAGE_SIZE)
         page = self._service.page(size, key, **query.params)
-        added = merger.add_rows(page.rows, most)
+        added = merger.add_rows(page.rows, limit)
         list_state.statuses, list_state.start_key = (
             page.statuses or list_state.statuses,
             page.start_key,
         )
         if added is not None:
-            # The list continues after the last row that was taken, by its key.
+            # Request the continuation key of the last added row.
             list_state.start_key = self._service.page(added, key, **query.params).start_key
         elif query.filter.is_past(page.rows):
             list_state.start_key = ""
         return page.rows[:added]
 
-    def _as_they_are(self, query: ListQuery) -> _ListState:
+    def _read_unmerged(self, query: ListQuery) -> _ListState:
         state = _ListState()
         for _, page in self.pages(query):
             state.rows += page.rows
@@ -436,54 +439,58 @@ class JobLister:
             state.start_key = page.start_key
         return state
 
-    def _of(self, query: ListQuery, batches: tuple[str | None, ...]) -> Iterator[BatchPage]:
-        left = query.limit
+    def _pages_of(self, query: ListQuery, batches: tuple[str | None, ...]) -> Iterator[BatchPage]:
+        remaining = query.limit
         for batch in batches:
-            if left is not None and left <= 0:
+            if remaining is not None and remaining <= 0:
                 return
             pages = (
-                self._matching(query, batch, left)
+                self._matching_pages(query, batch, remaining)
                 if query.filter
                 else self._service.pages(
-                    limit=left, start_key=query.start_key, batch=batch, **query.params
+                    limit=remaining, start_key=query.start_key, batch=batch, **query.params
                 )
             )
             try:
                 for page in pages:
-                    left = None if left is None else left - len(page.rows)
+                    remaining = None if remaining is None else remaining - len(page.rows)
                     yield batch, page
             except NotFoundError:
                 if batch is None:
                     raise
-                continue  # missing: whether any part exists is known after the last
+                continue  # a missing part; `pages` checks the batch if no part has rows
 
-    def _matching(self, query: ListQuery, batch: str | None, most: int | None) -> Iterator[Page]:
-        """Yield the pages of a list with the rows that match a filter, up to a limit."""
-        matches, left = query.filter.matches, most
+    def _matching_pages(
+        self, query: ListQuery, batch: str | None, limit: int | None
+    ) -> Iterator[Page]:
+        """Yield the pages of a list with their matching rows, up to a limit."""
+        matches, remaining = query.filter.matches, limit
         key, guard = query.start_key or "", page_guard(query.start_key)
-        while left is None or left > 0:
+        while remaining is None or remaining > 0:
             page = self._service.page(PAGE_SIZE, key, batch=batch, **query.params)
-            places = [place for place, row in enumerate(page.rows) if matches(row)]
-            past = batch is None and query.filter.is_past(page.rows)
+            positions = [position for position, row in enumerate(page.rows) if matches(row)]
+            is_past = batch is None and query.filter.is_past(page.rows)
             guard.add_page(row_names(page.rows))
-            if left is not None and len(places) >= left and places[left - 1] + 1 < len(page.rows):
-                # The list continues after the last row that is taken, by its key.
-                end = places[left - 1] + 1
-                cut = self._service.page(end, key, batch=batch, **query.params)
-                page, places, past = page._replace(start_key=cut.start_key), places[:left], False
+            if remaining is not None and len(positions) >= remaining:
+                positions = positions[:remaining]
+                end = positions[-1] + 1
+                if end < len(page.rows):
+                    # Request the continuation key of the last matching row.
+                    truncated = self._service.page(end, key, batch=batch, **query.params)
+                    page, is_past = page._replace(start_key=truncated.start_key), False
             matching = page._replace(
-                rows=[page.rows[place] for place in places],
-                start_key="" if past else page.start_key,
+                rows=[page.rows[position] for position in positions],
+                start_key="" if is_past else page.start_key,
             )
-            left = None if left is None else left - len(matching.rows)
+            remaining = None if remaining is None else remaining - len(matching.rows)
             yield matching
             key = matching.start_key
             if not key:
                 return
             guard.check_next(key)
 
-    def _elsewhere(self, query: ListQuery, requested: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the other place of a batch's jobs that were not where expected."""
+    def _other_batches(self, query: ListQuery, requested: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the batches to list after the requested ones had no jobs."""
         batch = str(query.batch)
         row = self._check_batch(query)
         self._parts.forget(batch)
@@ -493,10 +500,10 @@ class JobLister:
         return () if parts == requested else parts
 
     def _check_batch(self, query: ListQuery) -> JobRecord | None:
-        """Return the row of the requested batch or pipeline, if it exists.
+        """Return the row of the requested batch or pipeline; None if it does not exist.
 
         Raises:
-            InputError: it is a single job.
+            InputError: `query.batch` is a single job.
         """
         batch = str(query.batch)
         row = self._service.find(batch, query.email)
@@ -510,36 +517,37 @@ class JobLister:
 def _inputs_from_rows(
     rows: pd.DataFrame, name_column: str, batch: str, known: Mapping[str, str], existing: set[str]
 ) -> JobInputs:
-    """Return the inputs of a batch's jobs from rows that the user gives.
+    """Return the inputs of the jobs of a batch, from the user's rows.
 
     Args:
-        rows: the rows.
-        name_column: their column with the original names, before some were adapted.
-        batch: the batch of the jobs.
-        known: the journal's original names, by the jobs' own.
-        existing: the jobs' own names.
+        rows: the input rows.
+        name_column: column of `rows` with the original names.
+        batch: name of the batch.
+        known: original names in the journal, by job name.
+        existing: names of the jobs on the service.
     """
     originals = frames.original_names(rows, name_column)
     jobs = {original: job for job, original in known.items()}
-    space = max_job_name_length(batch, len(originals))
-    own = [
-        jobs.get(name) or identity.find_adapted_name(name, existing, space) for name in originals
+    max_length = max_job_name_length(batch, len(originals))
+    names = [
+        jobs.get(original) or identity.find_adapted_name(original, existing, max_length)
+        for original in originals
     ]
-    if own == originals:
-        return JobInputs("Name", own, frames.drop_name_column(rows, name_column))
-    return JobInputs("Name", own, rows, name_column)
+    if names == originals:
+        return JobInputs("Name", names, frames.drop_name_column(rows, name_column))
+    return JobInputs("Name", names, rows, name_column)
 
 
 def _is_from_plan(table: pd.DataFrame, plan: BatchPlan) -> bool:
-    """Return whether the journal describes these jobs, not another account's of that name."""
-    numbers = [
+    """Return whether jobs are those of a plan, rather than of another batch of the same name."""
+    rows = [
         (name, {"Type": type, "Settings": settings})
         for name, type, settings in zip(
             table["Name"], table["Type"], table["Settings"], strict=True
         )
         if name in plan.jobs
     ]
-    return bool(numbers) and not any(
+    return bool(rows) and not any(
         stored_settings(row) is not None and submission_difference(plan.type, plan.jobs[name], row)
-        for name, row in numbers
+        for name, row in rows
     )

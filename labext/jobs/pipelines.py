@@ -1,4 +1,4 @@
-"""Check pipelines and submit them at most once."""
+"""Validate pipelines and submit them at most once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from labext.jobs.tools import (
 )
 
 PIPE = "pipe"
-"""The value of a setting that takes the output of the stage before."""
+"""The value of a setting that stands for an output of the previous stage."""
 
 _STAGE_FIELDS = ("task", "toolSettings")
 _MAX_SHOWN = 5
@@ -35,12 +35,12 @@ Stage = dict[str, Any]
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The definition of a pipeline, as `Settings` of its row shows it.
+    """Definition of a pipeline, as in `Settings` of its row.
 
     Attributes:
-        inputs: the initial inputs, each of which passes through the stages on its own.
-        stages: the stages; None if they are saved on the service.
-        saved: the name of the saved pipeline; None if the stages are given.
+        inputs: the initial inputs, which are processed separately.
+        stages: the stages; None for a pipeline saved on the service.
+        saved: the name of the saved pipeline; None if `stages` are given.
     """
 
     inputs: list[Any]
@@ -49,7 +49,7 @@ class Pipeline:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The pipeline in the service's format, without its name."""
+        """The fields of the request body, without the name of the submission."""
         settings: dict[str, Any] = {"initialInputs": self.inputs}
         if self.saved is not None:
             settings["pipelineName"] = self.saved
@@ -58,26 +58,26 @@ class Pipeline:
         return settings
 
     def tools(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
-        """Yield stage number (from 1), tool and settings of each tool of the given stages."""
+        """Yield the stage number (from 1), name and settings of each tool."""
         for number, stage in enumerate(self.stages or (), start=1):
             for tool, settings in stage["toolSettings"].items():
                 yield number, tool, settings
 
 
 def parse_inputs(value: Any) -> list[Any]:
-    """Return initial inputs as a list of plain JSON values.
+    """Return initial inputs as a list of JSON values.
 
     Args:
-        value: a list, a tuple, a Series, a column of a frame or an array, of texts mostly:
-            sequences, names of uploaded files, `<Job>/path` of an earlier job's output.
+        value: a list, tuple, Series, column of a frame or one-dimensional array of inputs, such as
+            sequences, names of uploaded files, or outputs of earlier jobs (`<Job>/path`).
 
     Raises:
-        InputError: it is no such list, is empty, or holds values without a JSON form.
+        InputError: the value has another type or is empty, or JSON can't represent an input.
     """
     if isinstance(value, str | bytes | Mapping) or value is None:
         raise InputError(
             f"The inputs of a pipeline must be a list, not {_type_name(value)}.",
-            'Put it into a list: `["…"]`.',
+            'Give a list: `["…"]`.',
         )
     ndim = getattr(value, "ndim", 1)
     if ndim != 1:
@@ -90,10 +90,10 @@ def parse_inputs(value: Any) -> list[Any]:
     if not isinstance(value, Sequence):
         raise InputError(
             f"The inputs of a pipeline must be a list, not {_type_name(value)}.",
-            "Make a list of it.",
+            "Convert it to a list.",
         )
     if not value:
-        raise InputError("The pipeline has no inputs.", "It needs at least one.")
+        raise InputError("The pipeline has no inputs.", "Give at least one input.")
     inputs, faults = [], []
     for number, item in enumerate(value, start=1):
         try:
@@ -108,12 +108,12 @@ def parse_inputs(value: Any) -> list[Any]:
 
 
 def clean_stages(catalogue: ToolCatalogue, stages: Any) -> list[Stage]:
-    """Return stages as they are to be sent, checked against the parameters of their tools.
+    """Validate stages against the parameters of their tools; return them as they will be sent.
 
-    The catalogue is read again before anything is refused.
+    The catalogue is read again before stages are rejected.
 
     Raises:
-        InputError: every fault, with its stage and tool.
+        InputError: stages are invalid; the error lists all faults with stage and tool.
     """
     if isinstance(stages, Mapping) or not isinstance(stages, list | tuple):
         raise InputError(
@@ -130,25 +130,25 @@ def clean_stages(catalogue: ToolCatalogue, stages: Any) -> list[Stage]:
 
 
 def stages_without_input(stages: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Return the numbers, from 1, of the stages that take nothing: none of their settings pipes."""
+    """Return the numbers (from 1) of the stages without a setting that takes a piped input."""
     return [
         number
         for number, stage in enumerate(stages, start=1)
-        if not any(PIPE in (own or {}).values() for own in stage["toolSettings"].values())
+        if not any(PIPE in (settings or {}).values() for settings in stage["toolSettings"].values())
     ]
 
 
 def _clean_tools(
     tools: Mapping[str, Tool], stages: Sequence[Any]
 ) -> tuple[list[Stage], list[str], str | None]:
-    """Return the stages, all faults, and a tool whose settings have one."""
+    """Return the valid stages, all faults, and the last tool with invalid settings."""
     cleaned_stages: list[Stage] = []
     faults: list[str] = []
-    at_fault: str | None = None
+    faulty_tool: str | None = None
     for number, stage in enumerate(stages, start=1):
-        wrong = _shape_fault(stage)
-        if wrong is not None:
-            faults.append(f"stage {number} {wrong}")
+        shape_fault = _shape_fault(stage)
+        if shape_fault is not None:
+            faults.append(f"stage {number} {shape_fault}")
             continue
         cleaned: Stage = {"task": stage["task"], "toolSettings": {}}
         for name, settings in stage["toolSettings"].items():
@@ -158,25 +158,25 @@ def _clean_tools(
                 faults.append(f'stage {number}: the service has no tool "{name}"{hint}')
                 continue
             cleaned["toolSettings"][tool.name], tool_faults = normalize_settings(
-                tool, settings or {}, passed=PIPE
+                tool, settings or {}, placeholder=PIPE
             )
             faults += [f"stage {number}, {tool.name}: {fault}" for fault in tool_faults]
-            at_fault = tool.name if tool_faults else at_fault
+            faulty_tool = tool.name if tool_faults else faulty_tool
         cleaned_stages.append(cleaned)
-    return cleaned_stages, faults, at_fault
+    return cleaned_stages, faults, faulty_tool
 
 
 def _shape_fault(stage: Any) -> str | None:
-    """Return the fault in the shape of a stage, as the end of a sentence."""
+    """Return the fault in the structure of a stage as the end of a sentence; None if valid."""
     if not isinstance(stage, Mapping):
         return f"is {_type_name(stage)}, not a mapping of `task` and `toolSettings`"
-    strange = [str(key) for key in stage if key not in _STAGE_FIELDS]
-    if strange:
-        hint = messages.did_you_mean(strange[0], _STAGE_FIELDS)
-        return f"has `{strange[0]}`, which no stage has{hint}"
+    unknown = [str(key) for key in stage if key not in _STAGE_FIELDS]
+    if unknown:
+        hint = messages.did_you_mean(unknown[0], _STAGE_FIELDS)
+        return f"has an unknown key `{unknown[0]}`{hint}"
     task, tools = stage.get("task"), stage.get("toolSettings")
     if not isinstance(task, str) or not task.strip():
-        return "has no `task`, its name in words"
+        return "has no `task`, the title of the stage"
     if not isinstance(tools, Mapping) or not tools:
         return "has no `toolSettings`, a mapping of tools to their settings"
     for name, settings in tools.items():
@@ -189,7 +189,7 @@ def _pipeline_error(faults: list[str], step: str) -> InputError:
     listed_faults = faults[:_MAX_SHOWN]
     if len(faults) > _MAX_SHOWN:
         listed_faults.append(f"{len(faults) - _MAX_SHOWN} more errors")
-    return InputError(f"This pipeline can't be used: {'; '.join(listed_faults)}.", step)
+    return InputError(f"The pipeline is invalid: {'; '.join(listed_faults)}.", step)
 
 
 def _next_step(tool: str | None) -> str:
@@ -202,11 +202,11 @@ def _next_step(tool: str | None) -> str:
 
 
 def _type_name(value: Any) -> str:
-    """Return the type of a value, for the middle of a sentence."""
+    """Return a noun phrase for the type of a value."""
     if value is None:
         return "nothing"
-    words = {
-        str: "one text",
+    names = {
+        str: "a text",
         bytes: "bytes",
         bool: "true or false",
         int: "a number",
@@ -214,7 +214,7 @@ def _type_name(value: Any) -> str:
         dict: "a mapping",
         list: "a list",
     }
-    return words.get(type(value), f"a {type(value).__name__}")
+    return names.get(type(value), f"a {type(value).__name__}")
 
 
 PIPELINE_TYPE = "pipeline"
@@ -228,10 +228,11 @@ def submit_pipeline(
     project_tag: str | None,
     content: InputContent,
 ) -> Submission:
-    """Submit a checked pipeline, given or saved, unless it exists.
+    """Submit a validated pipeline, unless it exists.
 
     Raises:
-        ConflictError: the name is taken by another submission, or by a pipeline with other content.
+        ConflictError: the name is taken by another submission, or by a pipeline whose files had
+            other content.
         OutcomeUnknownError: the response was lost and the service can't be queried.
     """
     body: dict[str, Any] = {"jobName": name, **pipeline.settings}
@@ -254,57 +255,54 @@ def check_pipeline_references(
 ) -> FileReferences:
     """Return the files and jobs that the stages and the initial inputs of a pipeline refer to.
 
-    The stages of a saved pipeline are not known; of its inputs only names of uploaded files are
-    references.
+    For a saved pipeline, whose stages are unknown, only the inputs are resolved, and unresolved
+    inputs are accepted.
 
     Raises:
         InputError: a file has not been uploaded, or its name is ambiguous; a job does not exist or
             is not complete.
     """
     if pipeline.saved is not None:
-        inputs = {value: "an input" for value in pipeline.inputs if _may_be_a_file(value)}
+        inputs = {value: "an input" for value in pipeline.inputs if _may_be_file(value)}
         input_references = input_files.resolve_values(service, inputs)
         return FileReferences(input_references.uploaded, input_references.outputs)
     references = FileReferences()
     faults: list[str] = []
     for number, tool, settings in pipeline.tools():
         jobs = _with_inputs(settings, pipeline.inputs) if number == 1 else [settings]
-        named = input_files.resolve_references(service, catalogue.tool(tool), jobs)
-        faults += [f"stage {number}, {tool}: {fault}" for fault in named.faults.values()]
-        references.add(named)
+        resolved = input_files.resolve_references(service, catalogue.tool(tool), jobs)
+        faults += [f"stage {number}, {tool}: {fault}" for fault in resolved.faults.values()]
+        references.add(resolved)
     if faults:
         raise InputError(
-            f"This pipeline can't be used: {'; '.join(faults)}.",
+            f"The pipeline is invalid: {'; '.join(faults)}.",
             references.next_step or "Correct the names.",
         )
     return references
 
 
-def _may_be_a_file(value: Any) -> bool:
+def _may_be_file(value: Any) -> bool:
     return isinstance(value, str) and (
         looks_like_file_name(value) or split_file_path(value) is not None
     )
 
 
 def _with_inputs(settings: Mapping[str, Any], inputs: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the settings of a tool of the first stage with each input in place of `pipe`."""
-    passed = [name for name, value in settings.items() if value == PIPE]
-    return [{**settings, **dict.fromkeys(passed, value)} for value in inputs]
+    """Return the settings of a tool of the first stage for each input."""
+    piped = [name for name, value in settings.items() if value == PIPE]
+    return [{**settings, **dict.fromkeys(piped, value)} for value in inputs]
 
 
 def pipeline_difference(pipeline: Pipeline, row: JobRecord) -> str | None:
-    """Return as a short text how a row differs from the pipeline that is to be submitted.
-
-    Returns None if they are the same.
-    """
+    """Describe how a row differs from a pipeline; None if they are the same."""
     if not records.is_pipeline(row):
         return f"it is a {records.kind(row)}"
     stored = stored_settings(row)
     if stored is None or not stored.keys() & {"initialInputs", "inputs", "stages"}:
         return "its stages and inputs can't be read"
     if stored.get("pipelineName") != pipeline.saved:
-        of = stored.get("pipelineName")
-        return f"it runs {of}" if of else f"it does not run {pipeline.saved}"
+        other = stored.get("pipelineName")
+        return f"it runs {other}" if other else f"it does not run {pipeline.saved}"
     inputs = stored.get("initialInputs", stored.get("inputs"))
     if inputs is not None and canonical_json(inputs) != canonical_json(pipeline.inputs):
         return f"its inputs are {shorten_json(inputs)}, not {shorten_json(pipeline.inputs)}"
@@ -337,5 +335,5 @@ def _stage_tools_difference(requested: Mapping[str, Any], existing: Any) -> str 
             return f"the settings of {tool} can't be read"
         difference = settings_difference(settings, existing[tool])
         if difference is not None:
-            return f"of {tool}, {difference}"
+            return f"for {tool}, {difference}"
     return None

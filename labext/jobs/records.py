@@ -41,7 +41,7 @@ REASON_FIELDS = (
 
 
 class Page(NamedTuple):
-    """One page of a list: its rows, the key of the next one (or empty), the tally by state."""
+    """One page of a list: rows, continuation key (empty at the end), number of jobs by state."""
 
     rows: list[JobRecord]
     start_key: str
@@ -49,7 +49,7 @@ class Page(NamedTuple):
 
 
 class Presigned(str):
-    """A presigned address: a string like any other, whose repr hides its query."""
+    """A presigned URL whose `repr` hides the query string."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ class Presigned(str):
 
 
 def job_columns() -> list[Column]:
-    """Return the columns of a frame of job rows, in their order."""
+    """Return the columns of a frame of job rows."""
     from labext.frames.conversion import Column
 
     return [
@@ -77,10 +77,7 @@ def job_columns() -> list[Column]:
 
 
 def jobs_frame(rows: Iterable[JobRecord]) -> pd.DataFrame:
-    """Return rows as a typed DataFrame, without fields that are not properties of a job.
-
-    These are a presigned address, and the tally in the response to a query by name.
-    """
+    """Return rows as a typed DataFrame, without the fields `resultUrl` and `statuses`."""
     from labext.frames import conversion
 
     frame = conversion.records_to_frame(rows, job_columns())
@@ -88,17 +85,17 @@ def jobs_frame(rows: Iterable[JobRecord]) -> pd.DataFrame:
 
 
 def parse_record(answer: Any, name: str) -> JobRecord:
-    """Return the row in the response to a query by name, with the tally as `statuses`.
+    """Return the row in the response to a query by name, with the number of jobs by state.
 
     Raises:
-        NotFoundError: the response holds no row.
-        ServiceError: the response is not that of a job service.
+        NotFoundError: the response has no row with this name.
+        ServiceError: the response is invalid.
     """
     bare = isinstance(answer, Mapping) and "JobName" in answer
     rows = [answer] if bare else _find_rows(answer) if answer else []
     if rows is None:
         raise ServiceError(f"The service returned an invalid response about {name}.")
-    # A service that overlooks the name answers with whichever jobs there are.
+    # A service that ignores the query by name returns a list of other jobs.
     row = next((row for row in rows if row.get("JobName", name) == name), None)
     if row is None:
         raise unknown_name_error(name)
@@ -112,7 +109,7 @@ def parse_page(answer: Any) -> Page:
     """Return the page in the response to a list query.
 
     Raises:
-        ServiceError: the response is not that of a job service.
+        ServiceError: the response is invalid.
     """
     rows = (
         [dict(answer)]
@@ -148,93 +145,87 @@ def _clean_record(row: JobRecord) -> JobRecord:
     return row
 
 
-def unknown_name_error(name: str, near: str = "") -> NotFoundError:
-    """Return the error for a name that no job, batch or pipeline has."""
+def unknown_name_error(name: str, suggestion: str = "") -> NotFoundError:
+    """Return the error for an unknown name; `suggestion` is appended to the message."""
     return NotFoundError(
-        f'No job, batch or pipeline is called "{name}"{near}.', action=Action.list_jobs()
+        f'No job, batch or pipeline is called "{name}"{suggestion}.', action=Action.list_jobs()
     )
 
 
 def is_batch(row: Mapping[str, Any]) -> bool:
-    """Return whether a row is a batch's parent: by its type, or by having a `batchStatus`.
+    """Return whether a row is a batch: its type is `batch`, or it has a `batchStatus`.
 
-    `statuses` says nothing: a single job asked by name may carry it too.
+    `statuses` is no criterion: the row of a single job may have it too.
     """
     return row.get("Type") == "batch" or bool(row.get("batchStatus"))
 
 
 def is_pipeline(row: Mapping[str, Any]) -> bool:
-    """Return whether a row is a pipeline's: by its type, and since it has no `batchStatus`.
-
-    The contract shows no row of a pipeline; in the sandbox its type is `pipeline`.
-    """
+    """Return whether a row is a pipeline: its type is `pipeline`, and it has no `batchStatus`."""
     return str(row.get("Type")).casefold() == "pipeline" and not is_batch(row)
 
 
 def is_parent(row: Mapping[str, Any]) -> bool:
-    """Return whether a row represents several jobs: a batch's, or a pipeline's."""
+    """Return whether a row is a batch or a pipeline."""
     return is_batch(row) or is_pipeline(row)
 
 
 def kind(row: Mapping[str, Any]) -> str:
-    """Return the kind of a row, in one word: `batch`, `pipeline` or `job`."""
+    """Return the kind of a row: `batch`, `pipeline` or `job`."""
     return "batch" if is_batch(row) else "pipeline" if is_pipeline(row) else "job"
 
 
 def phase(row: Mapping[str, Any]) -> str:
     """Return the state of a job, a batch or a pipeline as the service returns it.
 
-    A batch's is `batchStatus` alone: its jobs are all `Complete` before its results are there.
-    But one that was deleted is gone, whatever it was before.
+    The state of a batch is its `batchStatus`, because its results may not be available yet when
+    all of its jobs are `Complete`. `Deleted` takes precedence.
     """
     if row.get("JobStatus") == "Deleted":
         return "Deleted"
-    word = row.get("batchStatus") if is_batch(row) else row.get("JobStatus")
-    return str(word) if word else "unknown"
+    state = row.get("batchStatus") if is_batch(row) else row.get("JobStatus")
+    return str(state) if state else "unknown"
 
 
 def outcome(row: Mapping[str, Any]) -> Outcome | None:
-    """Return the outcome of a job or a batch; None while it runs, or if its status is unknown."""
+    """Return the outcome of a job or batch; None while it is active or if its state is unknown."""
     return (_BATCH_OUTCOMES if is_batch(row) else _OUTCOMES).get(phase(row))
 
 
 def stage(row: Mapping[str, Any]) -> str:
-    """Return the current stage of a pipeline, if the service reports it.
-
-    The sandbox returns `Stage`: "2 of 3: Scoring PDB".
-    """
-    words = row.get("Stage")
-    return words.strip() if is_pipeline(row) and isinstance(words, str) else ""
+    """Return the current stage of a pipeline, such as "2 of 3: Scoring PDB"; empty if unknown."""
+    text = row.get("Stage")
+    return text.strip() if is_pipeline(row) and isinstance(text, str) else ""
 
 
 def reason(row: Mapping[str, Any]) -> str:
-    """Return the service's reason for a failure or a stop, if it gives one."""
+    """Return the service's reason for a failure or a stop; empty if unknown."""
     return next((str(row[key]) for key in REASON_FIELDS if row.get(key)), "")
 
 
 def parse_tally(statuses: Any) -> dict[str, int]:
-    """Return how many jobs are in which state, the states that none is in left out."""
+    """Return the number of jobs by state, without states of 0 jobs; empty if invalid."""
     if not isinstance(statuses, Mapping):
         return {}
-    counted = {
+    counts = {
         str(state): int(count)
         for state, count in statuses.items()
         if isinstance(count, int) or (isinstance(count, float) and count.is_integer())
     }
-    return {state: count for state, count in counted.items() if count > 0}
+    return {state: count for state, count in counts.items() if count > 0}
 
 
 def count_states(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Count rows by their state."""
-    counted: dict[str, int] = {}
+    """Return the number of rows by state."""
+    counts: dict[str, int] = {}
     for row in rows:
         state = str(row.get("JobStatus") or "unknown")
-        counted[state] = counted.get(state, 0) + 1
-    return counted
+        counts[state] = counts.get(state, 0) + 1
+    return counts
 
 
 def run_fields(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that identify one run of a job: name, type, settings, times."""
+    """Return fields that identify one run of a job: name, type, digest of settings, times."""
     return {
         "name": row.get("JobName"),
         "type": row.get("Type"),

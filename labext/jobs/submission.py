@@ -23,9 +23,9 @@ from labext.jobs.input_files import InputContent
 from labext.jobs.records import JobRecord
 from labext.progress import Outcome
 
-_TRIES = 3
-_PAUSE = 0.5
-"""Seconds before the second try, twice as long before the third."""
+_MAX_ATTEMPTS = 3
+_BACKOFF = 0.5
+"""Delay before the second attempt in seconds; the delay before the third is twice as long."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,11 @@ class Submission:
     """A job or pipeline that was submitted, or that already existed.
 
     Attributes:
-        name, type: the job's; a pipeline's type is `pipeline`.
-        created: False if an identical one existed, and nothing was sent.
-        message: the outcome, one sentence.
-        row: its row, if it already existed or had to be looked up.
+        name: the name of the job or pipeline.
+        type: the tool, or `pipeline`.
+        created: False if an identical submission existed, and nothing was sent.
+        message: the outcome in one sentence.
+        row: the row of the job, if it was looked up; None otherwise.
     """
 
     name: str
@@ -54,10 +55,11 @@ def submit_job(
     project_tag: str | None,
     content: InputContent,
 ) -> Submission:
-    """Submit one job with clean settings, unless it exists.
+    """Submit one job with validated settings, unless it exists.
 
     Raises:
-        ConflictError: the name is taken by another job, or by one with other content.
+        ConflictError: the name is taken by another submission, or by a job whose files had other
+            content.
         OutcomeUnknownError: the response was lost and the service can't be queried.
     """
     body: dict[str, Any] = {"jobName": name, "type": type, "settings": dict(settings)}
@@ -80,20 +82,19 @@ def submit_once(
     name: str,
     type: str,
     send: Callable[[], str],
-    unlike: Callable[[JobRecord], str | None],
-    shared_properties: str,
+    difference: Callable[[JobRecord], str | None],
+    compared: str,
     content: InputContent,
 ) -> Submission:
-    """Send a submission under a name of its own, unless it already exists.
+    """Send a submission unless it already exists.
 
     Args:
         service: the service.
-        name: the submission's name.
-        type: its type, as in its row.
-        send: sends it, and returns the service's message.
-        unlike: returns in a few words how the row with this name differs from this submission; None
-            if it is the same submission.
-        shared_properties: properties that such a row shares with this submission, in the plural.
+        name: unique name of the submission.
+        type: the tool, or `pipeline`.
+        send: sends the submission, and returns the service's message.
+        difference: describes how a row differs from the submission; None if they are the same.
+        compared: the compared properties in the plural, for messages.
         content: the content of the files that the settings name.
 
     Raises:
@@ -101,38 +102,35 @@ def submit_once(
         OutcomeUnknownError: the response was lost and the service can't be queried.
     """
 
-    def same() -> JobRecord | None:
+    def look_up() -> JobRecord | None:
         row = service.find(name)
         if row is not None:
-            if difference := unlike(row):
-                raise name_taken_error(name, difference)
+            if text := difference(row):
+                raise name_taken_error(name, text)
             content.check(name, row)
         return row
 
-    row = same()
+    row = look_up()
     if row is not None:
-        return Submission(
-            name, type, False, _reuse_message(name, row, shared_properties, content), row
-        )
+        return Submission(name, type, False, _reuse_message(name, row, compared, content), row)
     content.remember(name)
     message, row, created = send_once(
-        name, send, same, f"1 {type}" if type == "pipeline" else f"1 job of {type}"
+        name, send, look_up, f"1 {type}" if type == "pipeline" else f"1 job of {type}"
     )
     if row is not None and not created:
-        return Submission(
-            name, type, False, _reuse_message(name, row, shared_properties, content), row
-        )
+        return Submission(name, type, False, _reuse_message(name, row, compared, content), row)
     return Submission(name, type, True, message or f"{name} was submitted.", row)
 
 
 def validate_job(
     service: JobsApi, name: str, type: str, settings: Mapping[str, Any], content: InputContent
 ) -> None:
-    """Ask the service whether it would take a job with clean settings, without submitting it.
+    """Validate a job with validated settings on the service, without submitting it.
 
     Raises:
-        ConflictError: the name is taken by another job, or by one with other content.
-        InputError: the service would refuse it.
+        ConflictError: the name is taken by another submission, or by a job whose files had other
+            content.
+        InputError: the service would reject the job.
     """
     row = service.find(name)
     if row is not None:
@@ -140,35 +138,36 @@ def validate_job(
             raise name_taken_error(name, difference)
         content.check(name, row)
         return
-    answer = service.validate({"jobName": name, "type": type, "settings": dict(settings)})
-    if answer is not None and not answer[0]:
+    response = service.validate({"jobName": name, "type": type, "settings": dict(settings)})
+    if response is not None and not response[0]:
         raise InputError(
-            f"The service would reject this job: {answer[1]}", action=Action.show_tool(type)
+            f"The service would reject this job: {response[1]}", action=Action.show_tool(type)
         )
 
 
 def send_once(
-    name: str, send: Callable[[], str], same: Callable[[], JobRecord | None], description: str
+    name: str, send: Callable[[], str], look_up: Callable[[], JobRecord | None], description: str
 ) -> tuple[str, JobRecord | None, bool]:
     """Send a submission whose name was free; if its response is lost, look up the outcome.
 
     Args:
-        name: for messages.
-        send: sends it, and returns the service's message.
-        same: looks the name up: the row if it is this submission, None if it is free.
+        name: the name of the submission, for messages.
+        send: sends the submission, and returns the service's message.
+        look_up: returns the row if the submission exists, None if the name is free; raises
+            ConflictError if another submission has the name.
         description: number of jobs and tool, for messages.
 
     Returns:
-        The service's message; the row if it was looked up; whether this call sent it.
+        The service's message; the row if it was looked up; True if this call created it.
 
     Raises:
-        ConflictError: meanwhile another submission has taken the name.
+        ConflictError: another submission has taken the name in the meantime.
         OutcomeUnknownError: the response was lost and the service can't be queried.
-        LabextError: the service refused.
+        LabextError: the service rejected the submission.
     """
     lost: LabextError | None = None
-    for number in range(_TRIES):
-        time.sleep(number * _PAUSE)
+    for attempt in range(_MAX_ATTEMPTS):
+        time.sleep(attempt * _BACKOFF)
         refused: ConflictError | None = None
         try:
             return send(), None, True
@@ -176,12 +175,12 @@ def send_once(
             refused = error
         except UnreachableError as error:
             if lost is None:
-                raise  # it did not arrive
+                raise  # the request did not arrive
             raise _outcome_unknown(name, description, lost, error) from None
         except ServiceError as error:
-            # Lost on the way, or failed by the service's own word, and perhaps after the fact.
+            # The response was lost, or the service failed; the job may have been created anyway.
             lost = error
-        row = _look_up(name, same, lost or refused, description)
+        row = _look_up(name, look_up, lost or refused, description)
         if row is not None:
             return "", row, lost is not None
         if refused is not None:
@@ -191,33 +190,33 @@ def send_once(
     raise _never_arrived(name, description, lost)
 
 
-def name_taken_error(name: str, unlike: str) -> ConflictError:
-    """Return the error for a name taken by another submission."""
+def name_taken_error(name: str, difference: str) -> ConflictError:
+    """Return the error for a name taken by another submission; `difference` describes it."""
     return ConflictError(
-        f"{name} already exists and differs: {unlike}.",
+        f"{name} already exists and differs: {difference}.",
         "Choose another name, or delete it: {action}.",
         action=Action.delete_job(name),
     )
 
 
 def _look_up(
-    name: str, same: Callable[[], JobRecord | None], after: LabextError | None, description: str
+    name: str, look_up: Callable[[], JobRecord | None], cause: LabextError | None, description: str
 ) -> JobRecord | None:
     try:
-        return same()
+        return look_up()
     except ConflictError:
         raise
     except LabextError as error:
-        raise _outcome_unknown(name, description, after or error, error) from None
+        raise _outcome_unknown(name, description, cause or error, error) from None
 
 
 def _outcome_unknown(
-    name: str, description: str, lost: LabextError, now: LabextError
+    name: str, description: str, lost: LabextError, lookup_error: LabextError
 ) -> OutcomeUnknownError:
     return _with_server_message(
         lost,
         f"{name} ({description}) was sent, but the response was lost, and looking it up failed: "
-        f"{now.message}",
+        f"{lookup_error.message}",
         "{action} shows later whether it exists; submitting it again checks first and creates no "
         "duplicate.",
         Action.show_job(name),
@@ -225,13 +224,13 @@ def _outcome_unknown(
 
 
 def _never_arrived(name: str, description: str, lost: LabextError) -> LabextError:
-    """Return the error for a submission that was sent repeatedly and never found on the service."""
+    """Return the error for a submission that was sent repeatedly but never existed."""
     if not isinstance(lost, OutcomeUnknownError):
         return lost  # the service itself reported the failure
     return _with_server_message(
         lost,
-        f"{name} ({description}) was sent {_TRIES} times without a response, and did not exist "
-        f"when it was looked up: {lost.message}",
+        f"{name} ({description}) was sent {_MAX_ATTEMPTS} times without a response, and did not "
+        f"exist when it was looked up: {lost.message}",
         "{action} shows whether it exists now; submitting it again checks first and creates no "
         "duplicate.",
         Action.show_job(name),
@@ -258,10 +257,10 @@ def _job_difference(type: str, settings: Mapping[str, Any], row: JobRecord) -> s
     return submission_difference(type, settings, row)
 
 
-def _reuse_message(name: str, row: JobRecord, shared_properties: str, content: InputContent) -> str:
-    """Return the message that an identical submission exists, and how to rerun it if useful."""
+def _reuse_message(name: str, row: JobRecord, compared: str, content: InputContent) -> str:
+    """Return the message for an existing identical submission, and how to rerun it if useful."""
     phase = records.phase(row)
-    message = f"{name} already exists with the same {shared_properties} ({phase}); nothing was sent"
+    message = f"{name} already exists with the same {compared} ({phase}); nothing was sent"
     if caveat := content.caveat(name, row):
         return f"{message}. {caveat}"
     if records.outcome(row) not in (None, Outcome.COMPLETE):

@@ -1,4 +1,4 @@
-"""Tools, their parameters, and checks of settings against them."""
+"""Tools and their parameters, and validation of settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from labext.jobs.identity import INTERNAL_FIELDS
 ParameterKind = Literal["integer", "number", "boolean", "list", "object", "text", "file"]
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "no default"})()
-"""Marks a parameter without a default (`None` may be a default)."""
+"""Marks a parameter without a default; None may be a default."""
 
 _KINDS: dict[str, ParameterKind] = {
     "int": "integer",
@@ -67,10 +67,11 @@ class Parameter:
     """One parameter of a tool.
 
     Attributes:
-        name, required: always given by the service.
-        type, description: as the service returns them, or None.
+        name: the name of the setting.
+        required: True if a job must set it.
+        type, description: as the service returns them; None if missing.
         default: the default, or `MISSING`.
-        options: its allowed values; empty if any value is allowed.
+        options: the allowed values; empty if any value is allowed.
     """
 
     name: str
@@ -82,7 +83,7 @@ class Parameter:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Parameter:
-        """Make one of the service's record."""
+        """Return the parameter in a record of the service."""
         return cls(
             name=str(record["name"]),
             required=record.get("required") is True,
@@ -94,7 +95,7 @@ class Parameter:
 
     @cached_property
     def kind(self) -> ParameterKind | None:
-        """The kind of its values, from its type, else its default or options; None if unknown."""
+        """The kind of value, inferred from type, default or options; None if unknown."""
         if self.type is not None:
             return _kind_of_word(self.type)
         if self.default is not MISSING and self.default is not None:
@@ -104,7 +105,7 @@ class Parameter:
 
     @property
     def type_name(self) -> str | None:
-        """The service's word for its type, else the type of its options, default or name."""
+        """The type as the service names it, or inferred from options, default or name."""
         if self.type is not None:
             return self.type
         if self.options:
@@ -113,22 +114,22 @@ class Parameter:
 
     @property
     def is_file(self) -> bool:
-        """True if its value is a file: content, an uploaded file's name or a job's output."""
+        """True if the value is a file: content, name of an uploaded file, or output of a job."""
         if self.type is not None:
             return self.kind == "file"
         return self.name.lower().endswith(("file", "_pdb"))
 
 
 class Tool:
-    """One tool of the catalogue: its record, and its parameters by name."""
+    """A tool of the catalogue, with its record and its parameters by name."""
 
     def __init__(self, record: Mapping[str, Any]) -> None:
         self.record = dict(record)
         self.name = str(record.get("name"))
-        described = record.get("settings")
+        parameters = record.get("settings")
         self.parameters = {
             parameter.name: parameter
-            for parameter in map(Parameter.from_record, filter(_is_named, described or ()))
+            for parameter in map(Parameter.from_record, filter(_is_named, parameters or ()))
         }
 
     def __repr__(self) -> str:
@@ -136,14 +137,13 @@ class Tool:
 
 
 def cast(parameter: Parameter, text: str) -> Any:
-    """Convert the text of a setting to a value of the parameter.
+    """Convert the text of a setting to the type of the parameter.
 
-    Numbers, `true` and `false` by the parameter's type (else its default's); a list as JSON or
-    separated by commas; an object as JSON. If the kind is unknown, a complete JSON list or object
-    is parsed, and everything else stays text.
+    Lists are parsed as JSON or as comma-separated values, objects as JSON. If the type is unknown,
+    JSON lists and objects are parsed, and any other text is returned unchanged.
 
     Raises:
-        InputError: the text is not a value of the parameter's type.
+        InputError: the text can't be converted to the type of the parameter.
     """
     kind = parameter.kind
     if parameter.options and kind not in ("list", "boolean"):
@@ -242,10 +242,10 @@ def _kind_of_value(value: Any) -> ParameterKind | None:
 
 
 def _kind_of_items(parameter: Parameter) -> ParameterKind | None:
-    """Return the kind of a list's elements: from `list[number]`, else its default or options."""
-    word = (parameter.type or "").casefold()
+    """Return the kind of the elements of a list, inferred from type, default or options."""
+    type_name = (parameter.type or "").casefold()
     for number_type in ("number", "float", "integer", "int", "double"):
-        if number_type in word:
+        if number_type in type_name:
             return _KINDS[number_type]
     default: Sequence[Any] = parameter.default if isinstance(parameter.default, list) else ()
     kinds = {_kind_of_value(item) for item in [*default, *parameter.options]}
@@ -269,24 +269,24 @@ _PATH = re.compile(r"(?P<head>[^\s/]+)/(?P<rest>[^\r\n]+)")
 
 
 def normalize_settings(
-    tool: Tool, settings: Mapping[str, Any], passed: str | None = None
+    tool: Tool, settings: Mapping[str, Any], placeholder: str | None = None
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the settings to send, and every fault found in them.
+    """Return the settings to send, and descriptions of all faults.
 
-    The values become plain JSON ones (no numpy scalars, no NaN); text for a parameter that takes a
-    number or a boolean is converted. Nothing is added.
+    Values are converted to JSON types, and text to numbers or booleans if the parameter requires
+    them. Defaults are not added.
 
     Args:
         tool: the tool.
         settings: the settings.
-        passed: the placeholder for the output of a pipeline's previous stage; any parameter may
-            have it.
+        placeholder: value that stands for an output of the previous stage of a pipeline; valid for
+            every parameter.
     """
     faults: list[str] = []
     cleaned: dict[str, Any] = {}
     for name, raw in settings.items():
-        if _is_pipe_value(tool, str(name), raw, passed):
-            cleaned[str(name)] = passed
+        if _is_placeholder(tool, str(name), raw, placeholder):
+            cleaned[str(name)] = placeholder
             continue
         fault, value = _clean_one(tool, str(name), raw)
         if fault:
@@ -302,18 +302,18 @@ def normalize_settings(
 
 
 def settings_error(tool: Tool, faults: list[str], step: str | None = None) -> InputError:
-    """Return the error that names every fault, and another next step than the tool's page."""
+    """Return the error that lists all faults; the default `step` is to show the tool."""
     action = None if step else Action.show_tool(tool.name)
     return InputError(
-        f"These settings of {tool.name} can't be used: {'; '.join(faults)}.", step, action=action
+        f"The settings of {tool.name} are invalid: {'; '.join(faults)}.", step, action=action
     )
 
 
 def to_json_types(value: Any, depth: int = 0) -> Any:
-    """Return a value as plain JSON types; `depth` is its nesting depth.
+    """Return a value converted to JSON types; `depth` is its nesting depth.
 
     Raises:
-        ValueError: it has no JSON form; the message is the end of a sentence.
+        ValueError: JSON can't represent the value; the message is the end of a sentence.
     """
     if depth > _MAX_DEPTH:
         raise ValueError(f"is nested more than {_MAX_DEPTH} deep")
@@ -349,20 +349,20 @@ def file_values(tool: Tool, settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def looks_like_file_name(value: str) -> bool:
-    """Return whether a value is a bare file name, as of an uploaded file."""
+    """Return whether a value looks like a file name without a folder."""
     return _FILE_NAME.fullmatch(value) is not None
 
 
 def split_file_path(value: str) -> tuple[str, str] | None:
-    """Return the parts of a path: a job or a folder, and the rest; None for any other value."""
+    """Split a path after its first component, a job or folder; None for any other value."""
     path = _PATH.fullmatch(value)
     return None if path is None else (path["head"], path["rest"])
 
 
-def _is_pipe_value(tool: Tool, name: str, value: Any, passed: str | None) -> bool:
-    if passed is None or name not in tool.parameters or name in INTERNAL_FIELDS:
+def _is_placeholder(tool: Tool, name: str, value: Any, placeholder: str | None) -> bool:
+    if placeholder is None or name not in tool.parameters or name in INTERNAL_FIELDS:
         return False
-    return isinstance(value, str) and value == passed
+    return isinstance(value, str) and value == placeholder
 
 
 def _clean_one(tool: Tool, name: str, value: Any) -> tuple[str | None, Any]:
@@ -385,8 +385,8 @@ def _clean_one(tool: Tool, name: str, value: Any) -> tuple[str | None, Any]:
         except InputError as error:
             return error.message.rstrip("."), None
     if parameter.is_file and isinstance(value, str) and _ACCOUNT.fullmatch(value):
-        bare = value.rpartition("/")[2]
-        return f"{name} includes an account; use the plain name of the uploaded file, {bare}", None
+        file = value.rpartition("/")[2]
+        return f"{name} includes an account; use the plain name of the uploaded file, {file}", None
     return _option_fault(parameter, value), value
 
 
@@ -398,53 +398,55 @@ def _option_fault(parameter: Parameter, value: Any) -> str | None:
     for item in values:
         if item in parameter.options or str(item) in options:
             continue
-        meant = messages.closest_match(str(item), options)
-        choice = (
-            f'did you mean "{meant}"?'
-            if meant
+        suggestion = messages.closest_match(str(item), options)
+        hint = (
+            f'did you mean "{suggestion}"?'
+            if suggestion
             else f"one of {', '.join(map(str, parameter.options[:12]))}"
         )
-        return f"{parameter.name} can't be {messages.quote_value(item)} ({choice})"
+        return f"{parameter.name} can't be {messages.quote_value(item)} ({hint})"
     return None
 
 
 def _to_builtin(value: Any) -> Any:
-    """Return a subclass's value as its JSON base type (an enum, a numpy string)."""
+    """Convert a subclass of str or int, such as an enum or NumPy string, to its base type."""
     if isinstance(value, str):
         return str.__str__(value)
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 class ToolCatalogue:
-    """The service's tools, remembered."""
+    """Cache of the service's tools."""
 
     def __init__(self, service: JobsApi) -> None:
         self._service = service
         self._tools: dict[str, Tool] = {}
 
     def read(self) -> dict[str, Tool]:
-        """Read the catalogue again; return the tools by name, in the service's order."""
+        """Refresh the cache; return the tools by name, in the service's order."""
         tools = map(Tool, self._service.tools())
         self._tools = {tool.name: tool for tool in tools}
         return self._tools
 
     def cached_tools(self) -> dict[str, Tool]:
-        """Return the tools by name as they are remembered; read if none are."""
+        """Return the cached tools by name; read the catalogue if none are cached."""
         return self._tools or self.read()
 
     def tool(self, name: str) -> Tool:
-        """Return a tool.
+        """Return a tool by name.
 
         Raises:
-            InputError: the service has none of that name.
+            InputError: the service has no such tool.
         """
         return self._tools.get(name) or self._read(name)
 
     def check(self, type: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings as they are to be sent.
+        """Validate settings; return them as they will be sent.
+
+        The catalogue is read again before settings are rejected.
 
         Raises:
-            InputError: the tool is unknown, or the settings have faults; each is named.
+            InputError: the tool is unknown, or settings are invalid; the error lists all faults.
         """
         tool = self._tools.get(type)
         if tool is not None:
@@ -457,7 +459,7 @@ class ToolCatalogue:
     def clean_all(
         self, type: str, jobs: Sequence[Mapping[str, Any]]
     ) -> tuple[list[dict[str, Any]], dict[int, list[str]]]:
-        """Return the settings of each job as they are to be sent, and the faults by position.
+        """Validate the settings of jobs; return them as they will be sent, and faults by position.
 
         Raises:
             InputError: the tool is unknown.

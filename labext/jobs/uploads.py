@@ -11,7 +11,7 @@ from labext.jobs.api import JobsApi
 from labext.jobs.file_versions import FileVersion
 
 TOO_LARGE = 413
-"""The status of a response to an upload that has to go by a presigned address."""
+"""HTTP status of an upload that is too large for `/upload`."""
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,12 @@ class Upload:
     """A file that was uploaded, or that the service already had with the same content.
 
     Attributes:
-        name: its bare name, by which settings refer to it.
-        folder: its folder, or empty.
-        size: its bytes.
-        sent: False if the service had it with the same content, and nothing was sent.
-        replaced: whether it replaced a file of that name with other content; None if unknown.
-        message: the outcome, one sentence.
+        name: file name, by which settings refer to the file.
+        folder: folder on the service; empty if none.
+        size: size in bytes.
+        sent: False if the service had the same content, and nothing was sent.
+        replaced: True if the upload replaced a file with other content; None if unknown.
+        message: the outcome in one sentence.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Upload:
 
     @property
     def path(self) -> str:
-        """`folder/name`, which settings may use too; the bare name where there is no folder."""
+        """Path for settings: `folder/name`, or `name` for a file outside of folders."""
         return f"{self.folder}/{self.name}" if self.folder else self.name
 
 
@@ -47,20 +47,21 @@ def upload_file(
     *,
     presigned: bool = False,
 ) -> Upload:
-    """Upload a file, streamed, unless the service has it with the same content.
+    """Upload a file as a stream, unless the service has a file with the same content.
 
-    With `presigned`, or where the service finds it too large for `/upload` (413), it goes to an
-    address of the service's store, and is then looked for there.
+    If the service responds that the file is too large (413), it is uploaded to a presigned URL.
 
     Args:
         service: the service.
         path: the file.
-        folder: the folder to file it in.
-        presigned: send it to the service's store.
+        folder: folder on the service.
+        presigned: always upload to a presigned URL.
 
     Raises:
-        InputError: there is no such file, it can't be read, or its name can't be sent.
-        NotFoundError: it has to go by a presigned address, and the service gives none.
+        InputError: the file does not exist, can't be read or is too large, or its name or the
+            folder is invalid.
+        NotFoundError: the service does not support presigned uploads.
+        ServiceError: the upload is incomplete.
     """
     source = _check_readable(path)
     _check_folder(folder)
@@ -69,22 +70,23 @@ def upload_file(
     stored = service.stored_version(source.name, folder) if exists else None
     if stored is not None and _has_same_content(stored, source):
         message = (
-            f"{_service_path(source, folder)} already exists with the same content; nothing was "
+            f"{_service_path(source, folder)} already exists with the same content; "
+            "nothing was sent."
         )
-        return Upload(source.name, folder or "", size, False, False, f"{message}sent.")
+        return Upload(source.name, folder or "", size, False, False, message)
     _send_file(service, source, folder, presigned=presigned)
     message = f"{_service_path(source, folder)} was uploaded"
     if exists:
-        before = "" if stored is None or stored.size is None else f" of {stored.size:,} bytes"
-        message += f" ({size:,} bytes) and replaced the file of that name{before}"
+        old_size = "" if stored is None or stored.size is None else f" of {stored.size:,} bytes"
+        message += f" ({size:,} bytes) and replaced the file of that name{old_size}"
     return Upload(source.name, folder or "", size, True, exists, f"{message}.")
 
 
 def _check_readable(path: Path | str) -> Path:
-    """Return the path of a file that can be read.
+    """Return the path of a readable file.
 
     Raises:
-        InputError: there is no such file, or it can't be read.
+        InputError: the file does not exist or can't be read.
     """
     source = Path(path).expanduser()
     if source.is_dir():
@@ -103,10 +105,10 @@ def _check_folder(folder: str | None) -> None:
     """Check the name of a folder.
 
     Raises:
-        InputError: it can't be one.
+        InputError: the name is empty, absolute, or contains `..`.
     """
     if folder is not None and (not folder or ".." in folder.split("/") or folder.startswith("/")):
-        raise InputError(f'"{folder}" can\'t be a folder.', "Give its plain name.")
+        raise InputError(f'"{folder}" is not a valid folder name.', "Use a plain name.")
 
 
 def _service_path(source: Path, folder: str | None) -> str:
@@ -114,7 +116,7 @@ def _service_path(source: Path, folder: str | None) -> str:
 
 
 def _file_exists(service: JobsApi, name: str, folder: str | None) -> bool | None:
-    """Return whether the service lists a file; None if it has no list."""
+    """Return whether the service lists a file; None if it can't list files."""
     try:
         return name in {entry.rpartition("/")[2] for entry in service.files(folder)}
     except NotFoundError:
@@ -147,12 +149,12 @@ def _send_file(service: JobsApi, source: Path, folder: str | None, *, presigned:
 def _upload_to_store(
     service: JobsApi, source: Path, folder: str | None, too_large: InputError | None = None
 ) -> None:
-    """Upload by a presigned address.
+    """Upload a file to a presigned URL and check the stored size.
 
     Raises:
-        InputError: there is none, and the file is too large for another way.
-        NotFoundError: there is none.
-        ServiceError: afterwards the store does not have the complete file.
+        InputError: `too_large`, if the service does not support presigned uploads.
+        NotFoundError: the service does not support presigned uploads, and `too_large` is None.
+        ServiceError: the upload is incomplete.
     """
     try:
         address, head = service.presigned_upload(source.name, folder)
@@ -167,7 +169,7 @@ def _upload_to_store(
     try:
         stored = FileVersion.from_headers(store.headers(head, source.name))
     except NotFoundError:
-        raise _incomplete_upload(source, "it is missing there") from None
+        raise _incomplete_upload(source, "it was not found there") from None
     size = source.stat().st_size
     if stored.size is not None and stored.size != size:
         raise _incomplete_upload(source, f"only {stored.size:,} of {size:,} bytes arrived")

@@ -1,4 +1,4 @@
-"""Display of jobs, tools and parameters in IPython."""
+"""IPython display of frames of jobs, tools and parameters."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ _LAST = (
 )
 _KNOWN = {*_FIRST, *_LAST}
 
-_LONGEST_LINE = 300
+_MAX_LINE_LENGTH = 300
 _CLASSES = "labext tex2jax_ignore mathjax_ignore"
-_LINE = "text-align:left;white-space:nowrap;overflow:hidden;text-overflow:ellipsis"
+_LINE_STYLE = "text-align:left;white-space:nowrap;overflow:hidden;text-overflow:ellipsis"
 
 
 class JobView(RowView):
-    """Frames with a row for each job, batch or pipeline."""
+    """View of a frame with one row per job, batch or pipeline."""
 
     def order(self, labels: list[Any]) -> list[int]:
-        """Return the positions of the columns; a job of a batch is known by its own `Name`."""
+        """Return the positions of the columns, with `Name` first in frames of a batch's jobs."""
         if "Name" not in labels:
             return super().order(labels)
-        # `joining.beside` puts original names behind the two names; they stay beside the first.
+        # `frames.concat_input_rows` inserts original names as the third column; show them second.
         original = [label for label in labels[2:3] if label not in _KNOWN]
         return column_order(labels, ("Name", *original, *self.first[1:]), (*self.last, "JobName"))
 
 
 class SubmittedView(JobView):
-    """A frame with the row of a new submission, displayed in one line.
+    """View of the row of a new submission in one line.
 
-    The line has the name, the tool, the state and the most informative field: why it was stopped,
-    its score, or its settings.
+    The line has the name, the tool, the state, the stage and one of: the reason for a failure, the
+    score, the settings.
     """
 
     def text(self, frame: pd.DataFrame) -> str:
-        """Return the line, cut to the width of the terminal."""
+        """Return the line, truncated to the width of the terminal."""
         return (
             truncate(_submitted_line(frame), display_width())
             if len(frame) == 1
@@ -67,16 +67,15 @@ class SubmittedView(JobView):
         """Return the line."""
         if len(frame) != 1:
             return super().html(frame)
-        return (
-            f'<div class="{_CLASSES}" style="{_LINE}">{html.escape(_submitted_line(frame))}</div>'
-        )
+        line = html.escape(_submitted_line(frame))
+        return f'<div class="{_CLASSES}" style="{_LINE_STYLE}">{line}</div>'
 
 
 def _submitted_line(frame: pd.DataFrame) -> str:
     state = _first_value(frame, "batchStatus", "JobStatus")
     details = _first_value(frame, *REASON_FIELDS, "Score", "Settings")
     name, kind, stage = (_first_value(frame, column) for column in ("JobName", "Type", "Stage"))
-    return truncate(" · ".join(filter(None, (name, kind, state, stage, details))), _LONGEST_LINE)
+    return truncate(" · ".join(filter(None, (name, kind, state, stage, details))), _MAX_LINE_LENGTH)
 
 
 def _first_value(frame: pd.DataFrame, *columns: str) -> str:
@@ -101,24 +100,24 @@ REFUSED = RowView(
 )
 
 
-WIDTH = 88
+_PARAGRAPH_WIDTH = 88
 
 
 class ToolView(RowView):
-    """Frames whose rows have a `name` and a `description`."""
+    """View of a frame with the columns `name` and `description`."""
 
     def applies_to(self, frame: pd.DataFrame) -> bool:
-        """Return True while each row has a name."""
+        """Return whether the frame has a column `name`."""
         return "name" in frame.columns and super().applies_to(frame)
 
     def text(self, frame: pd.DataFrame) -> str:
-        """Return a paragraph for each row."""
+        """Return one paragraph per row."""
         if not len(frame):
             return super().text(frame)
         return "\n".join(_format_paragraph(dict(row)) for row in frame.to_dict("records"))
 
     def html(self, frame: pd.DataFrame) -> str | None:
-        """Return a table with all non-empty columns, also for one row."""
+        """Return a table with all non-empty columns, also for a single row."""
         if not len(frame):
             return super().html(frame)
         with pd.option_context("display.max_columns", None):
@@ -132,12 +131,12 @@ PARAMETERS = ToolView(name="parameters", empty="The tool has no settings.", whol
 
 
 def _format_paragraph(row: dict[Any, Any]) -> str:
-    """Return a row as text: its name and short fields in the first lines, then the description."""
+    """Return a row as a paragraph: name, short fields, description."""
     name, description = str(row.pop("name")), row.pop("description", None)
     fields = [part for key, value in row.items() if (part := _format_field(str(key), value))]
     texts = ["; ".join(fields), str(description) if has_content(description) else ""]
     lines = [
-        textwrap.fill(text, WIDTH, initial_indent="    ", subsequent_indent="    ")
+        textwrap.fill(text, _PARAGRAPH_WIDTH, initial_indent="    ", subsequent_indent="    ")
         for text in texts
         if text
     ]

@@ -1,4 +1,4 @@
-"""Draft of a batch from a DataFrame or mapping, with the errors of each row."""
+"""Draft of a batch from a DataFrame or a mapping, with the errors of each row."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableRows:
-    """The rows of a frame as jobs, in the frame's order.
+    """Jobs read from the rows of a frame, in the same order.
 
     Attributes:
-        names: the jobs' own names; empty for a row whose name is missing.
-        settings: the settings of each.
-        faults: the rows with an empty cell, by position: which columns are empty.
-        error: the error that names the empty cells by column and row; None if there are none.
+        names: the names of the jobs; an empty string if the name is missing.
+        settings: the settings of each job.
+        faults: descriptions of the empty cells by row position, for rows with empty cells.
+        error: error that lists the empty cells by column and row; None if no cell is empty.
     """
 
     names: list[str]
@@ -45,22 +45,23 @@ def read_rows(
     name_column: str | None,
     mapping: Mapping[str, str] | None,
     constants: Mapping[str, Any],
-    room: int = identity.MAX_NAME_LENGTH,
+    max_length: int = identity.MAX_NAME_LENGTH,
 ) -> TableRows:
     """Return the rows of a frame as jobs.
 
     Args:
         frame: one row per job.
-        tool: the tool, for the names of its parameters.
-        name_column: holds the jobs' names, which are adapted (`labext.jobs.identity`); without it
-            they are numbered.
-        mapping: for each setting the column that holds it; without it every other column must be a
-            setting's name.
-        constants: settings that all jobs share.
-        room: maximum length of a job's name.
+        tool: the tool of the jobs.
+        name_column: column with the names of the jobs, which are adapted if they are invalid
+            (`labext.jobs.identity`); None numbers the jobs.
+        mapping: the column of each setting; None uses each remaining column as the setting of the
+            same name.
+        constants: settings shared by all jobs.
+        max_length: maximum length of a job's name.
 
     Raises:
-        InputError: no rows; a column that is missing, duplicate or not a setting; a duplicate name.
+        InputError: the frame has no rows; a column is missing, duplicate or not a setting; or a
+            name occurs twice.
     """
     if not len(frame):
         raise InputError("The frame has no rows.", "A batch needs at least one job.")
@@ -71,30 +72,33 @@ def read_rows(
         mapping = _all_columns(columns, name_column, tool)
     for setting, column in mapping.items():
         _check_column(column, columns, setting)
-    both = [setting for setting in mapping if setting in constants]
-    if both:
+    duplicates = [setting for setting in mapping if setting in constants]
+    if duplicates:
         raise InputError(
-            f"{', '.join(both)} is given both for all jobs and by a column.", "Give one of them."
+            f"{', '.join(duplicates)} is set both for all jobs and by a column.",
+            "Set it in one place.",
         )
-    named = [] if name_column is None else [name_column]
-    filled = [
+    name_columns = [] if name_column is None else [name_column]
+    required = [
         mapping[name]
         for name, parameter in tool.parameters.items()
         if parameter.required and name in mapping
     ]
-    needed = [*dict.fromkeys([*named, *mapping.values()])]
-    empty = _empty_cells(frame, columns, needed, {*named, *filled})
+    used = [*dict.fromkeys([*name_columns, *mapping.values()])]
+    empty = _empty_cells(frame, columns, used, {*name_columns, *required})
     if name_column is None:
         job_names = identity.numbered_names(len(frame))
     else:
-        job_names = _job_names(frame, columns, name_column, set(empty.get(name_column, ())), room)
+        job_names = _job_names(
+            frame, columns, name_column, set(empty.get(name_column, ())), max_length
+        )
     by_setting = {name: _column_values(frame, columns, column) for name, column in mapping.items()}
-    without = {name: set(empty.get(column, ())) for name, column in mapping.items()}
+    missing = {name: set(empty.get(column, ())) for name, column in mapping.items()}
     settings = [
         {
             **constants,
             **{
-                name: values[row] for name, values in by_setting.items() if row not in without[name]
+                name: values[row] for name, values in by_setting.items() if row not in missing[name]
             },
         }
         for row in range(len(frame))
@@ -103,33 +107,33 @@ def read_rows(
     for column, rows in empty.items():
         for row in rows:
             faults.setdefault(row, []).append(f'column "{column}" is empty')
-    error = _empty_error(frame, columns, needed, empty) if empty else None
+    error = _empty_error(frame, columns, used, empty) if empty else None
     return TableRows(
-        job_names, settings, {row: "; ".join(words) for row, words in faults.items()}, error
+        job_names, settings, {row: "; ".join(texts) for row, texts in faults.items()}, error
     )
 
 
 def _job_names(
-    frame: pd.DataFrame, columns: list[str], name_column: str, unnamed: set[int], room: int
+    frame: pd.DataFrame, columns: list[str], name_column: str, unnamed: set[int], max_length: int
 ) -> list[str]:
-    """Return the jobs' own names; empty for the rows of `unnamed`."""
+    """Return the names of the jobs, adapted if invalid; empty strings for the `unnamed` rows."""
     values = _column_values(frame, columns, name_column)
     originals = {row: _cell_text(value) for row, value in enumerate(values) if row not in unnamed}
     _check_repeats(frame, columns, name_column, [*originals.values()])
-    own = dict(zip(originals, adapt_names([*originals.values()], room), strict=True))
-    identity.check_job_names([*own.values()], (), "the batch")
-    return [own.get(row, "") for row in range(len(values))]
+    adapted = dict(zip(originals, adapt_names([*originals.values()], max_length), strict=True))
+    identity.check_job_names([*adapted.values()], (), "the batch")
+    return [adapted.get(row, "") for row in range(len(values))]
 
 
 def _all_columns(columns: list[str], name_column: str | None, tool: Tool) -> dict[str, str]:
     others = [column for column in columns if column != name_column]
-    strange = [column for column in others if column not in tool.parameters]
-    if strange or not others:
-        are = "is not a setting" if len(strange) == 1 else "are not settings"
-        hint = messages.did_you_mean(strange[0], tool.parameters) if strange else ""
+    unknown = [column for column in others if column not in tool.parameters]
+    if unknown or not others:
+        verb = "is not a setting" if len(unknown) == 1 else "are not settings"
+        hint = messages.did_you_mean(unknown[0], tool.parameters) if unknown else ""
         message = (
-            f"{messages.join_words(strange)} {are} of {tool.name}{hint}"
-            if strange
+            f"{messages.join_words(unknown)} {verb} of {tool.name}{hint}"
+            if unknown
             else f"No column is a setting of {tool.name}"
         )
         raise InputError(
@@ -152,17 +156,17 @@ def _check_column(column: str, columns: list[str], use: str) -> None:
 
 
 def _empty_cells(
-    frame: pd.DataFrame, columns: list[str], needed: list[str], filled: set[str]
+    frame: pd.DataFrame, columns: list[str], used: list[str], required: set[str]
 ) -> dict[str, list[int]]:
-    """Return the positions of the rows without a value, by column.
+    """Return the positions of the rows with a missing value, by column.
 
-    In the columns of `filled` a text without a letter counts as missing too.
+    In the columns of required settings, blank text also counts as missing.
     """
     empty: dict[str, list[int]] = {}
-    for column in needed:
+    for column in used:
         values = frame.iloc[:, columns.index(column)]
         missing = values.isna().to_numpy()
-        if column in filled:
+        if column in required:
             missing = missing | values.astype(object).map(_is_empty).to_numpy(dtype=bool)
         if missing.any():
             empty[column] = [int(row) for row in missing.nonzero()[0]]
@@ -170,24 +174,24 @@ def _empty_cells(
 
 
 def _empty_error(
-    frame: pd.DataFrame, columns: list[str], needed: list[str], empty: Mapping[str, list[int]]
+    frame: pd.DataFrame, columns: list[str], used: list[str], empty: Mapping[str, list[int]]
 ) -> InputError:
-    """Return the error that names empty cells, with the code that leaves their rows out."""
-    words = []
+    """Return the error that lists empty cells, with code that drops their rows."""
+    parts = []
     for column, rows in empty.items():
         labels = [str(frame.index[row]) for row in rows]
         cells = "an empty cell" if len(labels) == 1 else f"{len(labels):,} empty cells"
         which = "row" if len(labels) == 1 else "rows"
-        words.append(f'column "{column}" has {cells} ({which} {messages.join_words(labels)})')
+        parts.append(f'column "{column}" has {cells} ({which} {messages.join_words(labels)})')
     blank = {
         column
         for column, rows in empty.items()
         if any(_is_empty(frame.iloc[row, columns.index(column)]) for row in rows)
     }
-    one = sum(map(len, empty.values())) == 1
-    fill = "Fill it, or leave the row out" if one else "Fill them, or leave the rows out"
+    single = sum(map(len, empty.values())) == 1
+    fill = "Fill it, or drop the row" if single else "Fill them, or drop the rows"
     return InputError(
-        f"{messages.capitalize_first('; '.join(words))}.", f"{fill}: {_dropna_code(needed, blank)}."
+        f"{messages.capitalize_first('; '.join(parts))}.", f"{fill}: {_dropna_code(used, blank)}."
     )
 
 
@@ -195,19 +199,19 @@ def _is_empty(cell: Any) -> bool:
     return isinstance(cell, str) and not cell.strip()
 
 
-def _dropna_code(needed: list[str], blank: set[str]) -> str:
-    """Return the code that leaves out the rows with an empty cell."""
+def _dropna_code(used: list[str], blank: set[str]) -> str:
+    """Return code that drops the rows with an empty cell."""
     if not blank:
-        return f"frame.dropna(subset={needed!r})"
-    filled = [f'(frame["{column}"].str.strip() != "")' for column in sorted(blank)]
-    return f"frame[{' & '.join(filled)}].dropna(subset={needed!r})"
+        return f"frame.dropna(subset={used!r})"
+    conditions = [f'(frame["{column}"].str.strip() != "")' for column in sorted(blank)]
+    return f"frame[{' & '.join(conditions)}].dropna(subset={used!r})"
 
 
 def _check_repeats(
     frame: pd.DataFrame, columns: list[str], name_column: str, originals: list[str]
 ) -> None:
-    twice = [name for name, times in Counter(originals).items() if times > 1]
-    if not twice:
+    duplicates = [name for name, times in Counter(originals).items() if times > 1]
+    if not duplicates:
         return
     other = next(
         (
@@ -217,20 +221,20 @@ def _check_repeats(
         ),
         None,
     )
-    else_by = (
+    alternative = (
         ""
         if other is None
-        else f", or name them by another column: {parameter('name_column', other)}"
+        else f", or take the names from another column: {parameter('name_column', other)}"
     )
     raise InputError(
-        f'Column "{name_column}" has {messages.pluralize(len(twice), "name")} more than once: '
-        f"{messages.join_words(twice, 3)}.",
-        f"Give each job a unique name{else_by}.",
+        f'Column "{name_column}" has {messages.pluralize(len(duplicates), "name")} more than once: '
+        f"{messages.join_words(duplicates, 3)}.",
+        f"Give each job a unique name{alternative}.",
     )
 
 
 def _is_unique_text(column: pd.Series[Any]) -> bool:
-    """Return whether a column has a short, unique text in each row."""
+    """Return whether every cell is a unique text that is short enough for a name."""
     cells = column.tolist()
     return all(isinstance(c, str) and 0 < len(c) <= identity.MAX_NAME_LENGTH for c in cells) and (
         len(set(cells)) == len(cells)
@@ -247,24 +251,23 @@ def _cell_text(value: Any) -> str:
 
 
 _MAX_SHOWN = 20
-"""Faults, and rows of one fault, that a message names."""
+"""Maximum number of faults, and of rows per fault, listed in a message."""
 
 
 @dataclass
 class BatchDraft:
-    """A batch whose rows may have faults.
+    """A batch whose rows may be invalid.
 
     Attributes:
-        name: the batch's name.
+        name: the name of the batch.
         type: the tool.
-        limits: the time limit of each job, and the budget.
-        names: the jobs' own names, in the input's order; empty where a row has none.
+        limits: the time limit of each job, and the budget of the batch.
+        names: the names of the jobs, in the order of the input; an empty string if missing.
         settings: the settings to send, in the same order.
-        frame: the input's rows, if they came in a frame.
-        name_column: the column of `frame` that holds the jobs' names.
-        faults: the fault of each faulty row, by its position.
-        errors: the error for a set of faulty rows, if there is a better one than a list of their
-            faults.
+        frame: the input rows; None if the input was not a frame.
+        name_column: the column of `frame` with the names of the jobs.
+        faults: descriptions of the faults of each invalid row, by row position.
+        errors: more specific errors by set of invalid rows, used instead of a list of faults.
     """
 
     name: str
@@ -276,28 +279,28 @@ class BatchDraft:
     name_column: str | None = None
     faults: dict[int, list[str]] = field(default_factory=dict)
     errors: dict[frozenset[int], InputError] = field(default_factory=dict)
-    _by_service: bool = False
+    _rejected_by_service: bool = False
 
     @property
     def valid_rows(self) -> list[int]:
-        """The positions of the rows without a fault."""
+        """The positions of the valid rows."""
         return [row for row in range(len(self.names)) if row not in self.faults]
 
     def add_faults(self, faults: Mapping[int, list[str]]) -> None:
-        """Add faults to rows that have none."""
-        self.faults |= {row: words for row, words in faults.items() if row not in self.faults}
+        """Add the faults of rows that were valid so far; ignore other rows."""
+        self.faults |= {row: texts for row, texts in faults.items() if row not in self.faults}
 
-    def add_refusals(self, refused: Mapping[str, str]) -> None:
-        """Add the service's messages about the jobs that it would refuse, by their own names."""
+    def add_rejections(self, rejected: Mapping[str, str]) -> None:
+        """Add the service's error messages of rejected jobs, by job name."""
         rows = {name: row for row, name in enumerate(self.names)}
-        self.add_faults({rows[job]: [words] for job, words in refused.items()})
-        self._by_service = self._by_service or bool(refused)
+        self.add_faults({rows[job]: [message] for job, message in rejected.items()})
+        self._rejected_by_service = self._rejected_by_service or bool(rejected)
 
     def plan(self) -> BatchPlan:
-        """Return the plan of the rows without a fault.
+        """Return the plan of the valid rows.
 
         Raises:
-            InvalidJobsError: there are none.
+            InvalidJobsError: no row is valid.
         """
         rows = self.valid_rows
         if not rows:
@@ -311,10 +314,10 @@ class BatchDraft:
         identity.check_job_names(list(plan.jobs), stored, self.name)
         return plan
 
-    def refused(self) -> pd.DataFrame:
-        """Return the rows with a fault: Name, Error, and the input's columns or Settings.
+    def rejected_rows(self) -> pd.DataFrame:
+        """Return the invalid rows: Name, Error, and the input columns or Settings.
 
-        The column of the names is included only if some were adapted.
+        The column with the original names is included only if some names were adapted.
         """
         import pandas as pd
 
@@ -326,55 +329,55 @@ class BatchDraft:
         ]
         frame = pd.DataFrame(cells, columns=["Name", "Error"], index=range(len(rows)))
         if self.frame is not None:
-            beside = self.frame.iloc[rows]
+            input_rows = self.frame.iloc[rows]
             if (
                 self.name_column is not None
                 and [self.names[row] for row in rows]
-                == beside[self.name_column].astype(str).tolist()
+                == input_rows[self.name_column].astype(str).tolist()
             ):
-                beside = beside.drop(columns=self.name_column)
-            return REFUSED.show(frames.concat_input_rows(frame, beside))
+                input_rows = input_rows.drop(columns=self.name_column)
+            return REFUSED.show(frames.concat_input_rows(frame, input_rows))
         settings = pd.Series([self.settings[row] for row in rows], dtype=object)
         return REFUSED.show(frame.assign(Settings=settings))
 
     def error(self) -> InvalidJobsError:
-        """Return the error that names every faulty row."""
-        better = self.errors.get(frozenset(self.faults))
-        if better is not None:
-            message, step, action = better.message, better.next_step, better.action
+        """Return the error that lists all invalid rows."""
+        specific = self.errors.get(frozenset(self.faults))
+        if specific is not None:
+            message, step, action = specific.message, specific.next_step, specific.action
         else:
             message = f"{self._summary()}: {'; '.join(self.fault_lines())}."
             action = Action.show_tool(self.type)
             step = action.sentence()
-        if others := len(self.valid_rows):
-            rest = messages.pluralize(others, "job")
-            step += f" {parameter('skip_invalid')} submits the other {rest}."
-        return InvalidJobsError(message, step, refused=self.refused, action=action)
+        if valid := len(self.valid_rows):
+            jobs = messages.pluralize(valid, "job")
+            step += f" {parameter('skip_invalid')} submits the other {jobs}."
+        return InvalidJobsError(message, step, refused=self.rejected_rows, action=action)
 
     def _summary(self) -> str:
-        if not self._by_service:
-            return f"These settings of {self.type} can't be used"
+        if not self._rejected_by_service:
+            return f"The settings of {self.type} are invalid"
         jobs = messages.pluralize(len(self.names), "job")
         if len(self.faults) == len(self.names):
             return f"The service would reject {jobs} of {self.name}"
         return f"The service would reject {len(self.faults):,} of {jobs} of {self.name}"
 
     def fault_lines(self) -> list[str]:
-        """Return each fault once, with the jobs that have it."""
+        """Return each fault once, with the names of its jobs."""
         grouped: dict[str, list[str]] = {}
         for row, faults in sorted(self.faults.items()):
             job = self.names[row] or f"row {row + 1}"
             for fault in faults:
                 grouped.setdefault(fault.rstrip("."), []).append(job)
-        words = [
+        lines = [
             fault
             if len(jobs) == len(self.names)
             else f"{fault} (in {messages.join_words(jobs, _MAX_SHOWN)})"
             for fault, jobs in grouped.items()
         ]
-        if len(words) > _MAX_SHOWN:
-            return [*words[:_MAX_SHOWN], f"{len(words) - _MAX_SHOWN:,} more errors"]
-        return words
+        if len(lines) > _MAX_SHOWN:
+            return [*lines[:_MAX_SHOWN], f"{len(lines) - _MAX_SHOWN:,} more errors"]
+        return lines
 
 
 def make_draft(
@@ -387,12 +390,12 @@ def make_draft(
     mapping: Mapping[str, str] | None,
     limits: BatchLimits,
 ) -> BatchDraft:
-    """Return the draft of a batch, checked locally.
+    """Return the draft of a batch, validated locally.
 
-    Arguments as for `JobsClient.submit_batch`.
+    The arguments are those of `JobsClient.submit_batch`.
 
     Raises:
-        InputError: the batch's name, a job's name or a column is invalid.
+        InputError: the name of the batch, the name of a job or a column is invalid.
     """
     identity.check_name(name, "batch")
     refuse_part_name(name)
@@ -405,15 +408,15 @@ def make_draft(
             name_column=name_column,
             mapping=mapping,
             constants=constants,
-            room=max_job_name_length(name, len(frame)),
+            max_length=max_job_name_length(name, len(frame)),
         )
         draft.names, settings = rows.names, rows.settings
-        draft.add_faults({row: [words] for row, words in rows.faults.items()})
+        draft.add_faults({row: [text] for row, text in rows.faults.items()})
         if rows.error is not None:
             draft.errors[frozenset(draft.faults)] = rows.error
     elif name_column is not None or mapping is not None:
         raise InputError(
-            "Columns were named, but the jobs are not a DataFrame.", "Leave the columns out."
+            "Columns can be named only if the jobs are a DataFrame.", "Omit the columns."
         )
     else:
         by_name = named_settings(jobs, dict(constants))

@@ -1,4 +1,4 @@
-"""Local journal of batches, written before anything is sent."""
+"""Local journal of batches, written before they are sent."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 
 class PartEvent(Enum):
-    """An event in the life of a part."""
+    """An event in the submission of a part of a batch."""
 
     SENDING = "sending"
-    """It is about to be sent: from here on it may be on the service."""
+    """The part is about to be sent; from now on the service may have it."""
     REFUSED = "refused"
-    """It was sent, and does not exist."""
+    """The part was sent, and does not exist on the service."""
     SENT = "sent"
-    """The service has it, from here."""
-    THERE = "there"
-    """The service had the same under its name before it was sent from here."""
+    """The service has the part, and this machine sent it."""
+    PREEXISTING = "there"
+    """The service had an identical part before this machine sent it."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class SendState:
     """The state of a submission according to its log.
 
     Attributes:
-        attempted: the parts that were sent, with any outcome.
-        confirmed: those that the service has confirmed, or was seen to have.
-        preexisting: those that the service had before.
-        complete: whether every part existed in the end.
+        attempted: the parts that were sent and not rejected, including unknown outcomes.
+        confirmed: the parts that were sent and exist on the service.
+        preexisting: the parts that existed before they were sent.
+        complete: True if all parts existed at the end of the submission.
     """
 
     attempted: frozenset[str] = frozenset()
@@ -59,24 +59,24 @@ _COMPLETE = "whole"
 
 
 class SendLog:
-    """The log of one batch, in a file of its own."""
+    """The log file of one batch."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def note(self, event: PartEvent, part: str) -> None:
-        """Add an event.
+        """Append an event.
 
         Raises:
-            StorageError: it can't be written.
+            StorageError: the log can't be written.
         """
         self._add(event.value, part)
 
     def note_complete(self) -> None:
-        """Note that every part is there.
+        """Record that all parts exist.
 
         Raises:
-            StorageError: it can't be written.
+            StorageError: the log can't be written.
         """
         self._add(_COMPLETE, True)
 
@@ -86,38 +86,38 @@ class SendLog:
             self._path.unlink(missing_ok=True)
 
     def read(self) -> SendState:
-        """Return the state that the log records; a line that can't be read is ignored.
+        """Return the recorded state; invalid lines are ignored.
 
         Raises:
-            OSError: the log exists, but can't be read.
+            OSError: the log exists but can't be read.
         """
         try:
             lines = self._path.read_bytes().splitlines()
         except FileNotFoundError:
             return SendState()
         parts: dict[str, PartEvent] = {}
-        begun: set[str] = set()
-        whole = False
+        attempted: set[str] = set()
+        complete = False
         for line in lines:
             event_name, value = _parse_event(line)
             if event_name == _COMPLETE:
-                whole = True
+                complete = True
             elif event_name in _EVENT_VALUES and isinstance(value, str):
                 event = parts[value] = PartEvent(event_name)
                 if event is PartEvent.SENDING:
-                    begun.add(value)
-                    whole = False
+                    attempted.add(value)
+                    complete = False
                 elif event is PartEvent.REFUSED:
-                    begun.discard(value)
+                    attempted.discard(value)
         return SendState(
-            frozenset(begun),
+            frozenset(attempted),
             frozenset(part for part, event in parts.items() if event is PartEvent.SENT),
-            frozenset(part for part, event in parts.items() if event is PartEvent.THERE),
-            whole,
+            frozenset(part for part, event in parts.items() if event is PartEvent.PREEXISTING),
+            complete,
         )
 
     def is_complete(self) -> bool:
-        """Return whether every part existed in the end; False if the log can't be read."""
+        """Return whether all parts existed at the end; False if the log can't be read."""
         try:
             return self.read().complete
         except OSError:
@@ -132,7 +132,7 @@ class SendLog:
             with open(
                 self._path, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)
             ) as out:
-                # On a line of its own, whatever a kill has left of the one before.
+                # Start a new line: a killed process may have left an incomplete one.
                 out.write(b"\n" + line.encode() + b"\n")
                 out.flush()
                 os.fsync(out.fileno())
@@ -144,7 +144,7 @@ _EVENT_VALUES = frozenset(event.value for event in PartEvent)
 
 
 def _parse_event(line: bytes) -> tuple[str, object]:
-    """Return the event and the part that a line records; nothing for a truncated line."""
+    """Return the event name and the value of a line; an empty name if the line is invalid."""
     try:
         event = json.loads(line)
     except ValueError:
@@ -155,11 +155,11 @@ def _parse_event(line: bytes) -> tuple[str, object]:
 
 
 _PLAIN_DTYPES = ("int", "uint", "float", "bool", "str", "category")
-"""How the types begin whose values JSON holds as they are."""
+"""Prefixes of the names of dtypes whose values JSON represents exactly."""
 
 
 def rows_to_json(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return a frame's columns, each with its name, its type and its values."""
+    """Return a JSON object with the name, dtype and values of each column of a frame."""
     columns = [
         {
             "name": str(name),
@@ -175,7 +175,7 @@ def rows_to_json(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def rows_from_json(record: dict[str, Any]) -> pd.DataFrame:
-    """Return the frame that `rows_out` was given."""
+    """Return the frame that `rows_to_json` converted."""
     import pandas as pd
 
     columns = [_parse_column(column) for column in record["columns"]]
@@ -194,7 +194,7 @@ def _parse_column(record: dict[str, Any]) -> pd.Series[Any]:
         if record["dtype"].startswith(_PLAIN_DTYPES):
             return values.astype(record["dtype"])
     except (TypeError, ValueError):
-        return values  # a type that this pandas does not have: the values are there all the same
+        return values  # keep the values if this pandas version does not know the dtype
     return values
 
 
@@ -203,13 +203,13 @@ _VERSION = 2
 
 @dataclass(frozen=True)
 class JournalEntry:
-    """One batch in the journal.
+    """The record of one batch.
 
     Attributes:
-        plan: the batch that was to be sent.
-        free: the parts whose names were free before.
-        log: the outcomes of its parts.
-        written: when it was written, in UTC.
+        plan: the plan of the batch.
+        free: the parts whose names were free before the batch was sent.
+        log: the outcomes of the parts.
+        written: time of writing, in UTC.
     """
 
     plan: BatchPlan
@@ -219,7 +219,7 @@ class JournalEntry:
 
     @property
     def unconfirmed_parts(self) -> tuple[BatchPart, ...]:
-        """The parts that the service is not known to have, or to have had."""
+        """The parts that neither were confirmed nor existed before."""
         return tuple(
             part
             for part in self.plan.parts
@@ -227,15 +227,12 @@ class JournalEntry:
         )
 
     def was_sent_from_here(self, part: str) -> bool:
-        """Return whether an identical batch under a part's name was sent from here.
-
-        Its name was free before, and it was sent.
-        """
+        """Return whether this machine sent a part: its name was free before, and it was sent."""
         return part in self.free and part in self.log.attempted
 
 
 class Journal:
-    """The batches that were sent from this machine to one service address, with one key."""
+    """Records of the batches sent from this machine to one service with one key."""
 
     def __init__(self, folder: Path, address: str, api_key: str | None) -> None:
         self._folder = folder / "batches"
@@ -243,19 +240,20 @@ class Journal:
         self._account = account_digest(address, api_key)
 
     def write(self, plan: BatchPlan, free: Iterable[str]) -> JournalEntry:
-        """Record a batch before it is sent; an earlier record of the same batch is kept.
+        """Record a batch before it is sent, or extend an earlier record of the same batch.
 
         Args:
             plan: the batch.
             free: the parts whose names are free.
 
         Raises:
-            StorageError: it can't be written; then nothing may be sent.
+            StorageError: the record can't be written; the batch must not be sent.
         """
-        before = self.read(plan.name)
-        again = before is not None and _is_same_plan(before.plan, plan)
-        known_free: frozenset[str] = before.free if before is not None and again else frozenset()
-        free = frozenset(free)
+        earlier = self.read(plan.name)
+        same = earlier is not None and _is_same_plan(earlier.plan, plan)
+        known_free = frozenset(free)
+        if earlier is not None and same:
+            known_free |= earlier.free
         written = datetime.now(UTC).replace(microsecond=0)
         record = {
             "version": _VERSION,
@@ -268,34 +266,34 @@ class Journal:
             "weightedHoursBudget": plan.limits.budget,
             "jobs": dict(plan.jobs),
             "digests": plan.digests(),
-            "free": sorted(known_free.union(free)),
+            "free": sorted(known_free),
             "rows": None if plan.rows is None else rows_to_json(plan.rows),
             "nameColumn": plan.name_column,
         }
         make_folder(self._folder, 0o700)
-        if not again:
+        if not same:
             self.log(plan.name).clear()
         write_atomic(self._file(plan.name), json.dumps(record, default=str).encode(), private=True)
-        return JournalEntry(plan, known_free.union(free), self.log(plan.name).read(), written)
+        return JournalEntry(plan, known_free, self.log(plan.name).read(), written)
 
     def read(self, name: str) -> JournalEntry | None:
-        """Return the record of a batch; None if there is none that can be read."""
+        """Return the record of a batch; None if it is missing or damaged."""
         try:
             record = json.loads(self._file(name).read_bytes())
             if record["version"] != _VERSION or record["address"] != self._address:
                 return None
             plan = _parse_plan(record)
             if list(plan.digests().items()) != list(record["digests"].items()):
-                return None  # damaged, though it is JSON
+                return None  # valid JSON, but damaged
             written = datetime.fromisoformat(record["written"])
             return JournalEntry(plan, frozenset(record["free"]), self.log(name).read(), written)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None  # damaged, or of another version: as if it had been sent from elsewhere
+            return None  # damaged or of another version: treated as a batch sent by another client
 
     def names(self) -> list[str]:
-        """Return the names of the batches that are recorded, also of those that can't be read."""
+        """Return the names of all recorded batches, including damaged records."""
         names = []
         for path in sorted(self._folder.glob("*.json")):
             name = path.name.split(".")[0]
@@ -304,39 +302,39 @@ class Journal:
         return names
 
     def has(self, name: str) -> bool:
-        """Return whether there is a record of a batch, even a damaged one."""
+        """Return whether a batch is recorded, even if the record is damaged."""
         return self._file(name).exists()
 
     def is_other_account(self, name: str) -> bool:
-        """Return whether a batch of the name is recorded for another address or key."""
-        mine = self._file(name)
-        return any(path != mine for path in self._folder.glob(f"{name}.*.json"))
+        """Return whether a batch with this name is recorded for another address or key."""
+        own = self._file(name)
+        return any(path != own for path in self._folder.glob(f"{name}.*.json"))
 
     def log(self, name: str) -> SendLog:
         """Return the log with the outcomes of a batch's parts."""
         return SendLog(self._file(name).with_suffix(".log"))
 
     def forget(self, name: str) -> None:
-        """Remove the records of a batch.
+        """Delete the records of a batch.
 
         Raises:
-            StorageError: it can't be removed.
+            StorageError: a record can't be deleted.
         """
         with storage_errors(self._file(name)):
             self._file(name).unlink(missing_ok=True)
         self.log(name).clear()
-        with contextlib.suppress(OSError):  # Windows removes no file that is open
+        with contextlib.suppress(OSError):  # Windows does not delete open files
             self._file(name).with_suffix(".lock").unlink(missing_ok=True)
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
-        """Keep other processes of this machine from sending a batch meanwhile.
+        """Lock a batch against submission by other processes of this machine.
 
-        Names are unique on the service, so nothing would be sent twice without the lock; but two
-        processes that send the same batch in turns would each report half of the outcome.
+        Names are unique on the service, so even without the lock no part would be created twice.
+        But two processes that send the same batch would each report only part of the outcome.
 
         Raises:
-            NotReadyError: another one is sending it.
+            NotReadyError: another process is submitting the batch.
             StorageError: the journal can't be written.
         """
         make_folder(self._folder, 0o700)
@@ -364,9 +362,9 @@ class Journal:
         return self._folder / f"{name}.{key}.json"
 
 
-def _is_same_plan(one: BatchPlan, other: BatchPlan) -> bool:
-    """Return whether two plans have the same jobs in the same parts."""
-    return list(one.digests().items()) == list(other.digests().items())
+def _is_same_plan(plan: BatchPlan, other: BatchPlan) -> bool:
+    """Return whether two plans have the same jobs in the same order."""
+    return list(plan.digests().items()) == list(other.digests().items())
 
 
 def _parse_plan(record: dict[str, Any]) -> BatchPlan:

@@ -18,14 +18,14 @@ from labext.jobs.identity import stored_settings
 from labext.jobs.records import JobRecord
 
 NOT_SENT = "not sent"
-"""The state, in a tally, of jobs whose part is not on the service."""
+"""The state under which the jobs of missing parts are counted."""
 
 _DIVIDED_SETTINGS = ("jobs", "weightedHoursBudget")
-"""Of a batch's settings those that are divided among its parts."""
+"""Settings of a batch that are divided among its parts."""
 
 
 class PartFinder:
-    """Find and cache the service's batches that belong to a name."""
+    """Find and cache the parts of split batches."""
 
     def __init__(self, service: JobsApi, journal: Journal) -> None:
         self._service = service
@@ -37,9 +37,9 @@ class PartFinder:
         return self._journal.read(name) if identity.name_fault(name) is None else None
 
     def parts_of(self, name: str, email: str | None = None) -> tuple[str, ...]:
-        """Return the parts of a split batch, in order; empty if `name` is not a split batch.
+        """Return the names of all parts of a split batch, including parts missing on the service.
 
-        All parts are named, also those that the service does not have.
+        Empty if no split batch of this name is known.
         """
         key = (name, email)
         if key not in self._known:
@@ -52,8 +52,7 @@ class PartFinder:
         """Find the parts of a split batch in the service's list.
 
         Raises:
-            NotFoundError: there is neither a job nor a part of that name; the error names a close
-                match.
+            NotFoundError: no batch of this name has parts; the error suggests a similar name.
         """
         parts = self.list_parts(name, email)
         if not parts.parts:
@@ -64,7 +63,7 @@ class PartFinder:
         return names
 
     def list_parts(self, name: str, email: str | None = None) -> ListedParts:
-        """Look through the service's list for the parts of a split batch."""
+        """Read the service's job list and return the parts of a split batch."""
         parts: dict[int, dict[int, JobRecord]] = {}
         others: list[str] = []
         for page in self._service.pages(jobEmail=email):
@@ -83,7 +82,7 @@ class PartFinder:
 
 
 class ListedParts:
-    """The parts found in a job list, by their count and number, and the other names."""
+    """Parts in a job list, by number of parts and part number, and the names of other jobs."""
 
     def __init__(self, parts: Mapping[int, Mapping[int, JobRecord]], others: Iterable[str]) -> None:
         self.parts = parts
@@ -93,37 +92,37 @@ class ListedParts:
 def merge_part_rows(
     name: str, part_rows: Mapping[str, JobRecord | None], sizes: Mapping[str, int]
 ) -> JobRecord:
-    """Return one parent row for a split batch.
+    """Merge the rows of the parts of a split batch into one row.
 
     Args:
-        name: the batch's name.
-        part_rows: the row of each part, in order; None for a part that the service does not have.
-        sizes: the known numbers of jobs of the parts.
+        name: the name of the batch.
+        part_rows: the row of each part, in order; None for a missing part.
+        sizes: the number of jobs of each part, if known.
 
     Returns:
-        A row as of a single batch: `batchStatus` is `Complete` only if every part's is; the
-        `statuses` are summed, and jobs of a missing part counted as `not sent`.
+        A row like that of an unsplit batch: `batchStatus` is `Complete` only if all parts are
+        complete; `statuses` are summed, and the jobs of missing parts are counted as `not sent`.
     """
     rows = [row for row in part_rows.values() if row is not None]
     missing = [part for part, row in part_rows.items() if row is None]
     row: JobRecord = {"JobName": name, "Type": "batch"}
-    word = merge_phases([records.phase(one) for one in rows], missing)
-    row["batchStatus"] = word
-    if any(one.get("JobStatus") for one in rows):
-        row["JobStatus"] = word
-    _merge_times(row, rows, whole=records.outcome(row) is not None and not missing)
+    phase = merge_phases([records.phase(part) for part in rows], missing)
+    row["batchStatus"] = phase
+    if any(part.get("JobStatus") for part in rows):
+        row["JobStatus"] = phase
+    _merge_times(row, rows, ended=records.outcome(row) is not None and not missing)
     hours = [
-        one["WeightedHours"] for one in rows if isinstance(one.get("WeightedHours"), float | int)
+        part["WeightedHours"] for part in rows if isinstance(part.get("WeightedHours"), float | int)
     ]
     if hours:
         row["WeightedHours"] = sum(hours)
-    if (settings := _merge_settings(rows, whole=not missing)) is not None:
+    if (settings := _merge_settings(rows, complete=not missing)) is not None:
         row["Settings"] = json.dumps(settings)
     row["statuses"] = merge_statuses(part_rows, sizes)
     for key in ("AggregationError", "Reason"):
         if reason := _merge_reasons(rows, key):
             row[key] = reason
-    if missing and word != "Running":
+    if missing and phase != "Running":
         row["Reason"] = (
             f"{messages.join_words(missing, 3)} is missing on the service; "
             f"{Action.resume_batch(name)} "
@@ -133,38 +132,38 @@ def merge_part_rows(
     return row
 
 
-def merge_phases(words: Sequence[str], missing: Sequence[str] = ()) -> str:
-    """Return the phase of a batch from its parts' phases.
+def merge_phases(phases: Sequence[str], missing: Sequence[str] = ()) -> str:
+    """Return the phase of a split batch, given the phases of its parts.
 
-    It goes on while any part does: as the parts' own word if they agree, as `Running` if not. Once
-    all have ended it is `Complete` only if all are, and no part is missing.
+    While parts are active, the phase is theirs if they agree, and `Running` otherwise. After all
+    parts have ended, it is `Complete` only if all parts are complete and none is missing.
     """
-    going = [word for word in words if records.outcome({"batchStatus": word}) is None]
-    if going:
-        return going[0] if len(set(going)) == 1 else "Running"
-    if "AggregationFailed" in words:
+    active = [phase for phase in phases if records.outcome({"batchStatus": phase}) is None]
+    if active:
+        return active[0] if len(set(active)) == 1 else "Running"
+    if "AggregationFailed" in phases:
         return "AggregationFailed"
-    return "Complete" if set(words) == {"Complete"} and not missing else "Stopped"
+    return "Complete" if set(phases) == {"Complete"} and not missing else "Stopped"
 
 
 def merge_statuses(
     part_rows: Mapping[str, JobRecord | None], sizes: Mapping[str, int]
 ) -> dict[str, int]:
-    """Return how many jobs are in which state, over all parts."""
-    counted: Counter[str] = Counter()
+    """Return the number of jobs by state, summed over all parts."""
+    counts: Counter[str] = Counter()
     for part, row in part_rows.items():
         if row is None:
-            counted[NOT_SENT] += sizes.get(part, 0)
+            counts[NOT_SENT] += sizes.get(part, 0)
         else:
-            counted.update(records.parse_tally(row.get("statuses")))
-    return {state: count for state, count in counted.items() if count}
+            counts.update(records.parse_tally(row.get("statuses")))
+    return {state: count for state, count in counts.items() if count}
 
 
 def refuse_part_name(name: str) -> None:
-    """Refuse a batch's name that is one of a part.
+    """Check that the name of a batch is not that of a part.
 
     Raises:
-        InputError: it is.
+        InputError: the name has the form `<batch>-part<number>of<count>`.
     """
     if identity.parse_part_name(name) is not None:
         raise InputError(
@@ -173,22 +172,23 @@ def refuse_part_name(name: str) -> None:
 
 
 def _merge_reasons(rows: Sequence[JobRecord], key: str) -> str:
-    """Return the parts' reasons as one sentence; repeated ones appear once."""
-    by_words: dict[str, list[str]] = {}
+    """Return the reasons of the parts as one sentence, without repetitions."""
+    by_reason: dict[str, list[str]] = {}
     for row in rows:
-        if words := str(row.get(key) or "").strip().rstrip("."):
-            by_words.setdefault(words, []).append(str(row["JobName"]))
-    if not by_words:
+        if reason := str(row.get(key) or "").strip().rstrip("."):
+            by_reason.setdefault(reason, []).append(str(row["JobName"]))
+    if not by_reason:
         return ""
-    if [len(parts) for parts in by_words.values()] == [len(rows)]:
-        return f"{next(iter(by_words))}."
-    return "; ".join(f"{', '.join(parts)}: {words}" for words, parts in by_words.items()) + "."
+    if [len(parts) for parts in by_reason.values()] == [len(rows)]:
+        return f"{next(iter(by_reason))}."
+    return "; ".join(f"{', '.join(parts)}: {reason}" for reason, parts in by_reason.items()) + "."
 
 
-def _merge_settings(rows: Sequence[JobRecord], *, whole: bool) -> dict[str, Any] | None:
-    """Return the settings that the parts have in common, and the sums of the divided limits.
+def _merge_settings(rows: Sequence[JobRecord], *, complete: bool) -> dict[str, Any] | None:
+    """Return the common settings of the parts, with the sums of the divided settings.
 
-    None if a part's settings can't be read. Without all parts there are no sums.
+    The sums are included only if `complete`, that is, if `rows` has all parts. None if the
+    settings of a part can't be read.
     """
     parts = [settings for row in rows if (settings := stored_settings(row)) is not None]
     if not parts or len(parts) < len(rows):
@@ -197,37 +197,37 @@ def _merge_settings(rows: Sequence[JobRecord], *, whole: bool) -> dict[str, Any]
         name: value
         for name, value in parts[0].items()
         if name not in _DIVIDED_SETTINGS
-        and all(name in one and one[name] == value for one in parts)
+        and all(name in part and part[name] == value for part in parts)
     }
     for name in _DIVIDED_SETTINGS:
-        shares = [one[name] for one in parts if isinstance(one.get(name), int | float)]
-        if whole and len(shares) == len(parts):
+        shares = [part[name] for part in parts if isinstance(part.get(name), int | float)]
+        if complete and len(shares) == len(parts):
             total = round(math.fsum(shares), 12)
             merged[name] = int(total) if total.is_integer() else total
     return merged
 
 
-def _merge_times(row: JobRecord, rows: Sequence[Mapping[str, Any]], *, whole: bool) -> None:
-    for key, pick in (("Created", min), ("Started", min), ("Completed", max)):
-        stamps = [str(one[key]) for one in rows if one.get(key)]
-        if stamps and (key != "Completed" or (whole and len(stamps) == len(rows))):
-            row[key] = pick(stamps)
+def _merge_times(row: JobRecord, rows: Sequence[Mapping[str, Any]], *, ended: bool) -> None:
+    for key, select in (("Created", min), ("Started", min), ("Completed", max)):
+        times = [str(part[key]) for part in rows if part.get(key)]
+        if times and (key != "Completed" or (ended and len(times) == len(rows))):
+            row[key] = select(times)
 
 
 def find_rows(
     service: JobsApi, parts: PartFinder, name: str, email: str | None = None
 ) -> dict[str, JobRecord | None]:
-    """Return the rows of a name: its own, or one for each part of a split batch.
+    """Return the row of a job or batch by name, or the rows of the parts of a split batch.
 
     Raises:
-        NotFoundError: there is none; the error names a close match.
+        NotFoundError: no job, batch or pipeline has this name; the error suggests a similar name.
     """
     part_names = parts.parts_of(name, email)
     if part_names:
         rows = {part: service.find(part, email) for part in part_names}
         if any(rows.values()):
             return rows
-        parts.forget(name)  # deleted from elsewhere; the name may have been reused
+        parts.forget(name)  # deleted by another client; the name may be in use again
     try:
         return {name: service.row(name, email)}
     except NotFoundError:
@@ -237,10 +237,10 @@ def find_rows(
 def merge_found_rows(
     name: str, part_rows: Mapping[str, JobRecord | None], known_sizes: Mapping[str, int]
 ) -> JobRecord:
-    """Return the rows that `find_rows` has found as one row.
+    """Merge the rows returned by `find_rows` into one row.
 
     Raises:
-        NotFoundError: no part of it exists.
+        NotFoundError: no part of the batch exists.
     """
     if name in part_rows and (row := part_rows[name]) is not None:
         return row
@@ -250,58 +250,60 @@ def merge_found_rows(
 
 
 def part_sizes(parts: PartFinder, name: str) -> dict[str, int]:
-    """Return how many jobs each part of a batch has, as far as this machine knows."""
+    """Return the number of jobs in each part of a batch from the journal; empty if unknown."""
     entry = parts.entry(name)
     return {} if entry is None else {part.name: len(part.jobs) for part in entry.plan.parts}
 
 
 def find_row(service: JobsApi, parts: PartFinder, name: str, email: str | None = None) -> JobRecord:
-    """Return one job's or batch's row; of a split batch a row merged from its parts' rows.
+    """Return the row of a job or batch; for a split batch, the merged rows of its parts.
 
     Raises:
-        NotFoundError: there is none of that name; the error names a close match.
+        NotFoundError: no job, batch or pipeline has this name; the error suggests a similar name.
     """
     rows = find_rows(service, parts, name, email)
     return merge_found_rows(name, rows, {} if email else part_sizes(parts, name))
 
 
 SplitBatch = tuple[str, int]
-"""A split batch in a list: its name, and its number of parts."""
+"""A split batch in a list: its name and its number of parts."""
 
 
 class PartMerger:
-    """Rows in listing order, a split batch at the position of its first part.
+    """Collect rows in listing order, replacing the parts of a split batch by one row.
+
+    The row of a split batch has the position of its first part.
 
     Args:
-        matches: which rows count; a split batch is judged by the parts that have come.
+        matches: filter of rows; applied to the row merged from the listed parts of a split batch.
     """
 
     def __init__(self, matches: Callable[[JobRecord], bool] = lambda _: True) -> None:
         self._matches = matches
         self._rows: list[JobRecord | SplitBatch] = []
         self._parts: dict[SplitBatch, dict[int, JobRecord]] = {}
-        self._counted: set[SplitBatch] = set()
-        self._single = 0
+        self._matching: set[SplitBatch] = set()
+        self._matching_rows = 0
 
     @property
     def match_count(self) -> int:
-        """How many of the rows count so far."""
-        return self._single + len(self._counted)
+        """Number of matching rows so far."""
+        return self._matching_rows + len(self._matching)
 
-    def add_rows(self, rows: Iterable[JobRecord], most: int | None = None) -> int | None:
+    def add_rows(self, rows: Sequence[JobRecord], limit: int | None = None) -> int | None:
         """Add rows of the service's list.
 
         Args:
             rows: the rows.
-            most: stop at this number of matching rows.
+            limit: stop at this number of matching rows.
 
         Returns:
-            How many were added where it stopped before the last one, else None.
+            The number of added rows if the limit was reached before the last row; None if all rows
+            were added.
         """
-        every = list(rows)
-        for number, row in enumerate(every, start=1):
+        for number, row in enumerate(rows, start=1):
             self._add(row)
-            if most is not None and self.match_count >= most and number < len(every):
+            if limit is not None and self.match_count >= limit and number < len(rows):
                 return number
         return None
 
@@ -309,7 +311,7 @@ class PartMerger:
         part = identity.parse_part_name(str(row.get("JobName"))) if records.is_batch(row) else None
         if part is None:
             self._rows.append(row)
-            self._single += self._matches(row)
+            self._matching_rows += self._matches(row)
             return
         name, number, count = part
         split = (name, count)
@@ -318,19 +320,19 @@ class PartMerger:
             self._rows.append(split)
         self._parts[split][number] = row
         if self._matches(self._merged(split, None)):
-            self._counted.add(split)
+            self._matching.add(split)
         else:
-            self._counted.discard(split)
+            self._matching.discard(split)
 
     def rows(self, find: Callable[[str], JobRecord | None] | None) -> list[JobRecord]:
-        """Return the rows that count.
+        """Return the matching rows.
 
         Args:
-            find: looks for a part that did not come, where the list was cut short; None if the
-                list is whole, so that such a part does not exist.
+            find: looks up an unlisted part of a truncated list; None if the list is complete, so
+                that unlisted parts do not exist.
         """
-        every = (self._merged(row, find) if isinstance(row, tuple) else row for row in self._rows)
-        return [row for row in every if self._matches(row)]
+        merged = (self._merged(row, find) if isinstance(row, tuple) else row for row in self._rows)
+        return [row for row in merged if self._matches(row)]
 
     def _merged(
         self, split: SplitBatch, find: Callable[[str], JobRecord | None] | None

@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_JOBS = 100
-"""The most jobs in a batch of the service."""
+"""Maximum number of jobs in one batch of the service."""
 
-_MIN_NAME_LENGTH = 20  # characters that a useful job name needs
+_MIN_NAME_LENGTH = 20  # a shorter limit would make job names useless
 
 Settings = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class BatchLimits:
-    """A batch's limits.
+    """Limits of a batch.
 
     Attributes:
-        seconds: of each job, whole.
-        budget: of the whole batch, in weighted hours.
+        seconds: time limit of each job, a whole number of seconds.
+        budget: budget of the whole batch, in weighted hours.
 
     Raises:
-        InputError: one is not above 0, or the seconds are not whole.
+        InputError: a limit is not positive, or the seconds are not a whole number.
     """
 
     seconds: int | None = None
@@ -42,31 +42,31 @@ class BatchLimits:
 
     def __post_init__(self) -> None:
         if self.seconds is not None:
-            whole = isinstance(self.seconds, Integral) and not isinstance(self.seconds, bool)
-            if not whole or self.seconds < 1:
+            is_integer = isinstance(self.seconds, Integral) and not isinstance(self.seconds, bool)
+            if not is_integer or self.seconds < 1:
                 raise InputError(
-                    f"A job's time limit can't be {messages.quote_value(self.seconds)}.",
-                    "Give whole seconds, 1 or more.",
+                    f"{messages.quote_value(self.seconds)} is not a valid time limit for a job.",
+                    "Give a whole number of seconds, at least 1.",
                 )
-            object.__setattr__(self, "seconds", int(self.seconds))  # numpy's have no JSON form
+            object.__setattr__(self, "seconds", int(self.seconds))  # NumPy integers are not JSON
         if self.budget is not None:
             hours = _parse_hours(self.budget)
             if hours is None:
                 raise InputError(
-                    f"A budget can't be {messages.quote_value(self.budget)}.",
-                    "Give weighted hours, more than 0.",
+                    f"{messages.quote_value(self.budget)} is not a valid budget.",
+                    "Give a number of weighted hours above 0.",
                 )
             object.__setattr__(self, "budget", hours)
 
 
 @dataclass(frozen=True)
 class BatchPart:
-    """One batch of the service: the whole of a small one, or a part of a split one.
+    """One batch on the service: a whole small batch, or a part of a split batch.
 
     Attributes:
-        name: the name that the service knows.
-        jobs: the own names of its jobs, in order.
-        budget: its share of the batch's, in weighted hours.
+        name: the name on the service.
+        jobs: the names of its jobs, in order.
+        budget: the share of this part in the budget, in weighted hours.
     """
 
     name: str
@@ -76,15 +76,15 @@ class BatchPart:
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """All that is to be sent under one batch's name.
+    """The jobs and limits of a batch, as they will be sent.
 
     Attributes:
-        name: the batch's name, as the user knows it.
+        name: the name of the batch, as the user gave it.
         type: the tool.
-        jobs: settings by the job's own name, in the input's order.
-        limits: the time limit of each job, and the budget.
-        rows: the input's rows, in the same order as the jobs, where they came in a frame.
-        name_column: the column of `rows` that holds the jobs' names.
+        jobs: settings by job name, in the order of the input.
+        limits: the time limit of each job, and the budget of the batch.
+        rows: the input rows in the order of the jobs; None if the input was not a frame.
+        name_column: the column of `rows` with the names of the jobs.
     """
 
     name: str
@@ -96,7 +96,7 @@ class BatchPlan:
 
     @cached_property
     def originals(self) -> dict[str, str]:
-        """The names that were adapted, as the input has them, by the jobs' own names."""
+        """The original names of the jobs whose names were adapted, by job name."""
         if self.rows is None or self.name_column is None:
             return {}
         names = map(str, self.rows[self.name_column])
@@ -104,31 +104,33 @@ class BatchPlan:
 
     @property
     def input_columns(self) -> pd.DataFrame | None:
-        """The input's rows without the jobs' names, unless some of these were adapted."""
+        """The input rows, without the column of names if no name was adapted."""
         if self.rows is None or self.name_column is None or self.originals:
             return self.rows
         return self.rows.drop(columns=self.name_column)
 
     @cached_property
     def parts(self) -> tuple[BatchPart, ...]:
-        """The batches of the service that this one is sent as."""
-        items = list(self.jobs)
-        if len(items) <= MAX_JOBS:
-            return (BatchPart(self.name, tuple(items), self.limits.budget),)
-        count = _part_count(len(items))
-        cut = [tuple(items[start : start + MAX_JOBS]) for start in range(0, len(items), MAX_JOBS)]
+        """The parts in which the batch is sent, each of at most `MAX_JOBS` jobs."""
+        names = list(self.jobs)
+        if len(names) <= MAX_JOBS:
+            return (BatchPart(self.name, tuple(names), self.limits.budget),)
+        count = _part_count(len(names))
+        chunks = [
+            tuple(names[start : start + MAX_JOBS]) for start in range(0, len(names), MAX_JOBS)
+        ]
         return tuple(
             BatchPart(identity.part_name(self.name, number, count), jobs, self._share(len(jobs)))
-            for number, jobs in enumerate(cut, start=1)
+            for number, jobs in enumerate(chunks, start=1)
         )
 
     @property
     def split(self) -> bool:
-        """Whether it is sent as several batches."""
+        """True if the batch is sent in several parts."""
         return len(self.parts) > 1
 
     def body(self, part: BatchPart) -> dict[str, Any]:
-        """Return the body of `/submit-batch` for one part."""
+        """Return the request body of `/submit-batch` for one part."""
         body: dict[str, Any] = {
             "batchName": part.name,
             "type": self.type,
@@ -142,7 +144,7 @@ class BatchPlan:
         return body
 
     def digests(self) -> dict[str, str]:
-        """Return a digest of type and settings for each job."""
+        """Return a digest of the type and settings of each job, by job name."""
         return {job: submission_digest(self.type, settings) for job, settings in self.jobs.items()}
 
     def _share(self, jobs: int) -> float | None:
@@ -151,15 +153,15 @@ class BatchPlan:
 
 
 def max_job_name_length(batch: str, jobs: int) -> int:
-    """Return the maximum length of a job's own name, so that `<batch or part>-<job>` is valid.
+    """Return the maximum length of a job name for which `<batch or part>-<job>` is valid.
 
-    If the batch's name leaves next to no room, it is the general maximum: the batch's name is then
-    the one that is too long.
+    If a long batch name leaves fewer than `_MIN_NAME_LENGTH` characters, the general maximum is
+    returned, so that the error blames the batch name.
     """
     count = _part_count(jobs)
     longest = batch if count == 1 else identity.part_name(batch, count, count)
-    left = identity.MAX_NAME_LENGTH - len(longest) - 1
-    return left if left >= _MIN_NAME_LENGTH else identity.MAX_NAME_LENGTH
+    remaining = identity.MAX_NAME_LENGTH - len(longest) - 1
+    return remaining if remaining >= _MIN_NAME_LENGTH else identity.MAX_NAME_LENGTH
 
 
 def _part_count(jobs: int) -> int:
@@ -167,19 +169,19 @@ def _part_count(jobs: int) -> int:
 
 
 def named_settings(jobs: Any, constants: Settings) -> dict[str, Settings]:
-    """Return settings by job name from any form except a frame.
+    """Return settings by job name, from jobs in any format except a frame.
 
-    The forms: `{name: settings}`; the service's parallel arrays
-    `{"jobNames": […], "settings": […]}`; and its `[{"jobName": …, "settings": …}, …]`, also under
-    the key `jobs`.
+    Formats: `{name: settings}`; the service's parallel arrays
+    `{"jobNames": […], "settings": […]}`; and its list `[{"jobName": …, "settings": …}, …]`, which
+    may also be the value of a key `jobs`.
 
     Args:
         jobs: the jobs.
-        constants: settings of every job; a job's own come first.
+        constants: settings of all jobs; settings of a single job take precedence.
 
     Raises:
-        InputError: names and settings differ in number, a name is there twice, or it is none of
-            the forms.
+        InputError: the numbers of names and settings differ, a name occurs twice, or the format is
+            unknown.
     """
     if isinstance(jobs, Mapping) and isinstance(jobs.get("jobs"), list | tuple):
         jobs = jobs["jobs"]
@@ -202,11 +204,14 @@ def _pair_settings(names: Sequence[Any], settings: Any, constants: Settings) -> 
             f"There are {len(names):,} job names and settings for {len(settings):,} jobs.",
             "Give each job one name and one set of settings.",
         )
-    if not all(isinstance(one, Mapping) for one in settings):
+    if not all(isinstance(job_settings, Mapping) for job_settings in settings):
         raise _unsupported_form()
-    text = [str(name) if isinstance(name, int) else name for name in names]
-    identity.check_job_names(text, (), "the batch")
-    return {name: {**constants, **one} for name, one in zip(text, settings, strict=True)}
+    job_names = [str(name) if isinstance(name, int) else name for name in names]
+    identity.check_job_names(job_names, (), "the batch")
+    return {
+        name: {**constants, **job_settings}
+        for name, job_settings in zip(job_names, settings, strict=True)
+    }
 
 
 def _unsupported_form() -> InputError:

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BatchSubmission:
-    """A batch that was submitted, finished, or that already existed.
+    """The outcome of submitting or resuming a batch.
 
     Attributes:
-        name: the batch's name.
-        parts: the batches of the service that it consists of; one, of the same name, if it was not
-            split.
+        name: the name of the batch.
+        parts: the names of its parts on the service; a batch that is not split has one part, of the
+            same name.
         count: number of jobs.
-        created: whether anything was sent.
-        message: the outcome, in a sentence or two.
-        frame: one row per job: Name, JobName (on the service), Part, and the input's columns;
-            if names were adapted the original ones follow JobName.
-        sent: the parts that were sent now.
-        gone: parts that were sent before and are no longer on the service; `resume` sends none
-            again.
-        refused: the rows that were left out as invalid: Name, Error, and the input's columns.
+        created: True if any part was sent.
+        message: the outcome in a few sentences.
+        frame: one row per job: Name, JobName (on the service), Part, and the input columns;
+            if names were adapted, the original names follow JobName.
+        sent: the parts sent by this call.
+        gone: parts that were sent earlier and then deleted on the service; `resume` does not send
+            them again.
+        refused: the invalid rows, which were skipped: Name, Error, and the input columns.
     """
 
     name: str
@@ -47,15 +47,15 @@ class BatchSubmission:
 
 @dataclass
 class PartOutcomes:
-    """The outcomes of a batch's parts, collected one after the other.
+    """The parts of a batch by outcome.
 
     Attributes:
-        preexisting: parts that the service had before anything was sent from here.
-        sent_before: parts that were sent from here, according to the journal.
-        confirmed_late: parts that were sent from here earlier, and whose response was lost.
-        sent: parts that were sent now.
-        deleted: parts that were sent from here, and are no longer on the service.
-        stopped: those of the existing parts that have been stopped.
+        preexisting: parts that existed on the service before this machine sent anything.
+        sent_before: parts that this machine sent earlier, according to the journal.
+        confirmed_late: parts that this machine sent earlier, and whose response was lost.
+        sent: parts sent by this call.
+        deleted: parts that this machine sent, and that no longer exist on the service.
+        stopped: existing parts that have been stopped.
     """
 
     preexisting: list[BatchPart] = field(default_factory=list)
@@ -74,14 +74,14 @@ def build_report(
     refused: pd.DataFrame | None = None,
     caveats: Iterable[str] = (),
 ) -> BatchSubmission:
-    """Return the report on a batch whose parts have all been processed.
+    """Return the report of a batch after all parts have been processed.
 
     Args:
         plan: the batch.
         outcomes: the outcomes of its parts.
-        resumed: whether the call was `resume`.
-        refused: the rows that were left out as invalid.
-        caveats: sentences about content that could not be compared.
+        resumed: True if the caller is `resume`.
+        refused: the invalid rows, which were skipped.
+        caveats: sentences about file content that could not be compared.
     """
     sentences = [
         _resume_message(plan, outcomes) if resumed else _submission_message(plan, outcomes)
@@ -90,18 +90,18 @@ def build_report(
     if refused is not None and len(refused):
         were = "row was" if len(refused) == 1 else "rows were"
         sentences.append(
-            f"{len(refused):,} {were} left out as invalid: "
-            f"{messages.join_words(refused['Name'].fillna('one without a name'))}."
+            f"{len(refused):,} invalid {were} skipped: "
+            f"{messages.join_words(refused['Name'].fillna('a row without a name'))}."
         )
     if outcomes.deleted:
-        were, them = ("was", "It is") if len(outcomes.deleted) == 1 else ("were", "They are")
+        were, they = ("was", "It was") if len(outcomes.deleted) == 1 else ("were", "They were")
         sentences.append(
-            f"{_part_names(outcomes.deleted)} {were} sent and {were} deleted since: "
+            f"{_part_names(outcomes.deleted)} {were} sent earlier and deleted since: "
             f"{_job_count(outcomes.deleted)}. "
-            f"{them} not sent again; submitting the whole batch again would."
+            f"{they} not sent again; to send deleted parts, submit the whole batch again."
         )
-    if words := identity.adapted_names_message(plan.originals):
-        sentences.append(words)
+    if message := identity.adapted_names_message(plan.originals):
+        sentences.append(message)
     if resumed and outcomes.stopped:
         were = "has" if len(outcomes.stopped) == 1 else "have"
         sentences.append(f"{_part_names(outcomes.stopped)} {were} been stopped.")
@@ -119,10 +119,10 @@ def build_report(
 
 
 def plan_overview(plan: BatchPlan) -> pd.DataFrame:
-    """Return one row per job of a plan: Name, JobName, Part, and the input's columns.
+    """Return one row per job of a plan: Name, JobName, Part, and the input columns.
 
-    Where names were adapted the original ones stand behind JobName, and `.attrs["adapted"]` says
-    so in a sentence.
+    If names were adapted, the original names follow JobName, and `.attrs["adapted"]` has a message
+    that lists them.
     """
     import pandas as pd
 
@@ -138,7 +138,7 @@ def plan_overview(plan: BatchPlan) -> pd.DataFrame:
 
 
 def _submission_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
-    """Return the message on a first or repeated submission."""
+    """Return the message of a first or repeated submission."""
     jobs, count = _job_count(plan.parts), len(plan.parts)
     if not outcomes.sent:
         message = f"The batch {plan.name} already exists with the same {jobs}; nothing was sent."
@@ -148,7 +148,7 @@ def _submission_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
     if not plan.split:
         return f"{plan.name} was submitted with {jobs}."
     if len(outcomes.sent) == count:
-        return f"{plan.name} was submitted with {jobs}, in {count} parts ({_end_message(plan)})."
+        return f"{plan.name} was submitted with {jobs}, in {count} parts ({_part_range(plan)})."
     return (
         f"{count - len(outcomes.sent)} of {count} parts of {plan.name} already existed; "
         f"the other {_submitted_message(outcomes.sent)}."
@@ -156,7 +156,7 @@ def _submission_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
 
 
 def _resume_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
-    """Return the message on a resumed submission: the missing parts, and those sent."""
+    """Return the message of a resumed submission: its missing parts and the parts sent."""
     jobs, count = _job_count(plan.parts), len(plan.parts)
     if not outcomes.sent and not outcomes.confirmed_late:
         if outcomes.deleted:
@@ -176,13 +176,14 @@ def _resume_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
         )
     else:
         sentences.append("Nothing was sent.")
-    whole = "" if outcomes.deleted else f" {plan.name} is now complete on the service, with {jobs}."
-    return " ".join(sentences) + whole
+    if not outcomes.deleted:
+        sentences.append(f"{plan.name} is now complete on the service, with {jobs}.")
+    return " ".join(sentences)
 
 
 def _arrival_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
-    which = _part_names(outcomes.confirmed_late) if plan.split else plan.name
-    return f"The service had received {which}, but its response was lost."
+    names = _part_names(outcomes.confirmed_late) if plan.split else plan.name
+    return f"The service had received {names}, but its response was lost."
 
 
 def _part_names(parts: Collection[BatchPart]) -> str:
@@ -198,12 +199,12 @@ def _submitted_message(parts: Collection[BatchPart]) -> str:
     return f"{jobs} was submitted" if jobs == "1 job" else f"{jobs} were submitted"
 
 
-def _end_message(plan: BatchPlan) -> str:
+def _part_range(plan: BatchPlan) -> str:
     return f"{plan.parts[0].name} to {plan.parts[-1].name}"
 
 
 def unfinished_frame(journal: Journal) -> pd.DataFrame:
-    """Return one row per batch, the newest first; see `JobsClient.unfinished`."""
+    """Return one row per unfinished batch, newest first; see `JobsClient.unfinished`."""
     from labext.frames import conversion
     from labext.frames.conversion import Column
     from labext.jobs.views import UNFINISHED
@@ -233,7 +234,7 @@ def unfinished_frame(journal: Journal) -> pd.DataFrame:
 
 
 def unfinished_names(journal: Journal) -> list[str]:
-    """Return the names alone, at the cost of reading the logs."""
+    """Return the names of unfinished batches, reading only the logs of the journal."""
     return [name for name in journal.names() if not journal.log(name).is_complete()]
 
 
@@ -242,7 +243,7 @@ def _unfinished_record(name: str, entry: JournalEntry | None) -> dict[str, Any] 
         note = "its record is damaged; submitting the batch again sends the missing jobs"
         return {"Name": name, "Note": note}
     if not entry.unconfirmed_parts:
-        return None  # all was there; only the last line of the log is not
+        return None  # all parts exist; only the last line of the log is missing
     return {
         "Name": name,
         "Type": entry.plan.type,
@@ -256,8 +257,8 @@ def _unfinished_record(name: str, entry: JournalEntry | None) -> dict[str, Any] 
 
 
 def _unfinished_note(entry: JournalEntry) -> str:
-    lost = [part.name for part in entry.unconfirmed_parts if part.name in entry.log.attempted]
-    if not lost:
+    sent = [part.name for part in entry.unconfirmed_parts if part.name in entry.log.attempted]
+    if not sent:
         return ""
-    were = "was" if len(lost) == 1 else "were"
-    return f"{messages.join_words(lost, 3)} {were} sent; the service may have received it"
+    was, it = ("was", "it") if len(sent) == 1 else ("were", "them")
+    return f"{messages.join_words(sent, 3)} {was} sent; the service may have received {it}"

@@ -1,4 +1,4 @@
-"""Submit a batch: validate it, look it up, journal it, and send each part once."""
+"""Submit a batch: validate it, look up its parts, write the journal, and send each part once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class PartLookup:
-    """Look up the jobs and batches under a plan's names on one service."""
+    """Look up the parts of a plan on one service and compare them with the plan."""
 
     def __init__(self, service: JobsApi, journal: Journal, parts: PartFinder) -> None:
         self._service = service
@@ -37,13 +37,14 @@ class PartLookup:
         self._parts = parts
 
     def find_all(self, plan: BatchPlan, content: InputContent = NO_FILES) -> dict[str, JobRecord]:
-        """Return the rows of the parts that exist, by their names.
+        """Return the rows of the existing parts, by name.
 
-        Each is compared with the plan, at one request a part, and with the content of the files
-        that the settings name.
+        Each part is compared with the plan, which takes one request per part, and with the content
+        of the files that the settings name.
 
         Raises:
-            ConflictError: a name is taken by another submission, or by a batch with other content.
+            ConflictError: a name is taken by another submission, or by a batch whose files had
+                other content.
         """
         return self._split(plan, content) if plan.split else self._single(plan, content)
 
@@ -53,8 +54,8 @@ class PartLookup:
         """Return the row of one part; None if its name is free.
 
         Raises:
-            ConflictError: the name is taken by another submission, or by a batch with other
-                content.
+            ConflictError: the name is taken by another submission, or by a batch whose files had
+                other content.
         """
         row = self._service.find(part.name)
         if row is not None:
@@ -75,8 +76,8 @@ class PartLookup:
 
     def _split(self, plan: BatchPlan, content: InputContent) -> dict[str, JobRecord]:
         if (row := self._service.find(plan.name)) is not None:
-            kind = "batch that is not split" if records.is_batch(row) else _kind_name(row)
-            raise name_taken_error(plan.name, f"it is a {kind}")
+            kind = "an unsplit batch" if records.is_batch(row) else f"a {_kind_name(row)}"
+            raise name_taken_error(plan.name, f"it is {kind}")
         parts = self._parts.list_parts(plan.name).parts
         for count in parts:
             if count != len(plan.parts):
@@ -93,29 +94,33 @@ class PartLookup:
     def _check(
         self, plan: BatchPlan, part: BatchPart, row: JobRecord, content: InputContent
     ) -> None:
-        """Compare a batch on the service with the part that is to be sent.
+        """Compare a batch on the service with a part of the plan.
 
         Raises:
-            ConflictError: it is not the same, or its files had other content.
+            ConflictError: their jobs differ, or the files of the batch had other content.
         """
         if not records.is_batch(row):
             raise name_taken_error(plan.name, f"{part.name} is a {_kind_name(row)}")
-        conflicts = {
+        existing = {
             identity.strip_batch_name(str(job.get("JobName")), part.name): job
             for page in self._service.pages(batch=part.name)
             for job in page.rows
         }
-        surplus = [job for job in conflicts if job not in set(part.jobs)]
-        missing = [job for job in part.jobs if job not in conflicts]
+        surplus = [job for job in existing if job not in set(part.jobs)]
+        missing = [job for job in part.jobs if job not in existing]
         if surplus or missing:
-            which = f"has a job {surplus[0]}" if surplus else f"has no job {missing[0]}"
-            raise name_taken_error(plan.name, f"{part.name if plan.split else 'it'} {which}")
+            difference = f"has a job {surplus[0]}" if surplus else f"has no job {missing[0]}"
+            raise name_taken_error(plan.name, f"{part.name if plan.split else 'it'} {difference}")
         for job in part.jobs:
-            difference = submission_difference(plan.type, plan.jobs[job], conflicts[job])
-            if difference is not None:
-                raise name_taken_error(plan.name, f"in job {job}, {difference}")
-        settings = [plan.jobs[job] for job in part.jobs]
-        values = {value for one in settings for value in one.values() if isinstance(value, str)}
+            job_difference = submission_difference(plan.type, plan.jobs[job], existing[job])
+            if job_difference is not None:
+                raise name_taken_error(plan.name, f"in job {job}, {job_difference}")
+        values = {
+            value
+            for job in part.jobs
+            for value in plan.jobs[job].values()
+            if isinstance(value, str)
+        }
         content.check(plan.name, row, values)
 
 
@@ -126,16 +131,15 @@ def _kind_name(row: JobRecord) -> str:
 __all__ = ["BatchSubmission", "BatchSubmitter"]
 
 _MAX_SINGLE_VALIDATIONS = 50
-"""Maximum number of a batch's jobs to check with a service that checks them one by one."""
-
+"""Maximum number of jobs to validate if the service validates one job per request."""
 
 _MAX_VALIDATED_ROWS = 1000
 _MAX_VALIDATED_BYTES = 3_000_000
-"""How much one request for validation has, as the service's own command line keeps it."""
+"""Limits of one validation request, those of the service's own command-line client."""
 
 
 class BatchSubmitter:
-    """Sends plans to one service."""
+    """Submits and resumes batches on one service."""
 
     def __init__(
         self, service: JobsApi, journal: Journal, parts: PartFinder, contents: ContentReader
@@ -144,8 +148,8 @@ class BatchSubmitter:
         self._journal = journal
         self._parts = parts
         self._contents = contents
-        self._presence = PartLookup(service, journal, parts)
-        self._checks_rows = True
+        self._lookup = PartLookup(service, journal, parts)
+        self._validates_rows = True
 
     def submit(
         self, draft: BatchDraft, tool: Tool, content: InputContent, *, skip_invalid: bool = False
@@ -153,16 +157,17 @@ class BatchSubmitter:
         """Send the missing parts of a batch.
 
         Args:
-            draft: the batch, checked locally.
-            tool: its tool.
+            draft: the batch, validated locally.
+            tool: the tool of the batch.
             content: the content of the files that its settings name.
-            skip_invalid: leave out the rows that are faulty.
+            skip_invalid: skip invalid rows.
 
         Raises:
-            ConflictError: the name is taken by another batch or job, or by one with other content.
-            InvalidJobsError: rows are faulty; then nothing was sent.
-            NotReadyError: another process of this machine is sending it.
-            StorageError: the journal can't be written; then nothing was sent.
+            ConflictError: the name is taken by another submission, or by a batch whose files had
+                other content.
+            InvalidJobsError: rows are invalid; nothing was sent.
+            NotReadyError: another process of this machine is submitting the batch.
+            StorageError: the journal can't be written; nothing was sent.
         """
         if skip_invalid or draft.faults:
             self._validate_all(draft, thorough=skip_invalid, tool=tool)
@@ -170,105 +175,108 @@ class BatchSubmitter:
                 raise draft.error()
         plan = draft.plan()
         with self._journal.lock(plan.name):
-            existing = self._presence.find_all(plan, content)
+            existing = self._lookup.find_all(plan, content)
             absent = [part for part in plan.parts if part.name not in existing]
             if not skip_invalid:
-                self._validate(draft, plan, absent, tool, whole=plan.split)
+                self._validate(draft, plan, absent, tool, one_by_one=plan.split)
             if not existing:
                 content.remember(plan.name)
             entry = self._journal.write(plan, free=[part.name for part in absent])
             self._parts.forget(plan.name)
-            outcomes = self._settle(entry, existing)
+            outcomes = self._record_existing(entry, existing)
             try:
                 self._send_all(entry, absent, outcomes, content)
             except InputError:
                 if not entry.log.attempted and not outcomes.sent:
-                    self._journal.forget(plan.name)  # in this form it can never be sent
+                    self._journal.forget(plan.name)  # the service will never accept this batch
                 raise
-            self._note_whole(entry, outcomes)
+            self._note_complete(entry, outcomes)
         caveats = [content.caveat(plan.name, row) for row in [*existing.values()][:1]]
-        return build_report(plan, outcomes, resumed=False, refused=draft.refused(), caveats=caveats)
+        return build_report(
+            plan, outcomes, resumed=False, refused=draft.rejected_rows(), caveats=caveats
+        )
 
     def resume(self, name: str) -> BatchSubmission:
         """Send the unsent parts of a batch in the journal.
 
-        A part that was sent from here and is no longer on the service was deleted by somebody: it
-        is reported, and not sent again.
+        A part that this machine sent and that no longer exists was deleted on the service: it is
+        reported, and not sent again.
 
         Raises:
-            NotFoundError: the journal has no batch of the name; the error names a close match.
+            NotFoundError: the journal has no batch of this name; the error suggests a similar name.
             ConflictError: a part's name has been taken by another submission, or a file that the
                 settings name has other content than when the first parts were sent.
-            NotReadyError: another process of this machine is sending it.
+            NotReadyError: another process of this machine is submitting the batch.
             StorageError: the journal is damaged, or can't be written; nothing was sent.
         """
-        self._recorded(name)
+        self._read_entry(name)
         with self._journal.lock(name):
-            entry = self._recorded(name)
-            existing = self._presence.find_all(entry.plan)
+            entry = self._read_entry(name)
+            existing = self._lookup.find_all(entry.plan)
             absent = [part for part in entry.plan.parts if part.name not in existing]
-            gone = [part for part in absent if self._is_gone(entry, part)]
-            absent = [part for part in absent if part not in gone]
+            deleted = [part for part in absent if self._was_deleted(entry, part)]
+            absent = [part for part in absent if part not in deleted]
             content = self._contents.recorded(name) if absent else NO_FILES
             if existing:
                 content.check_unchanged(name)
             else:
                 content.remember(name)
             if not entry.log.complete:
-                # Their names are known to be free, so whatever appears under them now is ours.
+                # These names are free, so a part that appears under one of them was sent by us.
                 entry = self._journal.write(entry.plan, free=[part.name for part in absent])
             self._parts.forget(name)
-            outcomes = self._settle(entry, existing)
-            outcomes.deleted += gone
+            outcomes = self._record_existing(entry, existing)
+            outcomes.deleted += deleted
             self._send_all(entry, absent, outcomes, content)
-            self._note_whole(entry, outcomes)
+            self._note_complete(entry, outcomes)
         return build_report(entry.plan, outcomes, resumed=True)
 
     def check(
         self, draft: BatchDraft, tool: Tool, content: InputContent, *, skip_invalid: bool = False
     ) -> pd.DataFrame:
-        """Check a batch as `submit` would, and send nothing.
+        """Validate a batch as `submit` does, without sending it.
 
         Returns:
-            A row a job; with `skip_invalid` the rows that would be refused.
+            One row per job; with `skip_invalid`, the invalid rows.
 
         Raises:
-            ConflictError: the name is taken by another batch or job, or by one with other content.
-            InvalidJobsError: rows are faulty.
+            ConflictError: the name is taken by another submission, or by a batch whose files had
+                other content.
+            InvalidJobsError: rows are invalid.
         """
         if skip_invalid or draft.faults:
             self._validate_all(draft, thorough=skip_invalid, tool=tool)
             if skip_invalid:
-                return draft.refused()
+                return draft.rejected_rows()
             raise draft.error()
         plan = draft.plan()
-        existing = self._presence.find_all(plan, content)
+        existing = self._lookup.find_all(plan, content)
         absent = [part for part in plan.parts if part.name not in existing]
-        self._validate(draft, plan, absent, tool, whole=True)
+        self._validate(draft, plan, absent, tool, one_by_one=True)
         return plan_overview(plan)
 
-    def _recorded(self, name: str) -> JournalEntry:
+    def _read_entry(self, name: str) -> JournalEntry:
         entry = self._journal.read(name)
         if entry is not None:
             return entry
-        again = "Submitting the batch again sends only the parts that the service does not have."
+        hint = "Submitting the batch again sends only its missing parts."
         if self._journal.has(name):
-            raise StorageError(f"This machine's record of {name} is damaged.", again)
+            raise StorageError(f"This machine's record of {name} is damaged.", hint)
         if self._journal.is_other_account(name):
             raise NotFoundError(
                 f"{name} was sent from this machine, but to another address or with another key.",
-                f"Connect with that address and key. {again}",
+                f"Connect with that address and key. {hint}",
             )
         part = identity.parse_part_name(name)
         suggestion = messages.did_you_mean(part[0] if part else name, self._journal.names())
         raise NotFoundError(
             f'No batch called "{name}" was sent from this machine{suggestion}.',
-            f"{{action}} lists unfinished batches. {again}",
+            f"{{action}} lists unfinished batches. {hint}",
             action=Action.list_unfinished_batches(),
         )
 
-    def _is_gone(self, entry: JournalEntry, part: BatchPart) -> bool:
-        """Return whether a missing part once existed, and was deleted."""
+    def _was_deleted(self, entry: JournalEntry, part: BatchPart) -> bool:
+        """Return whether a missing part existed earlier."""
         if part.name in entry.log.confirmed or part.name in entry.log.preexisting:
             return True
         if part.name not in entry.log.attempted:
@@ -278,8 +286,10 @@ class BatchSubmitter:
         except NotFoundError:
             return False
 
-    def _settle(self, entry: JournalEntry, existing: Mapping[str, JobRecord]) -> PartOutcomes:
-        """Record which of the existing parts were sent from here."""
+    def _record_existing(
+        self, entry: JournalEntry, existing: Mapping[str, JobRecord]
+    ) -> PartOutcomes:
+        """Record in the journal which existing parts were sent by this machine."""
         outcomes, log = PartOutcomes(), self._journal.log(entry.plan.name)
         for part in entry.plan.parts:
             row = existing.get(part.name)
@@ -295,7 +305,7 @@ class BatchSubmitter:
                 log.note(PartEvent.SENT, part.name)
                 outcomes.confirmed_late.append(part)
             else:
-                log.note(PartEvent.THERE, part.name)
+                log.note(PartEvent.PREEXISTING, part.name)
                 outcomes.preexisting.append(part)
         return outcomes
 
@@ -310,7 +320,7 @@ class BatchSubmitter:
             try:
                 self._send(entry, part, outcomes, content)
             except LabextError as error:
-                self._refused(entry.plan, part, outcomes, error)
+                self._note_refusal(entry.plan, part, outcomes, error)
                 raise _interrupted_error(entry.plan, part, outcomes, error) from None
 
     def _send(
@@ -321,72 +331,76 @@ class BatchSubmitter:
         _, _, created = send_once(
             part.name,
             lambda: self._service.submit_batch(plan.body(part)),
-            lambda: self._presence.find(plan, part, content),
+            lambda: self._lookup.find(plan, part, content),
             f"{messages.pluralize(len(part.jobs), 'job')} of {plan.type}",
         )
         if created:
             outcomes.sent.append(part)
         elif entry.was_sent_from_here(part.name):
-            outcomes.confirmed_late.append(
-                part
-            )  # sent by an earlier process, and outcomes only now
+            outcomes.confirmed_late.append(part)  # sent by an earlier process
         else:
-            outcomes.preexisting.append(part)  # created by another client since it was looked up
-            log.note(PartEvent.THERE, part.name)
+            outcomes.preexisting.append(part)  # created by another client since the lookup
+            log.note(PartEvent.PREEXISTING, part.name)
             return
         log.note(PartEvent.SENT, part.name)
 
-    def _note_whole(self, entry: JournalEntry, outcomes: PartOutcomes) -> None:
+    def _note_complete(self, entry: JournalEntry, outcomes: PartOutcomes) -> None:
         if outcomes.sent or not entry.log.complete:
-            with contextlib.suppress(
-                StorageError
-            ):  # all parts exist, and each part's line records it
+            # A failure is harmless: the log records each part.
+            with contextlib.suppress(StorageError):
                 self._journal.log(entry.plan.name).note_complete()
 
-    def _refused(
+    def _note_refusal(
         self, plan: BatchPlan, part: BatchPart, outcomes: PartOutcomes, error: LabextError
     ) -> None:
-        """Record that a part does not exist."""
+        """Record that a part does not exist, unless its outcome is unknown."""
         if isinstance(error, OutcomeUnknownError | StorageError) or part in outcomes.sent:
             return
-        with contextlib.suppress(StorageError):  # report the refusal, not this error
+        with contextlib.suppress(StorageError):  # report the original error instead
             self._journal.log(plan.name).note(PartEvent.REFUSED, part.name)
 
     def _validate_all(self, draft: BatchDraft, tool: Tool, *, thorough: bool) -> None:
-        """Add to a draft the faults that the service finds in rows without a local fault.
+        """Validate the locally valid rows on the service, and add its faults to the draft.
 
-        A taken name is ignored here: whether it belongs to the same job is checked later.
+        Taken names are ignored here: whether they belong to the same jobs is checked later.
         """
         jobs = {draft.names[row]: draft.settings[row] for row in draft.valid_rows}
         if not jobs:
             return
         stored = {job: f"{draft.name}-{job}" for job in jobs}
-        refused = self._refused_jobs(draft.type, jobs, stored, tool, thorough=thorough)
-        draft.add_refusals({job: words for job, words in refused.items() if not is_taken(words)})
+        rejected = self._rejected_jobs(draft.type, jobs, stored, tool, thorough=thorough)
+        draft.add_rejections({job: text for job, text in rejected.items() if not is_taken(text)})
 
     def _validate(
-        self, draft: BatchDraft, plan: BatchPlan, parts: list[BatchPart], tool: Tool, *, whole: bool
+        self,
+        draft: BatchDraft,
+        plan: BatchPlan,
+        parts: list[BatchPart],
+        tool: Tool,
+        *,
+        one_by_one: bool,
     ) -> None:
-        """Ask the service to validate the jobs of these parts, without submitting them.
+        """Validate the jobs of these parts on the service, without submitting them.
 
         Args:
-            draft: the source of the plan.
+            draft: the draft of the plan.
             plan: the batch.
             parts: the missing parts.
-            tool: the batch's tool.
-            whole: also use a service that can only check jobs one by one. Such a service checks a
-                batch that is not split when it is submitted, all of it or none.
+            tool: the tool of the batch.
+            one_by_one: also validate if the service only validates one job per request. This is
+                unnecessary for an unsplit batch, which is accepted or rejected as a whole.
 
         Raises:
-            InvalidJobsError: it would refuse some.
+            InvalidJobsError: the service rejects at least one job.
         """
         stored = {job: f"{part.name}-{job}" for part in parts for job in part.jobs}
         jobs = {job: plan.jobs[job] for job in stored}
-        draft.add_refusals(self._refused_jobs(plan.type, jobs, stored, tool, one_by_one=whole))
+        rejected = self._rejected_jobs(plan.type, jobs, stored, tool, one_by_one=one_by_one)
+        draft.add_rejections(rejected)
         if draft.faults:
             raise draft.error()
 
-    def _refused_jobs(
+    def _rejected_jobs(
         self,
         type: str,
         jobs: Mapping[str, Mapping[str, Any]],
@@ -396,45 +410,43 @@ class BatchSubmitter:
         thorough: bool = False,
         one_by_one: bool = True,
     ) -> dict[str, str]:
-        """Return the service's message about each job that it would refuse, by the job's own name.
+        """Validate jobs on the service; return its error messages by job name.
 
-        A service that does not check several jobs at once is asked about one job of each shape, or
-        with `thorough` about every job.
+        If the service validates one job per request, only one job of each shape is validated, or
+        every job if `thorough`.
         """
-        words: dict[str, str] = {}
-        for chunk in validation_chunks(jobs) if self._checks_rows else ():
-            refused = self._service.validate_rows(
+        rejected: dict[str, str] = {}
+        for chunk in validation_chunks(jobs) if self._validates_rows else ():
+            by_row = self._service.validate_rows(
                 {
                     "type": type,
                     "jobNames": [stored[job] for job in chunk],
                     "settings": [jobs[job] for job in chunk],
                 }
             )
-            if refused is None:
-                self._checks_rows = False
+            if by_row is None:
+                self._validates_rows = False
                 break
-            words |= {chunk[row]: fault for row, fault in refused.items()}
-        if self._checks_rows or not one_by_one:
-            return words
-        for job in (
-            list(jobs) if thorough else distinct_shapes(tool, jobs)[:_MAX_SINGLE_VALIDATIONS]
-        ):
-            answer = self._service.validate(
+            rejected |= {chunk[row]: message for row, message in by_row.items()}
+        if self._validates_rows or not one_by_one:
+            return rejected
+        samples = list(jobs) if thorough else distinct_shapes(tool, jobs)[:_MAX_SINGLE_VALIDATIONS]
+        for job in samples:
+            response = self._service.validate(
                 {"jobName": stored[job], "type": type, "settings": jobs[job]}
             )
-            if answer is None:
+            if response is None:
                 break
-            valid, fault = answer
+            valid, message = response
             if not valid:
-                words[job] = fault
-        return words
+                rejected[job] = message
+        return rejected
 
 
 def validation_chunks(jobs: Mapping[str, Mapping[str, Any]]) -> Iterator[list[str]]:
-    """Yield the jobs' names in groups that one request for validation may have.
+    """Yield the names of jobs in chunks that fit into one validation request.
 
-    A service takes so many rows in one request, and so many bytes: over these it answers without
-    a word, in front of its own code.
+    Gateways in front of a service reject larger requests without an error message.
     """
     group: list[str] = []
     size = 0
@@ -452,7 +464,7 @@ def validation_chunks(jobs: Mapping[str, Mapping[str, Any]]) -> Iterator[list[st
 def _interrupted_error(
     plan: BatchPlan, part: BatchPart, outcomes: PartOutcomes, error: LabextError
 ) -> LabextError:
-    """Return the error for a batch that broke off, with how to finish it."""
+    """Return the error of an interrupted submission, with the steps to finish it."""
     if isinstance(error, InputError) and not plan.split:
         return error
     finish = "finish it with {action}, or submit it again: only missing parts are sent."
@@ -474,25 +486,25 @@ def _interrupted_error(
 def _interruption_message(
     plan: BatchPlan, part: BatchPart, outcomes: PartOutcomes, error: LabextError
 ) -> str:
-    """Return the message on an interrupted submission: its progress, and the error."""
+    """Return the message of an interrupted submission: its progress and the error."""
     if not plan.split:
         if part in outcomes.sent:
             return f"{plan.name} was submitted, but this could not be recorded: {error.message}"
         return error.message
-    arrived = [
+    received = [
         *outcomes.preexisting,
         *outcomes.sent_before,
         *outcomes.confirmed_late,
         *outcomes.sent,
     ]
-    done = f"{len(arrived)} of {len(plan.parts)} parts of {plan.name}"
-    if part in arrived or isinstance(error, OutcomeUnknownError):
-        return f"{done} were received by the service before this error: {error.message}"
-    return f"{done} were sent, but not {part.name}: {error.message}"
+    progress = f"{len(received)} of {len(plan.parts)} parts of {plan.name}"
+    if part in received or isinstance(error, OutcomeUnknownError):
+        return f"{progress} were received by the service before this error: {error.message}"
+    return f"{progress} were sent, but not {part.name}: {error.message}"
 
 
 def distinct_shapes(tool: Tool, jobs: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return one job of each shape: the settings it has, and the values of those with options."""
+    """Return the first job of each shape: its set of settings and its choices of options."""
     choices = [
         parameter.name
         for parameter in tool.parameters.values()
@@ -500,6 +512,6 @@ def distinct_shapes(tool: Tool, jobs: Mapping[str, Mapping[str, Any]]) -> list[s
     ]
     first: dict[tuple[Any, ...], str] = {}
     for job, settings in jobs.items():
-        chosen = tuple(canonical_json(settings.get(name)) for name in choices)
-        first.setdefault((frozenset(settings), chosen), job)
+        values = tuple(canonical_json(settings.get(name)) for name in choices)
+        first.setdefault((frozenset(settings), values), job)
     return list(first.values())

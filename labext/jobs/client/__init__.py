@@ -21,13 +21,13 @@ class JobsClient(
 ):
     """A client for the job service at one address, with one key.
 
-    Every method queries the service when it is called. On failure it raises a `LabextError` with a
-    message and a next step. A batch of more than 100 jobs is sent in parts and shown as one.
+    Every method queries the service. Failures raise a `LabextError` with a message and a next step.
+    A batch of more than 100 jobs is sent in parts and shown as one batch.
 
     Args:
-        base_url: the service's address; the contract's ends in `/api/`.
-        api_key: sent as `x-api-key` with every request.
-        rate: the rate limit; `Rate(None)` follows the service's headers only, None disables it.
+        base_url: base URL of the service, usually ending in `/api/`.
+        api_key: key sent as `x-api-key` with every request.
+        rate: rate limit; `Rate(None)` follows only the service's headers, None disables it.
         verify: True, or the path of a CA bundle.
-        limits: bounds of a response; by default 256 MiB and 300 seconds.
+        limits: maximum size and duration of a response; by default 256 MiB and 300 seconds.
     """

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class BaseClient(ServiceClient):
-    """A job service that is reached; see `JobsClient`."""
+    """Connection to a job service, with lazily created helpers; see `JobsClient`."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class BaseClient(ServiceClient):
         self._state = state_dir() / "jobs"
         self._account = self._state, self._service.address, api_key
 
-    # Created on first use: a command needs few of these, and each imports other modules.
+    # Created on first use: a command needs only a few of these, and each imports other modules.
 
     @cached_property
     def _journal(self) -> Journal:
@@ -113,7 +113,7 @@ class BaseClient(ServiceClient):
 
     @classmethod
     def from_connection(cls, connection: Connection) -> Self:
-        """Return a client for the service that a profile, the environment or the sandbox names."""
+        """Return a client for a connection from a profile, the environment or the sandbox."""
         return cls(
             connection.base_url,
             connection.secrets.get("api_key"),
@@ -123,41 +123,41 @@ class BaseClient(ServiceClient):
 
 
 class ToolMethods(BaseClient):
-    """The tools and their parameters."""
+    """Tools and their parameters."""
 
     def tools(self) -> pd.DataFrame:
-        """Return the catalogue, read again: one row per tool.
+        """Return the current catalogue, one row per tool.
 
-        Columns: name, displayName, description, required and optional (the parameters' names),
-        paper, github.
+        Columns: name, displayName, description, required and optional (names of the
+        parameters), paper, github.
         """
         from labext.jobs.frames import tools_frame
 
         return tools_frame(self._catalogue.read().values())
 
     def iter_tools(self) -> Iterator[dict[str, Any]]:
-        """Yield each tool's record from the service, its parameters in `settings`."""
+        """Yield the service's record of each tool; `settings` lists its parameters."""
         for tool in self._catalogue.read().values():
             yield tool.record
 
     def tool(self, name: str) -> pd.DataFrame:
-        """Return a tool's parameters, read again: one row per parameter.
+        """Return the current parameters of a tool, one row per parameter.
 
-        Columns: name, required, type, default, options, description. `.attrs` holds the tool's
-        other fields.
+        Columns: name, required, type, default, options, description. `.attrs` has the other fields
+        of the tool.
 
         Raises:
-            InputError: the service has no such tool; the error names a close match.
+            InputError: the service has no such tool; the error suggests a similar name.
         """
         from labext.jobs.frames import parameters_frame
 
         return parameters_frame(self.describe(name))
 
     def describe(self, name: str) -> Tool:
-        """Return a tool with its parameters, as `cast` and forms need them, read again.
+        """Return a tool with its current parameters, for `cast` and forms.
 
         Raises:
-            InputError: the service has no such tool; the error names a close match.
+            InputError: the service has no such tool; the error suggests a similar name.
         """
         self._catalogue.read()
         return self._catalogue.tool(name)
@@ -169,49 +169,49 @@ class UploadMethods(BaseClient):
     def upload(
         self, path: Path | str, folder: str | None = None, presigned: bool = False
     ) -> Upload:
-        """Upload a file, streamed, unless the service has it with the same content.
+        """Upload a file as a stream, unless the service has a file with the same content.
 
-        Settings refer to it by its bare name; where files of that name are in several folders, by
-        `folder/name`. `.message` says whether it replaced a file.
+        Settings refer to the file by its name, or by `folder/name` if several folders have a file
+        of this name. `.message` says whether the upload replaced a file.
 
         Args:
             path: the file.
-            folder: the folder to file it in.
-            presigned: send it to a presigned address of the service's store, as is done by itself
-                where the service finds it too large for `/upload`; then its arrival is checked.
+            folder: folder on the service.
+            presigned: upload to a presigned URL of the service's object store and check the stored
+                size. Files that are too large for `/upload` always use a presigned URL.
 
         Raises:
-            InputError: there is no such file, or it can't be read.
-            NotFoundError: the service has no presigned addresses.
+            InputError: the file does not exist or can't be read.
+            NotFoundError: the service does not support presigned uploads.
         """
         from labext.jobs.file_versions import FileVersion
         from labext.jobs.uploads import upload_file
 
-        done = upload_file(self._service, path, folder, presigned=presigned)
-        with contextlib.suppress(OSError):  # it is uploaded; only its checksum is not known then
+        upload = upload_file(self._service, path, folder, presigned=presigned)
+        with contextlib.suppress(OSError):  # the upload succeeded; only its checksum stays unknown
             version = FileVersion.from_file(Path(path).expanduser())
-            self._uploaded.note(done.name, version, folder)
-        return done
+            self._uploaded.note(upload.name, version, folder)
+        return upload
 
     def files(self, folder: str | None = None, include_folders: bool = False) -> list[str]:
-        """Return the names of the uploaded files, of one folder or those in none."""
+        """Return the names of the uploaded files in a folder, or of those outside of folders."""
         return self._service.files(folder, include_folders=include_folders)
 
     def folders(self) -> list[str]:
-        """Return the names of the folders that hold uploaded files."""
+        """Return the names of the folders with uploaded files."""
         paths = self._service.folders()
-        if paths is None:  # a service that lists them only among the files
-            flat = set(self._service.files())
+        if paths is None:  # the service lists folders only together with the files
+            outside = set(self._service.files())
             entries = self._service.files(include_folders=True)
-            paths = [name for name in entries if name not in flat]
+            paths = [name for name in entries if name not in outside]
         return [name.rstrip("/") for name in paths if name.strip("/")]
 
     def delete_file(self, path: str | None = None, folder: str | None = None) -> str:
         """Delete an uploaded file, or a folder with its files; return the service's message.
 
         Raises:
-            InputError: neither or both are given.
-            NotFoundError: there is no such file or folder.
+            InputError: neither or both of file and folder are given.
+            NotFoundError: the file or folder does not exist.
         """
         if (not path and not folder) or (path and folder):
             raise InputError("Pass either a file or a folder to delete.", "Name one of them.")
@@ -222,18 +222,18 @@ class UsageMethods(BaseClient):
     """Usage statistics."""
 
     def usage(self, statistic: str = "weighted_hours", scope: str = "user") -> pd.DataFrame:
-        """Return the usage in all, by tool and by user (GET `/usage-statistics`).
+        """Return the total usage, and the usage by tool and by user (GET `/usage-statistics`).
 
         Columns: group (`total`, `tool` or `user`), name, and the statistic: `weighted_hours`
-        (weighted hours, a number) or `jobs` (whole). `.attrs` holds statistic, scope and total.
+        (a float) or `jobs` (an integer). `.attrs` has statistic, scope and total.
 
         Args:
             statistic: `weighted_hours` or `jobs`.
-            scope: `user`, one's own; or `organization`, where permitted.
+            scope: `user` for the caller's usage, or `organization`, if permitted.
 
         Raises:
-            InputError: there is no such statistic or scope.
-            AccessError: the organization's usage is not accessible.
+            InputError: the statistic or scope is unknown.
+            AccessError: access to the organization's usage is not permitted.
         """
         from labext.jobs import frames
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ListMethods(BaseClient):
-    """Lists of jobs and batches, and their progress."""
+    """List and watch jobs and batches."""
 
     def jobs(
         self,
@@ -46,38 +46,38 @@ class ListMethods(BaseClient):
         """Return a list of jobs as a typed DataFrame, one row per job.
 
         Columns: JobName, Type, JobStatus, batchStatus, Created, Started, Completed (UTC),
-        WeightedHours, Settings and Score (parsed), AggregationError, then the service's further
-        fields. A split batch is one row. Of a batch's jobs the first column is Name, the job's own
-        name; they stand in the input's order, the input's columns beside them (`<column>.input`
-        where both have a name). `.columns` has all of them; the display leaves out empty ones and
-        puts the most important first. `.attrs` holds `statuses`, the service's tally, and
-        `start_key`, where a list that `limit` cut short goes on.
+        WeightedHours, Settings and Score (parsed), AggregationError, then the service's other
+        fields. A split batch is one row. The jobs of a batch have a first column Name, with the
+        name of the job inside the batch; they are in the order of the input and followed by the
+        input columns (`<column>.input` if the name is taken). The display omits empty columns and
+        shows the most important ones first. `.attrs` has `statuses`, the service's number of jobs
+        by state, and `start_key`, the continuation key of a list truncated by `limit`.
+
+        The service does not filter by state, tool or time, so its pages are read until `limit` rows
+        match.
 
         Args:
-            batch: the jobs of this batch, also of a split one, or of this pipeline.
+            batch: list the jobs of this batch or pipeline.
             limit: maximum number of rows; None for all.
-            organization: the organization's jobs, where permitted; parts as they are.
-            subjobs: the jobs of batches too; parts as they are.
-            email: a teammate's jobs, where permitted.
-            start_key: where an earlier list ended.
-            state: jobs in this state, in any case; `failed` also stands for `Stopped` and
-                `AggregationFailed`, `queued` for `In Queue` and `Pending`. Of a batch it is
-                `batchStatus`.
-            tool: jobs of this tool; also batches of it, and pipelines with a stage of it.
-            since: jobs created since then: a date, a time, a duration such as `2h` or `3d`, or a
-                datetime or timedelta. Without a zone it is the machine's.
-            scores: spread Score into columns `score.<metric>`.
-            rows: the input's rows, to be put beside the jobs; of a batch that was sent from this
-                machine the journal has them.
-            name_column: the column of `rows` with the jobs' names, as they were before some were
-                adapted; then that column follows JobName.
-
-        The service filters by none of state, tool and time: its pages are read until there are
-        `limit` rows that match.
+            organization: list the organization's jobs, if permitted; parts are not merged.
+            subjobs: include the jobs of batches; parts are not merged.
+            email: list a teammate's jobs, if permitted.
+            start_key: continuation key of an earlier list.
+            state: only jobs in this state, case-insensitive; `failed` also matches `Stopped` and
+                `AggregationFailed`, `queued` matches `In Queue` and `Pending`. The state of a batch
+                is its `batchStatus`.
+            tool: only jobs and batches of this tool, and pipelines with a stage of this tool.
+            since: only jobs created since a date, a time, a duration ago such as `2h` or `3d`, or a
+                datetime or timedelta. The default time zone is the machine's.
+            scores: expand Score into columns `score.<metric>`.
+            rows: the input rows to join; by default those in the journal, if the batch was sent
+                from this machine.
+            name_column: column of `rows` with the original names of the jobs; it follows JobName if
+                names were adapted.
 
         Raises:
-            NotFoundError: the batch does not exist; the error names a close match.
-            InputError: no job is in that state or of that tool, and the state or tool is unknown.
+            NotFoundError: the batch does not exist; the error suggests a similar name.
+            InputError: no job matches, and the state or tool is unknown.
         """
         from labext.jobs.listing import JobFilter, ListQuery
 
@@ -90,7 +90,7 @@ class ListMethods(BaseClient):
         return table
 
     def _check_tool(self, tool: str | None) -> None:
-        """Check the name of a tool that no job is of.
+        """Check that a tool without jobs exists.
 
         Raises:
             InputError: the service has no such tool.
@@ -115,7 +115,10 @@ class ListMethods(BaseClient):
         tool: str | None = None,
         since: str | datetime | timedelta | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """Yield the service's job rows unchanged, page by page; arguments as for `jobs`."""
+        """Yield job rows as the service sends them, page by page.
+
+        The arguments are those of `jobs`.
+        """
         from labext.jobs.listing import JobFilter, ListQuery
 
         job_filter = JobFilter.parse(state, tool, since)
@@ -124,23 +127,25 @@ class ListMethods(BaseClient):
             yield from page.rows
 
     def job(self, name: str, email: str | None = None) -> dict[str, Any]:
-        """Return the service's row of one job or batch unchanged.
+        """Return the row of a job or batch as the service sends it.
 
-        A batch's row counts its jobs by state in `statuses`. Of a split batch it is merged out of
-        the parts': `batchStatus` is `Complete` only if every part's is, `parts` names them.
+        The row of a batch has the number of its jobs by state in `statuses`. The row of a split
+        batch is merged from its parts, which are listed in `parts`: `batchStatus` is `Complete`
+        only if all parts are complete.
 
         Raises:
-            NotFoundError: there is none of that name; the error names a close match.
+            NotFoundError: no job, batch or pipeline has this name; the error suggests a similar
+                name.
         """
         from labext.jobs.batch.merge_parts import find_row
 
         return find_row(self._service, self._parts, identity.check_name(name), email)
 
     def show(self, name: str, email: str | None = None) -> pd.DataFrame:
-        """Return one job's or batch's row as a typed DataFrame of one row.
+        """Return the row of a job or batch as a typed DataFrame of one row.
 
         Raises:
-            NotFoundError: there is none of that name.
+            NotFoundError: no job, batch or pipeline has this name.
         """
         from labext.frames.conversion import records_to_frame
         from labext.jobs.views import JOBS
@@ -154,40 +159,40 @@ class ListMethods(BaseClient):
     def watch(
         self, name: str, stop: threading.Event | None = None, email: str | None = None
     ) -> Iterator[Progress]:
-        """Poll a job, pipeline or batch until it has ended; yield the snapshots, and ticks between.
+        """Poll a job, pipeline or batch until it has ended; yield snapshots, and ticks in between.
 
-        A batch is judged by `batchStatus` alone.
+        The state of a batch is its `batchStatus`.
 
         Args:
-            name: of a job, a pipeline or a batch, also of a split one.
-            stop: ends the watching, not the job.
-            email: a teammate's, where permitted.
+            name: name of a job, pipeline or batch.
+            stop: event that ends the watch, but not the job.
+            email: owner of the job, if it is a teammate's.
 
         Raises:
-            NotFoundError: there is none of that name.
-            ServiceError: its status is unknown and has not changed for ten minutes.
+            NotFoundError: no job, batch or pipeline has this name.
+            ServiceError: the service has not responded for ten minutes.
         """
         return progress.watch(self._watcher(name, email).look, stop=stop)
 
     def wait(self, name: str, timeout: float | None = None) -> dict[str, Any]:
-        """Wait until a job or a batch is complete, and return its row.
+        """Wait until a job or batch is complete, and return its row.
 
         Args:
-            name: of a job or a batch.
-            timeout: seconds to wait at most.
+            name: name of a job, pipeline or batch.
+            timeout: maximum time to wait, in seconds.
 
         Raises:
-            JobFailedError: it ended incomplete; the error has the service's reason.
-            NotReadyError: it is not complete in time; it keeps running.
+            JobFailedError: the job failed or was stopped; the error has the service's reason.
+            NotReadyError: the timeout expired; the job is still running.
         """
         watcher = self._watcher(name)
         for snapshot in progress.watch(watcher.look):
             if snapshot.outcome is Outcome.COMPLETE:
                 return watcher.row
             if snapshot.outcome is not None:
-                why = f": {snapshot.reason}" if snapshot.reason else ""
+                reason = f": {snapshot.reason}" if snapshot.reason else ""
                 raise JobFailedError(
-                    f"{name} did not complete: its status is {snapshot.phase}{why}.",
+                    f"{name} did not complete: its status is {snapshot.phase}{reason}.",
                     action=Action.show_job(name),
                 )
             if timeout is not None and snapshot.elapsed >= timeout:
@@ -203,12 +208,12 @@ class ListMethods(BaseClient):
         return JobWatcher(self._service, self._parts, identity.check_name(name), email)
 
 
-_TABLE_OF_CONTENTS = 256 * 1024
-"""Bytes of the end of an archive that are read for the names of its files."""
+_CENTRAL_DIRECTORY_SIZE = 256 * 1024
+"""Number of bytes read from the end of an archive to find its central directory."""
 
 
 class ResultMethods(BaseClient):
-    """Results of jobs."""
+    """Download the results of jobs."""
 
     def download(
         self,
@@ -221,29 +226,30 @@ class ResultMethods(BaseClient):
         on_bytes: OnBytes | None = None,
         on_phase: OnPhase | None = None,
     ) -> Results:
-        """Fetch the results of a complete job or batch; complete files on disk are reused.
+        """Download the results of a complete job or batch, reusing complete files on disk.
 
-        The folder receives the archive as `<name>.zip`, its files, `<name>.manifest.json` with
-        their checksums, and their provenance as `ro-crate-metadata.json` (RO-Crate 1.1). A split
-        batch results in one archive with one metrics.csv, in the input's order. `.frame()` of the
-        result has the metrics beside the input.
+        Writes the archive as `<name>.zip`, its files, `<name>.manifest.json` with their checksums,
+        and their provenance as `ro-crate-metadata.json` (RO-Crate 1.1). The parts of a split batch
+        are merged into one archive with one metrics.csv, in the order of the input. `.frame()` of
+        the result joins the metrics with the input.
 
         Args:
-            name: of a job or a batch.
-            to: a folder, created if needed; or a path ending in `.zip` for the archive alone.
-            file: one output file instead of the archive; `to` is then its path, or a folder.
-            pdbs_only: structures only (the archive is then `<name>-pdbs.zip`).
-            email: a teammate's job, where permitted.
+            name: name of a job, pipeline or batch.
+            to: folder, created if needed; or a path ending in `.zip` to keep only the archive.
+            file: download one output file instead of the archive; `to` is its path or folder.
+            pdbs_only: download only structures (the archive is `<name>-pdbs.zip`).
+            email: owner of the job, if it is a teammate's.
             on_bytes: called with the number of bytes received, and the total if known; in later
-                phases with the bytes processed.
-            on_phase: called with the current phase: Fetching (part by part of a split batch),
+                phases with the number of bytes processed.
+            on_phase: called with the current phase: Fetching (for each part of a split batch),
                 Merging, Unpacking.
 
         Raises:
-            NotFoundError: there is no such job or file.
-            NotReadyError: it is not complete.
-            ConflictError: another file is in the way; nothing was written.
-            ArchiveError: the archive is damaged or would leave the folder; nothing was written.
+            NotFoundError: the job or file does not exist.
+            NotReadyError: the job is not complete.
+            ConflictError: a file that would be overwritten is not from these results; nothing was
+                written.
+            ArchiveError: the archive is damaged or unsafe to unpack; nothing was written.
             StorageError: the disk is full, or the folder can't be written.
         """
         from labext.jobs.results.download import ResultSelection, TransferCallbacks
@@ -257,37 +263,37 @@ class ResultMethods(BaseClient):
     def result_files(self, name: str, email: str | None = None) -> list[str]:
         """Return the paths of the files in the results of a complete job, for `download(file=…)`.
 
-        Only the end of the archive is fetched, which has its table of contents: two requests. The
-        list is empty for an archive of several thousand files, and for a split batch.
+        Only the central directory at the end of the archive is downloaded, in two requests. The
+        list is empty for archives of several thousand files.
 
         Args:
-            name: of a job, a batch or a pipeline.
-            email: a teammate's, where permitted.
+            name: name of a job, pipeline or unsplit batch.
+            email: owner of the job, if it is a teammate's.
 
         Raises:
-            NotFoundError: there is no such job.
-            InputError: it is not complete.
+            NotFoundError: the job does not exist.
+            InputError: the job is not complete.
         """
         return list(self.result_sizes(name, email))
 
     def result_sizes(self, name: str, email: str | None = None) -> dict[str, int]:
-        """Return the files as by `result_files`, with the size of each in bytes."""
+        """Return the sizes in bytes of the files listed by `result_files`, by path."""
         from labext.jobs.results.archives import sizes_at_end
 
         url = self._service.result_url(identity.check_name(name), email=email)
-        return sizes_at_end(self._service.http.store().tail(url, name, _TABLE_OF_CONTENTS))
+        return sizes_at_end(self._service.http.store().tail(url, name, _CENTRAL_DIRECTORY_SIZE))
 
     def read_result(self, name: str, file: str, email: str | None = None) -> bytes:
         """Return the content of one result file of a complete job, without saving it.
 
         Args:
-            name: of a job, a batch or a pipeline.
-            file: a path as in `result_files`.
-            email: a teammate's, where permitted.
+            name: name of a job, pipeline or unsplit batch.
+            file: path as listed by `result_files`.
+            email: owner of the job, if it is a teammate's.
 
         Raises:
-            NotFoundError: there is no such job or file.
-            InputError: it is not complete.
+            NotFoundError: the job or file does not exist.
+            InputError: the job is not complete.
         """
         from tempfile import TemporaryDirectory
 

@@ -1,4 +1,4 @@
-"""Read the logs and list the files of jobs, also of those that have not completed."""
+"""Client methods that read logs and list output files, also of unfinished jobs."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 LOG_FILE = "log.txt"
 MAX_LOG_BYTES = 16 << 20
-"""Of a longer log the last bytes are read."""
+"""Maximum number of bytes read from a log; a longer log is truncated at the beginning."""
 
 
 @dataclass(frozen=True)
 class _LogPart:
-    """A part of a log, as the service returns it.
+    """Part of a log.
 
     Attributes:
         text: the text.
-        start, offset: the positions in bytes at which it begins and ends.
-        size: the length of the log so far in bytes.
-        is_active: whether the job is queued or running.
+        start, offset: positions of the first byte and after the last byte.
+        size: current size of the log, in bytes.
+        is_active: True while the job is queued or running.
     """
 
     text: str
@@ -67,23 +67,24 @@ class _LogPart:
 
 
 class LogMethods(ListMethods, ResultMethods):
-    """Logs and output files of jobs."""
+    """Read the logs and output files of jobs."""
 
     def log(self, name: str, *, email: str | None = None) -> str:
-        """Return the output of a job so far, also of a running, stopped or failed one.
+        """Return the log of a job in any state: the raw output of its tool so far.
 
-        The text is the raw output of the tool. Of a log of more than 16 MiB it is the end, below a
-        line that says so. The contract has no logs: from a service without them the `log.txt` of a
-        complete job's results is returned.
+        A log of more than 16 MiB is truncated at the beginning, with a note in its first line. If
+        the service has no endpoint for logs, the `log.txt` in the results of a complete job is
+        returned.
 
         Args:
-            name: of a single job; a job of a batch has its full name.
-            email: a teammate's, where permitted.
+            name: full name of a single job, such as `<batch>-<job>`.
+            email: owner of the job, if it is a teammate's.
 
         Raises:
-            NotFoundError: there is no such job.
-            InputError: it is a batch or a pipeline.
-            NotReadyError: it is not complete, and the service keeps no logs of unfinished jobs.
+            NotFoundError: the job does not exist.
+            InputError: `name` is a batch or a pipeline.
+            NotReadyError: the job is not complete, and the service keeps no logs of unfinished
+                jobs.
         """
         identity.check_name(name)
         try:
@@ -106,20 +107,21 @@ class LogMethods(ListMethods, ResultMethods):
     ) -> Iterator[str]:
         """Yield the log of a job in parts as it grows, until the job has ended.
 
-        Without new text an empty string is yielded four times a second, so that the caller can
-        check for other events. A job that starts again, after a restart of the service, begins a
-        new log, which follows the old one.
+        While there is no new text, an empty string is yielded four times per second, so that the
+        caller can check for other events. If the service restarts the job, the new log is yielded
+        after the old one.
 
         Args:
-            name: of a single job.
-            stop: ends the following, not the job.
-            email: a teammate's, where permitted.
+            name: name of a single job.
+            stop: event that ends the iteration, but not the job.
+            email: owner of the job, if it is a teammate's.
 
         Raises:
             NotFoundError, InputError, NotReadyError: as for `log`.
-            ServiceError, BusyError: no response to the first request, or for ten minutes.
+            ServiceError, BusyError: the service did not respond to the first request, or for ten
+                minutes.
         """
-        from labext.jobs.watch import PATIENCE
+        from labext.jobs.watch import OUTAGE_TIMEOUT
 
         identity.check_name(name)
         try:
@@ -128,43 +130,44 @@ class LogMethods(ListMethods, ResultMethods):
             yield self._archived_log(name, email, error)
             return
         yield part.text
-        began = time.monotonic()
-        silent_since: float | None = None
+        started = time.monotonic()
+        outage_started: float | None = None
         while part.is_active or part.offset < part.size:
             if part.offset >= part.size or not part.text:
-                yield from _pause(progress.interval(time.monotonic() - began), stop)
+                yield from _pause(progress.interval(time.monotonic() - started), stop)
             if stop is not None and stop.is_set():
                 return
-            earlier = part
+            previous = part
             try:
                 part = self._log_part(name, email, part.offset)
             except (ServiceError, BusyError):
                 now = time.monotonic()
-                silent_since = now if silent_since is None else silent_since
-                if now - silent_since >= PATIENCE:
+                outage_started = now if outage_started is None else outage_started
+                if now - outage_started >= OUTAGE_TIMEOUT:
                     raise
                 part = replace(part, text="", is_active=True)
                 continue
-            silent_since = None
+            outage_started = None
             if part.text:
                 yield part.text
-            elif not part.is_active and part.offset == earlier.offset:
+            elif not part.is_active and part.offset == previous.offset:
                 return
 
     def outputs(self, name: str, email: str | None = None) -> pd.DataFrame:
         """Return the files that a job has written so far, one row per file.
 
-        Columns: file, bytes, modified (UTC) and view (what kind of view there is for it, such as
-        `structure`, `table` or `map and gel`; missing if there is none). From a service that lists
-        the files of complete jobs only, `modified` is missing.
+        Columns: file, bytes, modified (UTC) and view (the kind of viewer, such as `structure`,
+        `table` or `map and gel`; missing if no viewer supports the file). `modified` is missing if
+        the service only lists the files of complete jobs.
 
         Args:
-            name: of a single job, or of a complete batch or pipeline.
-            email: a teammate's, where permitted.
+            name: name of a single job, or of a complete batch or pipeline.
+            email: owner of the job, if it is a teammate's.
 
         Raises:
-            NotFoundError: there is no such job.
-            NotReadyError: it is not complete, and the service lists no files of unfinished jobs.
+            NotFoundError: the job does not exist.
+            NotReadyError: the job is not complete, and the service does not list files of
+                unfinished jobs.
         """
         from labext.frames.conversion import Column, records_to_frame
 
@@ -182,16 +185,17 @@ class LogMethods(ListMethods, ResultMethods):
         return records_to_frame(rows, columns)
 
     def read_output(self, name: str, file: str, email: str | None = None) -> bytes:
-        """Return the content of one file of a job that has ended, also of a stopped one.
+        """Return the content of one output file of a complete, failed or stopped job.
 
         Args:
-            name: of a single job, or of a complete batch or pipeline.
-            file: a path as in `outputs`.
-            email: a teammate's, where permitted.
+            name: name of a single job, or of a complete batch or pipeline.
+            file: path as listed by `outputs`.
+            email: owner of the job, if it is a teammate's.
 
         Raises:
-            NotFoundError: there is no such job or file.
-            NotReadyError: it has not ended, or the service keeps the files of complete jobs only.
+            NotFoundError: the job or file does not exist.
+            NotReadyError: the job has not ended, or it is not complete and the service only keeps
+                files of complete jobs.
         """
         identity.check_name(name)
         try:
@@ -205,13 +209,13 @@ class LogMethods(ListMethods, ResultMethods):
         except LabextError as error:
             self._check_fallback(name, email, error, "files", parents=True)
             return self.read_result(name, file, email)
-        raise refusal  # the endpoint is there, the file is not
+        raise refusal  # the endpoint exists, so the file is missing
 
     def _log_part(self, name: str, email: str | None, offset: int) -> _LogPart:
         return _LogPart.parse(self._service.log(name, offset, email))
 
     def _archived_log(self, name: str, email: str | None, refusal: LabextError) -> str:
-        """Return the log in the results of a complete job, if the service has no other logs."""
+        """Return the log in the results of a complete job, for services without log endpoint."""
         self._check_fallback(name, email, refusal, "logs")
         try:
             content = self.read_result(name, LOG_FILE, email)
@@ -247,16 +251,20 @@ class LogMethods(ListMethods, ResultMethods):
         *,
         parents: bool = False,
     ) -> None:
-        """Check that the results of a job can stand in for an endpoint that refused.
+        """Check that the results of a job can replace the response of a missing endpoint.
 
-        A missing endpoint and a missing job look the same; the row tells which it is.
+        The errors of a missing endpoint and a missing job are the same, so the row of the job is
+        requested.
 
         Args:
-            name: the job.
-            email: a teammate's.
+            name: name of the job.
+            email: owner of the job, if it is a teammate's.
             refusal: the error of the endpoint.
-            noun: the requested object.
-            parents: whether the results of a batch or pipeline can stand in, too.
+            noun: the requested objects, for messages.
+            parents: True if the results of a batch or pipeline are accepted, too.
+
+        Raises:
+            LabextError: the results can't be used.
         """
         refused_parent = isinstance(refusal, InputError) and refusal.status == 400
         if not is_not_served(refusal) and not refused_parent:
@@ -264,7 +272,7 @@ class LogMethods(ListMethods, ResultMethods):
         row = self.job(name, email)
         if records.is_parent(row) and not (parents and records.outcome(row) is Outcome.COMPLETE):
             raise InputError(
-                f"{name} is a {records.kind(row)}; its jobs have {noun} of their own.",
+                f"{name} is a {records.kind(row)}; {noun} are kept for each of its jobs.",
                 "{action} lists them.",
                 action=Action.list_jobs(name),
             ) from None
@@ -285,7 +293,7 @@ def _pause(
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[str]:
     """Wait, yielding an empty string at every tick, until the time is over or `stop` is set."""
-    due = clock() + seconds
-    while (left := due - clock()) > 0 and not (stop is not None and stop.is_set()):
-        time.sleep(min(progress.TICK, left))
+    deadline = clock() + seconds
+    while (remaining := deadline - clock()) > 0 and not (stop is not None and stop.is_set()):
+        time.sleep(min(progress.TICK, remaining))
         yield ""

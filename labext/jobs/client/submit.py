@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 
 class SubmitMethods(BaseClient):
-    """Submitting jobs and batches, and checking them without submitting."""
+    """Submit jobs and batches, or validate them without submitting."""
 
     def check(self, type: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return settings as they would be sent, checked against the tool's parameters.
+        """Validate settings against the parameters of a tool; return them as they would be sent.
 
-        Nothing is submitted, and nothing added: defaults are the service's (JOBS-32 and JOBS-33
-        among its rules). The schema is read again before anything is refused.
+        Nothing is submitted, and no defaults are added: the service does that (JOBS-32, JOBS-33).
+        The parameters are read again before settings are rejected.
 
         Raises:
-            InputError: the tool is unknown, or the settings have faults; every one is named.
+            InputError: the tool is unknown, or settings are invalid; the error lists all of them.
         """
         clean, _ = self._checked(type, settings)
         return clean
@@ -45,13 +45,12 @@ class SubmitMethods(BaseClient):
     def validate(
         self, type: str, settings: Mapping[str, Any], name: str | None = None
     ) -> dict[str, Any]:
-        """Return settings as they would be sent, checked here and by the service itself.
+        """Validate settings locally and on the service; return them as they would be sent.
 
-        The service's `/validate-job` runs the check of a submission without submitting; where it
-        has none, the check here is all.
+        If the service does not provide `/validate-job`, they are only validated locally.
 
         Raises:
-            InputError: the settings would be refused.
+            InputError: the settings are invalid.
             ConflictError: the name is taken by another job.
         """
         if name is not None:
@@ -71,16 +70,16 @@ class SubmitMethods(BaseClient):
         """Submit one job, or return an identical one that already exists.
 
         Args:
-            name: unique; letters, digits, `-` and `_`, 1 to 100. None generates one, always the
-                same for the same type, settings and content of the files that they name.
+            name: unique name of 1 to 100 letters, digits, `-` and `_`. None generates a name from
+                the type, the settings and the content of the files that they name.
             type: the tool.
-            settings: the tool's settings; `check` reports their faults.
-            project_tag: the project to file it under, `proj_<id>`.
+            settings: settings of the tool; `check` validates them.
+            project_tag: identifier of a project, `proj_<id>`.
 
         Raises:
             InputError: the submission is invalid; nothing was sent.
-            ConflictError: the name is taken by a job of another type, with other settings, or whose
-                files had other content.
+            ConflictError: the name is taken by a job of another type or with other settings, or by
+                a job whose files had other content.
             OutcomeUnknownError: the response was lost and the service can't be queried.
         """
         if name is not None:
@@ -95,7 +94,7 @@ class SubmitMethods(BaseClient):
         """Return the current row of a submitted job or pipeline, displayed in one line.
 
         Raises:
-            NotFoundError: it was deleted since.
+            NotFoundError: the job was deleted.
         """
         from labext.jobs.views import SUBMITTED
 
@@ -116,31 +115,31 @@ class SubmitMethods(BaseClient):
     ) -> BatchSubmission:
         """Submit jobs of one tool as one batch, or return an identical one that already exists.
 
-        More than 100 jobs are sent as `<name>-part1of3` and so on, and shown as one batch. All jobs
-        are checked before anything is sent, and written to a journal; an interrupted submission is
-        finished by `resume`, or by repeating the same call, which sends the missing parts.
+        More than 100 jobs are sent in parts, `<name>-part1of3` and so on, and shown as one batch.
+        All jobs are validated and written to a journal before anything is sent. To finish an
+        interrupted submission, call `resume` or repeat the same call; only missing parts are sent.
 
         Args:
-            name: the batch's name.
-            type: the tool, one for all jobs.
-            jobs: a DataFrame, one row per job; or a mapping of job names to settings; or the
-                service's own forms, `{"jobNames": […], "settings": […]}` and
+            name: name of the batch.
+            type: the tool of all jobs.
+            jobs: a DataFrame with one row per job, a mapping of job names to settings, or the
+                service's formats `{"jobNames": […], "settings": […]}` and
                 `[{"jobName": …, "settings": …}]`.
-            settings: settings that all jobs share.
-            name_column: the frame's column with the jobs' names; without it they are numbered. An
-                invalid name is adapted: other characters become `-`, and it is cut if it is too
-                long.
-            mapping: for each setting the frame's column that holds it; without it all other columns
-                must have the names of settings.
-            max_runtime_seconds: the time limit of each job.
-            weighted_hours_budget: the limit of the whole batch, divided over its parts.
-            skip_invalid: submit the jobs that are valid; `.refused` has the others.
-            over_budget: submit it also if `estimate` expects it to need more than its budget.
+            settings: settings shared by all jobs.
+            name_column: column of the frame with the names of the jobs; by default they are
+                numbered. Invalid names are adapted: invalid characters are replaced by `-`, and
+                long names are truncated.
+            mapping: column of the frame for each setting; by default, each remaining column is the
+                setting of the same name.
+            max_runtime_seconds: time limit of each job.
+            weighted_hours_budget: budget of the whole batch, divided among its parts.
+            skip_invalid: submit only the valid jobs; `.refused` has the invalid ones.
+            over_budget: submit even if `estimate` exceeds the budget.
 
         Raises:
-            InputError: the submission is invalid, or expected to exceed its budget; nothing was
+            InputError: the submission is invalid, or is expected to exceed its budget; nothing was
                 sent.
-            InvalidJobsError: jobs are not valid; all of them are named, and nothing was sent.
+            InvalidJobsError: jobs are invalid; the error lists all of them. Nothing was sent.
             ConflictError: the name is taken by another submission, or by a batch whose files had
                 other content.
             StorageError: the journal can't be written; nothing was sent.
@@ -159,40 +158,38 @@ class SubmitMethods(BaseClient):
         return self._submitter.submit(draft, tool, content, skip_invalid=skip_invalid)
 
     def resume(self, name: str) -> BatchSubmission:
-        """Finish an interrupted batch submission, from this machine's journal alone.
+        """Finish an interrupted batch submission, using this machine's journal.
 
-        Neither the frame nor the process that began it is needed. Parts that are on the service are
-        not sent; a part that was sent and deleted since is reported (`gone`) and not sent again;
-        for a complete batch nothing is sent, and the message says so. It may be called repeatedly.
-        It works for batches that were sent from this machine, to this address, with this key.
+        Only missing parts are sent, so repeated calls are safe. A part that was sent and then
+        deleted on the service is reported in `gone` and not sent again. Works for batches that were
+        sent from this machine to this address with this key; the input frame is not needed.
 
         Args:
-            name: the batch's name, as given to `submit_batch`.
+            name: name of the batch, as given to `submit_batch`.
 
         Raises:
-            NotFoundError: this machine has sent no batch of that name; the error names a close
-                match.
+            NotFoundError: the journal has no batch of this name; the error suggests a similar name.
             ConflictError: a part's name has been taken by another submission, or a file that the
                 settings name has other content than when the first parts were sent.
-            NotReadyError: another process of this machine is sending it now.
-            StorageError: the journal of it is damaged, or can't be written; nothing was sent.
+            NotReadyError: another process of this machine is submitting the batch.
+            StorageError: the record of the batch is damaged, or can't be written; nothing was sent.
             OutcomeUnknownError: a response was lost and the service can't be queried.
         """
         return self._submitter.resume(identity.check_name(name, "batch"))
 
     def unfinished(self) -> pd.DataFrame:
-        """Return the batches sent from this machine and not known to be complete, newest first.
+        """Return the unfinished batches of this machine's journal, newest first, one per row.
 
-        Columns: Name, Type, Jobs, Parts, Sent (parts that the service has confirmed), Missing
-        (jobs in the others), Written (UTC), Note (parts whose response was lost; a record that is
-        damaged). The service is not asked.
+        Columns: Name, Type, Jobs, Parts, Sent (number of confirmed parts), Missing (number of jobs
+        in the other parts), Written (UTC), Note (parts whose response was lost, or a damaged
+        record). The service is not queried.
         """
         from labext.jobs.batch.report import unfinished_frame
 
         return unfinished_frame(self._journal)
 
     def unfinished_names(self) -> list[str]:
-        """Return the names that `unfinished` may list, without reading the batches' contents."""
+        """Return the names of unfinished batches; faster than `unfinished`, but may list more."""
         from labext.jobs.batch.report import unfinished_names
 
         return unfinished_names(self._journal)
@@ -209,16 +206,16 @@ class SubmitMethods(BaseClient):
         weighted_hours_budget: float | None = None,
         skip_invalid: bool = False,
     ) -> pd.DataFrame:
-        """Check a batch as `submit_batch` does, and by the service's `/validate-job`; send nothing.
+        """Validate a batch locally and on the service (`/validate-job`), without submitting it.
 
-        A service that does not check several jobs at once is asked about one of each shape of
-        settings.
+        If the service validates one job per request, one job of each shape of settings is
+        validated there.
 
         Returns:
-            A row a job: Name, JobName (as the service would know it), Part, the input's columns;
-            where names were adapted the original ones behind JobName; last ExpectedSeconds, if
-            the tool has been used before. With `skip_invalid` the jobs that would be refused:
-            Name, Error, the input's columns. `.attrs["estimate"]` holds the fields of `estimate`.
+            One row per job: Name, JobName (on the service), the original name if names were
+            adapted, Part, the input columns, and ExpectedSeconds if the tool has been used before.
+            With `skip_invalid`, the invalid jobs instead: Name, Error, the input columns.
+            `.attrs["estimate"]` has the fields of `estimate`.
 
         Raises:
             InputError, InvalidJobsError, ConflictError: as for `submit_batch`.
@@ -242,15 +239,15 @@ class SubmitMethods(BaseClient):
     def estimate(self, type: str, jobs: Sequence[Mapping[str, Any]]) -> Estimate | None:
         """Estimate the computing time and weighted hours of jobs from earlier runs of their tool.
 
-        The runs are the complete jobs among the account's latest 5,000, at most 500 of them. From
-        ten runs on the estimate depends on the sizes of the settings.
+        Uses at most 500 complete jobs among the account's latest 5,000. With ten or more runs, the
+        estimate depends on the sizes of the settings.
 
         Args:
             type: the tool.
             jobs: the settings of each job.
 
         Returns:
-            None if there are no runs.
+            The estimate; None without earlier runs.
 
         Raises:
             InputError: the service has no such tool.
@@ -264,19 +261,24 @@ class SubmitMethods(BaseClient):
         if expected is None:
             return None
         try:
-            answer = self._service.usage("weighted_hours", "user")
-        except (NotFoundError, AccessError):  # beyond the contract, or not for this account
+            usage = self._service.usage("weighted_hours", "user")
+        except (NotFoundError, AccessError):  # the service lacks the endpoint, or denies access
             return expected
-        return replace(expected, budget_left=parse_budget_left(answer))
+        return replace(expected, budget_left=parse_budget_left(usage))
 
     def _check_budget(self, draft: BatchDraft, budget: float) -> None:
-        """Refuse a batch that is expected to need more than its budget."""
+        """Check that the expected cost of a batch does not exceed its budget.
+
+        Raises:
+            InputError: the expected cost exceeds the budget.
+        """
         expected = self.estimate(draft.type, _valid_settings(draft))
         if expected is None or (expected.weighted_hours or 0) <= budget:
             return
         raise InputError(
             f"{draft.name} is expected to need {expected.weighted_hours:.3g} weighted hours "
-            f"(by {messages.pluralize(expected.runs, 'earlier run')}); its budget is {budget:g}.",
+            f"(estimated from {messages.pluralize(expected.runs, 'earlier run')}); "
+            f"its budget is {budget:g}.",
             f"Raise the budget, or add {parameter('over_budget')}; the service stops a batch "
             "that has used its budget.",
         )
@@ -284,7 +286,7 @@ class SubmitMethods(BaseClient):
     def _checked(
         self, type: str, settings: Mapping[str, Any]
     ) -> tuple[dict[str, Any], InputContent]:
-        """Return clean settings, and the content of the files that they name."""
+        """Return validated settings, and the content of the files that they name."""
         clean = self._catalogue.check(type, settings)
         references = check_references(self._service, self._catalogue.tool(type), [clean])
         return clean, self._content_of(references)
@@ -296,9 +298,9 @@ class SubmitMethods(BaseClient):
         return self._contents.read_files(references.uploaded, references.outputs)
 
     def _batch_content(self, draft: BatchDraft) -> tuple[Tool, InputContent]:
-        """Return a draft's tool, and the content of the files that its rows name.
+        """Return the tool of a draft, and the content of the files that its rows name.
 
-        A row that names a missing file gets a fault.
+        Adds faults to rows that name a missing file.
         """
         from labext.jobs.input_files import resolve_references
         from labext.jobs.tools import file_values, settings_error
@@ -306,13 +308,13 @@ class SubmitMethods(BaseClient):
         tool = self._catalogue.tool(draft.type)
         valid = [draft.settings[row] for row in draft.valid_rows]
         references = resolve_references(self._service, tool, valid)
-        sound = not draft.faults
+        was_valid = not draft.faults
         for row in draft.valid_rows:
             values = file_values(tool, draft.settings[row]).values()
             faults = [references.faults[value] for value in values if value in references.faults]
             if faults:
                 draft.add_faults({row: faults})
-        if sound and draft.faults:
+        if was_valid and draft.faults:
             draft.errors[frozenset(draft.faults)] = settings_error(
                 tool, draft.fault_lines(), references.next_step
             )
@@ -320,7 +322,7 @@ class SubmitMethods(BaseClient):
 
 
 class PipelineMethods(SubmitMethods):
-    """Several tools, one after the other."""
+    """Submit and run pipelines."""
 
     def submit_pipeline(
         self,
@@ -331,20 +333,21 @@ class PipelineMethods(SubmitMethods):
     ) -> Submission:
         """Submit a pipeline, or return an identical one that already exists.
 
-        Each input goes through on its own. A stage runs its tools side by side, once for each
-        output of the stage before (JOBS-144, JOBS-153).
+        Each input is processed separately. The tools of a stage run in parallel, once per output of
+        the previous stage (JOBS-144, JOBS-153).
 
         Args:
-            name: unique, as a job's. None generates one, always the same for the same pipeline and
-                content of the files that it names.
-            stages: `{"task": …, "toolSettings": {tool: settings}}` each; the value `"pipe"` in a
-                setting takes the output of the stage before, in the first one the input.
-            initial_inputs: a list, or a column of a frame: sequences, other texts, the bare names
-                of uploaded files, `<Job>/path` of an earlier job's output.
-            project_tag: the project to file it under, `proj_<id>`.
+            name: unique name, as for a job. None generates a name from the pipeline and the content
+                of the files that it names.
+            stages: one `{"task": …, "toolSettings": {tool: settings}}` per stage; the value
+                `"pipe"` of a setting stands for an output of the previous stage, or in the first
+                stage for an initial input.
+            initial_inputs: list or column of a frame, with sequences, other texts, names of
+                uploaded files, or outputs of earlier jobs (`<Job>/path`).
+            project_tag: identifier of a project, `proj_<id>`.
 
         Raises:
-            InputError: the submission is invalid; nothing was sent. Every fault is named.
+            InputError: the submission is invalid; the error lists all faults. Nothing was sent.
             ConflictError: the name is taken by another submission, or by a pipeline whose files had
                 other content.
             OutcomeUnknownError: the response was lost and the service can't be queried.
@@ -363,14 +366,14 @@ class PipelineMethods(SubmitMethods):
         inputs: Inputs,
         project_tag: str | None = None,
     ) -> Submission:
-        """Run a pipeline that is saved on the service, or return an identical run.
+        """Run a pipeline saved on the service, or return an identical run.
 
         Args:
-            name: of this run; unique, as a job's. None generates one, always the same for the same
-                pipeline and inputs.
-            pipeline: the saved pipeline's name (JOBS-145).
+            name: unique name of the run, as for a job. None generates a name from the pipeline and
+                the inputs.
+            pipeline: name of the saved pipeline (JOBS-145).
             inputs: as `initial_inputs` of `submit_pipeline`.
-            project_tag: the project to file it under, `proj_<id>`.
+            project_tag: identifier of a project, `proj_<id>`.
 
         Raises:
             InputError: the submission is invalid; nothing was sent.
@@ -382,8 +385,8 @@ class PipelineMethods(SubmitMethods):
 
         if not isinstance(pipeline, str) or not pipeline.strip():
             raise InputError(
-                f"{messages.quote_value(pipeline)} is not a saved pipeline.",
-                "Give the name of one.",
+                f"{messages.quote_value(pipeline)} is not the name of a pipeline.",
+                "Give the name of a saved pipeline.",
             )
         _check_pipeline_name(name, project_tag)
         saved = Pipeline(parse_inputs(inputs), saved=pipeline)

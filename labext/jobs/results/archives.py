@@ -1,4 +1,4 @@
-"""Check, unpack and merge results archives within bounds."""
+"""Check, unpack and merge results archives within size limits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DAMAGE_ERRORS = (
     EOFError,
     struct.error,
     OverflowError,
-    NotImplementedError,  # zipfile: a compression it does not know
+    NotImplementedError,  # raised by zipfile for an unknown compression method
     UnicodeDecodeError,
     ValueError,
 )
@@ -42,21 +42,22 @@ _WINDOWS = os.name == "nt"
 _INVALID_ON_WINDOWS = re.compile(
     r'[<>:"|?*]|[. ]$|^(?:con|prn|aux|nul|com[1-9¹²³]|lpt[1-9¹²³])(?:\..*)?$', re.IGNORECASE
 )
-_HIDDEN = {"Cc", "Cs", "Zl", "Zp"}
-# Not the marks U+200E, U+200F and U+061C: they are replaced where they are shown.
+_CONTROL_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
+# The marks U+200E, U+200F and U+061C are allowed here; they are replaced on display.
 _BIDI_OVERRIDES = re.compile("[\u202a-\u202e\u2066-\u2069]")
-_LOCAL_HEADER = 30
-"""Minimum number of bytes before each file in an archive."""
+_LOCAL_HEADER_SIZE = 30
+"""Minimum size of the local file header in a zip archive, in bytes."""
 
 
 @dataclass(frozen=True)
 class ArchiveBounds:
-    """How much an archive may hold.
+    """Limits of an archive.
 
     Attributes:
-        files: files and folders.
-        bytes: unpacked, in all.
-        ratio: unpacked to packed; asked of archives that unpack to more than `free` bytes.
+        files: maximum number of files and folders.
+        bytes: maximum total size of the unpacked files.
+        ratio: maximum ratio of unpacked to packed size.
+        free: unpacked size in bytes up to which `ratio` is not checked.
     """
 
     files: int = 50_000
@@ -66,13 +67,13 @@ class ArchiveBounds:
 
     @classmethod
     def for_parts(cls, count: int) -> ArchiveBounds:
-        """Return the bounds of the archive that a split batch's parts are merged into."""
+        """Return the limits of the archive merged from the parts of a split batch."""
         return cls(files=cls.files * max(1, count))
 
 
 @dataclass(frozen=True)
 class ArchiveFile:
-    """One file of an archive or of a results folder: path in it (with /), bytes, SHA-256."""
+    """File of an archive or results folder: relative path (with `/`), size in bytes, SHA-256."""
 
     path: str
     size: int
@@ -81,15 +82,15 @@ class ArchiveFile:
 
 @contextmanager
 def open_archive(archive: Path, bounds: ArchiveBounds | None = None) -> Iterator[zipfile.ZipFile]:
-    """Open an archive; raise ArchiveError if it is damaged.
+    """Open a zip archive; errors while it is read are converted, too.
 
     Raises:
-        ArchiveError: it is not a zip archive, damaged, encrypted, or holds too many files.
+        ArchiveError: the archive is damaged or encrypted, has too many files, or is not a zip file.
     """
     bounds = bounds or ArchiveBounds()
     try:
-        with _open_checked(archive, bounds) as whole:
-            yield whole
+        with _open_unencrypted(archive, bounds) as opened:
+            yield opened
     except zip_archives.TooManyEntriesError:
         raise _unsafe_archive(f"it contains more than {bounds.files:,} files and folders") from None
     except _DAMAGE_ERRORS as error:
@@ -100,27 +101,32 @@ def open_archive(archive: Path, bounds: ArchiveBounds | None = None) -> Iterator
 
 
 @contextmanager
-def _open_checked(archive: Path, bounds: ArchiveBounds) -> Iterator[zipfile.ZipFile]:
+def _open_unencrypted(archive: Path, bounds: ArchiveBounds) -> Iterator[zipfile.ZipFile]:
     with ExitStack() as stack:
         try:
-            whole = stack.enter_context(zip_archives.open_zip(archive, bounds.files))
+            opened = stack.enter_context(zip_archives.open_zip(archive, bounds.files))
         except FileNotFoundError:
             raise
-        except OSError as error:  # a table of contents that points nowhere
+        except OSError as error:  # the central directory has invalid offsets
             raise zipfile.BadZipFile(error.strerror or "unreadable") from None
-        encrypted = next((info.filename for info in whole.infolist() if info.flag_bits & 1), None)
+        encrypted = next((info.filename for info in opened.infolist() if info.flag_bits & 1), None)
         if encrypted is not None:
             raise ArchiveError(
                 f'"{encrypted}" in the archive {archive.name} is encrypted.',
                 "Ask the administrator of the service for an archive without a password.",
             )
-        yield whole
+        yield opened
 
 
-def read_blocks(whole: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
-    """Yield a file's content; a read error counts as damage to the archive, not to the disk."""
+def read_blocks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Yield the content of a file.
+
+    Raises:
+        BadZipFile: the file can't be read; OSError is converted, so that it is not reported as a
+            fault of the disk.
+    """
     try:
-        with whole.open(info) as packed:
+        with archive.open(info) as packed:
             while block := packed.read(READ_SIZE):
                 yield block
     except OSError as error:
@@ -128,15 +134,15 @@ def read_blocks(whole: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes
 
 
 def list_members(
-    whole: zipfile.ZipFile, bounds: ArchiveBounds | None = None
+    archive: zipfile.ZipFile, bounds: ArchiveBounds | None = None
 ) -> dict[str, zipfile.ZipInfo]:
-    """Return an archive's files by their path in the results folder, all checked.
+    """Check the files of an archive; return them by their path in the results folder.
 
     Raises:
-        ArchiveError: a name, a kind or a size that no honest archive has.
+        ArchiveError: a path or file type is unsafe, or the archive exceeds the limits.
     """
     bounds = bounds or ArchiveBounds()
-    infos = whole.infolist()
+    infos = archive.infolist()
     _check_sizes(infos, bounds)
     _check_no_overlap(infos)
     members: dict[str, zipfile.ZipInfo] = {}
@@ -154,35 +160,34 @@ def list_members(
 def unpack_archive(
     archive: Path, into: Path, bounds: ArchiveBounds | None = None, on_bytes: OnBytes | None = None
 ) -> list[ArchiveFile]:
-    """Unpack an archive into an empty folder; the caller removes the folder if this raises.
+    """Unpack an archive into an empty folder; after an error, the caller deletes the folder.
 
-    `on_bytes` is called with the number of unpacked bytes, and the total.
+    `on_bytes` is called with the number of unpacked bytes and the total.
 
     Raises:
         ArchiveError: the archive is damaged, or not safe to unpack.
         StorageError: the disk is full, or the folder can't be written.
     """
-    with open_archive(archive, bounds) as whole, storage_errors(into):
-        members = list_members(whole, bounds)
+    with open_archive(archive, bounds) as opened, storage_errors(into):
+        members = list_members(opened, bounds)
         size, done = sum(info.file_size for info in members.values()), 0
 
-        def tell(more: int) -> None:
+        def add_bytes(count: int) -> None:
             nonlocal done
-            done += more
+            done += count
             if on_bytes:
                 on_bytes(done, size)
 
         return [
-            _extract(whole, info, path, into.joinpath(*PurePosixPath(path).parts), tell)
+            _extract(opened, info, path, into.joinpath(*PurePosixPath(path).parts), add_bytes)
             for path, info in members.items()
         ]
 
 
 def sizes_at_end(tail: bytes) -> dict[str, int]:
-    """Return the paths of an archive's files with their sizes by its last bytes.
+    """Return the sizes of the files of an archive by path, given the last bytes of the archive.
 
-    The central directory is at the end of an archive. Nothing is returned where it is longer
-    than `tail`, or damaged.
+    Empty if the central directory is damaged or longer than `tail`.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(tail)) as archive:
@@ -192,13 +197,13 @@ def sizes_at_end(tail: bytes) -> dict[str, int]:
 
 
 def unpacked_size(archive: Path, bounds: ArchiveBounds | None = None) -> int:
-    """Return how many bytes an archive unpacks to, its contents checked.
+    """Check an archive; return its unpacked size in bytes.
 
     Raises:
         ArchiveError: the archive is damaged, or not safe to unpack.
     """
-    with open_archive(archive, bounds) as whole:
-        return sum(info.file_size for info in list_members(whole, bounds).values())
+    with open_archive(archive, bounds) as opened:
+        return sum(info.file_size for info in list_members(opened, bounds).values())
 
 
 def describe_file(path: Path, name: str) -> ArchiveFile:
@@ -210,7 +215,7 @@ def describe_file(path: Path, name: str) -> ArchiveFile:
 
 
 def _extract(
-    whole: zipfile.ZipFile,
+    archive: zipfile.ZipFile,
     info: zipfile.ZipInfo,
     path: str,
     target: Path,
@@ -219,7 +224,7 @@ def _extract(
     target.parent.mkdir(parents=True, exist_ok=True)
     digest, size = hashlib.sha256(), 0
     with target.open("xb") as out:
-        for block in read_blocks(whole, info):
+        for block in read_blocks(archive, info):
             digest.update(block)
             size += len(block)
             out.write(block)
@@ -245,21 +250,25 @@ def _check_sizes(infos: list[zipfile.ZipInfo], bounds: ArchiveBounds) -> None:
 
 
 def _check_no_overlap(infos: list[zipfile.ZipInfo]) -> None:
-    """Refuse files that share bytes of the archive: few of them would unpack to any number."""
-    end, before = 0, ""
+    """Check that files do not overlap, as in a zip bomb.
+
+    Raises:
+        ArchiveError: two files overlap.
+    """
+    end, previous = 0, ""
     for info in sorted(infos, key=lambda member: member.header_offset):
         if info.header_offset < end:
-            raise _unsafe_archive(f"{info.filename!r} overlaps {before!r}")
-        end = info.header_offset + _LOCAL_HEADER + info.compress_size
-        before = info.filename
+            raise _unsafe_archive(f"{info.filename!r} overlaps {previous!r}")
+        end = info.header_offset + _LOCAL_HEADER_SIZE + info.compress_size
+        previous = info.filename
 
 
 def _safe_path(info: zipfile.ZipInfo) -> PurePosixPath:
     name = info.filename.replace("\\", "/")
-    if any(unicodedata.category(character) in _HIDDEN for character in name):
+    if any(unicodedata.category(character) in _CONTROL_CATEGORIES for character in name):
         raise _unsafe_archive(f"{name!r} contains a control character")
     if _BIDI_OVERRIDES.search(name):
-        raise _unsafe_archive(f"{name!a} turns the direction of reading")
+        raise _unsafe_archive(f"{name!a} contains a bidirectional override")
     if name.startswith("/") or _DRIVE.match(name) or ".." in name.split("/"):
         raise _unsafe_archive(f'"{name}" would be written outside the folder')
     kind = stat.S_IFMT(info.external_attr >> 16)
@@ -274,10 +283,13 @@ def _safe_path(info: zipfile.ZipInfo) -> PurePosixPath:
 
 
 def _claim_path(folded: dict[str, str], path: PurePosixPath, kind: str) -> None:
-    """Register `path` as a file or a folder, and its parents as folders; refuse collisions.
+    """Register `path` as a file or folder and its parents as folders.
 
-    Names that some file system treats as equal (by case, by Unicode form, by trailing dots)
-    collide.
+    Names that differ only in case, Unicode normalization or trailing dots are equal, as on some
+    file systems.
+
+    Raises:
+        ArchiveError: the path collides with another one.
     """
     parts = [_fold_case(part) for part in path.parts]
     for depth in range(1, len(parts)):
@@ -293,37 +305,37 @@ def _fold_case(part: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", part).casefold()).rstrip(". ")
 
 
-def _unsafe_archive(why: str) -> ArchiveError:
+def _unsafe_archive(reason: str) -> ArchiveError:
     return ArchiveError(
-        f"The archive is not safe to unpack: {why}.",
+        f"The archive is not safe to unpack: {reason}.",
         "Nothing was written; ask the administrator of the service.",
     )
 
 
 METRICS = "metrics.csv"
 _MAX_METRICS_SIZE = 256 * 1024**2
-"""Bytes of a part's metrics, which are read into memory."""
+"""Maximum size of the metrics of a part in bytes, because they are read into memory."""
 _JOB_COLUMNS = ("job", "jobname", "job_name", "name")
 
 
 class MetricsMerger:
-    """The metrics tables of the parts, as one."""
+    """Merge the metrics tables of parts into one table."""
 
     def __init__(self) -> None:
         self._columns: dict[str, None] = {}
         self._rows: list[tuple[str, dict[str, str]]] = []
 
     def add(self, part: str, content: bytes) -> None:
-        """Add a part's table; a job's name in it loses the part's.
+        """Add the table of a part, stripping the name of the part from the names of the jobs.
 
         Raises:
-            ArchiveError: it is not a table.
+            ArchiveError: the content is not a CSV table.
         """
         try:
             lines = [*csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))]
         except (UnicodeDecodeError, csv.Error):
             raise ArchiveError(
-                f"The metrics of {part} are not a table.", "Fetch them again."
+                f"The metrics of {part} are not a CSV table.", "Fetch them again."
             ) from None
         header, *cells = [line for line in lines if line] or [[]]
         if not header:
@@ -336,24 +348,30 @@ class MetricsMerger:
             self._rows.append((row[job_column], row))
 
     def text(self, order: Sequence[str]) -> str:
-        """Return the merged table, its rows in the given order of the jobs; empty without rows."""
+        """Return the merged table, sorted by the given order of jobs; empty without tables."""
         if not self._columns:
             return ""
-        place = {job: n for n, job in enumerate(order)}
+        positions = {job: n for n, job in enumerate(order)}
         out = io.StringIO(newline="")
-        lines = csv.DictWriter(out, list(self._columns), restval="", lineterminator="\n")
-        lines.writeheader()
-        ordered = sorted(self._rows, key=lambda item: place.get(item[0], len(place)))
-        lines.writerows(row for _, row in ordered)
+        writer = csv.DictWriter(out, list(self._columns), restval="", lineterminator="\n")
+        writer.writeheader()
+        ordered = sorted(self._rows, key=lambda item: positions.get(item[0], len(positions)))
+        writer.writerows(row for _, row in ordered)
         return out.getvalue()
 
 
 @dataclass(frozen=True)
 class JobArchive:
-    """The archive of a single job: its stored name, its own name, and its path."""
+    """Archive of a single job of a batch.
+
+    Attributes:
+        name: the name on the service, which includes the batch.
+        own_name: the name inside the batch.
+        path: the archive.
+    """
 
     name: str
-    own: str
+    own_name: str
     path: Path
 
 
@@ -366,15 +384,15 @@ def merge_archives(
     jobs: Sequence[JobArchive] = (),
     tables: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Merge several archives into one, which appears only when complete.
+    """Merge several archives into one, written atomically.
 
     Args:
-        parts: the archives of a split batch's parts, in order.
+        parts: the archives of the parts of a split batch, in order.
         target: the archive to write.
-        order: the jobs' own names in the input's order.
+        order: the names of the jobs inside the batch, in the order of the input.
         on_bytes: called with the number of merged bytes.
-        jobs: archives of single jobs, each of which gets a folder.
-        tables: the metrics of parts that have no archive of their own.
+        jobs: archives of single jobs, each copied to a folder.
+        tables: the metrics tables of parts without an archive.
 
     Raises:
         ArchiveError: an archive is damaged, or not safe to unpack.
@@ -383,32 +401,32 @@ def merge_archives(
     metrics = MetricsMerger()
     used_paths: set[str] = {METRICS}
     done, newest = 0, (1980, 1, 1, 0, 0, 0)
-    making = target.with_name(f"{target.name}.making")
+    partial = target.with_name(f"{target.name}.making")
     with (
         storage_errors(target),
-        zipfile.ZipFile(making, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as out,
+        zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as out,
     ):
-        for name, archive, own in (
+        for name, archive, own_name in (
             *((part, path, "") for part, path in parts.items()),
-            *((job.name, job.path, job.own) for job in jobs),
+            *((job.name, job.path, job.own_name) for job in jobs),
         ):
-            with open_archive(archive) as whole:
-                members = list_members(whole)
+            with open_archive(archive) as opened:
+                members = list_members(opened)
                 for path, info in members.items():
                     newest = max(newest, info.date_time)
                     inner = _strip_folder(path, name, members)
-                    if own:
+                    if own_name:
                         _copy_member(
-                            whole,
+                            opened,
                             info,
                             out,
-                            _unique_path(f"{own}/{inner}", f"{name}/{path}", used_paths),
+                            _unique_path(f"{own_name}/{inner}", f"{name}/{path}", used_paths),
                         )
                     elif _is_metrics(inner):
                         _check_metrics_size(info, name)
-                        metrics.add(name, b"".join(read_blocks(whole, info)))
+                        metrics.add(name, b"".join(read_blocks(opened, info)))
                     else:
-                        _copy_member(whole, info, out, _merged_path(inner, name, used_paths))
+                        _copy_member(opened, info, out, _merged_path(inner, name, used_paths))
                     done += info.file_size
                     if on_bytes:
                         on_bytes(done, None)
@@ -416,23 +434,23 @@ def merge_archives(
             metrics.add(part, content)
         table = metrics.text(order)
         if table:
-            # Of the parts' time: the same parts make the same archive.
+            # The newest time of the parts makes the archive reproducible.
             _write_member(out, zipfile.ZipInfo(METRICS, newest), [table.encode()])
     with storage_errors(target):
-        making.replace(target)
+        partial.replace(target)
 
 
 def merge_metrics(parts: Mapping[str, bytes], order: Sequence[str]) -> str:
-    """Return the parts' metrics tables as one; for those who want that file alone."""
+    """Return the merged metrics tables of parts, for requests of this file alone."""
     metrics = MetricsMerger()
     for part, content in parts.items():
         metrics.add(part, content)
     return metrics.text(order)
 
 
-def _strip_folder(path: str, part: str, every: Mapping[str, object]) -> str:
-    """Return a path without the folder that contains the whole archive, if named like the part."""
-    if all(name.startswith(f"{part}/") for name in every):
+def _strip_folder(path: str, part: str, paths: Iterable[str]) -> str:
+    """Return a path without the folder of the part, if all paths of the archive are inside it."""
+    if all(name.startswith(f"{part}/") for name in paths):
         return path.removeprefix(f"{part}/")
     return path
 
@@ -441,9 +459,8 @@ def _check_metrics_size(info: zipfile.ZipInfo, part: str) -> None:
     if info.file_size > _MAX_METRICS_SIZE:
         raise ArchiveError(
             f"The metrics of {part} have {info.file_size:,} bytes, at most "
-            f"{_MAX_METRICS_SIZE:,} are "
-            "allowed.",
-            "Fetch the part's archive by the part's name.",
+            f"{_MAX_METRICS_SIZE:,} are allowed.",
+            f"Fetch the archive of {part} alone.",
         )
 
 
@@ -452,30 +469,30 @@ def _is_metrics(path: str) -> bool:
 
 
 def _merged_path(path: str, part: str, used_paths: set[str]) -> str:
-    """Return a path's place in the merged archive: the job's folder, or the part's own."""
+    """Return the path of a file in the merged archive, in the folder of its job or part."""
     first, *rest = PurePosixPath(path).parts
-    beside = f"{part.rpartition('-')[2]}/{path}"
+    part_path = f"{part.rpartition('-')[2]}/{path}"
     if not rest:
-        used_paths.add(beside)
-        return beside
+        used_paths.add(part_path)
+        return part_path
     return _unique_path(
-        "/".join([identity.strip_batch_name(first, part), *rest]), beside, used_paths
+        "/".join([identity.strip_batch_name(first, part), *rest]), part_path, used_paths
     )
 
 
-def _unique_path(path: str, otherwise: str, used_paths: set[str]) -> str:
-    """Return a path, or a variant if it is taken; register it as taken."""
-    chosen = otherwise if path in used_paths else path
-    used_paths.add(chosen)
-    return chosen
+def _unique_path(path: str, alternative: str, used_paths: set[str]) -> str:
+    """Return a path, or the alternative if the path is used; mark the result as used."""
+    unused = alternative if path in used_paths else path
+    used_paths.add(unused)
+    return unused
 
 
 def _copy_member(
-    whole: zipfile.ZipFile, info: zipfile.ZipInfo, out: zipfile.ZipFile, path: str
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, out: zipfile.ZipFile, path: str
 ) -> None:
     copied = zipfile.ZipInfo(path, info.date_time)
     copied.file_size = info.file_size
-    _write_member(out, copied, read_blocks(whole, info))
+    _write_member(out, copied, read_blocks(archive, info))
 
 
 def _write_member(out: zipfile.ZipFile, info: zipfile.ZipInfo, blocks: Iterable[bytes]) -> None:

@@ -32,32 +32,44 @@ from labext.progress import Outcome
 from labext.storage import write_atomic
 
 OnPhase = Callable[[str], None]
-"""Called with the name of the current phase; bytes reported from then on belong to it."""
+"""Callback for the name of the current phase, to which subsequent bytes belong."""
 
 
 def _ignore(*_: object) -> None:
-    """Do nothing."""
+    pass
 
 
 @dataclass(frozen=True)
 class TransferCallbacks:
-    """Callbacks for the progress of a fetch: the bytes, and the phase. Both are optional."""
+    """Callbacks for the progress of a download: bytes and phase."""
 
     bytes: OnBytes = _ignore
     phase: OnPhase = _ignore
 
-    def with_offset(self, before: int, *, last: bool) -> TransferCallbacks:
-        """Return a callback that adds one part's bytes to the total of all parts."""
+    def with_offset(self, offset: int, *, last: bool) -> TransferCallbacks:
+        """Return callbacks for one of several files, after `offset` bytes of earlier files.
 
-        def part_bytes(done: int, size: int | None) -> None:
-            self.bytes(before + done, before + size if last and size is not None else None)
+        The total is only reported for the last file.
+        """
 
-        return replace(self, bytes=part_bytes)
+        def on_bytes(done: int, size: int | None) -> None:
+            self.bytes(offset + done, offset + size if last and size is not None else None)
+
+        return replace(self, bytes=on_bytes)
 
 
 @dataclass(frozen=True)
 class ResultSelection:
-    """Which results of a job are wanted: all, one file, or the structures only; and whose."""
+    """Selection of the results of a job.
+
+    Attributes:
+        file: path of the only file; None for all files.
+        pdbs_only: only structures.
+        email: owner of the job, if it is a teammate's.
+
+    Raises:
+        InputError: `file` is empty, or `file` and `pdbs_only` are both set.
+    """
 
     file: str | None = None
     pdbs_only: bool = False
@@ -67,8 +79,7 @@ class ResultSelection:
         if self.file is not None and self.pdbs_only:
             raise InputError(
                 f"{parameter('file', self.file)} selects one file, and "
-                f"{parameter('pdbs_only')} all "
-                "structures.",
+                f"{parameter('pdbs_only')} all structures.",
                 "Use only one of them.",
             )
         if self.file == "":
@@ -82,28 +93,30 @@ class ResultSelection:
 
 @dataclass(frozen=True)
 class ResultsJob:
-    """The job or batch whose results are fetched: its name, row, parts' rows and the selection."""
+    """The job or batch to download.
+
+    Attributes:
+        name: name of the job, batch or pipeline.
+        row: its row, merged for a split batch.
+        parts: its row by name, or the rows of the parts of a split batch.
+        selection: the selected results.
+        jobs: cache of the rows of the jobs of each part.
+    """
 
     name: str
     row: JobRecord
     parts: Mapping[str, JobRecord | None]
     selection: ResultSelection
     jobs: dict[str, list[JobRecord]] = field(default_factory=dict, compare=False, repr=False)
-    """The jobs of each part, as far as they have been listed."""
 
     @property
     def split(self) -> bool:
-        """Whether it is a split batch."""
+        """True for a split batch."""
         return self.name not in self.parts
 
     @property
-    def complete(self) -> list[str]:
-        """The parts of a split batch that are complete."""
-        return [part for part, row in self.parts.items() if _is_complete_row(row)]
-
-    @property
     def ended(self) -> list[str]:
-        """The batches and pipelines of the service behind it that have ended."""
+        """The batches and pipelines in `parts` that have ended."""
         return [
             part
             for part, row in self.parts.items()
@@ -112,7 +125,7 @@ class ResultsJob:
 
     @property
     def incomplete(self) -> list[str]:
-        """Those that have ended, and not as complete: of them single jobs may have results."""
+        """The batches and pipelines that ended incomplete; single jobs may have results."""
         return [part for part in self.ended if not _is_complete_row(self.parts[part])]
 
 
@@ -121,9 +134,9 @@ class ResultsSource:
 
     Args:
         service: the service.
-        parts: knows split batches.
-        catalogue: knows the tools.
-        uploaded: the records of uploads from this machine.
+        parts: finds the parts of split batches.
+        catalogue: the tools.
+        uploaded: records of uploads from this machine.
     """
 
     def __init__(
@@ -134,8 +147,13 @@ class ResultsSource:
         self._catalogue = catalogue
         self._uploaded = uploaded
 
-    def whole(self, job: ResultsJob, stage: Path, callbacks: TransferCallbacks) -> Path:
-        """Fetch one archive, or one file, into the stage."""
+    def fetch(self, job: ResultsJob, stage: Path, callbacks: TransferCallbacks) -> Path:
+        """Download the selected archive or file into the staging folder.
+
+        Raises:
+            InputError: the batch has no such file.
+            NotReadyError: no part has results.
+        """
         target = stage / "whole"
         if job.selection.file is None:
             return self.archive(job, stage, target, callbacks)
@@ -158,12 +176,12 @@ class ResultsSource:
                 return self.download(stored_names[first], target, single, callbacks)
             try:
                 return self.download(part, target, job.selection, callbacks)
-            except NotFoundError:  # an archive whose folders have the jobs' stored names
+            except NotFoundError:  # the folders of the archive may have the full names of the jobs
                 stored = replace(job.selection, file=f"{part}-{job.selection.file}")
                 return self.download(part, target, stored, callbacks)
         raise InputError(
             f'{job.name} has no file "{job.selection.file}".',
-            "Files are named `<job>/<file>` in a batch.",
+            "The files of a batch are named `<job>/<file>`.",
         )
 
     def archive(
@@ -173,12 +191,12 @@ class ResultsSource:
         target: Path,
         callbacks: TransferCallbacks,
     ) -> Path:
-        """Fetch the archive; merge it if it comes in several parts.
+        """Download the archive, merging the archives of several parts or jobs.
 
         Raises:
             NotReadyError: no part has results.
         """
-        # Files that an interrupted fetch has completed are not fetched again.
+        # Reuse archives completed by an interrupted download.
         if target.exists():
             return target
         if not job.split and not job.incomplete:
@@ -191,11 +209,11 @@ class ResultsSource:
                 callbacks.phase(f"Fetching part {number} of {len(job.ended)}")
             done = _total_size([*archives.values(), *(item.path for item in jobs)])
             last = part == job.ended[-1]
-            path = self._part(job, part, stage, callbacks.with_offset(done, last=last))
+            path = self._part_archive(job, part, stage, callbacks.with_offset(done, last=last))
             if path is not None:
                 archives[part] = path
                 continue
-            jobs += self._single_jobs(job, part, stage, callbacks.with_offset(done, last=False))
+            jobs += self._job_archives(job, part, stage, callbacks.with_offset(done, last=False))
             if not job.selection.pdbs_only:
                 tables[part] = _metrics_of_rows(self.jobs(job, [part]), part)
         if not archives and not jobs:
@@ -222,40 +240,40 @@ class ResultsSource:
         ]
 
     def jobs(self, job: ResultsJob, parts: Iterable[str]) -> list[JobRecord]:
-        """Return the rows of the jobs of batches and pipelines; none where they are not listed."""
+        """Return the rows of the jobs of batches and pipelines; empty if they can't be listed."""
         try:
             return [row for part in parts for row in self._rows(job, part)]
         except (AccessError, InputError):
             return []
 
-    def _part(
+    def _part_archive(
         self,
         job: ResultsJob,
         part: str,
         stage: Path,
         callbacks: TransferCallbacks,
     ) -> Path | None:
-        """Fetch the archive of a batch or a pipeline; None if it has none of its own."""
+        """Download the archive of a batch or a pipeline; None if it has no archive."""
         path = stage / f"{part}.zip"
         if path.exists():
             return path
         if part not in job.incomplete:
             return self.download(part, path, job.selection, callbacks)
         if records.outcome(job.parts[part] or {}) is Outcome.FAILED:
-            return None  # its aggregation failed
+            return None  # the aggregation failed, so there is no archive
         try:
             return self.download(part, path, job.selection, callbacks)
         except (InputError, NotReadyError):
             return None
 
-    def _single_jobs(
+    def _job_archives(
         self,
         job: ResultsJob,
         part: str,
         stage: Path,
         callbacks: TransferCallbacks,
     ) -> list[JobArchive]:
-        """Fetch the archives of the complete jobs in a batch or a pipeline, one by one."""
+        """Download the archives of the complete jobs of a batch or a pipeline, one by one."""
         fetched: list[JobArchive] = []
         for row in self.jobs(job, [part]):
             if not _is_complete_row(row):
@@ -263,13 +281,13 @@ class ResultsSource:
             name = str(row.get("JobName"))
             path = stage / f"job-{name}.zip"
             if not path.exists():
-                before = _total_size([item.path for item in fetched])
+                offset = _total_size([item.path for item in fetched])
                 try:
                     self.download(
-                        name, path, job.selection, callbacks.with_offset(before, last=False)
+                        name, path, job.selection, callbacks.with_offset(offset, last=False)
                     )
                 except (InputError, NotReadyError):
-                    continue  # without results, or without structures
+                    continue  # the job has no results, or no structures
             fetched.append(JobArchive(name, identity.strip_batch_name(name, part), path))
         return fetched
 
@@ -280,7 +298,7 @@ class ResultsSource:
         stage: Path,
         callbacks: TransferCallbacks,
     ) -> bytes:
-        """Return the table of metrics of a batch or a pipeline."""
+        """Return the metrics table of a batch or a pipeline."""
         if part in job.incomplete:
             return _metrics_of_rows(self._rows(job, part), part)
         return self.download(part, stage / f"{part}.csv", job.selection, callbacks).read_bytes()
@@ -288,18 +306,19 @@ class ResultsSource:
     def download(
         self, name: str, target: Path, selection: ResultSelection, callbacks: TransferCallbacks
     ) -> Path:
-        """Fetch the selected results of one job, or one batch of the service, to `target`."""
+        """Download the selected results of one job or batch on the service to `target`."""
 
-        def address() -> str:
+        def presigned_url() -> str:
             return self._service.result_url(
                 name, file=selection.file, pdbs_only=selection.pdbs_only, email=selection.email
             )
 
         return self._service.http.download(
-            address(), target, renew_url=address, on_bytes=callbacks.bytes
+            presigned_url(), target, renew_url=presigned_url, on_bytes=callbacks.bytes
         )
 
     def _order(self, job: ResultsJob) -> list[str]:
+        """Return the names of the jobs inside the batch, in the order of the input."""
         entry = None if job.selection.email else self._parts.entry(job.name)
         if entry is not None and {part.name for part in entry.plan.parts} == set(job.parts):
             return list(entry.plan.jobs)
@@ -319,9 +338,9 @@ class ResultsSource:
         return job.jobs[part]
 
     def origin(self, job: ResultsJob) -> Origin:
-        """Query the origin of the results: the jobs, in the input's order, and their tools.
+        """Return the origin of the results: the jobs, in the order of the input, and their tools.
 
-        Fields that the service does not return, as for a teammate's jobs, stay empty.
+        Fields that the service does not return are empty, for example for a teammate's jobs.
         """
         rows = [job.row]
         if records.is_parent(job.row):
@@ -331,9 +350,9 @@ class ResultsSource:
                 rows = []
         types = dict.fromkeys(str(row.get("Type")) for row in rows)
         inputs: dict[tuple[Any, ...], dict[str, Any]] = {}
-        # A teammate's uploaded file of that name is another one.
+        # A teammate's uploads are unknown; a local upload of the same name is another file.
         for row in () if job.selection.email else rows:
-            for upload in self._uploaded.of(row, stored_settings(row) or {}):
+            for upload in self._uploaded.inputs_of(row, stored_settings(row) or {}):
                 key = upload["name"], upload["sha256"]
                 inputs.setdefault(key, {**upload, "jobs": []})["jobs"].append(row.get("JobName"))
         return Origin.now(filter(None, map(self._tool, types)), rows, inputs.values())
@@ -351,7 +370,7 @@ class ResultsSource:
     def _tool(self, name: str) -> Mapping[str, Any] | None:
         try:
             return self._catalogue.tool(name).record
-        except LabextError:  # gone from the catalogue, or no word of it now: the results count
+        except LabextError:  # the record of the tool is optional
             return None
 
 
@@ -364,7 +383,7 @@ def _total_size(paths: Iterable[Path]) -> int:
 
 
 def _metrics_of_rows(rows: Iterable[JobRecord], part: str) -> bytes:
-    """Return a metrics table in the service's format: one row per job with state and score."""
+    """Return a metrics table in the service's format, with state and score of each job."""
     scores = [(row, stored_record(row, "Score") or {}) for row in rows]
     keys = [*dict.fromkeys(key for _, score in scores for key in score)]
     out = io.StringIO(newline="")

@@ -1,4 +1,4 @@
-"""DataFrame of fetched results: one row per job, with inputs and metrics."""
+"""DataFrame of downloaded results: one row per job, with inputs and metrics."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ from labext.jobs import records
 from labext.jobs.frames import concat_input_rows, join_input_rows
 from labext.jobs.identity import INTERNAL_FIELDS, canonical_json, stored_settings
 from labext.jobs.listing import JobLister, ListQuery
+from labext.jobs.pipelines import PIPE
 from labext.jobs.records import JobRecord
 from labext.jobs.results import manifest
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PIPE = "pipe"
-
 
 def initial_inputs(
     pipeline: JobRecord, jobs: Iterable[tuple[JobRecord, int | None]]
 ) -> list[str | None]:
-    """Return the initial input of each job.
+    """Return the initial input of each job of a pipeline.
 
     Args:
-        pipeline: its row.
-        jobs: each job's row and stage, if that is known, in order of the stages.
+        pipeline: the row of the pipeline.
+        jobs: the row and stage number (None if unknown) of each job, in the order of the stages.
 
     Returns:
-        None for a job that takes nothing of the stage before, and where its settings do not tell:
-        a later stage's, of several inputs, that got the text of a file and not its name.
+        The initial inputs; None for a job without a piped input, and for a job whose settings have
+        the content of a file instead of its name, so that its input is ambiguous.
     """
     settings = stored_settings(pipeline) or {}
     initial = _list_field(settings, "initialInputs") or _list_field(settings, "inputs")
@@ -44,19 +43,19 @@ def initial_inputs(
 
 
 def _initial_input(
-    stage_inputs: Sequence[Any], initial: Sequence[Any], before: Mapping[str, str | None]
+    stage_inputs: Sequence[Any], initial: Sequence[Any], earlier: Mapping[str, str | None]
 ) -> str | None:
     for value in stage_inputs:
         job, _, path = value.partition("/") if isinstance(value, str) else ("", "", "")
-        if path and job in before:
-            return before[job]
+        if path and job in earlier:
+            return earlier[job]
         if value in initial:
             return _input_text(value)
     return _input_text(initial[0]) if stage_inputs and len(initial) == 1 else None
 
 
 def _stage_inputs(row: JobRecord, stages: Sequence[Any], stage: int | None) -> Iterator[Any]:
-    """Yield the job's input from the stage before, or all its settings if none is recorded."""
+    """Yield the values of a job's piped settings, or of all its settings if unknown."""
     settings = stored_settings(row) or {}
     piped: Any = settings
     try:
@@ -92,29 +91,31 @@ def results_frame(
     input_rows: pd.DataFrame | None,
     name_column: str | None,
 ) -> pd.DataFrame:
-    """Return the jobs behind fetched results; see `Results.frame`.
+    """Return the jobs of downloaded results; see `Results.frame`.
 
     Args:
         lister: lists the jobs of a batch or a pipeline.
-        row: of the job, the batch (also a split one) or the pipeline.
-        email: whose it is, if a teammate's.
+        row: row of the job, batch or pipeline.
+        email: owner of the job, if it is a teammate's.
         folder: the results folder.
-        paths: the files in it.
-        input_rows: the input's rows; else the journal's, or the jobs' settings.
-        name_column: the column of `input_rows` with the jobs' names.
+        paths: paths of the files in the folder.
+        input_rows: the input rows; by default those in the journal, or the settings of the jobs.
+        name_column: column of `input_rows` with the names of the jobs.
     """
     from labext.frames import conversion
     from labext.jobs.views import JOBS
 
-    of, parent = str(row.get("JobName")), records.is_parent(row)
-    query = ListQuery(batch=of, email=email) if parent else ListQuery(email=email)
-    jobs = lister.table(query) if parent else records.jobs_frame([row]).assign(Name=of)
+    name, is_parent = str(row.get("JobName")), records.is_parent(row)
+    query = ListQuery(batch=name, email=email) if is_parent else ListQuery(email=email)
+    jobs = lister.table(query) if is_parent else records.jobs_frame([row]).assign(Name=name)
     frame = jobs[["Name", "JobName", "Type", "JobStatus"]].copy()
     frame["Reason"] = _reason_column(jobs)
-    stored = [str(name) for name in jobs["JobName"]]
-    files = manifest.files_by_job(paths, stored, of)
-    placed = [_job_folder_path(folder, job, files[job], of, alone=not parent) for job in stored]
-    frame["Folder"] = _text_array(placed)
+    stored = [str(job) for job in jobs["JobName"]]
+    files = manifest.files_by_job(paths, stored, name)
+    folders = [
+        _job_folder_path(folder, job, files[job], name, single=not is_parent) for job in stored
+    ]
+    frame["Folder"] = _text_array(folders)
     structures = [_structure_paths(folder, files[job]) for job in stored]
     frame["Structures"] = _object_array(structures)
     if records.is_pipeline(row):
@@ -123,16 +124,24 @@ def results_frame(
     scores = conversion.spread_column(jobs[["Score"]], "Score", _METRIC)
     frame = concat_input_rows(frame, _plain_names(scores, _METRIC, existing_columns=frame.columns))
     inputs = lister.inputs(jobs, query, input_rows, name_column)
-    beside = None if inputs is None else inputs.rows
-    if beside is None:
+    input_columns = None if inputs is None else inputs.rows
+    if input_columns is None:
         frame = concat_input_rows(frame, _settings_columns(jobs))
     if inputs is not None:
         frame = join_input_rows(
-            frame, inputs.key, inputs.names, beside, name_column=inputs.name_column, missing=parent
+            frame,
+            inputs.key,
+            inputs.names,
+            input_columns,
+            name_column=inputs.name_column,
+            missing=is_parent,
         )
         missing = frame["JobName"].isna()
         frame["Structures"] = _object_array(
-            [[] if gone else cell for gone, cell in zip(missing, frame["Structures"], strict=True)]
+            [
+                [] if is_missing else cell
+                for is_missing, cell in zip(missing, frame["Structures"], strict=True)
+            ]
         )
     return JOBS.show(frame)
 
@@ -150,7 +159,7 @@ def _settings_columns(jobs: pd.DataFrame) -> pd.DataFrame:
 def _plain_names(
     spread: pd.DataFrame, prefix: str, existing_columns: Iterable[Any]
 ) -> pd.DataFrame:
-    """Return spread columns by their plain names, as in metrics.csv; a taken one keeps the long."""
+    """Remove the prefix of column names, except where the short name is taken."""
     existing = set(existing_columns) | set(spread.columns)
     short = {column: str(column).removeprefix(f"{prefix}.") for column in spread.columns}
     return spread.rename(
@@ -168,24 +177,23 @@ def _reason_column(jobs: pd.DataFrame) -> Any:
 
 
 def _job_folder_path(
-    folder: Path, job: str, paths: list[str], of: str, *, alone: bool
+    folder: Path, job: str, paths: list[str], parent: str, *, single: bool
 ) -> str | None:
     if not paths:
         return None
-    return str(folder if alone else folder / manifest.job_folder(paths[0], job, of))
+    return str(folder if single else folder / manifest.job_folder(paths[0], job, parent))
 
 
 def _structure_paths(folder: Path, paths: Iterable[str]) -> list[str]:
     return [str(folder / path) for path in paths if manifest.is_structure(path)]
 
 
-def _stage_numbers(own: Iterable[str]) -> Any:
-    from labext.frames.conversion import Column
-    from labext.frames.conversion import records_to_frame as typed
+def _stage_numbers(names: Iterable[str]) -> Any:
+    from labext.frames.conversion import Column, records_to_frame
 
-    matches = [_STAGE.match(name) for name in own]
+    matches = [_STAGE.match(name) for name in names]
     cells = [{"Stage": int(match[1]) if match else None} for match in matches]
-    return typed(cells, [Column("Stage", "integer")])["Stage"]
+    return records_to_frame(cells, [Column("Stage", "integer")])["Stage"]
 
 
 def _input_column(
@@ -207,10 +215,9 @@ def _input_column(
 
 
 def _text_array(cells: list[str | None]) -> Any:
-    from labext.frames.conversion import Column
-    from labext.frames.conversion import records_to_frame as typed
+    from labext.frames.conversion import Column, records_to_frame
 
-    return typed([{"text": cell} for cell in cells], [Column("text", "text")])["text"]
+    return records_to_frame([{"text": cell} for cell in cells], [Column("text", "text")])["text"]
 
 
 def _object_array(cells: list[Any]) -> Any:

@@ -19,20 +19,20 @@ from labext.storage import make_folder, storage_errors
 
 @contextmanager
 def staging_folder(folder: Path, name: str, key: str) -> Iterator[Path]:
-    """Create a hidden folder for incomplete files, inside their target folder.
+    """Create a hidden staging folder for incomplete files, inside their target folder.
 
-    After a failure it stays if it holds a download that can be resumed; else it is removed together
-    with the folders that were created for it.
+    After an error, the staging folder is kept if it has a download that can be resumed. Otherwise
+    it is deleted, with the folders that were created for it.
 
     Args:
-        folder: created if needed.
-        name: the job's name, or an identifier of one file.
-        key: identifies the results of one run; stages of other runs are removed.
+        folder: target folder, created if needed.
+        name: name of the job, or an identifier of a single file.
+        key: identifier of the results; staging folders of other runs are deleted.
     """
     created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     make_folder(folder)
     stage = folder / f"{_stage_pattern(name)}{key[:12]}"
-    remove_old_stages(folder, name, but=stage)
+    remove_old_stages(folder, name, keep=stage)
     make_folder(stage)
     try:
         yield stage
@@ -43,31 +43,31 @@ def staging_folder(folder: Path, name: str, key: str) -> Iterator[Path]:
     shutil.rmtree(stage, ignore_errors=True)
 
 
-def remove_old_stages(folder: Path, name: str, but: Path | None = None) -> None:
-    """Remove the stages of interrupted fetches of a name, except `but`."""
+def remove_old_stages(folder: Path, name: str, keep: Path | None = None) -> None:
+    """Delete the staging folders of interrupted downloads, except `keep`."""
     for old in folder.glob(f"{_stage_pattern(name)}*"):
-        if old != but:
+        if old != keep:
             shutil.rmtree(old, ignore_errors=True)
 
 
 def single_file_stage_name(target: Path) -> str:
-    """Return the name to stage one file under, which no job has and no pattern is in."""
+    """Return a name for staging a single file, which is not a valid job name."""
     return f"={hashlib.sha256(target.name.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
 def _stage_pattern(name: str) -> str:
-    return f".labext-{name}."  # a dot parts them: no job's name has one
+    return f".labext-{name}."  # job names contain no dots, so prefixes can't match other jobs
 
 
 def _remove_empty(*folders: Path) -> None:
-    """Remove nested folders, from the inside, up to the first that is not empty."""
+    """Delete nested folders, innermost first, up to the first that is not empty."""
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()
 
 
 def clear_stage(stage: Path) -> None:
-    """Remove the contents of the stage, none of which can be used."""
+    """Delete the contents of a staging folder that can't be resumed."""
     for entry in stage.iterdir():
         if entry.is_dir():
             shutil.rmtree(entry, ignore_errors=True)
@@ -86,24 +86,24 @@ def install_archive(
     *,
     bounds: archives.ArchiveBounds | None = None,
 ) -> tuple[list[ArchiveFile], ArchiveFile]:
-    """Unpack an archive and put its files, and itself, into the folder.
+    """Unpack an archive and move its files and the archive itself into a folder.
 
     Args:
-        archive: in the stage, or in the folder already.
-        stage: where it is unpacked first.
+        archive: the archive, in the staging folder or already in `folder`.
+        stage: the staging folder.
         folder: the results folder.
-        before: the manifest of an earlier fetch of the same job's results.
-        record: the name of the manifest.
-        begin: called with the files and the archive before the first of them is moved.
-        on_bytes: called with the number of unpacked bytes, and the total.
-        bounds: how much the archive may hold.
+        before: the manifest of an earlier download of the same job.
+        record: the file name of the manifest.
+        begin: called with the files and the archive before the first file is moved.
+        on_bytes: called with the number of unpacked bytes and the total.
+        bounds: limits of the archive.
 
     Returns:
-        The files, and the archive.
+        The files and the archive.
 
     Raises:
-        ArchiveError: it is damaged, or not safe to unpack; nothing was moved.
-        ConflictError: other files are in the way; nothing was moved.
+        ArchiveError: the archive is damaged or not safe to unpack; nothing was moved.
+        ConflictError: files from elsewhere would be overwritten; nothing was moved.
         StorageError: the disk is too full, or the folder can't be written.
     """
     files = unpack_into_stage(archive, stage, on_bytes, bounds)
@@ -111,12 +111,12 @@ def install_archive(
     paths = {file.path for file in files}
     if conflicts := paths & {stored_archive.path, record}:
         raise ArchiveError(
-            f"The archive holds a file {conflicts.pop()}, which is what is written here.",
+            f"A file in the archive has the reserved name {conflicts.pop()}.",
             "Fetch only the archive, to a path that ends in .zip.",
         )
     earlier = () if before is None else (*before.files, *before.earlier)
-    ours = {file.path for file in earlier} | ({stored_archive.path} if before else set())
-    check_targets(folder, [*files, stored_archive], ours)
+    known = {file.path for file in earlier} | ({stored_archive.path} if before else set())
+    check_targets(folder, [*files, stored_archive], known)
     begin(files, stored_archive)
     move_files(stage, folder, files)
     with storage_errors(folder):
@@ -131,11 +131,11 @@ def unpack_into_stage(
     on_bytes: OnBytes | None = None,
     bounds: archives.ArchiveBounds | None = None,
 ) -> list[ArchiveFile]:
-    """Unpack an archive into the stage's `files`.
+    """Unpack an archive into the folder `files` of a staging folder.
 
     Raises:
-        ArchiveError: it is damaged, or not safe to unpack.
-        StorageError: the disk is too full.
+        ArchiveError: the archive is damaged or not safe to unpack.
+        StorageError: the disk has too little free space.
     """
     size = archives.unpacked_size(archive, bounds)
     with storage_errors(stage):
@@ -150,32 +150,32 @@ def unpack_into_stage(
     return archives.unpack_archive(archive, make_folder(into), bounds, on_bytes)
 
 
-def check_targets(folder: Path, files: Iterable[ArchiveFile], ours: Container[str]) -> None:
-    """Check that files can be put into a folder.
+def check_targets(folder: Path, files: Iterable[ArchiveFile], known: Container[str]) -> None:
+    """Check that files can be moved into a folder without overwriting other files.
 
     Args:
         folder: the target folder.
-        files: the files to put there.
-        ours: the paths that an earlier fetch of the same job's results wrote.
+        files: the files to move.
+        known: paths written by an earlier download of the same job.
 
     Raises:
-        ConflictError: a file that does not belong to these results is in the way.
+        ConflictError: a file from elsewhere would be overwritten.
     """
     for file in files:
         target = folder.joinpath(*PurePosixPath(file.path).parts)
-        for above in [*target.parents][: len(PurePosixPath(file.path).parts) - 1]:
-            if above.is_symlink() or (above.exists() and not above.is_dir()):
-                raise _conflict_error(above)
+        for parent in [*target.parents][: len(PurePosixPath(file.path).parts) - 1]:
+            if parent.is_symlink() or (parent.exists() and not parent.is_dir()):
+                raise _conflict_error(parent)
         if not os.path.lexists(target):
             continue
         if target.is_symlink() or target.is_dir():
             raise _conflict_error(target)
-        if file.path not in ours and not file_matches(folder, file):
+        if file.path not in known and not file_matches(folder, file):
             raise _conflict_error(target)
 
 
 def move_files(stage: Path, folder: Path, files: Iterable[ArchiveFile]) -> None:
-    """Move unpacked files from the stage to their place, each at once.
+    """Move unpacked files from the staging folder to their targets, each atomically.
 
     Raises:
         StorageError: the folder can't be written.
@@ -188,11 +188,13 @@ def move_files(stage: Path, folder: Path, files: Iterable[ArchiveFile]) -> None:
             os.replace((stage / "files").joinpath(*parts), target)
 
 
-def remove_stale_files(folder: Path, before: Iterable[ArchiveFile], now: Container[str]) -> None:
-    """Remove files of an earlier run's results that are unchanged, and not among the new ones."""
-    for file in before:
+def remove_stale_files(
+    folder: Path, earlier: Iterable[ArchiveFile], current: Container[str]
+) -> None:
+    """Delete the unchanged files of an earlier run whose paths are not in `current`."""
+    for file in earlier:
         path = folder.joinpath(*PurePosixPath(file.path).parts)
-        if file.path in now or path.is_symlink() or not file_matches(folder, file):
+        if file.path in current or path.is_symlink() or not file_matches(folder, file):
             continue
         with storage_errors(path):
             path.unlink()

@@ -19,23 +19,23 @@ from labext.redaction import mask
 from labext.storage import make_folder, write_atomic
 
 STRUCTURES = (".pdb", ".cif", ".mmcif", ".ent", ".sdf")
-"""How the names of files with structures end."""
+"""Suffixes of structure files."""
 
 
-def files_by_job(paths: Iterable[str], jobs: Iterable[str], of: str) -> dict[str, list[str]]:
-    """Return each job's files, by the name it is stored under.
+def files_by_job(paths: Iterable[str], jobs: Iterable[str], parent: str) -> dict[str, list[str]]:
+    """Return the files of each job, by the name of the job on the service.
 
     Args:
-        paths: of the files, in the results folder.
-        jobs: the names that the jobs are stored under.
-        of: the fetched object: the one job itself, or a batch, a split batch or a pipeline.
+        paths: paths of the files, relative to the results folder.
+        jobs: names of the jobs on the service.
+        parent: name of the fetched job, batch or pipeline.
     """
     by_job: dict[str, list[str]] = {job: [] for job in jobs}
-    if list(by_job) == [of]:
-        return {of: list(paths)}
-    job_of_name = {name: job for job in by_job for name in (job, own_job_name(job, of))}
+    if list(by_job) == [parent]:
+        return {parent: list(paths)}
+    job_of_name = {name: job for job in by_job for name in (job, own_job_name(job, parent))}
     for path in paths:
-        # An archive may have one folder of the batch's name around all.
+        # The archive may consist of one folder, named like the batch.
         for folder in path.split("/")[:-1][:2]:
             if folder in job_of_name:
                 by_job[job_of_name[folder]].append(path)
@@ -43,26 +43,26 @@ def files_by_job(paths: Iterable[str], jobs: Iterable[str], of: str) -> dict[str
     return by_job
 
 
-def job_folder(path: str, job: str, of: str) -> str:
-    """Return the folder of the job that a file belongs to; empty for files of the batch."""
-    above = path.split("/")[:-1]
-    for depth, folder in enumerate(above[:2]):
-        if folder in (job, own_job_name(job, of)):
-            return "/".join(above[: depth + 1])
+def job_folder(path: str, job: str, parent: str) -> str:
+    """Return the folder of a job in the path of one of its files; empty if it has none."""
+    folders = path.split("/")[:-1]
+    for depth, folder in enumerate(folders[:2]):
+        if folder in (job, own_job_name(job, parent)):
+            return "/".join(folders[: depth + 1])
     return ""
 
 
-def own_job_name(job: str, of: str) -> str:
-    """Return a job's own name, without the batch's or that of a part of it."""
-    if not job.startswith(f"{of}-"):
+def own_job_name(job: str, parent: str) -> str:
+    """Return the name of a job without the name of its batch or part."""
+    if not job.startswith(f"{parent}-"):
         return job
-    rest = job.removeprefix(f"{of}-")
+    rest = job.removeprefix(f"{parent}-")
     part, _, own = rest.partition("-")
-    return own if own and identity.parse_part_name(f"{of}-{part}") is not None else rest
+    return own if own and identity.parse_part_name(f"{parent}-{part}") is not None else rest
 
 
 def is_structure(path: str) -> bool:
-    """Return whether a file holds a structure, by its name."""
+    """Return whether a file is a structure, by its suffix."""
     return path.lower().endswith(STRUCTURES)
 
 
@@ -82,15 +82,15 @@ _RECORDED_FIELDS = (
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of fetched results, for later readers.
+    """The origin of downloaded results.
 
     Attributes:
-        fetched: when, as ISO 8601 in UTC.
-        by: the versions of `labext` and `python` that fetched them.
-        tools: the catalogue's record of each tool that ran, without its parameters.
-        jobs: the row of each job, in order; of a single job its own.
-        inputs: the files that were uploaded from this machine for them: name, size, sha256, at (the
-            time), and the names of the jobs.
+        fetched: time of the download in UTC, in ISO 8601.
+        by: versions of `labext` and `python` at the download.
+        tools: the catalogue's record of each tool, without its parameters.
+        jobs: the row of each job, in the order of the input.
+        inputs: the files uploaded from this machine for these jobs: name, size, sha256, at (time of
+            the upload), and jobs (names).
     """
 
     fetched: str = ""
@@ -106,7 +106,7 @@ class Origin:
         jobs: Iterable[Mapping[str, Any]],
         inputs: Iterable[Mapping[str, Any]] = (),
     ) -> Origin:
-        """Return the origin of results that this process fetches now."""
+        """Return the origin of results downloaded now."""
         return cls(
             datetime.now(UTC).isoformat(timespec="seconds"),
             {
@@ -124,14 +124,14 @@ class Manifest:
     """One set of results on disk.
 
     Attributes:
-        service: the service's address.
-        identity: distinguishes the run of the job from any other.
-        selection: the selection: `pdbsOnly`, `fileName`.
-        files: the files on disk, by paths relative to the results folder.
-        archive: the archive they came from, if it was kept.
-        job: the job's row, for the record.
-        origin: where they come from; empty in a manifest of an earlier labext.
-        earlier: files of an earlier run, while these files replace them.
+        service: base URL of the service.
+        identity: fields that identify the run of the job.
+        selection: the selected results: `pdbsOnly`, `fileName`.
+        files: the files on disk, with paths relative to the results folder.
+        archive: the archive of the files, if it was kept.
+        job: the row of the job.
+        origin: the origin of the results; empty in a manifest by an early version of labext.
+        earlier: files of an earlier run that are still to be deleted.
     """
 
     service: str
@@ -144,7 +144,7 @@ class Manifest:
     earlier: tuple[ArchiveFile, ...] = ()
 
     def write(self, path: Path) -> None:
-        """Write it.
+        """Write the manifest.
 
         Raises:
             StorageError: the disk is full, or the folder can't be written.
@@ -173,8 +173,8 @@ class Manifest:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def is_of(self, other: Manifest) -> bool:
-        """Return whether these are the same results: the same selection of the same run."""
+    def same_results(self, other: Manifest) -> bool:
+        """Return whether two manifests describe the same selection of the same run."""
         return (self.service, self.identity, self.selection) == (
             other.service,
             other.identity,
@@ -186,8 +186,8 @@ class Manifest:
         """The paths of the files."""
         return {file.path for file in self.files}
 
-    def is_whole(self, folder: Path) -> bool:
-        """Return whether all files, and the archive, are present and unchanged."""
+    def is_complete(self, folder: Path) -> bool:
+        """Return whether all files and the archive exist unchanged."""
         if self.earlier:
             return False
         files = self.files if self.archive is None else (*self.files, self.archive)
@@ -195,10 +195,10 @@ class Manifest:
 
 
 def _parse_file(record: Mapping[str, Any]) -> ArchiveFile:
-    """Return a file of a manifest, which anybody may have written.
+    """Parse a file of a manifest, which is untrusted input.
 
     Raises:
-        ValueError: its path leaves the folder.
+        ValueError: the path is outside of the folder.
     """
     path = PurePosixPath(record["path"])
     if path.is_absolute() or ".." in path.parts or PureWindowsPath(record["path"]).anchor:
@@ -216,19 +216,19 @@ def file_matches(folder: Path, file: ArchiveFile) -> bool:
 
 
 def run_identity(name: str, rows: Mapping[str, JobRecord | None]) -> dict[str, Any]:
-    """Return the fields that identify the run of a result; of a split batch those of its parts."""
+    """Return fields that identify the run of a job, or the runs of the parts of a split batch."""
     if name in rows and (row := rows[name]) is not None:
         return records.run_fields(row)
     return {"name": name, "parts": [row and records.run_fields(row) for row in rows.values()]}
 
 
 def recorded_fields(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the recorded fields of a job's row; the service's reason for its end is masked."""
+    """Return the recorded fields of a job row, with secrets in the reasons masked."""
     fields = {key: row[key] for key in _RECORDED_FIELDS if row.get(key) is not None}
     return fields | {key: mask(str(row[key])) for key in records.REASON_FIELDS if row.get(key)}
 
 
 def separate_manifest_path(state: Path, target: Path) -> Path:
-    """Return the path of the manifest of a single file or archive, which is not beside it."""
+    """Return the path in the state folder for the manifest of a single file or archive."""
     key = hashlib.sha256(str(target.absolute()).encode("utf-8", "replace")).hexdigest()[:32]
     return make_folder(state / "results", 0o700) / f"{key}.json"

@@ -1,4 +1,4 @@
-"""Describe fetched results as an RO-Crate."""
+"""Describe downloaded results as an RO-Crate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from labext.redaction import mask
 from labext.storage import write_atomic
 
 CRATE_FILE_NAMES = ("ro-crate-metadata.json", "labext-ro-crate-metadata.json")
-"""File names of the record; the second is used if the first is not ours."""
+"""File names of the crate metadata; the second is used if labext did not write the first."""
 
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 _SPEC = "https://w3id.org/ro/crate/1.1"
@@ -43,10 +43,10 @@ Entity = dict[str, Any]
 
 
 def write_crate(folder: Path) -> Path | None:
-    """Write the record of a results folder, if there is none or the manifests have changed.
+    """Write the crate metadata of a results folder, if missing or outdated.
 
     Returns:
-        Its path; None if no manifest is known, or both names are taken.
+        The path; None if the folder has no manifest, or both file names are taken.
 
     Raises:
         StorageError: the disk is full, or the folder can't be written.
@@ -55,10 +55,10 @@ def write_crate(folder: Path) -> Path | None:
     manifests = [
         manifest for manifest in on_disk if manifest is not None and manifest.origin.fetched
     ]
-    brought = {file.path for manifest in manifests for file in manifest.files}
+    result_paths = {file.path for manifest in manifests for file in manifest.files}
     for name in CRATE_FILE_NAMES if manifests else ():
         path = folder / name
-        if name in brought or not _is_ours(path):
+        if name in result_paths or not _is_writable(path):
             continue
         content = render_crate(manifests, name)
         if not path.exists() or path.read_bytes() != content:
@@ -68,11 +68,11 @@ def write_crate(folder: Path) -> Path | None:
 
 
 def render_crate(manifests: Sequence[Manifest], name: str = CRATE_FILE_NAMES[0]) -> bytes:
-    """Return the provenance record of these manifests, as JSON-LD.
+    """Return the crate metadata of manifests as JSON-LD.
 
     Args:
-        manifests: in the order of the record.
-        name: the file it is written to.
+        manifests: the manifests.
+        name: the file name of the metadata.
     """
     crate = _Crate()
     for manifest in manifests:
@@ -89,7 +89,7 @@ def render_crate(manifests: Sequence[Manifest], name: str = CRATE_FILE_NAMES[0])
 
 
 class _Crate:
-    """The entities of a crate, each once, in the order in which they were needed."""
+    """The entities of a crate by id, in the order of their first use."""
 
     def __init__(self) -> None:
         self.entities: dict[str, Entity] = {}
@@ -97,7 +97,7 @@ class _Crate:
         self._actions: dict[str, None] = {}
 
     def root(self, manifests: Sequence[Manifest]) -> Entity:
-        """Return the folder itself."""
+        """Return the root entity, which describes the folder."""
         subjects = ", ".join(
             dict.fromkeys(str(manifest.job.get("JobName")) for manifest in manifests)
         )
@@ -106,7 +106,7 @@ class _Crate:
             "@id": "./",
             "@type": "Dataset",
             "name": f"Results of {subjects}",
-            "description": f"What the job service at {services} made for {subjects}.",
+            "description": f"Results of {subjects} from the job service at {services}.",
             "datePublished": max(manifest.origin.fetched for manifest in manifests),
             "license": _LICENCE,
             "conformsTo": {"@id": PROFILE},
@@ -116,8 +116,8 @@ class _Crate:
 
     def add(self, manifest: Manifest) -> None:
         """Add the contents of one manifest."""
-        self._one(PROFILE, "CreativeWork", name="Process Run Crate", version="0.5")
-        service = self._one(
+        self._add_entity(PROFILE, "CreativeWork", name="Process Run Crate", version="0.5")
+        service = self._add_entity(
             mask(manifest.service),
             "SoftwareApplication",
             name="Job service",
@@ -132,20 +132,20 @@ class _Crate:
         files_of_jobs = files_by_job(files, jobs, subject)
         for name, job in jobs.items():
             tool = self._tool(str(job.get("Type")), tools)
-            self._run(name, job, tool, service, [files[path] for path in files_of_jobs[name]])
-            self._taken(name, job, files_of_jobs, files)
+            self._add_run(name, job, tool, service, [files[path] for path in files_of_jobs[name]])
+            self._add_outputs_used(name, job, files_of_jobs, files)
         for uploaded_file in manifest.origin.inputs:
-            self._input(uploaded_file)
-        of_all = files.keys() - {path for paths in files_of_jobs.values() for path in paths}
+            self._add_upload(uploaded_file)
+        shared = files.keys() - {path for paths in files_of_jobs.values() for path in paths}
         if manifest.archive is not None:
             archive = manifest.archive
             files[archive.path] = self._file(archive.path, archive.size, archive.sha256)
         if subject not in jobs:
-            together = [files[path] for path in files if path in of_all]
-            self._run(subject, manifest.job, service, service, together)
-        self._fetch(subject, manifest, service, list(files.values()))
+            results = [files[path] for path in files if path in shared]
+            self._add_run(subject, manifest.job, service, service, results)
+        self._add_download(subject, manifest, service, list(files.values()))
 
-    def _run(
+    def _add_run(
         self,
         name: str,
         job: Mapping[str, Any],
@@ -153,10 +153,10 @@ class _Crate:
         service: str,
         results: Sequence[str],
     ) -> None:
-        """Add one job: its tool, its settings, and its results."""
+        """Add the run of a job, with its tool, settings and results."""
         action = _action_id(name)
         outcome = records.outcome(job)
-        why = "" if outcome is Outcome.COMPLETE else records.reason(job)
+        reason = "" if outcome is Outcome.COMPLETE else records.reason(job)
         run = self._entity(action, "CreateAction", name=name)
         run |= _present_fields(
             description=f"{job.get('Type')} on the job service",
@@ -166,23 +166,23 @@ class _Crate:
             startTime=job.get("Started"),
             endTime=job.get("Completed"),
             actionStatus=None if outcome is None else _STATUS[outcome is Outcome.COMPLETE],
-            error=mask(why),
+            error=mask(reason),
             object=_id_references(self._settings(action, job)),
         )
-        # Another manifest of the same job, as of its structures alone, may name some already.
+        # Another manifest of the same job, such as that of its structures, may have added results.
         run["result"] = _id_references(
             dict.fromkeys([*(file["@id"] for file in run.get("result", ())), *results])
         )
         self._actions[action] = None
 
-    def _taken(
+    def _add_outputs_used(
         self,
         name: str,
         job: Mapping[str, Any],
         outputs: Mapping[str, Sequence[str]],
         files: Mapping[str, str],
     ) -> None:
-        """Add the files of other jobs in the folder that a setting names: `<Job>/path`."""
+        """Add outputs of other jobs in the folder that settings name (`<Job>/path`) as inputs."""
         run = self.entities[_action_id(name)]
         for value in (stored_settings(job) or {}).values():
             source, _, path = value.partition("/") if isinstance(value, str) else ("", "", "")
@@ -194,9 +194,11 @@ class _Crate:
             if len(inputs) == 1:
                 run["object"] = [*run.get("object", ()), {"@id": inputs[0]}]
 
-    def _fetch(self, subject: str, manifest: Manifest, service: str, files: Sequence[str]) -> None:
+    def _add_download(
+        self, subject: str, manifest: Manifest, service: str, files: Sequence[str]
+    ) -> None:
         by = manifest.origin.by
-        client = self._one(
+        client = self._add_entity(
             f"#labext-{quote(by.get('labext', ''))}-python-{quote(by.get('python', ''))}",
             "SoftwareApplication",
             name="labext",
@@ -204,7 +206,7 @@ class _Crate:
             runtimePlatform=f"Python {by.get('python')}",
         )
         content = "structures" if manifest.selection.get("pdbsOnly") else "results"
-        action = self._one(
+        action = self._add_entity(
             f"#fetch-{quote(subject, safe='')}-{content}",
             "DownloadAction",
             name=f"The {content} of {subject} were fetched",
@@ -215,10 +217,10 @@ class _Crate:
         )
         self._actions[action] = None
 
-    def _input(self, record: Mapping[str, Any]) -> None:
-        """Add a file that was uploaded for some of the jobs; it is not in the folder."""
+    def _add_upload(self, record: Mapping[str, Any]) -> None:
+        """Add an uploaded input file, which is not in the folder."""
         name, sha256 = str(record.get("name")), str(record.get("sha256"))
-        file = self._one(
+        file = self._add_entity(
             f"#upload-{quote(name, safe='')}-{sha256[:12]}",
             "CreativeWork",
             name=name,
@@ -232,7 +234,7 @@ class _Crate:
 
     def _settings(self, action: str, job: Mapping[str, Any]) -> Iterator[str]:
         for name, value in (stored_settings(job) or {}).items():
-            yield self._one(
+            yield self._add_entity(
                 f"{action}/{quote(name, safe='')}",
                 "PropertyValue",
                 name=name,
@@ -243,7 +245,7 @@ class _Crate:
 
     def _tool(self, name: str, tools: Mapping[str, Mapping[str, Any]]) -> str:
         record = tools.get(name, {})
-        return self._one(
+        return self._add_entity(
             f"#tool-{quote(name, safe='')}",
             "SoftwareApplication",
             name=name,
@@ -257,7 +259,7 @@ class _Crate:
     def _file(self, path: str, size: int, sha256: str) -> str:
         file = quote(path)
         self._files[file] = None
-        return self._one(
+        return self._add_entity(
             file,
             "File",
             name=path,
@@ -266,8 +268,8 @@ class _Crate:
             encodingFormat=_FORMATS.get(PurePosixPath(path).suffix.lower()),
         )
 
-    def _one(self, id: str, type: str, /, **fields: Any) -> str:
-        """Add an entity with those of its fields that have a value; return its id."""
+    def _add_entity(self, id: str, type: str, /, **fields: Any) -> str:
+        """Add an entity with its non-empty fields; return its id."""
         self._entity(id, type, **fields)
         return id
 
@@ -277,8 +279,8 @@ class _Crate:
         return entity
 
 
-def _is_ours(path: Path) -> bool:
-    """Return whether there is no record yet, or an unchanged one that was written here."""
+def _is_writable(path: Path) -> bool:
+    """Return whether the file does not exist, or was written by labext and not changed since."""
     try:
         graph = json.loads(path.read_bytes())["@graph"]
         unchanged: bool = graph[0].pop("identifier") == _graph_digest(graph)
@@ -290,19 +292,19 @@ def _is_ours(path: Path) -> bool:
 
 
 def _graph_digest(graph: Sequence[Entity]) -> str:
-    """Return a digest that distinguishes a record written here from one that was changed since."""
+    """Return a digest for detecting changes to metadata written by labext."""
     text = json.dumps(graph, sort_keys=True, ensure_ascii=True)
     return f"labext:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def _crate_json(graph: Iterable[Entity]) -> bytes:
-    """Return the record as JSON, a line for each entity."""
+    """Return the metadata as JSON, with one line per entity."""
     entities = ",\n".join(map(json.dumps, graph))
     return f'{{"@context": {json.dumps(_CONTEXT)},\n"@graph": [\n{entities}\n]}}\n'.encode()
 
 
 def _compact(entity: Entity) -> Entity:
-    """Return an entity as compacted JSON-LD: single values without a list, no empty ones."""
+    """Return an entity as compacted JSON-LD, without empty lists and lists of one value."""
     return {
         key: value[0] if isinstance(value, list) and len(value) == 1 else value
         for key, value in entity.items()
@@ -328,6 +330,6 @@ def _text_field(record: Mapping[str, Any], key: str) -> str | None:
 
 
 def _url_field(record: Mapping[str, Any], key: str) -> str | None:
-    """Return a field if it is a web address, else None."""
+    """Return a field if it is an HTTP or HTTPS URL; None otherwise."""
     value = _text_field(record, key)
     return value if value and value.lower().startswith(("https://", "http://")) else None

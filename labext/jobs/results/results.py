@@ -1,4 +1,4 @@
-"""Fetch results to disk, reusing complete results from an earlier fetch."""
+"""Download results to disk, reusing complete results of an earlier download."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 _SHOWN = 3
 
 
-def incomplete_jobs_message(jobs: Sequence[Mapping[str, Any]], of: str) -> str:
-    """Return how many jobs did not complete, which, and why; empty if all did.
+def incomplete_jobs_message(jobs: Sequence[Mapping[str, Any]], parent: str) -> str:
+    """Return a message with the number, names and reasons of incomplete jobs; empty if none.
 
     Args:
         jobs: the rows of the jobs.
-        of: the batch or the pipeline that they belong to.
+        parent: the name of their batch or pipeline.
     """
     failed = [job for job in jobs if records.outcome(job) is not Outcome.COMPLETE]
     if not failed:
@@ -48,7 +48,7 @@ def incomplete_jobs_message(jobs: Sequence[Mapping[str, Any]], of: str) -> str:
     by_reason: dict[str, list[str]] = {}
     for job in failed:
         reason = records.reason(job) or records.phase(job)
-        name = manifest.own_job_name(str(job.get("JobName")), of)
+        name = manifest.own_job_name(str(job.get("JobName")), parent)
         by_reason.setdefault(reason.rstrip("."), []).append(name)
     groups = [
         f"{messages.join_words(names, _SHOWN)} ({reason})"
@@ -66,12 +66,12 @@ class Results:
     """Results on disk.
 
     Attributes:
-        path: the requested folder or file.
+        path: the folder or file.
         files: one row per file: file (path in the folder), bytes, sha256.
-        fetched: False if they were already on disk and complete.
+        fetched: False if the results were already complete on disk.
         archive: the archive, if it was kept.
-        message: the outcome, one sentence.
-        rows_of_jobs: creates the result of `frame`.
+        message: the outcome in one sentence.
+        rows_of_jobs: function that creates the result of `frame`.
     """
 
     path: Path
@@ -86,35 +86,36 @@ class Results:
     def frame(
         self, rows: pd.DataFrame | None = None, name_column: str | None = None
     ) -> pd.DataFrame:
-        """Return the results as one DataFrame: one row per job, in the input's order.
+        """Return the results as a DataFrame with one row per job, in the order of the input.
 
-        Columns: Name (the job's own), JobName, Type (the tool), of a pipeline Stage and Input (the
-        initial one that the job comes from), JobStatus, Reason (why a job failed), Folder (of the
-        job's files), Structures (the paths of its structures, a list); then the metrics; then the
-        input's columns, or the jobs' settings where no input is known. A metric called like a
-        column before it is `score.<metric>`, and an input column `<column>.input`.
+        Columns: Name (inside the batch), JobName, Type (the tool), Stage and Input (the initial
+        input) for a pipeline, JobStatus, Reason (of a failure), Folder (with the files of the job),
+        Structures (list of paths); then the metrics; then the input columns, or the settings if the
+        input is unknown. Metrics and input columns whose name is taken are called
+        `score.<metric>` and `<column>.input`.
 
-        The service is asked for the jobs' rows.
+        Queries the service for the rows of the jobs.
 
         Args:
-            rows: the input's rows; of a batch that was sent from this machine the journal has them.
-            name_column: the column of `rows` with the jobs' names.
+            rows: the input rows; by default those in the journal, if the batch was sent from this
+                machine.
+            name_column: the column of `rows` with the names of the jobs.
 
         Raises:
-            InputError: `rows` has no such column, or a name twice.
+            InputError: `rows` has no such column, or a name occurs twice.
         """
         return self.rows_of_jobs(rows, name_column)
 
 
 class ResultsFetcher:
-    """Fetches results from one service.
+    """Downloads results from one service.
 
     Args:
         service: the service.
-        parts: knows split batches.
-        lister: lists a batch's jobs.
-        source: the source of results.
-        state: the folder for records of single files.
+        parts: finds the parts of split batches.
+        lister: lists the jobs of batches.
+        source: downloads archives and files.
+        state: folder for the manifests of single files.
     """
 
     def __init__(
@@ -134,19 +135,19 @@ class ResultsFetcher:
     def fetch(
         self, name: str, to: Path | str, selection: ResultSelection, callbacks: TransferCallbacks
     ) -> Results:
-        """Fetch results; see `JobsClient.download`."""
+        """Download results; see `JobsClient.download`."""
         rows = find_rows(self._service, self._parts, name, selection.email)
         job = ResultsJob(name, merge_found_rows(name, rows, {}), rows, selection)
         _check_ended(job)
         callbacks.phase("Fetching")
         try:
-            return self._placed(job, to, callbacks)
+            return self._fetch_to(job, to, callbacks)
         except NotReadyError as error:
             if records.outcome(job.row) in (None, Outcome.COMPLETE):
                 raise
-            raise _without_results(job) from error
+            raise _no_results_error(job) from error
 
-    def _placed(
+    def _fetch_to(
         self,
         job: ResultsJob,
         to: Path | str,
@@ -154,15 +155,15 @@ class ResultsFetcher:
     ) -> Results:
         path = Path(to).expanduser()
         if job.selection.file is not None:
-            base = PurePosixPath(job.selection.file).name
+            file_name = PurePosixPath(job.selection.file).name
             if path.is_dir() or not path.suffix or str(to).endswith(("/", "\\")):
-                path = path / base
-            return self._single(job, path, callbacks)
+                path = path / file_name
+            return self._fetch_file(job, path, callbacks)
         if path.suffix.lower() == ".zip" and not path.is_dir():
-            return self._single(job, path, callbacks)
-        return self._folder(job, path, callbacks)
+            return self._fetch_file(job, path, callbacks)
+        return self._fetch_folder(job, path, callbacks)
 
-    def _folder(
+    def _fetch_folder(
         self,
         job: ResultsJob,
         folder: Path,
@@ -173,13 +174,13 @@ class ResultsFetcher:
         stem = f"{job.name}-pdbs" if job.selection.pdbs_only else job.name
         record = folder / f"{stem}.manifest.json"
         fresh, before = self._manifest(job), Manifest.read(record)
-        if before is not None and before.is_of(fresh) and before.is_whole(folder):
+        if before is not None and before.same_results(fresh) and before.is_complete(folder):
             install.remove_old_stages(folder, stem)
             provenance.write_crate(folder)
             return self._results(job, folder, before, False, f"are already complete in {folder}")
         with install.staging_folder(folder, stem, _stage_key(fresh)) as stage:
             archive = folder / f"{stem}.zip"
-            fetched = not _restorable(before, fresh, folder)
+            fetched = not _can_repair(before, fresh, folder)
             if fetched:
                 archive = self._source.archive(job, stage, stage / f"{stem}.zip", callbacks)
             if fetched or before is None:
@@ -189,10 +190,10 @@ class ResultsFetcher:
             callbacks.phase("Unpacking")
             earlier = () if before is None else (*before.files, *before.earlier)
 
-            def begin(files: list[ArchiveFile], stored: ArchiveFile) -> None:
-                begun = replace(fresh, files=tuple(files), archive=stored)
-                stale = tuple(file for file in earlier if file.path not in begun.paths)
-                replace(begun, earlier=stale).write(record)
+            def write_manifest(files: list[ArchiveFile], stored: ArchiveFile) -> None:
+                pending = replace(fresh, files=tuple(files), archive=stored)
+                stale = tuple(file for file in earlier if file.path not in pending.paths)
+                replace(pending, earlier=stale).write(record)
 
             try:
                 files, stored_archive = install.install_archive(
@@ -201,7 +202,7 @@ class ResultsFetcher:
                     folder,
                     before,
                     record.name,
-                    begin,
+                    write_manifest,
                     callbacks.bytes,
                     bounds=archives.ArchiveBounds.for_parts(len(job.parts)),
                 )
@@ -215,7 +216,7 @@ class ResultsFetcher:
         action = f"were downloaded to {folder}" if fetched else f"in {folder} were repaired"
         return self._results(job, folder, done, fetched, action)
 
-    def _single(
+    def _fetch_file(
         self,
         job: ResultsJob,
         target: Path,
@@ -224,7 +225,12 @@ class ResultsFetcher:
         record = manifest.separate_manifest_path(self._state, target)
         fresh, before = self._manifest(job), Manifest.read(record)
         exists = target.exists()
-        if exists and before is not None and before.is_of(fresh) and before.is_whole(target.parent):
+        if (
+            exists
+            and before is not None
+            and before.same_results(fresh)
+            and before.is_complete(target.parent)
+        ):
             install.remove_old_stages(target.parent, install.single_file_stage_name(target))
             return self._results(job, target, before, False, f"are already complete at {target}")
         if target.is_dir():
@@ -237,25 +243,27 @@ class ResultsFetcher:
         with install.staging_folder(
             target.parent, install.single_file_stage_name(target), _stage_key(fresh)
         ) as stage:
-            # Files that an interrupted fetch has completed are not fetched again.
-            whole = stage / "whole"
-            if not whole.exists():
-                whole = self._source.whole(job, stage, callbacks)
+            # Reuse a file completed by an interrupted download.
+            downloaded = stage / "whole"
+            if not downloaded.exists():
+                downloaded = self._source.fetch(job, stage, callbacks)
             if job.selection.file is None:
                 try:
-                    archives.unpacked_size(whole, archives.ArchiveBounds.for_parts(len(job.parts)))
+                    archives.unpacked_size(
+                        downloaded, archives.ArchiveBounds.for_parts(len(job.parts))
+                    )
                 except ArchiveError:
                     install.clear_stage(stage)
                     raise
-            done = replace(fresh, files=(archives.describe_file(whole, target.name),))
-            # The record first: a file without one counts as the user's own.
+            done = replace(fresh, files=(archives.describe_file(downloaded, target.name),))
+            # Write the manifest first: a file without one is treated as the user's own.
             done.write(record)
             with storage_errors(target):
-                whole.replace(target)
+                downloaded.replace(target)
         return self._results(job, target, done, True, f"were downloaded to {target}")
 
     def _manifest(self, job: ResultsJob) -> Manifest:
-        """Return the manifest of the selected results, as known before they are fetched."""
+        """Return the manifest of the selected results, without files."""
         identity = manifest.run_identity(job.name, job.parts)
         if job.incomplete:
             identity["complete"] = sorted(self._source.complete_jobs(job))
@@ -292,22 +300,22 @@ class ResultsFetcher:
         build_frame = partial(
             results_frame, self._lister, job.row, job.selection.email, path, unpacked
         )
-        message = f"The results ({count}) {action}{self._left_out(job, done)}."
+        message = f"The results ({count}) {action}{self._missing_results(job, done)}."
         return Results(path, files, fetched, archive, message, build_frame)
 
-    def _left_out(self, job: ResultsJob, done: Manifest) -> str:
-        """Return the incomplete jobs and missing parts, as the end of a sentence."""
+    def _missing_results(self, job: ResultsJob, done: Manifest) -> str:
+        """Return the end of a sentence that lists incomplete jobs and missing parts."""
         if job.selection.file is not None or not records.is_parent(job.row):
             return ""
         jobs = done.origin.jobs or self._source.jobs(job, job.ended)
-        words = [incomplete_jobs_message(jobs, job.name)] if jobs else []
+        clauses = [incomplete_jobs_message(jobs, job.name)] if jobs else []
         if missing := [part for part, row in job.parts.items() if row is None]:
-            words.append(f"{messages.join_words(missing, 3)} is missing on the service")
-        return "".join(f"; {word}" for word in words if word)
+            clauses.append(f"{messages.join_words(missing, 3)} is missing on the service")
+        return "".join(f"; {clause}" for clause in clauses if clause)
 
 
 def _check_ended(job: ResultsJob) -> None:
-    """Check that there may be results; of a single job or a pipeline the service itself says so.
+    """Check that a batch has ended; for single jobs and pipelines the service checks this.
 
     Raises:
         NotReadyError: the batch is still running.
@@ -323,27 +331,27 @@ def _check_ended(job: ResultsJob) -> None:
         )
 
 
-def _without_results(job: ResultsJob) -> JobFailedError:
+def _no_results_error(job: ResultsJob) -> JobFailedError:
     """Return the error for a job that has ended without results."""
-    phase, why = records.phase(job.row), records.reason(job.row)
-    ended = f"{phase} ({why.rstrip('.')})" if why else phase
+    phase, reason = records.phase(job.row), records.reason(job.row)
+    status = f"{phase} ({reason.rstrip('.')})" if reason else phase
     if not records.is_parent(job.row):
         return JobFailedError(
-            f"{job.name} has no results: its status is {ended}.", action=Action.show_job(job.name)
+            f"{job.name} has no results: its status is {status}.", action=Action.show_job(job.name)
         )
     return JobFailedError(
-        f"{job.name} has no results: its status is {ended}, and none of its jobs has results.",
+        f"{job.name} has no results: its status is {status}, and none of its jobs has results.",
         "{action} shows its jobs.",
         action=Action.list_jobs(job.name),
     )
 
 
-def _restorable(before: Manifest | None, fresh: Manifest, folder: Path) -> bool:
-    """Return whether the archive on disk is complete, and can replace damaged files."""
+def _can_repair(before: Manifest | None, fresh: Manifest, folder: Path) -> bool:
+    """Return whether missing or damaged files can be restored from the archive on disk."""
     return (
         before is not None
         and before.archive is not None
-        and before.is_of(fresh)
+        and before.same_results(fresh)
         and manifest.file_matches(folder, before.archive)
     )
 

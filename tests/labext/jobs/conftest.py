@@ -411,7 +411,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def no_pauses(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Retry submissions without a pause."""
-    monkeypatch.setattr("labext.jobs.submission._PAUSE", 0.0)
+    monkeypatch.setattr("labext.jobs.submission._BACKOFF", 0.0)
 
 
 @pytest.fixture

@@ -308,7 +308,7 @@ def test_merged_metrics_keep_every_cell() -> None:
     )
     assert text == 'score,Name,note,energy\n1e-300,x,"a,""b""\n",\n,y,,0.1\n,z,,\n'
     assert results_archives.merge_metrics({"p": b""}, []) == ""
-    with pytest.raises(ArchiveError, match="not a table"):
+    with pytest.raises(ArchiveError, match="not a CSV table"):
         results_archives.merge_metrics({"p": b"\xff\xfe"}, [])
 
 

@@ -76,7 +76,7 @@ def test_frame_rows_become_jobs() -> None:
         ),
         ({"name_column": "nam"}, r'no column "nam" for the jobs\' names \(did you mean "name"'),
         ({"mapping": None}, "bases, t are not settings of fold"),
-        ({"constants": {"sequence": "A"}}, "sequence is given both for all jobs and by a column"),
+        ({"constants": {"sequence": "A"}}, "sequence is set both for all jobs and by a column"),
     ],
 )
 def test_columns_that_do_not_match_the_tool_are_refused(
@@ -101,9 +101,9 @@ def test_empty_cells_are_reported_by_column_and_row(missing: Any) -> None:
         read(frame)
     assert 'olumn "name" has an empty cell (row 0)' in raised.value.message
     assert 'column "bases" has an empty cell (row 1)' in raised.value.message
-    assert raised.value.next_step.startswith("Fill them, or leave the rows out: frame.dropna")
+    assert raised.value.next_step.startswith("Fill them, or drop the rows: frame.dropna")
     frame.loc[0, "name"] = "a"
-    with pytest.raises(InputError, match="Fill it, or leave the row out"):
+    with pytest.raises(InputError, match="Fill it, or drop the row"):
         read(frame)
 
 

@@ -261,7 +261,10 @@ BAD = {
         lambda c: c.submit_batch("b-part1of2", "rna_fold", {"a": {"sequence": "A"}}),
         "part of a split batch",
     ),
-    "project": (lambda c: c.submit(None, "digest", {}, project_tag="mine"), "is not a project"),
+    "project": (
+        lambda c: c.submit(None, "digest", {}, project_tag="mine"),
+        "is not a project identifier",
+    ),
     "unknown job": (lambda c: c.job("nobody"), 'called "nobody"'),
     "no results": (lambda c: c.download("nobody", "out"), 'called "nobody"'),
     "limit": (lambda c: c.jobs(limit=0), "The limit is 0"),

@@ -215,7 +215,7 @@ def test_interrupted_batch_is_not_resumed_with_changed_content(
         submit(client, "split batch")
     ledger.moment += timedelta(minutes=1)
     upload(client, tmp_path, SECOND)
-    with pytest.raises(ConflictError, match="other content than its first jobs"):
+    with pytest.raises(ConflictError, match="other files than its first jobs"):
         client.resume("n1")
     with pytest.raises(ConflictError, match="other file content"):
         submit(client, "split batch")

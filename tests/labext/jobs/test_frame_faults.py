@@ -78,7 +78,7 @@ def test_frame_follows_the_order_of_given_rows(
     assert "sequence" in table.columns, "a metric"
     with pytest.raises(InputError, match="did you mean"):
         client.download("folds", tmp_path).frame(rows, "ids")
-    with pytest.raises(InputError, match="column that holds the jobs' names is unknown"):
+    with pytest.raises(InputError, match="column with the names of the jobs is unknown"):
         client.download("folds", tmp_path).frame(rows)
 
 

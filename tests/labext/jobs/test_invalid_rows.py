@@ -60,7 +60,7 @@ def test_skip_invalid_submits_valid_rows_and_returns_the_others(
     done = submit(client, skip_invalid=True)
     assert done.created
     assert "few was submitted with 1 job." in done.message
-    assert "4 rows were left out as invalid: b, c, d, e." in done.message
+    assert "4 invalid rows were skipped: b, c, d, e." in done.message
     assert ledger.members["few"] == ["few-a"]
     assert done.frame["Name"].tolist() == ["a"]
     assert done.frame["note"].tolist() == ["n0"]
@@ -118,7 +118,7 @@ def test_row_without_a_name_is_reported_by_number(client: JobsClient, ledger: An
     done = submit(client, frame, skip_invalid=True)
     assert ledger.members["few"] == ["few-a", "few-d", "few-e"]
     assert done.refused["Name"].isna().tolist() == [True, False]
-    assert "one without a name" in done.message
+    assert "a row without a name" in done.message
 
 
 def test_skipped_rows_keep_the_numbers_of_the_others(client: JobsClient, ledger: Any) -> None:

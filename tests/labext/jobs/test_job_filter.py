@@ -97,7 +97,9 @@ def test_unknown_state_is_refused() -> None:
     JobFilter(state="failed").check_state({})
     JobFilter(state="complete").check_state({})
     JobFilter(state="hibernating").check_state({"Hibernating": 0})
-    with pytest.raises(InputError, match=r'No job is "Complet" \(did you mean "Complete"\?\)'):
+    with pytest.raises(
+        InputError, match=r'There is no state "Complet" \(did you mean "Complete"\?\)'
+    ):
         JobFilter(state="Complet").check_state({})
 
 

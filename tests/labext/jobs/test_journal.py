@@ -132,7 +132,7 @@ def test_truncated_log_contains_a_prefix_of_the_events(journal: Journal, tmp_pat
         now = (len(read.confirmed), len(read.preexisting), read.complete)
         assert now >= before, "more of the log says more"
         before = now
-        log.note(PartEvent.THERE, "folds-part2of2")
+        log.note(PartEvent.PREEXISTING, "folds-part2of2")
         assert log.read().preexisting == {"folds-part2of2"}, "what follows a torn line is read"
     assert before == (1, 0, True)
 

@@ -238,7 +238,7 @@ def test_filter_without_a_match(client: JobsClient, many: Any) -> None:
     empty = client.jobs(state="running")
     assert empty.empty
     assert frame_text(empty) == "No job matches."
-    with pytest.raises(InputError, match=r'No job is "runing" .did you mean "Running"'):
+    with pytest.raises(InputError, match=r'There is no state "runing" .did you mean "Running"'):
         client.jobs(state="runing")
     with pytest.raises(InputError, match=r'The service has no tool "fld" .did you mean "fold"'):
         client.jobs(tool="fld")

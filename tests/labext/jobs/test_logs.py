@@ -90,12 +90,14 @@ def test_batch_has_no_log_and_its_files_once_it_is_complete(
 ) -> None:
     without.add_batch("b1", {"a": {}})
     for read in (client.log, client.outputs):
-        with pytest.raises(InputError, match=r"b1 is a batch; its jobs have .* of their own") as e:
+        with pytest.raises(
+            InputError, match=r"b1 is a batch; .* are kept for each of its jobs"
+        ) as e:
             read("b1")
         assert 'jobs.jobs(batch="b1")' in e.value.next_step
     without.complete("b1")
     assert set(client.outputs("b1")["file"]) == {"a/log.txt", "metrics.csv"}
-    with pytest.raises(InputError, match="of their own"):
+    with pytest.raises(InputError, match="are kept for each of its jobs"):
         client.log("b1")
 
 
@@ -156,7 +158,7 @@ def test_following_survives_an_outage_and_a_restart_of_the_job(
     answers(ledger, part("one\n", 0, running=True), *unavailable)
     answers(ledger, part("new\n", 0, running=False))
     assert [text for text in client.follow_log("f1") if text] == ["one\n", "new\n"]
-    monkeypatch.setattr("labext.jobs.watch.PATIENCE", 0.0)
+    monkeypatch.setattr("labext.jobs.watch.OUTAGE_TIMEOUT", 0.0)
     answers(ledger, part("one\n", 0, running=True), *unavailable)
     with pytest.raises(ServiceError):
         list(client.follow_log("f1"))

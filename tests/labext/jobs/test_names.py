@@ -59,7 +59,7 @@ def test_other_names_are_not_part_names(name: str) -> None:
 
 def test_job_names_of_a_batch_are_checked() -> None:
     identity.check_job_names(["a", "b"], ["x-a", "x-b"], "x")
-    with pytest.raises(InputError, match='2 job names of x can\'t be used: "a b" contains a space'):
+    with pytest.raises(InputError, match='2 job names of x are invalid: "a b" contains a space'):
         identity.check_job_names(["a b", "", "c"], [], "x")
     with pytest.raises(InputError, match="1 job name of x is used more than once: a"):
         identity.check_job_names(["a", "b", "a"], [], "x")
@@ -85,5 +85,5 @@ def test_project_tag_is_checked() -> None:
     assert identity.check_project_tag("proj_7f") == "proj_7f"
     assert identity.check_project_tag(None) is None
     for tag in ("7f", "proj_", "proj_a b"):
-        with pytest.raises(InputError, match="is not a project"):
+        with pytest.raises(InputError, match="is not a project identifier"):
             identity.check_project_tag(tag)

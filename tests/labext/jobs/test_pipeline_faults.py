@@ -74,7 +74,7 @@ def changed(stage: int, **change: Any) -> list[dict[str, Any]]:
         ({"stages": changed(1, task="Other")}, "its stage 2 is Again, not Other"),
         (
             {"stages": changed(0, toolSettings={"fold": {"sequence": "pipe", "temperature": 40}})},
-            "in its stage 1, of fold, its temperature is 37, not 40",
+            "in its stage 1, for fold, its temperature is 37, not 40",
         ),
     ],
     ids=["inputs", "count", "task", "setting"],
@@ -137,7 +137,7 @@ def test_inputs_may_be_a_series_or_an_array(client: JobsClient, ledger: Any) -> 
 
 TWICE = pd.DataFrame({"a": ["G"], "b": ["G"]})
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "one text": ({"inputs": "GGG"}, "a list, not one text"),
+    "one text": ({"inputs": "GGG"}, "a list, not a text"),
     "no inputs": ({"inputs": []}, "has no inputs"),
     "a frame": ({"inputs": TWICE}, "not a table"),
     "a path": ({"inputs": [Path("x.pdb")]}, "input 1 is a path; upload the file"),
@@ -147,7 +147,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no stages": ({"stages": []}, "has no stages"),
     "no task": ({"stages": changed(1, task="")}, "stage 2 has no `task`"),
     "no tools": ({"stages": changed(1, toolSettings={})}, "stage 2 has no `toolSettings`"),
-    "strange": ({"stages": changed(0, tasks=1)}, "stage 1 has `tasks`, which no stage has (did"),
+    "strange": ({"stages": changed(0, tasks=1)}, "stage 1 has an unknown key `tasks` (did"),
     "unknown tool": (
         {"stages": changed(1, toolSettings={"fol": {}})},
         'stage 2: the service has no tool "fol" (did you mean "fold"?)',

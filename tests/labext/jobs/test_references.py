@@ -76,7 +76,7 @@ def test_value_resolves_to_an_uploaded_file(value: str, path: str) -> None:
 @pytest.mark.parametrize(
     ("value", "fault"),
     [
-        ("amb.pdb", "the name of 2 uploaded files: write one/amb.pdb or two/amb.pdb"),
+        ("amb.pdb", "the name of 2 uploaded files; use one/amb.pdb or two/amb.pdb"),
         ("tops.pdb", 'no such file has been uploaded (did you mean "top.pdb"?)'),
         ("one/top.pdb", 'no job is called "one", and no file "top.pdb" has been uploaded to a'),
         ("nobody/x.pdb", 'no job is called "nobody"'),
@@ -87,7 +87,7 @@ def test_missing_or_ambiguous_file_is_an_error(value: str, fault: str) -> None:
     references = resolve(Stored(STORED, JOBS), value)
     assert fault in references.faults[value]
     assert not references.uploaded
-    with pytest.raises(InputError, match="These settings of fold can't be used"):
+    with pytest.raises(InputError, match="The settings of fold are invalid"):
         input_files.check_references(
             cast(JobsApi, Stored(STORED, JOBS)), TOOL, [{"pdbFile": value}]
         )

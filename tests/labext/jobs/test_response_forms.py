@@ -122,7 +122,7 @@ def test_missing_output_differs_from_a_missing_job(
     ledger.add("f1")
     ledger.complete("f1")
     ledger.fail("result", ledger.answer(404, {"error": words}))
-    with pytest.raises(NotFoundError, match='Without `file="FILE"` and `pdbs_only=True`'):
+    with pytest.raises(NotFoundError, match='Omit `file="FILE"` and `pdbs_only=True`'):
         client.download("f1", tmp_path, file="x.txt")
 
 

@@ -165,7 +165,7 @@ def test_deleted_part_is_reported_and_not_resubmitted(
     ledger.rows[PARTS[1]].update(JobStatus="Stopped", batchStatus="Stopped")
     done = later.resume("folds")
     assert (done.sent, done.gone) == ((PARTS[2],), (PARTS[0],))
-    assert "folds-part1of3 was sent and was deleted since: 100 jobs." in done.message
+    assert "folds-part1of3 was sent earlier and deleted since: 100 jobs." in done.message
     assert "folds-part2of3 has been stopped." in done.message
     again = later.resume("folds")
     assert (again.sent, again.gone) == ((), (PARTS[0],))

@@ -27,7 +27,7 @@ REFUSED = AccessError("Too many requests.", "Wait.")
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("labext.jobs.submission._PAUSE", 0.0)
+    monkeypatch.setattr("labext.jobs.submission._BACKOFF", 0.0)
 
 
 class Script:

@@ -62,7 +62,7 @@ def test_missing_or_truncated_upload_is_an_error(
     client: JobsClient, ledger: Any, file: Path
 ) -> None:
     ledger.fail("store", ledger.answer())
-    with pytest.raises(ServiceError, match="it is missing there"):
+    with pytest.raises(ServiceError, match="it was not found there"):
         client.upload(file, presigned=True)
     ledger.fail("store", None, ledger.answer(headers={"Content-Length": "7"}))
     with pytest.raises(ServiceError, match="only 7 of 5,000 bytes arrived"):

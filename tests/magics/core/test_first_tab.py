@@ -98,9 +98,9 @@ def test_truncated_archive_listing_gives_names_or_none(
     client: JobsClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = client.result_files("first-tab")
-    monkeypatch.setattr("labext.jobs.client.list._TABLE_OF_CONTENTS", 1500)
+    monkeypatch.setattr("labext.jobs.client.list._CENTRAL_DIRECTORY_SIZE", 1500)
     assert client.result_files("first-tab") in (whole, [])
-    monkeypatch.setattr("labext.jobs.client.list._TABLE_OF_CONTENTS", 60)
+    monkeypatch.setattr("labext.jobs.client.list._CENTRAL_DIRECTORY_SIZE", 60)
     assert client.result_files("first-tab") == []
 
 

@@ -163,7 +163,7 @@ def test_invalid_rows_are_named_and_the_others_submitted(
     refused = shell.user_ns["refused"]
     assert refused.columns.tolist() == ["Name", "Error", "seq"]
     assert refused["Name"].tolist() == ["b", "c"]
-    assert "2 rows were left out as invalid: b, c." in capsys.readouterr().out
+    assert "2 invalid rows were skipped: b, c." in capsys.readouterr().out
     rows = ready("%jobs list --batch partly")
     assert rows["Name"].tolist() == ["a", "d"]
     assert rows["seq"].tolist() == ["GAATTC", "GGG"]

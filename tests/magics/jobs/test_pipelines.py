@@ -134,9 +134,9 @@ BAD = {
         'stage 1: the service has no tool "peptide_buid" (did you mean "peptide_build"?); '
         'stage 2, normal_modes: pdbfile is not a setting (did you mean "pdbFile"?); stage 2, '
         'normal_modes: modes takes a whole number, not "many"; stage 2, normal_modes: pdbFile '
-        'is missing; stage 3 has `taks`, which no stage has (did you mean "task"?)',
+        'is missing; stage 3 has an unknown key `taks` (did you mean "task"?)',
     ),
-    "scalar": ("%%jobs pipeline p9\ninputs: ACD\nstages: []", InputError, "not one text"),
+    "scalar": ("%%jobs pipeline p9\ninputs: ACD\nstages: []", InputError, "not a text"),
     "statistic": ("%jobs usage --statistic hours", InputError, "weighted_hours or jobs"),
     "scope": ("%jobs usage --scope me", InputError, "user or organization"),
 }
