@@ -29,7 +29,6 @@ from labext.sandbox.nb.tables import Model
 from labext.sandbox.nb.task_process import open_site
 
 TRIAL_TEXT = "Hello. Are you there?"
-TRIAL_VOICE = "alloy"
 """A voice name of OpenAI and most compatible servers."""
 
 _PROCESS_TIMEOUT = 60
@@ -82,7 +81,8 @@ def _try_speech(site: Site, model: Model, cancel_token: CancelToken | None) -> O
         return f"It spoke for {result['spoken']:.1f} seconds.", result
     from labext.sandbox.nb.providers import calls
 
-    size = len(calls.synthesize(site, model, TRIAL_TEXT, TRIAL_VOICE, cancel_token))
+    voice = next(iter(calls.default_voices(site, model)), "")
+    size = len(calls.synthesize(site, model, TRIAL_TEXT, voice, cancel_token))
     return f"It spoke, in {size:,} bytes.", {"bytes": size}
 
 

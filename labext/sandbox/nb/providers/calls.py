@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import errors
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.providers import servers
 from labext.sandbox.nb.providers.anthropic_form import AnthropicForm
 from labext.sandbox.nb.providers.google_form import GoogleForm
 from labext.sandbox.nb.providers.ollama_form import OllamaForm
-from labext.sandbox.nb.providers.openai_form import OpenAIForm, model_path
+from labext.sandbox.nb.providers.openai_form import OpenAIForm
 from labext.sandbox.nb.providers.reply_filter import ReplyFilter
 from labext.sandbox.nb.providers.servers import ProviderServer, remove_key, server_of_model
+from labext.sandbox.nb.providers.speech_forms import (
+    FORMS,
+    RecognizedText,
+    SpeechForm,
+    word_probabilities,
+)
 from labext.sandbox.nb.providers.transport import (
-    FormPayload,
     JsonPayload,
     request_bytes,
     request_json,
@@ -49,8 +55,18 @@ _PARSE_ERRORS = (KeyError, IndexError, TypeError, AttributeError, ValueError)
 
 
 def wire_form(server: ProviderServer) -> WireForm:
-    """Return the form in which a server is asked."""
-    return _FORMS[server.form]
+    """Return the form in which a server is asked.
+
+    Raises:
+        HTTPException: 422 if its models speak and hear only.
+    """
+    form = _FORMS.get(server.form)
+    if form is None:
+        raise errors.not_configured(
+            f"The models of {server.provider} speak, and neither write nor embed.",
+            "Choose a model of another provider.",
+        )
+    return form
 
 
 def chat(
@@ -117,7 +133,8 @@ def _parse(server: ProviderServer, parse: Any, value: Any) -> Any:
     try:
         return parse(value)
     except _PARSE_ERRORS:
-        raise servers.invalid_response(server, json.dumps(value), wire_form(server).title) from None
+        form: Any = _FORMS.get(server.form) or FORMS[server.form]
+        raise servers.invalid_response(server, json.dumps(value), form.title) from None
 
 
 def embed(
@@ -158,14 +175,69 @@ def synthesize(
         CallCancelledError: if the call was cancelled.
     """
     server = server_of_model(site, model)
-    body = {"model": model.name, "input": text, "voice": voice, "response_format": "wav"}
-    path = model_path(server, model.name, "/audio/speech")
-    sound = request_bytes(
-        server, path, JsonPayload(body), cancel_token, accept="audio/wav, audio/*"
+    form = _speech_form(server)
+    if not form.voices:
+        voice = _voice_identifier(_list_voices(server, form, cancel_token), voice)
+    request = form.speak(server, model.name, text, voice)
+    content = request_bytes(
+        server, request.path, request.payload, cancel_token, accept=request.accept
     )
+    try:
+        sound = form.parse_sound(content)
+    except _PARSE_ERRORS:
+        sound = b""
     if not _AUDIO_MAGIC.match(sound):
-        raise servers.invalid_response(server, sound.decode("utf-8", "replace"))
+        raise servers.invalid_response(server, content.decode("utf-8", "replace"), form.title)
     return sound
+
+
+def list_voices(site: Site, model: Model) -> list[str]:
+    """Return the voices of a model's server, by their identifiers, then by their names.
+
+    Empty if the server does not list its voices; `default_voices` has those that it probably has.
+
+    Raises:
+        HTTPException: as `chat`.
+    """
+    server = server_of_model(site, model)
+    form = _speech_form(server)
+    voices = {} if form.voices else _list_voices(server, form, None)
+    return [*dict.fromkeys([*voices, *voices.values()])]
+
+
+def default_voices(site: Site, model: Model) -> Sequence[str]:
+    """Return voices of a model's server for speakers without one.
+
+    Raises:
+        HTTPException: as `chat`.
+    """
+    server = server_of_model(site, model)
+    form = _speech_form(server)
+    return form.voices or [*_list_voices(server, form, None)]
+
+
+def _list_voices(
+    server: ProviderServer, form: SpeechForm, cancel_token: CancelToken | None
+) -> dict[str, str]:
+    answer = request_json(server, form.voices_path(), cancel_token=cancel_token)
+    voices: dict[str, str] = _parse(server, form.parse_voices, answer)
+    return voices
+
+
+def _voice_identifier(voices: Mapping[str, str], voice: str) -> str:
+    """Return the identifier of a voice that is given by its identifier or its name."""
+    named = (identifier for identifier, name in voices.items() if name == voice)
+    return voice if voice in voices else next(named, voice)
+
+
+def _speech_form(server: ProviderServer) -> SpeechForm:
+    form = FORMS.get(server.form)
+    if form is None:
+        raise errors.not_configured(
+            f"The provider {server.provider} has no models that speak or hear.",
+            "Choose a model of another provider.",
+        )
+    return form
 
 
 def transcribe(
@@ -181,35 +253,14 @@ def transcribe(
         OSError: if the file can't be read.
     """
     server = server_of_model(site, model)
-    # Other models of OpenAI reject a format with the probabilities of segments.
-    response_format = "verbose_json" if "whisper" in model.name.lower() else "json"
-    form = FormPayload({"model": model.name, "response_format": response_format}, "file", path)
-    address = model_path(server, model.name, "/audio/transcriptions")
-    answer = request_json(server, address, form, cancel_token)
-    text = answer.get("text") if isinstance(answer, dict) else None
-    if not isinstance(text, str):
-        raise servers.invalid_response(server, json.dumps(answer))
-    cleaned = remove_key(server, segmentation.encodable(text).strip())
-    return cleaned, tuple(_word_probabilities(answer.get("segments"), len(cleaned.split())))
-
-
-def _word_probabilities(segments: Any, count: int) -> Iterator[float]:
-    """Yield the probability of each of `count` words, by those of the segments of a transcript.
-
-    Nothing is yielded if a segment has none. The words of a segment have the same probability.
-    """
-    try:
-        logs = [
-            (len(str(segment["text"]).split()), float(segment["avg_logprob"]))
-            for segment in segments
-        ]
-    except _PARSE_ERRORS:
-        return
-    probabilities = [min(math.exp(min(log, 0.0)), 1.0) for words, log in logs for _ in range(words)]
-    if probabilities and len(probabilities) != count:
-        yield from [sum(probabilities) / len(probabilities)] * count
-    else:
-        yield from probabilities
+    form = _speech_form(server)
+    request = form.hear(server, model.name, path)
+    answer = request_json(server, request.path, request.payload, cancel_token)
+    recognized: RecognizedText = _parse(server, form.parse_text, answer)
+    if not isinstance(recognized.text, str):
+        raise servers.invalid_response(server, json.dumps(answer), form.title)
+    text = remove_key(server, segmentation.encodable(recognized.text).strip())
+    return text, word_probabilities(replace(recognized, text=text))
 
 
 def list_models(server: ProviderServer) -> list[str]:
@@ -218,7 +269,7 @@ def list_models(server: ProviderServer) -> list[str]:
     Raises:
         HTTPException: 502 if it failed.
     """
-    form = wire_form(server)
+    form: Any = _FORMS.get(server.form) or FORMS[server.form]
     names = _parse(server, form.parse_models, request_json(server, form.models_path(server)))
     texts = [name for name in names if isinstance(name, str)]
     return [name for name in dict.fromkeys(texts) if _is_valid_name(server, name)]

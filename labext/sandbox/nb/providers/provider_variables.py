@@ -4,7 +4,7 @@ from __future__ import annotations
 
 PROVIDERS = (
     *("openai", "anthropic", "google", "mistral", "xai", "deepseek", "groq", "openrouter"),
-    *("azure", "openai_compatible", "ollama"),
+    *("elevenlabs", "azure", "openai_compatible", "ollama", "piper"),
 )
 """The providers that are reached by a credential or by the environment: see `providers`."""
 

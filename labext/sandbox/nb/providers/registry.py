@@ -161,6 +161,7 @@ class ProviderInfo:
 
 OPENAI_COMPATIBLE = "openai_compatible"
 
+_ELEVENLABS = "https://api.elevenlabs.io/v1"
 _GOOGLE = "https://generativelanguage.googleapis.com/v1beta"
 
 PROVIDERS: Mapping[str, ProviderInfo] = {
@@ -170,19 +171,19 @@ PROVIDERS: Mapping[str, ProviderInfo] = {
         ProviderInfo(
             "anthropic", "https://api.anthropic.com/v1", True, (LLM,), "anthropic", "x-api-key"
         ),
-        ProviderInfo(
-            "google", _GOOGLE, True, (LLM, EMBEDDING), "google", "x-goog-api-key", "/v1beta"
-        ),
+        ProviderInfo("google", _GOOGLE, True, MODEL_TYPES, "google", "x-goog-api-key", "/v1beta"),
         ProviderInfo("mistral", "https://api.mistral.ai/v1", True, (LLM, EMBEDDING, STT)),
         ProviderInfo("xai", "https://api.x.ai/v1", True, (LLM,)),
         ProviderInfo("deepseek", "https://api.deepseek.com/v1", True, (LLM,)),
         ProviderInfo("groq", "https://api.groq.com/openai/v1", True, (LLM, STT, TTS)),
         ProviderInfo("openrouter", "https://openrouter.ai/api/v1", True, (LLM, EMBEDDING)),
+        ProviderInfo("elevenlabs", _ELEVENLABS, True, (STT, TTS), "elevenlabs", "xi-api-key"),
         ProviderInfo("azure", None, True, MODEL_TYPES, "openai", "api-key", ""),
         ProviderInfo(OPENAI_COMPATIBLE, None, False, MODEL_TYPES),
         ProviderInfo(
             "ollama", "http://localhost:11434", False, (LLM, EMBEDDING), "ollama", default_path=""
         ),
+        ProviderInfo("piper", "http://localhost:5000", False, (TTS,), "piper", default_path=""),
     )
 }
 """Providers that credentials can be created for, in order of preference."""
@@ -220,8 +221,8 @@ def check_provider(name: str) -> str:
 
 
 NAME_RULES: Sequence[tuple[str | None, tuple[str, ...]]] = (
-    (STT, ("whisper", "transcri", "stt", "asr", "parakeet")),
-    (TTS, ("tts", "speech", "kokoro", "piper", "orpheus")),
+    (STT, ("whisper", "transcri", "stt", "asr", "parakeet", "scribe")),
+    (TTS, ("tts", "speech", "kokoro", "piper", "orpheus", "eleven")),
     (EMBEDDING, ("embed", "bge", "gte", "e5", "minilm")),
     (
         None,

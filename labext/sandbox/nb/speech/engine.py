@@ -21,14 +21,31 @@ ENGINES = {"espeak-ng": "espeak", "flite": "flite"}
 _PACKAGES = ("soundfile",)
 
 
-def list_voices(site: Site, model: Model) -> list[str]:  # noqa: ARG001 - reserved for a server's list of voices
+def list_voices(site: Site, model: Model) -> list[str]:
     """Return the voices of a model, the most distinct ones first; empty if any name is accepted.
 
     Raises:
-        HTTPException: 422 if a package is missing.
+        HTTPException: 422 if a package is missing; 502 if the model's server failed.
     """
     require_packages(*_PACKAGES)
-    return _engine(model).voices() if registry.is_built_in(model) else []
+    if registry.is_built_in(model):
+        return list(_engine(model).voices())
+    from labext.sandbox.nb.providers import calls
+
+    return calls.list_voices(site, model)
+
+
+def default_voices(site: Site, model: Model) -> list[str]:
+    """Return the voices for speakers without one.
+
+    Raises:
+        HTTPException: as `list_voices`.
+    """
+    if registry.is_built_in(model):
+        return list_voices(site, model)
+    from labext.sandbox.nb.providers import calls
+
+    return list(calls.default_voices(site, model))
 
 
 def synthesize(
@@ -86,10 +103,6 @@ def _engine(model: Model) -> ModuleType:
             "that does: `labext sandbox nb models default text_to_speech NAME`."
         )
     return import_module(f"labext.sandbox.nb.speech.{module}")
-
-
-REMOTE_VOICES = ("nova", "onyx", "shimmer", "echo", "alloy", "fable")
-"""OpenAI's voices, which most servers accept: assigned to speakers without a voice."""
 
 
 def synthesize_remote(

@@ -8,7 +8,6 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.speech import engine, espeak
-from labext.sandbox.nb.speech.engine import REMOTE_VOICES
 from labext.sandbox.nb.tables import Model
 
 ENGLISH = "en"
@@ -82,9 +81,9 @@ def _check_voice(site: Site, model: Model, voice: str) -> None:
 
 def _voices_for_language(site: Site, model: Model, language: str | None) -> list[str]:
     """Return a model's voices, only those of a language if it has any."""
-    voices = engine.list_voices(site, model)
+    voices = engine.default_voices(site, model)
     if not registry.is_built_in(model):
-        return list(REMOTE_VOICES)
+        return voices
     code = base_language(language)
     if model.name == "espeak-ng" and len(code) > 3:
         code = espeak.language_code(code).partition("-")[0]

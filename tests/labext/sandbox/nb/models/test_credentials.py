@@ -20,7 +20,7 @@ pytestmark = pytest.mark.contract
 
 PROVIDERS = {
     *("openai", "openai_compatible", "ollama", "groq", "mistral", "deepseek", "openrouter", "xai"),
-    *("anthropic", "google", "azure"),
+    *("anthropic", "google", "azure", "elevenlabs", "piper"),
 }
 
 

@@ -72,7 +72,7 @@ def test_recorded_speech_is_recognised(tmp_path, espeak, site):
     target = tmp_path / "episode.mp3"
     turns = [Turn("Ada", "Two three four five six.")]
     recording.record_dialogue(site, turns, {"Ada": (espeak, "en-us+m3")}, target, ignore)
-    transcript = transcription.transcribe_built_in(target, ignore).split()
+    transcript = transcription.transcribe_built_in(target, ignore).text.split()
     assert len({"two", "three", "four", "five", "six"} & set(transcript)) >= 3
 
 

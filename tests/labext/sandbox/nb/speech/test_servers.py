@@ -83,7 +83,7 @@ def test_audio_is_sent_as_a_small_mono_mp3(site, remote, provider, tmp_path):
     path.write_bytes(tone(440, 44_100, 3.0, 2))
     stages = []
     assert (
-        transcription.transcribe(site, remote("ear", "stt"), path, stages.append)
+        transcription.transcribe(site, remote("ear", "stt"), path, stages.append).text
         == "What was said."
     )
     samples, rate = soundfile.read(io.BytesIO(transcript[0]))
@@ -121,7 +121,7 @@ def test_built_in_slot_model_transcribes(site, slot, built_in, tmp_path):
     slot(built_in("pocketsphinx", "stt"))
     path = tmp_path / "original"
     path.write_bytes(spoken("Two three four five six."))
-    assert "three four five" in transcription.transcribe_by_default(site, path, ignore)
+    assert "three four five" in transcription.transcribe_by_default(site, path, ignore).text
 
 
 def test_invalid_audio_is_not_sent(site, remote, provider, tmp_path, monkeypatch):

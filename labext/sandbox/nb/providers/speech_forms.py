@@ -1,0 +1,293 @@
+"""The wire forms of speech: text to speech, speech to text, and voices."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+import re
+import wave
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from labext.sandbox.nb.providers.openai_form import model_path
+from labext.sandbox.nb.providers.servers import ProviderServer
+from labext.sandbox.nb.providers.transport import FormPayload, JsonPayload, Payload
+
+
+@dataclass(frozen=True)
+class SpeechRequest:
+    """A request to a speech model: its path, body and Accept header."""
+
+    path: str
+    payload: Payload
+    accept: str = "application/json"
+
+
+@dataclass(frozen=True)
+class RecognizedText:
+    """A transcript.
+
+    Attributes:
+        text: the words.
+        segments: parts of it with their number of words and the logarithm of their mean
+            probability; empty if the server states no probabilities.
+    """
+
+    text: str
+    segments: Sequence[tuple[int, float]] = ()
+
+
+class SpeechForm(Protocol):
+    """How a server speaks and hears; methods that parse raise as those of `wire.WireForm`."""
+
+    title: str
+    """Its name in messages."""
+
+    voices: Sequence[str]
+    """Voices for speakers without one; empty if the server lists its voices."""
+
+    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
+        """Return the request for speech."""
+
+    def parse_sound(self, content: bytes) -> bytes:
+        """Return the audio file in a response."""
+
+    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
+        """Return the request for a transcript."""
+
+    def parse_text(self, value: Any) -> RecognizedText:
+        """Parse a transcript."""
+
+    def voices_path(self) -> str:
+        """Return the path of the list of voices, for a form without `voices`."""
+
+    def parse_voices(self, value: Any) -> dict[str, str]:
+        """Parse the names of the voices, by their identifiers."""
+
+
+class _FixedVoices:
+    """A form whose servers have no list of voices."""
+
+    def voices_path(self) -> str:
+        """Raise KeyError: there is no list."""
+        raise KeyError("voices")
+
+    def parse_voices(self, value: Any) -> dict[str, str]:
+        """Raise KeyError: there is no list."""
+        raise KeyError(str(value)[:100])
+
+
+class OpenAISpeech(_FixedVoices):
+    """`/audio/speech` and `/audio/transcriptions`."""
+
+    title = "an OpenAI-compatible server"
+    voices: Sequence[str] = ("nova", "onyx", "shimmer", "echo", "alloy", "fable")
+
+    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
+        """Return the request for a WAV file."""
+        body = {"model": model, "input": text, "voice": voice, "response_format": "wav"}
+        path = model_path(server, model, "/audio/speech")
+        return SpeechRequest(path, JsonPayload(body), "audio/wav, audio/*")
+
+    def parse_sound(self, content: bytes) -> bytes:
+        """Return the content."""
+        return content
+
+    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
+        """Return the request for a transcript."""
+        # Other models of OpenAI reject a format with the probabilities of segments.
+        response_format = "verbose_json" if "whisper" in model.lower() else "json"
+        form = FormPayload({"model": model, "response_format": response_format}, "file", path)
+        return SpeechRequest(model_path(server, model, "/audio/transcriptions"), form)
+
+    def parse_text(self, value: Any) -> RecognizedText:
+        """Parse a transcript, with the probabilities of its segments if it has them."""
+        segments = [
+            (len(str(segment["text"]).split()), float(segment["avg_logprob"]))
+            for segment in value.get("segments") or ()
+            if "avg_logprob" in segment
+        ]
+        return RecognizedText(value["text"], segments)
+
+
+class ElevenLabsSpeech:
+    """`/text-to-speech/VOICE`, `/speech-to-text`, `/voices` and `/models`."""
+
+    title = "ElevenLabs' server"
+    voices: Sequence[str] = ()
+
+    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
+        """Return the request for an MP3 file; the voice is its identifier."""
+        del server
+        path = f"/text-to-speech/{quote(voice, safe='')}?output_format=mp3_44100_128"
+        return SpeechRequest(path, JsonPayload({"text": text, "model_id": model}), "audio/mpeg")
+
+    def parse_sound(self, content: bytes) -> bytes:
+        """Return the content."""
+        return content
+
+    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
+        """Return the request for a transcript."""
+        del server
+        return SpeechRequest("/speech-to-text", FormPayload({"model_id": model}, "file", path))
+
+    def parse_text(self, value: Any) -> RecognizedText:
+        """Parse a transcript with the probabilities of its words."""
+        words = [
+            (len(str(word["text"]).split()), float(word["logprob"]))
+            for word in value.get("words") or ()
+            if word.get("type") == "word" and word.get("logprob") is not None
+        ]
+        return RecognizedText(value["text"], words)
+
+    def voices_path(self) -> str:
+        """Return the path of the account's voices."""
+        return "/voices"
+
+    def parse_voices(self, value: Any) -> dict[str, str]:
+        """Parse the names of the voices, by their identifiers."""
+        return {row["voice_id"]: row["name"] for row in value["voices"]}
+
+    def models_path(self, server: ProviderServer) -> str:
+        """Return the path of the list of models."""
+        del server
+        return "/models"
+
+    def parse_models(self, value: Any) -> list[Any]:
+        """Parse the names of the models."""
+        return [row["model_id"] for row in value]
+
+
+class PiperSpeech:
+    """The HTTP server of Piper, which speaks only: `POST /` and `/voices`."""
+
+    title = "a Piper server"
+    voices: Sequence[str] = ()
+
+    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
+        """Return the request for a WAV file."""
+        del server, model
+        return SpeechRequest("/", JsonPayload({"text": text, "voice": voice}), "audio/wav")
+
+    def parse_sound(self, content: bytes) -> bytes:
+        """Return the content."""
+        return content
+
+    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
+        """Return the path at which Piper answers that it does not hear."""
+        del server
+        return SpeechRequest("/transcribe", FormPayload({"model": model}, "file", path))
+
+    def parse_text(self, value: Any) -> RecognizedText:
+        """Raise KeyError: Piper does not hear."""
+        raise KeyError(str(value)[:100])
+
+    def voices_path(self) -> str:
+        """Return the path of the voices."""
+        return "/voices"
+
+    def parse_voices(self, value: Any) -> dict[str, str]:
+        """Parse the names of the voices, which are the keys of their configurations."""
+        return {name: name for name in value.keys()}  # noqa: SIM118 - raises for a list
+
+    def models_path(self, server: ProviderServer) -> str:
+        """Return the path of the voices, since one model speaks with all of them."""
+        del server
+        return "/voices"
+
+    def parse_models(self, value: Any) -> list[Any]:
+        """Return the one model, if there are voices."""
+        return ["piper"] if self.parse_voices(value) else []
+
+
+class GoogleSpeech(_FixedVoices):
+    """Gemini models that speak, or are told to write down what they hear."""
+
+    title = "Google's server"
+    voices: Sequence[str] = ("Kore", "Puck", "Zephyr", "Charon", "Leda", "Fenrir")
+
+    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
+        """Return the request for raw samples."""
+        del server
+        config = {
+            "responseModalities": ["AUDIO"],
+            "speechConfig": {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": voice}}},
+        }
+        return SpeechRequest(
+            _generate_path(model),
+            JsonPayload({"contents": [{"parts": [{"text": text}]}], "generationConfig": config}),
+        )
+
+    def parse_sound(self, content: bytes) -> bytes:
+        """Return the raw samples as a WAV file."""
+        import orjson
+
+        data = orjson.loads(content)["candidates"][0]["content"]["parts"][0]["inlineData"]
+        samples = base64.b64decode(data["data"], validate=True)
+        kind = data.get("mimeType", "")
+        if not kind.lower().startswith(("audio/l16", "audio/pcm")):
+            return samples
+        rate = _RATE.search(kind)
+        output = io.BytesIO()
+        with wave.open(output, "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(int(rate[1]) if rate else _DEFAULT_RATE)
+            file.writeframes(samples)
+        return output.getvalue()
+
+    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
+        """Return the request for a transcript, with the sound in it."""
+        del server
+        sound = {
+            "mimeType": _MEDIA_TYPES.get(path.suffix.lower(), "audio/mpeg"),
+            "data": base64.b64encode(path.read_bytes()).decode(),
+        }
+        parts = [{"text": _TRANSCRIBE}, {"inlineData": sound}]
+        return SpeechRequest(_generate_path(model), JsonPayload({"contents": [{"parts": parts}]}))
+
+    def parse_text(self, value: Any) -> RecognizedText:
+        """Parse a transcript."""
+        parts = value["candidates"][0]["content"].get("parts") or []
+        return RecognizedText("".join(part["text"] for part in parts if not part.get("thought")))
+
+
+_TRANSCRIBE = (
+    "Write down the speech in this recording word for word. Answer with its text alone; if nobody "
+    "speaks, answer with nothing."
+)
+_MEDIA_TYPES = {".wav": "audio/wav", ".ogg": "audio/ogg", ".flac": "audio/flac"}
+_RATE = re.compile(r"rate=(\d{4,6})")
+_DEFAULT_RATE = 24_000
+
+
+def _generate_path(model: str) -> str:
+    return f"/models/{quote(model.removeprefix('models/'), safe='')}:generateContent"
+
+
+FORMS: Mapping[str, SpeechForm] = {
+    "elevenlabs": ElevenLabsSpeech(),
+    "google": GoogleSpeech(),
+    "openai": OpenAISpeech(),
+    "piper": PiperSpeech(),
+}
+"""By the names of wire forms."""
+
+
+def word_probabilities(recognized: RecognizedText) -> tuple[float, ...]:
+    """Return the probability of each word; empty if the server states none.
+
+    The words of a segment have the same one. If the segments are not those of the text, all words
+    have the mean.
+    """
+    probabilities = [
+        math.exp(min(log, 0.0)) for words, log in recognized.segments for _ in range(words)
+    ]
+    count = len(recognized.text.split())
+    if probabilities and len(probabilities) != count:
+        return (sum(probabilities) / len(probabilities),) * count
+    return tuple(probabilities)

@@ -1,0 +1,131 @@
+"""Servers on loopback that speak and hear in the wire forms of ElevenLabs, Google and Piper.
+
+`serving("piper")` yields a `VoiceServer`; its `trouble`, a status and a body, replaces all answers.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import threading
+import wave
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+RATE = 24_000
+SAMPLES = bytes(range(256)) * 100
+SAID = "It is arabinose."
+
+
+def wav() -> bytes:
+    output = io.BytesIO()
+    with wave.open(output, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE)
+        file.writeframes(SAMPLES)
+    return output.getvalue()
+
+
+@dataclass
+class VoiceServer:
+    """A server with its recorded requests: method and path, headers in lower case, and body."""
+
+    form: str
+    base_url: str = ""
+    trouble: tuple[int, bytes] | None = None
+    requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
+
+    def answer(self, route: str) -> tuple[str, bytes] | None:
+        """Return the media type and the content for a method and path."""
+        path = route.partition("?")[0]
+        sound = base64.b64encode(SAMPLES).decode()
+        part: Any = {"text": SAID}
+        if self.requests and b"AUDIO" in self.requests[-1][2]:
+            part = {"inlineData": {"mimeType": f"audio/L16;rate={RATE}", "data": sound}}
+        generated = {"candidates": [{"content": {"parts": [part]}}]}
+        words = [
+            {"text": "It", "type": "word", "logprob": -0.1},
+            {"text": " ", "type": "spacing", "logprob": -9.0},
+            {"text": "is", "type": "word", "logprob": 0.0},
+            {"text": "arabinose.", "type": "word", "logprob": -1.0},
+        ]
+        voices = [{"voice_id": "21m00", "name": "Rachel"}, {"voice_id": "AZnzl", "name": "Domi"}]
+        answers: dict[str, dict[str, Any]] = {
+            "elevenlabs": {
+                "GET /v1/models": [{"model_id": "eleven_flash_v2_5"}],
+                "GET /v1/voices": {"voices": voices},
+                "POST /v1/text-to-speech/21m00": b"ID3" + SAMPLES,
+                "POST /v1/speech-to-text": {"text": SAID, "words": words},
+            },
+            "google": {
+                "GET /v1beta/models": {"models": [{"name": "models/gemini-tts"}]},
+                "POST /v1beta/models/speaker-1:generateContent": generated,
+            },
+            "piper": {
+                "GET /voices": {"en_US-lessac-medium": {"num_speakers": 1}},
+                "POST /": wav(),
+            },
+        }
+        content = answers[self.form].get(path)
+        if content is None:
+            return None
+        if isinstance(content, bytes):
+            return "audio/mpeg" if content.startswith(b"ID3") else "audio/wav", content
+        return "application/json", json.dumps(content).encode()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    known: VoiceServer
+
+    def do_GET(self) -> None:
+        self._handle()
+
+    def do_POST(self) -> None:
+        self._handle()
+
+    def _handle(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        route = f"{self.command} {self.path}"
+        self.known.requests.append((route, headers, body))
+        answer = self.known.answer(route)
+        if self.known.trouble is not None:
+            status, content = self.known.trouble
+            kind = "application/json"
+        elif answer is None:
+            status, kind, content = 404, "application/json", b'{"detail": "Not found."}'
+        else:
+            status, (kind, content) = 200, answer
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_arguments: Any) -> None:
+        pass
+
+
+_PATHS = {"elevenlabs": "/v1", "google": "/v1beta", "piper": ""}
+
+
+@contextmanager
+def serving(form: str) -> Iterator[VoiceServer]:
+    """Run a server of a wire form until the block ends."""
+    known = VoiceServer(form)
+    handler = type("Handler", (_Handler,), {"known": known})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    known.base_url = f"http://127.0.0.1:{server.server_port}{_PATHS[form]}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield known
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
