@@ -18,10 +18,10 @@ __all__ = ["Column", "FrameBuilder", "Kind", "records_to_frame", "spread_column"
 class Column(NamedTuple):
     """A column's name and kind.
 
-    `text` is a string; `time` a UTC timestamp in microseconds; `number` a float; `integer` and
-    `boolean` may be missing; `category` is a state or another word from a small set; `json` is the
-    value of a JSON string, or the cell itself if it is already parsed; `value` is a parsed value,
-    kept unchanged: its texts are already sanitized (`labext.sanitize.strip_control_json`).
+    Kinds: `text`: string; `time`: UTC timestamp in microseconds; `number`: float; `integer` and
+    `boolean`: nullable; `category`: a state or another value from a small set; `json`: a JSON
+    string to parse, or an already parsed value; `value`: a parsed value that is kept unchanged and
+    must be sanitized by the caller (`labext.sanitize.strip_control_json`).
     """
 
     name: str
@@ -29,9 +29,9 @@ class Column(NamedTuple):
 
 
 class FrameBuilder:
-    """The cells of records by column, so that the records themselves can be let go.
+    """Collect cells column by column, so that records can be freed page by page.
 
-    A list of many pages takes half the memory if each page's records go before the next ones come.
+    For lists with many pages, this halves the peak memory.
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
@@ -40,24 +40,24 @@ class FrameBuilder:
         self._count = 0
 
     def add_rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Take the cells of some more records."""
-        here: set[str] = set().union(*rows)
-        new = here.difference(self._cells)
-        # Those that no column names keep the order in which they come.
-        all_known = new <= self._kinds.keys()
+        """Add the cells of further records."""
+        keys: set[str] = set().union(*rows)
+        new = keys.difference(self._cells)
+        # Undeclared columns keep the order in which they first appear.
+        all_declared = new <= self._kinds.keys()
         order = (
-            new if all_known else dict.fromkeys(key for row in rows for key in row if key in new)
+            new if all_declared else dict.fromkeys(key for row in rows for key in row if key in new)
         )
         self._cells |= {name: [None] * self._count for name in order}
         for name, cells in self._cells.items():
-            cells += _column_cells(rows, name) if name in here else [None] * len(rows)
+            cells += _column_cells(rows, name) if name in keys else [None] * len(rows)
         self._count += len(rows)
 
     def build(self) -> pd.DataFrame:
-        """Return a frame of the collected rows, and release them."""
+        """Return a DataFrame of the collected rows and reset the builder."""
         cells, count = self._cells, self._count
         self._cells, self._count = {}, 0
-        # Column by column: as an array and as a list at once there is never more than one.
+        # `pop` frees each list once its array is built, to keep the peak memory low.
         data = {
             name: to_array(kind, cells.pop(name)) if name in cells else missing_array(kind, count)
             for name, kind in self._kinds.items()
@@ -69,42 +69,42 @@ class FrameBuilder:
 def records_to_frame(
     records: Iterable[Mapping[str, Any]], columns: Sequence[Column]
 ) -> pd.DataFrame:
-    """Return records as a DataFrame: the named columns in their order, then all further keys.
+    """Return records as a DataFrame with the declared columns, followed by all other keys.
 
-    An empty list has the same columns and types. A key that no column names is appended unchanged,
-    in the order in which such keys appear.
+    An empty list has the same columns and types. Undeclared keys become columns of an inferred type
+    in order of first appearance.
     """
-    gathered = FrameBuilder(columns)
-    gathered.add_rows(list(records))
-    return gathered.build()
+    builder = FrameBuilder(columns)
+    builder.add_rows(list(records))
+    return builder.build()
 
 
 def spread_column(table: pd.DataFrame, column: str, prefix: str) -> pd.DataFrame:
-    """Return the table with a column of dictionaries replaced by one column for each of their keys.
+    """Replace a column of dictionaries by one column per key.
 
-    The new columns take the place of the old one, in the order in which the keys appear, and are
-    called `prefix.key`. Cells that are not dictionaries (a bare number as a score) go into a column
-    called `prefix`, which exists only then.
+    The new columns `prefix.key` are inserted at the position of the original column, in order of
+    first appearance. Cells that are not dictionaries, such as a score that is a single number, go
+    into an additional column `prefix`.
     """
     cells = list(table[column])
     keys = dict.fromkeys(key for cell in cells if isinstance(cell, dict) for key in cell)
     parts: dict[str, Any] = {}
-    bare = [None if isinstance(cell, dict) else cell for cell in cells]
-    if any(not is_missing(cell) for cell in bare):
-        parts[prefix] = infer_array(bare)
+    scalars = [None if isinstance(cell, dict) else cell for cell in cells]
+    if any(not is_missing(cell) for cell in scalars):
+        parts[prefix] = infer_array(scalars)
     for key in keys:
         parts[f"{prefix}.{key}"] = infer_array(
             [cell.get(key) if isinstance(cell, dict) else None for cell in cells]
         )
-    place = list(table.columns).index(column)
+    position = list(table.columns).index(column)
     others = {name: table[name] for name in table.columns if name not in {column, *parts}}
-    before = {name: others.pop(name) for name in table.columns[:place] if name in others}
-    return _build_frame({**before, **parts, **others}, table.index)
+    preceding = {name: others.pop(name) for name in table.columns[:position] if name in others}
+    return _build_frame({**preceding, **parts, **others}, table.index)
 
 
 def _build_frame(data: Mapping[str, Any], index: pd.Index[Any]) -> pd.DataFrame:
     typed = {
-        # Of objects the type would be guessed again.
+        # pandas would infer the type of an object array again.
         name: pd.Series(values, index, dtype=object) if values.dtype == object else values
         for name, values in data.items()
     }
@@ -122,19 +122,19 @@ Kind = Literal["text", "time", "number", "integer", "boolean", "category", "json
 
 
 def to_array(kind: Kind, cells: list[Any]) -> Any:
-    """Return cells as an array of the type of their `conversion.Column`."""
+    """Convert cells to an array of the type of a column kind."""
     return _CONVERTERS[kind](cells)
 
 
 def missing_array(kind: Kind, count: int) -> Any:
-    """Return an array of nothing but missing cells."""
+    """Return an array of missing values."""
     return to_array(kind, [None]).take(np.zeros(count, dtype=np.intp))
 
 
 def infer_array(cells: list[Any]) -> Any:
-    """Return cells of an unknown kind in the type that pandas infers, or else as objects.
+    """Convert cells to an array of the type that pandas infers; objects if it can't infer one.
 
-    Integers and booleans keep their type if a cell is missing.
+    Integers and booleans become nullable types if a cell is missing.
     """
     kinds = {type(cell) for cell in cells}
     if not kinds.isdisjoint((str, dict, list)):
@@ -150,7 +150,7 @@ def infer_array(cells: list[Any]) -> Any:
 
 
 def is_missing(cell: Any) -> bool:
-    """Return whether a cell holds nothing."""
+    """Return True if a cell is None or NaN."""
     return cell is None or (isinstance(cell, float) and np.isnan(cell))
 
 
@@ -177,7 +177,7 @@ def _text_array(cells: list[Any]) -> Any:
 
 
 def _is_storable(text: str) -> bool:
-    """Return whether a text is free of lone surrogates, which can't be stored or displayed."""
+    """Return True if a text has no lone surrogates, which can't be stored or displayed."""
     if text.isascii():
         return True
     try:
@@ -234,7 +234,7 @@ def _boolean_array(cells: list[Any]) -> Any:
 
 
 _CHUNK_SIZE = 250
-"""Cells looked at together: one by one takes as long as making them, all at once much memory."""
+"""Number of cells to check at once: single cells are slow, whole columns need much memory."""
 
 
 def _chunks(cells: list[Any]) -> Iterator[list[Any]]:
@@ -271,7 +271,7 @@ def _parse_cell(cell: str) -> Any:
     except ValueError:
         pass
     try:
-        return json.loads(cell)  # reads NaN and Infinity too, which Python's servers write
+        return json.loads(cell)  # also accepts NaN and Infinity, which Python servers write
     except (ValueError, RecursionError):
         return cell
 

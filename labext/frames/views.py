@@ -19,12 +19,12 @@ from labext import messages
 from labext.sanitize import strip_control
 
 VIEW_ATTRIBUTE = "labext"
-"""The key in `frame.attrs`: the name of the view, and how many rows there were at first."""
+"""The key in `frame.attrs` for the name of the view and the original number of rows."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class View:
-    """How frames of one kind are displayed.
+    """The display of DataFrames of one kind.
 
     Attributes:
         name: identifies the view in `frame.attrs`.
@@ -37,7 +37,7 @@ class View:
         self._known[self.name] = self
 
     def show(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the frame with its columns in the view's order, to be displayed by the view."""
+        """Return the frame with its columns in the view's order, and mark it for this view."""
         labels = list(frame.columns)
         order = self.order(labels)
         if order != list(range(len(labels))):
@@ -47,11 +47,11 @@ class View:
         return frame
 
     def order(self, labels: list[Any]) -> list[int]:
-        """Return the positions of the columns in the order in which they belong."""
+        """Return the positions of the columns in display order."""
         return list(range(len(labels)))
 
     def applies_to(self, frame: pd.DataFrame) -> bool:
-        """Return True if a derived frame still shows the view's subject."""
+        """Return True if a frame derived from a marked one can be displayed by this view."""
         raise NotImplementedError
 
     def text(self, frame: pd.DataFrame) -> str:
@@ -59,18 +59,18 @@ class View:
         raise NotImplementedError
 
     def html(self, frame: pd.DataFrame) -> str | None:
-        """Return a frame as HTML; None leaves it to the text."""
+        """Return a frame as HTML; None to display plain text."""
         raise NotImplementedError
 
 
 def frame_text(frame: pd.DataFrame) -> str:
-    """Return a frame as IPython displays it in a terminal."""
+    """Return the text that IPython displays for a frame in a terminal."""
     view = _view_of(frame)
     return view.text(frame) if view else repr(frame)
 
 
 def frame_html(frame: pd.DataFrame) -> str | None:
-    """Return a frame as IPython displays it in a notebook."""
+    """Return the HTML that IPython displays for a frame in a notebook."""
     view = _view_of(frame)
     if view and pd.get_option("display.notebook_repr_html") and not _is_html_configured():
         return view.html(frame)
@@ -78,26 +78,27 @@ def frame_html(frame: pd.DataFrame) -> str | None:
 
 
 def _view_of(frame: pd.DataFrame) -> View | None:
-    mark = frame.attrs.get(VIEW_ATTRIBUTE)
-    name = mark.get("view") if isinstance(mark, dict) else None
+    attributes = frame.attrs.get(VIEW_ATTRIBUTE)
+    name = attributes.get("view") if isinstance(attributes, dict) else None
     view = View._known.get(name) if isinstance(name, str) else None
     return view if view and view.applies_to(frame) else None
 
 
 def original_row_count(frame: pd.DataFrame) -> int:
-    """Return how many rows the frame had before it was filtered."""
-    mark = frame.attrs.get(VIEW_ATTRIBUTE)
-    return int(mark["rows"]) if isinstance(mark, dict) and "rows" in mark else len(frame)
+    """Return the number of rows before the frame was filtered."""
+    attributes = frame.attrs.get(VIEW_ATTRIBUTE)
+    rows = attributes.get("rows") if isinstance(attributes, dict) else None
+    return len(frame) if rows is None else int(rows)
 
 
 def _is_html_configured() -> bool:
-    """Return True if a package has replaced the HTML of all DataFrames."""
+    """Return True if another package has replaced the HTML display of DataFrames."""
     method = vars(pd.DataFrame).get("_repr_html_")
     return not str(getattr(method, "__module__", "")).startswith("pandas.")
 
 
 def _register_formatters() -> None:
-    """Register with a running IPython, where nothing else formats DataFrames."""
+    """Register formatters with a running IPython unless DataFrames already have formatters."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython and hasattr(ipython, "get_ipython") else None
     formatters = getattr(getattr(shell, "display_formatter", None), "formatters", {})
@@ -119,8 +120,8 @@ def _pretty(frame: pd.DataFrame, printer: Any, _cycle: bool) -> None:
             printer.text(line)
 
 
-class _FactsView(View):
-    """Facts about one thing: a value a row, none of them cut."""
+class _PropertiesView(View):
+    """Properties of one object, one per row, never truncated."""
 
     def applies_to(self, frame: pd.DataFrame) -> bool:
         return list(frame.columns) == ["value"] and len(frame) > 0
@@ -133,24 +134,30 @@ class _FactsView(View):
             return frame._repr_html_()  # type: ignore[operator, no-any-return]
 
 
-_FACTS = _FactsView(name="facts")
+_PROPERTIES = _PropertiesView(name="properties")
 
 
-def facts_frame(values: Mapping[str, str], of: str) -> pd.DataFrame:
-    """Return facts about one object as a frame with the column `value`, indexed by property."""
-    index = pd.Index(list(values), name=of)
-    return _FACTS.show(pd.DataFrame({"value": [*map(strip_control, values.values())]}, index=index))
+def properties_frame(values: Mapping[str, str], title: str) -> pd.DataFrame:
+    """Return a DataFrame with the column `value`, indexed by property.
+
+    Args:
+        values: the value of each property.
+        title: the name of the index.
+    """
+    index = pd.Index(list(values), name=title)
+    frame = pd.DataFrame({"value": [*map(strip_control, values.values())]}, index=index)
+    return _PROPERTIES.show(frame)
 
 
 def display_width() -> int:
-    """Return the width of text output: the terminal's, or else the default of pandas."""
+    """Return the width of text output in characters: the terminal's, or the default of pandas."""
     if sys.stdout.isatty():
         return shutil.get_terminal_size().columns
     return pd.get_option("display.width") or 80
 
 
 def has_content(cell: Any) -> bool:
-    """Return whether a cell has content to show."""
+    """Return False if a cell is missing, blank or an empty collection."""
     if isinstance(cell, list | dict | tuple):
         return bool(cell)
     if cell is None or cell is pd.NA or cell is pd.NaT:
@@ -161,9 +168,9 @@ def has_content(cell: Any) -> bool:
 
 
 def cell_text(cell: Any) -> str:
-    """Return a cell as one line of text; a missing one as none.
+    """Format a cell as one line of text; a missing cell is an empty string.
 
-    Times are in UTC, to the second. Settings and scores read `residues: 20, atoms: 168`.
+    Times are in UTC, to the second. Dictionaries are formatted as `residues: 20, atoms: 168`.
     """
     if not has_content(cell):
         return ""
@@ -178,47 +185,47 @@ def cell_text(cell: Any) -> str:
     return strip_control(" ".join(str(cell).split()))
 
 
-def truncate(text: str, most: int) -> str:
-    """Return a text cut after `most` characters, at the least one."""
-    return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"
+def truncate(text: str, max_length: int) -> str:
+    """Truncate a text to `max_length` characters, including an ellipsis."""
+    return text if len(text) <= max_length else f"{text[: max(max_length - 1, 0)]}…"
 
 
 def _nested_text(value: Any) -> str:
-    """Return a nested value as text: a text or a number unchanged, others as JSON."""
+    """Format a nested value: texts and numbers as `cell_text`, other values as JSON."""
     if isinstance(value, dict | list) or value is None or isinstance(value, bool):
         return cell_text(json.dumps(value, ensure_ascii=False, default=str))
     return cell_text(value)
 
 
-_MAX_FIELD_LENGTH = 400  # … of settings in the list of one row's fields
-_MIN_WIDTH = 16  # a text clipped to less says nothing
-_COLUMN_GAP = 2  # blanks between two columns of text
-_SHARE = 3  # no text takes more than this part of a terminal's line
+_MAX_FIELD_LENGTH = 400  # characters of a field when a single row is displayed
+_MIN_WIDTH = 16  # characters; shorter texts are not readable
+_COLUMN_GAP = 2  # spaces between two columns of text
+_MAX_SHARE = 3  # a text column takes at most 1/3 of a terminal line
 
 _SEQUENCE = re.compile(r"[ACGTUNRYSWKMBDHV.*-]+|[acgtunryswkmbdhv.*-]+|[A-Z*.-]+|[().\[\]{}<>-]+")
-_SHORTEST_SEQUENCE = 10  # characters; shorter ones may be abbreviations
-_LONGEST_CHECKED = 1000  # characters; a genome has millions
+_MIN_SEQUENCE_LENGTH = 10  # characters; shorter texts may be abbreviations
+_MAX_CHECKED_LENGTH = 1000  # characters, since a genome has millions
 
 _LEFT = "text-align:left"
 _MONOSPACED = "font-family:var(--jp-code-font-family, monospace)"
-_WRAPPED = "width:max-content;max-width:32em"  # a browser would give prose the least room
+_WRAPPED = "width:max-content;max-width:32em"  # browsers make columns of prose too narrow
 _ON_ONE_LINE = "white-space:nowrap"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowView(View):
-    """Frames with a row for each record.
+    """The display of DataFrames with one row per record.
 
     Attributes:
-        empty: the message in place of a table without rows.
-        first: the columns that come before all others.
-        last: the columns that come after all others.
-        whole: the columns whose texts are never cut.
-        formats: by column, how a cell is written; others as by `labext.frames.views.cell_text`.
-        with_empty_columns: True if columns without a value are displayed too.
+        empty: the message for a DataFrame without rows.
+        first: the leading columns.
+        last: the trailing columns.
+        whole: the columns whose texts are never truncated.
+        formats: formatting functions per column; the default is `cell_text`.
+        with_empty_columns: True to display columns without values too.
     """
 
-    empty: str = "There is nothing."
+    empty: str = "No rows."
     first: Sequence[str] = ()
     last: Sequence[str] = ()
     whole: Collection[str] = ()
@@ -226,17 +233,17 @@ class RowView(View):
     with_empty_columns: bool = False
 
     def order(self, labels: list[Any]) -> list[int]:
-        """Return the positions of the columns: the first ones, the others, the last ones."""
+        """Return the positions of the leading, the other and the trailing columns."""
         return column_order(labels, self.first, self.last)
 
     def applies_to(self, frame: pd.DataFrame) -> bool:
-        """Return True while a row is a record: not for summaries, groups or pivot tables."""
+        """Return True if each row is a record; False for summaries, groups and pivot tables."""
         index = frame.index
-        is_count = isinstance(index, pd.RangeIndex) or is_integer_dtype(index.dtype)
-        return is_count and index.name is None and frame.columns.nlevels == 1
+        is_numbered = isinstance(index, pd.RangeIndex) or is_integer_dtype(index.dtype)
+        return is_numbered and index.name is None and frame.columns.nlevels == 1
 
     def text(self, frame: pd.DataFrame) -> str:
-        """Return a table as wide as the terminal, or the list of one row's fields."""
+        """Return a table that fits the terminal, or the fields of a single row as a list."""
         if not len(frame):
             return self._no_rows(frame)
         if not self._has_values(frame):
@@ -244,7 +251,7 @@ class RowView(View):
         return self._list(frame) if len(frame) == 1 else self._table(frame)
 
     def html(self, frame: pd.DataFrame) -> str | None:
-        """Return a table, or the list of one row's fields."""
+        """Return a table, or the fields of a single row as a list."""
         if not len(frame):
             return f"<p>{html.escape(self._no_rows(frame))}</p>"
         if not self._has_values(frame):
@@ -253,12 +260,12 @@ class RowView(View):
 
     def _no_rows(self, frame: pd.DataFrame) -> str:
         count = original_row_count(frame)
-        return f"None of the {messages.pluralize(count, 'row')}." if count else self.empty
+        return f"None of the {messages.pluralize(count, 'row')} matches." if count else self.empty
 
     def _has_values(self, frame: pd.DataFrame) -> bool:
-        return bool(self._fields(frame) if len(frame) == 1 else self._parts(frame))
+        return bool(self._fields(frame) if len(frame) == 1 else self._display_columns(frame))
 
-    def _parts(self, frame: pd.DataFrame) -> list[_DisplayColumn]:
+    def _display_columns(self, frame: pd.DataFrame) -> list[_DisplayColumn]:
         """Return the columns to display."""
         columns = (frame.iloc[:, n] for n in range(frame.shape[1]))
         return [
@@ -270,33 +277,34 @@ class RowView(View):
         ]
 
     def _table(self, frame: pd.DataFrame) -> str:
-        """Return the columns that fit beside one another, and the names of those that don't."""
-        room = display_width()
+        """Return the columns that fit the terminal, and the names of the omitted columns."""
+        width = display_width()
         labels = (str(frame.index[row]) for row in _visible_rows(len(frame)))
-        left, fitting, others = room - max(map(len, labels)), list[_DisplayColumn](), list[str]()
-        for column in self._parts(frame):
-            part = column.clipped(room // _SHARE)
-            needed = _column_width(part, frame.index)
+        remaining = width - max(map(len, labels))
+        fitting, omitted = list[_DisplayColumn](), list[str]()
+        for full_column in self._display_columns(frame):
+            column = full_column.truncated(width // _MAX_SHARE)
+            required = _column_width(column, frame.index)
             if (
-                part.kind == "text"
-                and needed > left >= max(_MIN_WIDTH, len(part.label)) + _COLUMN_GAP
+                column.kind == "text"
+                and required > remaining >= max(_MIN_WIDTH, len(column.label)) + _COLUMN_GAP
             ):
-                part, needed = part.clipped(left - _COLUMN_GAP), left
-            if needed <= left or not fitting:
-                left -= needed
-                fitting.append(part)
+                column, required = column.truncated(remaining - _COLUMN_GAP), remaining
+            if required <= remaining or not fitting:
+                remaining -= required
+                fitting.append(column)
             else:
-                others.append(part.label)
-        note = f"; not shown: {messages.join_words(others)}" if others else ""
-        size = textwrap.fill(f"[{_frame_summary(frame, 'x')}{note}]", room)
-        return f"{_frame_as_text(_joined_columns(fitting, frame.index))}\n\n{size}"
+                omitted.append(column.label)
+        note = f"; not shown: {messages.join_words(omitted)}" if omitted else ""
+        summary = textwrap.fill(f"[{_frame_summary(frame, 'x')}{note}]", width)
+        return f"{_frame_as_text(_joined_columns(fitting, frame.index))}\n\n{summary}"
 
     def _fields(self, frame: pd.DataFrame) -> list[tuple[str, str]]:
-        """Return the non-empty fields of one row, as labels and values."""
+        """Return the labels and values of the non-empty fields of a single row."""
         fields = [
-            (part.label, f"{text} UTC" if part.kind == "time" else text)
-            for part in self._parts(frame)
-            if (text := cell_text(part.cells[0]))
+            (column.label, f"{text} UTC" if column.kind == "time" else text)
+            for column in self._display_columns(frame)
+            if (text := cell_text(column.cells[0]))
         ]
         return [
             (label, text if label in self.whole else truncate(text, _MAX_FIELD_LENGTH))
@@ -324,16 +332,16 @@ class RowView(View):
         return _frame_as_html(pd.DataFrame({0: texts}, index=index), header=False)
 
     def _html_table(self, frame: pd.DataFrame) -> str:
-        parts = self._parts(frame)
-        most = pd.get_option("display.max_colwidth") or sys.maxsize
-        drawn = []
-        for part in parts:
-            whole = part.label in self.whole
-            cut = part if whole else part.clipped(most)
-            label, cells = html.escape(part.label), cut.cells
-            if part.kind == "text":
+        columns = self._display_columns(frame)
+        max_length = pd.get_option("display.max_colwidth") or sys.maxsize
+        rendered = []
+        for column in columns:
+            whole = column.label in self.whole
+            label = html.escape(column.label)
+            cells = column.cells if whole else column.truncated(max_length).cells
+            if column.kind == "text":
                 label = _html_cell(label, escaped=True)
-                is_sequence = _is_sequence(part.cells)
+                is_sequence = _is_sequence(column.cells)
                 cells = [
                     _html_cell(cell, is_sequence=is_sequence, on_one_line=not whole)
                     for cell in cells
@@ -342,48 +350,48 @@ class RowView(View):
                 cells = [
                     f'<span style="{_ON_ONE_LINE}">{html.escape(cell)}</span>' for cell in cells
                 ]
-            drawn.append(part._replace(label=label, cells=cells))
+            rendered.append(column._replace(label=label, cells=cells))
         index = pd.Index([html.escape(str(label)) for label in frame.index])
-        hidden = frame.shape[1] - len(parts)
+        hidden = frame.shape[1] - len(columns)
         note = f", {messages.pluralize(hidden, 'empty one')} not shown" if hidden else ""
-        table = _frame_as_html(_joined_columns(drawn, index))
+        table = _frame_as_html(_joined_columns(rendered, index))
         return f"{table}<p>{_frame_summary(frame, '×', note)}</p>"
 
 
 class _DisplayColumn(NamedTuple):
-    """A column as it is displayed.
+    """A column prepared for display.
 
     Attributes:
-        label: its name.
-        cells: its values; as texts, except for a column of numbers without gaps. In a long frame,
-            the cells of rows that pandas leaves out are empty.
-        kind: the kind of its cells; only text can be clipped.
+        label: the column's name.
+        cells: numbers if the column is numeric without missing values, else texts. In a long frame,
+            the cells of rows that pandas omits are empty.
+        kind: the kind of the cells; only texts can be truncated.
     """
 
     label: str
     cells: Any
     kind: Literal["text", "number", "time"]
 
-    def clipped(self, most: int) -> _DisplayColumn:
-        """Return it with no text longer than `most`, unless it can't be clipped."""
+    def truncated(self, max_length: int) -> _DisplayColumn:
+        """Return the column with texts truncated to `max_length` characters."""
         if self.kind != "text":
             return self
-        return self._replace(cells=[truncate(cell, most) for cell in self.cells])
+        return self._replace(cells=[truncate(cell, max_length) for cell in self.cells])
 
 
 def column_order(labels: Sequence[Any], first: Sequence[str], last: Sequence[str]) -> list[int]:
-    """Return the positions of labels: the first ones, all others as they are, the last ones."""
+    """Return the positions of labels: leading ones, others in their order, trailing ones."""
     rank = {label: n - len(first) for n, label in enumerate(first)}
     rank |= {label: n + 1 for n, label in enumerate(last)}
     return sorted(range(len(labels)), key=lambda n: rank.get(str(labels[n]), 0))
 
 
 ROWS = RowView(name="rows")
-"""Rows of any kind, in the order in which their columns are."""
+"""The view of records of any kind, with the columns in their original order."""
 
 
 def _empty_message(frame: pd.DataFrame) -> str:
-    return f"[{_frame_summary(frame, 'x')}, all of them empty]"
+    return f"[{_frame_summary(frame, 'x')}, all empty]"
 
 
 def _has_value(column: pd.Series[Any]) -> bool:
@@ -407,28 +415,28 @@ def _display_column(
 
 
 def _is_sequence(cells: Iterable[str]) -> bool:
-    """Return True if all texts are sequences of residues, or the pairs of a folded one."""
+    """Return True if all texts are sequences of residues or dot-bracket structures."""
     texts = [cell for cell in cells if cell]
-    longest = max(map(len, texts), default=0)
-    return longest >= _SHORTEST_SEQUENCE and all(
-        _SEQUENCE.fullmatch(text[:_LONGEST_CHECKED]) for text in texts
+    max_length = max(map(len, texts), default=0)
+    return max_length >= _MIN_SEQUENCE_LENGTH and all(
+        _SEQUENCE.fullmatch(text[:_MAX_CHECKED_LENGTH]) for text in texts
     )
 
 
 def _visible_rows(count: int) -> Iterable[int]:
-    """Return the rows of which pandas shows some."""
-    most = pd.get_option("display.max_rows") or count
-    return range(count) if count <= most else [*range(most), *range(count - most, count)]
+    """Return the positions of the rows that pandas may display in a long frame."""
+    limit = pd.get_option("display.max_rows") or count
+    return range(count) if count <= limit else [*range(limit), *range(count - limit, count)]
 
 
-def _joined_columns(parts: Sequence[_DisplayColumn], index: pd.Index[Any]) -> pd.DataFrame:
-    joined = pd.DataFrame({n: part.cells for n, part in enumerate(parts)}, index=index)
-    return joined.set_axis([part.label for part in parts], axis=1)
+def _joined_columns(columns: Sequence[_DisplayColumn], index: pd.Index[Any]) -> pd.DataFrame:
+    frame = pd.DataFrame({n: column.cells for n, column in enumerate(columns)}, index=index)
+    return frame.set_axis([column.label for column in columns], axis=1)
 
 
-def _column_width(part: _DisplayColumn, index: pd.Index[Any]) -> int:
+def _column_width(column: _DisplayColumn, index: pd.Index[Any]) -> int:
     """Return a column's width in characters, including the gap to the next column."""
-    lines = _frame_as_text(_joined_columns([part], index), index=False).splitlines()
+    lines = _frame_as_text(_joined_columns([column], index), index=False).splitlines()
     return max(map(len, lines)) + _COLUMN_GAP
 
 
@@ -442,7 +450,7 @@ def _frame_as_text(frame: pd.DataFrame, *, index: bool = True) -> str:
 
 
 def _frame_summary(frame: pd.DataFrame, by: str, note: str = "") -> str:
-    """Return a summary of the frame: number of rows, and the time zone of its times."""
+    """Return the number of rows and columns, and the time zone if a column has times."""
     times = any(is_datetime64_any_dtype(dtype) for dtype in frame.dtypes)
     rows, columns = (
         messages.pluralize(len(frame), "row"),
@@ -458,7 +466,14 @@ def _html_cell(
     is_sequence: bool = False,
     on_one_line: bool | None = None,
 ) -> str:
-    """Return a text as HTML, on one line, or wrapped after 32 characters or so in a table."""
+    """Return an HTML block for a cell's text.
+
+    Args:
+        text: the text of the cell.
+        escaped: True if the text is already HTML.
+        is_sequence: True for a monospaced font.
+        on_one_line: True to prevent wrapping, False to wrap at 32 em; None for no rule.
+    """
     styles = [_LEFT, _MONOSPACED if is_sequence else ""]
     if on_one_line is not None:
         styles.append(_ON_ONE_LINE if on_one_line else _WRAPPED)
@@ -469,14 +484,14 @@ def _html_cell(
 
 
 def _frame_as_html(frame: pd.DataFrame, *, header: bool = True) -> str:
-    """Return a frame, whose texts are HTML already, as pandas shows it in a notebook."""
-    most, fewer = pd.get_option("display.max_rows"), pd.get_option("display.min_rows")
+    """Return pandas' notebook HTML for a frame whose texts are already HTML."""
+    max_rows, min_rows = pd.get_option("display.max_rows"), pd.get_option("display.min_rows")
     with pd.option_context("display.max_colwidth", None):
         return frame.to_html(
             header=header,
             escape=False,
             notebook=True,
-            max_rows=(fewer or most) if most and len(frame) > most else most,
+            max_rows=(min_rows or max_rows) if max_rows and len(frame) > max_rows else max_rows,
             max_cols=pd.get_option("display.max_columns"),
             show_dimensions=False,
         )

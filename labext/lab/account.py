@@ -19,13 +19,13 @@ from labext.sanitize import strip_control
 
 @dataclass(frozen=True)
 class Identity:
-    """The platform's view of the caller.
+    """The caller, as reported by the platform.
 
     Attributes:
-        name: of the user; None if unknown.
-        email: of the user; None if unknown.
-        method: how they signed in: `key`, `oauth` or `oidc`.
-        client_id: of the app, if one signed in.
+        name: the user's name; None if unknown.
+        email: the user's email address; None if unknown.
+        method: the sign-in method: `key`, `oauth` or `oidc`.
+        client_id: the client ID of the app; None if no app signed in.
     """
 
     name: str | None
@@ -35,7 +35,7 @@ class Identity:
 
     @property
     def known(self) -> bool:
-        """Whether the platform named a user."""
+        """True if the platform reported a user."""
         return self.name is not None or self.email is not None
 
     def __str__(self) -> str:
@@ -53,25 +53,25 @@ class Identity:
 
 
 def fetch_identity(http: HttpClient, method: str | None, client_id: str | None) -> Identity:
-    """Ask the platform who is calling.
+    """Request the current user.
 
-    A 404 means that it doesn't say: on some tenants it is so for good keys,
-    and an app is not a user. It never means a bad key.
+    A 404 does not indicate an invalid key: the tenant does not provide the endpoint, or the caller
+    is an app without a user. The identity is then unknown.
 
     Raises:
-        SignInError: the platform doesn't know the caller.
-        ServiceError: its response is invalid.
+        SignInError: the platform rejected the credentials.
+        ServiceError: the response is invalid.
     """
     try:
-        answer: Any = http.send(CURRENT_USER).json()
+        user: Any = http.send(CURRENT_USER).json()
     except LabextError as error:
         if not (isinstance(error, NotFoundError) and error.status == 404):
             raise
-        answer = {}
-    if not isinstance(answer, dict):
+        user = {}
+    if not isinstance(user, dict):
         raise ServiceError("The lab platform returned an invalid response about the current user.")
     return Identity(
-        _text_or_none(answer.get("name")), _text_or_none(answer.get("email")), method, client_id
+        _text_or_none(user.get("name")), _text_or_none(user.get("email")), method, client_id
     )
 
 
@@ -81,11 +81,11 @@ def _text_or_none(value: Any) -> str | None:
 
 @dataclass(frozen=True)
 class AccountStatus:
-    """Facts from the platform's response headers.
+    """Account status from the platform's response headers.
 
     Attributes:
         sequences: number of sequences visible to the caller; None if unknown.
-        rate: the state of the rate limit; None if unknown.
+        rate: state of the rate limit; None if unknown.
     """
 
     sequences: int | None
@@ -93,10 +93,10 @@ class AccountStatus:
 
 
 def fetch_status(http: HttpClient) -> AccountStatus:
-    """Ask for one sequence, and read the headers (`Result-Count`).
+    """Request one sequence and return the status from the response headers (`Result-Count`).
 
     Raises:
-        LabextError: the platform refuses the list.
+        LabextError: the platform rejected the request.
     """
     query: dict[str, str | int] = {"pageSize": 1, "returning": "dnaSequences.id"}
     headers = http.send(SEQUENCES, params=query).headers
@@ -111,11 +111,11 @@ _FOLDER_ID = re.compile(r"lib_[A-Za-z0-9]+")
 _FOLDER_PAGE_SIZE = 100
 
 _MAX_FOLDERS = 1000
-"""Folders among which a name is looked for where the platform does not find it."""
+"""Maximum number of folders to list when searching for a name locally."""
 
 
 class Folder(NamedTuple):
-    """A folder that the caller may see."""
+    """A folder visible to the caller."""
 
     id: str
     name: str
@@ -126,79 +126,80 @@ def find_folder_id(http: HttpClient, name: str) -> str:
     """Return the ID of a folder.
 
     Args:
-        http: of the tenant.
-        name: the folder's name, in any case if no other folder differs by case alone; or its ID,
-            which is returned as it is.
+        http: HTTP client of the tenant.
+        name: the folder's name, or its ID, which is returned unchanged. Names match
+            case-insensitively, but an exact match takes precedence.
 
     Raises:
-        NotFoundError: no visible folder has the name; suggests a similar one.
-        ConflictError: several folders have the name; lists their IDs.
+        InputError: the name is empty or not a string.
+        NotFoundError: no visible folder has this name; the error suggests a similar one.
+        ConflictError: several folders have this name; the error lists their IDs.
     """
     if not isinstance(name, str) or not name.strip():
         raise InputError(
-            f"{messages.quote_value(name)} is not the name of a folder.", "Give its name or its ID."
+            f"{messages.quote_value(name)} is not a folder name.", "Give the folder's name or ID."
         )
     name = name.strip()
     if _FOLDER_ID.fullmatch(name):
         return name
     visible: list[Folder] = []
     matches = _folders_named(name, list_folders(http, name=name))
-    if not matches:  # the platform may compare names in another way
+    if not matches:  # the platform may compare names differently
         visible = list(islice(list_folders(http), _MAX_FOLDERS))
         matches = _folders_named(name, visible)
     if not matches:
         names = sorted({folder.name for folder in visible}, key=str.casefold)
         candidates = f": {messages.join_words(names, 10)}" if names else ""
         raise NotFoundError(
-            f'No accessible folder is called "{name}"{messages.did_you_mean(name, names)}.',
+            f'No accessible folder is named "{name}"{messages.did_you_mean(name, names)}.',
             f"Give the name or the ID of a folder{candidates}.",
         )
     if len(matches) > 1:
-        where = messages.join_words((_describe_folder(folder) for folder in matches), 10)
+        descriptions = messages.join_words((_describe_folder(folder) for folder in matches), 10)
         raise ConflictError(
-            f'There are {len(matches)} folders named "{name}": {where}.',
+            f'There are {len(matches)} folders named "{name}": {descriptions}.',
             f"Give one of the IDs instead, such as `{matches[0].id}`.",
         )
     return matches[0].id
 
 
 def list_folders(http: HttpClient, **query: str) -> Iterator[Folder]:
-    """Yield the folders that the caller may see, page by page.
+    """Yield the folders visible to the caller, requesting pages as needed.
 
     Args:
-        http: of the tenant.
-        query: filters of the list, as the platform names them.
+        http: HTTP client of the tenant.
+        query: query parameters of the platform's folder list.
 
     Raises:
-        NotFoundError: the platform does not list folders.
+        NotFoundError: the platform does not support listing folders.
     """
 
-    def ask(token: str) -> api.Page:
+    def fetch_page(token: str) -> api.Page:
         params: dict[str, Any] = {
             **query,
             "pageSize": _FOLDER_PAGE_SIZE,
             "nextToken": token or None,
         }
-        answer = http.send(FOLDERS, params=params).json()
-        return api.parse_page(answer, key="folders", noun="folders")
+        document = http.send(FOLDERS, params=params).json()
+        return api.parse_page(document, key="folders", noun="folders")
 
-    for page in api.iter_pages(ask, set(), noun="folders"):
+    for page in api.iter_pages(fetch_page, set(), noun="folders"):
         for record in page:
             identifier, name, project = map(record.get, ("id", "name", "projectId"))
             if isinstance(identifier, str) and isinstance(name, str):
-                place = project if isinstance(project, str) else None
-                yield Folder(identifier, strip_control(name), place)
+                project_id = project if isinstance(project, str) else None
+                yield Folder(identifier, strip_control(name), project_id)
 
 
 def folder_names(http: HttpClient, limit: int | None = _MAX_FOLDERS) -> list[str]:
-    """Return the names of the folders that the caller may see, each once."""
+    """Return the distinct names of the folders visible to the caller."""
     return list(dict.fromkeys(folder.name for folder in islice(list_folders(http), limit)))
 
 
 def _folders_named(name: str, folders: Iterable[Folder]) -> list[Folder]:
-    """Return the folders of a name; those of another case only where none has the very name."""
-    same = [folder for folder in folders if folder.name.casefold() == name.casefold()]
-    return [folder for folder in same if folder.name == name] or same
+    """Return the folders with this exact name, or the case-insensitive matches if none has it."""
+    matches = [folder for folder in folders if folder.name.casefold() == name.casefold()]
+    return [folder for folder in matches if folder.name == name] or matches
 
 
 def _describe_folder(folder: Folder) -> str:

@@ -1,4 +1,4 @@
-"""Addresses, operations, pages and error responses of the lab platform's API."""
+"""URLs, operations, pagination and error mapping of the lab platform's API."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TOKEN = Operation(
     "get a token",
     "POST",
     "token",
-    RetryMode.ALWAYS,  # a second token does no harm
+    RetryMode.ALWAYS,  # requesting a second token has no side effects
     answer="json",
 )
 
@@ -36,37 +36,37 @@ _API_PATH = "/api/v2"
 
 
 def tenant_url(base_url: str) -> str:
-    """Return a tenant's address, without `/api/v2` and without a slash at its end.
+    """Return a tenant's URL without `/api/v2` and without a trailing slash.
 
     Raises:
-        InputError: it is no address, or not HTTPS (LAB-1).
+        InputError: the URL is invalid or does not use HTTPS (LAB-1).
     """
     url = clean_url(base_url, secure=True).rstrip("/")
     return url.removesuffix(_API_PATH).rstrip("/")
 
 
 def resource_tenant_url(url: str) -> str:
-    """Return the tenant's address out of that of one of its resources."""
-    before, separator, _ = url.partition(f"{_API_PATH}/")
+    """Return the tenant's URL, derived from the URL of one of its resources."""
+    prefix, separator, _ = url.partition(f"{_API_PATH}/")
     parts = urlsplit(url)
-    return before if separator else f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    return prefix if separator else f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def check_https(url: str) -> None:
-    """Check that authenticated requests use HTTPS, also if plain `requests` sends them.
+    """Refuse to send credentials without HTTPS, even if plain `requests` sends the request.
 
     Raises:
-        InputError: they would not.
+        InputError: the URL does not use HTTPS.
     """
     if urlsplit(url).scheme != "https":
         raise InputError(
             "Credentials for the lab platform are sent only over HTTPS; nothing was sent.",
-            "Begin the address with https://.",
+            "Use an address that starts with https://.",
         )
 
 
 def api_url(tenant: str) -> str:
-    """Return the address of a tenant's API."""
+    """Return the base URL of a tenant's API."""
     return f"{tenant}{_API_PATH}"
 
 
@@ -74,7 +74,7 @@ _FORBIDDEN_CAUSES = (
     "access was not granted to the organization or project, the requested object does not exist, "
     "or it is not visible"
 )
-"""Possible causes of a 403: the platform's own message seldom names one."""
+"""Possible causes of a 403, since the platform's own message rarely names one."""
 
 _UNAUTHORIZED = {
     "key": (
@@ -105,7 +105,11 @@ _CONTACTS = {
 
 
 def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | None]:
-    """Return the reading of refusals for one way to sign in; None is for none at all."""
+    """Return a function that maps error responses to exceptions.
+
+    Args:
+        method: the sign-in method of the client; None if it sends no credentials.
+    """
 
     def map_error(failure: ErrorResponse) -> LabextError | None:
         match failure.status:
@@ -119,12 +123,12 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
                     action=action,
                 )
             case 403:
-                whom = _CONTACTS.get(method or "", "an administrator of the platform for access")
+                contact = _CONTACTS.get(method or "", "an administrator of the platform for access")
                 return AccessError(
                     _with_server_message(
                         failure, f"The lab platform refused to {_request_name(failure)}"
                     ),
-                    f"Ask {whom}: {_FORBIDDEN_CAUSES}, or API access is restricted to certain "
+                    f"Ask {contact}: {_FORBIDDEN_CAUSES}, or API access is restricted to certain "
                     "IP addresses.",
                 )
             case 404 if failure.op.name == SEQUENCES.name:
@@ -142,7 +146,7 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
                     _with_server_message(
                         failure, f"The lab platform can't {_request_name(failure)}"
                     ),
-                    "Correct the request as the message says.",
+                    "Correct the request as described in the message.",
                 )
             case 429:
                 return BusyError(
@@ -161,9 +165,9 @@ def _request_name(failure: ErrorResponse) -> str:
 
 
 def _with_server_message(failure: ErrorResponse, message: str) -> str:
-    """Return the explanation of a refusal, and the platform's own message."""
-    words = failure.server_message.strip().rstrip(".")
-    return f"{message} (“{words}”)." if words else f"{message}."
+    """Append the platform's own message to an error message."""
+    server_message = failure.server_message.strip().rstrip(".")
+    return f"{message} (“{server_message}”)." if server_message else f"{message}."
 
 
 Record = dict[str, Any]
@@ -172,31 +176,31 @@ _KEY, _NOUN = "dnaSequences", "sequences"
 
 
 class Page(NamedTuple):
-    """A page's records, and the token of the next one.
+    """One page of a list.
 
     Attributes:
-        records: as they came.
-        token: empty at the end of the list.
-        told: the response has a field for the token, empty or not.
+        records: the unmodified records.
+        token: token of the next page; empty on the last page.
+        has_token_field: True if the response has a token field, even if it is empty.
     """
 
     records: list[Record]
     token: str
-    told: bool
+    has_token_field: bool
 
 
-def parse_page(answer: Any, *, key: str = _KEY, noun: str = _NOUN) -> Page:
-    """Return the page that a response contains.
+def parse_page(document: Any, *, key: str = _KEY, noun: str = _NOUN) -> Page:
+    """Parse one page of a list.
 
     Args:
-        answer: the parsed response.
-        key: the name of the list of records.
-        noun: the kind of the records, for error messages.
+        document: the decoded JSON of the response.
+        key: the expected key of the list of records.
+        noun: what the records are called in error messages.
 
     Raises:
-        ServiceError: it contains no list of records, or several.
+        ServiceError: the response contains no list of records, or several, or an invalid token.
     """
-    fields = answer if isinstance(answer, dict) else {"": answer}
+    fields = document if isinstance(document, dict) else {"": document}
     lists = [name for name, value in fields.items() if _is_list(value)]
     if key in lists:
         lists = [key]
@@ -207,7 +211,7 @@ def parse_page(answer: Any, *, key: str = _KEY, noun: str = _NOUN) -> Page:
     token = fields.get("nextToken")
     if isinstance(token, dict | list | float):
         raise ServiceError(f"The lab platform's list of {noun} has no link to its next page.")
-    # 0 may be a token; only an empty or missing one ends a list
+    # 0 is a valid token; only an empty or missing token marks the last page.
     end = token is None or token is False or token == ""
     return Page(fields[lists[0]], "" if end else str(token), "nextToken" in fields)
 
@@ -217,23 +221,23 @@ def _is_list(value: Any) -> bool:
 
 
 def iter_pages(
-    ask: Callable[[str], Page], seen_ids: set[str], *, noun: str = _NOUN
+    fetch_page: Callable[[str], Page], seen_ids: set[str], *, noun: str = _NOUN
 ) -> Iterator[list[Record]]:
-    """Yield the records of each page without those seen before.
+    """Yield the records of each page, skipping duplicates.
 
-    A record that is changed while the list is read moves in it, and may appear a second time.
+    A record that is modified during the listing changes its position and may appear twice.
 
     Args:
-        ask: returns the page of a token; the first token is empty.
-        seen_ids: the IDs of earlier records; new ones are added.
-        noun: the kind of the records, for error messages.
+        fetch_page: returns the page for a token; the first token is empty.
+        seen_ids: the IDs of earlier records; updated in place.
+        noun: what the records are called in error messages.
 
     Raises:
-        ResponseLimitError: the list does not end.
+        ResponseLimitError: the number of pages exceeds the limit, or the pages repeat.
     """
     token, guard = "", PageGuard(f"The lab platform's list of {noun}")
     while True:
-        page = ask(token)
+        page = fetch_page(token)
         guard.add_page(map(record_id, page.records))
         new = [record for record in page.records if _is_new(record, seen_ids)]
         if page.token:
@@ -245,7 +249,7 @@ def iter_pages(
 
 
 def record_id(record: Record) -> str | None:
-    """Return the ID by which a record is known again, if it has one."""
+    """Return the ID of a record, or None if it is missing or invalid."""
     identifier = record.get("id")
     return identifier if isinstance(identifier, str) and identifier else None
 

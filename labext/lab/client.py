@@ -27,21 +27,22 @@ if TYPE_CHECKING:
 
 
 class LabClient(ServiceClient):
-    """A client for one tenant of the lab platform, with one way to sign in.
+    """Client for one tenant of the lab platform.
 
-    Every method queries the platform when it is called. On failure it raises a `LabextError` with a
-    message and a next step. Clients of one identity in a process share its rate limit.
+    Each method call queries the platform and raises a `LabextError` with a message and a next step
+    on failure. Clients with the same identity in one process share its rate limit.
 
     Args:
-        base_url: the tenant's address, with or without `/api/v2`; HTTPS only.
-        auth: `ApiKey`, `ClientCredentials`, `IdToken`, or another of `requests`; None for none.
-        rate: the rate limit until the platform names its own; None disables rate limiting.
+        base_url: the tenant's HTTPS URL, with or without `/api/v2`.
+        auth: `ApiKey`, `ClientCredentials`, `IdToken`, or another authentication object of
+            `requests`; None to send no credentials.
+        rate: the rate limit until the platform reports its own; None disables rate limiting.
         verify: True, or the path of a CA bundle.
-        limits: bounds of a response; by default 256 MiB and 300 seconds.
+        limits: limits of a response; by default 256 MiB and 300 seconds.
 
     Raises:
-        InputError: the address is invalid, or not HTTPS: nothing is sent then. Or `auth` is not a
-            way to sign in.
+        InputError: the URL is invalid or does not use HTTPS, or `auth` is not an authentication
+            object. Nothing is sent.
         SetupError: the CA bundle does not exist.
     """
 
@@ -65,12 +66,12 @@ class LabClient(ServiceClient):
         self._method: str | None = None if auth is None else getattr(auth, "method", "other")
         self._client_id: str | None = getattr(auth, "client_id", None)
         self._auth = auth
-        who = "nobody" if auth is None else getattr(auth, "identity", f"auth {id(auth)}")
+        identity = "nobody" if auth is None else getattr(auth, "identity", f"auth {id(auth)}")
         self._http = HttpClient(
             api_url(self.base_url),
             auth=auth,
             rate=rate,
-            rate_limiter=shared_rate_limiter(self.base_url, who, rate),
+            rate_limiter=shared_rate_limiter(self.base_url, identity, rate),
             verify=verify,
             limits=limits,
             map_error=error_mapper(self._method),
@@ -80,23 +81,23 @@ class LabClient(ServiceClient):
 
     @classmethod
     def from_connection(cls, connection: Connection) -> Self:
-        """Return a client for the tenant that a profile, the environment or the sandbox names.
+        """Return a client for a connection from a profile, the environment or the sandbox.
 
-        It signs in by the connection's `method` (`key`, `oauth`, `oidc`); without one by the first
-        of API key, client ID and secret, and ID token that is there.
+        The client signs in with the connection's `method` (`key`, `oauth`, `oidc`). By default it
+        uses the API key, or else client ID and secret, or else the ID token.
 
         Raises:
-            SignInError: there are no credentials.
+            SignInError: the credentials are missing.
         """
         verify = connection.options.get("ca_bundle", True)
         limits = ResponseLimits.from_options(connection.options)
         return cls(connection.base_url, choose_sign_in(connection), verify=verify, limits=limits)
 
     def whoami(self) -> Identity:
-        """Return the platform's view of the caller; its `known` is False if it has none.
+        """Return the caller as reported by the platform; `known` is False if it reports no user.
 
         Raises:
-            SignInError: it does not know the caller.
+            SignInError: the platform rejected the credentials.
         """
         return fetch_identity(self._http, self._method, self._client_id)
 
@@ -104,13 +105,13 @@ class LabClient(ServiceClient):
         """Return the number of sequences visible to the caller, and the state of the rate limit.
 
         Raises:
-            AccessError: the caller may not list.
+            AccessError: the caller is not allowed to list sequences.
         """
         return fetch_status(self._http)
 
     @property
     def token_expires_in(self) -> float | None:
-        """Seconds until the current token expires; None without one, or if unknown."""
+        """Seconds until the current token expires; None without a token, or if unknown."""
         seconds: float | None = getattr(self._auth, "expires_in", None)
         return seconds
 
@@ -122,46 +123,50 @@ class LabClient(ServiceClient):
         spread: bool = False,
         **filters: Any,
     ) -> pd.DataFrame:
-        """Return the sequences that the caller may see as a typed DataFrame, a row each.
+        """Return the visible sequences as a typed DataFrame with one row per sequence.
 
         Columns: id, name, length, isCircular, bases, createdAt, modifiedAt (UTC), folderId,
-        creator, schema, aliases, annotations, fields, customFields, and further ones, all of them
-        also in an empty list. Nested values (dictionaries, lists) are kept unchanged.
+        creator, schema, aliases, annotations, fields, customFields, and others. An empty result
+        has the same columns. Nested values (dictionaries, lists) are kept unchanged.
 
         Args:
             limit: maximum number of rows; None for all.
-            columns: the columns, in their order; also one within a field: `fields.Volume`,
-                `creator.name`. Only these fields are requested.
-            spread: replace `fields`, `customFields`, `creator` and `schema` by a column for each
-                of their members.
-            filters: only sequences with all of these.
+            columns: the columns, in order. A path selects a nested value: `fields.Volume`,
+                `creator.name`. Only the selected fields are requested.
+            spread: replace `fields`, `customFields`, `creator` and `schema` by one column per
+                member.
+            filters: conditions that a sequence must all satisfy.
 
-                - ids, names, creator_ids: any of several values, as texts or as one with commas.
-                - name, name_includes: also an alias or the registry ID; letters in any case.
-                - bases: exactly these, on either strand; of a circle wherever it is opened.
-                - folder: its name or its ID.
+                - ids, names, creator_ids: any of several values, as a list or a comma-separated
+                  string.
+                - name, name_includes: match the name, an alias or the registry ID,
+                  case-insensitively.
+                - bases: the exact sequence, on either strand; for circular sequences, any
+                  rotation.
+                - folder: the folder's name or ID.
                 - folder_id, project_id, schema_id, archive_reason.
                 - created_at, modified_at: `"> 2024-01-01"`, `"> 2024-01-01 AND < 2024-07-01"`, a
-                  date or time since which, or a pair of them.
-                - min_length, max_length (bases), circular: applied here, not by the platform.
-                - sort: `createdAt`, `modifiedAt` or `name`, with `:asc` or `:desc` after it. Of
-                  more than a hundred ids or names it holds within each hundred.
+                  start date or time, or a pair (start, end).
+                - min_length, max_length (bases), circular: evaluated by the client.
+                - sort: `createdAt`, `modifiedAt` or `name`, optionally followed by `:asc` or
+                  `:desc`. With more than 100 ids or names, each group of 100 is sorted separately.
 
         Raises:
-            InputError: an unknown filter, column or folder; the error names a close match.
-            ConflictError: several folders have the name.
-            AccessError: the caller may not list, or not there.
-            ServiceError: the list is invalid, or does not end.
+            InputError: a filter or column is unknown or invalid; the error suggests a close match.
+            NotFoundError: no visible folder has this name.
+            ConflictError: several folders have this name.
+            AccessError: the caller is not allowed to list these sequences.
+            ServiceError: the response is invalid, or the list does not end.
         """
-        from labext.lab.sequences.frames import CHOSEN_SEQUENCES, SEQUENCES, sequences_frame
+        from labext.lab.sequences.frames import SELECTED_COLUMNS, SEQUENCES, sequences_frame
 
-        sifted = self._filters(filters)
-        selection = ColumnSelection(columns, sifted.reads)
+        parsed = self._filters(filters)
+        selection = ColumnSelection(columns, parsed.fields)
         table = sequences_frame(
-            self._lister.pages(limit, selection, sifted), selection.names, spread=spread
+            self._lister.pages(limit, selection, parsed), selection.names, spread=spread
         )
-        selection.check_within(len(table))
-        return (SEQUENCES if columns is None else CHOSEN_SEQUENCES).show(table)
+        selection.check_members(len(table))
+        return (SEQUENCES if columns is None else SELECTED_COLUMNS).show(table)
 
     def iter_sequences(
         self,
@@ -170,42 +175,44 @@ class LabClient(ServiceClient):
         columns: Iterable[str] | str | None = None,
         **filters: Any,
     ) -> Iterator[Record]:
-        """Yield the platform's records unchanged, page by page; arguments as for `sequences`."""
-        sifted = self._filters(filters)
-        pages = self._lister.pages(limit, ColumnSelection(columns, sifted.reads), sifted)
+        """Yield unmodified records, requesting pages as needed; arguments as for `sequences`."""
+        parsed = self._filters(filters)
+        pages = self._lister.pages(limit, ColumnSelection(columns, parsed.fields), parsed)
         return (record for page in pages for record in page)
 
     def sequence(self, name: str) -> Record:
-        """Return the platform's record of one sequence unchanged.
+        """Return the unmodified record of one sequence.
 
         Args:
-            name: its name or its ID; else an alias, or its registry ID.
+            name: the sequence's name, ID, alias or registry ID.
 
         Raises:
-            NotFoundError: no visible sequence has the name; the error names a close match.
-            ConflictError: several have it; the error lists their IDs.
+            NotFoundError: no visible sequence has this name; the error suggests a close match.
+            ConflictError: several sequences have this name; the error lists their IDs.
         """
         return listing.find_sequence(self._lister, name)
 
     def folders(self) -> list[str]:
-        """Return the names of the folders that the caller may see, each once.
+        """Return the distinct names of the visible folders.
 
         Raises:
-            NotFoundError: the platform does not list folders.
+            NotFoundError: the platform does not support listing folders.
         """
         return account.folder_names(self._http)
 
     def names(self, limit: int | None = 1000) -> list[str]:
-        """Return the names of the sequences that were changed last, each once."""
+        """Return the distinct names of sequences, most recently modified first."""
         return listing.sequence_names(self._lister, limit)
 
     def _filters(self, filters: Mapping[str, Any]) -> Filters:
-        """Return the filters of a list, with the folder looked up."""
-        named = {name: value for name, value in filters.items() if name != "folder"}
+        """Parse the filters of a list, replacing a folder's name by its ID."""
+        resolved = {name: value for name, value in filters.items() if name != "folder"}
         folder = filters.get("folder")
         if folder is not None:
-            if named.get("folder_id") is not None:
-                raise InputError("The filters folder and folder_id are both given.", "Give one.")
-            Filters(named)  # a faulty filter is reported before anything is sent
-            named["folder_id"] = account.find_folder_id(self._http, folder)
-        return Filters(named)
+            if resolved.get("folder_id") is not None:
+                raise InputError(
+                    "The filters folder and folder_id are both given.", "Give only one of them."
+                )
+            Filters(resolved)  # report invalid filters before the folder is looked up
+            resolved["folder_id"] = account.find_folder_id(self._http, folder)
+        return Filters(resolved)

@@ -1,4 +1,4 @@
-"""Sign-in methods of the lab platform, and the choice between them."""
+"""Sign-in methods of the lab platform."""
 
 from __future__ import annotations
 
@@ -22,46 +22,47 @@ REQUIRED_SECRETS: Mapping[str, tuple[str, ...]] = {
     "oauth": ("client_id", "client_secret"),
     "oidc": ("id_token",),
 }
-"""The secrets that each way needs, the first that a connection has all of being taken."""
+"""Required secrets per sign-in method, in order of preference."""
 
 _PROVIDER_OPTIONS = ("oidc_configuration_url", "oidc_client_id", "oidc_user")
 
 
 def can_fetch_id_tokens(connection: Connection) -> bool:
-    """Return whether a connection has the credentials for a provider that issues ID tokens."""
+    """Return True if the connection has the credentials of an OpenID Connect provider."""
     configured = all(name in connection.options for name in _PROVIDER_OPTIONS)
     return configured and "oidc_secret" in connection.secrets
 
 
 def choose_sign_in(connection: Connection) -> SignIn:
-    """Return the way to sign in that a connection names, or else the first it has secrets for.
+    """Choose the sign-in method of a connection: the configured one, or the first with secrets.
 
     Raises:
-        SignInError: it has none, or not those for the way that it names.
-        InputError: it names an unknown sign-in method, or an invalid secret.
+        SignInError: the secrets of the configured method are missing, or no method has secrets.
+        InputError: the configured method is unknown, or a secret is invalid.
     """
-    named = connection.options.get("method")
-    if named is not None and named not in REQUIRED_SECRETS:
+    configured = connection.options.get("method")
+    if configured is not None and configured not in REQUIRED_SECRETS:
         raise InputError(
-            f'Unknown sign-in method "{named}"{messages.did_you_mean(named, REQUIRED_SECRETS)}.',
+            f'Unknown sign-in method "{configured}"'
+            f"{messages.did_you_mean(configured, REQUIRED_SECRETS)}.",
             f"The methods are {', '.join(REQUIRED_SECRETS)}.",
         )
     secrets = connection.secrets
-    for method in REQUIRED_SECRETS if named is None else (named,):
+    for method in REQUIRED_SECRETS if configured is None else (configured,):
         complete = all(secrets.get(name) for name in REQUIRED_SECRETS[method])
         if complete or (method == "oidc" and can_fetch_id_tokens(connection)):
             return _FACTORIES[method](connection)
-    if named is None:
+    if configured is None:
         raise SignInError(
             "No credentials for the lab platform are configured.",
             "Run {action}, or set LABEXT_LAB_API_KEY.",
             action=Action.sign_in("lab", "api_key"),
         )
-    missing = [name for name in REQUIRED_SECRETS[named] if not secrets.get(name)]
+    missing = [name for name in REQUIRED_SECRETS[configured] if not secrets.get(name)]
     raise SignInError(
-        f"Sign-in to the lab platform by {named} needs {' and '.join(missing)}.",
+        f"Sign-in to the lab platform by {configured} needs {' and '.join(missing)}.",
         f"Run {{action}}, or set LABEXT_LAB_{missing[0].upper()}.",
-        action=Action.sign_in("lab", missing[0], named),
+        action=Action.sign_in("lab", missing[0], configured),
     )
 
 

@@ -1,4 +1,4 @@
-"""OAuth client credentials: fetch access tokens and share them between threads."""
+"""OAuth 2.0 client credentials with access tokens shared between threads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SIGN_IN = Action.sign_in("lab", "client_secret", "oauth")
 
 
 class AccessToken(NamedTuple):
-    """An access token and its lifetime in seconds from now; None if unknown."""
+    """An access token and its remaining lifetime in seconds; None if unknown."""
 
     value: str
     seconds: float | None
@@ -44,16 +44,16 @@ class AccessToken(NamedTuple):
 
 
 class TokenEndpoint:
-    """The token endpoint of one app.
+    """Client of a token endpoint for one app.
 
-    Servers take ID and secret in the form (LAB-39), as HTTP Basic (LAB-40), or as one of them only.
-    Both are tried, and the one that worked is used from then on.
+    Servers accept ID and secret in the form (LAB-39), as HTTP Basic authentication (LAB-40), or
+    both. The form is tried first; the variant that succeeded is used for later requests.
 
     Args:
-        base_url: the API's address, which ends in `/api/v2`.
-        client_id: of the app.
-        client_secret: of the app.
-        basic: True or False where it is known which of the two to use.
+        base_url: the API's base URL, which ends in `/api/v2`.
+        client_id: the app's client ID.
+        client_secret: the app's client secret.
+        basic: True to use only HTTP Basic, False to use only the form, None to try both.
         verify: True, or the path of a CA bundle.
     """
 
@@ -67,11 +67,11 @@ class TokenEndpoint:
         verify: bool | str,
     ) -> None:
         self._pair = client_id, client_secret
-        self._ways = [False, True] if basic is None else [basic]
+        self._basic_variants = [False, True] if basic is None else [basic]
         self._http = HttpClient(
             base_url,
             auth=None,
-            rate=None,  # the token endpoint does not count for the limit
+            rate=None,  # requests to the token endpoint do not count against the rate limit
             verify=verify,
             map_error=map_token_error,
             timeout=(5, 30),
@@ -80,37 +80,37 @@ class TokenEndpoint:
         )
 
     def token(self) -> AccessToken:
-        """Ask for a token.
+        """Request a token.
 
         Raises:
-            SignInError: the platform doesn't accept the ID and secret.
-            AccessError: it does, but refuses tokens to the app or to this address.
-            ServiceError: its response is invalid.
+            SignInError: the platform rejected the client ID or the secret.
+            AccessError: the platform denied a token to the app or to this IP address.
+            ServiceError: the response is invalid.
         """
         try:
-            return parse_token(self._answer())
+            return parse_token(self._request_token())
         finally:
-            self._http.close()  # the next one is requested when this one has aged
+            self._http.close()  # the next request is made only when this token expires
 
-    def _answer(self) -> Any:
-        """Ask in the way that is known to work, or else in each."""
-        refused: LabextError | None = None
-        for basic in self._ways:
+    def _request_token(self) -> Any:
+        """Try each variant until one succeeds, and remember it."""
+        reported: LabextError | None = None
+        for basic in self._basic_variants:
             try:
-                answer = self._asked(basic)
+                document = self._send(basic)
             except LabextError as error:
-                # `invalid_client` says more than that the other form is not understood.
-                refused = error if refused is None or error.status == 401 else refused
-                if not _may_need_other_method(error):
+                # `invalid_client` is more informative than an error about the request's form.
+                reported = error if reported is None or error.status == 401 else reported
+                if not _may_need_other_variant(error):
                     raise
             else:
-                self._ways = [basic]
-                return answer
-        raise refused or SignInError(
+                self._basic_variants = [basic]
+                return document
+        raise reported or SignInError(
             "This client cannot request a token.", _CHECK_CREDENTIALS, action=_SIGN_IN
         )
 
-    def _asked(self, basic: bool) -> Any:
+    def _send(self, basic: bool) -> Any:
         client_id, client_secret = self._pair
         form = {"grant_type": "client_credentials"}
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -124,15 +124,15 @@ class TokenEndpoint:
         return self._http.send(TOKEN, content=lambda: io.BytesIO(body), headers=headers).json()
 
 
-def parse_token(answer: Any) -> AccessToken:
-    """Return the token in a response.
+def parse_token(document: Any) -> AccessToken:
+    """Parse a token response.
 
-    One without a lifetime that makes sense is used until it is refused.
+    A token without a valid lifetime is used until the platform rejects it.
 
     Raises:
-        ServiceError: there is none in it, or it is of a kind that is not `Bearer`.
+        ServiceError: the token is missing or invalid, or its type is not `Bearer`.
     """
-    fields = answer if isinstance(answer, dict) else {}
+    fields = document if isinstance(document, dict) else {}
     value, kind = fields.get("access_token"), fields.get("token_type", "Bearer")
     if not isinstance(value, str) or not _is_sendable(value):
         raise ServiceError("The lab platform returned a response without a token.")
@@ -156,14 +156,14 @@ def _parse_seconds(value: Any) -> float | None:
     return seconds if math.isfinite(seconds) and seconds > 0 else None
 
 
-def _may_need_other_method(error: LabextError) -> bool:
-    """Return whether a refusal may mean that ID and secret were expected in another form."""
-    words = error.server or ""
-    return error.status == 401 or (error.status == 400 and "invalid_request" in words)
+def _may_need_other_variant(error: LabextError) -> bool:
+    """Return True if the server may have expected ID and secret in the other variant."""
+    message = error.server or ""
+    return error.status == 401 or (error.status == 400 and "invalid_request" in message)
 
 
 def map_token_error(failure: ErrorResponse) -> LabextError | None:
-    """Return the error that a refusal of the token endpoint means (RFC 6749, section 5.2)."""
+    """Map an error response of the token endpoint to an exception (RFC 6749, section 5.2)."""
     suffix = f" ({failure.server_message})" if failure.server_message else ""
     match failure.status:
         case 400 if "unauthorized_client" in failure.server_message:
@@ -198,35 +198,37 @@ def map_token_error(failure: ErrorResponse) -> LabextError | None:
 
 
 ON_BEHALF_OF = "On-Behalf-Of"
-"""The header that names the person for whom an app acts.
+"""The request header with the user on whose behalf an app acts.
 
-A guess of ours: the contract has audit records name that person (method 2, rule 7), and not how
-the platform learns who it is.
+This is an assumption: audit records of the platform name that user (method 2, rule 7), but the
+contract does not specify how the platform is told.
 """
 
 _RENEWAL_FRACTION, _MAX_RENEWAL_SECONDS = 0.1, 60.0
-"""A token is replaced when this part of its lifetime is left, and at most so many seconds."""
+"""A token is renewed when this fraction of its lifetime remains, but no earlier than this many
+seconds before it expires.
+"""
 
 
 class ClientCredentials(RenewableBearerAuth):
-    """An app's client ID and secret.
+    """Sign-in with an app's client ID and secret.
 
-    A token is fetched when the first request needs it, replaced before it expires, and once after a
-    401. `LabClient` tells where: ID, secret and token are sent to one tenant alone. With plain
-    `requests` that is the tenant of the first request, unless `base_url` names it.
+    A token is fetched for the first request, renewed before it expires, and renewed once after a
+    401. ID, secret and token are sent to one tenant only. `LabClient` sets the tenant; with plain
+    `requests` it is `base_url`, or the tenant of the first request.
 
     Args:
-        client_id: of the app.
-        client_secret: of the app; blanks around it are left out.
-        user: e-mail address of the person for whom the app acts.
-        base_url: the tenant's address.
-        basic: True where the server wants ID and secret as HTTP Basic, False where in the form;
-            None finds out.
+        client_id: the app's client ID.
+        client_secret: the app's client secret; surrounding whitespace is removed.
+        user: email address of the user on whose behalf the app acts.
+        base_url: the tenant's URL.
+        basic: True to send ID and secret as HTTP Basic authentication, False to send them in the
+            form, None to try both.
         verify: True, or the path of a CA bundle, for the token endpoint.
-        clock: seconds, ever rising.
+        clock: monotonic clock in seconds.
 
     Raises:
-        InputError: an ID, a secret or an address that can't be one.
+        InputError: the ID, the secret, the user or the URL is invalid.
     """
 
     method = "oauth"
@@ -251,20 +253,20 @@ class ClientCredentials(RenewableBearerAuth):
         self._clock = clock
         self._endpoint: TokenEndpoint | None = None
         self._tenant = ""
-        self._value, self._until = "", 0.0
-        self._expires = float("inf")
+        self._value, self._renew_at = "", 0.0
+        self._expires_at = float("inf")
         if base_url is not None:
             self.for_tenant(base_url)
 
     @property
     def identity(self) -> str:
-        """Whose allowance its requests use: the app's, for whomever it acts (LAB-90)."""
+        """The identity whose rate limit the requests count against: the app (LAB-90)."""
         return f"app {self.client_id}"
 
     @property
     def expires_in(self) -> float | None:
-        """Seconds until the token expires; None without one, or if unknown."""
-        left = self._expires - self._clock()
+        """Seconds until the token expires; None without a token, or if its lifetime is unknown."""
+        left = self._expires_at - self._clock()
         return left if self._value and left != float("inf") else None
 
     def __repr__(self) -> str:
@@ -272,17 +274,17 @@ class ClientCredentials(RenewableBearerAuth):
         return f"ClientCredentials({self.client_id!r}{behalf})"
 
     def for_tenant(self, base_url: str, verify: bool | str | None = None) -> None:
-        """Set the tenant of these credentials; called by `LabClient`.
+        """Bind these credentials to a tenant; called by `LabClient`.
 
         Raises:
-            InputError: they belong to another tenant.
+            InputError: the credentials are already bound to another tenant.
         """
         tenant = tenant_url(base_url)
         with self._lock:
             if self._tenant not in ("", tenant):
                 raise InputError(
                     f"These client credentials are for {self._tenant}, not for {tenant}.",
-                    "Make new ones for each tenant: `ClientCredentials(client_id, client_secret)`.",
+                    "Create one per tenant: `ClientCredentials(client_id, client_secret)`.",
                 )
             self._tenant = tenant
             if verify is not None:
@@ -294,7 +296,7 @@ class ClientCredentials(RenewableBearerAuth):
             self._token(self._tenant)
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
-        """Add the token, and the user for whom the app acts."""
+        """Add the token and, if configured, the `On-Behalf-Of` header."""
         super().__call__(request)
         if self.user is not None:
             request.headers[ON_BEHALF_OF] = self.user
@@ -306,23 +308,25 @@ class ClientCredentials(RenewableBearerAuth):
         if origin(url) != origin(self._tenant):
             raise InputError(
                 f"These client credentials are only for {self._tenant}; nothing was sent.",
-                "Make others for another address.",
+                "Create another instance for another tenant.",
             )
-        if not self._value or self._clock() >= self._until:
-            requested_at = self._clock()  # it ages from the time of the request, at the earliest
-            value, seconds = self._asked().token()
-            self._value, self._until = value, float("inf")
-            self._expires = self._until
+        if not self._value or self._clock() >= self._renew_at:
+            requested_at = self._clock()  # the lifetime starts no earlier than the request
+            value, seconds = self._token_endpoint().token()
+            self._value = value
+            self._renew_at = self._expires_at = float("inf")
             if seconds is not None:
-                self._expires = requested_at + seconds
-                self._until = self._expires - min(seconds * _RENEWAL_FRACTION, _MAX_RENEWAL_SECONDS)
+                self._expires_at = requested_at + seconds
+                self._renew_at = self._expires_at - min(
+                    seconds * _RENEWAL_FRACTION, _MAX_RENEWAL_SECONDS
+                )
         return self._value
 
-    def _refused(self, token: str) -> None:
+    def _invalidate(self, token: str) -> None:
         if token == self._value:
             self._value = ""
 
-    def _asked(self) -> TokenEndpoint:
+    def _token_endpoint(self) -> TokenEndpoint:
         if self._endpoint is None:
             self._endpoint = TokenEndpoint(
                 api_url(self._tenant),
@@ -338,7 +342,7 @@ def _check_word(value: str, label: str) -> str:
     value = value.strip()
     if not value or not value.isascii() or not value.isprintable() or " " in value:
         raise InputError(
-            f"This is not a {label}: it is empty, or contains spaces or invalid characters.",
+            f"The {label} is empty, or contains spaces or invalid characters.",
             f"Copy the {label} again from the developer console.",
         )
     return value
@@ -349,6 +353,6 @@ def _check_email(value: str) -> str:
     if value.count("@") != 1 or not value.isascii() or not value.isprintable() or " " in value:
         raise InputError(
             f"{quote_value(value)} is not an email address.",
-            "Give the address of the person's account.",
+            "Give the email address of the user's account.",
         )
     return value

@@ -22,36 +22,36 @@ _TOKEN = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*")
 
 
 class ApiKey(BasicKeyAuth):
-    """A user's key; actions with it are attributed to that user.
+    """Sign-in with a user's API key; requests are attributed to that user.
 
     Args:
-        key: as the profile settings showed it; surrounding blanks are removed.
+        key: the key from the profile settings; surrounding whitespace is removed.
 
     Raises:
-        InputError: it can't be a key: empty, with blanks or a colon inside, a whole header, or a
-            token of one of the other ways to sign in. It is not sent then.
+        InputError: the key is empty, contains whitespace or a colon, is quoted, or is a header or
+            a token. It is not sent.
     """
 
     method = "key"
 
     def __init__(self, key: str) -> None:
         key = clean_secret(key, "key")
-        wrong = _key_fault(key)
-        if wrong is not None:
-            raise InputError(*wrong)
+        error = _key_error(key)
+        if error is not None:
+            raise InputError(*error)
         super().__init__(key)
         self.identity = f"key {sha256(key.encode()).hexdigest()[:16]}"
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
-        """Add the header."""
+        """Add the `Authorization` header."""
         check_https(request.url or "")
         return super().__call__(request)
 
 
-def _key_fault(key: str) -> tuple[str, str] | None:
-    """Return the fault of a key and the next step; None if it may be a key."""
+def _key_error(key: str) -> tuple[str, str] | None:
+    """Return an error message and the next step for an invalid key, else None."""
     if _HEADER.match(key):
-        return "This is a header, not a key.", "Give only the key in it."
+        return "This is an HTTP header, not a key.", "Give only the key from the header."
     if _TOKEN.fullmatch(key):
         return (
             "This is a token, not an API key.",
@@ -59,11 +59,11 @@ def _key_fault(key: str) -> tuple[str, str] | None:
             "profile settings.",
         )
     if re.search(r"\s", key):
-        return "The key contains spaces.", "Copy the key again: it is one word."
+        return "The key contains spaces.", "Copy the key again, without spaces."
     if ":" in key:
         return "The key contains a colon.", "Give the key alone, without a password."
     if key[0] in "\"'`<" or key[-1] in "\"'`>":
-        return "The key is in quotes.", "Give the key without them."
+        return "The key is in quotes.", "Give the key without quotes."
     return None
 
 
@@ -72,11 +72,11 @@ _SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 
 class RenewableBearerAuth(RefreshableAuth):
-    """Sign requests with a token; a rejected token is replaced, and the request sent again.
+    """Sign requests with a bearer token that is renewed after a 401.
 
-    Only once, and only a read to the service that the token is for: not a request that was
-    redirected elsewhere. A change is not repeated, but the next one has a new token. Threads share
-    the token: if it is rejected for several at once, only one of them replaces it.
+    A GET or HEAD request is retried once with the new token, unless it was redirected to another
+    origin. Other requests are not retried; the next request uses the new token. Threads share the
+    token: if it is rejected for several threads at once, one of them renews it.
     """
 
     def __init__(self) -> None:
@@ -84,47 +84,51 @@ class RenewableBearerAuth(RefreshableAuth):
 
     @abstractmethod
     def _token(self, url: str) -> str:
-        """Return a token that is good now for a request to `url`; called under the lock."""
+        """Return a valid token for a request to `url`; called with the lock held."""
 
     @abstractmethod
-    def _refused(self, token: str) -> None:
-        """Use this token no longer, if it is still in use; called under the lock."""
+    def _invalidate(self, token: str) -> None:
+        """Discard this token if it is the current one; called with the lock held."""
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
-        """Add the header."""
+        """Add the `Authorization` header."""
         url = request.url or ""
         check_https(url)
         with self._lock:
             request.headers["Authorization"] = f"{_PREFIX}{self._token(url)}"
-        hook = partial(self._answered, home=origin(url))
+        hook = partial(self._on_response, token_origin=origin(url))
         request.register_hook("response", hook)  # type: ignore[no-untyped-call]
         return request
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
-    def _answered(self, response: Response, *, home: Any, **sending: Any) -> Response:
-        """Replace a token that was refused, and send the request again, as `requests` does."""
+    def _on_response(
+        self, response: Response, *, token_origin: Any, **send_options: Any
+    ) -> Response:
+        """Renew a rejected token and retry the request; a response hook of `requests`."""
         request = response.request
-        used = str(request.headers.get("Authorization", ""))
-        at_home = origin(request.url or "") == home and used.startswith(_PREFIX)
-        if response.status_code != 401 or not at_home:
+        header = str(request.headers.get("Authorization", ""))
+        is_own = origin(request.url or "") == token_origin and header.startswith(_PREFIX)
+        if response.status_code != 401 or not is_own:
             return response
-        token = self._another(used.removeprefix(_PREFIX), request, response)
+        token = self._retry_token(header.removeprefix(_PREFIX), request, response)
         if token is None:
             return response
         response.close()
-        again = request.copy()
-        again.headers["Authorization"] = f"{_PREFIX}{token}"
-        repeated: Response = response.connection.send(again, **sending)
-        repeated.history.append(response)
-        repeated.request = again
-        return repeated
+        retry = request.copy()
+        retry.headers["Authorization"] = f"{_PREFIX}{token}"
+        retry_response: Response = response.connection.send(retry, **send_options)
+        retry_response.history.append(response)
+        retry_response.request = retry
+        return retry_response
 
-    def _another(self, used: str, request: PreparedRequest, response: Response) -> str | None:
-        """Return the token to repeat a request with; None if it is not to be repeated."""
+    def _retry_token(
+        self, rejected: str, request: PreparedRequest, response: Response
+    ) -> str | None:
+        """Return the token for a retry; None if the request must not be retried."""
         with self._lock:
-            self._refused(used)
+            self._invalidate(rejected)
             if request.method not in _SAFE_METHODS:
                 return None
             try:
@@ -132,4 +136,4 @@ class RenewableBearerAuth(RefreshableAuth):
             except BaseException:
                 response.close()
                 raise
-        return None if token == used else token
+        return None if token == rejected else token

@@ -1,4 +1,4 @@
-"""OpenID Connect ID tokens and the provider that issues them."""
+"""Sign-in with OpenID Connect ID tokens, and a client of the provider that issues them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _CONFIGURATION = Operation(
 
 
 class ProviderSignIn:
-    """Sign in at an identity provider, once for each ID token that is needed.
+    """Fetch ID tokens from an identity provider with a user's secret.
 
-    An instance is a function that returns a new ID token, as `IdToken` accepts one.
+    An instance is callable and returns a new ID token, as `IdToken` expects.
 
     Args:
-        configuration_url: of the provider: HTTPS, ending in `/.well-known/openid-configuration`.
-        client_id: the client that the tokens are for.
-        user: the e-mail address of the user.
+        configuration_url: HTTPS URL that ends in `/.well-known/openid-configuration`.
+        client_id: the client ID for which tokens are issued.
+        user: the user's email address.
         secret: the user's secret; it is sent to the provider's own origin only.
         verify: True, or the path of a CA bundle.
 
@@ -51,7 +51,7 @@ class ProviderSignIn:
         identity: as `IdToken.identity`.
 
     Raises:
-        InputError: the address can't be that of a configuration.
+        InputError: the URL is not that of an OpenID configuration.
     """
 
     def __init__(
@@ -90,8 +90,8 @@ class ProviderSignIn:
         """Return a new ID token.
 
         Raises:
-            SignInError: the provider does not accept the user's secret.
-            ServiceError: its response is invalid.
+            SignInError: the provider rejected the user's secret.
+            ServiceError: the response is invalid.
         """
         http = HttpClient(
             self._issuer,
@@ -109,24 +109,24 @@ class ProviderSignIn:
                 "sign in", "POST", self._token_path(configuration), RetryMode.ALWAYS, answer="json"
             )
             body = urlencode(self._form).encode()
-            answer = http.send(
+            document = http.send(
                 operation,
                 content=lambda: io.BytesIO(body),
                 headers={"Content-Type": "application/x-www-form-urlencoded"},
             ).json()
         finally:
             http.close()
-        token = answer.get("id_token") if isinstance(answer, dict) else None
+        token = document.get("id_token") if isinstance(document, dict) else None
         if not isinstance(token, str):
-            raise ServiceError("The identity provider's answer contains no ID token.")
+            raise ServiceError("The identity provider's response contains no ID token.")
         register_secret(token)
         return token
 
     def _token_path(self, configuration: Any) -> str:
-        """Return the path of the token endpoint below the issuer, where the secret may be sent."""
+        """Return the path of the token endpoint, which must belong to the issuer."""
         endpoint = configuration.get("token_endpoint") if isinstance(configuration, dict) else None
-        own = isinstance(endpoint, str) and endpoint.startswith(self._issuer)
-        path = str(endpoint).removeprefix(self._issuer) if own else ""
+        is_own = isinstance(endpoint, str) and endpoint.startswith(self._issuer)
+        path = str(endpoint).removeprefix(self._issuer) if is_own else ""
         if not _URL_PATH.fullmatch(path):
             raise ServiceError(
                 "The identity provider's configuration has no token endpoint on its own host.",
@@ -136,37 +136,37 @@ class ProviderSignIn:
 
 
 def map_provider_error(failure: ErrorResponse) -> LabextError | None:
-    """Return the error for a refusal of the token endpoint (RFC 6749, section 5.2), else None."""
+    """Map an error response of the token endpoint to an exception (RFC 6749, section 5.2)."""
     if failure.op.method == "POST" and failure.status in (400, 401, 403):
-        words = failure.server_message.strip().rstrip(".")
-        suffix = f" (“{words}”)" if words else ""
+        message = failure.server_message.strip().rstrip(".")
+        suffix = f" (“{message}”)" if message else ""
         return SignInError(
             f"The identity provider rejected the user's secret{suffix}.",
-            "Check the user and the secret, or get an ID token from the provider.",
+            "Check the user name and the secret, or get an ID token from the provider.",
         )
     return None
 
 
 _RENEWAL_SECONDS = 10.0
-"""Seconds before its expiry from which a new token is requested, if possible."""
+"""Seconds before a token expires from which a new one is requested."""
 
 _NEXT_STEP = "Get a new one from your identity provider, then {action}."
 _SIGN_IN = Action.sign_in("lab", "id_token", "oidc")
 
 
 class IdToken(RenewableBearerAuth):
-    """An ID token, or a function that returns one.
+    """Sign-in with an OpenID Connect ID token.
 
-    Its claims are read and not verified: that is for the platform to do. But one that has expired,
-    or that names nobody, is told before it is sent.
+    The claims are read but not verified, which is the platform's task. A token that has expired or
+    has no email address is rejected before it is sent.
 
     Args:
-        token: the token; or a function without arguments that gives one. It is asked when the first
-            request needs a token, again when that expires, and once after a 401.
-        clock: seconds since 1970.
+        token: the token, or a function without arguments that returns one. The function is called
+            for the first request, when the token expires, and once after a 401.
+        clock: clock in seconds since the Unix epoch.
 
     Raises:
-        InputError: the token can't be one.
+        InputError: the token is invalid.
     """
 
     method = "oidc"
@@ -176,23 +176,23 @@ class IdToken(RenewableBearerAuth):
     ) -> None:
         super().__init__()
         self._clock = clock
-        self._give = None if isinstance(token, str) else token
-        self._value, self._until = "", 0.0
+        self._fetch_token = None if isinstance(token, str) else token
+        self._value, self._expires_at = "", 0.0
         self._email: str | None = None
         if isinstance(token, str):
-            self._take(token)
+            self._set_token(token)
 
     @property
     def identity(self) -> str:
-        """Whose allowance its requests use: the user's, by the token's e-mail address."""
-        if self._give is None:
+        """The identity whose rate limit the requests count against: the user, by email address."""
+        if self._fetch_token is None:
             return f"user {self._email}"
-        return str(getattr(self._give, "identity", f"tokens of {id(self._give)}"))
+        return str(getattr(self._fetch_token, "identity", f"tokens of {id(self._fetch_token)}"))
 
     @property
     def expires_in(self) -> float | None:
-        """Seconds until the token expires; None without one, or without an expiry."""
-        left = self._until - self._clock()
+        """Seconds until the token expires; None without a token, or if it never expires."""
+        left = self._expires_at - self._clock()
         return left if self._value and left != float("inf") else None
 
     def ready(self) -> None:
@@ -200,22 +200,22 @@ class IdToken(RenewableBearerAuth):
         with self._lock:
             self._token("")
 
-    def _token(self, url: str) -> str:  # noqa: ARG002 - the same for every address
-        if self._give is not None and self._clock() >= self._until - _RENEWAL_SECONDS:
-            self._take(self._give())
-        if self._clock() >= self._until:
+    def _token(self, url: str) -> str:  # noqa: ARG002 - the token does not depend on the URL
+        if self._fetch_token is not None and self._clock() >= self._expires_at - _RENEWAL_SECONDS:
+            self._set_token(self._fetch_token())
+        if self._clock() >= self._expires_at:
             raise SignInError(
-                f"The ID token has expired ({_format_time(self._until)}).",
+                f"The ID token has expired ({_format_time(self._expires_at)}).",
                 _NEXT_STEP,
                 action=_SIGN_IN,
             )
         return self._value
 
-    def _refused(self, token: str) -> None:
-        if token == self._value and self._give is not None:
-            self._until = 0.0
+    def _invalidate(self, token: str) -> None:
+        if token == self._value and self._fetch_token is not None:
+            self._expires_at = 0.0
 
-    def _take(self, token: str) -> None:
+    def _set_token(self, token: str) -> None:
         value = clean_secret(token, "ID token") if isinstance(token, str) else ""
         claims = _claims(value)
         if claims is None:
@@ -231,11 +231,11 @@ class IdToken(RenewableBearerAuth):
                 "Ask your identity provider for the scopes `openid email`.",
             )
         self._value, self._email = value, email.casefold()
-        self._until = float(expires) if isinstance(expires, int | float) else float("inf")
+        self._expires_at = float(expires) if isinstance(expires, int | float) else float("inf")
 
 
 def _claims(token: str) -> dict[str, Any] | None:
-    """Return a token's claims, unverified; None if it can't be read."""
+    """Return the unverified claims of a token; None if it can't be parsed."""
     parts = token.split(".")
     if len(parts) != 3 or not parts[2]:
         return None

@@ -1,23 +1,26 @@
-"""Encode names, texts and unsupported fields for sequence file formats."""
+"""Encode names, texts and non-standard fields for sequence file formats."""
 
 from __future__ import annotations
 
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 Fields = dict[str, Any]
 
 PRESERVED_MARK = "labext:"
-"""Prefix of a line of text that holds preserved values."""
+"""Prefix of a text line with preserved values."""
 
 _ESCAPE_PATTERN = re.compile(r"\\.")
 
 
 def preserve(visible: Mapping[str, Any], exact: Mapping[str, Any]) -> dict[str, list[list[Any]]]:
-    """Return the shown and the exact value of each field that differs; `[]` for a missing one."""
+    """Return `[visible, exact]` values of each field that a file can't represent exactly.
+
+    Each value is a list with one item, or an empty list if the field is missing.
+    """
     return {
         name: [_field_values(visible, name), _field_values(exact, name)]
         for name in dict.fromkeys([*visible, *exact])
@@ -26,13 +29,13 @@ def preserve(visible: Mapping[str, Any], exact: Mapping[str, Any]) -> dict[str, 
 
 
 def restore(visible: Mapping[str, Any], preserved: Any) -> Fields:
-    """Return the fields, with the exact value of each that is shown unchanged."""
+    """Return the visible fields, replaced by their preserved values unless they were edited."""
     fields = dict(visible)
     for name, pair in preserved.items() if isinstance(preserved, dict) else ():
         if not (isinstance(pair, list) and len(pair) == 2 and all(map(_is_field_value, pair))):
             continue
-        was, exact = pair
-        if encode_value(_field_values(visible, name)) == encode_value(was):
+        original, exact = pair
+        if encode_value(_field_values(visible, name)) == encode_value(original):
             fields.pop(name, None)
             if exact:
                 fields[name] = exact[0]
@@ -40,10 +43,10 @@ def restore(visible: Mapping[str, Any], preserved: Any) -> Fields:
 
 
 def encode_value(value: Any) -> str:
-    """Return a value as JSON of printable ASCII without blanks and double quotes.
+    """Return a value as JSON in printable ASCII without spaces and double quotes.
 
-    It then is one word to any reader, and needs no quoting: single quotes stand for double ones,
-    and those that were there are escaped.
+    The result is a single word that needs no quoting in any file format. Double quotes become
+    single quotes; single quotes in the value are escaped.
     """
     text = json.dumps(value, separators=(",", ":"), default=str)
     text = _ESCAPE_PATTERN.sub(lambda match: "\\u0022" if match[0] == '\\"' else match[0], text)
@@ -52,7 +55,7 @@ def encode_value(value: Any) -> str:
 
 
 def decode_value(text: str) -> Any:
-    """Return the value that `encode_value` encoded; None for any other text."""
+    """Decode the result of `encode_value`; None for any other text."""
     try:
         return json.loads(text.replace("'", '"'))
     except (ValueError, RecursionError):
@@ -68,29 +71,29 @@ def _is_field_value(value: Any) -> bool:
 
 
 def split_text(text: str, width: int) -> list[str]:
-    """Return a text in pieces of a width."""
+    """Split a text into chunks of `width` characters."""
     return [text[start : start + width] for start in range(0, len(text), width)]
 
 
-def to_line(text: str, longest_word: int = 40) -> str:
-    """Return a text as a line of plain words that can be broken at any blank, and put together."""
+def to_line(text: str, max_word_length: int = 40) -> str:
+    """Return a text as one line of ASCII words, which can be wrapped at any space."""
     ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     ascii_text = re.sub(r"[^!-~]+", " ", ascii_text).replace('"', "'")
-    words = (piece for word in ascii_text.split() for piece in split_text(word, longest_word))
-    return " ".join(words)
+    chunks = (chunk for word in ascii_text.split() for chunk in split_text(word, max_word_length))
+    return " ".join(chunks)
 
 
-def to_token(text: str, longest: int) -> str:
-    """Return a text as one word, as the name of a sequence in a file."""
-    word = re.sub(r"[^A-Za-z0-9_.+()-]+", "_", to_line(text, longest)).strip("_")
-    return word[:longest].strip("_") or "sequence"
+def to_token(text: str, max_length: int) -> str:
+    """Return a text as a single word, used as the name of a sequence in a file."""
+    word = re.sub(r"[^A-Za-z0-9_.+()-]+", "_", to_line(text, max_length)).strip("_")
+    return word[:max_length].strip("_") or "sequence"
 
 
-def unique_name(word: str, others: Iterable[str], longest: int) -> str:
-    """Return the word, numbered if it is among the others."""
-    used, name, number = set(others), word, 1
+def unique_name(word: str, used: Collection[str], max_length: int) -> str:
+    """Return the word, with a numeric suffix if it is already used."""
+    name, number = word, 1
     while name in used:
         number += 1
-        end = f"_{number}"
-        name = word[: longest - len(end)] + end
+        suffix = f"_{number}"
+        name = word[: max_length - len(suffix)] + suffix
     return name

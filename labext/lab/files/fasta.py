@@ -13,9 +13,12 @@ MAX_FASTA_NAME = 80
 
 
 def format_fasta(record: Mapping[str, Any], name: str, *, whole: bool) -> str:
-    """Return a FASTA entry called `name`.
+    """Return a FASTA entry.
 
-    With `whole`, the description keeps all other fields of the record.
+    Args:
+        record: a record with at least `bases`.
+        name: the identifier of the entry.
+        whole: True to preserve all other fields of the record in the description.
     """
     bases = record["bases"]
     lines = "\n".join(encoding.split_text(bases, FASTA_LINE_WIDTH))
@@ -33,12 +36,12 @@ def format_fasta(record: Mapping[str, Any], name: str, *, whole: bool) -> str:
 def parse_fasta(text: str) -> Iterator[Fields]:
     """Yield the records of a FASTA text.
 
-    Entries written with `whole` have all their fields, others `id`, `name`, `bases`, `length`,
-    `isCircular`, `annotations` and, if there is one, `description`.
+    Entries written with `whole` have all their fields. Other entries have `id`, `name`, `bases`,
+    `length`, `isCircular`, `annotations` and an optional `description`.
     """
-    for part in f"\n{text}".split("\n>")[1:]:
-        head, _, lines = part.partition("\n")
-        name, _, description = head.strip().partition(" ")
+    for entry in f"\n{text}".split("\n>")[1:]:
+        header, _, lines = entry.partition("\n")
+        name, _, description = header.strip().partition(" ")
         bases = "".join(lines.split())
         if description.startswith(PRESERVED_MARK):
             yield encoding.restore(

@@ -21,21 +21,24 @@ from labext.lab.files.encoding import Fields
 
 
 def covering_span(location: Location, length: int, *, circular: bool) -> tuple[int, int]:
-    """Return the start and the end that cover a location; over the origin the end comes first."""
+    """Return the start and end that cover a location; the end precedes a start across the origin.
+
+    A location between two bases covers both of them.
+    """
     parts = _ordered_parts(location)
     first, last = parts[0], parts[-1]
     if circular and _spans_origin(parts, length) and int(last.end) <= int(first.start):
         return int(first.start), int(last.end)
-    if len(parts) == 1 and int(first.start) == int(first.end):  # between two bases: both are shown
+    if len(parts) == 1 and int(first.start) == int(first.end):
         return max(int(first.start) - 1, 0), min(int(first.end) + 1, length)
     return min(int(part.start) for part in parts), max(int(part.end) for part in parts)
 
 
 def is_compound(location: Location, length: int, *, circular: bool) -> bool:
-    """Return whether a location is more than a start, an end and a strand."""
+    """Return True if start, end and strand are not enough to describe a location."""
     parts = _ordered_parts(location)
     if any(part.ref for part in parts):
-        return False  # a piece of another record
+        return False  # refers to another record
     if any(type(part) in (BeforePosition, AfterPosition) for part in _end_parts(parts)):
         return True
     if len(parts) == 2 and circular and _spans_origin(parts, length):
@@ -44,7 +47,7 @@ def is_compound(location: Location, length: int, *, circular: bool) -> bool:
 
 
 def format_insdc(location: Location) -> str:
-    """Return a location as GenBank writes it, like `complement(join(1..5,10..20))`."""
+    """Format a location as in GenBank files, such as `complement(join(1..5,10..20))`."""
     parts = list(location.parts)
     if len(parts) == 1:
         return _format_strand(parts[0])
@@ -55,14 +58,14 @@ def format_insdc(location: Location) -> str:
 
 
 def _ordered_parts(location: Location) -> list[Any]:
-    """Return the pieces by their order on the first strand: they are listed as they are read."""
+    """Return the parts in order of their position on the forward strand."""
     parts = list(location.parts)
     return parts[::-1] if location.strand == -1 else parts
 
 
 def _spans_origin(parts: list[Any], length: int) -> bool:
     pairs = itertools.pairwise(parts)
-    return any(int(part.end) == length and int(other.start) == 0 for part, other in pairs)
+    return any(int(part.end) == length and int(following.start) == 0 for part, following in pairs)
 
 
 def _end_parts(parts: list[Any]) -> list[Any]:
@@ -89,10 +92,10 @@ def _format_position(position: Any) -> str:
 
 
 PRESERVED_QUALIFIER = "labext"
-"""The qualifier for values that standard qualifiers can't hold."""
+"""The qualifier for values that standard qualifiers can't represent."""
 
 LOCATION_FIELD = "location"
-"""The custom field with the location of a feature in several pieces, or with blurred ends."""
+"""The custom field with the location of a feature that has several parts or fuzzy ends."""
 
 _COLORS = ("ApEinfo_fwdcolor", "ApEinfo_revcolor")
 _NAMES = ("label", "gene", "product", "standard_name", "locus_tag", "note")
@@ -103,12 +106,12 @@ _MAX_LINE_LENGTH = 44
 
 
 def to_feature(annotation: Mapping[str, Any], length: int, *, circular: bool) -> SeqFeature:
-    """Return an annotation as a feature that GenBank can hold.
+    """Convert an annotation to a feature for a GenBank file.
 
     Args:
-        annotation: as the platform has it.
-        length: of the sequence, in bases.
-        circular: whether the sequence is.
+        annotation: an annotation of a platform record.
+        length: length of the sequence in bases.
+        circular: True if the sequence is circular.
     """
     kind = annotation.get("type")
     location, qualifiers = _feature_location(annotation, length, circular), _qualifiers(annotation)
@@ -118,7 +121,7 @@ def to_feature(annotation: Mapping[str, Any], length: int, *, circular: bool) ->
         qualifiers=qualifiers,
     )
     preserved = encoding.preserve(
-        _as_filed(_feature_fields(feature, length, circular=circular)), annotation
+        _with_default_strand(_feature_fields(feature, length, circular=circular)), annotation
     )
     if preserved:
         feature.qualifiers[PRESERVED_QUALIFIER] = encoding.split_text(
@@ -128,29 +131,29 @@ def to_feature(annotation: Mapping[str, Any], length: int, *, circular: bool) ->
 
 
 def to_annotation(feature: SeqFeature, length: int, *, circular: bool) -> Fields:
-    """Return a feature as an annotation."""
-    plain = _feature_fields(feature, length, circular=circular)
+    """Convert a feature to an annotation."""
+    visible = _feature_fields(feature, length, circular=circular)
     preserved = encoding.decode_value(
         "".join(map(str, feature.qualifiers.get(PRESERVED_QUALIFIER, ())))
     )
-    exact = encoding.restore(_as_filed(plain), preserved)
-    if "strand" in exact and not (isinstance(preserved, dict) and "strand" in preserved):
-        exact["strand"] = plain["strand"]
-    return exact
+    fields = encoding.restore(_with_default_strand(visible), preserved)
+    if "strand" in fields and not (isinstance(preserved, dict) and "strand" in preserved):
+        fields["strand"] = visible["strand"]
+    return fields
 
 
 def _feature_fields(feature: SeqFeature, length: int, *, circular: bool) -> Fields:
-    """Return the fields of an annotation that a feature shows by itself."""
+    """Return the fields of an annotation that a feature represents without preserved values."""
     qualifiers = {name: _value_list(value) for name, value in feature.qualifiers.items()}
     start, end = covering_span(feature.location, length, circular=circular)
-    rest = [
+    custom_fields = [
         {"name": name, "value": value}
         for name, values in qualifiers.items()
         if name not in _RESERVED
         for value in values
     ]
     if is_compound(feature.location, length, circular=circular):
-        rest.append({"name": LOCATION_FIELD, "value": format_insdc(feature.location)})
+        custom_fields.append({"name": LOCATION_FIELD, "value": format_insdc(feature.location)})
     return {
         "name": _feature_name(qualifiers, feature.type),
         "type": feature.type,
@@ -159,12 +162,12 @@ def _feature_fields(feature: SeqFeature, length: int, *, circular: bool) -> Fiel
         "strand": feature.location.strand or 0,
         "color": next((qualifiers[name][0] for name in _COLORS if qualifiers.get(name)), None),
         "notes": "\n".join(qualifiers.get("note", ())),
-        "customFields": rest,
+        "customFields": custom_fields,
     }
 
 
-def _as_filed(fields: Fields) -> Fields:
-    """Return fields as a file shows them: a feature without a strand is on the first."""
+def _with_default_strand(fields: Fields) -> Fields:
+    """Return the fields with the forward strand for a feature without one, as files are read."""
     return fields | {"strand": fields["strand"] or 1}
 
 
@@ -181,9 +184,9 @@ def _feature_name(qualifiers: Mapping[str, list[str]], kind: str) -> str:
 
 
 def _qualifiers(annotation: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the qualifiers for the fields that have one, as words that fit on lines.
+    """Return the GenBank qualifiers of an annotation.
 
-    If they are less exact than the annotation, the rest is preserved separately.
+    Values are reduced to ASCII words; `PRESERVED_QUALIFIER` keeps the original values.
     """
     label = _field_text(annotation.get("name")) or "feature"
     qualifiers = {"label": [label]}
@@ -191,9 +194,9 @@ def _qualifiers(annotation: Mapping[str, Any]) -> dict[str, list[str]]:
     if color:
         qualifiers |= {name: [color] for name in _COLORS}
     notes = annotation.get("notes")
-    remarks = [_field_text(line) for line in notes.split("\n")] if isinstance(notes, str) else []
-    if any(remarks):
-        qualifiers["note"] = [remark for remark in remarks if remark]
+    lines = [_field_text(line) for line in notes.split("\n")] if isinstance(notes, str) else []
+    if any(lines):
+        qualifiers["note"] = [line for line in lines if line]
     for name, value in _custom_fields(annotation):
         if name != LOCATION_FIELD:
             qualifiers.setdefault(name, []).append(value)
@@ -220,7 +223,7 @@ def _custom_fields(annotation: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _qualifier_value(name: str, value: str) -> str:
     if name == LOCATION_FIELD:
         return value
-    # A protein is one word, of which readers take out the ends of the lines.
+    # A translation is a single word; parsers remove its line breaks and spaces.
     return _field_text(value).replace(" ", "") if name == "translation" else _field_text(value)
 
 
@@ -235,13 +238,13 @@ def _feature_location(annotation: Mapping[str, Any], length: int, circular: bool
     strand = strand if type(strand) is int and strand in (-1, 0, 1) else 0
     for name, value in _custom_fields(annotation):
         if name == LOCATION_FIELD:
-            whole = _compound_location(value, length, circular)
+            location = _compound_location(value, length, circular)
             if (
-                whole is not None
-                and (whole.strand or 0) == strand
-                and covering_span(whole, length, circular=circular) == (start, end)
+                location is not None
+                and (location.strand or 0) == strand
+                and covering_span(location, length, circular=circular) == (start, end)
             ):
-                return whole
+                return location
     if end == 0 or start < end:
         return SimpleLocation(start, end or length, strand=strand)
     if not circular:
@@ -255,12 +258,12 @@ def _feature_location(annotation: Mapping[str, Any], length: int, circular: bool
     return CompoundLocation(parts[::-1] if strand == -1 else parts)
 
 
-def _clean_position(value: Any, length: int, otherwise: int) -> int:
-    return min(max(value, 0), length) if type(value) is int else otherwise
+def _clean_position(value: Any, length: int, default: int) -> int:
+    return min(max(value, 0), length) if type(value) is int else default
 
 
 def _compound_location(text: str, length: int, circular: bool) -> Location | None:
     try:
         return Location.fromstring(text, length, circular)
-    except Exception:  # noqa: BLE001 - the parser raises many types for an invalid location
+    except Exception:  # noqa: BLE001 - the parser raises various exceptions for invalid input
         return None

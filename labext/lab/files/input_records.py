@@ -1,4 +1,4 @@
-"""Convert frames and records to the records of a file, and check them."""
+"""Convert DataFrames and records to validated records for a file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ _BASES_PATTERN = re.compile(r"[A-Za-z*.-]+")
 
 
 def to_records(records: Any) -> list[Fields]:
-    """Return the checked records of a frame, of one record or of several.
+    """Return the validated records of a DataFrame, one record or several records.
 
     Raises:
-        ConflictError: two records have the same name.
-        InputError: there are no records, a column is missing, or a row lacks bases or a name.
+        ConflictError: several records have the same name.
+        InputError: there are no records, a column is missing, or a record has no name, no bases
+            or invalid bases.
     """
     rows = _as_records(records)
     _check_bases(rows)
@@ -28,18 +29,18 @@ def to_records(records: Any) -> list[Fields]:
     return rows
 
 
-def unique_names(sequences: Iterable[Fields], longest: Callable[[Fields], int]) -> Iterator[str]:
-    """Yield a unique one-word name for each record, of at most `longest(record)` characters."""
+def unique_names(sequences: Iterable[Fields], max_length: Callable[[Fields], int]) -> Iterator[str]:
+    """Yield a unique one-word name of at most `max_length(record)` characters per record."""
     used: set[str] = set()
     for row in sequences:
-        most = longest(row)
-        word = encoding.unique_name(encoding.to_token(display_name(row), most), used, most)
+        limit = max_length(row)
+        word = encoding.unique_name(encoding.to_token(display_name(row), limit), used, limit)
         used.add(word)
         yield word
 
 
 def display_name(row: Mapping[str, Any]) -> str:
-    """Return a sequence's name, or else its identifier."""
+    """Return a sequence's name, its ID if it has no name, or an empty string."""
     return next(
         (value for value in (row.get("name"), row.get("id")) if isinstance(value, str) and value),
         "",
@@ -64,7 +65,7 @@ def _as_records(records: Any) -> list[Fields]:
 
 
 def _cell_value(cell: Any) -> Any:
-    """Return a frame's cell as in the record: text for times, None for missing values."""
+    """Convert a DataFrame cell to a JSON value: text for times, None for missing values."""
     if hasattr(cell, "isoformat"):
         return None if cell != cell else cell.isoformat()
     if hasattr(cell, "item") and getattr(cell, "ndim", None) == 0:
@@ -76,38 +77,37 @@ def _cell_value(cell: Any) -> Any:
 
 def _check_bases(sequences: Sequence[Fields]) -> None:
     if not sequences:
-        raise InputError("There is no sequence to write.", "Widen the search, or name another one.")
-    without = [_row_label(row, place) for place, row in enumerate(sequences) if not _has_bases(row)]
-    if without:
+        raise InputError("There is no sequence to write.", "Change the filters or the names.")
+    missing = [_row_label(row, n) for n, row in enumerate(sequences) if not _has_bases(row)]
+    if missing:
         raise InputError(
-            f"Without bases: {messages.join_words(without)}.",
-            "Fetch the column `bases` too, or leave those rows out.",
+            f"Sequences without bases: {messages.join_words(missing)}.",
+            "Fetch the column `bases` too, or omit these rows.",
         )
-    for place, row in enumerate(sequences):
-        odd = _BASES_PATTERN.sub("", row["bases"])
-        if odd:
+    for n, row in enumerate(sequences):
+        invalid = _BASES_PATTERN.sub("", row["bases"])
+        if invalid:
             raise InputError(
-                f"{_row_label(row, place)}: {messages.quote_value(odd[0])} is not a base.",
-                "Give only letters, without spaces and numbers.",
+                f"{_row_label(row, n)}: {messages.quote_value(invalid[0])} is not a base.",
+                "Use only letters, without spaces and numbers.",
             )
 
 
 def _check_names(sequences: Sequence[Fields]) -> None:
-    unnamed = [place for place, row in enumerate(sequences) if not display_name(row)]
+    unnamed = [n for n, row in enumerate(sequences) if not display_name(row)]
     if unnamed:
         raise InputError(
-            f"Without a name: {messages.join_words([f'row {place}' for place in unnamed])}.",
-            "Name those rows, or leave them out.",
+            f"Sequences without a name: {messages.join_words([f'row {n}' for n in unnamed])}.",
+            "Name these rows, or omit them.",
         )
-    twins = _duplicate_names(sequences)
-    if twins:
-        duplicates = [
-            f"{name} ({messages.join_words(ids)})" if ids else name for name, ids in twins
-        ]
+    duplicates = [
+        f"{name} ({messages.join_words(ids)})" if ids else name
+        for name, ids in _duplicate_names(sequences)
+    ]
+    if duplicates:
         raise ConflictError(
             f"Several sequences have the same name: {messages.join_words(duplicates)}.",
-            'Take one of each, as `seqs.drop_duplicates("name")` does, or give them names of '
-            "their own.",
+            'Keep one of each, as with `seqs.drop_duplicates("name")`, or rename them.',
         )
 
 
@@ -115,12 +115,12 @@ def _has_bases(row: Fields) -> bool:
     return isinstance(row.get("bases"), str) and bool(row["bases"])
 
 
-def _row_label(row: Fields, place: int) -> str:
-    return display_name(row) or f"row {place}"
+def _row_label(row: Fields, position: int) -> str:
+    return display_name(row) or f"row {position}"
 
 
 def _duplicate_names(sequences: Iterable[Fields]) -> list[tuple[str, list[str]]]:
-    """Return each name that several have, and their IDs."""
+    """Return the names that several sequences have, with the IDs of these sequences."""
     by_name: dict[str, list[Fields]] = {}
     for row in sequences:
         by_name.setdefault(display_name(row), []).append(row)

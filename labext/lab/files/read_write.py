@@ -30,33 +30,36 @@ SUFFIXES: Mapping[str, Format] = {
 """File formats by file suffix."""
 
 _URL_FIELDS = ("apiURL", "url", "webURL")
-"""Fields with a record's address, which changes when a sandbox is reset."""
+"""Fields with a record's URL, which changes when a sandbox is reset."""
 
 
 def read(path: str | PathLike[str]) -> list[Fields]:
-    """Read the sequences of a FASTA or GenBank file of any name.
+    """Read the sequences of a FASTA or GenBank file.
+
+    The format is detected from the content; the file may have any name.
 
     Returns:
-        Records with `id`, `name`, `bases`, `length`, `isCircular`, `annotations` and, if there is
-        one, `description`. Records written by `write(whole=True)` or as GenBank have all fields.
+        Records with `id`, `name`, `bases`, `length`, `isCircular`, `annotations` and an optional
+        `description`. Records written by `write` as GenBank or with `whole=True` have all fields.
 
     Raises:
         NotFoundError: the file does not exist.
-        InputError: the file contains no sequences.
+        InputError: the file can't be read, or contains no sequences.
         SetupError: the format is GenBank and Biopython is not installed.
     """
     source = Path(path).expanduser()
     text = _read_text(source)
-    begins = text.lstrip()[:5]
-    if begins.startswith(">"):
+    prefix = text.lstrip()[:5]
+    if prefix.startswith(">"):
         records = list(parse_fasta(text))
-    elif begins == "LOCUS":
+    elif prefix == "LOCUS":
         records = _read_genbank(text, source)
     else:
         records = []
     if not records:
         raise InputError(
-            f"{source} holds no sequences.", "Name a FASTA file (`>…`) or a GenBank file (`LOCUS`)."
+            f"{source} contains no sequences.",
+            "Use a FASTA file (starts with `>`) or a GenBank file (starts with `LOCUS`).",
         )
     return records
 
@@ -67,8 +70,8 @@ def _read_genbank(text: str, source: Path) -> list[Fields]:
     try:
         return seqrecords.parse_genbank(text)
     except ValueError as failure:
-        why = str(failure)
-    raise InputError(f"{source} can't be read as GenBank ({why}).", "Check the file.")
+        reason = str(failure)
+    raise InputError(f"{source} is not a valid GenBank file ({reason}).", "Check the file.")
 
 
 def _read_text(source: Path) -> str:
@@ -77,7 +80,9 @@ def _read_text(source: Path) -> str:
     except FileNotFoundError:
         raise NotFoundError(f"There is no file {source}.", "Check the path.") from None
     except OSError as failure:
-        raise InputError(f"{source} can't be read ({failure.strerror}).", "Check it.") from None
+        raise InputError(
+            f"{source} can't be read ({failure.strerror}).", "Check the file and its permissions."
+        ) from None
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -94,22 +99,24 @@ def write(
 ) -> Path:
     """Write sequences to a file atomically.
 
-    A file that has the same sequences is left unchanged, even if the address of the platform is
-    different in it.
+    A file that already contains the same sequences is left unchanged; differences in the
+    platform's URL are ignored.
 
     Args:
-        records: a frame with the columns `name` and `bases`, a record, or several.
+        records: a DataFrame with the columns `name` and `bases`, one record, or several records.
         path: the file; missing folders are created.
-        format: `fasta` or `genbank`; None chooses by the suffix of the path.
-        overwrite: whether to replace a file with other content.
-        whole: whether FASTA keeps all fields of a record, in its description; GenBank always does.
+        format: `fasta` or `genbank`; None derives the format from the file suffix.
+        overwrite: True to replace a file with other content.
+        whole: True to preserve all fields of a record in FASTA descriptions; GenBank always
+            preserves them.
 
     Returns:
         The path.
 
     Raises:
-        ConflictError: the file has other content, or two sequences have the same name.
-        InputError: there is nothing to write, a column is missing, or a row has no bases.
+        ConflictError: the file has other content, or several sequences have the same name.
+        InputError: there are no sequences, a column is missing, a sequence has no name or no bases,
+            or the format is unknown.
         SetupError: the format is GenBank and Biopython is not installed.
         StorageError: the file can't be written.
     """
@@ -118,7 +125,7 @@ def write(
     rows = to_records(records)
     text = _to_genbank(rows) if kind == "genbank" else _to_fasta(rows, whole)
     if _has_content(target, text.encode()) or _has_records(target, rows, text[:1]):
-        return target  # a notebook runs twice
+        return target  # running a notebook again is not a conflict
     if target.exists() and not overwrite:
         raise ConflictError(
             f"{target} already exists with other content.",
@@ -132,16 +139,16 @@ def write(
 def _has_content(target: Path, content: bytes) -> bool:
     try:
         return target.stat().st_size == len(content) and target.read_bytes() == content
-    except OSError:  # it does not exist, or is not a file
+    except OSError:  # the file does not exist, or is a folder
         return False
 
 
-def _has_records(target: Path, rows: Sequence[Fields], begins: str) -> bool:
-    """Return whether a file of this format has these complete records, addresses aside."""
+def _has_records(target: Path, rows: Sequence[Fields], prefix: str) -> bool:
+    """Return True if a file with this prefix contains the same records, ignoring URLs."""
     try:
         records = read(target)
-        same_format = target.read_bytes().lstrip()[:1] == begins.encode()
-    except (LabextError, OSError):  # it does not exist, or has other content
+        same_format = target.read_bytes().lstrip()[:1] == prefix.encode()
+    except (LabextError, OSError):  # the file does not exist, or has other content
         return False
     return same_format and [_without_urls(row) for row in records] == [
         _without_urls(row) for row in rows
@@ -152,15 +159,15 @@ def _without_urls(row: Fields) -> Fields:
     return {name: value for name, value in row.items() if name not in _URL_FIELDS}
 
 
-def _choose_format(target: Path, named: Format | None) -> Format:
-    if named is not None:
-        if named not in get_args(Format):
-            raise InputError(f'There is no format "{named}".', "Use fasta or genbank.")
-        return named
+def _choose_format(target: Path, requested: Format | None) -> Format:
+    if requested is not None:
+        if requested not in get_args(Format):
+            raise InputError(f'Unknown format "{requested}".', "Use fasta or genbank.")
+        return requested
     if target.suffix.lower() not in SUFFIXES:
         raise InputError(
             f"The format of {target.name} is unknown.",
-            f"Name it: {parameter('format', 'fasta')} or {parameter('format', 'genbank')}.",
+            f"Set it: {parameter('format', 'fasta')} or {parameter('format', 'genbank')}.",
         )
     return SUFFIXES[target.suffix.lower()]
 
@@ -175,4 +182,4 @@ def _to_fasta(rows: Sequence[Fields], whole: bool) -> str:
 def _to_genbank(rows: Sequence[Fields]) -> str:
     from labext.lab.files import seqrecords  # needs Biopython
 
-    return seqrecords.format_genbank(rows, unique_names(rows, seqrecords.longest_name))
+    return seqrecords.format_genbank(rows, unique_names(rows, seqrecords.max_name_length))

@@ -4,8 +4,8 @@
     plasmid = to_seqrecord(lab.sequence("pBAD30"))
     SeqIO.write(plasmid, "pBAD30.gb", "genbank")
 
-Bases, topology, identifier, name and features become those of the SeqRecord; all other fields are
-kept in its comment and restored. Needs Biopython, which the extra `lab` installs.
+Bases, topology, ID, name and features are converted; all other fields are preserved in the comment
+of the SeqRecord and restored from it. Requires Biopython, which the extra `lab` installs.
 """
 
 from __future__ import annotations
@@ -39,28 +39,28 @@ except ImportError as failure:
 _MAX_LINE_LENGTH = 56
 _MAX_ID_LENGTH = 40
 _MAX_LOCUS_LENGTH = 26
-"""A GenBank file's first line has room for the name and the length, so many characters together."""
+"""Maximum number of characters of name and length together in the LOCUS line."""
 
 _MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
 _UNKNOWN = ("", ".", "<unknown id>", "<unknown name>", "<unknown description>")
 
 
 def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRecord:
-    """Return a record of the platform as a `SeqRecord`, which GenBank can hold.
+    """Convert a platform record to a `SeqRecord` that can be written as GenBank.
 
     Args:
-        record: at least with `bases`.
-        name: in place of the one made of the record's, as one short word.
+        record: a record with at least `bases`.
+        name: the name of the SeqRecord, one short word; None derives it from the record's name.
 
     Raises:
-        InputError: it has no bases.
+        InputError: the record has no bases.
     """
     bases = record.get("bases")
     title = str(record.get("name") or record.get("id") or "sequence")
     if not isinstance(bases, str) or not bases:
         raise InputError(f"{title} has no bases.", "Fetch it with the column `bases`.")
     circular = record.get("isCircular") is True
-    word = name or encoding.to_token(title, longest_name(record))
+    word = name or encoding.to_token(title, max_name_length(record))
     seqrecord = SeqRecord(
         Seq(bases),
         id=encoding.to_token(str(record.get("id") or title), _MAX_ID_LENGTH),
@@ -86,15 +86,16 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
     return seqrecord
 
 
-def longest_name(record: Mapping[str, Any]) -> int:
-    """Return how long a name the first line of a GenBank file has room for."""
+def max_name_length(record: Mapping[str, Any]) -> int:
+    """Return the maximum length of a name in the LOCUS line of a GenBank file."""
     return _MAX_LOCUS_LENGTH - len(str(len(record["bases"])))
 
 
 def from_seqrecord(record: SeqRecord) -> Fields:
-    """Return a `SeqRecord` as a record: exactly the one that it was made of, if it was.
+    """Convert a `SeqRecord` to a record.
 
-    Of another's it has `id, name, description, bases, length, isCircular, annotations`.
+    The result of `to_seqrecord` is converted back without loss. The record of any other SeqRecord
+    has `id`, `name`, `bases`, `length`, `isCircular`, `annotations` and an optional `description`.
     """
     bases = str(record.seq)
     preserved = _preserved_fields(record)
@@ -113,7 +114,7 @@ def from_seqrecord(record: SeqRecord) -> Fields:
 
 
 def _visible_fields(record: SeqRecord) -> Fields:
-    """Return the fields that a file shows; of the bases and the annotations their number."""
+    """Return the fields of a record that a file represents; bases and annotations as counts."""
     fields = {
         "id": record.id if record.id not in _UNKNOWN else record.name,
         "name": record.name if record.name not in _UNKNOWN else record.id,
@@ -128,18 +129,18 @@ def _visible_fields(record: SeqRecord) -> Fields:
 
 
 def _without_sequence(record: Mapping[str, Any]) -> Fields:
-    """Return the record with the bases and annotations only counted."""
-    apart = dict(record) | {"bases": len(record["bases"])}
+    """Return the record with bases and annotations replaced by their counts."""
+    fields = dict(record) | {"bases": len(record["bases"])}
     if isinstance(record.get("annotations"), list) and len(_annotations(record)) == len(
         record["annotations"]
     ):
-        apart["annotations"] = len(record["annotations"])
-    return apart
+        fields["annotations"] = len(record["annotations"])
+    return fields
 
 
 def _annotations(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    marks = record.get("annotations")
-    return [mark for mark in marks if isinstance(mark, Mapping)] if isinstance(marks, list) else []
+    items = record.get("annotations")
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
 
 
 def _preserved_fields(record: SeqRecord) -> Fields:
@@ -152,7 +153,7 @@ def _preserved_fields(record: SeqRecord) -> Fields:
 
 
 def _restore_case(bases: str, runs: Any) -> str:
-    """Restore lower case in bases from the lengths of alternating runs of upper and lower case."""
+    """Restore lower-case bases from the lengths of alternating upper- and lower-case runs."""
     lengths = runs if isinstance(runs, list) and all(type(length) is int for length in runs) else []
     if sum(lengths) != len(bases) + 1:
         return bases
@@ -182,11 +183,11 @@ def _format_date(moment: Any) -> str:
     return f"{day.day:02d}-{_MONTHS[day.month - 1]}-{day.year}"
 
 
-__all__ = ["format_genbank", "longest_name", "parse_genbank"]
+__all__ = ["format_genbank", "max_name_length", "parse_genbank"]
 
 
 def format_genbank(records: Iterable[Mapping[str, Any]], names: Iterable[str]) -> str:
-    """Return records as text, under the names that the first line of each shows."""
+    """Format records as GenBank text, with these names in their LOCUS lines."""
     out = io.StringIO()
     seqrecords = (to_seqrecord(row, name=name) for row, name in zip(records, names, strict=True))
     SeqIO.write(seqrecords, out, "genbank")
@@ -194,19 +195,19 @@ def format_genbank(records: Iterable[Mapping[str, Any]], names: Iterable[str]) -
 
 
 def parse_genbank(text: str) -> list[Fields]:
-    """Return the records of a text.
+    """Parse the records of a GenBank text.
 
     Raises:
-        ValueError: it is not GenBank.
+        ValueError: the text is not valid GenBank.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BiopythonWarning)  # of lines that are not as they should be
+        warnings.simplefilter("ignore", BiopythonWarning)  # about malformed lines
         try:
             return [
                 from_seqrecord(seqrecord) for seqrecord in SeqIO.parse(io.StringIO(text), "genbank")
             ]
         except ValueError:
             raise
-        except Exception as failure:  # noqa: BLE001 - the parser raises many types for other text
-            why = f"{type(failure).__name__}: {failure}"
-    raise ValueError(why)
+        except Exception as failure:  # noqa: BLE001 - the parser raises various exceptions
+            reason = f"{type(failure).__name__}: {failure}"
+    raise ValueError(reason)

@@ -1,4 +1,4 @@
-"""Fields of a sequence record and the columns chosen from them."""
+"""Fields of a sequence record and the selection of columns."""
 
 from __future__ import annotations
 
@@ -42,78 +42,80 @@ COLUMN_KINDS: Mapping[str, Kind] = {
     "webURL": "text",
     "apiURL": "text",
 }
-"""The columns of a frame of sequences and their kinds (`labext.frames.conversion.Column`): the most
-important ones first.
+"""Columns of a DataFrame of sequences and their kinds (`labext.frames.conversion.Column`), in
+display order.
 """
 
 NESTED_FIELDS = {"creator": ("id", "name", "handle"), "schema": ("id", "name")}
-"""Fields with the same members in every record; spread, each member has a column."""
+"""Fields with fixed members, which `spread` turns into one column per member."""
 
 CUSTOM_FIELDS = ("fields", "customFields")
-"""Fields whose members are named by the laboratory, each with a `value`."""
+"""Fields with user-defined members, each with a `value`."""
 
 
 def field_value(cell: Any) -> Any:
-    """Return a field's `value`, or the cell itself if it has none."""
+    """Return the `value` of a custom field, or the cell itself if it has no `value`."""
     return cell.get("value") if isinstance(cell, dict) and "value" in cell else cell
 
 
 class ColumnSelection:
-    """The columns that a user chose, of which one may be within a field: `fields.Volume`.
+    """The selected columns, including paths to nested values such as `fields.Volume`.
 
     Args:
-        chosen: their names, as several texts or as one with commas; None for whole records.
-        needed: the fields that filters look at.
+        selected: column names, as a list or a comma-separated string; None for whole records.
+        filter_fields: the fields that filters read.
 
     Raises:
-        InputError: there are none, or one is not a text.
+        InputError: there are no names, or a name is empty or not a string.
     """
 
-    def __init__(self, chosen: Iterable[str] | str | None, needed: Sequence[str] = ()) -> None:
-        self.names = None if chosen is None else _column_names(chosen)
-        self._needed = needed
+    def __init__(
+        self, selected: Iterable[str] | str | None, filter_fields: Sequence[str] = ()
+    ) -> None:
+        self.names = None if selected is None else _column_names(selected)
+        self._filter_fields = filter_fields
         self._paths = [(name, *name.partition(".")[::2]) for name in self.names or ()]
         unknown = [(name, field) for name, field, _ in self._paths if field not in COLUMN_KINDS]
-        self._unsure = dict(unknown)
-        self._absent = {
+        self._unknown = dict(unknown)
+        self._missing_members = {
             name
-            for name, field, within in self._paths
-            if within and within not in NESTED_FIELDS.get(field, ())
+            for name, field, member in self._paths
+            if member and member not in NESTED_FIELDS.get(field, ())
         }
 
     @property
     def fields(self) -> list[str] | None:
-        """The fields to request; None for all, also if the platform may not know one of them."""
-        if self.names is None or self._unsure:
+        """The fields to request; None for all fields, also while a column name is unverified."""
+        if self.names is None or self._unknown:
             return None
-        # The ID distinguishes a record from earlier ones.
-        names = ["id", *(field for _, field, _ in self._paths), *self._needed]
+        # The ID is needed to skip duplicates.
+        names = ["id", *(field for _, field, _ in self._paths), *self._filter_fields]
         return list(dict.fromkeys(names))
 
     def check(self, records: Sequence[Record]) -> None:
-        """Check columns unknown to labext against the first records.
+        """Check that columns unknown to labext exist in the first records.
 
         Raises:
-            InputError: no record has them; the error names a close match.
+            InputError: no record has the column; the error suggests a close match.
         """
         present = set().union(*records)
-        for name, field in self._unsure.items():
+        for name, field in self._unknown.items():
             if field not in present:
                 suggestion = messages.did_you_mean(field, [*COLUMN_KINDS, *sorted(present)])
                 raise InputError(
                     f'Sequences have no column "{name}"{suggestion}.',
                     f"They have {', '.join(COLUMN_KINDS)}.",
                 )
-        self._unsure = {}
+        self._unknown = {}
 
-    def check_within(self, count: int) -> None:
-        """Check the columns within fields, after all of a list's records were taken.
+    def check_members(self, count: int) -> None:
+        """Check the nested columns after `count` records were selected.
 
         Raises:
-            InputError: there were records, and none has them.
+            InputError: none of the records has a value at the path.
         """
-        if count and self._absent:
-            missing = messages.join_words(sorted(self._absent))
+        if count and self._missing_members:
+            missing = messages.join_words(sorted(self._missing_members))
             raise InputError(
                 f"No sequence in this list has {missing}.",
                 f"Show all columns with {parameter('spread')}.",
@@ -124,22 +126,22 @@ class ColumnSelection:
         if self.names is None:
             return record
         selected = {}
-        for name, field, within in self._paths:
+        for name, field, member in self._paths:
             cell = record.get(field)
-            if within:
+            if member:
                 members = cell if isinstance(cell, dict) else {}
-                if within in members:
-                    self._absent.discard(name)
-                cell = field_value(members.get(within))
+                if member in members:
+                    self._missing_members.discard(name)
+                cell = field_value(members.get(member))
             selected[name] = cell
         return selected
 
 
-def _column_names(chosen: Iterable[str] | str) -> list[str]:
-    names = chosen.split(",") if isinstance(chosen, str) else list(chosen)
+def _column_names(selected: Iterable[str] | str) -> list[str]:
+    names = selected.split(",") if isinstance(selected, str) else list(selected)
     if not names or not all(isinstance(name, str) and name.strip() for name in names):
         raise InputError(
-            f"{messages.quote_value(chosen)} names no columns.",
-            "Give their names, like id,name,bases.",
+            f"{messages.quote_value(selected)} is not a list of column names.",
+            "Give names of columns, such as id,name,bases.",
         )
     return list(dict.fromkeys(name.strip() for name in names))

@@ -1,4 +1,4 @@
-"""Filters of a sequence list: sent to the platform and checked again locally."""
+"""Filters of a sequence list, sent to the platform and also applied by the client."""
 
 from __future__ import annotations
 
@@ -23,47 +23,47 @@ _EXAMPLE = 'Write it like "> 2024-01-01", or like "> 2024-01-01 AND < 2024-07-01
 
 
 class TimeBound(NamedTuple):
-    """One end of a range: its sign, and the time as written and as parsed."""
+    """One bound of a time range: a comparison operator, and the time as text and parsed."""
 
-    sign: str
+    operator: str
     text: str
     time: datetime
 
-    def holds(self, time: datetime) -> bool:
-        """Return whether a time is on the required side."""
-        return _OPERATORS[self.sign](time, self.time)
+    def contains(self, time: datetime) -> bool:
+        """Return True if a time satisfies the bound."""
+        return _OPERATORS[self.operator](time, self.time)
 
 
 class TimeRange(NamedTuple):
-    """A range of time, of one bound or two."""
+    """A time range with one or two bounds."""
 
     bounds: tuple[TimeBound, ...]
 
     def __str__(self) -> str:
-        """Return the range as the platform reads it: `> 2024-01-01 AND < 2024-07-01`."""
-        return " AND ".join(f"{bound.sign} {bound.text}" for bound in self.bounds)
+        """Return the range in the platform's syntax: `> 2024-01-01 AND < 2024-07-01`."""
+        return " AND ".join(f"{bound.operator} {bound.text}" for bound in self.bounds)
 
-    def holds(self, written: Any) -> bool:
-        """Return whether the time in a record is within; an unreadable one is not."""
-        time = _parse_time(written)
-        return time is not None and all(bound.holds(time) for bound in self.bounds)
+    def contains(self, value: Any) -> bool:
+        """Return True if the time in a record's field is in the range; False if it is invalid."""
+        time = _parse_time(value)
+        return time is not None and all(bound.contains(time) for bound in self.bounds)
 
 
 def parse_time_range(value: Any) -> TimeRange:
-    """Return the range that a user means.
+    """Parse a time range.
 
     Args:
-        value: `> 2024-01-01`, `< 2024-07-01`, both with AND between, or a pair (since, until) of
-            which either may be None. Dates and times may be text (ISO 8601), `date` or `datetime`.
-            One without a sign is a beginning; one without a time zone is UTC.
+        value: `> 2024-01-01`, `< 2024-07-01`, both joined by AND, or a pair (start, end), either
+            of which may be None. Dates and times are ISO 8601 text, `date` or `datetime`. A time
+            without an operator is a start; a time without a time zone is in UTC.
 
     Raises:
-        InputError: it is none of these.
+        InputError: the value is not a time range.
     """
     parts = value if isinstance(value, tuple | list) and len(value) == 2 else _split_bounds(value)
     bounds = [
-        _parse_bound(part, sign)
-        for part, sign in zip(parts, (">", "<"), strict=False)
+        _parse_bound(part, default_operator)
+        for part, default_operator in zip(parts, (">", "<"), strict=False)
         if part is not None
     ]
     if not bounds:
@@ -71,12 +71,12 @@ def parse_time_range(value: Any) -> TimeRange:
     return TimeRange(tuple(bounds))
 
 
-def _parse_time(written: Any) -> datetime | None:
-    """Return the time of an ISO 8601 text; None if it is not one."""
-    if not isinstance(written, str):
+def _parse_time(value: Any) -> datetime | None:
+    """Parse an ISO 8601 text; None if it is invalid."""
+    if not isinstance(value, str):
         return None
     try:
-        time = datetime.fromisoformat(written)
+        time = datetime.fromisoformat(value)
     except ValueError:
         return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
@@ -86,18 +86,18 @@ def _split_bounds(value: Any) -> list[Any]:
     return _SEPARATOR.split(value.strip(), maxsplit=1) if isinstance(value, str) else [value]
 
 
-def _parse_bound(value: Any, sign: str) -> TimeBound:
+def _parse_bound(value: Any, default_operator: str) -> TimeBound:
     if isinstance(value, date):
         value = value.isoformat()
     match = _BOUND_PATTERN.fullmatch(value) if isinstance(value, str) else None
     time = _parse_time(match[2]) if match else None
     if match is None or time is None:
         raise InputError(f"{quote_value(value)} is not a time range.", _EXAMPLE)
-    return TimeBound(match[1] or sign, match[2], time)
+    return TimeBound(match[1] or default_operator, match[2], time)
 
 
 _MAX_FILTER_LENGTH = 4000
-"""Characters of one filter in a request: more would be too long an address for many servers."""
+"""Maximum number of characters of one filter in a URL; many servers reject longer URLs."""
 
 _NAME_FIELDS = ("name", "aliases", "entityRegistryId")
 
@@ -107,73 +107,76 @@ class Filter:
     """One filter.
 
     Attributes:
-        check: returns whether a record passes.
-        reads: the fields of a record that `check` looks at.
-        sent: the query, by name; empty for a filter that is only applied here.
-        values: the values sent as a list under `listed`, possibly in several requests.
-        listed: the query's name for `values`.
+        matches: returns True if a record passes the filter.
+        fields: the fields of a record that `matches` reads.
+        parameters: query parameters by name; empty if the filter is applied by the client only.
+        values: values of the query parameter `values_parameter`, possibly sent in several requests.
+        values_parameter: the name of the query parameter for `values`.
     """
 
-    check: Callable[[Record], bool]
-    reads: tuple[str, ...]
-    sent: Mapping[str, str] = field(default_factory=dict)
+    matches: Callable[[Record], bool]
+    fields: tuple[str, ...]
+    parameters: Mapping[str, str] = field(default_factory=dict)
     values: tuple[str, ...] = ()
-    listed: str = ""
+    values_parameter: str = ""
 
 
 FilterFactory = Callable[[str, Any], Filter]
-"""Makes a filter of its name, for messages, and the value that a user gave."""
+"""Creates a filter from its name, which is used in messages, and its value."""
 
 
 def check_text(name: str, value: Any) -> str:
-    """Return the text that a filter was given.
+    """Return the stripped text value of a filter.
 
     Raises:
-        InputError: it is none, or empty.
+        InputError: the value is empty or not a string.
     """
     if not isinstance(value, str) or not value.strip():
         raise InputError(
-            f"{quote_value(value)} is not text, as the filter {name} requires.", "Give it a text."
+            f"{quote_value(value)} is not text, as the filter {name} requires.",
+            "Give a non-empty text.",
         )
     return value.strip()
 
 
 def _check_texts(name: str, value: Any) -> tuple[str, ...]:
-    """Return values given as a text with commas, or as several texts, each once."""
+    """Return the distinct text values of a comma-separated string or a list of strings."""
     if isinstance(value, str):
         value = value.split(",")
     if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
         raise InputError(
             f"{quote_value(value)} is not a list of texts, as the filter {name} requires.",
-            "Give it a list of texts.",
+            "Give a list of texts.",
         )
     texts = tuple(dict.fromkeys(check_text(name, item) for item in value))
     if not texts:
-        raise InputError(f"The filter {name} has no values.", "Leave it out, or give it some.")
+        raise InputError(f"The filter {name} has no values.", "Omit it, or add values.")
     return texts
 
 
-def _has_name(record: Record, right: Callable[[str], bool]) -> bool:
-    """Return whether the name, an alias or the registry ID of a sequence satisfies `right`."""
+def _any_name_matches(record: Record, predicate: Callable[[str], bool]) -> bool:
+    """Return True if the name, an alias or the registry ID of a sequence satisfies `predicate`."""
     if "name" not in record:
         return True
     aliases = record.get("aliases")
-    called = [record["name"], record.get("entityRegistryId")]
-    called += aliases if isinstance(aliases, list) else []
-    return any(right(name.casefold()) for name in called if isinstance(name, str))
+    names = [record["name"], record.get("entityRegistryId")]
+    names += aliases if isinstance(aliases, list) else []
+    return any(predicate(name.casefold()) for name in names if isinstance(name, str))
 
 
 def _name_filter(name: str, value: Any) -> Filter:
     required = check_text(name, value)
     folded = required.casefold()
-    return Filter(lambda record: _has_name(record, folded.__eq__), _NAME_FIELDS, {"name": required})
+    return Filter(
+        lambda record: _any_name_matches(record, folded.__eq__), _NAME_FIELDS, {"name": required}
+    )
 
 
 def _name_includes_filter(name: str, value: Any) -> Filter:
     required = check_text(name, value)
     folded = required.casefold()
     return Filter(
-        lambda record: _has_name(record, lambda called: folded in called),
+        lambda record: _any_name_matches(record, lambda name: folded in name),
         _NAME_FIELDS,
         {"nameIncludes": required},
     )
@@ -182,31 +185,31 @@ def _name_includes_filter(name: str, value: Any) -> Filter:
 def _names_filter(name: str, value: Any) -> Filter:
     required = _check_texts(name, value)
     folded = {text.casefold() for text in required}
-    # Of a name with a comma or a quote within the platform would make others.
+    # The platform splits names at commas and interprets quotes.
     values = () if any({",", '"'}.intersection(text) for text in required) else required
     return Filter(
-        lambda record: _has_name(record, folded.__contains__),
+        lambda record: _any_name_matches(record, folded.__contains__),
         _NAME_FIELDS,
         values=values,
-        listed="names.anyOf",
+        values_parameter="names.anyOf",
     )
 
 
 def _bases_filter(name: str, value: Any) -> Filter:
     required = "".join(check_text(name, value).split())
 
-    def check(record: Record) -> bool:
+    def matches(record: Record) -> bool:
         if "bases" not in record:
             return True
         bases, circular = record["bases"], record.get("isCircular") is True
         return isinstance(bases, str) and same_molecule(required, bases, circular=circular)
 
     parameters = {"bases": required} if len(required) <= _MAX_FILTER_LENGTH else {}
-    return Filter(check, ("bases", "isCircular"), parameters)
+    return Filter(matches, ("bases", "isCircular"), parameters)
 
 
 def _equals(parameter_name: str, *path: str) -> FilterFactory:
-    """Return the factory of a filter for the text at a path of a record."""
+    """Return a factory of filters that compare the text at a path of a record."""
 
     def make(name: str, value: Any) -> Filter:
         required = check_text(name, value)
@@ -220,7 +223,7 @@ def _equals(parameter_name: str, *path: str) -> FilterFactory:
 
 
 def _any_of(parameter_name: str, *path: str) -> FilterFactory:
-    """Return the maker of a filter for a text at a path that may be any of several."""
+    """Return a factory of filters that compare the text at a path with several values."""
 
     def make(name: str, value: Any) -> Filter:
         required = _check_texts(name, value)
@@ -229,16 +232,16 @@ def _any_of(parameter_name: str, *path: str) -> FilterFactory:
             lambda record: _value_at(record, path, required[0]) in allowed,
             path[:1],
             values=required,
-            listed=parameter_name,
+            values_parameter=parameter_name,
         )
 
     return make
 
 
-def _value_at(record: Record, path: tuple[str, ...], otherwise: str) -> Any:
-    """Return a record's value at a path; `otherwise` if the record has no such field."""
+def _value_at(record: Record, path: tuple[str, ...], default: str) -> Any:
+    """Return a record's value at a path; `default` if the record does not have the field."""
     if path[0] not in record:
-        return otherwise
+        return default
     item: Any = record
     for name in path:
         item = item.get(name) if isinstance(item, dict) else None
@@ -249,7 +252,7 @@ def _time_filter(name: str) -> FilterFactory:
     def make(_: str, value: Any) -> Filter:
         required = parse_time_range(value)
         return Filter(
-            lambda record: name not in record or required.holds(record[name]),
+            lambda record: name not in record or required.contains(record[name]),
             (name,),
             {name: str(required)},
         )
@@ -260,7 +263,7 @@ def _time_filter(name: str) -> FilterFactory:
 def _archive_reason_filter(name: str, value: Any) -> Filter:
     required = check_text(name, value)
 
-    def check(record: Record) -> bool:
+    def matches(record: Record) -> bool:
         if "archiveRecord" not in record or required == "ANY_ARCHIVED_OR_NOT_ARCHIVED":
             return True
         archived = record["archiveRecord"]
@@ -268,22 +271,22 @@ def _archive_reason_filter(name: str, value: Any) -> Filter:
             return (archived is None) == (required == "NOT_ARCHIVED")
         return isinstance(archived, dict) and archived.get("reason") == required
 
-    return Filter(check, ("archiveRecord",), {"archiveReason": required})
+    return Filter(matches, ("archiveRecord",), {"archiveReason": required})
 
 
-def _length_filter(holds: Callable[[int, int], bool]) -> FilterFactory:
+def _length_filter(compare: Callable[[int, int], bool]) -> FilterFactory:
     def make(name: str, value: Any) -> Filter:
         if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 0:
             raise InputError(
-                f"{quote_value(value)} is not a length.", f"Give {name} a number of bases."
+                f"{quote_value(value)} is not a length.", f"Give {name} as a number of bases."
             )
         required = int(value)
 
-        def check(record: Record) -> bool:
+        def matches(record: Record) -> bool:
             length = _record_length(record)
-            return length is not None and holds(length, required)
+            return length is not None and compare(length, required)
 
-        return Filter(check, ("length",))
+        return Filter(matches, ("length",))
 
     return make
 
@@ -299,7 +302,7 @@ def _record_length(record: Record) -> int | None:
 def _circular_filter(name: str, value: Any) -> Filter:
     if not isinstance(value, bool):
         raise InputError(
-            f"{quote_value(value)} is neither true nor false.", f"Give {name} one of them."
+            f"{quote_value(value)} is neither true nor false.", f"Set {name} to true or false."
         )
     return Filter(lambda record: record.get("isCircular") is value, ("isCircular",))
 
@@ -324,10 +327,10 @@ FILTER_FACTORIES: Mapping[str, FilterFactory] = {
 
 
 MAX_VALUES = 100
-"""Values of one filter in a request; more are split over several requests."""
+"""Maximum number of values of one filter per request; more are split over several requests."""
 
 FILTER_NAMES = ("folder", *FILTER_FACTORIES, "sort")
-"""The filters that there are; `LabClient` turns `folder` into `folder_id`."""
+"""All filters; `LabClient` converts `folder` to `folder_id`."""
 
 _SORTS = ("createdAt", "modifiedAt", "name")
 
@@ -336,10 +339,10 @@ class Filters:
     """The filters of one list.
 
     Args:
-        given: as `LabClient.sequences` takes them, but for `folder`; None is no filter.
+        filters: filters of `LabClient.sequences` except `folder`; filters set to None are ignored.
 
     Raises:
-        InputError: one that there isn't, or a value that it can't have.
+        InputError: a filter is unknown or has an invalid value.
     """
 
     def __init__(self, filters: Mapping[str, Any]) -> None:
@@ -348,52 +351,57 @@ class Filters:
         for name, value in filters.items():
             if name not in FILTER_FACTORIES and name != "sort":
                 raise InputError(
-                    f'There is no filter "{name}"{messages.did_you_mean(name, FILTER_NAMES)}.',
-                    f"Filters are {', '.join(FILTER_NAMES)}.",
+                    f'Unknown filter "{name}"{messages.did_you_mean(name, FILTER_NAMES)}.',
+                    f"The filters are {', '.join(FILTER_NAMES)}.",
                 )
             if name == "sort" and value is not None:
                 self._sort = _check_sort(value)
             elif value is not None:
                 self._filters.append(FILTER_FACTORIES[name](name, value))
-        shortest, longest = filters.get("min_length"), filters.get("max_length")
-        if shortest is not None and longest is not None and shortest > longest:
+        min_length, max_length = filters.get("min_length"), filters.get("max_length")
+        if min_length is not None and max_length is not None and min_length > max_length:
             raise InputError(
                 "The minimum length exceeds the maximum.",
                 "Give a minimum length below the maximum.",
             )
 
     @property
-    def reads(self) -> list[str]:
-        """The fields of a record that the filters look at."""
-        return list(dict.fromkeys(name for filter_ in self._filters for name in filter_.reads))
+    def fields(self) -> list[str]:
+        """The fields of a record that the filters read."""
+        return list(dict.fromkeys(name for filter_ in self._filters for name in filter_.fields))
 
     @property
     def local(self) -> bool:
-        """Whether some filter is not sent, so that a page may have records that don't pass."""
-        many = sum(len(filter_.values) > MAX_VALUES for filter_ in self._filters)
-        return many > 1 or any(not filter_.sent and not filter_.values for filter_ in self._filters)
+        """True if a filter is applied by the client only, so that pages contain other records."""
+        split_filters = sum(len(filter_.values) > MAX_VALUES for filter_ in self._filters)
+        return split_filters > 1 or any(
+            not filter_.parameters and not filter_.values for filter_ in self._filters
+        )
 
     def queries(self) -> Iterable[dict[str, str]]:
-        """Return the queries to send: one, or one for each hundred values of a filter."""
+        """Return the query parameters of each request: one per `MAX_VALUES` values of a filter."""
         query = {} if self._sort is None else {"sort": self._sort}
         for filter_ in self._filters:
-            query |= filter_.sent
-        several = [filter_ for filter_ in self._filters if filter_.values]
-        # Of two filters with many values one is enough; the other is applied here.
-        longest = max(several, key=lambda item: len(item.values), default=None)
-        for filter_ in several:
+            query |= filter_.parameters
+        with_values = [filter_ for filter_ in self._filters if filter_.values]
+        # Only one filter is split over requests; others with many values are applied by the client.
+        longest = max(with_values, key=lambda item: len(item.values), default=None)
+        for filter_ in with_values:
             if filter_ is not longest and len(filter_.values) <= MAX_VALUES:
-                query[filter_.listed] = ",".join(filter_.values)
+                query[filter_.values_parameter] = ",".join(filter_.values)
         if longest is None:
             return [query]
         return [
-            {**query, longest.listed: ",".join(longest.values[start : start + MAX_VALUES])}
+            {
+                **query,
+                longest.values_parameter: ",".join(longest.values[start : start + MAX_VALUES]),
+            }
             for start in range(0, len(longest.values), MAX_VALUES)
         ]
 
-    def passes(self, record: Record) -> bool:
-        """Return whether a record passes every filter."""
-        return all(filter_.check(record) for filter_ in self._filters)
+    def matches(self, record: Record) -> bool:
+        """Return True if a record passes all filters."""
+        return all(filter_.matches(record) for filter_ in self._filters)
 
     def __bool__(self) -> bool:
         return bool(self._filters)
@@ -404,7 +412,7 @@ def _check_sort(value: Any) -> str:
     field, _, direction = order.partition(":")
     if field not in _SORTS or (":" in order and direction not in ("asc", "desc")):
         raise InputError(
-            f'A list can\'t be sorted by "{order}"{messages.did_you_mean(field, _SORTS)}.',
+            f'Sequences can\'t be sorted by "{order}"{messages.did_you_mean(field, _SORTS)}.',
             f"Sort by {', '.join(_SORTS)}, optionally with :asc or :desc.",
         )
     return order

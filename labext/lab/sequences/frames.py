@@ -1,4 +1,4 @@
-"""DataFrames of sequences and how they are displayed."""
+"""DataFrames of sequences and their display."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _COLUMN_KINDS |= {
 def sequences_frame(
     pages: Iterable[Sequence[Record]], names: Sequence[str] | None, *, spread: bool = False
 ) -> pd.DataFrame:
-    """Return a list as a typed DataFrame; each page is released before the next one is requested.
+    """Return records as a typed DataFrame; each page is freed before the next one is requested.
 
     Args:
-        pages: the records, page by page.
-        names: the columns, in their order; None for all of `COLUMN_KINDS`, and all further fields.
-        spread: replace `fields`, `customFields`, `creator` and `schema` by a column for each of
-            their members: `fields.Volume`, `creator.name`.
+        pages: lists of records.
+        names: the columns, in order; None for `COLUMN_KINDS` followed by all other fields.
+        spread: replace `fields`, `customFields`, `creator` and `schema` by one column per member:
+            `fields.Volume`, `creator.name`.
     """
     columns = list(COLUMN_KINDS) if names is None else list(names)
     if spread:
@@ -37,10 +37,10 @@ def sequences_frame(
     typed_columns = [
         name for name in columns if name in _COLUMN_KINDS and not (spread and name in CUSTOM_FIELDS)
     ]
-    gathered = FrameBuilder([Column(name, _COLUMN_KINDS[name]) for name in typed_columns])
+    builder = FrameBuilder([Column(name, _COLUMN_KINDS[name]) for name in typed_columns])
     for page in pages:
-        gathered.add_rows([_spread_record(record) for record in page] if spread else page)
-    table = gathered.build()
+        builder.add_rows([_spread_record(record) for record in page] if spread else page)
+    table = builder.build()
     order = _column_order(columns, list(table.columns), whole=names is None)
     return table if order == list(table.columns) else table.reindex(columns=order)
 
@@ -66,7 +66,7 @@ def _nested_columns(name: str) -> list[str]:
 
 
 def _column_order(requested: list[str], existing: list[str], *, whole: bool) -> list[str]:
-    """Return the columns in order: spread columns take the place of their original."""
+    """Return the columns in order, with spread columns at the position of the original column."""
     spread_columns = {
         name: [column for column in existing if column.startswith(f"{name}.")]
         for name in CUSTOM_FIELDS
@@ -83,7 +83,7 @@ _LAST = ("id", "folderId", "createdAt", "modifiedAt", "creator", "aliases", "web
 
 
 def _format_names(cell: Any) -> str:
-    """Return the names in a list of annotations, primers or people: how many, and the first."""
+    """Format a list of annotations, primers or people as the count and the first names."""
     if not isinstance(cell, list) or not cell:
         return cell_text(cell)
     names = [
@@ -101,7 +101,7 @@ def _format_name(cell: Any) -> str:
 
 
 def _format_values(cell: Any) -> str:
-    """Return fields with the words that the platform itself shows for their values."""
+    """Format custom fields with the platform's display values."""
     if not isinstance(cell, dict):
         return cell_text(cell)
     values = {
@@ -124,12 +124,12 @@ _FORMATS = {
 
 SEQUENCES = RowView(
     name="sequences",
-    empty="No sequences match that you have access to.",
+    empty="No accessible sequences match.",
     first=_FIRST,
     last=_LAST,
     formats=_FORMATS,
 )
-CHOSEN_SEQUENCES = RowView(
-    name="chosen sequences", empty=SEQUENCES.empty, formats=_FORMATS, with_empty_columns=True
+SELECTED_COLUMNS = RowView(
+    name="selected columns", empty=SEQUENCES.empty, formats=_FORMATS, with_empty_columns=True
 )
-"""With the columns that a user chose, in that order."""
+"""View of sequences with the selected columns, in that order."""

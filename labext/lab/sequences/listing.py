@@ -17,11 +17,11 @@ from labext.messages import quote_value
 from labext.sanitize import json_contains_control, strip_control_json
 
 PAGE_SIZE = 100
-"""Sequences in a page, at most."""
+"""Maximum number of sequences per page."""
 
 
 class SequenceLister:
-    """Lists the sequences of a tenant."""
+    """Iterator over the sequences of a tenant."""
 
     def __init__(self, http: HttpClient) -> None:
         self._http = http
@@ -29,60 +29,63 @@ class SequenceLister:
     def pages(
         self, limit: int | None, columns: ColumnSelection, filters: Filters
     ) -> Iterator[list[Record]]:
-        """Yield the records that pass the filters, page by page, `limit` of them at most.
+        """Yield pages of records that pass the filters, at most `limit` records in total.
 
         Raises:
-            InputError: the limit is not a number, or a column does not exist.
+            InputError: the limit is not a non-negative integer, or a column does not exist.
         """
         if limit is not None and not (type(limit) is int and limit >= 0):
-            raise InputError(f"{quote_value(limit)} is not a limit.", "Give a number of sequences.")
+            raise InputError(
+                f"{quote_value(limit)} is not a limit.", "Give the maximum number of sequences."
+            )
         return self._pages(limit, columns, filters)
 
     def _pages(
         self, limit: int | None, columns: ColumnSelection, filters: Filters
     ) -> Iterator[list[Record]]:
-        queries, seen_ids, left, checked = list(filters.queries()), set[str](), limit, False
+        queries, seen_ids, remaining = list(filters.queries()), set[str](), limit
+        checked = False
         size = PAGE_SIZE
         if limit is not None and not filters.local and len(queries) == 1:
-            size = _page_size(limit)  # every record is wanted
+            size = _page_size(limit)
         for query in queries:
-            if left == 0:
+            if remaining == 0:
                 return
-            request = _PageRequest(self._http, query, columns, size)
-            for records in self._passing(request, filters, seen_ids):
+            fetch_page = _PageFetcher(self._http, query, columns, size)
+            for records in self._matching(fetch_page, filters, seen_ids):
                 if records and not checked:
                     columns.check(records)
                     checked = True
-                page = records[:left]
+                page = records[:remaining]
                 yield [columns.select(record) for record in page]
-                if left is not None:
-                    left -= len(page)
-                if left == 0:
+                if remaining is not None:
+                    remaining -= len(page)
+                if remaining == 0:
                     return
         if not checked:
             columns.check([])
 
-    def _passing(
-        self, request: _PageRequest, filters: Filters, seen_ids: set[str]
+    def _matching(
+        self, fetch_page: _PageFetcher, filters: Filters, seen_ids: set[str]
     ) -> Iterator[list[Record]]:
-        for records in api.iter_pages(request, seen_ids):
-            passing = (
-                [record for record in records if filters.passes(record)] if filters else records
+        for records in api.iter_pages(fetch_page, seen_ids):
+            matching = (
+                [record for record in records if filters.matches(record)] if filters else records
             )
-            yield passing
+            yield matching
             if (
-                len(passing) < len(records)
-                and request.size < PAGE_SIZE
+                len(matching) < len(records)
+                and fetch_page.size < PAGE_SIZE
                 and all(map(api.record_id, records))
             ):
-                # The server overlooks a filter, and small pages would take for ever. Begun anew,
-                # since a token may count pages of one size; earlier records are left out.
-                yield from self._passing(request.whole(), filters, seen_ids)
+                # The server ignores a filter, so small pages would need many requests. Restart with
+                # full pages, since a token may depend on the page size; seen records are skipped.
+                yield from self._matching(fetch_page.with_full_pages(), filters, seen_ids)
                 return
 
 
-class _PageRequest:
-    """One question for a list; called with a token it returns that page."""
+class _PageFetcher:
+    """Callable that requests one page of a list by its token."""
 
     def __init__(
         self, http: HttpClient, query: Mapping[str, str], columns: ColumnSelection, size: int
@@ -94,69 +97,70 @@ class _PageRequest:
         fields = columns.fields
         self._returning = [] if fields is None else [f"dnaSequences.{field}" for field in fields]
 
-    def whole(self) -> _PageRequest:
-        """Return the same question for pages of the greatest size."""
-        return _PageRequest(self._http, self._query, self._columns, PAGE_SIZE)
+    def with_full_pages(self) -> _PageFetcher:
+        """Return a fetcher of the same list with pages of the maximum size."""
+        return _PageFetcher(self._http, self._query, self._columns, PAGE_SIZE)
 
     def __call__(self, token: str) -> Page:
-        page = self._answer(token)
-        if page.told or len(page.records) < self.size or not self._returning:
+        page = self._fetch(token)
+        if page.has_token_field or len(page.records) < self.size or not self._returning:
             return page
-        # Of a list that is not at its end the token may be a field that has to be named, too.
-        named, self._returning = self._returning, [*self._returning, "nextToken"]
+        # A full page without a token field: some servers return the field only on request.
+        previous, self._returning = self._returning, [*self._returning, "nextToken"]
         try:
-            return self._answer(token)
+            return self._fetch(token)
         except InputError:
-            self._returning = named
+            self._returning = previous
             return page
 
-    def _answer(self, token: str) -> Page:
+    def _fetch(self, token: str) -> Page:
         params: dict[str, Any] = {**self._query, "pageSize": self.size, "nextToken": token or None}
         params["returning"] = ",".join(self._returning) or None
-        reply = self._http.send(SEQUENCES, params=params)
-        answer = reply.json()
-        # One search of the whole document: visiting every record takes as long as parsing them.
-        return api.parse_page(
-            _strip_control_if_needed(answer) if json_contains_control(reply.content) else answer
-        )
+        response = self._http.send(SEQUENCES, params=params)
+        document = response.json()
+        # Searching the raw content once is faster than visiting every record.
+        if json_contains_control(response.content):
+            document = _strip_control(document)
+        return api.parse_page(document)
 
 
-def _strip_control_if_needed(answer: Any) -> Any:
-    """Return a response without terminal control characters: records are printed as they are."""
+def _strip_control(document: Any) -> Any:
+    """Remove terminal control characters, since callers may print the records."""
     try:
-        return strip_control_json(answer)
+        return strip_control_json(document)
     except RecursionError:
         raise ServiceError("The lab platform returned an invalid list of sequences.") from None
 
 
 def _page_size(limit: int) -> int:
-    """Return the size of equal pages, so that as few as can be hold `limit` and little more."""
+    """Return the page size that reaches `limit` with the fewest pages and little excess."""
     pages = max(1, -(-limit // PAGE_SIZE))
     return max(1, -(-limit // pages))
 
 
 _ID_PREFIX = "seq_"
 
-_MAX_NEARBY = 1000
-"""Names among which a near one is looked for."""
+_MAX_SUGGESTION_NAMES = 1000
+"""Maximum number of names to fetch for the suggestion of a close match."""
 
 
 def find_sequence(lister: SequenceLister, name: str) -> Record:
     """Return the record of a sequence.
 
     Raises:
-        NotFoundError: no visible sequence has the name; the error names a close match.
-        ConflictError: several are.
+        InputError: the name is empty or not a string.
+        NotFoundError: no visible sequence has this name; the error suggests a close match.
+        ConflictError: several sequences have this name; the error lists their IDs.
     """
     if not isinstance(name, str) or not name.strip():
         raise InputError(
-            f"{messages.quote_value(name)} is not the name of a sequence.",
-            "Give its name or its ID.",
+            f"{messages.quote_value(name)} is not a sequence name.",
+            "Give the sequence's name or ID.",
         )
     name = name.strip()
-    ways = [_by_id, _by_name] if name.startswith(_ID_PREFIX) else [_by_name, _by_id]
-    for way in ways:
-        matches = way(lister, name)
+    is_id = name.startswith(_ID_PREFIX)
+    for find in (_by_id, _by_name) if is_id else (_by_name, _by_id):
+        matches = find(lister, name)
         if len(matches) == 1:
             return matches[0]
         if matches:
@@ -165,15 +169,15 @@ def find_sequence(lister: SequenceLister, name: str) -> Record:
                 f'There are {len(matches)} sequences named "{name}": {ids}.',
                 f"Give one of the IDs instead, such as `{matches[0].get('id')}`.",
             )
-    suggestion = messages.did_you_mean(name, _nearby_names(lister))
+    suggestion = messages.did_you_mean(name, _suggestion_names(lister))
     raise NotFoundError(
-        f'No accessible sequence is called "{name}"{suggestion}.',
+        f'No accessible sequence is named "{name}"{suggestion}.',
         action=Action.list_sequences(),
     )
 
 
 def sequence_names(lister: SequenceLister, limit: int | None) -> list[str]:
-    """Return the names of sequences, each once, those that were changed last first."""
+    """Return the distinct names of sequences, most recently modified first."""
     pages = lister.pages(limit, ColumnSelection(["name"]), Filters({}))
     names = (record["name"] for page in pages for record in page)
     return list(dict.fromkeys(name for name in names if isinstance(name, str)))
@@ -181,9 +185,9 @@ def sequence_names(lister: SequenceLister, limit: int | None) -> list[str]:
 
 def _by_name(lister: SequenceLister, name: str) -> list[Record]:
     matches = _list_all(lister, name=name)
-    same = [record for record in matches if record.get("name") == name]
-    # Matches by an alias, or in other case, count only if none has the exact name.
-    return same or matches
+    exact = [record for record in matches if record.get("name") == name]
+    # An exact name takes precedence over an alias and over case-insensitive matches.
+    return exact or matches
 
 
 def _by_id(lister: SequenceLister, name: str) -> list[Record]:
@@ -202,8 +206,8 @@ def _list_all(lister: SequenceLister, **filters: Any) -> list[Record]:
     return [record for page in pages for record in page]
 
 
-def _nearby_names(lister: SequenceLister) -> list[str]:
+def _suggestion_names(lister: SequenceLister) -> list[str]:
     try:
-        return sequence_names(lister, _MAX_NEARBY)
+        return sequence_names(lister, _MAX_SUGGESTION_NAMES)
     except LabextError:
-        return []  # the error reported is that of the name
+        return []  # the unknown name is the error to report

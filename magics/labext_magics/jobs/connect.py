@@ -38,7 +38,7 @@ def status(call: Call) -> pd.DataFrame:
     """Return the service's address and a summary of its contents, without secrets."""
     import pandas as pd
 
-    from labext.frames.views import facts_frame
+    from labext.frames.views import properties_frame
 
     target, jobs = call.session.connected("jobs")
     tools = sum(1 for _ in jobs.iter_tools())
@@ -56,7 +56,7 @@ def status(call: Call) -> pd.DataFrame:
         "jobs and batches": f"{counted:,}" + (" or more" if counted == _COUNTED else ""),
         **{f"  {state}": f"{number:,}" for state, number in states.most_common()},
     }
-    return facts_frame(rows, "jobs")
+    return properties_frame(rows, "jobs")
 
 
 def _check_key(target: Connection) -> str:

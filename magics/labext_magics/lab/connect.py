@@ -57,7 +57,7 @@ def status(call: Call) -> pd.DataFrame:
     are never included.
     """
     from labext.config import connection
-    from labext.frames.views import facts_frame
+    from labext.frames.views import properties_frame
 
     target = connection("lab")
     rows = {
@@ -77,7 +77,7 @@ def status(call: Call) -> pd.DataFrame:
     except AccessError as error:  # the caller may still be known, as an app without a grant
         rows["answers"] = "yes, but the sign-in is refused"
         output.print_message(f"{error.message} {error.next_step}")
-    return facts_frame(rows, "lab")
+    return properties_frame(rows, "lab")
 
 
 def _access_and_limit(lab: LabClient) -> dict[str, str]:

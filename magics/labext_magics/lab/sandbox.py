@@ -78,13 +78,13 @@ def _sandbox(data_dir: Path | None, **options: Any) -> Sandbox:
 
 
 def _frame(status: SandboxStatus) -> pd.DataFrame:
-    from labext.frames.views import facts_frame
+    from labext.frames.views import properties_frame
 
     rows = {"state": status.state, **status.addresses, "data": str(status.data_dir)}
     if status.running:
         rows["limits"] = str(status.rate)
         rows["concurrent jobs"] = str(status.workers or "one per core")
-    return facts_frame(rows, "sandbox")
+    return properties_frame(rows, "sandbox")
 
 
 COMMANDS = (

@@ -51,7 +51,7 @@ def logout(call: Call, *, yes: bool) -> None:
 
 def status(call: Call) -> pd.DataFrame:
     """Return the service in use, its contents and the notebook in use, without secrets."""
-    from labext.frames.views import facts_frame
+    from labext.frames.views import properties_frame
 
     target, nb = call.session.connected("nb")
     chosen = call.session.notebook
@@ -66,7 +66,7 @@ def status(call: Call) -> pd.DataFrame:
         "notebooks": "unknown" if server["notebooks"] is None else f"{server['notebooks']:,}",
         "notebook in use": "none" if chosen is None else f"{chosen.name} ({chosen.id})",
     }
-    return facts_frame(rows, "nb")
+    return properties_frame(rows, "nb")
 
 
 def _database_state(server: Record) -> str:

@@ -13,7 +13,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import opened
 
-from labext.frames.views import RowView, facts_frame
+from labext.frames.views import RowView, properties_frame
 from labext.jobs.records import jobs_frame
 from labext.jobs.views import JOBS
 
@@ -123,7 +123,7 @@ def test_styler_and_csv_equal_those_of_pandas(shell: InteractiveShell) -> None:
 
 def test_facts_are_displayed_in_full(shell: InteractiveShell) -> None:
     long = "word " * 60
-    data: dict[str, Any] = displayed(shell, facts_frame({"service": long}, "nb"))
+    data: dict[str, Any] = displayed(shell, properties_frame({"service": long}, "nb"))
     assert long.strip() in data["text/html"]
     assert long.strip() in data["text/plain"]
 

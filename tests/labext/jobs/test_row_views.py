@@ -163,7 +163,7 @@ def test_summaries_are_displayed_by_pandas(derive: Any) -> None:
 
 def test_filtered_frame_without_rows_has_a_message() -> None:
     none = displayed(RELAX, FOLDS).query("JobName == 'x'")
-    assert frame_text(none) == "None of the 2 rows."
+    assert frame_text(none) == "None of the 2 rows matches."
 
 
 def test_empty_columns_are_hidden() -> None:

@@ -230,9 +230,9 @@ def test_unwritable_folder_is_a_storage_error(tmp_path: Path) -> None:
 def test_rows_without_bases_are_reported(bases: Any, tmp_path: Path) -> None:
     rows = [PRIMER, {"name": "empty", "bases": bases}, {"bases": bases}]
     message = refused(InputError, rows, tmp_path / "a.fa")
-    assert message == "Without bases: empty, row 2."
+    assert message == "Sequences without bases: empty, row 2."
     message = refused(InputError, pd.DataFrame(rows), tmp_path / "a.fa")
-    assert message == "Without bases: empty, row 2."
+    assert message == "Sequences without bases: empty, row 2."
 
 
 def test_long_list_of_rows_without_bases_is_shortened(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_id_replaces_a_missing_name(tmp_path: Path) -> None:
     row = {"id": "seq_9", "bases": "ACGT"}
     assert files.read(files.write(row, tmp_path / "a.fa", whole=True)) == [row]
     message = refused(InputError, [row, {"bases": "ACGT"}], tmp_path / "b.fa")
-    assert message == "Without a name: row 1."
+    assert message == "Sequences without a name: row 1."
 
 
 def test_empty_list_and_unknown_format_are_refused(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_unreadable_files_are_refused(tmp_path: Path) -> None:
         files.read(tmp_path)
     for text in ("", "hello", "\x00\x01"):
         (tmp_path / "odd").write_text(text)
-        with pytest.raises(InputError, match="holds no sequences"):
+        with pytest.raises(InputError, match="contains no sequences"):
             files.read(tmp_path / "odd")
     (tmp_path / "odd").write_text("LOCUS       x  no GenBank at all\nFEATURES\nORIGIN\n")
     with pytest.raises(InputError):

@@ -68,21 +68,21 @@ PLASMID = {
     ],
 )
 def test_filter_matches_records(name: str, right: Any, wrong: Any) -> None:
-    assert Filters({name: right}).passes(PLASMID)
-    assert not Filters({name: wrong}).passes(PLASMID)
-    assert Filters({name: None}).passes({})
+    assert Filters({name: right}).matches(PLASMID)
+    assert not Filters({name: wrong}).matches(PLASMID)
+    assert Filters({name: None}).matches({})
 
 
 def test_archive_reason_filter() -> None:
     archived = {**PLASMID, "archiveRecord": {"reason": "Retired"}}
     for reason, passes in [("Retired", True), ("Made in error", False), ("ANY_ARCHIVED", True)]:
-        assert Filters({"archive_reason": reason}).passes(archived) is passes
+        assert Filters({"archive_reason": reason}).matches(archived) is passes
 
 
 def test_all_filters_must_match() -> None:
     both = Filters({"name": "pBAD30", "min_length": 7})
-    assert not both.passes(PLASMID)
-    assert both.passes({**PLASMID, "length": 8})
+    assert not both.matches(PLASMID)
+    assert both.matches({**PLASMID, "length": 8})
 
 
 def test_absent_fields_are_left_to_the_platform() -> None:
@@ -91,12 +91,12 @@ def test_absent_fields_are_left_to_the_platform() -> None:
         "folder_id": "x", "project_id": "x", "schema_id": "x", "creator_ids": "x",
         "created_at": "> 2024-01-01", "archive_reason": "Retired",
     }  # fmt: skip
-    assert Filters(sent).passes({})
+    assert Filters(sent).matches({})
     for name, value in {"min_length": 1, "max_length": 9, "circular": False}.items():
-        assert not Filters({name: value}).passes({})
-    assert Filters({"min_length": 3}).passes({"bases": "AAA"})
-    assert not Filters({"folder_id": "lib_1"}).passes({"folderId": None})
-    assert not Filters({"schema_id": "ts_1"}).passes({"schema": None})
+        assert not Filters({name: value}).matches({})
+    assert Filters({"min_length": 3}).matches({"bases": "AAA"})
+    assert not Filters({"folder_id": "lib_1"}).matches({"folderId": None})
+    assert not Filters({"schema_id": "ts_1"}).matches({"schema": None})
 
 
 @pytest.mark.parametrize(
@@ -136,15 +136,15 @@ def test_name_with_comma_or_quote_is_matched_locally(name: str) -> None:
     filters = Filters({"names": [name, "five"]})
     assert list(filters.queries()) == [{}]
     assert filters.local
-    assert filters.passes({"name": name})
-    assert not filters.passes({"name": name.partition(",")[0][:3]})
+    assert filters.matches({"name": name})
+    assert not filters.matches({"name": name.partition(",")[0][:3]})
 
 
 def test_bases_too_long_for_a_url_are_matched_locally() -> None:
     filters = Filters({"bases": "ACGT" * 2000})
     assert list(filters.queries()) == [{}]
     assert filters.local
-    assert filters.passes({"bases": "acgt" * 2000})
+    assert filters.matches({"bases": "acgt" * 2000})
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_arbitrary_value_is_a_filter_or_an_error(arguments: dict[str, Any], reco
         filters = Filters(arguments)
     except InputError:
         return
-    assert filters.passes(record) in (True, False)
+    assert filters.matches(record) in (True, False)
     for query in filters.queries():
         assert all(isinstance(value, str) and value for value in query.values())
 
@@ -218,6 +218,6 @@ def test_circular_sequence_is_equal_under_rotation(bases: str, at: int, other: b
 def test_time_filter_respects_time_zones() -> None:
     east = timezone(timedelta(hours=5))
     since = Filters({"created_at": datetime(2024, 3, 1, 17, tzinfo=east)})
-    assert since.passes({"createdAt": "2024-03-01T12:00:01Z"})
-    assert not since.passes({"createdAt": "2024-03-01T11:59:59Z"})
-    assert not since.passes({"createdAt": "soon"})
+    assert since.matches({"createdAt": "2024-03-01T12:00:01Z"})
+    assert not since.matches({"createdAt": "2024-03-01T11:59:59Z"})
+    assert not since.matches({"createdAt": "soon"})

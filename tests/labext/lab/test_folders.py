@@ -89,7 +89,7 @@ def test_missing_folder_suggests_names(lab: LabClient, tenant: Any) -> None:
     assert "Digests" in caught.value.next_step
     assert "\x1b" not in str(caught.value)
     tenant.fail("folders", listing(tenant), listing(tenant))
-    with pytest.raises(NotFoundError, match='called "x"'):
+    with pytest.raises(NotFoundError, match='named "x"'):
         lab.sequences(folder="x")
 
 
@@ -117,7 +117,7 @@ def test_endless_or_invalid_folder_list_is_an_error(lab: LabClient, tenant: Any)
 def test_invalid_folder_is_refused_before_a_request(
     lab: LabClient, tenant: Any, value: Any
 ) -> None:
-    with pytest.raises(InputError, match="name of a folder"):
+    with pytest.raises(InputError, match="not a folder name"):
         lab.sequences(folder=value)
     with pytest.raises(InputError, match="both given"):
         lab.sequences(folder="Vectors", folder_id="lib_1")

@@ -223,5 +223,5 @@ def test_missing_sequence_suggests_a_similar_name(lab: LabClient, tenant: Any) -
     with pytest.raises(NotFoundError):
         lab.sequence("a,b")
     for nothing in ("", "  ", None):
-        with pytest.raises(InputError, match="not the name"):
+        with pytest.raises(InputError, match="not a sequence name"):
             lab.sequence(nothing)

@@ -35,7 +35,7 @@ A, B = {"id": "seq_1"}, {"id": "seq_2"}
 def test_page_in_every_format(answer: Any, records: list[Any], token: str) -> None:
     pages = parse_page(answer)
     assert (pages.records, pages.token) == (records, token)
-    assert pages.told is ("nextToken" in answer)
+    assert pages.has_token_field is ("nextToken" in answer)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from labext.errors import InputError
 from labext.frames.views import frame_html, frame_text
 from labext.lab.sequences.columns import COLUMN_KINDS, ColumnSelection
-from labext.lab.sequences.frames import CHOSEN_SEQUENCES, SEQUENCES, sequences_frame
+from labext.lab.sequences.frames import SELECTED_COLUMNS, SEQUENCES, sequences_frame
 
 RECORD = {
     "id": "seq_1",
@@ -78,7 +78,7 @@ def select(chosen: Any, *records: dict[str, Any]) -> pd.DataFrame:
     columns = ColumnSelection(chosen)
     columns.check(records)
     table = sequences_frame([[columns.select(record) for record in records]], columns.names)
-    columns.check_within(len(records))
+    columns.check_members(len(records))
     return table
 
 
@@ -111,9 +111,9 @@ def test_only_needed_fields_are_requested() -> None:
         (["lenght"], 'did you mean "length"'),
         (["name", "somethingOld"], 'did you mean "somethingNew"'),
         (["nothing.of.this"], "no column"),
-        ([], "names no columns"),
-        (["name", None], "names no columns"),
-        ("", "names no columns"),
+        ([], "is not a list of column names"),
+        (["name", None], "is not a list of column names"),
+        ("", "is not a list of column names"),
         (["fields.Mass", "fields.Volume"], "No sequence in this list has fields.Mass"),
     ],
 )
@@ -126,7 +126,7 @@ def test_unknown_column_is_refused(chosen: Any, message: str) -> None:
 def test_columns_of_an_empty_list_are_not_checked() -> None:
     columns = ColumnSelection(["fields.Mass", "name"])
     columns.check([])
-    columns.check_within(0)
+    columns.check_members(0)
     with pytest.raises(InputError, match="no column"):
         ColumnSelection(["massOfIt"]).check([])
 
@@ -160,7 +160,7 @@ def test_single_sequence_is_shown_as_fields() -> None:
 def test_malformed_cells_are_shown() -> None:
     odd = {"annotations": "none", "creator": [1], "fields": ["a"], "authors": [None, "x", {}]}
     assert "none" in frame_text(displayed({**RECORD, **odd}))
-    assert frame_text(displayed()) == "No sequences match that you have access to."
+    assert frame_text(displayed()) == "No accessible sequences match."
 
 
 def test_sequence_frame_is_plain_with_name_first() -> None:
@@ -174,7 +174,7 @@ def test_requested_columns_are_shown_even_if_empty() -> None:
     table = sequences_frame(
         [[{"id": "seq_1", "name": "pX", "length": 3}]], ["id", "name", "schema"]
     )
-    two = CHOSEN_SEQUENCES.show(pd.concat([table, table], ignore_index=True))
+    two = SELECTED_COLUMNS.show(pd.concat([table, table], ignore_index=True))
     assert frame_text(two).split()[:3] == ["id", "name", "schema"], "empty ones too"
 
 

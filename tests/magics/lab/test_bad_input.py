@@ -65,8 +65,8 @@ LINES = [
     ("%lab export pBAD30 --to a.gb --format embl", InputError, "fasta or genbank"),
     ("%lab export pBAD30 nosuch --to a.gb", NotFoundError, "nosuch"),
     ("%lab export pBAD30 --to there.gb", ConflictError, "--overwrite"),
-    ("%lab export --from hole --to a.fa", InputError, "Without bases: b"),
-    ("%lab export --from blank --to a.fa", InputError, "Without bases: b"),
+    ("%lab export --from hole --to a.fa", InputError, "Sequences without bases: b"),
+    ("%lab export --from blank --to a.fa", InputError, "Sequences without bases: b"),
     ("%lab export --from odd --to a.fa", InputError, "is not a base"),
     ("%lab export --from twice --to a.fa", ConflictError, "same name: a"),
     ("%lab export --from {frame[['name']]} --to a.fa", InputError, "The frame has no column"),
@@ -142,7 +142,7 @@ def test_invalid_keys(
         ("wrong-key-0123456789", SignInError, "rejected the API key"),
         (new_key["api_key"], SignInError, "rejected the API key"),
         (f"{new_key['api_key'][:5]} {new_key['api_key'][5:]}", InputError, "contains spaces"),
-        (f"Basic {new_key['api_key']}", InputError, "a header, not a key"),
+        (f"Basic {new_key['api_key']}", InputError, "an HTTP header, not a key"),
     ):
         monkeypatch.setenv("LABEXT_LAB_API_KEY", key)
         error = refused(connected(box), kind)
