@@ -15,9 +15,10 @@ from labext.errors import InputError
 
 if TYPE_CHECKING:
     from labext.sandbox import Sandbox
+    from labext.sandbox.lifecycle import SandboxStatus
 
 
-SETTINGS = ("rate", "sequences", "adopt_empty")
+SETTINGS = ("rate", "sequences", "executor", "certificates", "allow_plaintext", "adopt_empty")
 """Options of `start` that are settings of a sandbox."""
 
 
@@ -41,7 +42,26 @@ sandbox.modules = {name: f"labext.cli.{name}" for name in ("lab", "jobs", "nb")}
 _file = click.argument("file", type=click.Path(path_type=Path))
 
 
+def executor_options(command: Any) -> Any:
+    """Add the options that say where jobs run."""
+    path = click.Path(path_type=Path, file_okay=False)
+    for declare in (
+        click.option("--allow-plaintext", is_flag=True, help="Allow tcp:// to other machines."),
+        click.option(
+            "--certificates", type=path, metavar="DIR", help="The cluster's certificates."
+        ),
+        click.option(
+            "--executor",
+            metavar="ADDRESS",
+            help="Where jobs run: local, dask (workers that connect here), or tls://HOST:PORT.",
+        ),
+    ):
+        command = declare(command)
+    return command
+
+
 @sandbox.verb("start")
+@executor_options
 @click.option("--rate", type=click.Choice(["named", "off"]), help="Rate limits of the services.")
 @click.option(
     "--sequences",
@@ -60,6 +80,7 @@ def start(sandbox: Sandbox) -> Result:
     for notice in status.notices:
         print(f"labext: {notice}", file=sys.stderr)
     lines = [*_addresses(status.addresses), f"The data are in {status.data_dir}."]
+    lines += worker_lines(status)
     return _connection(sandbox), "\n".join(lines)
 
 
@@ -81,8 +102,10 @@ def status(sandbox: Sandbox) -> Result:
     status = sandbox.status()
     connection = _connection(sandbox) if status.running else {}
     state = f"The sandbox in {status.data_dir} is {status.state}."
-    lines = [state, *_addresses(status.addresses), *status.notices]
+    lines = [state, *_addresses(status.addresses), *worker_lines(status), *status.notices]
     record = {"state": status.state, "data_dir": str(status.data_dir), **connection}
+    if status.worker_command is not None:
+        record["workers"] = [*status.cluster]
     return record, "\n".join(lines)
 
 
@@ -152,6 +175,21 @@ def restore(sandbox: Sandbox, file: Path, yes: bool) -> Result:
 def _connection(sandbox: Sandbox) -> dict[str, Any]:
     """Return addresses and keys, if they are to be printed."""
     return sandbox.connection() if click.get_current_context().params["as_json"] else {}
+
+
+def worker_lines(status: SandboxStatus) -> list[str]:
+    """Return the workers on other machines as lines, and the command that connects one."""
+    if status.worker_command is None:
+        return []
+    lines = [
+        f"The worker {worker['name']} is {worker['state']}: {worker['busy']} of "
+        f"{messages.pluralize(worker['slots'], 'slot')} busy. {worker['note']}".strip()
+        for worker in status.cluster
+    ]
+    return [
+        *(lines or ["No worker is connected."]),
+        f"Workers connect with `{status.worker_command}`.",
+    ]
 
 
 def _addresses(addresses: dict[str, str]) -> list[str]:

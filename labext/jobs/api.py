@@ -52,6 +52,7 @@ OUTPUTS = Operation("list output files", "GET", "job-outputs", RetryMode.ALWAYS,
 OUTPUT = Operation(
     "read an output file", "GET", "job-outputs", RetryMode.ALWAYS, answer="unchecked"
 )
+WORKERS = Operation("list workers", "GET", "workers", RetryMode.ALWAYS, answer="json")
 STOP = Operation("stop a job", "POST", "stop-job", RetryMode.ALWAYS)
 CANCEL_JOB = Operation("stop a job", "POST", "cancelJob", RetryMode.ALWAYS)
 CANCEL_BATCH = Operation("stop a batch", "POST", "cancelBatch", RetryMode.ALWAYS)
@@ -396,6 +397,10 @@ class JobsApi(FilesApi):
     def delete(self, name: str) -> str:
         """Delete a job or a batch with its data; return the service's message."""
         return confirmation_text(self.http.send(DELETE, json={"jobName": name}))
+
+    def workers(self) -> Any:
+        """Return the service's workers unchanged."""
+        return self.http.send(WORKERS).json()
 
     def usage(self, statistic: str, scope: str) -> Any:
         """Return the usage statistics as the service sends them."""

@@ -138,6 +138,37 @@ def tools_frame(tools: Iterable[Tool]) -> pd.DataFrame:
     return TOOLS.show(records_to_frame(records, [Column(name, "text") for name in columns]))
 
 
+def workers_frame(answer: Any) -> pd.DataFrame:
+    """Return one row per worker; see `JobsClient.workers`.
+
+    Raises:
+        ServiceError: the response is invalid.
+    """
+    from labext.frames.conversion import Column, records_to_frame
+    from labext.jobs.views import WORKERS
+
+    workers = answer.get("workers") if isinstance(answer, Mapping) else None
+    if not isinstance(workers, list) or not all(isinstance(row, Mapping) for row in workers):
+        raise ServiceError("The service returned an invalid list of workers.")
+    columns = [
+        Column("name", "text"),
+        Column("state", "text"),
+        Column("slots", "integer"),
+        Column("busy", "integer"),
+        Column("memory", "integer"),
+        Column("jobs", "json"),
+        Column("tools", "json"),
+        Column("address", "text"),
+        Column("lastSeen", "number"),
+        Column("sharedDir", "text"),
+        Column("note", "text"),
+    ]
+    records = [{column.name: row.get(column.name) for column in columns} for row in workers]
+    frame = records_to_frame(records, columns)
+    frame.attrs |= {"executor": answer.get("executor"), "waiting": answer.get("waiting") or []}
+    return WORKERS.show(frame)
+
+
 def parameters_frame(tool: Tool) -> pd.DataFrame:
     """Return one row per parameter; `.attrs` has the other fields of the tool."""
     import pandas as pd

@@ -91,6 +91,9 @@ MATCHING_JOBS = JobView(
     name="matching jobs", empty="No job matches.", first=_FIRST, last=_LAST, whole=REASON_FIELDS
 )
 SUBMITTED = SubmittedView(name="submitted job", first=_FIRST, last=_LAST, whole=REASON_FIELDS)
+WORKERS = RowView(
+    name="workers", empty="No worker is connected.", first=("name", "state"), last=("address",)
+)
 UNFINISHED = RowView(
     name="unfinished batches",
     empty="No unfinished batches were sent from this machine.",

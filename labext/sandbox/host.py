@@ -34,6 +34,7 @@ from labext.sandbox.core.data_folder import (
     write_json,
 )
 from labext.sandbox.core.database import Database, is_disk_full
+from labext.sandbox.core.executors.dask_executor import DaskExecutor
 from labext.sandbox.core.executors.supervisor import Supervisor
 from labext.sandbox.core.executors.task_process import adopt_orphans
 from labext.sandbox.core.queue import Queue, QueueBase
@@ -150,6 +151,9 @@ start."""
 DATA_FOLDER_CHECK_SECONDS = 1.0
 """How often the host checks that its data folder is still there."""
 
+WORKERS_RECORD_SECONDS = 2.0
+"""How often the host records changes of its workers for the command line."""
+
 log = logging.getLogger("labext.sandbox")
 
 
@@ -165,6 +169,8 @@ class Host:
         workers: int | None,
         *,
         adopt_empty: bool = False,
+        remote: DaskExecutor | None = None,
+        worker_command: str | None = None,
     ) -> None:
         self._folder = folder
         self._lock = lock
@@ -181,7 +187,9 @@ class Host:
             workers=workers,
             preload=[module for service in self._services for module in service.preload],
             adopts=True,
+            remote=remote,
         )
+        self._worker_command = worker_command
 
     async def serve(self) -> None:
         """Serve until SIGTERM or SIGINT."""
@@ -191,6 +199,8 @@ class Host:
         with contextlib.ExitStack() as stack:
             watching = asyncio.create_task(self._end_without_folder())
             stack.callback(watching.cancel)
+            recording = asyncio.create_task(self._record_workers())
+            stack.callback(recording.cancel)
             stack.callback(self._database.close)
             check_database(
                 self._database,
@@ -214,6 +224,7 @@ class Host:
                     self._options,
                     ports,
                     certificates[service.name],
+                    self._supervisor,
                 )
                 for service in self._services
             }
@@ -243,6 +254,19 @@ class Host:
         log.error("The data folder %s is gone: the sandbox ends.", self._folder.path)
         os._exit(1)
 
+    async def _record_workers(self) -> None:
+        """Keep the state of the workers for the command line."""
+        recorded: list[dict[str, Any]] = []
+        while self._worker_command is not None:
+            await asyncio.sleep(WORKERS_RECORD_SECONDS)
+            states = [
+                {name: getattr(worker, name) for name in ("name", "state", "slots", "busy", "note")}
+                for worker in self._supervisor.workers()[1:]
+            ]
+            if states != recorded:
+                recorded = states
+                write_json(self._folder.state, read_json(self._folder.state) | {"cluster": states})
+
     def _certificate(self, service: Service) -> Certificate | None:
         return service.certificate(self._folder.service(service.name), self._folder.secrets)
 
@@ -262,6 +286,9 @@ class Host:
             service.name: dict(service.connection(sites[service.name]))
             for service in self._services
         }
+        if self._worker_command is not None:
+            connection["worker_command"] = self._worker_command
+            log.info("Workers connect with `%s`.", self._worker_command)
         connection |= {"data_dir": str(self._folder.path), "pid": os.getpid()}
         write_json(self._folder.connection, connection)
         log.info("The sandbox listens at %s.", ", ".join(site.origin for site in sites.values()))
@@ -364,6 +391,9 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--workers", type=int)
     parser.add_argument("--sequences", type=int)
     parser.add_argument("--adopt-empty", action="store_true")
+    parser.add_argument("--executor")
+    parser.add_argument("--certificates", type=Path)
+    parser.add_argument("--allow-plaintext", action="store_true")
     parser.add_argument("--service", action="append", help="module:name, instead of all services")
     return parser.parse_args(arguments)
 
@@ -395,7 +425,10 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
     folder.connection.unlink(missing_ok=True)
     service_options = Options(rate=options.rate, sequences=options.sequences)
     state = {**asdict(service_options), "workers": options.workers, "started": time.time()}
+    state["executor"] = options.executor
+    state["certificates"] = None if options.certificates is None else str(options.certificates)
     write_json(folder.state, state)
+    remote, worker_command = _remote_executor(folder, options)
     host = Host(
         folder,
         lock,
@@ -403,8 +436,28 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
         service_options,
         options.workers,
         adopt_empty=options.adopt_empty,
+        remote=remote,
+        worker_command=worker_command,
     )
-    asyncio.run(host.serve())
+    try:
+        asyncio.run(host.serve())
+    finally:
+        if remote is not None:
+            remote.close()
+
+
+def _remote_executor(
+    folder: DataFolder, options: argparse.Namespace
+) -> tuple[DaskExecutor | None, str | None]:
+    """Return the executor on other machines, and the command that connects a worker to it."""
+    if options.executor in (None, "local"):
+        return None, None
+    from labext.sandbox.core.executors.cluster_setup import create_executor, worker_command
+
+    remote = create_executor(
+        options.executor, options.certificates, folder, allow_plaintext=options.allow_plaintext
+    )
+    return remote, worker_command(remote, options.certificates)
 
 
 def _report_failure(error: Exception, folder: DataFolder) -> int:

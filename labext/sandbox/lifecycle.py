@@ -71,6 +71,8 @@ class SandboxStatus:
         rate: `named` or `off`; None when stopped.
         workers: the number of concurrent jobs; None means one per core.
         started: the start time in UTC.
+        cluster: the workers on other machines: name, state, slots and busy.
+        worker_command: the command that connects a worker; None without a cluster.
         notices: messages for its operator, such as files that were moved at its start.
     """
 
@@ -81,6 +83,8 @@ class SandboxStatus:
     rate: str | None = None
     workers: int | None = None
     started: datetime | None = None
+    cluster: tuple[dict[str, Any], ...] = ()
+    worker_command: str | None = None
     notices: tuple[str, ...] = ()
 
     @property
@@ -142,6 +146,12 @@ class Sandbox:
         sequences: the minimum number of sequences of the laboratory platform, reached with
             generated fragments and point mutants; None as for `rate`, or no minimum.
         services: `module:name` of the services to run; None for all.
+        executor: where jobs run: None or `local` on this machine; `dask` on workers that connect to
+            a scheduler beside the services; `tls://HOST:PORT` on those of a running scheduler.
+        certificates: the folder with the cluster's certificates `ca.pem`, `server.pem` and
+            `server.key`.
+        allow_plaintext: whether the connection to a scheduler on another machine may be
+            unencrypted.
         adopt_empty: start although the database is empty or damaged; existing files are moved to
             the folder `quarantine`.
         database_url: the address of a PostgreSQL database, `postgresql+psycopg://…`, which keeps
@@ -160,11 +170,21 @@ class Sandbox:
         workers: int | None = None,
         sequences: int | None = None,
         services: Sequence[str] | None = None,
+        executor: str | None = None,
+        certificates: Path | None = None,
+        allow_plaintext: bool = False,
         adopt_empty: bool = False,
         database_url: str | None = None,
     ) -> None:
         self._folder = DataFolder(sandbox_dir() if data_dir is None else data_dir)
-        self._options = {"rate": rate, "workers": workers, "sequences": sequences}
+        self._options = {
+            "rate": rate,
+            "workers": workers,
+            "sequences": sequences,
+            "executor": executor,
+            "certificates": None if certificates is None else str(certificates.absolute()),
+        }
+        self._allow_plaintext = allow_plaintext
         self._services = services
         self._adopt_empty = adopt_empty
         self._database_url = database_url
@@ -279,6 +299,8 @@ class Sandbox:
             rate=state.get("rate"),
             workers=state.get("workers"),
             started=None if started is None else datetime.fromtimestamp(started, UTC),
+            cluster=tuple(state.get("cluster", ())),
+            worker_command=connection.get("worker_command"),
             notices=tuple(state.get("notices", ())),
         )
 
@@ -454,6 +476,8 @@ class Sandbox:
             arguments += ["--service", service]
         if self._adopt_empty:
             arguments.append("--adopt-empty")
+        if self._allow_plaintext:
+            arguments.append("--allow-plaintext")
         return arguments
 
     def _check_options(self) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from labext import messages
 from labext.config import Connection, clean_url, state_dir
-from labext.errors import InputError
+from labext.errors import InputError, LabextError, ServiceError
 from labext.http import HttpClient, Rate
 from labext.http.auth import ApiKeyAuth
 from labext.http.client import ServiceClient
@@ -220,6 +220,30 @@ class UploadMethods(BaseClient):
 
 class UsageMethods(BaseClient):
     """Usage statistics."""
+
+    def workers(self) -> pd.DataFrame:
+        """Return the workers that run jobs: one row per worker.
+
+        Columns: name, state (`ready`, `unreachable`, `refused` or `full`), slots and busy (cores),
+        memory (bytes), jobs (one's own that it runs), tools, address, lastSeen (seconds ago),
+        sharedDir, note. `.attrs` holds `executor`, its address, and `waiting`: for each tool whose
+        queued jobs no worker can run, `tool`, `jobs` (their number) and `reason`.
+
+        Raises:
+            ServiceError: the service does not tell.
+        """
+        from labext.jobs import frames
+        from labext.jobs.api import is_not_served
+
+        try:
+            answer = self._service.workers()
+        except LabextError as error:
+            if is_not_served(error):
+                raise ServiceError(
+                    "This service does not list its workers.", "Ask its operator."
+                ) from error
+            raise
+        return frames.workers_frame(answer)
 
     def usage(self, statistic: str = "weighted_hours", scope: str = "user") -> pd.DataFrame:
         """Return the total usage, and the usage by tool and by user (GET `/usage-statistics`).

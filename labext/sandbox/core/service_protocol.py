@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 
 from labext.sandbox.core.data_folder import DataFolder, ensure_secret
 from labext.sandbox.core.database import Database
+from labext.sandbox.core.executors.executor import WorkerState
 from labext.sandbox.core.queue import Queue, TaskKind
 from labext.sandbox.core.signing import Signer
 
@@ -42,6 +43,34 @@ class Certificate:
     key: Path
 
 
+class Executors(Protocol):
+    """What a service may know of the workers that run tasks."""
+
+    @property
+    def address(self) -> str:
+        """`local`, or the address of the scheduler of a cluster."""
+
+    def workers(self) -> list[WorkerState]:
+        """Return the workers; the first one is this machine."""
+
+    def why_waiting(self, needs: str, cores: int, memory: int | None) -> str:
+        """Return why no worker can run such a task; empty if one can once it has a free slot."""
+
+
+class NoExecutors:
+    """A service without workers."""
+
+    address = "local"
+
+    def workers(self) -> list[WorkerState]:
+        """Return none."""
+        return []
+
+    def why_waiting(self, needs: str, cores: int, memory: int | None) -> str:  # noqa: ARG002
+        """Return nothing."""
+        return ""
+
+
 @dataclass(frozen=True)
 class Site:
     """Resources that the host gives to a service.
@@ -55,6 +84,7 @@ class Site:
         signer: signs addresses and cursors; its key is kept in the data folder.
         origins: the address of each endpoint, `http://127.0.0.1:PORT`, without a trailing slash.
         options: the options with which the sandbox was started.
+        executors: the workers that run tasks.
     """
 
     folder: Path
@@ -64,6 +94,7 @@ class Site:
     signer: Signer
     origins: Mapping[str, str]
     options: Options
+    executors: Executors = field(default_factory=NoExecutors)
 
     @property
     def origin(self) -> str:
@@ -84,6 +115,7 @@ def create_site(
     options: Options,
     ports: Mapping[str, int],
     certificate: Certificate | None,
+    executors: Executors | None = None,
 ) -> Site:
     """Create the site of a service; endpoints without a port have an empty origin."""
     host = f"http://{LOOPBACK_ADDRESS}" if certificate is None else "https://localhost"
@@ -98,6 +130,7 @@ def create_site(
             for endpoint in service.endpoints
         },
         options=options,
+        executors=executors or NoExecutors(),
     )
 
 

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from labext.sandbox.core.queue import TaskKind
 from labext.sandbox.core.service_protocol import Certificate, Site
 from labext.sandbox.core.web import SlidingWindowLimiter, handle_errors
-from labext.sandbox.jobs import seed, submission, tasks, usage
+from labext.sandbox.jobs import seed, submission, tasks, usage, workers
 from labext.sandbox.jobs import service as jobs_service
 from labext.sandbox.jobs.dependencies import (
     Caller,
@@ -163,6 +163,12 @@ def delete_job(site: SiteOf, caller: Caller, content: Content, request: Request)
     """Delete a job and its data; the name may be in the query instead of the body."""
     name = request.query_params.get("jobName")
     return message_response(jobs_service.delete_job(site, caller, content, name))
+
+
+@api.get("/workers")
+def get_workers(site: SiteOf, caller: Caller) -> Response:
+    """List the workers that run jobs."""
+    return json_response(workers.list_workers(site, caller))
 
 
 @api.get("/usage-statistics")

@@ -156,6 +156,24 @@ def _describe_job(name: str, row: dict[str, Any]) -> str:
     return f"{name} ({row.get('Type')}{inside}, {records.phase(row)}) and its results"
 
 
+def workers(call: Call) -> pd.DataFrame:
+    """Return the workers; print why jobs wait that none of them can run."""
+    frame = call.jobs.workers()
+    for entry in frame.attrs["waiting"]:
+        jobs = messages.pluralize(int(entry["jobs"]), "job")
+        output.print_message(f"{jobs} of {entry['tool']} cannot start: {entry['reason']}")
+    return frame
+
+
+WORKERS = Command(
+    "workers",
+    "Show the workers that run jobs, and why jobs wait that none of them can run.",
+    workers,
+    options=[OUT],
+    examples=["machines = %jobs workers"],
+)
+
+
 def usage(call: Call, *, statistic: str | None, scope: str | None) -> pd.DataFrame:
     """Return the usage: a row for the total, for each tool and for each user."""
     return call.jobs.usage(statistic or STATISTICS[0], scope or SCOPES[0])

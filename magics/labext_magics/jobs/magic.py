@@ -6,7 +6,7 @@ from labext_magics.core import value_types
 from labext_magics.core.grammar import Command, Magic, Parameter
 from labext_magics.core.options import CA_BUNDLE, KEEP, OUT, PREVIEW, SAVE, WHERE, YES
 from labext_magics.jobs import connect, files, listing, submit
-from labext_magics.jobs.listing import USAGE
+from labext_magics.jobs.listing import USAGE, WORKERS
 from labext_magics.jobs.log import LOG, OUTPUTS
 from labext_magics.jobs.options import (
     AFTERWARDS,
@@ -238,6 +238,7 @@ MAGIC = Magic(
             [Parameter("folder", value_types.FOLDER, "a folder, with its files"), YES, PREVIEW],
         ),
         USAGE,
+        WORKERS,
         Command(
             "connect",
             "Connect to a job service by address, profile name, or `sandbox`.",

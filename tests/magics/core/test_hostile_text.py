@@ -169,6 +169,7 @@ LINES = {
 }
 AS_IT_IS = {
     *("lab login", "lab whoami", "lab status", "lab sequences", "lab sandbox status"),
+    "jobs workers",
     *("jobs tools", "jobs resume", "jobs list", "jobs files", "jobs login", "jobs status"),
     *("nb notebooks", "nb insights", "nb notes", "nb sessions", "nb transformations"),
     *("nb episodes", "nb profiles", "nb models", "nb models auto-assign", "nb models providers"),

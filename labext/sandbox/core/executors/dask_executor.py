@@ -278,6 +278,8 @@ class DaskExecutor:
 
     def close(self) -> None:
         """Kill every task; return once the workers have confirmed it or can't be reached."""
+        if not self._thread.is_alive():
+            return
         if self._closing is not None:
             self._loop.call_soon_threadsafe(self._closing.set)
         self._thread.join(timeout=30)

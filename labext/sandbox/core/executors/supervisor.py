@@ -20,7 +20,7 @@ from typing import Any, Literal
 from labext import messages
 from labext.sandbox.core.data_folder import FileLock, read_json, remove_path
 from labext.sandbox.core.database import Database, is_disk_full
-from labext.sandbox.core.executors.executor import Executor, RemoteExecutor
+from labext.sandbox.core.executors.executor import Executor, RemoteExecutor, WorkerState
 from labext.sandbox.core.executors.launcher import Launcher, StartMethod
 from labext.sandbox.core.executors.leftover_processes import kill_adopted, kill_leftovers
 from labext.sandbox.core.executors.task_process import PROCESS_FILE
@@ -124,7 +124,7 @@ class Supervisor:
         adopts: bool = False,
         remote: RemoteExecutor | None = None,
     ) -> None:
-        self.workers = workers or os.cpu_count() or 1
+        self.workers_here = workers or os.cpu_count() or 1
         self._queue = queue
         self._ledger = TaskTransitions(database, queue)
         self._work_dir = work_dir
@@ -175,6 +175,32 @@ class Supervisor:
             self._thread.join()
         self._wakeup.close()
         self._waker.close()
+
+    @property
+    def address(self) -> str:
+        """`local`, or the address of the scheduler of a cluster."""
+        return "local" if self.remote is None else self.remote.address
+
+    def workers(self) -> list[WorkerState]:
+        """Return the workers; the first one is this machine."""
+        here = [run for run in [*self._runs.values()] if not run.is_remote and run.outcome is None]
+        own = WorkerState(
+            name="local",
+            address="",
+            state="ready",
+            slots=self.workers_here,
+            busy=sum(run.task.cores for run in here),
+            memory=None,
+            capabilities=(),
+            tasks=tuple(run.task.key for run in here),
+            last_seen=0.0,
+            note="" if self.remote is None else "Only tasks that need the files of the service.",
+        )
+        return [own, *([] if self.remote is None else self.remote.workers())]
+
+    def why_waiting(self, needs: str, cores: int, memory: int | None) -> str:
+        """Return why no worker can run such a task; empty if one can once it has a free slot."""
+        return "" if self.remote is None else self.remote.why_waiting(needs, cores, memory)
 
     @property
     def _lock_file(self) -> Path:
@@ -304,7 +330,7 @@ class Supervisor:
 
     def _room_here(self) -> int:
         running = sum(run.task.cores for run in self._alive() if not run.is_remote)
-        return max(0, self.workers - running)
+        return max(0, self.workers_here - running)
 
     def _admit(self, task: ClaimedTask) -> bool:
         """Take a slot for a task here or on a worker; False if there is none."""

@@ -22,6 +22,7 @@ ENDPOINTS = [
     ("POST", "result"),
     ("GET", "job-log"),
     ("GET", "job-outputs"),
+    ("GET", "workers"),
     ("POST", "stop-job"),
     ("DELETE", "delete-job"),
     ("PUT", "upload/a.txt"),

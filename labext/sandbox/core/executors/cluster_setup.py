@@ -1,0 +1,117 @@
+"""Create the executor that a service is started with."""
+
+from __future__ import annotations
+
+import shlex
+import socket
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+from labext.errors import SetupError
+from labext.extras import install_line
+from labext.sandbox.core.data_folder import DataFolder, ensure_secret, read_json, write_json
+from labext.sandbox.core.executors.cluster_address import (
+    DEFAULT_PORT,
+    TlsFiles,
+    check_connection,
+    scheduler_address,
+)
+from labext.sandbox.core.executors.dask_executor import DaskExecutor
+from labext.sandbox.core.executors.scheduler_process import SchedulerProcess
+
+OWN_SCHEDULER = "dask"
+"""The address that stands for a scheduler beside the service."""
+
+SCHEDULER_START_SECONDS = 30.0
+
+
+def create_executor(
+    address: str, certificates: Path | None, folder: DataFolder, *, allow_plaintext: bool = False
+) -> DaskExecutor:
+    """Connect to the scheduler at an address; with `dask` start one.
+
+    Args:
+        address: `dask`, or the address of a running scheduler.
+        certificates: a folder with `ca.pem`, `server.pem` and `server.key`.
+        folder: the data folder of the service.
+        allow_plaintext: whether the connection to another machine may be unencrypted.
+
+    Raises:
+        SetupError: a package is missing, the address or the certificates are wrong, or the
+            scheduler can't be reached.
+    """
+    if find_spec("distributed") is None:
+        raise SetupError(
+            "Workers on other machines need the package distributed.",
+            f"Run `{install_line('cluster')}`.",
+        )
+    tls = None if certificates is None else certificates_in(certificates)
+    service = ensure_secret(folder.secrets / "cluster")
+    if address != OWN_SCHEDULER:
+        address = scheduler_address(address, tls, allow_plaintext=allow_plaintext)
+        check_connection(address, tls)
+        return DaskExecutor(address, tls, service)
+    scheduler = SchedulerProcess(_choose_port(folder), tls)
+    try:
+        _start(scheduler, tls)
+    except SetupError:
+        scheduler.close()
+        raise
+    return DaskExecutor(scheduler.address, tls, service, scheduler)
+
+
+def certificates_in(folder: Path) -> TlsFiles:
+    """Return the certificates of a server in a folder.
+
+    Raises:
+        SetupError: one is missing or can't be used.
+    """
+    files = TlsFiles(folder / "ca.pem", folder / "server.pem", folder / "server.key")
+    files.context()
+    return files
+
+
+def worker_command(executor: DaskExecutor, certificates: Path | None) -> str:
+    """Return the command that connects a worker on another machine, or on this one."""
+    scheme, _, place = executor.address.partition("://")
+    port = place.rpartition(":")[2]
+    is_here = certificates is not None and place.startswith("127.")
+    address = f"{scheme}://{socket.getfqdn()}:{port}" if is_here else executor.address
+    command = ["labext", "worker", "--connect", address]
+    if certificates is not None:
+        for option, file in (("ca-file", "ca.pem"), ("cert", "worker.pem"), ("key", "worker.key")):
+            command += [f"--tls-{option}", file]
+    return shlex.join(command)
+
+
+def _choose_port(folder: DataFolder) -> int:
+    """Return the previous port of the scheduler, the usual one, or a free one."""
+    ports = read_json(folder.ports)
+    for port in (ports.get("scheduler"), DEFAULT_PORT, 0):
+        if not isinstance(port, int):
+            continue
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listener.bind(("", port))
+            except OSError:
+                continue
+            number = int(listener.getsockname()[1])
+        write_json(folder.ports, ports | {"scheduler": number})
+        return number
+    raise SetupError("No port is free for the scheduler.", "End other programs.")
+
+
+def _start(scheduler: SchedulerProcess, tls: TlsFiles | None) -> None:
+    until = time.monotonic() + SCHEDULER_START_SECONDS
+    while True:
+        scheduler.ensure()
+        try:
+            check_connection(scheduler.address, tls)
+        except SetupError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+        else:
+            return

@@ -1,0 +1,64 @@
+"""List the workers that run jobs, and why queued jobs wait (JOBS-200 to JOBS-202)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import func, select
+
+from labext.sandbox.core.queue import QUEUED, Task
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.jobs.job_creation import RUN_KIND, run_key
+from labext.sandbox.jobs.limits import limit_value
+from labext.sandbox.jobs.tables import ACTIVE_STATES, Account, Job
+from labext.sandbox.jobs.tools import catalogue
+
+
+def list_workers(site: Site, caller: Account) -> dict[str, Any]:
+    """Return the executor, its workers with the caller's jobs on them, and what waits for what.
+
+    Jobs of other accounts are counted in `busy` and not named.
+    """
+    with site.database.read() as session:
+        jobs = select(Job.id, Job.name).where(
+            Job.account_id == caller.id, Job.status.in_(ACTIVE_STATES)
+        )
+        names = {run_key(number): name for number, name in session.execute(jobs)}
+        waiting = (
+            select(Task.needs, func.count())
+            .where(Task.kind == RUN_KIND, Task.state == QUEUED, Task.owner == f"jobs:{caller.id}")
+            .group_by(Task.needs)
+        )
+        counts = {str(tool): int(count) for tool, count in session.execute(waiting)}
+        limit = limit_value(session, "job_memory")
+    return {
+        "executor": site.executors.address,
+        "workers": [
+            {
+                "name": worker.name,
+                "address": worker.address,
+                "state": worker.state,
+                "slots": worker.slots,
+                "busy": worker.busy,
+                "memory": worker.memory,
+                "tools": [*worker.capabilities] or [*catalogue.available_tools()],
+                "jobs": sorted(names[key] for key in worker.tasks if key in names),
+                "lastSeen": round(worker.last_seen, 1),
+                "sharedDir": worker.shared_dir,
+                "note": worker.note,
+            }
+            for worker in site.executors.workers()
+        ],
+        "waiting": [
+            {"tool": tool, "jobs": count, "reason": reason}
+            for tool, count in sorted(counts.items())
+            if (reason := _why_waiting(site, tool, limit))
+        ],
+    }
+
+
+def _why_waiting(site: Site, name: str, limit: int) -> str:
+    tool = catalogue.find_definition(name)
+    cores = 1 if tool is None else tool.cores
+    memory = limit if tool is None or tool.memory is None else min(limit, tool.memory)
+    return site.executors.why_waiting(name, cores, memory)

@@ -1,0 +1,93 @@
+"""Addresses and certificates of a cluster."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from labext.errors import SetupError
+from labext.sandbox.core.executors.cluster_address import (
+    TlsFiles,
+    scheduler_address,
+    write_certificates,
+)
+from labext.sandbox.core.executors.cluster_protocol import resolve_inside, version_error, versions
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> TlsFiles:
+    folder = tmp_path_factory.mktemp("certificates") / "new"
+    write_certificates(folder, ["lab.example.org"])
+    return TlsFiles(folder / "ca.pem", folder / "worker.pem", folder / "worker.key")
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("tls://lab.example.org:9000", "tls://lab.example.org:9000"),
+        ("tls://lab.example.org", "tls://lab.example.org:8786"),
+        ("dask://10.0.0.1:8786", "tls://10.0.0.1:8786"),
+        ("tcp://127.0.0.1:8786", "tcp://127.0.0.1:8786"),
+        ("tcp://[::1]:8786", "tcp://[::1]:8786"),
+        ("tcp://localhost", "tcp://localhost:8786"),
+    ],
+)
+def test_addresses_are_completed(address: str, expected: str, tls: TlsFiles) -> None:
+    assert scheduler_address(address, tls, allow_plaintext=False) == expected
+
+
+@pytest.mark.parametrize("address", ["lab:8786", "http://lab:8786", "tls://", "tls://lab:1/x"])
+def test_other_addresses_are_refused(address: str, tls: TlsFiles) -> None:
+    with pytest.raises(SetupError, match="not the address of a scheduler"):
+        scheduler_address(address, tls, allow_plaintext=False)
+
+
+def test_plain_connection_to_another_machine_must_be_allowed() -> None:
+    with pytest.raises(SetupError, match="would not be encrypted"):
+        scheduler_address("tcp://10.0.0.1:8786", None, allow_plaintext=False)
+    with pytest.raises(SetupError, match="would not be encrypted"):
+        scheduler_address("dask://lab.example.org", None, allow_plaintext=False)
+    with pytest.raises(SetupError, match="needs certificates"):
+        scheduler_address("tls://10.0.0.1:8786", None, allow_plaintext=True)
+    address = "tcp://10.0.0.1:8786"
+    assert scheduler_address(address, None, allow_plaintext=True) == address
+
+
+def test_certificates_are_never_replaced(tls: TlsFiles) -> None:
+    with pytest.raises(SetupError, match="not empty"):
+        write_certificates(tls.ca.parent, ["lab.example.org"])
+    assert stat.S_IMODE(tls.key.stat().st_mode) == 0o600
+    assert stat.S_IMODE(tls.ca.parent.stat().st_mode) == 0o700
+
+
+def test_incomplete_or_broken_certificates_are_refused(tls: TlsFiles, tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="three files"):
+        TlsFiles.of(tls.ca, None, tls.key)
+    (tmp_path / "broken.pem").write_text("no certificate")
+    with pytest.raises(SetupError, match="can't be used"):
+        TlsFiles.of(tls.ca, tmp_path / "broken.pem", tls.key)
+    with pytest.raises(SetupError, match="can't be used"):
+        TlsFiles.of(tls.ca, tmp_path / "missing.pem", tls.key)
+    assert TlsFiles.of(None, None, None) is None
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/passwd", "a/../../x", "", ".."])
+def test_names_of_files_stay_in_the_folder_of_the_task(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="not the name"):
+        resolve_inside(tmp_path, name)
+
+
+def test_links_do_not_lead_out_of_the_folder_of_the_task(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "link").symlink_to(tmp_path)
+    for name in ("link", "link/x"):
+        with pytest.raises(ValueError, match="not the name"):
+            resolve_inside(tmp_path / "work", name)
+    assert resolve_inside(tmp_path / "work", "a/b.txt") == tmp_path / "work" / "a" / "b.txt"
+
+
+def test_versions_of_service_and_worker_must_agree() -> None:
+    assert version_error(versions()) == ""
+    assert "the service has labext 9.9" in version_error(versions() | {"labext": "9.9"})
